@@ -6,7 +6,7 @@
 
 /* Kinds of collectives that a stage group gathers, and reduces, with: by what chunks are alike; fully sharded of root,
  * layer, expert layer, and of layers backward, or of root and products. */
-enum { N_SHARDED_KINDS = 5 };
+enum { N_SHARDED_KINDS = 1 + 2 * TSIM_N_PARTS }; /* the root; layers by kind; those gathered again */
 
 static int32_t n_collectives(const struct tsim_stage_group *group) {
     if (!group->plan->shards_fully)
@@ -137,11 +137,10 @@ static const struct tsim_data_collective *collective_at(const struct tsim_stage_
         return is_gather ? &sp->chunks[sp->alike[index]].gather : &sp->chunks[sp->alike[index]].reduce;
     if (index >= N_SHARDED_KINDS)
         return (is_gather ? sp->product_gathers : sp->product_reduces) + index - N_SHARDED_KINDS;
-    const struct tsim_data_collective *const gathers[N_SHARDED_KINDS] = {
-        &sp->root_gather, &sp->layer_gather, &sp->expert_layer_gather, &sp->layer_regather, &sp->expert_layer_regather};
-    const struct tsim_data_collective *const reduces[N_SHARDED_KINDS] = {
-        &sp->root_reduce, &sp->layer_reduce, &sp->expert_layer_reduce, &sp->layer_reduce, &sp->expert_layer_reduce};
-    return is_gather ? gathers[index] : reduces[index];
+    if (index == 0)
+        return is_gather ? &sp->root_gather : &sp->root_reduce;
+    const struct tsim_layer_collectives *layer = &sp->layers[(index - 1) % TSIM_N_PARTS];
+    return !is_gather ? &layer->reduce : index <= TSIM_N_PARTS ? &layer->gather : &layer->regather;
 }
 
 static int32_t collective_index(const struct tsim_stage_group *group, bool is_gather, int32_t item, int32_t segment) {

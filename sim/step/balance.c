@@ -20,25 +20,16 @@ struct balance {
     int64_t *parts;
     int32_t n_parts;
     double capacity_bytes;
-    bool are_alike;       /* all layers: then a stage costs what its number and the number of its layers say */
-    struct known *known;  /* one part per stage: [n_parts][layers + 1] */
+    bool are_alike;  /* all layers: then a stage costs what its number and the number of its layers say */
+    double *known_s; /* one part per stage: [n_parts][layers + 1], the last cost that was asked for, 0: none yet */
+    struct tsim_parts *known_layers; /* of what layers; NULL where they are alike */
     double *fewer, *more; /* several, alike: what a part's stage would take with a layer less, more; 0: not known */
     int32_t *stages;      /* several: of each part */
 };
 
-/* The last cost of a stage with that many layers that was asked for: so many of the second kind. */
-struct known {
-    int64_t n_expert_layers;
-    double s; /* 0: none yet */
-};
-
 static double part_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int32_t stage,
                      int32_t chunk) {
-    double with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
-    struct tsim_pass_parts parts = {.embedding = tsim_chunk_has_embedding(sc, stage, chunk),
-                                    .layers = (double)tsim_chunk_layers(sc, stage, chunk) - with_experts,
-                                    .expert_layers = with_experts,
-                                    .head = tsim_chunk_has_head(sc, stage, chunk)};
+    struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
     bool splits = tsim_schedule_splits_backward(sc->parallelism.schedule);
     double sum_s = 0;
     for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++) {
@@ -71,20 +62,25 @@ static bool stage_fits(const struct balance *b, int32_t stage) {
 /* The cost of stage k with layers first .. last - 1; infinite where a stage between the ends would have none. What does
  * not fit costs so much more that it is taken only when nothing fits. */
 static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t last) {
-    struct known *known = &b->known[(int64_t)k * (b->sc->model->layers + 1) + last - first];
-    int64_t n_expert_layers = tsim_model_expert_layers(b->sc->model, first, last);
+    int64_t at = (int64_t)k * (b->sc->model->layers + 1) + last - first;
+    struct tsim_parts layers;
     if (last == first && k > 0 && k < b->n_parts - 1)
         return HUGE_VAL;
-    if (known->s > 0 && known->n_expert_layers == n_expert_layers)
-        return known->s;
+    if (b->known_s[at] > 0 && b->are_alike)
+        return b->known_s[at];
+    if (!b->are_alike) {
+        layers = tsim_model_layers(b->sc->model, first, last);
+        if (b->known_s[at] > 0 && memcmp(&b->known_layers[at], &layers, sizeof layers) == 0)
+            return b->known_s[at];
+        b->known_layers[at] = layers;
+    }
     memset(b->parts, 0, (size_t)b->n_parts * sizeof *b->parts);
     b->parts[0] = first;
     b->parts[k] = last - first; /* the first stage begins at 0 */
     double time_s = tsim_balance_stage_s(b->sc, &b->costs, k);
     if (!stage_fits(b, k))
         time_s *= DOES_NOT_FIT_FACTOR;
-    *known = (struct known){n_expert_layers, time_s};
-    return time_s;
+    return b->known_s[at] = time_s;
 }
 
 /* Times that rounding alone tells apart are equal: else the split would depend on the unit of time. */
@@ -350,12 +346,14 @@ const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct 
     const struct tsim_accelerator *accelerator = cluster->accelerator;
     b.capacity_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes;
     tsim_pass_costs_build(scenario, cluster, placement, &b.costs);
-    int64_t n = scenario->model->layers, with_experts = tsim_model_expert_layers(scenario->model, 0, n);
-    b.are_alike = with_experts == 0 || with_experts == n;
+    int64_t n = scenario->model->layers;
+    b.are_alike = tsim_model_has_one_kind(scenario->model);
     if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* where a layer moves, four stages change */
         b.are_alike = false;
     if (b.shape.chunks == 1) {
-        b.known = TSIM_NEW_ARRAY(arena, (size_t)(b.n_parts * (n + 1)), struct known);
+        b.known_s = TSIM_NEW_ARRAY(arena, (size_t)(b.n_parts * (n + 1)), double);
+        if (!b.are_alike)
+            b.known_layers = TSIM_NEW_ARRAY(arena, (size_t)(b.n_parts * (n + 1)), struct tsim_parts);
         partition(&b);
     } else {
         move_layers(&b);

@@ -25,21 +25,13 @@ static void add_stage(struct chain *chain, bool is_chained, double work_s, doubl
 
 /* ---- passes alone ---- */
 
-static struct tsim_pass_parts parts_of(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    double with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
-    return (struct tsim_pass_parts){.embedding = tsim_chunk_has_embedding(sc, stage, chunk),
-                                    .layers = (double)tsim_chunk_layers(sc, stage, chunk) - with_experts,
-                                    .expert_layers = with_experts,
-                                    .head = tsim_chunk_has_head(sc, stage, chunk)};
-}
-
 struct chunk_passes {
     struct tsim_pass_cost forward, backward, weight; /* split: input and weight gradients */
 };
 
 static void sum_chunk(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs, bool splits, int32_t stage,
                       int32_t chunk, struct chunk_passes *passes) {
-    struct tsim_pass_parts parts = parts_of(sc, stage, chunk);
+    struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
     *passes = (struct chunk_passes){0};
     tsim_pass_sum(costs, TSIM_PASS_FORWARD, &parts, &passes->forward);
     tsim_pass_sum(costs, splits ? TSIM_PASS_INPUT_GRADIENT : TSIM_PASS_BACKWARD, &parts, &passes->backward);
@@ -129,11 +121,15 @@ static double data_s(const struct tsim_step_plan *plan, int32_t stage) {
         return 0;
     if (plan->shards_fully) {
         const struct tsim_chunk_plan *chunk = &sp->chunks[0];
-        double dense = chunk->n_layers - chunk->n_expert_layers, experts = chunk->n_expert_layers;
-        double gather_s = dense * sp->layer_gather.cost.time_s + experts * sp->expert_layer_gather.cost.time_s;
-        double reduce_s = dense * sp->layer_reduce.cost.time_s + experts * sp->expert_layer_reduce.cost.time_s;
-        if (plan->scenario->parallelism.reshard_after_forward)
-            gather_s += dense * sp->layer_regather.cost.time_s + experts * sp->expert_layer_regather.cost.time_s;
+        double gather_s = 0, reduce_s = 0;
+        for (int part = 0; part < TSIM_N_PARTS; part++) {
+            const struct tsim_layer_collectives *layer = &sp->layers[part];
+            double n = chunk->parts.times[part];
+            gather_s += n * layer->gather.cost.time_s;
+            reduce_s += n * layer->reduce.cost.time_s;
+            if (plan->scenario->parallelism.reshard_after_forward)
+                gather_s += n * layer->regather.cost.time_s;
+        }
         return plan->schedule.microbatches * (gather_s + reduce_s + sp->root_reduce.cost.time_s);
     }
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {

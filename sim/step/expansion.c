@@ -320,16 +320,20 @@ void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena 
                           int32_t n_stage_groups) {
     const struct tsim_step_plan *plan = stage_groups[0].plan;
     struct builder b = {step_links, arena, placement, plan, stage_groups, n_stage_groups};
-    size_t most = (size_t)(2 * plan->schedule.chunks + plan->n_pass_collectives) + 9;
+    size_t most = (size_t)(2 * plan->schedule.chunks + plan->n_pass_collectives) + 3 * TSIM_N_PARTS + 3;
     for (int32_t i = 0; i < n_stage_groups; i++)
         stage_groups[i].expansions = TSIM_NEW_ARRAY(arena, most, struct tsim_expansion);
     if (plan->has_data_group && plan->shards_fully) {
         const struct tsim_stage_plan *sp = &plan->stages[0];
-        const struct tsim_data_collective *all[] = {
-            &sp->layer_gather,   &sp->layer_reduce,          &sp->expert_layer_gather, &sp->expert_layer_reduce,
-            &sp->layer_regather, &sp->expert_layer_regather, &sp->root_gather,         &sp->root_reduce};
-        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-            add_collective(&b, &(struct holder){0, all[i]}, 1);
+        for (int part = 0; part < TSIM_N_PARTS; part++) {
+            if (sp->chunks[0].parts.times[part] <= 0)
+                continue;
+            add_collective(&b, &(struct holder){0, &sp->layers[part].gather}, 1);
+            add_collective(&b, &(struct holder){0, &sp->layers[part].reduce}, 1);
+            add_collective(&b, &(struct holder){0, &sp->layers[part].regather}, 1);
+        }
+        add_collective(&b, &(struct holder){0, &sp->root_gather}, 1);
+        add_collective(&b, &(struct holder){0, &sp->root_reduce}, 1);
     } else if (plan->has_data_group) {
         for (int32_t part = 0; part < tsim_schedule_n_parts(&plan->schedule); part++)
             add_model_part(&b, part);

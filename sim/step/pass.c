@@ -2,8 +2,6 @@
 
 #include "cost/collective.h"
 #include "cost/compute.h"
-#include "workload/layer_list.h"
-#include "workload/model.h"
 #include "workload/routing.h"
 
 #include <math.h>
@@ -220,61 +218,50 @@ static void tell_rows(struct walk *w) {
     w->n_rows = 0;
 }
 
-/* All blocks of a layer list, one pass over the whole of it. */
-static void visit_list(struct walk *w) {
-    struct tsim_op_list list;
-    int64_t n = w->scenario->model->layers;
-    for (int64_t i = 0; i < n; i++) {
-        if (w->kind == TSIM_PASS_FORWARD)
-            tsim_list_forward(w->scenario, i, &list);
-        else
-            tsim_list_backward(w->scenario, n - 1 - i, &list);
-        walk_list(w, &list);
-        tell_rows(w);
+/* What a backward pass executes again of the forward pass, and then the backward pass itself. */
+static void visit_backward(struct walk *w, enum tsim_part part, int64_t at) {
+    const struct tsim_scenario *sc = w->scenario;
+    struct tsim_op_list list, again;
+    enum tsim_pass_kind kind = w->kind;
+    bool runs_again = !tsim_layer_kind(part)->is_end && sc->training.recompute != TSIM_RECOMPUTE_NONE;
+    if (runs_again && kind != TSIM_PASS_WEIGHT_GRADIENT) {
+        w->kind = TSIM_PASS_FORWARD;
+        w->phase = "recompute";
+        tsim_operators_again(sc, part, at, &again);
+        walk_list(w, &again);
     }
+    w->kind = kind;
+    w->phase = "backward";
+    tsim_operators_backward(sc, part, at, &list);
+    walk_list(w, &list);
+    tell_rows(w);
 }
 
-double tsim_layer_visits(const struct tsim_scenario *scenario, double layers) {
-    return scenario->model->list ? layers / (double)scenario->model->layers : layers;
+static void visit_forward(struct walk *w, enum tsim_part part, int64_t at) {
+    struct tsim_op_list list;
+    tsim_operators_forward(w->scenario, part, at, &list);
+    walk_list(w, &list);
+    tell_rows(w);
 }
 
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                      const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
                      tsim_pass_visit_fn visit, void *context) {
+    struct tsim_pass_operator rows[MOST_ROWS];
     struct walk w = {.scenario = scenario,
                      .cluster = cluster,
                      .placement = placement,
-                     .phase = kind == TSIM_PASS_FORWARD ? "forward" : "backward",
+                     .rows = rows,
+                     .phase = "forward",
                      .kind = kind,
                      .visit = visit,
                      .context = context};
-    struct tsim_op_list list, again;
-    struct tsim_pass_operator rows[MOST_ROWS];
-    w.rows = rows;
-    enum tsim_recompute recompute = scenario->training.recompute;
-    if (scenario->model->list) {
-        if (part == TSIM_PART_LAYER)
-            visit_list(&w);
-        return;
-    }
-    if (kind == TSIM_PASS_FORWARD) {
-        tsim_operators_forward(scenario, part, &list);
-        walk_list(&w, &list);
-        tell_rows(&w);
-        return;
-    }
-    bool is_layer = part == TSIM_PART_LAYER || part == TSIM_PART_EXPERT_LAYER;
-    if (is_layer && recompute != TSIM_RECOMPUTE_NONE && kind != TSIM_PASS_WEIGHT_GRADIENT) {
-        w.kind = TSIM_PASS_FORWARD;
-        w.phase = "recompute";
-        tsim_operators_again(scenario, part, &again);
-        walk_list(&w, &again);
-    }
-    w.kind = kind;
-    w.phase = "backward";
-    tsim_operators_backward(scenario, part, &list);
-    walk_list(&w, &list);
-    tell_rows(&w);
+    int64_t n = tsim_part_variants(scenario->model, part);
+    for (int64_t at = 0; at < n; at++)
+        if (kind == TSIM_PASS_FORWARD)
+            visit_forward(&w, part, at);
+        else
+            visit_backward(&w, part, n - 1 - at);
 }
 
 /* ---- programs ---- */
@@ -287,13 +274,13 @@ void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenar
                               const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                               bool joins_kernels, struct tsim_pass_programs *programs) {
     bool splits = tsim_schedule_splits_backward(scenario->parallelism.schedule);
-    bool has_experts = tsim_model_expert_layers(scenario->model, 0, scenario->model->layers) > 0;
+    const struct tsim_parts there = tsim_model_parts(scenario->model);
     memset(programs, 0, sizeof *programs);
     for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
         for (int part = 0; part < TSIM_N_PARTS; part++) {
             struct tsim_pass_builder builder = {
                 .arena = arena, .program = &programs->of[kind][part], .n_chunks = (double)scenario->parallelism.tensor};
-            if ((kind > TSIM_PASS_BACKWARD && !splits) || (part == TSIM_PART_EXPERT_LAYER && !has_experts))
+            if ((kind > TSIM_PASS_BACKWARD && !splits) || there.times[part] <= 0)
                 continue;
             tsim_pass_visit(scenario, cluster, placement, (enum tsim_part)part, (enum tsim_pass_kind)kind,
                             add_to_program, &builder);
@@ -354,7 +341,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
 static double launched_s(const struct tsim_software *software, enum tsim_part part, double host_s) {
     if (software->cuda_graphs == TSIM_GRAPHS_STEP)
         return 0;
-    bool is_captured = software->cuda_graphs == TSIM_GRAPHS_LAYERS && part == TSIM_PART_LAYER;
+    bool is_captured = software->cuda_graphs == TSIM_GRAPHS_LAYERS && tsim_layer_kind(part)->has_graph;
     return is_captured ? fmin(host_s, software->host_time_per_op_s) : host_s;
 }
 
@@ -368,38 +355,35 @@ static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, con
                       .host_s_per_collective = software->host_time_per_collective_s};
     tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, &sum);
     bool recomputes = kind == TSIM_PASS_BACKWARD || kind == TSIM_PASS_INPUT_GRADIENT;
-    bool is_layer = part == TSIM_PART_LAYER || part == TSIM_PART_EXPERT_LAYER;
-    if (recomputes && is_layer && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
+    if (recomputes && !tsim_layer_kind(part)->is_end && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
         sum.host_s += software->host_time_per_checkpoint_s;
     end_stretch(&sum);
     double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
     sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
                       sum.cost.exposed_data_s;
     sum.cost.host_excess_s = launched_s(software, part, sum.host_s);
-    if (scenario->model->list) /* the mean of the blocks */
-        tsim_pass_scale(&sum.cost, tsim_layer_visits(scenario, 1));
+    int64_t variants = tsim_part_variants(scenario->model, part);
+    if (variants > 1) /* their mean */
+        tsim_pass_scale(&sum.cost, 1 / (double)variants);
     return sum.cost;
 }
 
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, struct tsim_pass_costs *costs) {
-    struct tsim_part_costs *parts[TSIM_N_PARTS] = {[TSIM_PART_EMBEDDING] = &costs->embedding,
-                                                   [TSIM_PART_LAYER] = &costs->layer,
-                                                   [TSIM_PART_EXPERT_LAYER] = &costs->expert_layer,
-                                                   [TSIM_PART_HEAD] = &costs->head};
+    struct tsim_parts there = tsim_model_parts(scenario->model);
     memset(costs, 0, sizeof *costs);
     costs->launches_block = scenario->software->launch_blocking;
     for (int i = 0; i < TSIM_N_PARTS; i++) {
         enum tsim_part part = (enum tsim_part)i;
-        if (part == TSIM_PART_EXPERT_LAYER &&
-            tsim_model_expert_layers(scenario->model, 0, scenario->model->layers) == 0)
+        struct tsim_part_costs *of_part = &costs->parts[part];
+        if (there.times[part] <= 0)
             continue;
-        parts[i]->forward = part_cost(scenario, cluster, placement, part, TSIM_PASS_FORWARD);
-        parts[i]->backward = part_cost(scenario, cluster, placement, part, TSIM_PASS_BACKWARD);
+        of_part->forward = part_cost(scenario, cluster, placement, part, TSIM_PASS_FORWARD);
+        of_part->backward = part_cost(scenario, cluster, placement, part, TSIM_PASS_BACKWARD);
         if (!tsim_schedule_splits_backward(scenario->parallelism.schedule))
             continue;
-        parts[i]->input_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_INPUT_GRADIENT);
-        parts[i]->weight_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_WEIGHT_GRADIENT);
+        of_part->input_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_INPUT_GRADIENT);
+        of_part->weight_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_WEIGHT_GRADIENT);
     }
 }
 
@@ -436,13 +420,12 @@ const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, 
     TSIM_BUG("pass kind %d", (int)kind);
 }
 
-void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_pass_parts *parts,
+void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,
                    struct tsim_pass_cost *sum) {
     memset(sum, 0, sizeof *sum);
-    add_times(sum, tsim_part_cost(&costs->embedding, kind), parts->embedding);
-    add_times(sum, tsim_part_cost(&costs->layer, kind), parts->layers);
-    add_times(sum, tsim_part_cost(&costs->expert_layer, kind), parts->expert_layers);
-    add_times(sum, tsim_part_cost(&costs->head, kind), parts->head);
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (parts->times[part] > 0)
+            add_times(sum, tsim_part_cost(&costs->parts[part], kind), parts->times[part]);
     if (!costs->launches_block)
         sum->host_excess_s = fmax(sum->host_excess_s - sum->time_s, 0);
     sum->compute_s += sum->host_excess_s;

@@ -16,6 +16,7 @@
 #define TSIM_STEP_PASS_H
 
 #include "step/pass_program.h"
+#include "workload/model.h"
 #include "workload/schedule.h"
 
 struct tsim_pass_cost {
@@ -42,8 +43,8 @@ struct tsim_part_costs {
 };
 
 struct tsim_pass_costs {
-    struct tsim_part_costs embedding, layer, expert_layer, head;
-    bool launches_block; /* the host's time comes on top of the kernels' */
+    struct tsim_part_costs parts[TSIM_N_PARTS]; /* of a kind whose layers differ, their mean; 0: the model has none */
+    bool launches_block;                        /* the host's time comes on top of the kernels' */
 };
 
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
@@ -57,20 +58,15 @@ const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, c
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement);
 
-/* How often each part runs in a pass. */
-struct tsim_pass_parts {
-    double embedding, layers, expert_layers, head;
-};
-
-/* Their sum, the host's limit applied to the whole. */
-void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_pass_parts *parts,
+/* The sum of parts, each so often, the host's limit applied to the whole. */
+void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,
                    struct tsim_pass_cost *sum);
 const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind);
 
 void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
 
 typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operator *row);
-/* TSIM_PART_LAYER of a layer list: all its blocks, each once. */
+/* Where a part's variants differ (the blocks of a layer list): all of them, each once. */
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                      const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
                      tsim_pass_visit_fn visit, void *context);
@@ -86,8 +82,5 @@ const struct tsim_term *tsim_pass_collective_term(struct tsim_term_recorder *rec
                                                   const struct tsim_scenario *scenario,
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement, const struct tsim_op *op);
-
-/* How often TSIM_PART_LAYER is visited in a pass through so many layers. */
-double tsim_layer_visits(const struct tsim_scenario *scenario, double layers);
 
 #endif

@@ -46,13 +46,10 @@ void tsim_pass_collectives_build(struct tsim_arena *arena, struct tsim_step_plan
 
 /* ---- where a stream stands ---- */
 
-static bool is_list(const struct tsim_stage_group *group) {
-    return group->plan->scenario->model->list != NULL;
-}
-
-/* Parts that the segment goes through; a layer list is one. */
+/* Parts that the segment goes through; layers that vary are one. */
 static int32_t n_parts_of(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w) {
-    return w->has_embedding + (is_list(group) ? 1 : (int32_t)(w->to - w->from)) + w->has_head;
+    return w->has_embedding + (tsim_model_layers_vary(group->plan->scenario->model) ? 1 : (int32_t)(w->to - w->from)) +
+           w->has_head;
 }
 
 /* The program of the i-th part in execution order. */
@@ -65,10 +62,7 @@ static const struct tsim_pass_program *program_at(const struct tsim_stage_group 
         return &of_kind[TSIM_PART_EMBEDDING];
     if (w->has_head && at == n_parts_of(group, w) - 1)
         return &of_kind[TSIM_PART_HEAD];
-    if (is_list(group))
-        return &of_kind[TSIM_PART_LAYER];
-    bool has_experts = tsim_model_expert_layers(group->plan->scenario->model, layer, layer + 1) > 0;
-    return &of_kind[has_experts ? TSIM_PART_EXPERT_LAYER : TSIM_PART_LAYER];
+    return &of_kind[tsim_model_layer(group->plan->scenario->model, layer)];
 }
 
 /* Goes on to the next entry that `wanted` of, or all; false at the end of the segment. */

@@ -80,11 +80,13 @@ static struct use of_messages(const struct tsim_step_plan *plan, int32_t stage, 
 }
 
 static void raise_sharded(const struct tsim_stage_plan *sp, struct use *data) {
-    const struct tsim_data_collective *const units[] = {
-        &sp->root_gather,           &sp->layer_gather, &sp->expert_layer_gather, &sp->layer_regather,
-        &sp->expert_layer_regather, &sp->root_reduce,  &sp->layer_reduce,        &sp->expert_layer_reduce};
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        raise_collective(data, units[i]);
+    raise_collective(data, &sp->root_gather);
+    raise_collective(data, &sp->root_reduce);
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        raise_collective(data, &sp->layers[part].gather);
+        raise_collective(data, &sp->layers[part].reduce);
+        raise_collective(data, &sp->layers[part].regather);
+    }
 }
 
 /* Raises what the compute and the data stream ask for. */

@@ -305,10 +305,10 @@ static void tell_pass(const struct step_run *run, const struct tsim_stage_group 
     task->scale_up_bytes = cost.scale_up_bytes;
     task->nic_bytes = cost.nic_bytes;
     struct tsim_segment_layers layers = tsim_stage_group_segment_layers(group, item, task->segment);
-    task->n_layers = layers.to - layers.from;
-    task->n_expert_layers = tsim_model_expert_layers(run->plan->scenario->model, layers.from, layers.to);
-    task->has_embedding = layers.has_embedding;
-    task->has_head = layers.has_head;
+    task->model_parts = tsim_model_layers(run->plan->scenario->model, layers.from, layers.to);
+    bool has_ends = tsim_model_has_ends(run->plan->scenario->model);
+    task->model_parts.times[TSIM_PART_EMBEDDING] = has_ends && layers.has_embedding;
+    task->model_parts.times[TSIM_PART_HEAD] = has_ends && layers.has_head;
     if (task->segment == 0 && tsim_stage_group_receives(group, *task->item))
         task->message = message_number(run, group, *task->item);
 }

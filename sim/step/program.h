@@ -133,11 +133,9 @@ struct tsim_step_task {
     double begin_s, end_s;
     /* Per accelerator of the stage group. */
     double flops, matrix_busy_s, memory_busy_s, scale_up_bytes, nic_bytes;
-    int32_t to_stage_group; /* of a message; else -1 */
-    int64_t message;        /* number of the message that is sent, or that the pass has waited for; -1: none */
-    int64_t n_layers,
-        n_expert_layers;          /* of a pass: layers of the model that it goes through, and how many of them are */
-    bool has_embedding, has_head; /* of the second kind */
+    int32_t to_stage_group;        /* of a message; else -1 */
+    int64_t message;               /* number of the message that is sent, or that the pass has waited for; -1: none */
+    struct tsim_parts model_parts; /* of a pass: what it goes through */
     const struct tsim_collective_part *parts; /* of gathers and reductions */
     int32_t n_parts;
     const struct tsim_task_events *events; /* NULL unless the sink needs them */

@@ -46,9 +46,12 @@ static int32_t joint_index(const struct tsim_stage_group *group, int32_t chunk, 
 /* Time of layers from .. to - 1 of the chunk, as a share of the pass. */
 static double layers_frac(const struct tsim_stage_group *group, const struct tsim_chunk_plan *chunk,
                           const struct tsim_direction_plan *way, int64_t from, int64_t to) {
-    double with_experts = (double)tsim_model_expert_layers(group->plan->scenario->model, chunk->first_layer + from,
-                                                           chunk->first_layer + to);
-    return ((double)(to - from) - with_experts) * way->layer_frac + with_experts * way->expert_layer_frac;
+    struct tsim_parts parts =
+        tsim_model_layers(group->plan->scenario->model, chunk->first_layer + from, chunk->first_layer + to);
+    double frac = 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        frac += parts.times[part] * way->frac[part];
+    return frac;
 }
 
 static int32_t model_order(enum tsim_pass_kind kind, int32_t segment, int32_t n) {
@@ -112,7 +115,8 @@ static double segment_frac(const struct tsim_stage_group *group, struct tsim_pas
     const struct tsim_layer_unit *unit = group->plan->shards_fully ? unit_at(group->plan, item.kind, segment) : NULL;
     if (unit)
         frac *= unit->frac;
-    return frac + (in_model_order == 0 ? way->embedding_frac : 0) + (in_model_order == n - 1 ? way->head_frac : 0);
+    return frac + (in_model_order == 0 ? chunk->parts.times[TSIM_PART_EMBEDDING] * way->frac[TSIM_PART_EMBEDDING] : 0) +
+           (in_model_order == n - 1 ? chunk->parts.times[TSIM_PART_HEAD] * way->frac[TSIM_PART_HEAD] : 0);
 }
 
 /* Kernels take longer (or, by chance, less); collectives and the host, which launches them, do not. A pass that waits
@@ -180,11 +184,8 @@ const struct tsim_data_collective *tsim_stage_group_unit(const struct tsim_stage
         return is_gather ? &sp->root_gather : &sp->root_reduce;
     if (group->plan->gathers_products)
         return is_gather ? &sp->product_gathers[unit->product] : &sp->product_reduces[unit->product];
-    if (tsim_model_expert_layers(group->plan->scenario->model, layer, layer + 1) > 0)
-        return !is_gather   ? &sp->expert_layer_reduce
-               : is_forward ? &sp->expert_layer_gather
-                            : &sp->expert_layer_regather;
-    return !is_gather ? &sp->layer_reduce : is_forward ? &sp->layer_gather : &sp->layer_regather;
+    const struct tsim_layer_collectives *own = &sp->layers[tsim_model_layer(group->plan->scenario->model, layer)];
+    return !is_gather ? &own->reduce : is_forward ? &own->gather : &own->regather;
 }
 
 /* ---- demands ---- */

@@ -34,10 +34,10 @@ static inline bool tsim_label_is_operator(int64_t label) {
                                                                    tsim_label_segment(label) == TSIM_TASK_PASS));
 }
 
-/* One kind of pass of one chunk: the whole pass, and how its time divides over embedding, each layer, head. */
+/* One kind of pass of one chunk: the whole pass, and the share of its time that each part takes once. */
 struct tsim_direction_plan {
     struct tsim_pass_cost whole;
-    double embedding_frac, layer_frac, expert_layer_frac, head_frac;
+    double frac[TSIM_N_PARTS];
 };
 
 /* A collective of the data-parallel group and what it means for the passes beside it. */
@@ -50,6 +50,11 @@ struct tsim_data_collective {
     int32_t number;      /* among those of its stage, from 1; 0: it is of several stages */
     double kernel_s;     /* kernels of its own before it: converting and dividing gradients */
     double device_share; /* by which passes slow down while it runs: it holds compute units and uses HBM */
+};
+
+/* Fully sharded, those of one layer. */
+struct tsim_layer_collectives {
+    struct tsim_data_collective gather, reduce, regather; /* the last for the backward pass */
 };
 
 /* A shape holds what is the same in all passes of one kind through one chunk, or in one segment of them; in all
@@ -97,8 +102,9 @@ struct tsim_beside_stream {
 
 struct tsim_chunk_plan {
     bool has_embedding, has_head;
-    int32_t alike;                                      /* which of the kinds of chunk it is: in stage_plan->alike */
-    int32_t n_layers, n_expert_layers;                  /* the second of them */
+    int32_t alike; /* which of the kinds of chunk it is: in stage_plan->alike */
+    int32_t n_layers;
+    struct tsim_parts parts;                            /* what a pass goes through */
     int64_t first_layer;                                /* in the model */
     double parameters, expert_parameters;               /* per tensor rank; the second of them */
     struct tsim_direction_plan ways[TSIM_N_PASS_KINDS]; /* by enum tsim_pass_kind */
@@ -144,8 +150,7 @@ struct tsim_stage_plan {
     double optimizer_s, optimizer_hbm_bytes;
     struct tsim_step_message next, prev; /* of the first replica */
     /* ZeRO-3 */
-    struct tsim_data_collective layer_gather, layer_reduce, expert_layer_gather, expert_layer_reduce;
-    struct tsim_data_collective layer_regather, expert_layer_regather; /* for the backward pass */
+    struct tsim_layer_collectives *layers; /* by kind of layer; NULL: not fully sharded */
     struct tsim_data_collective root_gather, root_reduce;
     struct tsim_data_collective *product_gathers, *product_reduces; /* by product; NULL where units are layers */
     int32_t n_collectives;
@@ -377,7 +382,8 @@ bool tsim_stage_group_send_prev(void *context, int32_t stream, struct tsim_task 
  * single task. */
 static inline bool tsim_pass_is_played(const struct tsim_stage_group *group, bool is_cut) {
     const struct tsim_step_plan *plan = group->plan;
-    return plan->plays_operators && !plan->gathers_products && !(is_cut && plan->scenario->model->list);
+    return plan->plays_operators && !plan->gathers_products &&
+           !(is_cut && tsim_model_layers_vary(plan->scenario->model));
 }
 
 /* The cost of a segment of an item's pass (position in execution order). */

@@ -44,7 +44,7 @@ static double model_flops_per_token(const struct tsim_scenario *sc) {
 static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
     const struct tsim_model *m = sc->model;
     unsigned parts = tsim_recompute_parts(sc);
-    double n = (double)m->layers, with_experts = (double)tsim_model_expert_layers(m, 0, m->layers);
+    double n = (double)m->layers, with_experts = tsim_model_parts(m).times[TSIM_PART_EXPERT_LAYER];
     struct tsim_parameters p;
     tsim_model_count(m, &p);
     double flops = 0, active = (double)m->experts.active / fmax((double)m->experts.count, 1);
@@ -186,15 +186,13 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     double counts[TSIM_N_PARTS] = {0}, microbatches = tsim_schedule_chunk_microbatches(&shape);
     for (int32_t c = 0; c < shape.chunks; c++) {
-        double with_experts = (double)tsim_chunk_expert_layers(sc, stage, c);
-        counts[TSIM_PART_LAYER] +=
-            microbatches * tsim_layer_visits(of_stage, (double)tsim_chunk_layers(sc, stage, c) - with_experts);
-        counts[TSIM_PART_EXPERT_LAYER] += microbatches * with_experts;
-        counts[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, c) ? microbatches : 0;
-        counts[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, c) ? microbatches : 0;
+        struct tsim_parts parts = tsim_chunk_parts(sc, stage, c);
+        for (int part = 0; part < TSIM_N_PARTS; part++)
+            counts[part] +=
+                microbatches * parts.times[part] / (double)tsim_part_variants(of_stage->model, (enum tsim_part)part);
     }
     out.rows = TSIM_NEW_ARRAY(arena, (size_t)out.capacity, struct tsim_operator_row);
-    for (int part = TSIM_PART_EMBEDDING; part <= TSIM_PART_HEAD; part++)
+    for (int part = 0; part < TSIM_N_PARTS; part++)
         for (int backward = 0; backward < 2 && counts[part] > 0; backward++) {
             out.count = counts[part];
             out.is_backward = backward;

@@ -171,31 +171,18 @@ static double kernels_s(const struct tsim_scenario *sc, const struct tsim_accele
     return sum_s;
 }
 
-static double listed_kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator) {
-    struct tsim_op_list list;
-    double sum_s = 0;
-    for (int64_t block = 0; block < sc->model->layers; block++) {
-        tsim_list_forward(sc, block, &list);
-        sum_s += kernels_s(sc, accelerator, &list);
-        tsim_list_backward(sc, block, &list);
-        sum_s += kernels_s(sc, accelerator, &list);
-    }
-    return sum_s;
-}
-
-/* Kernel time of a layer, of the kind that most are, forward and backward, on an accelerator. */
+/* Kernel time of a layer, of the kind that most are, forward and backward, on an accelerator; of all variants. */
 static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator) {
     struct tsim_op_list list;
     double sum_s = 0;
-    if (sc->model->list)
-        return listed_kernels_s(sc, accelerator);
-    int64_t with_experts = tsim_model_expert_layers(sc->model, 0, sc->model->layers);
-    enum tsim_part part = 2 * with_experts > sc->model->layers ? TSIM_PART_EXPERT_LAYER : TSIM_PART_LAYER;
-    for (int backward = 0; backward < 2; backward++) {
-        if (backward)
-            tsim_operators_backward(sc, part, &list);
-        else
-            tsim_operators_forward(sc, part, &list);
+    struct tsim_parts layers = tsim_model_layers(sc->model, 0, sc->model->layers);
+    enum tsim_part part = TSIM_PART_EMBEDDING;
+    for (int other = 0; other < TSIM_N_PARTS; other++)
+        part = layers.times[other] > layers.times[part] ? (enum tsim_part)other : part;
+    for (int64_t at = 0; at < tsim_part_variants(sc->model, part); at++) {
+        tsim_operators_forward(sc, part, at, &list);
+        sum_s += kernels_s(sc, accelerator, &list);
+        tsim_operators_backward(sc, part, at, &list);
         sum_s += kernels_s(sc, accelerator, &list);
     }
     return sum_s;
@@ -320,23 +307,14 @@ static double streamed_s(const struct tsim_scenario *sc, double parameters, enum
 static void plan_direction(const struct tsim_pass_costs *costs, double offloaded_s, struct tsim_chunk_plan *chunk,
                            enum tsim_pass_kind kind) {
     struct tsim_direction_plan *way = &chunk->ways[kind];
-    const struct tsim_pass_cost *layer = tsim_part_cost(&costs->layer, kind);
-    const struct tsim_pass_cost *expert_layer = tsim_part_cost(&costs->expert_layer, kind);
-    const struct tsim_pass_cost *embedding = tsim_part_cost(&costs->embedding, kind);
-    const struct tsim_pass_cost *head = tsim_part_cost(&costs->head, kind);
-    struct tsim_pass_parts parts = {.embedding = chunk->has_embedding,
-                                    .layers = chunk->n_layers - chunk->n_expert_layers,
-                                    .expert_layers = chunk->n_expert_layers,
-                                    .head = chunk->has_head};
-    tsim_pass_sum(costs, kind, &parts, &way->whole);
+    double accelerator_s = 0;
+    tsim_pass_sum(costs, kind, &chunk->parts, &way->whole);
     wait_for_host_link(&way->whole, offloaded_s);
-    double accelerator_s = parts.layers * layer->time_s + parts.expert_layers * expert_layer->time_s +
-                           parts.embedding * embedding->time_s + parts.head * head->time_s;
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        accelerator_s += chunk->parts.times[part] * tsim_part_cost(&costs->parts[part], kind)->time_s;
     double scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
-    way->layer_frac = layer->time_s * scale;
-    way->expert_layer_frac = expert_layer->time_s * scale;
-    way->embedding_frac = parts.embedding * embedding->time_s * scale;
-    way->head_frac = parts.head * head->time_s * scale;
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        way->frac[part] = tsim_part_cost(&costs->parts[part], kind)->time_s * scale;
 }
 
 /* Megatron-Core cuts only the part whose reduction nothing else can hide, the model's first, into buckets. */
@@ -361,7 +339,7 @@ static struct share part_of(const struct tsim_step_plan *plan, const struct tsim
 
 static bool same_chunk(const struct tsim_chunk_plan *a, const struct tsim_chunk_plan *b) {
     return a->has_embedding == b->has_embedding && a->has_head == b->has_head && a->n_layers == b->n_layers &&
-           a->n_expert_layers == b->n_expert_layers && a->parameters == b->parameters;
+           memcmp(&a->parts, &b->parts, sizeof a->parts) == 0 && a->parameters == b->parameters;
 }
 
 /* `like`: one that was planned before, in the same groups; NULL: none. Most chunks are alike. */
@@ -380,7 +358,7 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     chunk->has_head = tsim_chunk_has_head(sc, stage, index);
     chunk->n_layers = (int32_t)tsim_chunk_layers(sc, stage, index);
     chunk->first_layer = tsim_chunk_first_layer(sc, stage, index);
-    chunk->n_expert_layers = (int32_t)tsim_chunk_expert_layers(sc, stage, index);
+    chunk->parts = tsim_chunk_parts(sc, stage, index);
     chunk->parameters = tsim_chunk_parameters(sc, stage, index);
     chunk->expert_parameters = tsim_chunk_expert_parameters(sc, stage, index);
     if (like && same_chunk(like, chunk)) {
@@ -522,25 +500,27 @@ static void plan_products(const struct tsim_step_plan *plan, const struct data_g
         plan_unit(plan, data, (struct share){.dense = parameters[i]}, &sp->product_gathers[i], &sp->product_reduces[i]);
 }
 
-static void plan_fully_sharded(const struct tsim_step_plan *plan, const struct data_groups *data,
-                               const struct tsim_scenario *sc, struct tsim_stage_plan *sp) {
+static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_plan *plan,
+                               const struct data_groups *data, const struct tsim_scenario *sc,
+                               struct tsim_stage_plan *sp) {
     const struct tsim_chunk_plan *chunk = &sp->chunks[0];
-    double n_dense = chunk->n_layers - chunk->n_expert_layers, experts = tsim_layer_rank_expert_parameters(sc);
-    double layer = n_dense > 0 ? tsim_layer_rank_parameters(sc, false) : 0;
-    double rest = chunk->n_expert_layers > 0 ? tsim_layer_rank_parameters(sc, true) - experts : 0;
-    double root = chunk->parameters - chunk->expert_parameters - layer * n_dense - rest * chunk->n_expert_layers;
-    plan_unit(plan, data, (struct share){.dense = root}, &sp->root_gather, &sp->root_reduce);
-    if (plan->gathers_products) {
+    double root = chunk->parameters - chunk->expert_parameters;
+    sp->layers = TSIM_NEW_ARRAY(arena, TSIM_N_PARTS, struct tsim_layer_collectives);
+    if (plan->gathers_products)
         plan_products(plan, data, sp);
-        return;
+    for (int i = 0; i < TSIM_N_PARTS; i++) {
+        enum tsim_part part = (enum tsim_part)i;
+        if (chunk->parts.times[part] <= 0 || tsim_layer_kind(part)->is_end)
+            continue;
+        double experts = part == TSIM_PART_EXPERT_LAYER ? tsim_layer_rank_expert_parameters(sc) : 0;
+        struct share share = {.dense = tsim_layer_rank_parameters(sc, part) - experts, .expert = experts};
+        root -= share.dense * chunk->parts.times[part];
+        if (plan->gathers_products)
+            continue;
+        plan_unit(plan, data, share, &sp->layers[part].gather, &sp->layers[part].reduce);
+        plan_regather(plan, data, share, &sp->layers[part].gather, &sp->layers[part].regather);
     }
-    plan_unit(plan, data, (struct share){.dense = layer}, &sp->layer_gather, &sp->layer_reduce);
-    plan_regather(plan, data, (struct share){.dense = layer}, &sp->layer_gather, &sp->layer_regather);
-    if (chunk->n_expert_layers > 0) {
-        struct share share = {.dense = rest, .expert = experts};
-        plan_unit(plan, data, share, &sp->expert_layer_gather, &sp->expert_layer_reduce);
-        plan_regather(plan, data, share, &sp->expert_layer_gather, &sp->expert_layer_regather);
-    }
+    plan_unit(plan, data, (struct share){.dense = root}, &sp->root_gather, &sp->root_reduce);
 }
 
 /* A layer's time by product: each takes the operators up to the next one's along. */
@@ -631,15 +611,19 @@ static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const
 
 /* Those of the chunks first, then those of units. */
 static void number_collectives(struct tsim_stage_plan *sp, int32_t chunks) {
-    struct tsim_data_collective *units[] = {&sp->layer_gather,        &sp->layer_reduce,   &sp->expert_layer_gather,
-                                            &sp->expert_layer_reduce, &sp->layer_regather, &sp->expert_layer_regather,
-                                            &sp->root_gather,         &sp->root_reduce};
     for (int32_t c = 0; c < chunks; c++) {
         sp->chunks[c].gather.number = ++sp->n_collectives;
         sp->chunks[c].reduce.number = ++sp->n_collectives;
     }
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        units[i]->number = ++sp->n_collectives;
+    for (int part = 0; part < TSIM_N_PARTS && sp->layers; part++) {
+        if (sp->chunks[0].parts.times[part] <= 0)
+            continue;
+        sp->layers[part].gather.number = ++sp->n_collectives;
+        sp->layers[part].reduce.number = ++sp->n_collectives;
+        sp->layers[part].regather.number = ++sp->n_collectives;
+    }
+    sp->root_gather.number = ++sp->n_collectives;
+    sp->root_reduce.number = ++sp->n_collectives;
     for (int i = 0; i < TSIM_N_LAYER_PRODUCTS && sp->product_gathers; i++) {
         sp->product_gathers[i].number = ++sp->n_collectives;
         sp->product_reduces[i].number = ++sp->n_collectives;
@@ -702,7 +686,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         tsim_step_message_of(plan, placement, here, (stage + p - 1) % p, &sp->prev);
     }
     if (plan->shards_fully && plan->has_data_group)
-        plan_fully_sharded(plan, &of_stage, part, sp);
+        plan_fully_sharded(arena, plan, &of_stage, part, sp);
 }
 
 static void number_slots(struct tsim_arena *arena, struct tsim_step_plan *plan) {

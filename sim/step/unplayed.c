@@ -69,10 +69,10 @@ static void note_operator(void *context, const struct tsim_pass_operator *row) {
 
 static void note_operators(struct check *c) {
     bool splits = tsim_schedule_splits_backward(c->scenario->parallelism.schedule);
-    bool has_experts = tsim_model_expert_layers(c->scenario->model, 0, c->scenario->model->layers) > 0;
+    const struct tsim_parts there = tsim_model_parts(c->scenario->model);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (int kind = 0; kind < (splits ? TSIM_N_PASS_KINDS : TSIM_PASS_BACKWARD + 1); kind++)
-            if (part != TSIM_PART_EXPERT_LAYER || has_experts)
+            if (there.times[part] > 0)
                 tsim_pass_visit(c->scenario, c->cluster, c->placement, (enum tsim_part)part, (enum tsim_pass_kind)kind,
                                 note_operator, c);
 }

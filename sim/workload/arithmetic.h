@@ -21,9 +21,8 @@
 
 #include "workload/operators.h"
 
-/* Counts the FLOPs of an element-wise operator that tsim_operators_forward, _backward, tsim_list_forward or _backward
- * gave; 0 for others, and for those that only copy, pools and embedding tables. `backward`: which of the lists it is
- * from. */
+/* Counts the FLOPs of an element-wise operator that tsim_operators_forward or _backward gave; 0 for others, and for
+ * those that only copy, pools and embedding tables. `backward`: which of the lists it is from. */
 double tsim_op_vector_flops(const struct tsim_model *model, const struct tsim_op *op, bool backward);
 
 /* The activation function that the model has: its own, or the one that goes with its kind. */

@@ -1,6 +1,6 @@
 /* executed.h - the FLOPs that the products of a step execute, on all accelerators together: what HFU counts.
  *
- * The sum over the operators that are simulated (operators.h, layer_list.h): half of the square of causal flash
+ * The sum over the operators that are simulated (operators.h): half of the square of causal flash
  * attention and its product QK^T once more backward, what is recomputed, padded rows of the vocabulary, Winograd's
  * fewer multiplications; nothing for an embedding that is looked up. So at no time more than the peak. Model FLOPs are
  * a convention (model.h): they count the whole square and all parameters, and may be more than what is executed.
@@ -17,7 +17,7 @@ struct tsim_executed {
     double forward, again, backward; /* FLOPs of one; `again`: forward operators that are recomputed */
 };
 
-/* Counts a part of the model; for a layer list TSIM_PART_LAYER is the whole list. */
+/* Counts a part of the model: where its variants differ, all of them in turn. */
 struct tsim_executed tsim_executed_part(const struct tsim_scenario *scenario, enum tsim_part part);
 
 double tsim_executed_flops(const struct tsim_scenario *scenario); /* of a step */

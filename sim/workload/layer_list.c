@@ -234,10 +234,13 @@ static void loss(struct tsim_op_list *list, const struct batch *b, const struct 
     elementwise(list, "loss", out_elements(b, last), b->e + 4, 3);
 }
 
-void tsim_list_forward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
+int64_t tsim_block_variants(const struct tsim_model *m) {
+    return m->layers;
+}
+
+void tsim_block_forward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
     const struct tsim_model *m = sc->model;
     struct batch b = batch_of(sc);
-    list->n = 0;
     for (size_t i = 0; i < m->n_list; i++)
         if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0))
             layer_forward(list, &b, &m->list[i]);
@@ -245,10 +248,9 @@ void tsim_list_forward(const struct tsim_scenario *sc, int64_t block, struct tsi
         loss(list, &b, &m->list[m->n_list - 1]);
 }
 
-void tsim_list_backward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
+void tsim_block_backward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
     const struct tsim_model *m = sc->model;
     struct batch b = batch_of(sc);
-    list->n = 0;
     if (block == m->layers - 1 && !m->has_blocks_behind)
         loss(list, &b, &m->list[m->n_list - 1]);
     for (size_t i = m->n_list; i-- > 0;)

@@ -28,9 +28,10 @@ double tsim_list_macs(const struct tsim_model *model);
 /* Model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input gradient. */
 double tsim_list_flops_per_sample(const struct tsim_model *model);
 
-/* Kernels of a block (0 .. layers - 1) for one micro-batch, in execution order. */
-void tsim_list_forward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
-void tsim_list_backward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
+/* The kind of layer (layer_kind.h) that a list's blocks are: they are numbered 0 .. layers - 1. */
+int64_t tsim_block_variants(const struct tsim_model *model);
+void tsim_block_forward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
+void tsim_block_backward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
 
 /* The model that consecutive blocks are by themselves. */
 void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);

@@ -44,6 +44,10 @@ static struct tokens tokens_of(const struct tsim_scenario *sc, bool is_last) {
     return k;
 }
 
+static struct tokens tokens_in(const struct tsim_scenario *sc, enum tsim_part part) {
+    return tokens_of(sc, part == TSIM_PART_DECODER_LAYER);
+}
+
 /* Adds what the attention core keeps for its backward pass beside q, k, v and its result. */
 static double core_attention_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
     if (sc->training.attention == TSIM_ATTENTION_FLASH)
@@ -77,12 +81,13 @@ static void keep(struct activations *list, const char *name, double bytes) {
 
 /* Adds what the feed-forward block keeps beside its norm's input and result: the inner tensors; of routed experts their
  * inputs and scores too. Without what `parts` execute again. */
-static void keep_ffn(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts,
+static void keep_ffn(const struct tsim_scenario *sc, const struct tokens *k, enum tsim_part part, unsigned parts,
                      struct activations *list) {
     const struct tsim_experts *x = &sc->model->experts;
     double up = sc->model->gated_mlp ? 2 : 1, tp = (double)sc->parallelism.tensor, rows = expert_rows(sc, k);
     double input = sc->software->fp8_activation_input ? k->linear : k->e;
     double per_width = up * input + (parts & TSIM_RECOMPUTE_ACTIVATION ? 0 : k->linear);
+    bool has_experts = part == TSIM_PART_EXPERT_LAYER;
     double block = has_experts ? (double)(x->shared * x->ffn_hidden) / tp : k->f;
     if (!(parts & TSIM_RECOMPUTE_FFN))
         keep(list, has_experts ? "shared experts: inner tensors" : "feed-forward: inner tensors",
@@ -135,10 +140,10 @@ static void keep_operators(const struct tsim_scenario *sc, const struct tokens *
 
 /* A layer's activations without what `parts` execute again: norm inputs, product inputs and masks of its blocks;
  * queries, keys and values, the attention's result and, in fp8, its copy. */
-static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts,
+static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, enum tsim_part part, unsigned parts,
                        struct activations *list) {
     double e = k->e;
-    if (sc->model->list) {
+    if (part == TSIM_PART_BLOCK) {
         keep_listed(sc, list);
         return;
     }
@@ -157,9 +162,9 @@ static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, b
         keep(list, "queries, keys, values", k->t * (k->query + k->key + k->value) * e);
     if (!(parts & TSIM_RECOMPUTE_OUTPUT && parts & TSIM_RECOMPUTE_ATTENTION))
         keep(list, "result of attention", k->t * k->q * (k->linear < e ? e + k->linear : e));
-    if (sc->model->encoder_layers > 0 && has_experts)
+    if (part == TSIM_PART_DECODER_LAYER)
         keep_cross(sc, k, parts, list);
-    keep_ffn(sc, k, has_experts && sc->model->encoder_layers == 0, parts, list);
+    keep_ffn(sc, k, part, parts, list);
     if (!(parts & TSIM_RECOMPUTE_ATTENTION))
         keep(list,
              sc->training.attention == TSIM_ATTENTION_FLASH ? "attention: statistics of rows"
@@ -167,32 +172,32 @@ static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, b
              core_attention_bytes(sc, k));
 }
 
-static double kept_bytes(const struct tsim_scenario *sc, const struct tokens *k, bool has_experts, unsigned parts) {
+static double kept_bytes(const struct tsim_scenario *sc, const struct tokens *k, enum tsim_part part, unsigned parts) {
     struct tsim_activation rows[TSIM_MAX_ACTIVATIONS] = {0};
     struct activations list = {.rows = rows};
     double bytes = 0;
-    keep_layer(sc, k, has_experts, parts, &list);
+    keep_layer(sc, k, part, parts, &list);
     for (int32_t i = 0; i < list.n; i++)
         bytes += rows[i].bytes;
     return bytes;
 }
 
-double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, bool has_experts) {
-    struct tokens k = tokens_of(sc, has_experts);
-    return kept_bytes(sc, &k, has_experts, 0);
+double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tokens k = tokens_in(sc, part);
+    return kept_bytes(sc, &k, part, 0);
 }
 
 static double checkpoint_bytes(const struct tokens *k) {
     return k->ts * k->h * k->e;
 }
 
-double tsim_layer_activation_bytes(const struct tsim_scenario *sc, bool has_experts) {
-    struct tokens k = tokens_of(sc, has_experts);
+double tsim_layer_activation_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tokens k = tokens_in(sc, part);
     switch (sc->training.recompute) {
     case TSIM_RECOMPUTE_NONE:
-        return tsim_layer_whole_activation_bytes(sc, has_experts);
+        return tsim_layer_whole_activation_bytes(sc, part);
     case TSIM_RECOMPUTE_SELECTIVE:
-        return kept_bytes(sc, &k, has_experts, tsim_recompute_parts(sc));
+        return kept_bytes(sc, &k, part, tsim_recompute_parts(sc));
     case TSIM_RECOMPUTE_FULL:
         return checkpoint_bytes(&k);
     case TSIM_RECOMPUTE_SQRT:
@@ -202,15 +207,15 @@ double tsim_layer_activation_bytes(const struct tsim_scenario *sc, bool has_expe
     TSIM_BUG("recompute %d", (int)sc->training.recompute);
 }
 
-int32_t tsim_layer_activations(const struct tsim_scenario *sc, bool has_experts,
+int32_t tsim_layer_activations(const struct tsim_scenario *sc, enum tsim_part part,
                                struct tsim_activation rows[TSIM_MAX_ACTIVATIONS]) {
-    struct tokens k = tokens_of(sc, has_experts);
+    struct tokens k = tokens_in(sc, part);
     struct activations list = {.rows = rows};
     if (sc->training.recompute >= TSIM_RECOMPUTE_FULL) {
-        keep(&list, "input of the layer, or of each so many", tsim_layer_activation_bytes(sc, has_experts));
+        keep(&list, "input of the layer, or of each so many", tsim_layer_activation_bytes(sc, part));
         return list.n;
     }
-    keep_layer(sc, &k, has_experts, tsim_recompute_parts(sc), &list);
+    keep_layer(sc, &k, part, tsim_recompute_parts(sc), &list);
     return list.n;
 }
 
@@ -235,25 +240,23 @@ static struct tsim_amount tensor(struct tsim_term_recorder *r, const char *name,
 }
 
 static struct tsim_amount kept_by_layer(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
-                                        bool has_experts) {
+                                        enum tsim_part part) {
     struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
     struct tsim_part_list kept = {.recorder = r};
-    int32_t n = tsim_layer_activations(sc, has_experts, rows);
+    int32_t n = tsim_layer_activations(sc, part, rows);
     for (int32_t i = 0; i < n; i++)
         tsim_part_add(&kept, tensor(r, rows[i].name, rows[i].bytes));
-    return tsim_sum_of(&kept, tsim_record_text(r, "kept by one %s", tsim_model_layer_word(sc->model, has_experts)),
-                       sc->model->list ? "mean of the list's blocks" : "Korthikanti et al. 2022, equations 1 to 6",
+    return tsim_sum_of(&kept, tsim_record_text(r, "kept by one %s", tsim_layer_kind(part)->word),
+                       part == TSIM_PART_BLOCK ? "mean of the list's blocks"
+                                               : "Korthikanti et al. 2022, equations 1 to 6",
                        TSIM_BYTES);
 }
 
-static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const struct tsim_scenario *sc, bool has_experts,
-                                         double n) {
-    if (n == 0)
-        return (struct tsim_amount){0};
-    return tsim_product(
-        r, tsim_record_text(r, "%ss", tsim_model_layer_word(sc->model, has_experts)), "layers x bytes of each",
-        TSIM_BYTES,
-        TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), kept_by_layer(r, sc, has_experts)));
+static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                         enum tsim_part part, double n) {
+    return tsim_product(r, tsim_record_text(r, "%ss", tsim_layer_kind(part)->word), "layers x bytes of each",
+                        TSIM_BYTES,
+                        TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), kept_by_layer(r, sc, part)));
 }
 
 /* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
@@ -261,22 +264,22 @@ static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const 
                                             int32_t chunk) {
     struct tokens k = tokens_of(sc, true), first = tokens_of(sc, false);
     bool is_stacked = sc->model->encoder_layers > 0;
-    double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
-           with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
+    struct tsim_parts there = tsim_chunk_parts(sc, stage, chunk);
     struct tsim_stage_part of_stage;
-    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
+    const struct tsim_scenario *own = tsim_stage_part(sc, stage, &of_stage);
     struct tsim_part_list kept = {.recorder = r};
-    tsim_part_add(&kept, kept_by_layers(r, part, false, n_layers - with_experts));
-    tsim_part_add(&kept, kept_by_layers(r, part, true, with_experts));
-    if (!sc->model->list && tsim_chunk_has_embedding(sc, stage, chunk))
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (there.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
+            tsim_part_add(&kept, kept_by_layers(r, own, (enum tsim_part)part, there.times[part]));
+    if (there.times[TSIM_PART_EMBEDDING] > 0)
         tsim_part_add(&kept,
                       tensor(r, "embedding: mask of dropout", (first.ts + (is_stacked ? k.ts : 0)) * k.h * k.mask));
-    if (is_stacked && with_experts > 0)
+    if (there.times[TSIM_PART_DECODER_LAYER] > 0)
         tsim_part_add(&kept, tensor(r, "encoder's result, for keys and values of every decoder layer",
                                     first.ts * k.h * k.linear));
-    if (is_stacked && tsim_chunk_has_head(sc, stage, chunk))
+    if (is_stacked && there.times[TSIM_PART_HEAD] > 0)
         tsim_part_add(&kept, tensor(r, "input of the encoder's final norm", first.ts * k.h * k.e));
-    if (!sc->model->list && tsim_chunk_has_head(sc, stage, chunk))
+    if (there.times[TSIM_PART_HEAD] > 0)
         tsim_part_add(&kept, tensor(r, "inputs of the final norm and of the head",
                                     (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.e));
     else if (!sc->model->list && sc->software->keeps_outputs && sc->parallelism.pipeline > 1)
@@ -284,12 +287,13 @@ static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const 
     return tsim_sum_of(&kept, "kept of a micro-batch by a chunk", "its layers, and the ends of the model", TSIM_BYTES);
 }
 
-double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, bool has_experts) {
-    struct tokens k = tokens_of(sc, has_experts);
+double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tokens k = tokens_in(sc, part);
     const struct tsim_experts *x = &sc->model->experts;
     double up = sc->model->gated_mlp ? 2 : 1, f = (double)x->ffn_hidden / (double)sc->parallelism.tensor;
     /* Inputs of column-parallel products are gathered again with W. */
     double inputs = k.ts * (k.h + 2 * k.latent) + k.t * k.q, gradients = k.t * ((k.query + k.key + k.value) + k.h);
+    bool has_experts = part == TSIM_PART_EXPERT_LAYER;
     double inner = has_experts ? (double)x->shared * f : k.f; /* of a feed-forward block, 0: none */
     double ffn = k.ts * k.h + (inner > 0 ? k.t * ((1 + up) * inner + k.h) : 0);
     if (has_experts)
@@ -300,10 +304,7 @@ double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, bool has
 /* The head's product waits too: its input and the logits' gradient. */
 static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
     struct tokens k = tokens_of(sc, true);
-    double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
-           with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
-    double bytes = (n_layers - with_experts) * tsim_layer_weight_gradient_bytes(sc, false) +
-                   with_experts * tsim_layer_weight_gradient_bytes(sc, true);
+    double bytes = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
     if (tsim_chunk_has_head(sc, stage, chunk))
         bytes += k.e * (k.ts * k.h + tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc));
     return bytes;
@@ -375,20 +376,18 @@ static struct tsim_amount peak_activations(struct tsim_term_recorder *r, const s
 
 /* ---- buffers ---- */
 
-static bool has_dense_layers(const struct tsim_model *m) {
-    return tsim_model_expert_layers(m, 0, m->layers) < m->layers;
-}
-
-/* Takes the larger of the kinds of layer that there are. */
-static double largest(const struct tsim_model *m, double dense, double with_experts) {
-    if (m->encoder_layers > 0)
-        return fmax(dense, with_experts);
-    return m->experts.count == 0 ? dense : has_dense_layers(m) ? fmax(dense, with_experts) : with_experts;
+/* The widest of a layer's tensors inside its feed-forward block or experts. */
+static double widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tokens k = tokens_in(sc, part);
+    double up = sc->model->gated_mlp ? 2 : 1;
+    if (part == TSIM_PART_EXPERT_LAYER)
+        return expert_rows(sc, &k) * fmax(up * expert_width(sc), k.h) * k.e;
+    return up * k.t * k.f * k.e;
 }
 
 /* Counts what selective recomputation brings back of one layer. */
-static double recomputed_bytes(const struct tsim_scenario *sc, bool has_experts) {
-    return tsim_layer_whole_activation_bytes(sc, has_experts) - tsim_layer_activation_bytes(sc, has_experts);
+static double recomputed_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    return tsim_layer_whole_activation_bytes(sc, part) - tsim_layer_activation_bytes(sc, part);
 }
 
 /* Keys and values of others while a layer attends, and what is sent of the own: a piece each of the ring, all of them
@@ -409,9 +408,7 @@ static double context_bytes(const struct tsim_scenario *sc, const struct tokens 
 }
 
 static double largest_layer_parameters(const struct tsim_scenario *sc, int32_t stage) {
-    struct tsim_stage_part of_stage;
-    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
-    return largest(sc->model, tsim_layer_rank_parameters(part, false), tsim_layer_rank_parameters(part, true));
+    return tsim_largest_layer(sc, stage, tsim_layer_rank_parameters);
 }
 
 /* Product by product: the most that is held at once going forward, and the largest. */
@@ -507,10 +504,7 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k
  * longer one decides. */
 static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                             const struct tokens *k, const struct tokens *first) {
-    double up = sc->model->gated_mlp ? 2 : 1, rows = expert_rows(sc, k);
-    double widest = largest(sc->model, up * k->t * k->f, rows * fmax(up * expert_width(sc), k->h)) * k->e;
-    if (sc->model->encoder_layers > 0)
-        widest = fmax(widest, up * first->t * first->f * k->e);
+    double widest = tsim_largest_layer(sc, stage, widest_bytes);
     double core = fmax(core_attention_bytes(sc, k), core_attention_bytes(sc, first));
     if (tsim_recompute_parts(sc) == TSIM_RECOMPUTE_ATTENTION) /* recomputed, it meets its own, no longer the block's */
         core *= 2;
@@ -527,12 +521,13 @@ static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const 
 static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                         const struct tokens *k, const struct tokens *first) {
     struct tsim_part_list layer = {.recorder = r};
-    tsim_part_add(&layer, tensor(r, "activations of layers that are executed again, whole",
-                                 working_layers(sc) * largest(sc->model, tsim_layer_whole_activation_bytes(sc, false),
-                                                              tsim_layer_whole_activation_bytes(sc, true))));
+    if (working_layers(sc) > 0)
+        tsim_part_add(&layer,
+                      tensor(r, "activations of layers that are executed again, whole",
+                             working_layers(sc) * tsim_largest_layer(sc, stage, tsim_layer_whole_activation_bytes)));
     if (tsim_recompute_parts(sc) & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
-        tsim_part_add(&layer, tensor(r, "what is executed again of a layer",
-                                     largest(sc->model, recomputed_bytes(sc, false), recomputed_bytes(sc, true))));
+        tsim_part_add(&layer,
+                      tensor(r, "what is executed again of a layer", tsim_largest_layer(sc, stage, recomputed_bytes)));
     tsim_part_add(&layer, working_gradients(r, sc, stage, k, first));
     if (sc->parallelism.expert > 1)
         tsim_part_add(&layer, tensor(r, "rows of experts, sent and received", 2 * expert_rows(sc, k) * k->h * k->e));
@@ -586,15 +581,9 @@ static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
 
 /* Gradients of one unit at a time: a layer, or what a stage holds beside its layers. */
 static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t stage) {
-    struct tsim_stage_part of_stage;
-    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
-    double layer = largest_layer_parameters(sc, stage);
-    double rest = tsim_stage_parameters(sc, stage);
-    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++) {
-        double second = (double)tsim_chunk_expert_layers(sc, stage, c);
-        rest -= second * tsim_layer_rank_parameters(part, true) +
-                ((double)tsim_chunk_layers(sc, stage, c) - second) * tsim_layer_rank_parameters(part, false);
-    }
+    double layer = largest_layer_parameters(sc, stage), rest = tsim_stage_parameters(sc, stage);
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
+        rest -= tsim_chunk_sum(sc, stage, c, tsim_layer_rank_parameters);
     bool has_two_tables =
         !sc->model->tied_embeddings && !sc->model->list; /* embedding and head come one after the other */
     return fmax(layer, has_two_tables ? rest / 2 : rest);
@@ -666,16 +655,13 @@ static void stream_weights(struct tsim_term_recorder *r, const struct tsim_scena
 /* Activations leave for the host's memory; returns what is under way. */
 static struct tsim_amount offload_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                               int32_t stage, struct tsim_stage_terms *terms) {
-    struct tsim_stage_part of_stage;
-    const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
     double share = sc->training.offload.activations_frac;
     struct tsim_amount frac = tsim_of_scenario(r, "training.offload.activations", share, TSIM_FRACTION);
     terms->host = tsim_product(r, "activations in the host's memory", "share x activations", TSIM_BYTES,
                                TSIM_PARTS(frac, terms->activations));
     terms->activations = tsim_sum(r, "memory.activations_bytes", "what passes in flight keep, less the host's share",
                                   TSIM_BYTES, TSIM_PARTS(terms->activations, tsim_inverse(terms->host)));
-    double layer =
-        share * largest(sc->model, tsim_layer_activation_bytes(part, false), tsim_layer_activation_bytes(part, true));
+    double layer = share * tsim_largest_layer(sc, stage, tsim_layer_activation_bytes);
     return tsim_smallest(r, "activations on their way to the host", "two layers' at most", TSIM_BYTES,
                          TSIM_PARTS(tensor(r, "of two layers", 2 * layer), terms->host));
 }

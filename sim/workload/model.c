@@ -1,6 +1,7 @@
 #include "workload/model.h"
 
 #include "workload/layer_list.h"
+#include "workload/local_shape.h"
 #include "workload/tables.h"
 
 /* Queries and keys with values: from the residual stream, or from latent vectors that have a norm of their own. */
@@ -22,15 +23,6 @@ static void count_attention(const struct tsim_model *m, struct tsim_parameters *
 static double mlp(const struct tsim_model *m, double inner) {
     double h = (double)m->hidden, up = m->gated_mlp ? 2 : 1;
     return (up + 1) * h * inner + (m->bias ? up * inner + h : 0);
-}
-
-double tsim_model_patches(const struct tsim_model *m) {
-    double side = (double)(m->image.size / m->image.patch);
-    return side * side;
-}
-
-double tsim_model_patch_values(const struct tsim_model *m) {
-    return (double)(m->image.channels * m->image.patch * m->image.patch);
 }
 
 bool tsim_model_is_of_samples(const struct tsim_model *m) {
@@ -75,32 +67,127 @@ void tsim_model_count(const struct tsim_model *m, struct tsim_parameters *p) {
     p->layer_experts = (double)e->count * mlp(m, (double)e->ffn_hidden);
 }
 
-static int64_t expert_layers_before(const struct tsim_model *m, int64_t layer) {
+/* ---- layers in order ---- */
+
+/* Runs without layers are left out, and so are patterns. */
+static void add_pattern(struct tsim_layer_order *order, int64_t times, const struct tsim_layer_run *runs, int n_runs) {
+    struct tsim_layer_pattern *pattern = &order->patterns[order->n];
+    pattern->times = times;
+    pattern->length = 0;
+    pattern->n_runs = 0;
+    for (int i = 0; i < n_runs; i++) {
+        if (runs[i].count <= 0)
+            continue;
+        pattern->runs[pattern->n_runs++] = runs[i];
+        pattern->length += runs[i].count;
+    }
+    if (times > 0 && pattern->length > 0)
+        order->n++;
+}
+
+static void add_run(struct tsim_layer_order *order, enum tsim_part kind, int64_t count) {
+    add_pattern(order, 1, &(struct tsim_layer_run){kind, count}, 1);
+}
+
+void tsim_model_order(const struct tsim_model *m, struct tsim_layer_order *order) {
     const struct tsim_experts *e = &m->experts;
-    if (m->encoder_layers > 0)
-        return layer > m->encoder_layers ? layer - m->encoder_layers : 0;
-    return e->count == 0 || layer <= e->first ? 0 : (layer - e->first) / e->every;
+    order->n = 0;
+    if (m->list) {
+        add_run(order, TSIM_PART_BLOCK, m->layers);
+    } else if (m->encoder_layers > 0) {
+        add_run(order, TSIM_PART_ENCODER_LAYER, m->encoder_layers);
+        add_run(order, TSIM_PART_DECODER_LAYER, m->layers - m->encoder_layers);
+    } else if (e->count == 0 || e->first >= m->layers) {
+        add_run(order, TSIM_PART_LAYER, m->layers);
+    } else {
+        add_run(order, TSIM_PART_LAYER, e->first);
+        const struct tsim_layer_run runs[] = {{TSIM_PART_LAYER, e->every - 1}, {TSIM_PART_EXPERT_LAYER, 1}};
+        add_pattern(order, (m->layers - e->first) / e->every, runs, 2);
+        add_run(order, TSIM_PART_LAYER, (m->layers - e->first) % e->every);
+    }
 }
 
-int64_t tsim_model_expert_layers(const struct tsim_model *m, int64_t from, int64_t to) {
-    return expert_layers_before(m, to) - expert_layers_before(m, from);
+/* Adds `sign` times each layer of the first so many. */
+static void add_first_layers(const struct tsim_layer_order *order, int64_t n, double sign, struct tsim_parts *parts) {
+    for (int32_t i = 0; i < order->n && n > 0; i++) {
+        const struct tsim_layer_pattern *pattern = &order->patterns[i];
+        int64_t whole = n / pattern->length < pattern->times ? n / pattern->length : pattern->times,
+                rest = whole < pattern->times ? n % pattern->length : 0;
+        for (int32_t r = 0; r < pattern->n_runs; r++) {
+            int64_t count = pattern->runs[r].count, begun = rest < count ? rest : count;
+            parts->times[pattern->runs[r].kind] += sign * (double)(whole * count + begun);
+            rest -= begun;
+        }
+        n -= pattern->times * pattern->length;
+    }
 }
 
-const char *tsim_model_layer_word(const struct tsim_model *m, bool is_second) {
-    if (m->list)
-        return "block";
-    if (m->encoder_layers > 0)
-        return is_second ? "decoder layer" : "encoder layer";
-    return is_second ? "expert layer" : "layer";
+struct tsim_parts tsim_model_layers(const struct tsim_model *m, int64_t from, int64_t to) {
+    struct tsim_layer_order order;
+    struct tsim_parts parts = {0};
+    tsim_model_order(m, &order);
+    if (order.n == 1 && order.patterns[0].n_runs == 1) {
+        parts.times[order.patterns[0].runs[0].kind] = (double)(to - from);
+        return parts;
+    }
+    add_first_layers(&order, to, 1, &parts);
+    add_first_layers(&order, from, -1, &parts);
+    return parts;
 }
 
-double tsim_model_key_dim(const struct tsim_model *m) {
-    return (double)(m->head_dim + (m->latent.kv_rank > 0 ? m->latent.rope_dim : 0));
+bool tsim_model_has_ends(const struct tsim_model *m) {
+    return !m->list;
+}
+
+struct tsim_parts tsim_model_parts(const struct tsim_model *m) {
+    struct tsim_parts parts = tsim_model_layers(m, 0, m->layers);
+    parts.times[TSIM_PART_EMBEDDING] = parts.times[TSIM_PART_HEAD] = tsim_model_has_ends(m);
+    return parts;
+}
+
+enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
+    struct tsim_layer_order order;
+    tsim_model_order(m, &order);
+    for (int32_t i = 0; i < order.n; i++) {
+        const struct tsim_layer_pattern *pattern = &order.patterns[i];
+        int64_t rest = layer % pattern->length;
+        for (int32_t r = 0; r < pattern->n_runs && layer < pattern->times * pattern->length; r++) {
+            if (rest < pattern->runs[r].count)
+                return pattern->runs[r].kind;
+            rest -= pattern->runs[r].count;
+        }
+        layer -= pattern->times * pattern->length;
+    }
+    TSIM_BUG("layer %lld", (long long)layer);
+}
+
+bool tsim_model_has_one_kind(const struct tsim_model *m) {
+    struct tsim_layer_order order;
+    tsim_model_order(m, &order);
+    for (int32_t i = 0; i < order.n; i++)
+        for (int32_t r = 0; r < order.patterns[i].n_runs; r++)
+            if (order.patterns[i].runs[r].kind != order.patterns[0].runs[0].kind)
+                return false;
+    return true;
+}
+
+bool tsim_model_layers_vary(const struct tsim_model *m) {
+    return tsim_part_variants(m, tsim_model_layer(m, 0)) > 1;
+}
+
+bool tsim_model_layers_are_alike(const struct tsim_model *m) {
+    return tsim_model_has_one_kind(m) && !tsim_model_layers_vary(m);
+}
+
+/* Layers with experts, or of the decoder. */
+static double second_layers(const struct tsim_model *m) {
+    struct tsim_parts parts = tsim_model_layers(m, 0, m->layers);
+    return parts.times[TSIM_PART_EXPERT_LAYER] + parts.times[TSIM_PART_DECODER_LAYER];
 }
 
 /* All layers, with `used_frac` of each layer's experts. */
 static double layers_parameters(const struct tsim_model *m, const struct tsim_parameters *p, double used_frac) {
-    double n = (double)m->layers, with_experts = (double)tsim_model_expert_layers(m, 0, m->layers);
+    double n = (double)m->layers, with_experts = second_layers(m);
     if (m->encoder_layers > 0)
         return n * (p->layer_attention + p->layer_norms + p->layer_ffn) +
                with_experts * (p->layer_cross + p->layer_cross_norm);

@@ -9,7 +9,7 @@
 #ifndef TSIM_WORKLOAD_MODEL_H
 #define TSIM_WORKLOAD_MODEL_H
 
-#include "config/catalogue.h"
+#include "workload/layer_kind.h"
 
 /* Parameters by place, of one layer where the name says so; all are exact counts, unsharded and unpadded. */
 struct tsim_parameters {
@@ -31,20 +31,37 @@ double tsim_model_parameters(const struct tsim_model *model);        /* whole mo
 double tsim_model_active_parameters(const struct tsim_model *model); /* those that one token passes through */
 double tsim_model_mtp_parameters(const struct tsim_model *model);    /* of the former, those of its mtp_layers */
 
-/* Layers of the second kind among layers from .. to - 1: those with experts, or of an encoder-decoder model (which has
- * no experts) those of the decoder. "Expert layer" in a name means this second kind. */
-int64_t tsim_model_expert_layers(const struct tsim_model *model, int64_t from, int64_t to);
+/* A model's layers from first to last: patterns of runs, each pattern so many times. */
+struct tsim_layer_run {
+    enum tsim_part kind;
+    int64_t count;
+};
+enum { TSIM_MAX_RUNS = 2, TSIM_MAX_PATTERNS = 3 };
+struct tsim_layer_pattern {
+    int64_t times, length; /* layers of one of them */
+    int32_t n_runs;
+    struct tsim_layer_run runs[TSIM_MAX_RUNS];
+};
+struct tsim_layer_order {
+    int32_t n;
+    struct tsim_layer_pattern patterns[TSIM_MAX_PATTERNS];
+};
+/* Here, and nowhere else, the keys of a model become kinds of layer. */
+void tsim_model_order(const struct tsim_model *model, struct tsim_layer_order *order);
 
-/* Gives the word that people use for a layer of the first or the second kind: "layer", "expert layer", "encoder layer",
- * "decoder layer", of a list "block". */
-const char *tsim_model_layer_word(const struct tsim_model *model, bool is_second);
-
-/* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
-double tsim_model_key_dim(const struct tsim_model *model);
-
-/* Vision transformers: patches of an image, and values in one of them. */
-double tsim_model_patches(const struct tsim_model *model);
-double tsim_model_patch_values(const struct tsim_model *model);
+/* How often each part is there, or is gone through. */
+struct tsim_parts {
+    double times[TSIM_N_PARTS];
+};
+struct tsim_parts tsim_model_parts(const struct tsim_model *model);
+struct tsim_parts tsim_model_layers(const struct tsim_model *model, int64_t from, int64_t to); /* from .. to - 1 */
+enum tsim_part tsim_model_layer(const struct tsim_model *model, int64_t layer);
+bool tsim_model_has_ends(const struct tsim_model *model); /* a layer list is blocks alone */
+bool tsim_model_has_one_kind(const struct tsim_model *model);
+/* Are layers of one kind not alike (blocks of a list)? Then a layer's cost is their mean, and a pass's operators are
+ * those of all of them together. */
+bool tsim_model_layers_vary(const struct tsim_model *model);
+bool tsim_model_layers_are_alike(const struct tsim_model *model);
 
 /* Does the model train on samples without tokens (images, vectors, records)? Then rates are said in samples. */
 bool tsim_model_is_of_samples(const struct tsim_model *model);

@@ -1,13 +1,14 @@
-/* operator_builders.h - private to workload/operators*.c: local shapes of a part, and how operators are put on a
+/* operator_builders.h - private to the kinds of layer: local shapes of a part, and how operators are put on a
  * list. */
 #ifndef TSIM_WORKLOAD_OPERATOR_BUILDERS_H
 #define TSIM_WORKLOAD_OPERATOR_BUILDERS_H
 
+#include "workload/local_shape.h"
 #include "workload/operators.h"
 
 #include <string.h>
 
-/* Symbols as in operators.c. */
+/* Symbols as in local_shape.c. */
 struct tsim_op_shape {
     const struct tsim_scenario *scenario;
     const struct tsim_model *model;
@@ -26,6 +27,10 @@ struct tsim_op_shape {
     bool sequence_parallel, flash, causal;
     bool is_biased; /* scores have a learned bias */
 };
+
+/* What one accelerator has of a model's first stack of layers, and of its last: they are the same where there is one. */
+struct tsim_op_shape tsim_op_shape_first(const struct tsim_scenario *scenario);
+struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *scenario);
 
 /* Product y = x W of t x k by k x n whose backward is dx = dy W^T and dW = x^T dy. */
 struct tsim_op_linear {
@@ -183,14 +188,6 @@ void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsi
 void tsim_op_context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 double tsim_op_ring_pieces(const struct tsim_op_shape *z); /* 1: no ring */
 
-/* A decoder layer's attention to the encoder's result, from norm to residual: queries of the layer's own tokens, keys
- * and values projected from the encoder's. Each layer's gradient of the encoder's result is added to that of the
- * others. */
-void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
-                           const struct tsim_op_shape *encoder);
-void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
-                            const struct tsim_op_shape *encoder);
-
 void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                              const struct tsim_op_linear *linear);
 /* The same of a layer's product. */
@@ -201,14 +198,27 @@ void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_sh
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
 
-/* Before the layers (of one stack: its table, positions, dropout) and after them, from the final norm to the loss. */
-void tsim_op_table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
-void tsim_op_table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
-void tsim_op_head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
-void tsim_op_head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+/* A feed-forward block, from norm to residual; and its products alone, which shared experts have as well. */
+void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* A layer's experts, from the norm's result to what the residual adds; without the shared ones. */
-void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
-void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+/* Marks what a layer's forward pass ends with, from the last product down on, whose operands are kept. */
+void tsim_op_mark_last_projection(struct tsim_op_list *list);
+
+/* The functions of the table of kinds (layer_kind.c). */
+void tsim_embedding_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_embedding_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_dense_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_dense_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_experts_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_experts_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_encoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_encoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_decoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_decoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_head_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_head_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 
 #endif

@@ -1,4 +1,4 @@
-/* operators.h - a transformer layer as the kernels and collectives that one accelerator executes, by phase.
+/* operators.h - a layer as the kernels and collectives that one accelerator executes, by phase.
  *
  * An operator states demands (matrix FLOPs by shape, HBM bytes, collective bytes), never times: cost/ turns them into
  * seconds. Shapes are local: after division by tensor and context parallelism. Element-wise kernels count the bytes
@@ -13,7 +13,7 @@
 #ifndef TSIM_WORKLOAD_OPERATORS_H
 #define TSIM_WORKLOAD_OPERATORS_H
 
-#include "workload/partition.h"
+#include "workload/layer_kind.h"
 
 enum tsim_op_kind { TSIM_OP_GEMM, TSIM_OP_FLASH, TSIM_OP_ELEMENTWISE, TSIM_OP_COLLECTIVE };
 enum tsim_op_collective {
@@ -70,17 +70,16 @@ struct tsim_op_list {
     struct tsim_op ops[TSIM_MAX_OPS];
 };
 
-/* The parts that a pipeline stage is made of. An "expert layer" is one of the second kind: with experts, or of the
- * decoder (model.h). */
-enum tsim_part { TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_HEAD, TSIM_N_PARTS };
-
-/* Forward and backward of one part (not of layer lists: layer_list.h) for one micro-batch, in execution order.
- * Recomputation is not in the lists: it is a list of its own. */
-void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
-void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
+/* The kernels and collectives of one part for one micro-batch, in execution order: of the kind's variant `at`, 0 where
+ * its layers are all alike (tsim_part_variants). Recomputation is not in the lists: it is a list of its own. */
+void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
+                            struct tsim_op_list *list);
+void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
+                             struct tsim_op_list *list);
 /* Lists what recomputation executes again of a layer's forward pass in the backward pass (nothing, unless `recompute`
  * is selective or more), without what stops early. */
-void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_op_list *list);
+void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
+                          struct tsim_op_list *list);
 
 /* Share of the gradients of a pass that a kernel of its own adds to the sum, on average over a step: 0 where the
  * product adds them, or where each micro-batch's gradients are reduced as they are (ZeRO-2 and -3). The first of a step

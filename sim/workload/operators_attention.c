@@ -1,6 +1,6 @@
 #include "workload/operator_builders.h"
 
-#include "workload/model.h"
+#include "workload/local_shape.h"
 
 /* Standard attention materializes the scores: what each pass over them moves, per score. */
 static double softmax_forward_bytes(const struct tsim_op_shape *z) {

@@ -2,7 +2,7 @@
  * the gradients of a product. */
 #include "workload/operator_builders.h"
 
-#include "workload/optimizer.h"
+#include "workload/parameter_bytes.h"
 
 /* ---- forward ---- */
 
@@ -69,6 +69,14 @@ double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward) {
 
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward) {
     return z->model->gated_mlp && z->software->fusion == TSIM_FUSION_NONE ? (backward ? 3 : 2) : 1;
+}
+
+/* From the last product down on, whose operands are kept. */
+void tsim_op_mark_last_projection(struct tsim_op_list *list) {
+    int32_t i = list->n - 1;
+    while (list->ops[i].product != TSIM_PRODUCT_DOWN)
+        list->ops[i--].is_last_projection = true;
+    list->ops[i].is_last_projection = true;
 }
 
 /* ---- backward ---- */

@@ -47,11 +47,12 @@ static void add_attention(const struct tsim_model *m, double times, struct shape
 }
 
 static void add_layers(const struct tsim_model *m, struct shapes *s) {
-    double n = (double)m->layers, second = (double)tsim_model_expert_layers(m, 0, m->layers), h = (double)m->hidden;
+    struct tsim_parts parts = tsim_model_parts(m);
+    double h = (double)m->hidden;
     double up = m->gated_mlp ? 2 : 1, experts = (double)m->experts.count, shared = (double)m->experts.shared;
-    bool is_stacked = m->encoder_layers > 0;
-    double dense = is_stacked ? n : n - second, with_experts = is_stacked ? 0 : second;
-    add_attention(m, n + (is_stacked ? second : 0), s);
+    double with_experts = parts.times[TSIM_PART_EXPERT_LAYER], decoders = parts.times[TSIM_PART_DECODER_LAYER],
+           dense = (double)m->layers - with_experts;
+    add_attention(m, (double)m->layers + decoders, s);
     add_matrix(s, dense * (up + 1), h, (double)m->ffn_hidden, true);
     add_matrix(s, with_experts * (experts + shared) * (up + 1), h, (double)m->experts.ffn_hidden, true);
     add_matrix(s, with_experts, h, experts, false);
@@ -180,27 +181,6 @@ void tsim_optimizer_cost(const struct tsim_scenario *sc, struct tsim_optimizer_c
         .traffic_bytes = sc->software->optimizer_traffic_bytes * (is_adam ? 1 : least / of_adam),
         .vector_flops = vector_flops(optimizer),
         .matrix_flops = optimizer == TSIM_GALORE_8BIT ? 4 * fmin(s.rank, 1e9) * s.projected / s.all : 0};
-}
-
-/* ---- what is kept of a parameter ---- */
-
-double tsim_weight_bytes(enum tsim_precision precision) {
-    if (!tsim_is_quantized(precision))
-        return tsim_operand_bytes(precision);
-    /* Quantized, and its transpose (Transformer Engine's fp8 parameters); the master copy is apart. */
-    double both_bytes = 2 * tsim_operand_bytes(precision);
-    /* Parameters of 4 bits there are none: it is beside the one in bf16 (NVIDIA-NeMo/Megatron-Bridge,
-     * training/mixed_precision.py: fp4_param is refused). */
-    return precision == TSIM_NVFP4 ? tsim_operand_bytes(TSIM_BF16) + both_bytes : both_bytes;
-}
-
-bool tsim_has_master_weights(const struct tsim_scenario *sc) {
-    bool is_wide = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32;
-    return !is_wide && !sc->training.no_master_weights;
-}
-
-double tsim_gradient_bytes(const struct tsim_scenario *sc) {
-    return tsim_weight_bytes(sc->training.gradient_precision);
 }
 
 double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {

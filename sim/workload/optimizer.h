@@ -31,7 +31,7 @@
 #ifndef TSIM_WORKLOAD_OPTIMIZER_H
 #define TSIM_WORKLOAD_OPTIMIZER_H
 
-#include "config/scenario.h"
+#include "workload/parameter_bytes.h"
 
 struct tsim_optimizer_cost { /* of a parameter */
     double state_bytes;
@@ -44,8 +44,5 @@ void tsim_optimizer_cost(const struct tsim_scenario *scenario, struct tsim_optim
 
 /* Bytes of optimizer state per parameter held. */
 double tsim_optimizer_state_bytes(const struct tsim_scenario *scenario);
-bool tsim_has_master_weights(const struct tsim_scenario *scenario);
-double tsim_weight_bytes(enum tsim_precision precision);
-double tsim_gradient_bytes(const struct tsim_scenario *scenario);
 
 #endif

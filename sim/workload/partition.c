@@ -71,11 +71,13 @@ int64_t tsim_chunk_first_layer(const struct tsim_scenario *sc, int32_t stage, in
     return first;
 }
 
-int64_t tsim_chunk_expert_layers(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    if (sc->model->experts.count == 0 && sc->model->encoder_layers == 0)
-        return 0;
-    int64_t first = tsim_chunk_first_layer(sc, stage, chunk);
-    return tsim_model_expert_layers(sc->model, first, first + tsim_chunk_layers(sc, stage, chunk));
+struct tsim_parts tsim_chunk_parts(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    int64_t first = tsim_model_has_one_kind(sc->model) ? 0 : tsim_chunk_first_layer(sc, stage, chunk);
+    struct tsim_parts parts = tsim_model_layers(sc->model, first, first + tsim_chunk_layers(sc, stage, chunk));
+    bool has_ends = tsim_model_has_ends(sc->model);
+    parts.times[TSIM_PART_EMBEDDING] = has_ends && tsim_chunk_has_embedding(sc, stage, chunk);
+    parts.times[TSIM_PART_HEAD] = has_ends && tsim_chunk_has_head(sc, stage, chunk);
+    return parts;
 }
 
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *sc) {
@@ -101,32 +103,33 @@ static struct tsim_amount cut(struct tsim_term_recorder *r, const struct tsim_sc
 
 /* Matrices are cut over the tensor ranks; norms and the row-parallel biases are whole on each. */
 static struct tsim_amount layer_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
-                                           bool has_experts) {
+                                           enum tsim_part kind) {
     const struct tsim_model *m = sc->model;
     struct tsim_part_list parts = {.recorder = r};
     struct tsim_parameters p;
     tsim_model_count(m, &p);
-    bool is_decoder = has_experts && m->encoder_layers > 0, has_rows = has_experts && !is_decoder;
+    bool has_experts = kind == TSIM_PART_EXPERT_LAYER;
     tsim_part_add(&parts, cut(r, sc, "attention", p.layer_attention));
     tsim_part_add(&parts, counted(r, m, "latent projections", p.layer_latent));
     tsim_part_add(&parts, counted(r, m, "norms", p.layer_norms));
-    if (!has_rows)
-        tsim_part_add(&parts, cut(r, sc, m->list ? "mean of the list's blocks" : "feed-forward", p.layer_ffn));
-    if (is_decoder) {
+    if (!has_experts)
+        tsim_part_add(&parts,
+                      cut(r, sc, kind == TSIM_PART_BLOCK ? "mean of the list's blocks" : "feed-forward", p.layer_ffn));
+    if (kind == TSIM_PART_DECODER_LAYER) {
         tsim_part_add(&parts, cut(r, sc, "cross attention", p.layer_cross));
         tsim_part_add(&parts, counted(r, m, "norm of cross attention", p.layer_cross_norm));
     }
-    if (has_rows) {
+    if (has_experts) {
         tsim_part_add(&parts, counted(r, m, "router", p.layer_router));
         tsim_part_add(&parts, cut(r, sc, "shared experts", p.layer_shared));
         tsim_part_add(&parts, counted(r, m, "experts of this rank", tsim_layer_rank_expert_parameters(sc)));
     }
-    return tsim_sum_of(&parts, tsim_record_text(r, "parameters of one %s", tsim_model_layer_word(m, has_experts)),
+    return tsim_sum_of(&parts, tsim_record_text(r, "parameters of one %s", tsim_layer_kind(kind)->word),
                        "on one tensor rank", TSIM_COUNT);
 }
 
-double tsim_layer_rank_parameters(const struct tsim_scenario *sc, bool has_experts) {
-    return layer_parameters(NULL, sc, has_experts).value;
+double tsim_layer_rank_parameters(const struct tsim_scenario *sc, enum tsim_part kind) {
+    return layer_parameters(NULL, sc, kind).value;
 }
 
 bool tsim_gathers_products(const struct tsim_scenario *sc) {
@@ -165,12 +168,34 @@ int32_t tsim_layer_product_places(const struct tsim_scenario *sc, enum tsim_laye
 
 const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *sc, int32_t stage,
                                             struct tsim_stage_part *part) {
-    if (!sc->model->list || sc->parallelism.pipeline == 1)
+    if (sc->parallelism.pipeline == 1 || !tsim_model_layers_vary(sc->model))
         return sc;
     part->scenario = *sc;
     part->scenario.model = &part->model;
     tsim_list_part(sc->model, tsim_chunk_first_layer(sc, stage, 0), tsim_chunk_layers(sc, stage, 0), &part->model);
     return &part->scenario;
+}
+
+double tsim_chunk_sum(const struct tsim_scenario *sc, int32_t stage, int32_t chunk, tsim_layer_fn of_layer) {
+    struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *own = tsim_stage_part(sc, stage, &of_stage);
+    double sum = 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (parts.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
+            sum += parts.times[part] * of_layer(own, (enum tsim_part)part);
+    return sum;
+}
+
+double tsim_largest_layer(const struct tsim_scenario *sc, int32_t stage, tsim_layer_fn of_layer) {
+    struct tsim_parts parts = tsim_model_parts(sc->model);
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *own = tsim_stage_part(sc, stage, &of_stage);
+    double largest = 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (parts.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
+            largest = fmax(largest, of_layer(own, (enum tsim_part)part));
+    return largest;
 }
 
 double tsim_message_bytes(const struct tsim_scenario *sc, int32_t from, int32_t to) {
@@ -182,17 +207,14 @@ double tsim_message_bytes(const struct tsim_scenario *sc, int32_t from, int32_t 
 }
 
 double tsim_chunk_expert_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    return (double)tsim_chunk_expert_layers(sc, stage, chunk) * tsim_layer_rank_expert_parameters(sc);
+    return tsim_chunk_parts(sc, stage, chunk).times[TSIM_PART_EXPERT_LAYER] * tsim_layer_rank_expert_parameters(sc);
 }
 
 static struct tsim_amount layers_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
-                                            bool has_experts, double n) {
-    if (n == 0)
-        return (struct tsim_amount){0};
+                                            enum tsim_part kind, double n) {
     return tsim_product(
-        r, tsim_record_text(r, "its %ss", tsim_model_layer_word(sc->model, has_experts)), "layers x parameters of each",
-        TSIM_COUNT,
-        TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), layer_parameters(r, sc, has_experts)));
+        r, tsim_record_text(r, "its %ss", tsim_layer_kind(kind)->word), "layers x parameters of each", TSIM_COUNT,
+        TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), layer_parameters(r, sc, kind)));
 }
 
 static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
@@ -201,13 +223,13 @@ static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const s
     struct tsim_parameters p;
     tsim_model_count(m, &p);
     double h = (double)m->hidden, table = tsim_padded_vocab_per_rank(sc) * h;
-    double n_layers = (double)tsim_chunk_layers(sc, stage, chunk),
-           with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
+    struct tsim_parts there = tsim_chunk_parts(sc, stage, chunk);
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *part = tsim_stage_part(sc, stage, &of_stage);
     struct tsim_part_list parts = {.recorder = r};
-    tsim_part_add(&parts, layers_parameters(r, part, false, n_layers - with_experts));
-    tsim_part_add(&parts, layers_parameters(r, part, true, with_experts));
+    for (int i = 0; i < TSIM_N_PARTS; i++)
+        if (there.times[i] > 0 && !tsim_layer_kind((enum tsim_part)i)->is_end)
+            tsim_part_add(&parts, layers_parameters(r, part, (enum tsim_part)i, there.times[i]));
     bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
     bool is_image = m->image.patch > 0;
     if (first)
@@ -230,7 +252,7 @@ double tsim_chunk_parameters(const struct tsim_scenario *sc, int32_t stage, int3
 }
 
 bool tsim_chunk_is_like_last(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    if (chunk == 0 || sc->model->list || sc->model->experts.count > 0 || sc->model->encoder_layers > 0)
+    if (chunk == 0 || !tsim_model_layers_are_alike(sc->model))
         return false;
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     int32_t part = tsim_schedule_part(&shape, stage, chunk), last = tsim_schedule_part(&shape, stage, chunk - 1),
@@ -241,8 +263,8 @@ bool tsim_chunk_is_like_last(const struct tsim_scenario *sc, int32_t stage, int3
 
 bool tsim_stage_is_like_last(const struct tsim_scenario *sc, int32_t stage) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    if (stage < 2 || stage == shape.stages - 1 || sc->model->list || sc->model->experts.count > 0 ||
-        sc->model->encoder_layers > 0 || tsim_schedule_splits_backward(shape.schedule))
+    if (stage < 2 || stage == shape.stages - 1 || !tsim_model_layers_are_alike(sc->model) ||
+        tsim_schedule_splits_backward(shape.schedule))
         return false;
     for (int32_t c = 0; c < shape.chunks; c++)
         if (tsim_chunk_layers(sc, stage, c) != tsim_chunk_layers(sc, stage - 1, c))
@@ -303,26 +325,7 @@ struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *r, c
     return (struct tsim_held_parameters){all, shard_of(r, sc, stage, all)};
 }
 
-double tsim_last_length(const struct tsim_scenario *sc) {
-    return (double)(sc->model->encoder_layers > 0 ? sc->training.decoder_sequence_length
-                                                  : sc->training.sequence_length);
-}
-
 double tsim_message_tokens(const struct tsim_scenario *sc) {
     return (double)(sc->training.micro_batch_size *
                     (sc->training.sequence_length + sc->training.decoder_sequence_length) / sc->parallelism.context);
-}
-
-double tsim_head_tokens(const struct tsim_scenario *sc) {
-    double samples = (double)sc->training.micro_batch_size, head_frac = sc->model->head_frac;
-    if (sc->model->image.patch > 0)
-        return samples;
-    return (head_frac > 0 ? head_frac : 1) * samples * tsim_last_length(sc) / (double)sc->parallelism.context;
-}
-
-double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario) {
-    if (scenario->model->image.patch > 0)
-        return (double)scenario->model->vocab;
-    double tp = (double)scenario->parallelism.tensor, step = 128 * tp;
-    return ceil((double)scenario->model->vocab / step) * step / tp;
 }

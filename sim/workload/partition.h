@@ -4,18 +4,9 @@
 #define TSIM_WORKLOAD_PARTITION_H
 
 #include "base/term.h"
+#include "workload/local_shape.h"
+#include "workload/model.h"
 #include "workload/schedule.h"
-
-/* A layer's products with weights, in execution order: queries, keys and values; what attention gives out; up; down.
- * Experts are the last two. */
-enum tsim_layer_product {
-    TSIM_PRODUCT_QKV,
-    TSIM_PRODUCT_OUT,
-    TSIM_PRODUCT_UP,
-    TSIM_PRODUCT_DOWN,
-    TSIM_N_LAYER_PRODUCTS,
-    TSIM_NO_LAYER_PRODUCT = TSIM_N_LAYER_PRODUCTS
-};
 
 #define TSIM_OF_LAYERS "parallelism.layers_per_stage of the scenario"
 
@@ -41,9 +32,14 @@ bool tsim_ends_share_stage(const struct tsim_scenario *scenario);
 double tsim_shards(const struct tsim_scenario *scenario);
 double tsim_expert_shards(const struct tsim_scenario *scenario); /* of an expert's: those of them that hold it */
 
-/* Number of the chunk's first layer in the model, and how many of its layers have experts. */
+/* Number of the chunk's first layer in the model, and what a pass through the chunk goes through. */
 int64_t tsim_chunk_first_layer(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
-int64_t tsim_chunk_expert_layers(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+struct tsim_parts tsim_chunk_parts(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
+/* Sums what a function says of a layer over the chunk's layers, or takes the largest of what it says of the model's (of
+ * a layer list: of the stage's blocks, whose mean it is). */
+typedef double (*tsim_layer_fn)(const struct tsim_scenario *scenario, enum tsim_part part);
+double tsim_chunk_sum(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk, tsim_layer_fn of_layer);
+double tsim_largest_layer(const struct tsim_scenario *scenario, int32_t stage, tsim_layer_fn of_layer);
 
 /* The parameters that one stage of one tensor rank holds, before any sharding over data-parallel ranks. */
 double tsim_stage_parameters(const struct tsim_scenario *scenario, int32_t stage);
@@ -60,7 +56,7 @@ struct tsim_held_parameters {
 struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *recorder,
                                                  const struct tsim_scenario *scenario, int32_t stage);
 /* One layer of that tensor rank, and its experts. */
-double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, bool has_experts);
+double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 
 /* Fully sharded, are weights gathered product by product (software.gather_unit)? Then what each gathers, of one tensor
@@ -91,19 +87,9 @@ const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *scenario
  * gradients. */
 double tsim_message_bytes(const struct tsim_scenario *scenario, int32_t from, int32_t to);
 
-/* Tokens of a sample that the last layers work on: the decoder's, where there is one. */
-double tsim_last_length(const struct tsim_scenario *scenario);
-
 /* Tokens of a micro-batch on one context rank that a message between stages is about. Of an encoder-decoder model those
  * of both stacks: what goes into the decoder travels with the encoder's tokens (both embeddings are looked up on the
  * first stage), the encoder's result with the decoder's. */
 double tsim_message_tokens(const struct tsim_scenario *scenario);
-
-/* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a model of
- * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */
-double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
-/* Tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked ones
- * (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
-double tsim_head_tokens(const struct tsim_scenario *scenario);
 
 #endif

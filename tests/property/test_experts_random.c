@@ -48,7 +48,7 @@ static void random_mixture(struct random_source *random, struct example *e) {
 /* Of the forward pass of a layer with experts: FLOPs and bytes of the operators whose name begins so. */
 static void sum_of(const struct tsim_scenario *sc, const char *name, double *flops, double *bytes) {
     struct tsim_op_list list;
-    tsim_operators_forward(sc, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(sc, TSIM_PART_EXPERT_LAYER, 0, &list);
     *flops = *bytes = 0;
     for (int32_t i = 0; i < list.n; i++)
         if (strncmp(list.ops[i].name, name, strlen(name)) == 0) {
@@ -83,7 +83,7 @@ static void check_parameters(const struct example *e) {
     double held = tsim_layer_rank_expert_parameters(sc), tensor = (double)p->tensor;
     ck_assert_double_eq_tol(held * (double)(tsim_expert_tensor(p) * p->expert), count.layer_experts,
                             1e-9 * count.layer_experts);
-    double rest = tsim_layer_rank_parameters(sc, true) - held,
+    double rest = tsim_layer_rank_parameters(sc, TSIM_PART_EXPERT_LAYER) - held,
            whole = count.layer_latent + count.layer_norms + count.layer_router;
     ck_assert_double_eq_tol((rest - whole) * tensor, count.layer_attention + count.layer_shared,
                             1e-9 * count.layer_attention);
@@ -108,12 +108,12 @@ static void check_parts(struct random_source *random, struct example *e) {
     unsigned all = TSIM_RECOMPUTE_OPERATORS - 1, set = (unsigned)random_between(random, 1, (int32_t)all);
     training->recompute = TSIM_RECOMPUTE_SELECTIVE;
     training->recompute_parts = set;
-    double kept = tsim_layer_activation_bytes(&e->scenario, true);
-    ck_assert_double_le(kept, tsim_layer_whole_activation_bytes(&e->scenario, true));
+    double kept = tsim_layer_activation_bytes(&e->scenario, TSIM_PART_EXPERT_LAYER);
+    ck_assert_double_le(kept, tsim_layer_whole_activation_bytes(&e->scenario, TSIM_PART_EXPERT_LAYER));
     training->recompute_parts = set | (1u << random_between(random, 0, TSIM_N_RECOMPUTE_PARTS - 2));
-    ck_assert_double_le(tsim_layer_activation_bytes(&e->scenario, true), kept);
+    ck_assert_double_le(tsim_layer_activation_bytes(&e->scenario, TSIM_PART_EXPERT_LAYER), kept);
     training->recompute_parts = all;
-    ck_assert_double_gt(tsim_layer_activation_bytes(&e->scenario, true), 0);
+    ck_assert_double_gt(tsim_layer_activation_bytes(&e->scenario, TSIM_PART_EXPERT_LAYER), 0);
     training->recompute = TSIM_RECOMPUTE_NONE;
 }
 

@@ -159,9 +159,10 @@ static bool more_recomputation(const char *text, const struct run *run) {
         n++;
     /* What the layer in work has computed again is counted beside what waits for the gradients of weights. */
     const struct tsim_model *model = run->scenario->model;
-    double layer_bytes = n > 0 && model->kind == TSIM_MODEL_TRANSFORMER
-                             ? tsim_layer_whole_activation_bytes(modes[0].scenario, model->experts.count > 1)
-                             : 0;
+    double layer_bytes =
+        n > 0 && model->kind == TSIM_MODEL_TRANSFORMER
+            ? tsim_layer_whole_activation_bytes(modes[0].scenario, tsim_model_layer(model, model->layers - 1))
+            : 0;
     for (int i = 1; i < n; i++) {
         const struct tsim_memory *less = &modes[i - 1].result.step.memory, *more = &modes[i].result.step.memory;
         LAW(more->peak_bytes <= less->peak_bytes * (1 + ANOMALY_FRAC) + layer_bytes,

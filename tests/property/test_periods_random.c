@@ -68,8 +68,8 @@ static const char *difference(const struct heard_task *a, const struct heard_tas
     if (s->begin_s != t->begin_s || s->end_s != t->end_s)
         return "time";
     if (s->flops != t->flops || s->matrix_busy_s != t->matrix_busy_s || s->nic_bytes != t->nic_bytes ||
-        s->memory_busy_s != t->memory_busy_s || s->scale_up_bytes != t->scale_up_bytes || s->n_layers != t->n_layers ||
-        s->n_parts != t->n_parts)
+        s->memory_busy_s != t->memory_busy_s || s->scale_up_bytes != t->scale_up_bytes ||
+        memcmp(&s->model_parts, &t->model_parts, sizeof s->model_parts) != 0 || s->n_parts != t->n_parts)
         return "amount";
     bool is_same_item = a->item.microbatch == b->item.microbatch && a->item.chunk == b->item.chunk &&
                         a->item.kind == b->item.kind && a->item.pair == b->item.pair;

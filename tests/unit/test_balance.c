@@ -231,8 +231,8 @@ START_TEST(thousands_of_layers) {
     example.scenario.training.global_batch_size = 64;
     example_finish(&example);
     struct tsim_pass_costs costs = costs_of(&example.scenario);
-    double all_s = 0, layer_s = tsim_part_cost(&costs.layer, TSIM_PASS_FORWARD)->time_s +
-                                tsim_part_cost(&costs.layer, TSIM_PASS_BACKWARD)->time_s;
+    double all_s = 0, layer_s = tsim_part_cost(&costs.parts[TSIM_PART_LAYER], TSIM_PASS_FORWARD)->time_s +
+                                tsim_part_cost(&costs.parts[TSIM_PART_LAYER], TSIM_PASS_BACKWARD)->time_s;
     for (int32_t k = 0; k < 16; k++)
         all_s += tsim_balance_stage_s(&example.scenario, &costs, k);
     double even_s = slowest_s(&example.scenario, &costs);
@@ -250,8 +250,8 @@ START_TEST(a_heavy_head_takes_the_place_of_layers) {
     example_finish(&example);
     example.scenario.parallelism.balances = true;
     struct tsim_pass_costs costs = costs_of(&example.scenario);
-    double layer_s = tsim_part_cost(&costs.layer, TSIM_PASS_FORWARD)->time_s;
-    double head_s = tsim_part_cost(&costs.head, TSIM_PASS_FORWARD)->time_s;
+    double layer_s = tsim_part_cost(&costs.parts[TSIM_PART_LAYER], TSIM_PASS_FORWARD)->time_s;
+    double head_s = tsim_part_cost(&costs.parts[TSIM_PART_HEAD], TSIM_PASS_FORWARD)->time_s;
     example.model.vocab = (int64_t)((double)example.model.vocab * 2 * layer_s / head_s);
     const struct tsim_scenario *balanced = tsim_balance(&arena, &example.scenario);
     const int64_t *layers = balanced->parallelism.layers_per_chunk;

@@ -21,7 +21,7 @@ static struct tsim_result run(const struct tsim_scenario *scenario) {
 static double forward_s(const struct tsim_scenario *sc) {
     struct tsim_pass_costs costs;
     struct tsim_pass_cost cost = {0};
-    struct tsim_pass_parts parts = {.embedding = true, .layers = (double)sc->model->layers, .head = true};
+    struct tsim_parts parts = tsim_model_parts(sc->model);
     tsim_pass_costs_build(sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
     tsim_pass_sum(&costs, TSIM_PASS_FORWARD, &parts, &cost);
     return cost.time_s;

@@ -357,10 +357,10 @@ START_TEST(activations_add_up) {
         use_plan(2, 2, 1);
         struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
         double sum_bytes = 0;
-        int32_t n = tsim_layer_activations(&e.scenario, false, rows);
+        int32_t n = tsim_layer_activations(&e.scenario, TSIM_PART_LAYER, rows);
         for (int32_t k = 0; k < n; k++)
             sum_bytes += rows[k].bytes;
-        ck_assert_double_eq(sum_bytes, tsim_layer_activation_bytes(&e.scenario, false));
+        ck_assert_double_eq(sum_bytes, tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER));
         struct tsim_explanation explanation = explained();
         ck_assert_double_eq_tol(sum_of_column(csv_of(&explanation), "activations", "stage_bytes"),
                                 result->step.memory.activations_bytes, 1);

@@ -85,7 +85,7 @@ START_TEST(kernels_by_hand) {
     ck_assert_double_eq(tsim_model_parameters(&x.model), 108 + 12 + 3850);
     ck_assert_double_eq(tsim_list_macs(&x.model), 108 * 64 + 3840);
     ck_assert_double_eq(tsim_model_flops_per_token(&x.model, 1), 4 * 108 * 64 + 6 * 3840);
-    tsim_list_forward(&x.scenario, 0, &list);
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_int_eq(list.n, 3);
     ck_assert_double_eq(list.ops[0].batch, 2);
     ck_assert_double_eq(list.ops[0].m, 320);
@@ -94,12 +94,12 @@ START_TEST(kernels_by_hand) {
     ck_assert_double_eq(list.ops[0].flops, 5 * 2 * 108 * 64);
     ck_assert_double_eq(list.ops[0].bytes, 2 * (5 * 256 + 108 + 5 * 384));
     ck_assert_double_eq(list.ops[1].bytes, 5 * 384 * 6);
-    tsim_list_backward(&x.scenario, 0, &list);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_int_eq(list.n, 3); /* activation, norm, weight gradient */
     ck_assert_double_eq(list.ops[2].k, 320);
     ck_assert(list.ops[2].is_weight_gradient);
     x.software.fusion = TSIM_FUSION_TE;
-    tsim_list_forward(&x.scenario, 0, &list);
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_int_eq(list.n, 2);
 }
 END_TEST
@@ -109,7 +109,7 @@ START_TEST(activations_by_hand) {
     struct example x;
     struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
     init_small(&x);
-    ck_assert_int_eq(tsim_layer_activations(&x.scenario, false, rows), 2);
+    ck_assert_int_eq(tsim_layer_activations(&x.scenario, TSIM_PART_BLOCK, rows), 2);
     ck_assert_double_eq(2 * rows[0].bytes, 5 * 2 * (256 + 384));
     ck_assert_double_eq(2 * rows[1].bytes, 5 * 2 * 384);
     struct tsim_stage_memory memory;
@@ -128,17 +128,17 @@ START_TEST(algorithms) {
     x.model.list = &conv;
     x.model.n_list = 1;
     x.scenario.training.precision = TSIM_TF32;
-    tsim_list_backward(&x.scenario, 0, &list);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     double direct = list.ops[0].flops, bytes = 4 * (5 * 64 * 64 + 9 * 32 * 32);
     ck_assert_double_eq(direct, 2.0 * 5 * 64 * 9 * 32 * 32);
     ck_assert_double_eq(list.ops[0].bytes, bytes + 2 * 4 * 5 * 64 * 64);
     struct tsim_list_layer pair = {TSIM_LIST_PRODUCT, 0, 32, 32, 2, 2, 1, 1, 1, false, false};
     x.model.list = &pair; /* two pixels are an image, too */
-    tsim_list_backward(&x.scenario, 0, &list);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(find(&list, "convolution, input")->bytes, 4 * (5 * 64 * 2 + 32 * 32) + 2 * 4 * 5 * 64 * 2);
     x.model.list = &conv;
     x.scenario.training.precision = TSIM_FP32;
-    tsim_list_backward(&x.scenario, 0, &list);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(list.ops[0].batch, 16);
     ck_assert_double_eq_tol(list.ops[0].flops, direct * 4 / 9, 1e-6);
     ck_assert_double_eq_tol(list.ops[1].flops, direct * 4 / 9, 1e-6);
@@ -165,7 +165,7 @@ static void time_groups(const struct tsim_accelerator *a, enum tsim_precision pr
     x.scenario.training.precision = precision;
     for (int i = 0; i < 3; i++) {
         struct tsim_op_list list;
-        (i == 0 ? tsim_list_forward : tsim_list_backward)(&x.scenario, 0, &list);
+        (i == 0 ? tsim_operators_forward : tsim_operators_backward)(&x.scenario, TSIM_PART_BLOCK, 0, &list);
         tsim_kernel_cost(a, &x.software, &list.ops[i > 0 ? i - 1 : 0], &cost);
         time_s[i] = cost.time_s;
     }
@@ -230,10 +230,10 @@ START_TEST(a_bias_by_itself) {
     x.model.list = &conv;
     x.model.n_list = 1;
     x.software.fusion = TSIM_FUSION_NONE;
-    tsim_list_forward(&x.scenario, 0, &list);
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(find(&list, "bias")->bytes, 5 * 32 * 64 * 2 * 2);
     x.software.fusion = TSIM_FUSION_COMPILE;
-    tsim_list_forward(&x.scenario, 0, &list);
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_ptr_null(seek(&list, "bias"));
 }
 END_TEST
@@ -253,7 +253,7 @@ START_TEST(interaction_by_hand) {
     for (int fused = 0; fused < 2; fused++)
         for (int backward = 0; backward < 2; backward++) {
             x.software.fusion = fused ? TSIM_FUSION_MEGATRON : TSIM_FUSION_NONE;
-            (backward ? tsim_list_backward : tsim_list_forward)(&x.scenario, 0, &list);
+            (backward ? tsim_operators_backward : tsim_operators_forward)(&x.scenario, TSIM_PART_BLOCK, 0, &list);
             const struct tsim_op *op = find(&list, backward ? "interaction, inputs" : "interaction");
             ck_assert_double_eq(op->flops, flops * (backward ? 2 : 1));
             ck_assert_double_eq(op->bytes, out + in * (backward ? 2 : 1));
@@ -311,7 +311,7 @@ START_TEST(traffic_by_hand) {
     x.model.layers = 1;
     example_finish(&x);
     for (int backward = 0; backward < 2; backward++) {
-        (backward ? tsim_list_backward : tsim_list_forward)(&x.scenario, 0, &list);
+        (backward ? tsim_operators_backward : tsim_operators_forward)(&x.scenario, TSIM_PART_BLOCK, 0, &list);
         ck_assert_int_eq(list.n, backward ? 11 : 9);
         for (int32_t i = 0; i < list.n; i++) {
             ck_assert_str_eq(list.ops[i].name, (backward ? BACKWARD : FORWARD)[i].name);
@@ -326,7 +326,7 @@ START_TEST(traffic_by_hand) {
     ck_assert(find(&list, "bias gradient")->is_weight_gradient);
     ck_assert_double_eq(input->flops, 2 * 5 * 16 * 108.0);
     x.scenario.training.gradient_precision = TSIM_FP16;
-    tsim_list_backward(&x.scenario, 0, &list);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(find(&list, "linear, weight")->bytes, 2 * (30 + 40) + 4 * 48);
     struct tsim_stage_memory
         memory; /* inputs of products 1,280 + 30, of the norm 480, of the pool 480 and its places */
@@ -349,15 +349,15 @@ START_TEST(first_of_a_stage) {
     x.model.list = CUT;
     x.model.n_list = 3;
     x.software.fusion = TSIM_FUSION_MEGATRON;
-    tsim_list_forward(&x.scenario, 1, &list);
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 1, &list);
     ck_assert_ptr_null(seek(&list, "activation"));
     x.scenario.parallelism.pipeline = 2;
     x.scenario.parallelism.schedule = TSIM_SCHEDULE_GPIPE;
     example_finish(&x);
     const struct tsim_scenario *second = tsim_stage_part(&x.scenario, 1, &part);
-    tsim_list_forward(second, 0, &list);
+    tsim_operators_forward(second, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(find(&list, "activation")->bytes, 5 * 7 * 4);
-    tsim_list_backward(second, 0, &list);
+    tsim_operators_backward(second, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(find(&list, "activation")->bytes, 5 * 7 * 6);
     static const double WIDEST[] = {7, 9};
     for (int32_t s = 0; s < 2; s++) {

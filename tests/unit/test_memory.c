@@ -36,15 +36,15 @@ static const double SBH = 2048.0 * 4 * 6144, A = 64, S = 2048, H = 6144, T = 8;
 START_TEST(layer_activations) {
     init_22b();
     double scores = 5 * A * S / (H * T);
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (10 + 24 / T + scores), 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), SBH * (10 + 24 / T + scores), 1);
     e.scenario.parallelism.sequence = true;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (34 / T + scores), 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), SBH * (34 / T + scores), 1);
     e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * 34 / T, 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), SBH * 34 / T, 1);
     e.scenario.parallelism.sequence = false;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (10 + 24 / T), 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), SBH * (10 + 24 / T), 1);
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * 2, 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), SBH * 2, 1);
 }
 END_TEST
 
@@ -129,12 +129,12 @@ START_TEST(every_k_layers) {
     init_22b();
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
     tsim_stage_memory(&e.scenario, 0, &full);
-    double whole = tsim_layer_whole_activation_bytes(&e.scenario, false);
+    double whole = tsim_layer_whole_activation_bytes(&e.scenario, TSIM_PART_LAYER);
     static const enum tsim_recompute KINDS[] = {TSIM_RECOMPUTE_EVERY, TSIM_RECOMPUTE_SQRT};
     for (int i = 0; i < 2; i++) {
         e.scenario.training.recompute = KINDS[i];
         e.scenario.training.recompute_every = 6;
-        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * 2 / 6, 1);
+        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), SBH * 2 / 6, 1);
         tsim_stage_memory(&e.scenario, 0, &every);
         ck_assert_double_eq_tol(full.activations_bytes - every.activations_bytes, 48 * SBH * 2 * 5 / 6, 10);
         ck_assert_double_eq_tol(every.buffers_bytes - full.buffers_bytes, 5 * whole, 10);
@@ -150,15 +150,17 @@ START_TEST(decoder_activations) {
     e.scenario.training.decoder_sequence_length = 2048;
     double scores = 5 * A * S / (H * T);
     for (e.model.encoder_layers = 1; e.model.encoder_layers <= 24; e.model.encoder_layers += 23) {
-        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (10 + 24 / T + scores), 1);
-        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, true), SBH * (15 + 32 / T + 2 * scores), 1);
+        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_ENCODER_LAYER),
+                                SBH * (10 + 24 / T + scores), 1);
+        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_DECODER_LAYER),
+                                SBH * (15 + 32 / T + 2 * scores), 1);
     }
     e.model.encoder_layers = 24;
     e.scenario.training.decoder_sequence_length = 1024;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, true),
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_DECODER_LAYER),
                             SBH * (7.5 + (14 + 4) / T + 0.25 * scores + 0.5 * scores), 1);
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, true), SBH, 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_DECODER_LAYER), SBH, 1);
 }
 END_TEST
 
@@ -166,8 +168,8 @@ END_TEST
 START_TEST(flash_activations) {
     init_22b();
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), SBH * (10 + 24 / T) + 4 * 4 * A * S / T,
-                            1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER),
+                            SBH * (10 + 24 / T) + 4 * 4 * A * S / T, 1);
 }
 END_TEST
 
@@ -181,7 +183,7 @@ START_TEST(in_flight) {
     e.scenario.training.global_batch_size = 64;
     example_finish(&e);
     e.software.dropout = 0; /* no embedding mask: all chunks equal */
-    double layer = tsim_layer_activation_bytes(&e.scenario, false);
+    double layer = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
     tsim_stage_memory(&e.scenario, 0, &m);
     ck_assert_double_eq_tol(m.activations_bytes, 48 * layer, 1);
     tsim_stage_memory(&e.scenario, 2, &m);
@@ -199,12 +201,12 @@ END_TEST
  * two inputs of h (4 sbh) are shards. */
 START_TEST(weight_gradient_activations) {
     init_22b();
-    ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, false), SBH * (8 + 24 / T), 1);
+    ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), SBH * (8 + 24 / T), 1);
     e.scenario.parallelism.sequence = true;
-    ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, false), SBH * (4 + 28 / T), 1);
+    ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), SBH * (4 + 28 / T), 1);
     e.scenario.parallelism.sequence = false;
     e.scenario.parallelism.tensor = 1;
-    ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, false), SBH * 32, 1);
+    ck_assert_double_eq_tol(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), SBH * 32, 1);
 }
 END_TEST
 
@@ -230,20 +232,20 @@ START_TEST(zero_bubble_memory) {
         for (int32_t s = 0; s < 3; s++) {
             tsim_stage_memory(&e.scenario, s, &m);
             ck_assert_double_le(m.activations_bytes,
-                                CASES[i].layers * tsim_layer_activation_bytes(&e.scenario, false) + 1);
+                                CASES[i].layers * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER) + 1);
         }
         tsim_stage_memory(&e.scenario, 0, &m);
-        ck_assert_double_eq_tol(m.activations_bytes, CASES[i].layers * tsim_layer_activation_bytes(&e.scenario, false),
-                                1);
+        ck_assert_double_eq_tol(m.activations_bytes,
+                                CASES[i].layers * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 1);
     }
     e.scenario.parallelism.schedule = TSIM_SCHEDULE_ZB_V;
     example_finish(&e);
     tsim_stage_memory(&e.scenario, 1, &m);
-    ck_assert_double_eq_tol(m.activations_bytes, 48 * tsim_layer_activation_bytes(&e.scenario, false), 1);
+    ck_assert_double_eq_tol(m.activations_bytes, 48 * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 1);
     e.scenario.parallelism.schedule = TSIM_SCHEDULE_DUALPIPE;
     example_finish(&e);
     tsim_stage_memory(&e.scenario, 1, &dual);
-    ck_assert_double_eq_tol(dual.activations_bytes, 60 * tsim_layer_activation_bytes(&e.scenario, false), 1);
+    ck_assert_double_eq_tol(dual.activations_bytes, 60 * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 1);
     e.scenario.parallelism.schedule = TSIM_SCHEDULE_1F1B;
     example_finish(&e);
     tsim_stage_memory(&e.scenario, 1, &m);
@@ -266,7 +268,7 @@ START_TEST(uneven_chunks) {
     e.layers_per_chunk[2] = 15;
     struct tsim_stage_memory m;
     tsim_stage_memory(&e.scenario, 0, &m);
-    ck_assert_double_eq_tol(m.activations_bytes, 33 * tsim_layer_activation_bytes(&e.scenario, false), 1);
+    ck_assert_double_eq_tol(m.activations_bytes, 33 * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 1);
 }
 END_TEST
 
@@ -357,9 +359,9 @@ START_TEST(shared_expert_waits) {
         e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 2};
         e.scenario.parallelism.tensor = tensor;
         example_finish(&e);
-        double without = tsim_layer_weight_gradient_bytes(&e.scenario, true);
+        double without = tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER);
         e.model.experts.shared = 1;
-        double with = tsim_layer_weight_gradient_bytes(&e.scenario, true);
+        double with = tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER);
         ck_assert_double_eq_tol(with - without, 1024 * (2 * 2048 / (double)tensor + 1024) * 2, 1);
     }
 }
@@ -392,8 +394,9 @@ START_TEST(expert_activations) {
     double t = 1024, h = 1024, scores = t * 8 * 1024 * 2;
     double g = tsim_routing_imbalance(&e.model.experts, 4, t);
     double expected = t * (8 * h * 2 + 8 * 4 + 2 * 2048 * 2 + g * 2 * (h + 2 * 2048) * 2) + scores;
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, true), expected, 1);
-    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), t * (8 * h + 2 * 4096) * 2 + scores, 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER), expected, 1);
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER),
+                            t * (8 * h + 2 * 4096) * 2 + scores, 1);
     struct tsim_stage_memory m;
     tsim_stage_memory(&e.scenario, 0, &m);
     ck_assert_double_eq_tol(m.activations_bytes,
@@ -412,7 +415,7 @@ START_TEST(recomputed_parts) {
     e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .shared = 1, .every = 2};
     e.model.latent = (struct tsim_latent){.kv_rank = 128};
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
-    double t = 1024, h = 1024, whole = tsim_layer_whole_activation_bytes(&e.scenario, true);
+    double t = 1024, h = 1024, whole = tsim_layer_whole_activation_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER);
     const struct {
         unsigned parts;
         double bytes;
@@ -428,14 +431,15 @@ START_TEST(recomputed_parts) {
     e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         e.scenario.training.recompute_parts = CASES[i].parts;
-        double kept = tsim_layer_activation_bytes(&e.scenario, true);
+        double kept = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER);
         ck_assert_msg(fabs(whole - kept - t * CASES[i].bytes) < 1, "case %zu: %g", i, (whole - kept) / t);
     }
     e.scenario.training.precision = TSIM_FP8;
-    double fp8 = tsim_layer_whole_activation_bytes(&e.scenario, true);
+    double fp8 = tsim_layer_whole_activation_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER);
     ck_assert_double_eq_tol(whole - fp8, t * (2 * h + 3 * 2048 + 2 * h - h), 1);
     e.software.fp8_activation_input = true; /* a byte for each of the other inner tensors, too */
-    ck_assert_double_eq_tol(fp8 - tsim_layer_whole_activation_bytes(&e.scenario, true), t * 3 * 2048, 1);
+    ck_assert_double_eq_tol(fp8 - tsim_layer_whole_activation_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER), t * 3 * 2048,
+                            1);
 }
 END_TEST
 

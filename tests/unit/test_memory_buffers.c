@@ -190,7 +190,8 @@ START_TEST(unreduced_gradients) {
             example_finish(&e);
             total[zero] = stage(0).total_bytes;
         }
-        double n = tsim_stage_parameters(&e.scenario, 0), two = 2 * tsim_layer_rank_parameters(&e.scenario, false);
+        double n = tsim_stage_parameters(&e.scenario, 0),
+               two = 2 * tsim_layer_rank_parameters(&e.scenario, TSIM_PART_LAYER);
         ck_assert_double_eq_tol(total[2] - total[1], 4 * (n / 8 + fmin(two, n) - n), 1);
     }
 }
@@ -247,13 +248,13 @@ START_TEST(kept_beside_layers) {
         e.model.encoder_layers = encoder;
         e.software.dropout = 0.1;
         e.scenario.training.decoder_sequence_length = 256;
-        const double layers = (double)encoder * tsim_layer_activation_bytes(&e.scenario, false) +
-                              (double)(8 - encoder) * tsim_layer_activation_bytes(&e.scenario, true);
+        const double layers = (double)encoder * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_ENCODER_LAYER) +
+                              (double)(8 - encoder) * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_DECODER_LAYER);
         assert_mib(stage(0).activations_bytes - layers, (1 + 0.25) + 2 + 2 + 2 * 0.5);
     }
     example_init(&e);
     e.model.head_frac = 0.125;
-    assert_mib(stage(0).activations_bytes - 8 * tsim_layer_activation_bytes(&e.scenario, false), 2 + 2 / 8.0);
+    assert_mib(stage(0).activations_bytes - 8 * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 2 + 2 / 8.0);
 }
 END_TEST
 
@@ -340,8 +341,8 @@ START_TEST(the_heads_weight_gradient) {
     first = stage(0);
     last = stage(1);
     /* F, I put off, F, I, W, ...: the second micro-batch is whole while the first waits. */
-    const double layers = 4 * tsim_layer_activation_bytes(&e.scenario, false),
-                 waits = 4 * tsim_layer_weight_gradient_bytes(&e.scenario, false), head = 2 * 2 * MIB;
+    const double layers = 4 * tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER),
+                 waits = 4 * tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), head = 2 * 2 * MIB;
     assert_mib(first.activations_bytes, 2 * layers / MIB);
     assert_mib(last.activations_bytes, (layers + head + waits + 2 * 33 * MIB * ONE) / MIB);
 }
@@ -352,9 +353,9 @@ END_TEST
 START_TEST(side_by_side) {
     example_init(&e);
     e.model.parallel_block = true;
-    assert_mib(tsim_layer_activation_bytes(&e.scenario, false), 2 * (1 + 1 + 4 + 8 + 8));
+    assert_mib(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 2 * (1 + 1 + 4 + 8 + 8));
     e.software.dropout = 0.1; /* masks of the one residual, and of probabilities, which are kept dropped as well */
-    assert_mib(tsim_layer_activation_bytes(&e.scenario, false), 2 * (1 + 1 + 4 + 8 + 16) + 1 + 8);
+    assert_mib(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 2 * (1 + 1 + 4 + 8 + 16) + 1 + 8);
 }
 END_TEST
 
@@ -364,13 +365,14 @@ END_TEST
 START_TEST(experts_weight_gradients) {
     example_init(&e);
     e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 1};
-    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, true), 2 * (2 + 4 + 1 + 4 + 8));
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER), 2 * (2 + 4 + 1 + 4 + 8));
     e.model.gated_mlp = true;
-    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, true), 2 * (2 + 4 + 1 + 4 + 12));
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER), 2 * (2 + 4 + 1 + 4 + 12));
     e.model.experts = (struct tsim_experts){.count = 1, .active = 1, .ffn_hidden = 2048, .every = 2};
     ck_assert_double_eq(tsim_stage_expert_parameters(&e.scenario, 0), 4 * 3 * 1024 * 2048);
-    ck_assert_int_eq(tsim_chunk_expert_layers(&e.scenario, 0, 0), 4); /* a single expert is one, too: half the rows */
-    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, true), 2 * (2 + 4 + 1 + 2 + 6));
+    /* A single expert is one, too: half the rows. */
+    ck_assert_double_eq(tsim_chunk_parts(&e.scenario, 0, 0).times[TSIM_PART_EXPERT_LAYER], 4);
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_EXPERT_LAYER), 2 * (2 + 4 + 1 + 2 + 6));
 }
 END_TEST
 
@@ -380,10 +382,10 @@ END_TEST
 START_TEST(latent_weight_gradients) {
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .query_rank = 256};
-    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, false), 2 * (1 + 2 * 3 / 8.0 + 1 + 4 + 1 + 9));
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), 2 * (1 + 2 * 3 / 8.0 + 1 + 4 + 1 + 9));
     e.model.kv_heads = 1; /* each head has keys and values of its own all the same, from one value as well */
     e.model.latent = (struct tsim_latent){.kv_rank = 1, .query_rank = 1};
-    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, false), 2 * (1 + 2 * 2 / H + 1 + 4 + 1 + 9));
+    assert_mib(tsim_layer_weight_gradient_bytes(&e.scenario, TSIM_PART_LAYER), 2 * (1 + 2 * 2 / H + 1 + 4 + 1 + 9));
 }
 END_TEST
 
@@ -427,7 +429,7 @@ START_TEST(alike) {
         e.layers_per_chunk[s] = LAYERS[s];
     for (int32_t s = 0; s < 8; s++)
         ck_assert_int_eq(tsim_stage_is_like_last(&e.scenario, s), ALIKE[s]);
-    e.model.experts = (struct tsim_experts){.count = 1, .active = 1, .ffn_hidden = 64, .every = 1};
+    e.model.experts = (struct tsim_experts){.count = 1, .active = 1, .ffn_hidden = 64, .every = 2};
     ck_assert(!tsim_stage_is_like_last(&e.scenario, 2));
     e.model.experts.count = 0;
     e.model.encoder_layers = 1;

@@ -18,19 +18,58 @@ static struct tsim_model small_mixture(int64_t first, int64_t every) {
         .experts = {.count = 4, .active = 2, .ffn_hidden = 12, .shared = 1, .first = first, .every = every}};
 }
 
-/* By the definition of the header, layer by layer. */
-START_TEST(expert_layers) {
-    for (int64_t first = 0; first < 5; first++)
-        for (int64_t every = 1; every < 4; every++) {
-            struct tsim_model m = small_mixture(first, every);
-            for (int64_t from = 0; from <= m.layers; from++)
-                for (int64_t to = from, n = 0; to <= m.layers; to++) {
-                    ck_assert_int_eq(tsim_model_expert_layers(&m, from, to), n);
-                    n += to >= first && (to - first + 1) % every == 0;
-                }
+static void assert_layers(const struct tsim_model *m, const enum tsim_part *kinds) {
+    for (int64_t from = 0; from <= m->layers; from++) {
+        struct tsim_parts parts = {0};
+        for (int64_t to = from; to <= m->layers; to++) {
+            struct tsim_parts counted = tsim_model_layers(m, from, to);
+            for (int part = 0; part < TSIM_N_PARTS; part++)
+                ck_assert_double_eq(counted.times[part], parts.times[part]);
+            if (to == m->layers)
+                break;
+            ck_assert_int_eq(tsim_model_layer(m, to), kinds[to]);
+            parts.times[kinds[to]]++;
         }
-    struct tsim_model dense = {.layers = 6};
-    ck_assert_int_eq(tsim_model_expert_layers(&dense, 0, 6), 0);
+    }
+}
+
+/* By the definition of the catalogue, layer by layer: l has experts where l >= first and (l - first + 1) % every == 0.
+ */
+START_TEST(expert_layers) {
+    for (int64_t first = 0; first < 8; first++)
+        for (int64_t every = 1; every < 8; every++) {
+            struct tsim_model m = small_mixture(first, every);
+            enum tsim_part kinds[6];
+            int64_t n = 0;
+            for (int64_t l = 0; l < 6; l++) {
+                bool has_experts = l >= first && (l - first + 1) % every == 0;
+                kinds[l] = has_experts ? TSIM_PART_EXPERT_LAYER : TSIM_PART_LAYER;
+                n += has_experts;
+            }
+            assert_layers(&m, kinds);
+            ck_assert_int_eq(tsim_model_has_one_kind(&m), (n == 0 || n == 6));
+            ck_assert_int_eq(tsim_model_layers_are_alike(&m), (n == 0 || n == 6));
+        }
+}
+END_TEST
+
+/* Dense layers, an encoder of 2 before its decoder, blocks of a list: each has shapes of its own. */
+START_TEST(other_kinds) {
+    const enum tsim_part D = TSIM_PART_LAYER, E = TSIM_PART_ENCODER_LAYER, C = TSIM_PART_DECODER_LAYER,
+                         B = TSIM_PART_BLOCK;
+    struct tsim_model m = {.layers = 4};
+    assert_layers(&m, (const enum tsim_part[]){D, D, D, D});
+    ck_assert(tsim_model_layers_are_alike(&m));
+    m.encoder_layers = 2;
+    assert_layers(&m, (const enum tsim_part[]){E, E, C, C});
+    ck_assert(!tsim_model_has_one_kind(&m));
+    ck_assert_double_eq(tsim_model_parts(&m).times[TSIM_PART_HEAD], 1);
+    const struct tsim_list_layer product = {.kind = TSIM_LIST_PRODUCT};
+    m = (struct tsim_model){.layers = 4, .list = &product, .n_list = 1};
+    assert_layers(&m, (const enum tsim_part[]){B, B, B, B});
+    ck_assert(tsim_model_has_one_kind(&m) && !tsim_model_layers_are_alike(&m));
+    ck_assert_int_eq(tsim_part_variants(&m, B), 4);
+    ck_assert_double_eq(tsim_model_parts(&m).times[TSIM_PART_EMBEDDING], 0);
 }
 END_TEST
 
@@ -127,6 +166,7 @@ static Suite *model_suite(void) {
     Suite *suite = suite_create("model");
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, expert_layers);
+    tcase_add_test(tcase, other_kinds);
     tcase_add_test(tcase, parameters);
     tcase_add_test(tcase, a_layer_in_each_stack);
     tcase_add_test(tcase, norms);

@@ -17,8 +17,8 @@ START_TEST(layer_flops) {
         example_init(&e);
         e.scenario.parallelism.tensor = tensor;
         example_finish(&e);
-        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
-        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
         double expected = 28.0 * (1 << 30) / (double)tensor;
         ck_assert_double_eq_tol(sum_flops(&forward), expected, 1);
         ck_assert_double_eq_tol(sum_flops(&backward), 2 * expected, 1);
@@ -34,9 +34,9 @@ START_TEST(flash_flops) {
         example_init(&e);
         e.scenario.training.attention = TSIM_ATTENTION_FLASH;
         e.model.causal = causal;
-        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq_tol(sum_flops(&list), (causal ? 26.0 : 28.0) * (1 << 30), 1);
-        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq_tol(sum_flops(&list), (causal ? 53.0 : 58.0) * (1 << 30), 1);
     }
 }
@@ -58,17 +58,17 @@ START_TEST(image_ends) {
         e.scenario.parallelism.tensor = tensor;
         example_finish(&e);
         e.scenario.parallelism.sequence = false;
-        tsim_operators_forward(&e.scenario, TSIM_PART_EMBEDDING, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_EMBEDDING, 0, &list);
         ck_assert_double_eq(sum_flops(&list), patches);
-        tsim_operators_backward(&e.scenario, TSIM_PART_EMBEDDING, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EMBEDDING, 0, &list);
         ck_assert_double_eq(sum_flops(&list), patches);
         const double values = (double)(3 * patch * patch); /* of a patch: operands of 2 bytes, an fp32 sum, both ways */
         ck_assert_double_eq(find(&list, "patches, weight")->bytes,
                             2 * (1024 * 2 * 196 + 2 * 196 * values) + 2 * 4 * 1024 * values);
-        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_double_eq(sum_flops(&list), classes);
         ck_assert_double_eq(find(&list, "head")->m, 2);
-        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_double_eq(sum_flops(&list), 2 * classes);
     }
 }
@@ -87,13 +87,13 @@ START_TEST(dropout_or_none) {
     struct tsim_op_list forward, backward, plain;
     for (size_t i = 0; i < 2; i++) {
         example_init(&e);
-        tsim_operators_forward(&e.scenario, PARTS[i], &forward);
-        tsim_operators_backward(&e.scenario, PARTS[i], &backward);
-        tsim_operators_backward(&e.scenario, PARTS[i], &plain);
+        tsim_operators_forward(&e.scenario, PARTS[i], 0, &forward);
+        tsim_operators_backward(&e.scenario, PARTS[i], 0, &backward);
+        tsim_operators_backward(&e.scenario, PARTS[i], 0, &plain);
         ck_assert_int_eq(count_dropout(&forward) + count_dropout(&backward), 0);
         e.software.dropout = 0.1;
-        tsim_operators_forward(&e.scenario, PARTS[i], &forward);
-        tsim_operators_backward(&e.scenario, PARTS[i], &backward);
+        tsim_operators_forward(&e.scenario, PARTS[i], 0, &forward);
+        tsim_operators_backward(&e.scenario, PARTS[i], 0, &backward);
         ck_assert_int_ge(count_dropout(&backward), 1);
         ck_assert_int_gt(backward.n, plain.n);
     }
@@ -111,18 +111,18 @@ START_TEST(masked_head) {
         e.scenario.parallelism.tensor = tensor;
         example_finish(&e);
         const double head = 2.0 * 128 * 1024 * 32768 / (double)tensor, pooler = 2.0 * 1024 * 1024;
-        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_double_eq(sum_flops(&list), head + pooler);
-        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_double_eq(sum_flops(&list), 2 * (head + pooler));
         ck_assert_double_eq(tsim_head_tokens(&e.scenario), 128);
         ck_assert_double_eq(find(&list, "head, put tokens back")->bytes, 1024 * 1024 * 2); /* most of them zero */
         ck_assert_double_eq(find(&list, "head, put tokens back")->kernels, 1);
-        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_double_eq(find(&list, "head, pick tokens")->bytes, 128 * 1024 * 2 * 2); /* read and written */
         ck_assert_double_eq(find(&list, "head, pick tokens")->kernels, 1);
         e.model.head_frac = 0;
-        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_ptr_null(seek(&list, "head, pick tokens"));
     }
 }
@@ -142,11 +142,11 @@ START_TEST(decoder_layer_flops) {
         e.scenario.parallelism.tensor = tensor;
         example_finish(&e);
         double expected = (own + keys + core) / (double)tensor;
-        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_DECODER_LAYER, 0, &list);
         ck_assert_double_eq(sum_flops(&list), expected);
         ck_assert_double_eq(find(&list, "cross kv")->m, s);
         ck_assert_double_eq(find(&list, "cross q")->m, d);
-        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_DECODER_LAYER, 0, &list);
         ck_assert_double_eq(sum_flops(&list), 2 * expected);
     }
 }
@@ -160,9 +160,9 @@ START_TEST(stacked_flops) {
     e.model.tied_embeddings = true;
     e.scenario.training.decoder_sequence_length = 256;
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &encoder);
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &decoder);
-    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &head);
+    tsim_operators_forward(&e.scenario, TSIM_PART_ENCODER_LAYER, 0, &encoder);
+    tsim_operators_forward(&e.scenario, TSIM_PART_DECODER_LAYER, 0, &decoder);
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &head);
     double layers = 4 * (sum_flops(&encoder) + sum_flops(&decoder));
     ck_assert_double_eq_tol(tsim_model_stacked_layers_forward_flops_per_token(&e.model, 1024, 256), layers / 1024, 1);
     ck_assert_double_eq_tol(tsim_model_stacked_flops_per_token(&e.model, 1024, 256),
@@ -180,7 +180,7 @@ START_TEST(decoder_layer_volumes) {
     e.scenario.parallelism.tensor = 4;
     example_finish(&e);
     e.scenario.parallelism.sequence = true;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_DECODER_LAYER, 0, &list);
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2.0 * 1024 * (3 * 256 + 1024));
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_REDUCE_SCATTER), 2.0 * 1024 * 3 * 256);
 }
@@ -203,9 +203,9 @@ START_TEST(fp8_partial_sums) {
         example_finish(&e);
         e.scenario.parallelism.sequence = true;
         e.scenario.parallelism.overlap.tensor = CASES[i].overlaps;
-        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq(sum_collective(&list, TSIM_OP_REDUCE_SCATTER), CASES[i].bytes * 1024 * 1024);
-        tsim_operators_forward(&e.scenario, TSIM_PART_EMBEDDING, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_EMBEDDING, 0, &list);
         ck_assert_double_eq(find(&list, "tensor: reduce, embedding")->collective_bytes, 2.0 * 1024 * 1024);
     }
 }
@@ -216,8 +216,8 @@ END_TEST
 START_TEST(model_flops) {
     struct tsim_op_list layer, head;
     example_init(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &layer);
-    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &head);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &layer);
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &head);
     double executed = 3 * (8 * sum_flops(&layer) + sum_flops(&head)) / 1024;
     double uncounted = 6 * (32768.0 * 1024 + (8 * 4 + 2) * 1024); /* the table is looked up, norms are not products */
     ck_assert_double_eq_tol(tsim_model_flops_per_token(&e.model, 1024), executed + uncounted, 1);
@@ -234,13 +234,13 @@ START_TEST(tensor_volumes) {
     example_init(&e);
     e.scenario.parallelism.tensor = 4;
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
-    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
     ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_REDUCE), 2 * activation);
     ck_assert_double_eq(sum_collective(&backward, TSIM_OP_ALL_REDUCE), 2 * activation);
     e.scenario.parallelism.sequence = true;
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
-    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
     ck_assert_double_eq(sum_collective(&forward, TSIM_OP_ALL_GATHER), 2 * activation);
     ck_assert_double_eq(sum_collective(&forward, TSIM_OP_REDUCE_SCATTER), 2 * activation);
     ck_assert_double_eq(sum_collective(&backward, TSIM_OP_ALL_GATHER), 4 * activation);
@@ -256,7 +256,7 @@ START_TEST(elementwise_bytes) {
     double elements = 1024.0 * 1024;
     example_init(&e);
     e.software.dropout = 0.1;
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
     ck_assert_double_eq(find(&list, "norm 1")->bytes, 4 * elements);
     ck_assert_double_eq(find(&list, "residual 1")->bytes, 7 * elements);
     ck_assert_double_eq(find(&list, "attention softmax")->bytes,
@@ -265,7 +265,7 @@ START_TEST(elementwise_bytes) {
     e.scenario.parallelism.tensor = 4;
     e.scenario.parallelism.sequence = true;
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
     ck_assert_double_eq(find(&list, "norm 1")->bytes, elements);
     ck_assert_double_eq(find(&list, "activation")->bytes, 4 * elements);
 }
@@ -279,11 +279,11 @@ START_TEST(fp8) {
     e.scenario.parallelism.tensor = 2;
     e.scenario.parallelism.sequence = true;
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
     ck_assert_int_eq(find(&list, "ffn up")->precision, TSIM_FP8);
     ck_assert_int_eq(find(&list, "attention scores")->precision, TSIM_BF16);
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2 * 1024.0 * 1024);
-    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &list);
     ck_assert_int_eq(find(&list, "head")->precision, TSIM_BF16);
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_GATHER), 2 * 1024.0 * 1024);
 }
@@ -294,9 +294,9 @@ START_TEST(gradients) {
     struct tsim_op_list list;
     example_init(&e);
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
     ck_assert(!find(&list, "ffn up")->is_gradient);
-    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
     ck_assert(find(&list, "ffn up, input")->is_gradient);
     ck_assert(find(&list, "ffn up, weight")->is_gradient);
 }
@@ -336,8 +336,8 @@ START_TEST(context_exchanges) {
             e.scenario.parallelism.context_exchange = CASES[i].exchange;
             e.scenario.training.attention = flash ? TSIM_ATTENTION_FLASH : TSIM_ATTENTION_STANDARD;
             example_finish(&e);
-            tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
-            tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+            tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+            tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
             ck_assert_double_eq_tol(sum_collective(&forward, CASES[i].collective), CASES[i].forward * share, 1);
             ck_assert_double_eq_tol(sum_collective(&backward, CASES[i].collective), CASES[i].backward * share, 1);
             for (int32_t k = 0; k < forward.n && _i == 1; k++)
@@ -353,10 +353,10 @@ START_TEST(context_rows) {
     struct tsim_op_list whole, part;
     static const char *const PRODUCTS[] = {"attention scores", "attention values"};
     example_init(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &whole);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &whole);
     e.scenario.parallelism.context = 4;
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &part);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &part);
     for (size_t i = 0; i < 2; i++) {
         ck_assert_double_eq(find(&part, PRODUCTS[i])->m, 256);
         ck_assert_double_eq(find(&whole, PRODUCTS[i])->m, 1024);
@@ -364,11 +364,11 @@ START_TEST(context_rows) {
     }
     ck_assert_double_eq(find(&part, "attention scores")->n, 1024);
     e.model.position = TSIM_POSITION_RELATIVE; /* learned: 8 heads' 256 x 1,024, read as often as scores, both ways */
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &part);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &part);
     ck_assert_double_eq(find(&part, "attention bias")->bytes, 8.0 * 256 * 1024 * (2 + 2 + 2));
     e.scenario.training.micro_batch_size = 2; /* one for all samples */
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &part);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &part);
     ck_assert_double_eq(find(&part, "attention bias")->bytes, 8.0 * 256 * 1024 * (2 * (2 + 2) + 2));
 }
 END_TEST
@@ -387,9 +387,9 @@ START_TEST(blocks_side_by_side) {
         example_finish(&e);
         for (int backward = 0; backward < 2; backward++) {
             if (backward)
-                tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+                tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
             else
-                tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+                tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
             flops[is_parallel][backward] = sum_flops(&list);
             bytes[is_parallel][backward][0] = sum_collective(&list, TSIM_OP_ALL_GATHER);
             bytes[is_parallel][backward][1] = sum_collective(&list, TSIM_OP_REDUCE_SCATTER);
@@ -426,7 +426,7 @@ START_TEST(separate_accumulation) {
         e.scenario.training.gradient_precision = cases[i].kept;
         e.scenario.parallelism.zero = (int)cases[i].zero;
         e.scenario.n_microbatches = cases[i].n_microbatches;
-        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         for (int32_t k = 0; k < list.n; k++)
             if (strcmp(list.ops[k].name, "gradient accumulation") == 0)
                 bytes += list.ops[k].bytes;
@@ -448,9 +448,9 @@ START_TEST(recomputed_from_queries_on) {
                                           TSIM_RECOMPUTE_FFN | TSIM_RECOMPUTE_OUTPUT;
     for (int early = 0; early < 2; early++) {
         e.software.checkpoint_early_stop = early;
-        tsim_operators_again(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_again(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq_tol(sum_flops(&list), (early ? 10 : 18) * t * h * h + core, 1);
-        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), t * 4 * h * 2, 1);
+        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), t * 4 * h * 2, 1);
     }
 }
 END_TEST
@@ -468,7 +468,7 @@ START_TEST(recomputed_by_operator) {
         e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
         e.software.selective_recompute = TSIM_SELECTIVE_OPERATORS;
         example_finish(&e);
-        tsim_operators_again(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_again(&e.scenario, TSIM_PART_LAYER, 0, &list);
         double h = 1024, key = 256, again = h * (key + h + (gated ? 4096 : 0));
         ck_assert_double_eq_tol(sum_flops(&list), 2 * 1024 * again, 1);
         ck_assert_double_eq(find(&list, "attention qkv")->n, key);
@@ -478,9 +478,9 @@ START_TEST(recomputed_by_operator) {
         for (int32_t i = 0; i < list.n; i++)
             ck_assert(list.ops[i].kind != TSIM_OP_FLASH && !list.ops[i].is_last_projection);
         double kept = h + (h + key) + h + 2 * 8 + 4096 + (gated ? h : 0); /* of 2 bytes; 4 for each of 8 heads' rows */
-        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, false), 1024 * 2 * kept, 1);
+        ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), 1024 * 2 * kept, 1);
         e.software.selective_recompute = TSIM_SELECTIVE_ATTENTION;
-        tsim_operators_again(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_again(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_int_eq(list.n, 1);
         ck_assert_int_eq(list.ops[0].kind, TSIM_OP_FLASH);
     }
@@ -500,14 +500,14 @@ START_TEST(pieces_of_a_ring) {
         e.model.kv_heads = 2;
         e.scenario.parallelism.context = 4;
         example_finish(&e);
-        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         double results = 11 * 1024, copies = causal ? 3 : 0, sums = causal ? 1 + 2 * 1.5 + 3 : 2 + 3 * 3;
         ck_assert_double_eq(find(&list, "attention core")->pieces, 4);
         ck_assert_double_eq(find(&list, "context: merge")->bytes, 2 * 256 * (results + 512 * copies));
-        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq(find(&list, "context: merge")->bytes, 2 * 256 * (results + 512 * (copies + sums)));
         e.scenario.parallelism.context_exchange = TSIM_CONTEXT_ALL_GATHER;
-        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq(find(&list, "attention core")->pieces, 1);
         for (int32_t i = 0; i < list.n; i++)
             ck_assert_str_ne(list.ops[i].name, "context: merge");
@@ -525,10 +525,10 @@ START_TEST(loss_and_its_metrics) {
         e.software.fusion = TSIM_FUSION_NONE;
         e.software.cross_entropy = fused ? TSIM_LOSS_FUSED : TSIM_LOSS_WRITTEN_OUT;
         e.software.loss_metrics = 2;
-        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_double_eq(find(&list, "loss")->bytes, logits * (fused ? 4 : 6 + 8));
         ck_assert_double_eq(find(&list, "metrics of the loss")->bytes, 2 * logits * (6 + 8));
-        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_double_eq(find(&list, "loss")->bytes, logits * (fused ? 4 : 16 + 6));
     }
 }

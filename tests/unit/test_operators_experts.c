@@ -25,8 +25,8 @@ static void init_mixture(int64_t tensor, int64_t expert) {
 START_TEST(flops_on_one_rank) {
     struct tsim_op_list forward, backward;
     init_mixture(1, 1);
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
-    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
     double expected = (8 + 4 + 1.0 / 64 + 16) * UNIT;
     ck_assert_double_eq_tol(sum_flops(&forward), expected, 1);
     ck_assert_double_eq_tol(sum_flops(&backward), 2 * expected, 1);
@@ -44,9 +44,9 @@ START_TEST(model_flops) {
     init_mixture(1, 1);
     e.model.experts.every = 2;
     e.model.experts.shared = 1;
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &dense);
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &mixture);
-    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &head);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &dense);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &mixture);
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &head);
     double layers = 4 * sum_flops(&dense) + 4 * sum_flops(&mixture);
     double uncounted = 6 * (32768.0 * 1024 + (8 * 4 + 2) * 1024); /* the table is looked up, norms are not products */
     ck_assert_double_eq_tol(tsim_model_flops_per_token(&e.model, T), 3 * (layers + sum_flops(&head)) / T + uncounted,
@@ -63,8 +63,8 @@ START_TEST(expert_ranks) {
     e.model.experts.imbalance_frac = 0.1;
     double g = tsim_routing_imbalance(&e.model.experts, 4, T);
     ck_assert_double_gt(g, 1.03);
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
-    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
     double expected = (8 + 4 + 1.0 / 64 + 16 * g) * UNIT;
     ck_assert_double_eq_tol(sum_flops(&forward), expected, 1);
     ck_assert_double_eq_tol(sum_flops(&backward), 2 * expected, 2);
@@ -76,8 +76,8 @@ START_TEST(expert_ranks) {
     for (int64_t ranks = 2; ranks <= 4; ranks += 2) { /* 4 or 2 experts of 8 each: rows are read and written in order */
         init_mixture(1, ranks);
         double rows = tsim_routing_imbalance(&e.model.experts, (double)ranks, T) * T * K;
-        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
-        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
         ck_assert_double_eq_tol(find(&forward, "sort by expert")->bytes, rows * H * 2 * 2, 1e-3);
         ck_assert_double_eq_tol(find(&forward, "sort by sender")->bytes, rows * H * 2 * 2, 1e-3);
         ck_assert_double_eq_tol(find(&backward, "sort by sender")->bytes, rows * H * 2 * 2, 1e-3);
@@ -91,7 +91,7 @@ START_TEST(capacity) {
     struct tsim_op_list list;
     init_mixture(1, 8);
     e.model.experts.capacity_factor = 1.5;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
     ck_assert_double_eq(find(&list, "expert up")->m, 1.5 * T * K);
     ck_assert_double_eq(find(&list, "expert: combine")->collective_bytes, 1.5 * T * K * H * 2);
     ck_assert_ptr_null(seek(&list, "sort by expert")); /* one expert: rows arrive in order */
@@ -106,13 +106,13 @@ START_TEST(tensor_ranks) {
     double activation = T * H * 2;
     init_mixture(2, 2);
     double g = tsim_routing_imbalance(&e.model.experts, 2, T);
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
     ck_assert_double_eq_tol(sum_flops(&list), ((8 + 4 + 16 * g) / 2 + 1.0 / 64) * UNIT, 1);
     ck_assert_double_eq_tol(find(&list, "expert: dispatch")->collective_bytes, g * K * activation, 1);
     ck_assert_double_eq(sum_collective(&list, TSIM_OP_ALL_REDUCE), 2 * activation);
     e.scenario.parallelism.sequence = true;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &dense);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &dense);
     ck_assert_double_eq_tol(sum_flops(&list), ((8 + 4 + 16 * g) / 2 + 0.5 / 64) * UNIT, 1);
     ck_assert_double_eq_tol(find(&list, "expert: dispatch")->collective_bytes, g * K * activation / 2, 1);
     ck_assert_double_eq_tol(sum_collective(&list, TSIM_OP_ALL_GATHER),
@@ -131,8 +131,8 @@ START_TEST(whole_experts_on_tensor_ranks) {
     e.scenario.parallelism.sequence = true;
     e.scenario.parallelism.expert_tensor = 1;
     double g = tsim_routing_imbalance(&e.model.experts, 4, T / 2);
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &dense);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &dense);
     ck_assert_double_eq_tol(sum_flops(&list), ((8 + 4 + 16 * g) / 2 + 0.5 / 64) * UNIT, 1);
     ck_assert_double_eq(find(&list, "expert up")->n, 2048);
     ck_assert_double_eq_tol(find(&list, "expert up")->m, g * T / 2 * K / 2, 1e-6);
@@ -145,10 +145,10 @@ END_TEST
 START_TEST(shared_experts) {
     struct tsim_op_list without, with, dense;
     init_mixture(1, 1);
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &without);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &dense);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &without);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &dense);
     e.model.experts.shared = 2;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &with);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &with);
     ck_assert_double_eq_tol(sum_flops(&with) - sum_flops(&without), 16 * UNIT, 1);
     ck_assert_double_eq(find(&with, "ffn up")->n, find(&dense, "ffn up")->n);
     ck_assert_double_eq(find(&with, "shared, add")->bytes, 3 * 2 * T * H);
@@ -162,13 +162,13 @@ START_TEST(dispatch_per_node) {
     init_mixture(1, 4);
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     e.scenario.training.precision = TSIM_FP8;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
     ck_assert_double_eq(find(&forward, "expert: dispatch")->collective_bytes,
                         find(&forward, "expert: combine")->collective_bytes);
     e.software.fp8_dispatch = true;
     double g = tsim_routing_imbalance(&e.model.experts, 4, T);
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
-    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
     ck_assert(find(&forward, "expert: dispatch")->once_per_node);
     ck_assert_double_eq_tol(find(&forward, "expert: dispatch")->collective_bytes, g * T * K * H, 1);
     ck_assert_double_eq_tol(find(&forward, "expert: combine")->collective_bytes, 2 * g * T * K * H, 1);
@@ -200,8 +200,8 @@ START_TEST(dispatch_by_width) {
     e.scenario.parallelism.sequence = true;
     for (int i = 0; i < 2; i++) {
         e.software.expert_dispatch = i ? TSIM_DISPATCH_BY_WIDTH : TSIM_DISPATCH_ALL_TO_ALL;
-        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &lists[i][0]);
-        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &lists[i][1]);
+        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &lists[i][0]);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &lists[i][1]);
     }
     double rows = tsim_routing_imbalance(&e.model.experts, 2, T) * T * K, own = T / 2;
     for (int phase = 0; phase < 2; phase++) {
@@ -215,11 +215,11 @@ START_TEST(dispatch_by_width) {
         ck_assert_double_eq(find(list, "tensor: slices to tokens")->collective_bytes, own * H * 2);
     }
     e.scenario.parallelism.expert_tensor = 1;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &lists[0][0]);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &lists[0][0]);
     ck_assert_int_eq(count_of(&lists[0][0], "slices of the width"), 0);
     init_mixture(2, 2);
     e.software.expert_dispatch = TSIM_DISPATCH_BY_WIDTH;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &lists[0][0]);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &lists[0][0]);
     ck_assert_int_eq(count_of(&lists[0][0], "slices of the width"), 0);
 }
 END_TEST
@@ -229,12 +229,12 @@ END_TEST
 START_TEST(one_expert_after_another) {
     struct tsim_op_list grouped, forward, backward;
     init_mixture(1, 4);
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &grouped);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &grouped);
     ck_assert(!find(&grouped, "expert up")->is_sequential);
     ck_assert_double_eq(find(&grouped, "expert up")->kernels, 1);
     e.software.expert_products = TSIM_PRODUCTS_SEQUENTIAL;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
-    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
     double rows = tsim_routing_imbalance(&e.model.experts, 4, T) * T * K;
     ck_assert(find(&forward, "expert up")->is_sequential && find(&backward, "expert up, weight")->is_sequential);
     ck_assert_double_eq(find(&forward, "expert up")->kernels, 2);
@@ -243,7 +243,7 @@ START_TEST(one_expert_after_another) {
     ck_assert_double_eq_tol(find(&backward, "join experts")->bytes, rows * H * (2 + 2), 1e-3);
     init_mixture(1, 8);
     e.software.expert_products = TSIM_PRODUCTS_SEQUENTIAL;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
     ck_assert_ptr_null(seek(&forward, "join experts"));
 }
 END_TEST
@@ -251,12 +251,12 @@ END_TEST
 static double padded_bytes(void) {
     struct tsim_op_list list;
     double bytes = 0;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
     for (int direction = 0; direction < 2; direction++) {
         for (int32_t i = 0; i < list.n; i++)
             if (strcmp(list.ops[i].name, "pad, experts") == 0 || strcmp(list.ops[i].name, "unpad, experts") == 0)
                 bytes += list.ops[i].bytes;
-        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
     }
     return bytes;
 }
@@ -286,7 +286,7 @@ START_TEST(last_projection) {
     struct tsim_op_list list;
     init_mixture(1, 4);
     e.model.experts.shared = 1;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
     ck_assert(!find(&list, "expert activation")->is_last_projection);
     ck_assert(!find(&list, "ffn down")->is_last_projection);
     ck_assert(find(&list, "expert down")->is_last_projection);
@@ -303,7 +303,7 @@ START_TEST(parts_to_recompute) {
     init_mixture(1, 1);
     e.model.experts.shared = 1;
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .query_rank = 256};
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &list);
     const struct {
         enum tsim_recompute_part part;
         double flops;
@@ -333,8 +333,8 @@ START_TEST(latent_attention_with_whole_queries) {
     struct tsim_parameters p;
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .rope_dim = 64};
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
-    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
     double down = 2 * T * H * 192, up = 2 * T * 8 * (1024.0 * 192 + 128 * 256), core = 2 * T * T * 8 * (192 + 128);
     ck_assert_double_eq_tol(sum_flops(&forward), down + up + core + 18 * UNIT, 1);
     ck_assert_double_eq_tol(sum_flops(&backward), 2 * (down + up + core + 18 * UNIT), 1);
@@ -350,7 +350,7 @@ START_TEST(latent_attention_with_whole_queries) {
     e.scenario.parallelism.tensor = 4;
     e.scenario.parallelism.sequence = true;
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
     ck_assert_double_eq(find(&forward, "tensor: gather, latents")->collective_bytes, T * (1024 + 192) * 2);
 }
 END_TEST
@@ -361,8 +361,8 @@ START_TEST(latent_attention_one_wide) {
     struct tsim_parameters p;
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 1, .query_rank = 1};
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
-    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
     double flops = 2 * T * H * 2 + 2 * T * 8 * 384 + 2 * T * T * 8 * 256 + 18 * UNIT;
     ck_assert_double_eq_tol(sum_flops(&forward), flops, 1);
     ck_assert_double_eq_tol(sum_flops(&backward), 2 * flops, 1);
@@ -375,7 +375,7 @@ START_TEST(latent_attention_one_wide) {
     e.scenario.parallelism.tensor = 4;
     e.scenario.parallelism.sequence = true;
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
     ck_assert_double_eq(find(&forward, "tensor: gather, latents")->collective_bytes, T * 2 * 2);
 }
 END_TEST
@@ -387,15 +387,15 @@ START_TEST(latent_attention) {
     struct tsim_op_list forward, backward;
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .query_rank = 256, .rope_dim = 64};
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
-    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &backward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
     double down = 2 * T * H * (256 + 192), up = 2 * T * 8 * (256.0 * 192 + 128 * 256),
            core = 2 * T * T * 8 * (192 + 128);
     double rest = 2 * UNIT + 16 * UNIT;
     ck_assert_double_eq_tol(sum_flops(&forward), down + up + core + rest, 1);
     ck_assert_double_eq_tol(sum_flops(&backward), 2 * (down + up + core + rest), 1);
     e.scenario.training.attention = TSIM_ATTENTION_FLASH;
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
     ck_assert_double_eq_tol(sum_flops(&forward), down + up + core / 2 + rest, 1);
     ck_assert_double_eq(find(&forward, "attention core")->head_dim, 160);
     ck_assert_double_eq(find(&forward, "latent norms")->bytes, T * (256 + 128) * 2 * 2);
@@ -405,7 +405,7 @@ START_TEST(latent_attention) {
     e.scenario.parallelism.tensor = 4;
     e.scenario.parallelism.sequence = true;
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &forward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
     ck_assert_double_eq_tol(sum_flops(&forward), (down + up + core / 2 + rest) / 4, 1);
     ck_assert_double_eq(find(&forward, "tensor: gather, latents")->collective_bytes, T * (256 + 192) * 2);
 }

@@ -47,12 +47,12 @@ static double mib(const char *name) {
 
 static void forward(void) {
     example_finish(&e);
-    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
 }
 
 static void backward(void) {
     example_finish(&e);
-    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
 }
 
 static void copies_init(const struct copies *c) {
@@ -96,7 +96,7 @@ START_TEST(recomputed_with_the_core) {
     copies_init(&COPIES[16]);
     e.scenario.training.recompute = TSIM_RECOMPUTE_SELECTIVE;
     example_finish(&e);
-    tsim_operators_again(&e.scenario, TSIM_PART_LAYER, &list);
+    tsim_operators_again(&e.scenario, TSIM_PART_LAYER, 0, &list);
     ck_assert_ptr_nonnull(seek(&list, "attention result, copy"));
     ck_assert_ptr_null(seek(&list, "attention operands, copy"));
 }
@@ -194,9 +194,9 @@ START_TEST(loss_of_a_copy) {
         e.software.fusion = TSIM_FUSION_NONE;
         e.software.cross_entropy = is_shifted ? TSIM_LOSS_SHIFTED : TSIM_LOSS_WRITTEN_OUT;
         example_finish(&e);
-        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_double_eq(mib("loss"), 32 * (14 + (is_shifted ? 8 : 0)));
-        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &list);
         ck_assert_double_eq(mib("loss"), 32 * (22 + (is_shifted ? 12 : 0)));
     }
 }

@@ -37,7 +37,7 @@ static void assert_rows(const struct tsim_op_list *list, const struct row *rows,
 #define assert_list(make, part, rows)                                                                                  \
     do {                                                                                                               \
         struct tsim_op_list list;                                                                                      \
-        make(&e.scenario, part, &list);                                                                                \
+        make(&e.scenario, part, 0, &list);                                                                             \
         assert_rows(&list, rows, sizeof rows / sizeof rows[0]);                                                        \
     } while (0)
 
@@ -232,15 +232,15 @@ START_TEST(scaling) {
         gated_init(CASES[i].fusion);
         e.scenario.training.precision = CASES[i].precision;
         e.software.fp8_scaling = CASES[i].scaling;
-        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq(bytes_of(&list, "cast", &kernels), CASES[i].forward * MI);
         ck_assert_double_eq(kernels, CASES[i].forward_kernels);
-        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq(bytes_of(&list, "cast", &kernels), CASES[i].backward * MI);
         ck_assert_double_eq(kernels, CASES[i].backward_kernels);
         gated_init(TSIM_FUSION_TE); /* in 16 bits there is nothing to scale */
         e.software.fp8_scaling = CASES[i].scaling;
-        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, &list);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq(bytes_of(&list, "cast", &kernels), 0);
     }
 }
@@ -330,13 +330,13 @@ START_TEST(decoder_layer) {
     e.model.encoder_layers = 1;
     e.model.position = TSIM_POSITION_RELATIVE;
     e.scenario.training.decoder_sequence_length = 256;
-    assert_forward(TSIM_PART_EXPERT_LAYER, FORWARD);
-    assert_backward(TSIM_PART_EXPERT_LAYER, BACKWARD);
+    assert_forward(TSIM_PART_DECODER_LAYER, FORWARD);
+    assert_backward(TSIM_PART_DECODER_LAYER, BACKWARD);
     assert_forward(TSIM_PART_EMBEDDING, TABLE);
     assert_backward(TSIM_PART_EMBEDDING, TABLE_BACK);
     struct tsim_op_list list, casts = {.n = 0};
     e.scenario.training.precision = TSIM_FP8;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_DECODER_LAYER, 0, &list);
     for (int32_t i = 0; i < list.n; i++)
         if (strcmp(list.ops[i].name, "cast") == 0)
             casts.ops[casts.n++] = list.ops[i];
@@ -467,8 +467,8 @@ START_TEST(permutation_written_out) {
         e.model.experts = (struct tsim_experts){.count = 8, .active = k, .ffn_hidden = 4096, .every = 1};
         e.software.fusion = TSIM_FUSION_TE;
         e.software.expert_permutation = TSIM_PERMUTATION_WRITTEN_OUT;
-        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
-        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, &backward);
+        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
         ck_assert_double_eq(find(&forward, "permute")->bytes, 2.0 * 2 * k * MI);
         ck_assert_double_eq(find(&forward, "permute")->kernels, 3);
         ck_assert_double_eq(find(&forward, "unpermute")->bytes, 2.0 * (6 * k + 1) * MI);
@@ -480,7 +480,7 @@ START_TEST(permutation_written_out) {
         ck_assert_double_eq(find(&forward, "routing")->kernels, 12);
     }
     e.software.expert_permutation = TSIM_PERMUTATION_FUSED;
-    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, &forward);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
     ck_assert_double_eq(find(&forward, "routing")->kernels, 5);
 }
 END_TEST

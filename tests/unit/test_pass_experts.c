@@ -41,12 +41,12 @@ START_TEST(on_a_node) {
     init_mixture(1, 8);
     struct tsim_pass_costs c = costs();
     double one_s = exchanged(8) * 7 / 8 / NODE_RATE;
-    ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, 2 * one_s, 1e-12);
-    ck_assert_double_eq_tol(c.expert_layer.backward.exposed_expert_s, 2 * one_s, 1e-12);
-    ck_assert_double_eq_tol(c.expert_layer.forward.scale_up_bytes, 2 * exchanged(8) * 7 / 8, 1e-3);
-    ck_assert_double_eq(c.expert_layer.forward.nic_bytes, 0);
-    ck_assert_double_eq(c.layer.forward.exposed_expert_s, 0);
-    const struct tsim_pass_cost *f = &c.expert_layer.forward;
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s, 2 * one_s, 1e-12);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].backward.exposed_expert_s, 2 * one_s, 1e-12);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.scale_up_bytes, 2 * exchanged(8) * 7 / 8, 1e-3);
+    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 0);
+    ck_assert_double_eq(c.parts[TSIM_PART_LAYER].forward.exposed_expert_s, 0);
+    const struct tsim_pass_cost *f = &c.parts[TSIM_PART_EXPERT_LAYER].forward;
     ck_assert_double_eq_tol(f->time_s, f->compute_s + f->exposed_expert_s, 1e-12);
 }
 END_TEST
@@ -55,8 +55,9 @@ END_TEST
 START_TEST(between_nodes) {
     init_mixture(2, 16);
     struct tsim_pass_costs c = costs();
-    ck_assert_double_eq_tol(c.expert_layer.forward.nic_bytes, 2 * exchanged(16) / 2, 1e-3);
-    ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, 2 * exchanged(16) / 2 / NIC_RATE, 1e-12);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 2 * exchanged(16) / 2, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s, 2 * exchanged(16) / 2 / NIC_RATE,
+                            1e-12);
 }
 END_TEST
 
@@ -67,12 +68,12 @@ START_TEST(a_copy_for_each_node) {
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     struct tsim_pass_costs c = costs();
     double across = exchanged(16) / 2 * (2 - 56.0 / 120) / 2;
-    ck_assert_double_eq_tol(c.expert_layer.forward.nic_bytes, 2 * across, 1e-3);
-    ck_assert_double_eq_tol(c.expert_layer.forward.scale_up_bytes, 2 * exchanged(16) * 7 / 8, 1e-3);
-    ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, 2 * across / NIC_RATE, 1e-12);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 2 * across, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.scale_up_bytes, 2 * exchanged(16) * 7 / 8, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s, 2 * across / NIC_RATE, 1e-12);
     e.model.experts.node_limit = 1;
     c = costs();
-    ck_assert_double_eq_tol(c.expert_layer.forward.nic_bytes, 2 * exchanged(16) / 2 / 2, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 2 * exchanged(16) / 2 / 2, 1e-3);
 }
 END_TEST
 
@@ -82,9 +83,9 @@ START_TEST(a_copy_for_each_rank) {
     e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
     struct tsim_pass_costs c = costs();
     double sent = exchanged(8) / 2 * (2 - 8.0 / 120) * 7 / 8;
-    ck_assert_double_eq_tol(c.expert_layer.forward.scale_up_bytes, 2 * sent, 1e-3);
-    ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s, 2 * sent / NODE_RATE, 1e-12);
-    ck_assert_double_eq(c.expert_layer.forward.nic_bytes, 0);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.scale_up_bytes, 2 * sent, 1e-3);
+    ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s, 2 * sent / NODE_RATE, 1e-12);
+    ck_assert_double_eq(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 0);
 }
 END_TEST
 
@@ -92,7 +93,7 @@ END_TEST
 START_TEST(beside_another_pass) {
     for (int64_t nodes = 1; nodes <= 2; nodes++) {
         init_mixture(nodes, 8 * nodes);
-        double exposed_s = costs().expert_layer.forward.exposed_expert_s;
+        double exposed_s = costs().parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s;
         e.scenario.parallelism.overlap.expert = true;
         struct tsim_pass_costs c = costs();
         struct tsim_collective_request request = {.op = TSIM_ALL_TO_ALL,
@@ -104,9 +105,9 @@ START_TEST(beside_another_pass) {
                                                   .network = TSIM_NETWORK_IDEAL};
         struct tsim_collective_cost cost;
         tsim_collective_cost(tsim_cluster_build(&arena, &e.scenario), &request, &cost);
-        double rest_s = exposed_s - c.expert_layer.forward.compute_s;
+        double rest_s = exposed_s - c.parts[TSIM_PART_EXPERT_LAYER].forward.compute_s;
         ck_assert(nodes == 1 ? rest_s < 0 : rest_s > 0);
-        ck_assert_double_eq_tol(c.expert_layer.forward.exposed_expert_s,
+        ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s,
                                 nodes == 1 ? TSIM_COLLECTIVE_CONTENTION * cost.sm_frac * exposed_s : rest_s, 1e-12);
     }
 }
@@ -149,7 +150,8 @@ START_TEST(groups_of_gradients) {
     /* 2 exchanges each way in 8 layers stay on the node; so all that crosses is gradients */
     ck_assert_double_eq(simulation.stage_groups[0].pass_nic_bytes, 0);
     ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_expert_s,
-                            8 * (c.expert_layer.forward.exposed_expert_s + c.expert_layer.backward.exposed_expert_s),
+                            8 * (c.parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s +
+                                 c.parts[TSIM_PART_EXPERT_LAYER].backward.exposed_expert_s),
                             1e-9);
 }
 END_TEST
@@ -159,12 +161,13 @@ START_TEST(host_of_fp8) {
     double host_s[3];
     for (int i = 0; i < 3; i++) {
         init_mixture(1, 8);
+        e.model.experts.first = 1; /* one layer has none */
         e.accelerator.peak_flops_per_s[TSIM_FP8] = e.accelerator.peak_flops_per_s[TSIM_BF16];
         e.accelerator.matrix_sustained_frac[TSIM_FP8] = 1;
         e.scenario.training.precision = i < 2 ? TSIM_FP8 : TSIM_BF16;
         e.software.host_time_per_op_s = 1e-6;
         e.software.host_time_per_fp8_op_s = i == 0 ? 0 : 3e-6;
-        host_s[i] = costs().layer.forward.host_excess_s; /* of one part the whole of the host's time */
+        host_s[i] = costs().parts[TSIM_PART_LAYER].forward.host_excess_s; /* of one part the whole of the host's time */
     }
     ck_assert_double_eq_tol(host_s[1], 3 * host_s[0], 1e-15);
     ck_assert_double_gt(host_s[0], host_s[2]); /* casts are operators, too */
@@ -175,12 +178,14 @@ END_TEST
 START_TEST(blocking_launches) {
     for (int blocks = 0; blocks < 2; blocks++) {
         init_mixture(1, 8);
+        e.model.experts.first = 1; /* one layer has none */
         e.software.host_time_per_op_s = 1e-9;
         e.software.launch_blocking = blocks;
         struct tsim_pass_costs c = costs();
-        struct tsim_pass_parts parts = {.layers = 8};
+        struct tsim_parts parts = {.times = {[TSIM_PART_LAYER] = 8}};
         struct tsim_pass_cost sum;
-        double kernels_s = 8 * c.layer.forward.time_s, host_s = 8 * c.layer.forward.host_excess_s;
+        double kernels_s = 8 * c.parts[TSIM_PART_LAYER].forward.time_s,
+               host_s = 8 * c.parts[TSIM_PART_LAYER].forward.host_excess_s;
         tsim_pass_sum(&c, TSIM_PASS_FORWARD, &parts, &sum);
         ck_assert_double_gt(kernels_s, host_s);
         ck_assert_double_eq_tol(sum.time_s, kernels_s + (blocks ? host_s : 0), 1e-15);
@@ -193,19 +198,20 @@ START_TEST(graphs_are_launched_at_once) {
     struct tsim_pass_costs of[3];
     for (int graphs = 0; graphs < 3; graphs++) {
         init_mixture(1, 8);
+        e.model.experts.first = 1; /* one layer has none */
         e.software.host_time_per_op_s = 1e-6;
         e.software.cuda_graphs = (enum tsim_cuda_graphs)graphs;
         of[graphs] = costs();
     }
-    ck_assert_double_gt(of[TSIM_GRAPHS_NONE].layer.backward.host_excess_s, 5e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].layer.forward.host_excess_s, 1e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].layer.backward.host_excess_s, 1e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].expert_layer.forward.host_excess_s,
-                        of[TSIM_GRAPHS_NONE].expert_layer.forward.host_excess_s);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].head.forward.host_excess_s,
-                        of[TSIM_GRAPHS_NONE].head.forward.host_excess_s);
-    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].head.forward.host_excess_s, 0);
-    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].expert_layer.backward.host_excess_s, 0);
+    ck_assert_double_gt(of[TSIM_GRAPHS_NONE].parts[TSIM_PART_LAYER].backward.host_excess_s, 5e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].forward.host_excess_s, 1e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].backward.host_excess_s, 1e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_EXPERT_LAYER].forward.host_excess_s,
+                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_EXPERT_LAYER].forward.host_excess_s);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_HEAD].forward.host_excess_s,
+                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_HEAD].forward.host_excess_s);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_HEAD].forward.host_excess_s, 0);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_EXPERT_LAYER].backward.host_excess_s, 0);
 }
 END_TEST
 

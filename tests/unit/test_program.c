@@ -42,10 +42,10 @@ static struct tsim_step_simulation simulate_costs(const struct tsim_pass_costs *
 }
 
 static struct tsim_step_simulation simulate_heard(const struct tsim_step_sink *sink) {
-    struct tsim_pass_costs costs = {.layer = {.forward = {.time_s = 1, .compute_s = 1},
-                                              .backward = {.time_s = 2, .compute_s = 2},
-                                              .input_gradient = {.time_s = 1, .compute_s = 1},
-                                              .weight_gradient = {.time_s = 1, .compute_s = 1}}};
+    struct tsim_pass_costs costs = {.parts[TSIM_PART_LAYER] = {.forward = {.time_s = 1, .compute_s = 1},
+                                                               .backward = {.time_s = 2, .compute_s = 2},
+                                                               .input_gradient = {.time_s = 1, .compute_s = 1},
+                                                               .weight_gradient = {.time_s = 1, .compute_s = 1}}};
     return simulate_costs(&costs, sink);
 }
 
@@ -126,10 +126,10 @@ START_TEST(split_backward_closed_forms) {
         init(CASES[k].p, 1, CASES[k].schedule, CASES[k].m);
         e.scenario.parallelism.overlap.pipeline = i % 2;
         double w = CASES[k].weight_s, layers = 8 / (double)CASES[k].p;
-        struct tsim_pass_costs costs = {.layer = {.forward = {.time_s = 2, .compute_s = 2},
-                                                  .backward = {.time_s = 2 + w, .compute_s = 2 + w},
-                                                  .input_gradient = {.time_s = 2, .compute_s = 2},
-                                                  .weight_gradient = {.time_s = w, .compute_s = w}}};
+        struct tsim_pass_costs costs = {.parts[TSIM_PART_LAYER] = {.forward = {.time_s = 2, .compute_s = 2},
+                                                                   .backward = {.time_s = 2 + w, .compute_s = 2 + w},
+                                                                   .input_gradient = {.time_s = 2, .compute_s = 2},
+                                                                   .weight_gradient = {.time_s = w, .compute_s = w}}};
         struct tsim_step_simulation simulation = simulate_costs(&costs, NULL);
         struct tsim_schedule_shape shape = tsim_scenario_schedule(&e.scenario);
         struct tsim_stage_times times = {2 * layers, 2 * layers, w * layers};
@@ -182,9 +182,9 @@ START_TEST(zero_bubble_pace_of_the_data_stream) {
     e.layers_per_chunk[1] = 7;
     double parameters = 7 * (12.0 * 1024 * 1024 + 4 * 1024) + 32768.0 * 1024 + 1024 * 2;
     e.node.nic_bytes_per_s = 3 * parameters / 30;
-    struct tsim_pass_costs costs = {.layer = {.forward = {.time_s = 1e-6, .compute_s = 1e-6},
-                                              .input_gradient = {.time_s = 1e-6, .compute_s = 1e-6},
-                                              .weight_gradient = {.time_s = 1e-6, .compute_s = 1e-6}}};
+    struct tsim_pass_costs costs = {.parts[TSIM_PART_LAYER] = {.forward = {.time_s = 1e-6, .compute_s = 1e-6},
+                                                               .input_gradient = {.time_s = 1e-6, .compute_s = 1e-6},
+                                                               .weight_gradient = {.time_s = 1e-6, .compute_s = 1e-6}}};
     struct tsim_step_simulation simulation = simulate_costs(&costs, NULL);
     ck_assert_double_eq_tol(simulation.time_s, 30, 1e-3);
     ck_assert_double_eq_tol(simulation.stage_groups[1].data_busy_s, 30, 1e-3);
@@ -250,7 +250,7 @@ START_TEST(sharded_gradients_without_overlap) {
     e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e9;
     example_finish(&e);
     double parameters = tsim_stage_parameters(&e.scenario, 0),
-           layers = 8 * tsim_layer_rank_parameters(&e.scenario, false);
+           layers = 8 * tsim_layer_rank_parameters(&e.scenario, TSIM_PART_LAYER);
     double reduce_s = parameters * 4 / 2 / 1e9, gather_s = parameters * 2 / 2 / 1e9;
     double layers_gather_s = layers * 2 / 2 / 1e9;
     e.scenario.parallelism.zero = 2;
@@ -327,7 +327,8 @@ START_TEST(products_wait_for_their_own_weights) {
     e.scenario.cluster.accelerators_per_node = 2;
     e.scenario.parallelism.zero = 3;
     e.scenario.is_forward_only = true;
-    double layer = tsim_layer_rank_parameters(&e.scenario, false), rest = tsim_stage_parameters(&e.scenario, 0);
+    double layer = tsim_layer_rank_parameters(&e.scenario, TSIM_PART_LAYER),
+           rest = tsim_stage_parameters(&e.scenario, 0);
     e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = layer * 2 / 2;
     example_finish(&e);
     double first_s = (rest - 8 * layer) / layer; /* embedding and head, beside nothing */

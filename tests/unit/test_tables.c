@@ -149,23 +149,23 @@ START_TEST(kernels_by_hand) {
     struct tsim_op_list list;
     init_small(&x);
     x.scenario.training.optimizer = TSIM_SGD;
-    tsim_list_forward(&x.scenario, 0, &list);
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_int_eq(list.n, 3); /* and the loss */
     ck_assert_double_eq(list.ops[0].bytes, 10 * (24 + 24 + 24));
     ck_assert_int_eq(list.ops[1].kind, TSIM_OP_COLLECTIVE);
     ck_assert_int_eq(list.ops[1].collective, TSIM_OP_ALL_TO_ALL);
     ck_assert_int_eq(list.ops[1].axis, TSIM_AXIS_DATA);
     ck_assert_double_eq(list.ops[1].collective_bytes, 10 * 24);
-    tsim_list_backward(&x.scenario, 0, &list);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(list.ops[1].collective_bytes, 10 * 24);
     ck_assert_double_eq(list.ops[2].bytes, 10 * 3 * 4 * 2 * 16);
     ck_assert_double_eq(list.ops[2].kernels, 4 * 2); /* a digit's counts, then its moves */
     ck_assert_double_eq(list.ops[3].bytes, 10 * (24 + 48 + 24));
     x.scenario.training.optimizer = TSIM_ADAM;
-    tsim_list_backward(&x.scenario, 0, &list);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(list.ops[3].bytes, 10 * (24 + 48 + 24 + 24));
     x.scenario.parallelism.data = 1;
-    tsim_list_forward(&x.scenario, 0, &list);
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_int_eq(list.n, 2); /* nothing to exchange */
 }
 END_TEST

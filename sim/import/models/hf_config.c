@@ -196,7 +196,7 @@ static void finish_qwen2_moe(struct reading *r) {
     if (shared % m->experts.ffn_hidden != 0)
         refuse(r, "shared_expert_intermediate_size", "not a multiple of moe_intermediate_size");
     m->experts.shared = shared / m->experts.ffn_hidden;
-    m->other_parameters += tsim_model_expert_layers(m, 0, m->layers) * m->hidden;
+    m->other_parameters += (int64_t)tsim_model_parts(m).times[TSIM_PART_EXPERT_LAYER] * m->hidden;
 }
 
 static void finish_deepseek(struct reading *r) {

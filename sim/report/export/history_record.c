@@ -322,18 +322,15 @@ struct portion {
     int64_t n;
 };
 
-/* The parts of a pass in the order of execution; of a list of layers, which are visited all at once, in the first
- * segment.
- */
-static void portions_of(const struct tsim_recorder *r, const struct tsim_step_task *task, struct portion out[4]) {
-    bool is_list = r->scenario->model->list;
-    int64_t n_first = task->n_layers - task->n_expert_layers;
-    const struct portion forward[] = {{TSIM_PART_EMBEDDING, task->has_embedding},
-                                      {TSIM_PART_LAYER, is_list ? task->segment == 0 : n_first},
-                                      {TSIM_PART_EXPERT_LAYER, is_list ? 0 : task->n_expert_layers},
-                                      {TSIM_PART_HEAD, task->has_head}};
-    for (int i = 0; i < 4; i++)
-        out[i] = task->item->kind == TSIM_PASS_FORWARD ? forward[i] : forward[3 - i];
+/* The parts of a pass in the order of execution; where variants differ, all of them at once in the first segment. */
+static void portions_of(const struct tsim_recorder *r, const struct tsim_step_task *task,
+                        struct portion out[TSIM_N_PARTS]) {
+    for (int i = 0; i < TSIM_N_PARTS; i++) {
+        enum tsim_part part = (enum tsim_part)(task->item->kind == TSIM_PASS_FORWARD ? i : TSIM_N_PARTS - 1 - i);
+        double times = task->model_parts.times[part];
+        bool is_at_once = times > 0 && tsim_part_variants(r->scenario->model, part) > 1;
+        out[i] = (struct portion){part, is_at_once ? task->segment == 0 : (int64_t)times};
+    }
 }
 
 static const char *pass_name(struct tsim_recorder *r, const struct tsim_step_task *task) {
@@ -357,9 +354,9 @@ static void record_pass(struct tsim_recorder *r, struct recorded_stage_group *gr
                         const struct tsim_step_task *task) {
     double kernels_s = 0, exposed_s = 0, elapsed_s = task->end_s - task->begin_s;
     bool has_collectives = false;
-    struct portion portions[4];
+    struct portion portions[TSIM_N_PARTS];
     portions_of(r, task, portions);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < TSIM_N_PARTS; i++)
         add_part_s(r, portions[i].which, task->item->kind, portions[i].n, &kernels_s, &exposed_s, &has_collectives);
     if (!has_collectives || !(elapsed_s > exposed_s) || !(kernels_s > 0)) {
         whole_pass(r, group, task);
@@ -374,7 +371,7 @@ static void record_pass(struct tsim_recorder *r, struct recorded_stage_group *gr
                         .beside = NO_NODE,
                         .is_first = true};
     move_tail(&c, group->last[task->stream]);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < TSIM_N_PARTS; i++)
         put_part(&c, portions[i].which, portions[i].n);
     end_beside(&c);
     put_kernels(&c, c.kernels_s);

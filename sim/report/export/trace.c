@@ -142,17 +142,9 @@ static void begin_rank(struct tsim_trace *trace, int32_t i) {
 static void set_pass_bytes(const struct tsim_trace *trace, int32_t stage, int32_t chunk,
                            double changes[TSIM_N_PASS_KINDS]) {
     const struct tsim_scenario *sc = trace->scenario;
-    double expert = (double)tsim_chunk_expert_layers(sc, stage, chunk),
-           dense = (double)tsim_chunk_layers(sc, stage, chunk) - expert;
-    struct tsim_stage_part own;
-    double all = dense * tsim_layer_activation_bytes(tsim_stage_part(sc, stage, &own), false), kept = 0;
-    if (expert > 0)
-        all += expert * tsim_layer_activation_bytes(sc, true);
-    if (tsim_schedule_splits_backward(trace->shape.schedule)) {
-        kept = dense * tsim_layer_weight_gradient_bytes(sc, false);
-        if (expert > 0)
-            kept += expert * tsim_layer_weight_gradient_bytes(sc, true);
-    }
+    double all = tsim_chunk_sum(sc, stage, chunk, tsim_layer_activation_bytes), kept = 0;
+    if (tsim_schedule_splits_backward(trace->shape.schedule))
+        kept = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
     const double CHANGES[TSIM_N_PASS_KINDS] = {all, -all, kept - all, -kept};
     memcpy(changes, CHANGES, sizeof CHANGES);
 }

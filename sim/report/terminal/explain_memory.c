@@ -64,13 +64,13 @@ static void stage_table(struct tsim_arena *arena, const struct tsim_explanation 
 
 /* Activations of the fullest stage by tensor. What a stage holds of each is known where passes in flight are whole. */
 static void add_activations(struct tsim_figures *figures, const struct tsim_scenario *sc, int32_t stage,
-                            bool has_experts, double times, double *sum_bytes) {
+                            enum tsim_part part, double times, double *sum_bytes) {
     struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
     struct tsim_stage_part own;
-    int32_t n = tsim_layer_activations(tsim_stage_part(sc, stage, &own), has_experts, rows);
+    int32_t n = tsim_layer_activations(tsim_stage_part(sc, stage, &own), part, rows);
     for (int32_t i = 0; i < n; i++) {
         tsim_figures_add_text(figures, rows[i].name);
-        tsim_figures_add_text(figures, tsim_model_layer_word(sc->model, has_experts));
+        tsim_figures_add_text(figures, tsim_layer_kind(part)->word);
         tsim_figures_add(figures, rows[i].bytes);
         tsim_figures_add(figures, times * rows[i].bytes);
         *sum_bytes += times * rows[i].bytes;
@@ -86,19 +86,20 @@ static void activation_table(struct tsim_arena *arena, const struct tsim_explana
     const struct tsim_scenario *sc = explanation->scenario;
     int32_t stage = explanation->result->step.fullest_stage;
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    double all = 0, with_experts = 0, sum_bytes = 0, total_bytes = explanation->result->step.memory.activations_bytes;
+    struct tsim_parts layers = {0};
+    double sum_bytes = 0, total_bytes = explanation->result->step.memory.activations_bytes;
     double in_flight = tsim_schedule_splits_backward(shape.schedule)
                            ? (double)NAN
                            : tsim_schedule_peak_in_flight(&shape, stage) / (double)shape.chunks;
     for (int32_t c = 0; c < shape.chunks; c++) {
-        all += (double)tsim_chunk_layers(sc, stage, c);
-        with_experts += (double)tsim_chunk_expert_layers(sc, stage, c);
+        struct tsim_parts parts = tsim_chunk_parts(sc, stage, c);
+        for (int part = 0; part < TSIM_N_PARTS; part++)
+            layers.times[part] += parts.times[part];
     }
     tsim_figures_init(figures, arena, "activations", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    if (all > with_experts)
-        add_activations(figures, sc, stage, false, in_flight * (all - with_experts), &sum_bytes);
-    if (with_experts > 0)
-        add_activations(figures, sc, stage, true, in_flight * with_experts, &sum_bytes);
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (layers.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
+            add_activations(figures, sc, stage, (enum tsim_part)part, in_flight * layers.times[part], &sum_bytes);
     if (!(fabs(total_bytes - sum_bytes) > ROUNDING_FRAC * total_bytes))
         return;
     tsim_figures_add_text(figures, "embedding and head");

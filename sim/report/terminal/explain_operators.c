@@ -14,12 +14,6 @@
 
 enum { TEXT_BYTES = 96, NARROW_WIDTH = 76, MOST_ROWS = 5 * TSIM_N_PARTS * TSIM_MAX_OPS + 16 };
 
-const char *tsim_part_word(const struct tsim_model *model, enum tsim_part part) {
-    return part == TSIM_PART_EMBEDDING ? "embedding"
-           : part == TSIM_PART_HEAD    ? "head"
-                                       : tsim_model_layer_word(model, part == TSIM_PART_EXPERT_LAYER);
-}
-
 /* ---- rows ---- */
 
 struct walk {
@@ -117,7 +111,7 @@ static void add_operators(struct walk *walk, struct tsim_arena *arena, int32_t s
         for (int kind = TSIM_PASS_FORWARD; kind < TSIM_N_PASS_KINDS; kind++) {
             if (counts->times[kind][part] <= 0)
                 continue;
-            walk->part = tsim_part_word(sc->model, (enum tsim_part)part);
+            walk->part = tsim_layer_kind((enum tsim_part)part)->word;
             walk->kind = (enum tsim_pass_kind)kind;
             walk->count = counts->times[kind][part];
             tsim_pass_visit(of_stage, walk->cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);
@@ -127,12 +121,11 @@ static void add_operators(struct walk *walk, struct tsim_arena *arena, int32_t s
 void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *sc, int32_t stage, int32_t chunk,
                           enum tsim_pass_kind kind, double passes) {
     struct tsim_stage_part own;
-    double *times = counts->times[kind], with_experts = (double)tsim_chunk_expert_layers(sc, stage, chunk);
-    times[TSIM_PART_EMBEDDING] += tsim_chunk_has_embedding(sc, stage, chunk) ? passes : 0;
-    times[TSIM_PART_LAYER] += passes * tsim_layer_visits(tsim_stage_part(sc, stage, &own),
-                                                         (double)tsim_chunk_layers(sc, stage, chunk) - with_experts);
-    times[TSIM_PART_EXPERT_LAYER] += passes * with_experts;
-    times[TSIM_PART_HEAD] += tsim_chunk_has_head(sc, stage, chunk) ? passes : 0;
+    const struct tsim_model *own_model = tsim_stage_part(sc, stage, &own)->model;
+    struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        counts->times[kind][part] +=
+            passes * parts.times[part] / (double)tsim_part_variants(own_model, (enum tsim_part)part);
 }
 
 struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *sc, int32_t stage) {

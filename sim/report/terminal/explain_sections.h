@@ -52,7 +52,6 @@ struct tsim_part_counts {
 };
 void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *scenario, int32_t stage,
                           int32_t chunk, enum tsim_pass_kind kind, double passes);
-const char *tsim_part_word(const struct tsim_model *model, enum tsim_part part); /* "embedding", "expert layer" */
 struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *scenario, int32_t stage); /* in a step */
 
 struct tsim_explained_operators {

@@ -2,6 +2,7 @@
 #include "report/terminal/explain_sections.h"
 #include "report/terminal/explain_term_build.h"
 #include "workload/executed.h"
+#include "workload/local_shape.h"
 #include "workload/model.h"
 
 #include <math.h>
@@ -85,7 +86,8 @@ static const struct tsim_term *parameters_term(struct tsim_terms *terms, const c
         return tsim_term_given(terms, name, value, TSIM_COUNT, "the list, layer by layer (sim/workload/layer_list.h)");
     struct tsim_parameters p;
     tsim_model_count(m, &p);
-    double with_experts = (double)tsim_model_expert_layers(m, 0, m->layers), n = (double)m->layers;
+    struct tsim_parts parts = tsim_model_parts(m);
+    double experts = parts.times[TSIM_PART_EXPERT_LAYER], n = (double)m->layers;
     bool is_active = strcmp(name, "model.parameters") != 0 && m->experts.count > 0;
     double used_frac = is_active ? (double)m->experts.active / (double)m->experts.count : 1;
     struct tsim_term *sum =
@@ -94,11 +96,12 @@ static const struct tsim_term *parameters_term(struct tsim_terms *terms, const c
     add_part(terms, sum, "attention", "layers x (queries, keys, values, output)",
              n * (p.layer_attention + p.layer_latent), OF_LAYERS | OF_HIDDEN | OF_HEADS);
     add_part(terms, sum, "feed-forward blocks", "layers without experts x matrices x hidden x inner",
-             (m->experts.count > 0 ? n - with_experts : n) * p.layer_ffn, OF_LAYERS | OF_HIDDEN | OF_FFN);
+             (n - experts) * p.layer_ffn, OF_LAYERS | OF_HIDDEN | OF_FFN);
     add_part(terms, sum, "cross attention", "decoder layers x (queries, keys, values, output, norm)",
-             with_experts * (p.layer_cross + p.layer_cross_norm), OF_LAYERS | OF_HIDDEN | OF_HEADS);
+             parts.times[TSIM_PART_DECODER_LAYER] * (p.layer_cross + p.layer_cross_norm),
+             OF_LAYERS | OF_HIDDEN | OF_HEADS);
     add_part(terms, sum, "experts", "layers with experts x (router, shared, experts of a token or all)",
-             with_experts * (p.layer_router + p.layer_shared + used_frac * p.layer_experts),
+             experts * (p.layer_router + p.layer_shared + used_frac * p.layer_experts),
              OF_LAYERS | OF_HIDDEN | OF_EXPERTS);
     add_part(terms, sum, "norms", "two of each layer, and the last", n * p.layer_norms + p.final_norm,
              OF_LAYERS | OF_HIDDEN);
@@ -185,8 +188,7 @@ static const struct tsim_term *hardware_flops(struct tsim_terms *terms, const ch
                     terms, sum,
                     tsim_term_times(terms,
                                     tsim_arena_printf(terms->arena, "%s, %s",
-                                                      tsim_part_word(terms->scenario->model, (enum tsim_part)part),
-                                                      PHASES[i].name),
+                                                      tsim_layer_kind((enum tsim_part)part)->word, PHASES[i].name),
                                     "passes x FLOPs of one", TSIM_FLOPS,
                                     tsim_term_given(terms, "passes", executed.passes, TSIM_COUNT,
                                                     "layers x micro-batches x accelerators of a stage"),

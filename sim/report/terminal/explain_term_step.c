@@ -314,8 +314,8 @@ static void add_groups(struct walk *walk, struct tsim_term *sum) {
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++) {
             double count = counts.times[kind][part];
-            const char *name = tsim_arena_printf(
-                terms->arena, "%s, %s", tsim_part_word(terms->scenario->model, (enum tsim_part)part), KINDS[kind]);
+            const char *name =
+                tsim_arena_printf(terms->arena, "%s, %s", tsim_layer_kind((enum tsim_part)part)->word, KINDS[kind]);
             if (count <= 0)
                 continue;
             walk->group = tsim_term_new(terms, TSIM_TERM_SUM, "once", "the sum of", (double)NAN, TSIM_TIME_S);

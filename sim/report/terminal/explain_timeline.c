@@ -67,11 +67,7 @@ static void fill_costs(struct tsim_arena *arena, const struct replay *replay, in
     tsim_pass_costs_build(tsim_stage_part(sc, stage, &own), replay->cluster, replay->placement, &parts);
     costs->pass_s = TSIM_NEW_ARRAY(arena, (size_t)shape->chunks * TSIM_N_PASS_KINDS, double);
     for (int32_t c = 0; c < shape->chunks; c++) {
-        double expert_layers = (double)tsim_chunk_expert_layers(sc, stage, c);
-        struct tsim_pass_parts n = {.embedding = tsim_chunk_has_embedding(sc, stage, c),
-                                    .layers = (double)tsim_chunk_layers(sc, stage, c) - expert_layers,
-                                    .expert_layers = expert_layers,
-                                    .head = tsim_chunk_has_head(sc, stage, c)};
+        struct tsim_parts n = tsim_chunk_parts(sc, stage, c);
         for (int kind = 0; kind < n_kinds; kind++) {
             struct tsim_pass_cost cost;
             tsim_pass_sum(&parts, (enum tsim_pass_kind)kind, &n, &cost);

@@ -1,13 +1,14 @@
+/* The ends of a model of tokens or patches: the embedding, and from the final norm to the loss. */
 #include "workload/operator_builders.h"
 
-#include "workload/model.h"
+#include "workload/local_shape.h"
 
 static double patches(const struct tsim_op_shape *z) {
     return z->b / z->cp * tsim_model_patches(z->model);
 }
 
 /* Rows of a table that the tensor ranks divide; or patches by a product (a convolution without overlap). */
-void tsim_op_table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes;
     if (z->model->image.patch > 0) {
         gemm(list, "patches", z->attention_precision, patches(z), z->h, tsim_model_patch_values(z->model), e, e);
@@ -22,7 +23,7 @@ void tsim_op_table_forward(struct tsim_op_list *list, const struct tsim_op_shape
         elementwise(list, "embedding dropout", z->ts * z->h, 2 * e + z->mask_bytes, 1);
 }
 
-void tsim_op_table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->mask_bytes > 0)
         elementwise(list, "embedding dropout", z->ts * z->h, 2 * z->element_bytes + z->mask_bytes, 1);
     if (z->sequence_parallel)
@@ -76,7 +77,7 @@ static struct tsim_op_shape head_shape(const struct tsim_op_shape *z) {
     return head;
 }
 
-void tsim_op_head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes;
     struct tsim_op_shape head = head_shape(z);
     tsim_op_norm_forward(list, z, "final norm");
@@ -105,7 +106,7 @@ static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shap
         &(struct tsim_op_linear){.input = "pooler, input", .weight = "pooler, weight", .n = first.h, .k = first.h});
 }
 
-void tsim_op_head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct tsim_op_shape head = head_shape(z);
     elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
     tsim_op_linear_backward(list, &head,
@@ -121,4 +122,38 @@ void tsim_op_head_backward(struct tsim_op_list *list, const struct tsim_op_shape
     if (head.t < z->t) /* gradients of the tokens that were not picked are zero */
         elementwise(list, "head, put tokens back", z->ts * z->h, z->element_bytes, 1);
     tsim_op_norm_backward(list, z, "final norm");
+}
+
+/* ---- of one stack or two ---- */
+
+void tsim_embedding_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape first = tsim_op_shape_first(sc), last = tsim_op_shape_last(sc);
+    (void)at;
+    table_forward(list, &first);
+    if (sc->model->encoder_layers > 0) /* the decoder's tokens, of the same table */
+        table_forward(list, &last);
+}
+
+void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape first = tsim_op_shape_first(sc), last = tsim_op_shape_last(sc);
+    (void)at;
+    table_backward(list, &first);
+    if (sc->model->encoder_layers > 0)
+        table_backward(list, &last);
+}
+
+void tsim_head_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    (void)at;
+    head_forward(list, &z);
+    if (sc->model->encoder_layers > 0)
+        tsim_op_norm_forward(list, &encoder, "final norm, encoder");
+}
+
+void tsim_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    (void)at;
+    head_backward(list, &z);
+    if (sc->model->encoder_layers > 0)
+        tsim_op_norm_backward(list, &encoder, "final norm, encoder");
 }

@@ -1,3 +1,6 @@
+/* A decoder's layer: self attention, attention to the encoder's result, feed-forward (Vaswani et al. 2017, section 3.1).
+ * The second has queries of the layer's own tokens, keys and values projected from the encoder's; each layer's gradient
+ * of the encoder's result is added to that of the others. */
 #include "workload/operator_builders.h"
 
 /* Queries meet the encoder's keys, all of them, without a bias. */
@@ -10,8 +13,8 @@ static struct tsim_op_shape cross_shape(const struct tsim_op_shape *z, const str
     return cross;
 }
 
-void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
-                           const struct tsim_op_shape *encoder) {
+static void cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                          const struct tsim_op_shape *encoder) {
     double e = z->element_bytes, le = z->linear_bytes;
     struct tsim_op_shape cross = cross_shape(z, encoder);
     tsim_op_norm_before_linear(list, z, "norm, cross");
@@ -26,8 +29,8 @@ void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape
     tsim_op_residual_forward(list, z, "residual, cross");
 }
 
-void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
-                            const struct tsim_op_shape *encoder) {
+static void cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                           const struct tsim_op_shape *encoder) {
     struct tsim_op_shape cross = cross_shape(z, encoder);
     tsim_op_residual_backward(list, z, "residual, cross");
     tsim_op_linear_backward(list, z,
@@ -55,4 +58,20 @@ void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shap
                                                      .k = z->h,
                                                      .is_column_parallel = true});
     tsim_op_norm_backward(list, z, "norm, cross");
+}
+
+void tsim_decoder_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    (void)at;
+    tsim_op_attention_forward(list, &z);
+    cross_forward(list, &z, &encoder);
+    tsim_op_ffn_forward(list, &z);
+}
+
+void tsim_decoder_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    (void)at;
+    tsim_op_ffn_backward(list, &z);
+    cross_backward(list, &z, &encoder);
+    tsim_op_attention_backward(list, &z);
 }

@@ -1,4 +1,4 @@
-/* Experts: where tokens go, there and back. Symbols beside those of operators.c, per tensor rank: E experts, k of them
+/* Attention and experts: where tokens go, there and back. Symbols beside those of local_shape.c, per tensor rank: E experts, k of them
  * for each token, n expert ranks with E/n experts each, g imbalance of the slowest one.
  *
  * A rank routes and sends its own tokens: its shard ts with sequence parallelism, all t without (then every tensor rank
@@ -150,7 +150,7 @@ static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape
                 fused ? ROUTING_KERNELS_FUSED : ROUTING_KERNELS);
 }
 
-void tsim_op_experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
     const struct tsim_op_shape *g = &x.grouped;
     double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
@@ -194,7 +194,7 @@ static void router_backward(struct tsim_op_list *list, const struct tsim_op_shap
         &(struct tsim_op_linear){.input = "router, input", .weight = "router, weight", .n = x->count, .k = z->h});
 }
 
-void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
     double e = z->element_bytes;
     swap_widths(list, z, &x, "tensor: tokens to slices");
@@ -223,4 +223,44 @@ void tsim_op_experts_backward(struct tsim_op_list *list, const struct tsim_op_sh
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
     router_backward(list, z, &x);
+}
+
+/* ---- the layer ---- */
+
+/* Shared experts are one block of their widths together (DeepSeek-AI 2024, arXiv:2401.06066; Megatron-Core replicates
+ * them over the expert group). */
+static struct tsim_op_shape shared_shape(const struct tsim_op_shape *z) {
+    struct tsim_op_shape shared = *z;
+    shared.f = (double)(z->model->experts.shared * z->model->experts.ffn_hidden) / z->tp;
+    return shared;
+}
+
+void tsim_experts_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape shape = tsim_op_shape_last(sc), *z = &shape;
+    (void)at;
+    tsim_op_attention_forward(list, z);
+    tsim_op_norm_forward(list, z, "norm 2");
+    if (z->model->experts.shared > 0) {
+        struct tsim_op_shape shared = shared_shape(z);
+        tsim_op_mlp_forward(list, &shared);
+    }
+    experts_forward(list, z);
+    if (z->model->experts.shared > 0)
+        elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1);
+    tsim_op_residual_forward(list, z, "residual 2");
+    tsim_op_mark_last_projection(list);
+}
+
+void tsim_experts_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape shape = tsim_op_shape_last(sc), *z = &shape;
+    (void)at;
+    tsim_op_residual_backward(list, z, "residual 2");
+    experts_backward(list, z);
+    if (z->model->experts.shared > 0) {
+        struct tsim_op_shape shared = shared_shape(z);
+        tsim_op_mlp_backward(list, &shared);
+        elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1); /* gradients of the two inputs */
+    }
+    tsim_op_norm_backward(list, z, "norm 2");
+    tsim_op_attention_backward(list, z);
 }

@@ -1,0 +1,40 @@
+#include "workload/layer_kind.h"
+
+#include "workload/layer_list.h"
+#include "workload/operator_builders.h"
+
+static const struct tsim_layer_kind KINDS[TSIM_N_PARTS] = {
+    [TSIM_PART_EMBEDDING] = {.word = "embedding",
+                             .is_end = true,
+                             .forward = tsim_embedding_forward,
+                             .backward = tsim_embedding_backward},
+    [TSIM_PART_LAYER] = {.word = "layer",
+                         .has_graph = true,
+                         .forward = tsim_dense_forward,
+                         .backward = tsim_dense_backward},
+    [TSIM_PART_EXPERT_LAYER] = {.word = "expert layer",
+                                .forward = tsim_experts_forward,
+                                .backward = tsim_experts_backward},
+    [TSIM_PART_ENCODER_LAYER] = {.word = "encoder layer",
+                                 .has_graph = true,
+                                 .forward = tsim_encoder_forward,
+                                 .backward = tsim_encoder_backward},
+    [TSIM_PART_DECODER_LAYER] = {.word = "decoder layer",
+                                 .forward = tsim_decoder_forward,
+                                 .backward = tsim_decoder_backward},
+    [TSIM_PART_BLOCK] = {.word = "block",
+                         .has_graph = true,
+                         .variants = tsim_block_variants,
+                         .forward = tsim_block_forward,
+                         .backward = tsim_block_backward},
+    [TSIM_PART_HEAD] = {.word = "head", .is_end = true, .forward = tsim_head_forward, .backward = tsim_head_backward},
+};
+
+const struct tsim_layer_kind *tsim_layer_kind(enum tsim_part part) {
+    TSIM_ASSERT(part < TSIM_N_PARTS);
+    return &KINDS[part];
+}
+
+int64_t tsim_part_variants(const struct tsim_model *model, enum tsim_part part) {
+    return KINDS[part].variants ? KINDS[part].variants(model) : 1;
+}

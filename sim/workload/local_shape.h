@@ -1,0 +1,24 @@
+/* local_shape.h - how large a layer's tensors are on one accelerator, after division by tensor and context parallelism. */
+#ifndef TSIM_WORKLOAD_LOCAL_SHAPE_H
+#define TSIM_WORKLOAD_LOCAL_SHAPE_H
+
+#include "config/scenario.h"
+
+/* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
+double tsim_model_key_dim(const struct tsim_model *model);
+
+/* Vision transformers: patches of an image, and values in one of them. */
+double tsim_model_patches(const struct tsim_model *model);
+double tsim_model_patch_values(const struct tsim_model *model);
+
+/* Tokens of a sample that the last layers work on: the decoder's, where there is one. */
+double tsim_last_length(const struct tsim_scenario *scenario);
+
+/* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a model of
+ * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */
+double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
+/* Tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked ones
+ * (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
+double tsim_head_tokens(const struct tsim_scenario *scenario);
+
+#endif
