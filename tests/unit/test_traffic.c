@@ -63,6 +63,10 @@ START_TEST(without_contention_all_agree) {
     static const int32_t SHAPES[][2] = {{1, 2}, {1, 8}, {2, 1}, {2, 8}, {3, 8}, {5, 4}, {16, 1}, {16, 8}};
     static const double SIZES[] = {1, 4096, MIB, 1000 * MIB};
     example_be_dgx_h100(&example);
+    if (_i == 1) { /* the scatter and gather of the hierarchical one use all links of a mesh at once */
+        example.node.scale_up = TSIM_SCALE_UP_MESH;
+        example.node.scale_up_reduce_bytes_per_s = 0;
+    }
     const struct tsim_topology *topology = build(16);
     for (size_t c = 0; c < sizeof CASES / sizeof CASES[0]; c++)
         for (size_t s = 0; s < sizeof SHAPES / sizeof SHAPES[0]; s++)
@@ -71,6 +75,8 @@ START_TEST(without_contention_all_agree) {
                 struct tsim_collective_request request = {
                     .op = CASES[c].op, .algorithm = CASES[c].algorithm, .bytes = SIZES[i]};
                 struct tsim_group group = tsim_group_of_ranks(topology, ranks_of(nodes, per_node), nodes * per_node);
+                if (_i == 1 && request.algorithm != TSIM_ALGORITHM_HIERARCHICAL)
+                    continue;
                 if (!tsim_collective_can(topology->cluster, request.op, &group, request.algorithm))
                     continue;
                 int64_t n_messages;
@@ -264,6 +270,79 @@ START_TEST(a_slow_nic) {
 }
 END_TEST
 
+/* A ring that holds 0.8 of something of which each rank has 0.4 flows half as fast; of which it has 1, as if it were alone. */
+START_TEST(what_messages_hold) {
+    static const double HAS[] = {0.4, 1}, SLOWER[] = {2, 1};
+    const struct tsim_engine_options engine_options = {.tick_s = 1e-12};
+    const struct tsim_topology *topology = build(1);
+    const struct tsim_collective_request request = {
+        .op = TSIM_ALL_REDUCE, .bytes = 1e9, .algorithm = TSIM_ALGORITHM_RING, .protocol = TSIM_PROTOCOL_SIMPLE};
+    struct tsim_engine *engine = tsim_engine_create(&engine_options);
+    struct tsim_pattern pattern;
+    struct tsim_links links;
+    int32_t held[4];
+    tsim_links_add(&links, engine, topology);
+    for (int i = 0; i < 4; i++)
+        held[i] = tsim_engine_add_resource(engine, HAS[_i]);
+    tsim_pattern_build(&pattern, topology, ranks_of(1, 4), 4, &request);
+    const struct tsim_traffic_options options = {.held = held, .held_units_per_s = 0.8};
+    const struct tsim_traffic *traffic = tsim_traffic_add(&arena, &links, &pattern, &options);
+    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_OK);
+    double flow_s = pattern.cost.time_s - pattern.cost.latency_s;
+    ck_assert_double_eq_tol(tsim_engine_seconds(engine, tsim_traffic_end(traffic)),
+                            pattern.cost.latency_s + SLOWER[_i] * flow_s, 1e-9);
+    tsim_pattern_release(&pattern);
+    tsim_engine_release(engine);
+}
+END_TEST
+
+struct waiter {
+    struct tsim_engine *engine;
+    int32_t signal, n_tasks;
+    double end_s;
+};
+
+static bool wait_for_signal(void *context, int32_t stream, struct tsim_task *task) {
+    struct waiter *waiter = context;
+    (void)stream;
+    waiter->end_s = tsim_engine_seconds(waiter->engine, tsim_engine_now(waiter->engine));
+    if (waiter->n_tasks++ > 0)
+        return false;
+    task->waits[task->n_waits++] = waiter->signal;
+    task->latency = 1;
+    return true;
+}
+
+/* An all-gather of 1 GB over four nodes, rank 2's NIC at 40 %: its three messages of 250 MB take 62.5 ms each. Rank 3, which they go
+ * to, has sent its own last one after 150 ms, and has everything after 187.5. */
+START_TEST(a_rank_is_done_when_all_has_come) {
+    static const struct tsim_degraded degraded = {.link = TSIM_DEGRADED_NIC, .node = 2, .index = 0, .rate_frac = 0.4};
+    const struct tsim_engine_options engine_options = {.tick_s = 1e-12};
+    const struct tsim_collective_request request = {
+        .op = TSIM_ALL_GATHER, .bytes = 1e9, .algorithm = TSIM_ALGORITHM_RING, .protocol = TSIM_PROTOCOL_SIMPLE};
+    struct tsim_pattern pattern;
+    struct tsim_links links;
+    int32_t done[4], n_lanes[4] = {0};
+    example.scenario.cluster.degraded = &degraded;
+    example.scenario.cluster.n_degraded = 1;
+    const struct tsim_topology *topology = build(4);
+    struct waiter waiter = {.engine = tsim_engine_create(&engine_options)};
+    tsim_links_add(&links, waiter.engine, topology);
+    tsim_pattern_build(&pattern, topology, ranks_of(4, 1), 4, &request);
+    tsim_pattern_count_lanes(&pattern, n_lanes);
+    for (int i = 0; i < 4; i++)
+        done[i] = tsim_engine_add_signals(waiter.engine, 1, n_lanes[i]);
+    waiter.signal = done[3];
+    const struct tsim_traffic_options options = {.done = done};
+    tsim_traffic_add(&arena, &links, &pattern, &options);
+    tsim_engine_add_stream(waiter.engine, wait_for_signal, &waiter);
+    ck_assert_int_eq(tsim_engine_run(waiter.engine, &diags), TSIM_OK);
+    ck_assert_double_eq_tol(waiter.end_s, 187.5e-3, 1e-3);
+    tsim_pattern_release(&pattern);
+    tsim_engine_release(waiter.engine);
+}
+END_TEST
+
 /* ---- what is missing is named ---- */
 
 static const struct tsim_traffic *described;
@@ -273,37 +352,109 @@ static void describe(void *context, int32_t stream, int64_t label, char *text, s
     tsim_traffic_describe(described, stream, label, text, size);
 }
 
-/* A ring of four on one node of which rank 2 never begins: rank 1's message waits for it (it has no buffer for it), and
- * rank 3, after its first, for rank 2's. */
-START_TEST(a_rank_that_never_comes) {
-    struct tsim_engine_options engine_options = {.tick_s = 1e-12, .describe = describe};
-    struct tsim_engine *engine = tsim_engine_create(&engine_options);
-    const struct tsim_topology *topology = build(1);
-    struct tsim_collective_request request = {
-        .op = TSIM_ALL_GATHER, .bytes = 1e6, .algorithm = TSIM_ALGORITHM_RING, .protocol = TSIM_PROTOCOL_SIMPLE};
+/* A ring of four on one node that runs three times, of which rank 2 begins n_uses times; the ranks wait for two signals each in
+ * turn, as traffic.h says. */
+struct ring {
+    struct tsim_engine *engine;
     struct tsim_pattern pattern;
-    struct tsim_links links;
+    const struct tsim_traffic *traffic;
     int32_t go[4];
-    tsim_links_add(&links, engine, topology);
-    for (int i = 0; i < 4; i++) {
-        go[i] = tsim_engine_add_signals(engine, 2, 1);
-        if (i != 2)
-            tsim_engine_rearm(engine, go[i], 0);
-    }
-    tsim_pattern_build(&pattern, topology, ranks_of(1, 4), 4, &request);
-    struct tsim_traffic_options options = {.go = go};
-    described = tsim_traffic_add(&arena, &links, &pattern, &options);
-    ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_ERR_INFEASIBLE);
-    static const char *const WAITS[] = {
-        "stream 0 (rank 0: message 3 of 3 to rank 1) waits for counter 0 (messages from rank 3 to rank 0) to reach 2",
-        "stream 1 (rank 1: message 1 of 3 to rank 2) waits for signal 4",
-        "stream 2 (rank 2: message 1 of 3 to rank 3) waits for signal 4",
-        "stream 3 (rank 3: message 2 of 3 to rank 0) waits for counter 3 (messages from rank 2 to rank 3) to reach 1"};
-    for (size_t i = 0; i < sizeof WAITS / sizeof WAITS[0]; i++) {
+};
+
+static void start_ring(struct ring *ring, int32_t n_uses) {
+    const struct tsim_engine_options engine_options = {.tick_s = 1e-12, .describe = describe};
+    const struct tsim_topology *topology = build(1);
+    const struct tsim_collective_request request = {
+        .op = TSIM_ALL_GATHER, .bytes = 1e6, .algorithm = TSIM_ALGORITHM_RING, .protocol = TSIM_PROTOCOL_SIMPLE};
+    struct tsim_links links;
+    ring->engine = tsim_engine_create(&engine_options);
+    tsim_links_add(&links, ring->engine, topology);
+    for (int i = 0; i < 4; i++)
+        ring->go[i] = tsim_engine_add_signals(ring->engine, 2, 1);
+    tsim_engine_add_signals(ring->engine, 2, 1); /* somebody else's, which do not fire */
+    for (int use = 0; use < 2; use++)
+        for (int i = 0; i < 4; i++)
+            if (i != 2 || use < n_uses)
+                tsim_engine_rearm(ring->engine, ring->go[i] + use, 0);
+    tsim_pattern_build(&ring->pattern, topology, ranks_of(1, 4), 4, &request);
+    const struct tsim_traffic_options options = {.go = ring->go, .n_uses = 3};
+    described = ring->traffic = tsim_traffic_add(&arena, &links, &ring->pattern, &options);
+}
+
+static void end_ring(struct ring *ring) {
+    tsim_pattern_release(&ring->pattern);
+    tsim_engine_release(ring->engine);
+}
+
+/* Rank 1's message waits for rank 2, which has no buffer for it, and rank 3, after its first, for rank 2's. What has come is
+ * counted from the first use on. */
+START_TEST(a_rank_that_never_comes) {
+    static const char *const WAITS[2][4] = {
+        {"stream 0 (rank 0: message 3 of 3 to rank 1) waits for counter 0 (messages from rank 3 to rank 0) to reach 2",
+         "stream 1 (rank 1: message 1 of 3 to rank 2) waits for signal 4",
+         "stream 2 (rank 2: message 1 of 3 to rank 3) waits for signal 4",
+         "stream 3 (rank 3: message 2 of 3 to rank 0) waits for counter 3 (messages from rank 2 to rank 3) to reach 1"},
+        {"stream 0 (rank 0: message 3 of 3 to rank 1) waits for counter 0 (messages from rank 3 to rank 0) to reach 5",
+         "stream 1 (rank 1: message 1 of 3 to rank 2) waits for signal 5",
+         "stream 2 (rank 2: message 1 of 3 to rank 3) waits for signal 5",
+         "stream 3 (rank 3: message 2 of 3 to rank 0) waits for counter 3 (messages from rank 2 to rank 3) to reach "
+         "4"}};
+    struct ring ring;
+    start_ring(&ring, _i);
+    ck_assert_int_eq(tsim_engine_run(ring.engine, &diags), TSIM_ERR_INFEASIBLE);
+    for (size_t i = 0; i < 4; i++) {
         bool is_there = false;
         for (size_t k = 0; k < diags.n_items; k++)
-            is_there |= strncmp(diags.items[k].message, WAITS[i], strlen(WAITS[i])) == 0;
-        ck_assert_msg(is_there, "not reported: %s (but %s)", WAITS[i], diags.items[1].message);
+            is_there |= strncmp(diags.items[k].message, WAITS[_i][i], strlen(WAITS[_i][i])) == 0;
+        ck_assert_msg(is_there, "not reported: %s (but %s)", WAITS[_i][i], diags.items[1].message);
+    }
+    end_ring(&ring);
+}
+END_TEST
+
+/* Three uses take three times as long as one: 3/4 MB at 100 GB/s and the latency of the collective each. */
+START_TEST(uses_follow_each_other) {
+    struct ring ring;
+    start_ring(&ring, 2);
+    ck_assert_int_eq(tsim_engine_run(ring.engine, &diags), TSIM_OK);
+    ck_assert_double_eq_tol(tsim_engine_seconds(ring.engine, tsim_traffic_end(ring.traffic)),
+                            3 * ring.pattern.cost.time_s, 1e-10);
+    ck_assert_int_eq(tsim_traffic_n_messages(ring.traffic), 3 * 4 * 3);
+    end_ring(&ring);
+}
+END_TEST
+
+/* Two nodes of two: each rank has three phases, on its node, across, and on its node again; what it waits for is counted by phase. */
+START_TEST(phases_have_names) {
+    static const struct {
+        int32_t stream;
+        int64_t label;
+        const char *text; /* NULL: none of its own */
+    } CASES[] = {{-2, 3 * 1 + 0, "messages from rank 0 to rank 1"},
+                 {-2, 3 * 3 + 1, "messages from rank 1 to rank 9"},
+                 {-2, 3 * 2 + 2, "messages from rank 9 to rank 8"},
+                 {-2, 3 * 4, NULL},
+                 {-2, -1, NULL},
+                 {3, 0, "rank 9: message 1 of 1 to rank 8"},
+                 {3, (int64_t)1 << 32 | 1, "rank 9: message 2 of 2 to rank 1"},
+                 {0, -1, "rank 0: the end of its hierarchical"},
+                 {4, 0, NULL}};
+    const struct tsim_engine_options engine_options = {.tick_s = 1e-12};
+    const struct tsim_traffic_options options = {.is_fluid = false};
+    const struct tsim_collective_request request = {
+        .op = TSIM_ALL_REDUCE, .algorithm = TSIM_ALGORITHM_HIERARCHICAL, .bytes = 1e6};
+    const struct tsim_topology *topology = build(2);
+    struct tsim_engine *engine = tsim_engine_create(&engine_options);
+    struct tsim_pattern pattern;
+    struct tsim_links links;
+    tsim_links_add(&links, engine, topology);
+    tsim_pattern_build(&pattern, topology, ranks_of(2, 2), 4, &request);
+    const struct tsim_traffic *traffic = tsim_traffic_add(&arena, &links, &pattern, &options);
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        char text[100] = "";
+        ck_assert(tsim_traffic_describe(traffic, CASES[i].stream, CASES[i].label, text, sizeof text) ==
+                  (CASES[i].text != NULL));
+        ck_assert_str_eq(text, CASES[i].text ? CASES[i].text : "");
     }
     tsim_pattern_release(&pattern);
     tsim_engine_release(engine);
@@ -314,7 +465,7 @@ static Suite *traffic_suite(void) {
     Suite *suite = suite_create("traffic");
     TCase *tcase = tcase_create("traffic");
     tcase_add_checked_fixture(tcase, set_up_example, tear_down);
-    tcase_add_test(tcase, without_contention_all_agree);
+    tcase_add_loop_test(tcase, without_contention_all_agree, 0, 2);
     tcase_add_test(tcase, all_links_of_a_torus);
     tcase_add_test(tcase, an_uneven_box_of_a_torus);
     tcase_add_test(tcase, two_rings_on_one_rail);
@@ -322,7 +473,11 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, an_oversubscribed_all_to_all);
     tcase_add_test(tcase, incast);
     tcase_add_test(tcase, a_slow_nic);
-    tcase_add_test(tcase, a_rank_that_never_comes);
+    tcase_add_loop_test(tcase, what_messages_hold, 0, 2);
+    tcase_add_test(tcase, a_rank_is_done_when_all_has_come);
+    tcase_add_loop_test(tcase, a_rank_that_never_comes, 0, 2);
+    tcase_add_test(tcase, uses_follow_each_other);
+    tcase_add_test(tcase, phases_have_names);
     suite_add_tcase(suite, tcase);
     return suite;
 }
