@@ -154,26 +154,32 @@ const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, cha
     return tsim_quantity_human(value * unit->shown_per_unit, unit->shown, buffer, size);
 }
 
+static void put_row(const struct tsim_outcome_spec *spec, FILE *out) {
+    const char *column = spec->column->name;
+    fprintf(out, "| `%s` | %s | %s%s%s |", spec->name, spec->unit->word, column ? "`" : "", column ? column : "",
+            column ? "`" : "");
+    for (size_t k = 0; spec->words[k]; k++)
+        fprintf(out, "%s %s", k ? "," : "", spec->words[k]);
+    fprintf(out, " | %s |\n", spec->meaning);
+}
+
 void tsim_outcome_reference(FILE *out) {
-    fputs("\n## Figures of a summary\n\n"
-          "Called as in `tsim run --json`; `tsim explain SCENARIO FIGURE` shows what one is made of. What has a column "
-          "in "
-          "the\n"
-          "database is a figure of the points of `sweep` and `plan`, too: `--where`, `sweep.limits` and the objective "
-          "take "
-          "it by\n"
-          "its name, its column or one of its words.\n\n"
-          "| figure | unit | column | words | meaning |\n| --- | --- | --- | --- | --- |\n",
-          out);
-    for (size_t i = 0; i < TSIM_N_OUTCOMES; i++) {
-        const struct tsim_outcome_spec *spec = &SPECS[i];
-        const char *column = spec->column->name;
-        fprintf(out, "| `%s` | %s | %s%s%s |", spec->name, spec->unit->word, column ? "`" : "", column ? column : "",
-                column ? "`" : "");
-        for (size_t k = 0; spec->words[k]; k++)
-            fprintf(out, "%s %s", k ? "," : "", spec->words[k]);
-        fprintf(out, " | %s |\n", spec->meaning);
-    }
+    fputs(
+        "\n## Figures of a summary\n\n"
+        "Called as in `tsim run --json`; `tsim explain SCENARIO FIGURE` shows what one is made of. What has a column "
+        "in "
+        "the\n"
+        "database is a figure of the points of `sweep` and `plan`, too: `--where`, `sweep.limits` and the objective "
+        "take "
+        "it by\n"
+        "its name, its column, the name without its section where that is unique, or one of its words. (`bubble` is a "
+        "time to\n"
+        "`explain`, which has parts, and the fraction in a condition.)\n\n"
+        "| figure | unit | column | words | meaning |\n| --- | --- | --- | --- | --- |\n",
+        out);
+#define FIGURE(NAME, path, column, unit, goal, words, value, meaning) put_row(&SPECS[TSIM_OUTCOME_##NAME], out);
+#define TEXT(path, value, meaning) fprintf(out, "| `%s` | a word | | | %s |\n", path, meaning);
+#include "results/outcome.def"
 }
 
 /* ---- names ---- */
@@ -294,6 +300,6 @@ static void add_text_of_point(const struct tsim_outcome *outcome, const char *pa
 void tsim_outcome_json(const struct tsim_outcome *outcome, struct tsim_json *summary) {
 #define FIGURE(NAME, path, column, unit, goal, words, value, meaning)                                                  \
     add_of_point(outcome, TSIM_OUTCOME_##NAME, summary);
-#define TEXT(NAME, path, value, meaning) add_text_of_point(outcome, path, summary);
+#define TEXT(path, value, meaning) add_text_of_point(outcome, path, summary);
 #include "results/outcome.def"
 }

@@ -1,8 +1,8 @@
 /* outcome.h - the figures of a summary: what each is (outcome.def has one row of each), and those of one run as a flat
  * row of numbers. A figure is called as in the summary's JSON ("step.time_s", "throughput.mfu").
  *
- * Figures that have a column in the database are also those of a sweep's or plan's points: what a study stores, filters,
- * ranks and prints of a point, so that it need not keep whole results. */
+ * Figures that have a column in the database are also those of a sweep's or plan's points: what a study stores,
+ * filters, ranks and prints of a point, so that it need not keep whole results. */
 #ifndef TSIM_RESULTS_OUTCOME_H
 #define TSIM_RESULTS_OUTCOME_H
 

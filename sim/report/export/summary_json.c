@@ -90,7 +90,7 @@ static void add_rows(struct tsim_json *root, const struct tsim_prediction *predi
     struct tsim_outcome outcome;
     tsim_outcome_of(prediction, &outcome);
 #define FIGURE(NAME, path, column, unit, goal, words, value, meaning) add_figure(root, &outcome, TSIM_OUTCOME_##NAME);
-#define TEXT(NAME, path, value, meaning) tsim_json_put_text(root, path, value);
+#define TEXT(path, value, meaning) tsim_json_put_text(root, path, value);
 #define LIST(path, condition, add)                                                                                     \
     if (condition)                                                                                                     \
         add_list(root, path, add, prediction);
