@@ -1,6 +1,5 @@
 #include "study/search/starter.h"
 
-#include "config/catalogue_load.h"
 #include "results/format.h"
 #include "study/search/plan.h"
 
@@ -21,21 +20,6 @@ static const struct {
 } GOALS[TSIM_N_STARTER_GOALS] = {{"tokens_per_s", "the fastest"},
                                  {"rent_usd_per_trillion_tokens", "the least rent for the same training"},
                                  {"step_j", "the least energy for the same batch"}};
-
-/* A precision of 16 bits, where the accelerator has one. */
-static enum tsim_status precision_of(struct tsim_arena *arena, const char *node_id, const char **word,
-                                     struct tsim_diags *diags) {
-    static const enum tsim_precision ORDER[] = {TSIM_BF16, TSIM_FP16, TSIM_FP32};
-    const struct tsim_node *node;
-    TSIM_TRY(tsim_catalogue_load_node(arena, node_id, &node, diags));
-    *word = tsim_precision_name(TSIM_BF16);
-    for (size_t i = 0; i < sizeof ORDER / sizeof ORDER[0]; i++)
-        if (node->accelerator->peak_flops_per_s[ORDER[i]] > 0) {
-            *word = tsim_precision_name(ORDER[i]);
-            break;
-        }
-    return TSIM_OK;
-}
 
 /* ---- the scenario in pieces ---- */
 
@@ -122,7 +106,7 @@ static const char *training_text(struct tsim_arena *arena, const struct tsim_sce
         length);
 }
 
-/* What is as if nobody had said it is left out, but for the degrees that everybody asks for. */
+/* Leaves out what is as if nobody had said it, but for the degrees that everybody asks for. */
 static const char *parallelism_text(struct tsim_arena *arena, const struct tsim_scenario *job,
                                     const struct tsim_plan_choice *choice) {
     static const struct {
@@ -184,16 +168,34 @@ static void no_plan(const struct tsim_starter *s, const struct tsim_plan_result 
         tsim_diag_hint(diag, "the smallest lacks %s on an accelerator; try a larger node, as in --node dgx-h100", lack);
 }
 
+/* The scenario in the first of these precisions that the rest of it can have: 16 bits where the accelerator does. */
+static enum tsim_status choose_precision(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                         struct tsim_override *precision, const struct tsim_scenario **job,
+                                         struct tsim_diags *diags) {
+    static const enum tsim_precision ORDER[] = {TSIM_BF16, TSIM_FP16, TSIM_FP32};
+    enum tsim_status status = TSIM_ERR_INFEASIBLE;
+    for (size_t i = 0; i < sizeof ORDER / sizeof ORDER[0] && status != TSIM_OK; i++) {
+        struct tsim_diags tried;
+        tsim_diags_init(&tried);
+        *precision = (struct tsim_override){"training.precision", tsim_precision_name(ORDER[i])};
+        status = tsim_scenario_load_job(arena, source, precision, 1, job, &tried);
+        tsim_diags_release(&tried);
+    }
+    if (status == TSIM_OK)
+        return status;
+    *precision = (struct tsim_override){"training.precision", tsim_precision_name(ORDER[0])};
+    return tsim_scenario_load_job(arena, source, precision, 1, job, diags);
+}
+
 static enum tsim_status find_plan(struct tsim_arena *arena, const struct tsim_starter *s, const char *head,
-                                  const char *precision, int32_t n_threads, struct tsim_plan_search *search,
-                                  struct tsim_plan_result *result, struct tsim_diags *diags) {
+                                  int32_t n_threads, struct tsim_plan_search *search, struct tsim_plan_result *result,
+                                  struct tsim_diags *diags) {
     struct tsim_scenario_source *source = TSIM_NEW(arena, struct tsim_scenario_source);
     struct tsim_plan_space *space = TSIM_NEW(arena, struct tsim_plan_space);
     const struct tsim_scenario *job;
     TSIM_TRY(tsim_scenario_open_text(arena, "answers", head, source, diags));
     struct tsim_override *said = TSIM_NEW_ARRAY(arena, 2, struct tsim_override);
-    said[0] = (struct tsim_override){"training.precision", precision};
-    TSIM_TRY(tsim_scenario_load_job(arena, source, said, 1, &job, diags));
+    TSIM_TRY(choose_precision(arena, source, &said[0], &job, diags));
     said[1] = (struct tsim_override){"training.global_batch_size",
                                      tsim_arena_printf(arena, "%lld", (long long)batch_of(job))};
     TSIM_TRY(tsim_ranking_read(arena, NULL, "samples_per_s", &search->ranking, diags));
@@ -210,9 +212,8 @@ enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_
                                     const char **yaml, struct tsim_diags *diags) {
     struct tsim_plan_search search = {0};
     struct tsim_plan_result result;
-    const char *head = head_text(arena, starter), *precision;
-    TSIM_TRY(precision_of(arena, starter->node, &precision, diags));
-    TSIM_TRY(find_plan(arena, starter, head, precision, n_threads, &search, &result, diags));
+    const char *head = head_text(arena, starter);
+    TSIM_TRY(find_plan(arena, starter, head, n_threads, &search, &result, diags));
     *yaml = NULL;
     if (result.n_best == 0)
         return TSIM_OK;
