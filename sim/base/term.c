@@ -74,6 +74,25 @@ const struct tsim_term *tsim_record(struct tsim_term_recorder *recorder, const s
     return fresh;
 }
 
+/* ---- by name ---- */
+
+const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *recorder, const char *name) {
+    for (size_t i = 0; i < TSIM_RECORDER_SLOTS; i++)
+        for (const struct tsim_term *term = recorder->slots[i]; term; term = term->next)
+            if (strcmp(term->name, name) == 0)
+                return term;
+    return NULL;
+}
+
+struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *name, double value,
+                               enum tsim_dimension dimension) {
+    const struct tsim_term *term = recorder ? tsim_recorded_term(recorder, name) : NULL;
+    if (term && term->value == value)
+        return (struct tsim_amount){.value = value, .term = term};
+    return tsim_given(recorder, name, value, dimension,
+                      tsim_record_text(recorder, "its own tree: tsim explain SCENARIO %s", name));
+}
+
 /* ---- parts one by one ---- */
 
 void tsim_part_keep(struct tsim_part_list *list, struct tsim_amount part) {

@@ -24,6 +24,8 @@ enum tsim_term_rule {
     TSIM_TERM_MAX,
     TSIM_TERM_MIN,
     TSIM_TERM_CEILING, /* the product, rounded up */
+    TSIM_TERM_FLOOR,   /* the product, rounded down */
+    TSIM_TERM_POWER,   /* of two parts, the first to the second, which may be inverse: negative */
     TSIM_TERM_OUTCOME  /* of a simulation or a search, as `formula` says; its parts are what goes in */
 };
 
@@ -66,6 +68,8 @@ static inline double tsim_by_rule(enum tsim_term_rule rule, const struct tsim_am
     double value = is_sum ? 0 : 1;
     if (rule == TSIM_TERM_GIVEN || rule == TSIM_TERM_OUTCOME)
         return (double)NAN;
+    if (rule == TSIM_TERM_POWER)
+        return pow(parts[0].value, parts[1].is_inverse ? -parts[1].value : parts[1].value);
     for (int32_t i = 0; i < n; i++) {
         double part = parts[i].value;
         if (is_sum)
@@ -75,7 +79,7 @@ static inline double tsim_by_rule(enum tsim_term_rule rule, const struct tsim_am
         else
             value = parts[i].is_inverse ? value / part : value * part;
     }
-    return rule == TSIM_TERM_CEILING ? ceil(value) : value;
+    return rule == TSIM_TERM_CEILING ? ceil(value) : rule == TSIM_TERM_FLOOR ? floor(value) : value;
 }
 
 /* The same of a node; its own value for GIVEN and OUTCOME. */
@@ -112,6 +116,12 @@ static inline struct tsim_amount tsim_product(struct tsim_term_recorder *recorde
                                               const char *formula, enum tsim_dimension dimension,
                                               const struct tsim_amount *parts, size_t n) {
     return tsim_combined(recorder, TSIM_TERM_PRODUCT, name, formula, dimension, parts, n);
+}
+
+static inline struct tsim_amount tsim_power(struct tsim_term_recorder *recorder, const char *name, const char *formula,
+                                            enum tsim_dimension dimension, struct tsim_amount base,
+                                            struct tsim_amount exponent) {
+    return tsim_combined(recorder, TSIM_TERM_POWER, name, formula, dimension, TSIM_PARTS(base, exponent));
 }
 
 static inline struct tsim_amount tsim_largest(struct tsim_term_recorder *recorder, const char *name,
@@ -167,6 +177,13 @@ static inline struct tsim_amount tsim_outcome(struct tsim_term_recorder *recorde
                                                                 .n_parts = (int32_t)n});
     return amount;
 }
+
+/* The term of a figure of the run, by the name that it has in the summary; NULL: none was recorded. */
+const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *recorder, const char *name);
+
+/* A figure that was worked out elsewhere. Where its term was not recorded, a leaf says how to see it. */
+struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *name, double value,
+                               enum tsim_dimension dimension);
 
 /* Parts that come one by one. Without a recorder only their sum is kept. */
 struct tsim_part_list {

@@ -3,7 +3,7 @@
 #ifndef TSIM_CAMPAIGN_CAMPAIGN_H
 #define TSIM_CAMPAIGN_CAMPAIGN_H
 
-#include "base/arena.h"
+#include "base/term.h"
 #include "campaign/ownership.h"
 #include "campaign/replication.h"
 
@@ -21,11 +21,11 @@ struct tsim_batch_ramp { /* the beginning of a run, in which its batch grows */
 };
 
 struct tsim_campaign_steps {
-    double step_s, step_j; /* of the whole batch */
+    struct tsim_amount step_s, step_j; /* of the whole batch */
     const struct tsim_batch_ramp *ramp;
     const struct tsim_evaluation *evaluation; /* without one a pause takes what the scenario says, at rest */
-    double idle_w;                            /* of an accelerator at rest, with its part of the node and its ports */
-    double checkpoint_bytes;
+    struct tsim_amount idle_w;                /* of an accelerator at rest, with its part of the node and its ports */
+    struct tsim_amount checkpoint_bytes;
     bool has_tokens; /* else a sample is not made of any */
 };
 
@@ -61,6 +61,7 @@ struct tsim_campaign {
     int32_t n_stretches;
     struct tsim_ownership own;
     double loaded_w, idle_w; /* of the facility, spares included: while training, and while the job is down */
+    double mean_w;           /* over all of the run */
     double embodied_co2_kg;  /* of the machine's making, for the time of the run */
     bool is_spot;
     double on_demand_days, on_demand_usd, breakeven_rate_per_h;
@@ -72,10 +73,11 @@ double tsim_run_steps(const struct tsim_scenario *scenario);
 /* The run if nothing interrupts it. */
 void tsim_campaign_without_failures(const struct tsim_scenario *scenario, const struct tsim_campaign_steps *steps,
                                     struct tsim_campaign *campaign);
-/* With failures and pauses, and what owning the machine costs. `records`: its stretches, too. TSIM_ERR_INFEASIBLE: the
- * run does not come to an end. */
+/* With failures and pauses, and what owning the machine costs. `has_stretches`: they are kept. `recorder`: hears how each
+ * figure comes about, under the figure's name. TSIM_ERR_INFEASIBLE: the run does not come to an end. */
 enum tsim_status tsim_campaign_predict(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                       const struct tsim_campaign_steps *steps, bool records,
-                                       struct tsim_campaign *campaign, struct tsim_diags *diags);
+                                       const struct tsim_campaign_steps *steps, bool has_stretches,
+                                       struct tsim_term_recorder *recorder, struct tsim_campaign *campaign,
+                                       struct tsim_diags *diags);
 
 #endif

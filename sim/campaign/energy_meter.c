@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#define HOUR_S 3600.0
-
 void tsim_energy_meter_init(struct tsim_arena *arena, const struct tsim_hourly *profile, double start_s,
                             struct tsim_energy_meter *meter) {
     size_t n = profile->n_hours > 0 ? profile->n_hours : 1;
@@ -36,11 +34,11 @@ void tsim_energy_meter_take(struct tsim_energy_meter *meter, double begin_s, dou
         return;
     }
     for (double at_s = begin_s; at_s < end_s;) {
-        double hour = floor((at_s + meter->start_s) / HOUR_S);
-        double next_s = fmin(end_s, (hour + 1) * HOUR_S - meter->start_s);
+        double hour = floor((at_s + meter->start_s) / TSIM_HOUR_S);
+        double next_s = fmin(end_s, (hour + 1) * TSIM_HOUR_S - meter->start_s);
         if (!(next_s > at_s)) { /* rounding */
             hour += 1;
-            next_s = fmin(end_s, (hour + 1) * HOUR_S - meter->start_s);
+            next_s = fmin(end_s, (hour + 1) * TSIM_HOUR_S - meter->start_s);
         }
         double share = loss == TSIM_CAMPAIGN_RUNNING ? (next_s - at_s) / length_s : 1;
         add(&meter->hours[(size_t)fmod(hour, (double)meter->n_hours)], next_s - at_s, loss, amount * share);
@@ -48,30 +46,61 @@ void tsim_energy_meter_take(struct tsim_energy_meter *meter, double begin_s, dou
     }
 }
 
-static double energy_j(const struct tsim_energy_meter_hour *hour, const struct tsim_energy_meter_power *power) {
-    double idle_s = hour->time_s - hour->loaded_s - hour->evaluating_s;
-    return hour->loaded_s * power->loaded_w + hour->evaluating_s * power->evaluating_w + idle_s * power->idle_w +
-           hour->away_node_s * power->away_w + hour->gone_node_s * power->gone_w;
+struct tsim_amount tsim_energy_drawn(struct tsim_term_recorder *r, const struct tsim_energy_meter_time *time,
+                                     const struct tsim_energy_meter_power *power) {
+    static const char *const FORMULA = "power x time";
+    return tsim_sum(
+        r, "energy of the run, at the meter", "training + pauses + at rest + nodes that are away", TSIM_JOULES,
+        TSIM_PARTS(tsim_product(r, "training", FORMULA, TSIM_JOULES, TSIM_PARTS(power->loaded, time->loaded)),
+                   tsim_product(r, "evaluating", FORMULA, TSIM_JOULES, TSIM_PARTS(power->evaluating, time->evaluating)),
+                   tsim_product(r, "at rest", FORMULA, TSIM_JOULES, TSIM_PARTS(power->idle, time->idle)),
+                   tsim_product(r, "nodes in repair, beside a node at rest", FORMULA, TSIM_JOULES,
+                                TSIM_PARTS(power->away, time->away)),
+                   tsim_inverse(tsim_product(r, "preempted nodes, which others pay for", FORMULA, TSIM_JOULES,
+                                             TSIM_PARTS(power->gone, time->gone)))));
 }
 
-double tsim_energy_meter_sum(const struct tsim_energy_meter *meter, const struct tsim_energy_meter_power *power,
-                             double even) {
-    double sum = 0;
-    for (size_t hour = 0; hour < meter->n_hours; hour++)
-        sum +=
-            energy_j(&meter->hours[hour], power) * (meter->profile->n_hours > 0 ? meter->profile->values[hour] : even);
-    return sum;
+struct tsim_energy_meter_hour tsim_energy_meter_total(const struct tsim_energy_meter *meter) {
+    struct tsim_energy_meter_hour total = {0};
+    for (size_t i = 0; i < meter->n_hours; i++) {
+        const struct tsim_energy_meter_hour *hour = &meter->hours[i];
+        total.time_s += hour->time_s;
+        total.loaded_s += hour->loaded_s;
+        total.evaluating_s += hour->evaluating_s;
+        total.away_node_s += hour->away_node_s;
+        total.gone_node_s += hour->gone_node_s;
+    }
+    return total;
+}
+
+static double energy_j(const struct tsim_energy_meter_hour *hour, const struct tsim_energy_meter_power *power) {
+    const struct tsim_energy_meter_time time = {.loaded = {.value = hour->loaded_s},
+                                                .idle = {.value = hour->time_s - hour->loaded_s - hour->evaluating_s},
+                                                .evaluating = {.value = hour->evaluating_s},
+                                                .away = {.value = hour->away_node_s},
+                                                .gone = {.value = hour->gone_node_s}};
+    return tsim_energy_drawn(NULL, &time, power).value;
+}
+
+double tsim_energy_meter_mean(const struct tsim_energy_meter *meter, const struct tsim_energy_meter_power *power) {
+    double sum = 0, all_j = 0;
+    for (size_t hour = 0; hour < meter->n_hours; hour++) {
+        double hour_j = energy_j(&meter->hours[hour], power);
+        sum += hour_j * meter->profile->values[hour];
+        all_j += hour_j;
+    }
+    return sum / all_j;
 }
 
 /* The integral from the profile's first hour to t. */
 static double integral(const struct tsim_hourly *profile, double t_s) {
-    double period_s = HOUR_S * (double)profile->n_hours, periods = floor(t_s / period_s), whole = 0, sum = 0;
-    double rest = (t_s - periods * period_s) / HOUR_S;
+    double period_s = TSIM_HOUR_S * (double)profile->n_hours, periods = floor(t_s / period_s), whole = 0, sum = 0;
+    double rest = (t_s - periods * period_s) / TSIM_HOUR_S;
     for (size_t hour = 0; hour < profile->n_hours; hour++) {
         whole += profile->values[hour];
         sum += profile->values[hour] * fmax(0, fmin(1, rest - (double)hour));
     }
-    return HOUR_S * (periods * whole + sum);
+    return TSIM_HOUR_S * (periods * whole + sum);
 }
 
 double tsim_hourly_mean(const struct tsim_hourly *profile, double start_s, double time_s, double even) {

@@ -2,8 +2,8 @@
  *
  * The facility draws at every moment: loaded_w for the share of a stretch in which the job works at full speed (also
  * work that is lost later, and with fewer replicas the share of them), evaluating_w in a pause for evaluation, else
- * idle_w; and away_w more for every node that has failed and is in repair, gone_w for one that is
- * preempted (less: they are negative). Energy is summed for
+ * idle_w; and away_w more for every node that has failed and is in repair (less: it is negative), gone_w less for one
+ * that is preempted. Energy is summed for
  * each hour of the profile, over and over from start_s on; then
  *
  *   sum over the hours of energy x the hour's value
@@ -12,9 +12,8 @@
 #ifndef TSIM_CAMPAIGN_ENERGY_METER_H
 #define TSIM_CAMPAIGN_ENERGY_METER_H
 
+#include "base/term.h"
 #include "campaign/replication.h"
-
-#include "base/arena.h"
 
 struct tsim_energy_meter_hour { /* sums over all times that the hour came by */
     double time_s, loaded_s, evaluating_s, away_node_s, gone_node_s;
@@ -27,17 +26,24 @@ struct tsim_energy_meter {
     struct tsim_energy_meter_hour *hours;
 };
 
-struct tsim_energy_meter_power { /* of the facility; away_w and gone_w of one node */
-    double loaded_w, idle_w, evaluating_w, away_w, gone_w;
+struct tsim_energy_meter_power { /* of the facility; away and gone of one node */
+    struct tsim_amount loaded, idle, evaluating, away, gone;
+};
+struct tsim_energy_meter_time { /* how long it draws which of them; away and gone: of all nodes together */
+    struct tsim_amount loaded, idle, evaluating, away, gone;
 };
 
 void tsim_energy_meter_init(struct tsim_arena *arena, const struct tsim_hourly *profile, double start_s,
                             struct tsim_energy_meter *meter);
 /* A stretch of a run as tsim_campaign_take tells it. */
 void tsim_energy_meter_take(struct tsim_energy_meter *meter, double begin_s, double end_s, int loss, double amount);
-/* Energy times the hours' values; times `even` where the profile has none. */
-double tsim_energy_meter_sum(const struct tsim_energy_meter *meter, const struct tsim_energy_meter_power *power,
-                             double even);
+/* Returns the energy that is drawn in a time. */
+struct tsim_amount tsim_energy_drawn(struct tsim_term_recorder *recorder, const struct tsim_energy_meter_time *time,
+                                     const struct tsim_energy_meter_power *power);
+/* Over all hours. */
+struct tsim_energy_meter_hour tsim_energy_meter_total(const struct tsim_energy_meter *meter);
+/* The mean of a profile that has hours, each weighted with its energy. */
+double tsim_energy_meter_mean(const struct tsim_energy_meter *meter, const struct tsim_energy_meter_power *power);
 
 /* The mean of a profile from its start_s on, over time_s; `even` where it has no hours. */
 double tsim_hourly_mean(const struct tsim_hourly *profile, double start_s, double time_s, double even);

@@ -1,14 +1,44 @@
 #include "campaign/ownership.h"
 
+#include "config/provenance.h"
+
 #include <math.h>
 
-#define YEAR_S (365.25 * 86400)
+static struct tsim_amount definition(struct tsim_term_recorder *r, const char *name, double value,
+                                     enum tsim_dimension dimension) {
+    return tsim_given(r, name, value, dimension, "definition");
+}
 
-double tsim_annuity_per_y(double interest, double years, double residual) {
-    if (interest <= 0)
-        return (1 - residual) / years;
-    double later = pow(1 + interest, -years);
-    return (1 - residual * later) * interest / (1 - later);
+static struct tsim_amount year(struct tsim_term_recorder *r) {
+    return definition(r, "a year", TSIM_YEAR_S, TSIM_TIME_S);
+}
+
+struct tsim_amount tsim_annuity_per_y(struct tsim_term_recorder *r, const struct tsim_cost_spec *cost) {
+    static const char *const NAME = "capital's cost of a year, over the capital";
+    struct tsim_amount one = definition(r, "the capital", 1, TSIM_FRACTION),
+                       interest = tsim_of_scenario(r, "cost.interest", cost->interest_frac, TSIM_FRACTION),
+                       residual = tsim_of_scenario(r, "cost.residual", cost->residual_frac, TSIM_FRACTION);
+    if (cost->interest_frac <= 0)
+        return tsim_product(
+            r, NAME, "(1 - residual) / lifetime in years", TSIM_FRACTION,
+            TSIM_PARTS(tsim_sum(r, "what is lost", "capital - residual", TSIM_FRACTION,
+                                TSIM_PARTS(one, tsim_inverse(residual))),
+                       year(r), tsim_inverse(tsim_of_scenario(r, "cost.lifetime", cost->lifetime_s, TSIM_TIME_S))));
+    struct tsim_amount years = tsim_product(
+        r, "lifetime in years", "lifetime / a year", TSIM_FRACTION,
+        TSIM_PARTS(tsim_of_scenario(r, "cost.lifetime", cost->lifetime_s, TSIM_TIME_S), tsim_inverse(year(r))));
+    struct tsim_amount growth =
+        tsim_sum(r, "growth of 1 in a year", "1 + interest", TSIM_FRACTION, TSIM_PARTS(one, interest));
+    struct tsim_amount later = tsim_power(r, "worth of 1 at the end of the lifetime", "1 / growth^lifetime in years",
+                                          TSIM_FRACTION, growth, tsim_inverse(years));
+    struct tsim_amount lost =
+        tsim_sum(r, "what is lost", "capital - residual x its worth", TSIM_FRACTION,
+                 TSIM_PARTS(one, tsim_inverse(tsim_product(r, "residual at its worth", "residual x worth",
+                                                           TSIM_FRACTION, TSIM_PARTS(residual, later)))));
+    struct tsim_amount paid = tsim_sum(r, "what is paid back", "capital - worth of 1 at the end", TSIM_FRACTION,
+                                       TSIM_PARTS(one, tsim_inverse(later)));
+    return tsim_product(r, NAME, "what is lost x interest / what is paid back", TSIM_FRACTION,
+                        TSIM_PARTS(lost, interest, tsim_inverse(paid)));
 }
 
 /* A scenario that was read always has them. */
@@ -16,40 +46,145 @@ static bool is_shared(const struct tsim_cost_spec *cost) {
     return cost->lifetime_s > 0 && cost->utilization_frac > 0;
 }
 
-double tsim_embodied_kg(const struct tsim_scenario *sc, double accelerators, double time_s) {
-    if (!is_shared(&sc->cost))
+static struct tsim_amount lifetime(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    return tsim_of_scenario(r, "cost.lifetime", sc->cost.lifetime_s, TSIM_TIME_S);
+}
+
+static struct tsim_amount utilization(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    return tsim_of_scenario(r, "cost.utilization", sc->cost.utilization_frac, TSIM_FRACTION);
+}
+
+double tsim_embodied_kg(struct tsim_term_recorder *r, const struct tsim_scenario *sc, struct tsim_amount accelerators,
+                        struct tsim_amount time) {
+    if (!is_shared(&sc->cost) || !(sc->energy.embodied_kg > 0))
         return 0;
-    return accelerators * sc->energy.embodied_kg * time_s / (sc->cost.lifetime_s * sc->cost.utilization_frac);
+    return tsim_product(r, "campaign.embodied_co2_kg",
+                        "accelerators x CO2 of making one x time / (lifetime x utilization)", TSIM_KG,
+                        TSIM_PARTS(accelerators,
+                                   tsim_of_scenario(r, "energy.embodied", sc->energy.embodied_kg, TSIM_KG), time,
+                                   tsim_inverse(lifetime(r, sc)), tsim_inverse(utilization(r, sc))))
+        .value;
+}
+
+/* ---- the machine ---- */
+
+static struct tsim_amount capital_of(struct tsim_term_recorder *r, const struct tsim_cost_spec *c,
+                                     struct tsim_amount accelerators) {
+    struct tsim_amount around =
+        tsim_sum(r, "machine over its accelerators", "1 + host + network + storage", TSIM_FRACTION,
+                 TSIM_PARTS(definition(r, "the accelerators", 1, TSIM_FRACTION),
+                            tsim_of_scenario(r, "cost.host", c->host_frac, TSIM_FRACTION),
+                            tsim_of_scenario(r, "cost.network", c->network_frac, TSIM_FRACTION),
+                            tsim_of_scenario(r, "cost.storage", c->storage_frac, TSIM_FRACTION)));
+    return tsim_product(
+        r, "campaign.ownership.capital_usd", "accelerators x price x (1 + host + network + storage)", TSIM_USD,
+        TSIM_PARTS(accelerators, tsim_of_scenario(r, "cost.purchase", c->purchase_usd, TSIM_USD), around));
+}
+
+struct machine { /* and what a year of it costs, over its price */
+    struct tsim_amount capital, annuity, maintenance;
+};
+
+static struct tsim_amount fixed_per_y(struct tsim_term_recorder *r, const struct machine *m) {
+    return tsim_sum(r, "campaign.ownership.fixed_usd_per_year", "capital x (its cost of a year + maintenance)",
+                    TSIM_USD,
+                    TSIM_PARTS(tsim_product(r, "capital's cost of a year", "capital x what a year of it costs",
+                                            TSIM_USD, TSIM_PARTS(m->capital, m->annuity)),
+                               tsim_product(r, "maintenance of a year", "capital x maintenance", TSIM_USD,
+                                            TSIM_PARTS(m->capital, m->maintenance))));
+}
+
+/* ---- the run ---- */
+
+static double per_trillion_tokens(struct tsim_term_recorder *r, const char *name, struct tsim_amount usd,
+                                  struct tsim_amount tokens) {
+    if (!(tokens.value > 0) || isnan(usd.value))
+        return (double)NAN;
+    return tsim_product(r, name, "cost of the run / its tokens x a trillion", TSIM_USD,
+                        TSIM_PARTS(usd, tsim_inverse(tokens), definition(r, "a trillion", 1e12, TSIM_COUNT)))
+        .value;
 }
 
 /* In which owning and renting cost the same. */
-static void fill_breakeven(const struct tsim_scenario *sc, const struct tsim_ownership_run *run,
-                           struct tsim_ownership *out) {
-    double saved_usd = run->rent_usd - run->electricity_usd, years = sc->cost.lifetime_s / YEAR_S;
-    double at_full_use = saved_usd * YEAR_S / run->time_s;
-    out->breakeven_utilization = saved_usd > 0 ? out->fixed_usd_per_y / at_full_use : (double)INFINITY;
-    out->breakeven_runs = saved_usd > 0 ? out->fixed_usd_per_y * years / saved_usd : (double)INFINITY;
-    if (isnan(run->rent_usd))
-        out->breakeven_utilization = out->breakeven_runs = (double)NAN;
+static void fill_breakeven(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                           const struct tsim_ownership_run *run, struct tsim_amount fixed, struct tsim_ownership *out) {
+    out->breakeven_utilization = out->breakeven_runs = (double)NAN;
+    if (isnan(run->rent_usd.value))
+        return;
+    out->breakeven_utilization = out->breakeven_runs = (double)INFINITY;
+    if (!(run->rent_usd.value > run->electricity_usd.value))
+        return;
+    struct tsim_amount saved = tsim_sum(r, "rent that is saved", "rent - electricity", TSIM_USD,
+                                        TSIM_PARTS(run->rent_usd, tsim_inverse(run->electricity_usd)));
+    out->breakeven_utilization =
+        tsim_product(r, "campaign.ownership.breakeven_utilization",
+                     "cost of a year / (rent that a run saves x runs of a year)", TSIM_FRACTION,
+                     TSIM_PARTS(fixed, tsim_inverse(saved), run->time, tsim_inverse(year(r))))
+            .value;
+    out->breakeven_runs = tsim_product(r, "campaign.ownership.breakeven_runs",
+                                       "cost of a year x lifetime in years / rent that a run saves", TSIM_FRACTION,
+                                       TSIM_PARTS(fixed, lifetime(r, sc), tsim_inverse(year(r)), tsim_inverse(saved)))
+                              .value;
 }
 
-void tsim_ownership(const struct tsim_scenario *sc, const struct tsim_ownership_run *run, struct tsim_ownership *out) {
+static void fill_run(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const struct tsim_ownership_run *run,
+                     const struct machine *m, struct tsim_ownership *out) {
+    struct tsim_amount years =
+        tsim_product(r, "years of the machine", "time of the run / a year / utilization", TSIM_FRACTION,
+                     TSIM_PARTS(run->time, tsim_inverse(year(r)), tsim_inverse(utilization(r, sc))));
+    struct tsim_amount capital =
+        tsim_product(r, "campaign.ownership.run_capital_usd", "capital x its cost of a year x years of the machine",
+                     TSIM_USD, TSIM_PARTS(m->capital, m->annuity, years));
+    struct tsim_amount maintenance =
+        tsim_product(r, "campaign.ownership.run_maintenance_usd", "capital x maintenance x years of the machine",
+                     TSIM_USD, TSIM_PARTS(m->capital, m->maintenance, years));
+    struct tsim_amount power =
+        tsim_product(r, "campaign.ownership.run_power_usd", "electricity / PUE", TSIM_USD,
+                     TSIM_PARTS(run->electricity_usd,
+                                tsim_inverse(tsim_of_scenario(r, "energy.pue", sc->energy.pue, TSIM_FRACTION))));
+    struct tsim_amount usd = tsim_sum(r, "campaign.ownership.run_usd", "capital + maintenance + electricity", TSIM_USD,
+                                      TSIM_PARTS(capital, maintenance, run->electricity_usd));
+    out->capital_share_usd = capital.value;
+    out->maintenance_usd = maintenance.value;
+    out->power_usd = power.value;
+    out->cooling_usd = tsim_sum(r, "campaign.ownership.run_cooling_usd", "electricity - what the nodes take", TSIM_USD,
+                                TSIM_PARTS(run->electricity_usd, tsim_inverse(power)))
+                           .value;
+    out->usd = usd.value;
+    out->usd_per_trillion_tokens =
+        per_trillion_tokens(r, "campaign.ownership.usd_per_trillion_tokens", usd, run->tokens);
+}
+
+/* Under a contract, which is paid for to its end. */
+static double reserved_usd(struct tsim_term_recorder *r, const struct tsim_cost_spec *c,
+                           const struct tsim_ownership_run *run) {
+    if (!(c->reserved_usd_per_s > 0))
+        return (double)NAN;
+    struct tsim_amount paid =
+        tsim_largest(r, "time that is paid for", "the longer of the run and the commitment", TSIM_TIME_S,
+                     TSIM_PARTS(run->time, tsim_of_scenario(r, "cost.commitment", c->commitment_s, TSIM_TIME_S)));
+    return tsim_product(r, "campaign.reserved_usd", "accelerators x price under the contract x time", TSIM_USD,
+                        TSIM_PARTS(run->accelerators,
+                                   tsim_of_scenario(r, "cost.reserved", c->reserved_usd_per_s, TSIM_USD_PER_S), paid))
+        .value;
+}
+
+void tsim_ownership(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const struct tsim_ownership_run *run,
+                    struct tsim_ownership *out) {
     const struct tsim_cost_spec *c = &sc->cost;
-    double nan = (double)NAN, years = run->time_s / YEAR_S / c->utilization_frac;
-    double price = c->purchase_usd * (1 + c->host_frac + c->network_frac + c->storage_frac);
-    *out =
-        (struct tsim_ownership){.has = is_shared(c) && c->purchase_usd > 0, .capital_usd = run->accelerators * price};
-    double annuity_usd =
-        out->capital_usd * tsim_annuity_per_y(c->interest_frac, c->lifetime_s / YEAR_S, c->residual_frac);
-    out->fixed_usd_per_y = annuity_usd + out->capital_usd * c->maintenance_frac;
-    out->capital_share_usd = annuity_usd * years;
-    out->maintenance_usd = out->capital_usd * c->maintenance_frac * years;
-    out->power_usd = run->electricity_usd / sc->energy.pue;
-    out->cooling_usd = run->electricity_usd - out->power_usd;
-    out->usd = out->capital_share_usd + out->maintenance_usd + run->electricity_usd;
-    out->usd_per_trillion_tokens = run->tokens > 0 ? out->usd / run->tokens * 1e12 : nan;
-    out->rent_usd_per_trillion_tokens = run->tokens > 0 ? run->rent_usd / run->tokens * 1e12 : nan;
-    double paid_s = fmax(run->time_s, c->commitment_s);
-    out->reserved_usd = c->reserved_usd_per_s > 0 ? run->accelerators * c->reserved_usd_per_s * paid_s : nan;
-    fill_breakeven(sc, run, out);
+    *out = (struct tsim_ownership){.has = is_shared(c) && c->purchase_usd > 0,
+                                   .reserved_usd = reserved_usd(r, c, run),
+                                   .rent_usd_per_trillion_tokens = per_trillion_tokens(
+                                       r, "campaign.rent_usd_per_trillion_tokens", run->rent_usd, run->tokens)};
+    if (!out->has)
+        r = NULL; /* what follows is of a machine without a price */
+    const struct machine machine = {.capital = capital_of(r, c, run->accelerators),
+                                    .annuity = tsim_annuity_per_y(r, c),
+                                    .maintenance =
+                                        tsim_of_scenario(r, "cost.maintenance", c->maintenance_frac, TSIM_FRACTION)};
+    out->capital_usd = machine.capital.value;
+    struct tsim_amount fixed = fixed_per_y(r, &machine);
+    out->fixed_usd_per_y = fixed.value;
+    fill_run(r, sc, run, &machine, out);
+    fill_breakeven(r, sc, run, fixed, out);
 }

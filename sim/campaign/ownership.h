@@ -17,12 +17,13 @@
 #ifndef TSIM_CAMPAIGN_OWNERSHIP_H
 #define TSIM_CAMPAIGN_OWNERSHIP_H
 
+#include "base/term.h"
 #include "config/scenario.h"
 
-struct tsim_ownership_run { /* of one run */
-    double accelerators;    /* spares included */
-    double time_s, electricity_usd, rent_usd;
-    double tokens; /* 0: the model has none */
+struct tsim_ownership_run {          /* of one run */
+    struct tsim_amount accelerators; /* spares included */
+    struct tsim_amount time, electricity_usd, rent_usd;
+    struct tsim_amount tokens; /* 0: the model has none */
 };
 
 struct tsim_ownership {
@@ -35,11 +36,12 @@ struct tsim_ownership {
     double reserved_usd;                          /* NAN: no contract's price is given */
 };
 
-void tsim_ownership(const struct tsim_scenario *scenario, const struct tsim_ownership_run *run,
-                    struct tsim_ownership *out);
-double tsim_embodied_kg(const struct tsim_scenario *scenario, double accelerators, double time_s);
+void tsim_ownership(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
+                    const struct tsim_ownership_run *run, struct tsim_ownership *out);
+double tsim_embodied_kg(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
+                        struct tsim_amount accelerators, struct tsim_amount time);
 
-/* The cost of a loan of 1 each year, less `residual` after `years`. */
-double tsim_annuity_per_y(double interest, double years, double residual);
+/* The cost of a loan of 1 each year, less what the residual value then pays back. */
+struct tsim_amount tsim_annuity_per_y(struct tsim_term_recorder *recorder, const struct tsim_cost_spec *cost);
 
 #endif

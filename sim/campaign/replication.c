@@ -645,11 +645,22 @@ void tsim_campaign_replicate_observed(const struct tsim_campaign_job *job, int64
 /* ---- closed forms ---- */
 
 /* The mean rate of failures over the work, of the units that are there at the beginning. */
-static double mean_rate_per_s(const struct tsim_failure_process *p, double work_s) {
-    double scale = weibull_scale_s(p);
+static struct tsim_amount failures_per_s(struct tsim_term_recorder *r, const struct tsim_campaign_job *job, int cause) {
+    const struct tsim_failure_process *p = &job->causes[cause];
+    const char *name = tsim_record_text(r, "%s: failures a second", tsim_campaign_loss_name(cause));
+    struct tsim_amount units =
+        tsim_given(r, "units", p->units, TSIM_FRACTION, "counted in the cluster (sim/campaign/reliability.h)");
     if (p->shape == 1)
-        return p->units / p->mtbf_s;
-    return p->units * (pow((p->age_s + work_s) / scale, p->shape) - pow(p->age_s / scale, p->shape)) / work_s;
+        return tsim_product(
+            r, name, "units / time between failures of one", TSIM_FRACTION,
+            TSIM_PARTS(units, tsim_inverse(tsim_given(r, p->key, p->mtbf_s, TSIM_TIME_S, "the scenario"))));
+    double scale = weibull_scale_s(p), work_s = job->work_s;
+    struct tsim_amount of_one = tsim_counted(
+        r, "failures a second of one", "((age + work) / scale)^shape - (age / scale)^shape, over the work",
+        (pow((p->age_s + work_s) / scale, p->shape) - pow(p->age_s / scale, p->shape)) / work_s, TSIM_FRACTION,
+        tsim_record_text(r, "%s, reliability.shape and reliability.age of the scenario (sim/campaign/replication.h)",
+                         p->key));
+    return tsim_product(r, name, "units x failures of one", TSIM_FRACTION, TSIM_PARTS(units, of_one));
 }
 
 /* Whether the local tier outlives it; two losses of nodes at a time left out. */
@@ -667,24 +678,37 @@ static double group_rate_per_s(const struct tsim_campaign_job *job) {
     double node_per_s = 0, restart_s = job->detection_s + job->local_restart_s + job->warmup_s;
     for (int cause = 0; cause < TSIM_N_CAUSES; cause++)
         if (job->causes[cause].mtbf_s > 0 && job->causes[cause].takes_node && !is_announced(job, cause))
-            node_per_s += mean_rate_per_s(&job->causes[cause], job->work_s);
+            node_per_s += failures_per_s(NULL, job, cause).value;
     double rate_per_s = node_per_s;
     for (int64_t i = 1; i <= job->copies; i++)
         rate_per_s *= fmin(1, node_per_s * restart_s) * (double)(job->copies + 1 - i) / (double)(job->nodes - i);
     return rate_per_s;
 }
 
-double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, enum tsim_campaign_kind kind) {
-    bool has_groups = kind == TSIM_CAMPAIGN_TO_STORAGE && job->local_tier && job->copies > 0;
-    double rate_per_s = has_groups ? group_rate_per_s(job) : 0;
+struct tsim_amount tsim_campaign_mtbf(struct tsim_term_recorder *r, const struct tsim_campaign_job *job,
+                                      enum tsim_campaign_kind kind) {
+    static const char *const NAMES[] = {
+        [TSIM_CAMPAIGN_ANY] = "campaign.mtbf_s",
+        [TSIM_CAMPAIGN_LOSING_WORK] = "time between failures that lose work",
+        [TSIM_CAMPAIGN_TO_LOCAL_TIER] = "time between failures that the local tier outlives",
+        [TSIM_CAMPAIGN_TO_STORAGE] = "time between failures that go back to the storage"};
+    struct tsim_part_list causes = {.recorder = r};
+    if (kind == TSIM_CAMPAIGN_TO_STORAGE && job->local_tier && job->copies > 0)
+        tsim_part_add(&causes,
+                      tsim_counted(r, "groups of nodes lost a second",
+                                   "a node, and in the restart after it the others of its group", group_rate_per_s(job),
+                                   TSIM_FRACTION, "to first order (sim/campaign/replication.c)"));
     for (int cause = 0; cause < TSIM_N_CAUSES; cause++) {
         bool counts = kind == TSIM_CAMPAIGN_ANY ||
                       (!is_announced(job, cause) && (kind == TSIM_CAMPAIGN_LOSING_WORK ||
                                                      is_local(job, cause) == (kind == TSIM_CAMPAIGN_TO_LOCAL_TIER)));
         if (job->causes[cause].mtbf_s > 0 && counts)
-            rate_per_s += mean_rate_per_s(&job->causes[cause], job->work_s);
+            tsim_part_add(&causes, failures_per_s(r, job, cause));
     }
-    return rate_per_s > 0 ? 1 / rate_per_s : (double)INFINITY;
+    if (!(causes.sum > 0))
+        return (struct tsim_amount){.value = (double)INFINITY};
+    struct tsim_amount all = tsim_sum_of(&causes, "failures a second", "of all causes", TSIM_FRACTION);
+    return tsim_product(r, NAMES[kind], "1 / failures a second", TSIM_TIME_S, TSIM_PARTS(tsim_inverse(all)));
 }
 
 double tsim_optimal_interval_s(double stall_s, double mtbf_s) {

@@ -34,13 +34,15 @@
 #ifndef TSIM_CAMPAIGN_REPLICATION_H
 #define TSIM_CAMPAIGN_REPLICATION_H
 
+#include "base/term.h"
 #include "config/scenario.h"
 
 struct tsim_failure_process {
     double units;
-    double mtbf_s; /* of one unit; 0 = never */
-    double shape;  /* Weibull; 1 = exponential */
-    double age_s;  /* of the units at the beginning */
+    double mtbf_s;   /* of one unit; 0 = never */
+    const char *key; /* of the scenario, that says so; for people */
+    double shape;    /* Weibull; 1 = exponential */
+    double age_s;    /* of the units at the beginning */
     bool takes_node;
 };
 
@@ -116,7 +118,11 @@ enum tsim_campaign_kind {
     TSIM_CAMPAIGN_TO_LOCAL_TIER, /* of these those that the local tier outlives, ... */
     TSIM_CAMPAIGN_TO_STORAGE     /* ... and the others */
 };
-double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, enum tsim_campaign_kind kind);
+struct tsim_amount tsim_campaign_mtbf(struct tsim_term_recorder *recorder, const struct tsim_campaign_job *job,
+                                      enum tsim_campaign_kind kind);
+static inline double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, enum tsim_campaign_kind kind) {
+    return tsim_campaign_mtbf(NULL, job, kind).value;
+}
 
 /* Work between checkpoints, each of `stall_s`, that minimises Daly's (2006, "A higher order estimate of the optimum
  * checkpoint interval", FGCS 22) expected time M e^(R/M) (e^((t+d)/M) - 1) W / t: the root of 1 - t/M = e^(-(t+d)/M),

@@ -13,6 +13,7 @@ struct explain {
     struct tsim_arena arena;
     struct tsim_diags diags;
     const struct tsim_scenario *scenario;
+    struct tsim_term_recorder recorder; /* of the run, where a term of it is asked for */
     struct tsim_prediction prediction;
     struct tsim_explanation explanation;
 };
@@ -23,7 +24,9 @@ static const char *term_of(const struct tsim_arguments *arguments) {
 
 static enum tsim_status simulate(struct explain *explain) {
     const struct tsim_arguments *arguments = explain->arguments;
-    const struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
+    const struct tsim_run_options options = {.ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
+                                             .recorder = term_of(arguments) ? &explain->recorder : NULL};
+    tsim_term_recorder_init(&explain->recorder, &explain->arena);
     TSIM_TRY(tsim_scenario_load(&explain->arena, arguments->operands[0], arguments->overrides, arguments->n_overrides,
                                 &explain->scenario, &explain->diags));
     TSIM_TRY(

@@ -1,5 +1,7 @@
 #include "cluster/power.h"
 
+#include "config/provenance.h"
+
 #include <math.h>
 
 double tsim_power_budget_frac(const struct tsim_accelerator *a) {
@@ -29,37 +31,99 @@ static double load_of(const struct tsim_cluster *cluster, const struct tsim_powe
                      use->link_busy_s / use->time_s);
 }
 
-static double accelerator_w(const struct tsim_cluster *cluster, double load) {
+static struct tsim_amount load_term(struct tsim_term_recorder *r, double load) {
+    return tsim_given(r, "load", load, TSIM_FRACTION, "min(budget, busy fractions) of sim/cluster/power.h");
+}
+
+static struct tsim_amount idle_of(struct tsim_term_recorder *r, const struct tsim_accelerator *a) {
+    return tsim_of_accelerator(r, a, "power.idle", a->power_idle_w, TSIM_WATTS);
+}
+
+static struct tsim_amount accelerator_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster, double load) {
     const struct tsim_accelerator *a = cluster->accelerator;
-    return a->power_idle_w + (a->power_limit_w - a->power_idle_w) * load;
+    struct tsim_amount limit = tsim_of_accelerator(r, a, "power.limit", a->power_limit_w, TSIM_WATTS);
+    struct tsim_amount range = tsim_sum(r, "between idle and its limit", "limit - idle", TSIM_WATTS,
+                                        TSIM_PARTS(limit, tsim_inverse(idle_of(r, a))));
+    return tsim_sum(r, "the accelerator", "idle + (limit - idle) x load", TSIM_WATTS,
+                    TSIM_PARTS(idle_of(r, a), tsim_product(r, "of its load", "(limit - idle) x load", TSIM_WATTS,
+                                                           TSIM_PARTS(range, load_term(r, load)))));
+}
+
+static struct tsim_amount of_node(struct tsim_term_recorder *r, const struct tsim_node *node, const char *key,
+                                  double value_w) {
+    return tsim_of_file(r, TSIM_CATALOGUE_NODES, node->name, key, value_w, TSIM_WATTS);
 }
 
 /* Overhead of the node with its unused accelerators, which idle; the fabric is not in it. */
-static double node_overhead_w(const struct tsim_cluster *cluster, double load) {
+static struct tsim_amount node_overhead_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
+                                          double load) {
     const struct tsim_node *node = cluster->node;
     double used = (double)cluster->accelerators_per_node, unused = (double)node->accelerators - used;
-    double base = node->power_overhead_idle_w + unused * cluster->accelerator->power_idle_w;
-    double loaded = base + (node->power_overhead_w - node->power_overhead_idle_w) * load;
-    if (node->power_limit_w > 0)
-        loaded = fmin(loaded, fmax(node->power_limit_w - used * accelerator_w(cluster, load), 0));
-    return loaded;
+    struct tsim_amount idle = of_node(r, node, "power.overhead_idle", node->power_overhead_idle_w);
+    struct tsim_amount range =
+        tsim_sum(r, "overhead that follows the load", "overhead - overhead_idle", TSIM_WATTS,
+                 TSIM_PARTS(of_node(r, node, "power.overhead", node->power_overhead_w), tsim_inverse(idle)));
+    struct tsim_amount not_used =
+        tsim_product(r, "accelerators that are not used", "how many x idle", TSIM_WATTS,
+                     TSIM_PARTS(tsim_given(r, "unused accelerators of the node", unused, TSIM_COUNT, "the scenario"),
+                                idle_of(r, cluster->accelerator)));
+    struct tsim_amount loaded =
+        tsim_sum(r, "the node around them", "overhead_idle + unused accelerators + (overhead - overhead_idle) x load",
+                 TSIM_WATTS,
+                 TSIM_PARTS(idle, not_used,
+                            tsim_product(r, "of their load", "range x load", TSIM_WATTS,
+                                         TSIM_PARTS(range, load_term(r, load)))));
+    if (!(node->power_limit_w > 0))
+        return loaded;
+    struct tsim_amount all =
+        tsim_product(r, "its accelerators", "how many x one", TSIM_WATTS,
+                     TSIM_PARTS(tsim_of_scenario(r, "cluster.accelerators_per_node", used, TSIM_COUNT),
+                                accelerator_w(r, cluster, load)));
+    struct tsim_amount room =
+        tsim_sum(r, "what its accelerators leave", "limit of the node - its accelerators", TSIM_WATTS,
+                 TSIM_PARTS(of_node(r, node, "power.limit", node->power_limit_w), tsim_inverse(all)));
+    struct tsim_amount none = tsim_given(r, "none", 0, TSIM_WATTS, "definition");
+    return tsim_smallest(
+        r, "the node around them, within its limit", "what it would draw, and what its accelerators leave", TSIM_WATTS,
+        TSIM_PARTS(loaded, tsim_largest(r, "what is left", "not below 0", TSIM_WATTS, TSIM_PARTS(room, none))));
+}
+
+/* An accelerator's part of the node and of its ports. */
+static struct tsim_amount overhead_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster, double load) {
+    const struct tsim_fabric *fabric = cluster->fabric;
+    struct tsim_amount each =
+        tsim_of_scenario(r, "cluster.accelerators_per_node", (double)cluster->accelerators_per_node, TSIM_COUNT);
+    struct tsim_amount of_the_node =
+        tsim_product(r, "its part of the node", "the node around them / accelerators", TSIM_WATTS,
+                     TSIM_PARTS(node_overhead_w(r, cluster, load), tsim_inverse(each)));
+    if (!fabric)
+        return of_the_node;
+    struct tsim_amount port =
+        tsim_of_file(r, TSIM_CATALOGUE_FABRICS, fabric->name, "power_per_port", fabric->power_w_per_port, TSIM_WATTS);
+    struct tsim_amount nics =
+        tsim_of_file(r, TSIM_CATALOGUE_NODES, cluster->node->name, "nics", (double)cluster->node->nics, TSIM_COUNT);
+    return tsim_sum(r, "its part of node and fabric", "of the node + its ports", TSIM_WATTS,
+                    TSIM_PARTS(of_the_node, tsim_product(r, "its ports", "a port x NICs of the node / accelerators",
+                                                         TSIM_WATTS, TSIM_PARTS(port, nics, tsim_inverse(each)))));
+}
+
+struct tsim_amount tsim_power_at_rest(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster) {
+    return tsim_sum(recorder, "an accelerator at rest", "idle, with its part of the node and its ports", TSIM_WATTS,
+                    TSIM_PARTS(accelerator_w(recorder, cluster, 0), overhead_w(recorder, cluster, 0)));
 }
 
 double tsim_power_accelerator_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use) {
-    return use->time_s * accelerator_w(cluster, load_of(cluster, use));
+    return use->time_s * accelerator_w(NULL, cluster, load_of(cluster, use)).value;
 }
 
 double tsim_power_overhead_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use) {
-    double share_w = node_overhead_w(cluster, load_of(cluster, use)) / (double)cluster->accelerators_per_node;
-    if (cluster->fabric)
-        share_w +=
-            cluster->fabric->power_w_per_port * (double)cluster->node->nics / (double)cluster->accelerators_per_node;
-    return use->time_s * share_w;
+    return use->time_s * overhead_w(NULL, cluster, load_of(cluster, use)).value;
 }
 
 double tsim_power_node_w(const struct tsim_cluster *cluster, const struct tsim_power_use *use) {
     double load = load_of(cluster, use);
-    return (double)cluster->accelerators_per_node * accelerator_w(cluster, load) + node_overhead_w(cluster, load);
+    return (double)cluster->accelerators_per_node * accelerator_w(NULL, cluster, load).value +
+           node_overhead_w(NULL, cluster, load).value;
 }
 
 double tsim_power_step_energy_j(const struct tsim_cluster *cluster, double time_s, double compute_busy_s,

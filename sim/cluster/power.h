@@ -10,6 +10,7 @@
 #ifndef TSIM_CLUSTER_POWER_H
 #define TSIM_CLUSTER_POWER_H
 
+#include "base/term.h"
 #include "cluster/cluster.h"
 
 struct tsim_power_use { /* of one accelerator during time_s; busy times at full rate, each <= time_s */
@@ -21,6 +22,9 @@ double tsim_power_budget_frac(const struct tsim_accelerator *accelerator);
 
 double tsim_power_accelerator_w(const struct tsim_accelerator *accelerator, double compute_frac, double memory_frac,
                                 double link_frac);
+
+/* The power of one accelerator that does nothing, with its share of everything around it. */
+struct tsim_amount tsim_power_at_rest(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
 
 /* Energy of one accelerator, and of its share of everything around it: node overhead (split over the accelerators in
  * use; those of the node that are not used idle on the same bill), NICs included, and its fabric ports. */

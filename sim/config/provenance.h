@@ -4,6 +4,7 @@
 
 #include "base/term.h"
 #include "config/catalogue_load.h"
+#include "config/scenario.h"
 
 /* The value that file `id` of the catalogue has under `key`. One that the scenario overrides says so. */
 struct tsim_amount tsim_of_file(struct tsim_term_recorder *recorder, enum tsim_catalogue_kind kind, const char *id,
@@ -13,6 +14,24 @@ struct tsim_amount tsim_of_file(struct tsim_term_recorder *recorder, enum tsim_c
 static inline struct tsim_amount tsim_of_scenario(struct tsim_term_recorder *recorder, const char *key, double value,
                                                   enum tsim_dimension dimension) {
     return tsim_given(recorder, key, value, dimension, "the scenario");
+}
+
+/* How many accelerators train, and how many tokens a step has. */
+static inline struct tsim_amount tsim_accelerators_of(struct tsim_term_recorder *recorder,
+                                                      const struct tsim_scenario *scenario) {
+    const struct tsim_cluster_spec *c = &scenario->cluster;
+    return tsim_product(recorder, "accelerators", "nodes x accelerators of each", TSIM_COUNT,
+                        TSIM_PARTS(tsim_of_scenario(recorder, "cluster.nodes", (double)c->nodes, TSIM_COUNT),
+                                   tsim_of_scenario(recorder, "cluster.accelerators_per_node",
+                                                    (double)c->accelerators_per_node, TSIM_COUNT)));
+}
+static inline struct tsim_amount tsim_tokens_of(struct tsim_term_recorder *recorder,
+                                                const struct tsim_scenario *scenario) {
+    const struct tsim_training_spec *t = &scenario->training;
+    return tsim_product(
+        recorder, "tokens of a step", "batch x sequence", TSIM_COUNT,
+        TSIM_PARTS(tsim_of_scenario(recorder, "training.global_batch_size", (double)t->global_batch_size, TSIM_COUNT),
+                   tsim_of_scenario(recorder, "training.sequence_length", (double)t->sequence_length, TSIM_COUNT)));
 }
 
 static inline struct tsim_amount tsim_of_accelerator(struct tsim_term_recorder *recorder,

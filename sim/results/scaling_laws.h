@@ -34,12 +34,14 @@ struct tsim_scaling_laws { /* NAN: does not apply */
 /* Is there anything that they say of this run? */
 bool tsim_scaling_laws_apply(const struct tsim_result *result);
 
-/* Notes are allocated from `arena`; NULL: the numbers alone. */
+/* Notes are allocated from `arena`; NULL: the numbers alone. What heard the run hears of these, too. */
 void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_scaling_laws *out);
 
 /* Their parts, for tests. */
-double tsim_chinchilla_loss_nats(double parameters, double tokens);
-double tsim_critical_batch_tokens(double loss_nats);
-double tsim_effective_tokens(double unique_tokens, double epochs);
+struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *recorder, struct tsim_amount parameters,
+                                        struct tsim_amount tokens);
+struct tsim_amount tsim_critical_batch(struct tsim_term_recorder *recorder, struct tsim_amount loss);
+struct tsim_amount tsim_effective_tokens(struct tsim_term_recorder *recorder, struct tsim_amount unique_tokens,
+                                         struct tsim_amount epochs);
 
 #endif

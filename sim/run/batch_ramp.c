@@ -1,6 +1,6 @@
 #include "run/batch_ramp.h"
 
-#include "step/step_input.h"
+#include "config/provenance.h"
 
 #include <math.h>
 
@@ -53,18 +53,10 @@ static double microbatches_of(const struct tsim_scenario *sc, double batch) {
 }
 
 static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                 const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                 const struct tsim_pass_costs *costs, struct size *size, struct tsim_diags *diags) {
+                                 const struct tsim_machine *machine, struct size *size, struct tsim_diags *diags) {
     struct tsim_scenario sc = *scenario;
-    struct tsim_step_simulation simulation;
-    struct tsim_input_pipeline_flow flow;
     sc.n_microbatches = (int64_t)size->microbatches;
-    TSIM_TRY(tsim_step_simulate_with_input(arena, &sc, cluster, placement, costs, NULL, &simulation, &flow, diags));
-    size->time_s = simulation.time_s;
-    for (int32_t i = 0; i < simulation.n_stage_groups; i++)
-        size->energy_j += tsim_stage_group_energy_j(cluster, &simulation.stage_groups[i], simulation.time_s) *
-                          (double)(sc.n_accelerators / simulation.n_stage_groups);
-    return TSIM_OK;
+    return tsim_step_time_and_energy(arena, &sc, machine, &size->time_s, &size->energy_j, diags);
 }
 
 /* From the smallest to the whole, evenly by their logarithm; returns how many differ. */
@@ -101,21 +93,38 @@ static void add(void *context, double batch, double steps) {
     sum->ramp->energy_j += steps * (low->energy_j + share * (high->energy_j - low->energy_j));
 }
 
+static void record(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const struct tsim_batch_ramp *ramp) {
+    static const char *const STEPS = "searched: each size has the same number of samples, and ends with a whole step",
+                             *const STEP = "simulated on the engine: steps of a few sizes, the others between them";
+    const struct tsim_batch_ramp_spec *spec = &sc->training.batch_ramp;
+    const struct tsim_amount inputs[] = {
+        tsim_of_scenario(r, "training.batch_ramp.from", spec->from, TSIM_COUNT),
+        tsim_of_scenario(r, "training.batch_ramp.increment", spec->increment, TSIM_COUNT),
+        tsim_of_scenario(r, "training.batch_ramp.samples", spec->samples, TSIM_COUNT),
+        tsim_of_scenario(r, "training.global_batch_size", (double)sc->training.global_batch_size, TSIM_COUNT)};
+    enum { N = sizeof inputs / sizeof inputs[0] };
+    struct tsim_amount steps = tsim_outcome(r, "campaign.batch_ramp.steps", STEPS, ramp->steps, TSIM_COUNT, inputs, N);
+    tsim_outcome(r, "campaign.batch_ramp.samples", STEPS, ramp->samples, TSIM_COUNT, inputs, N);
+    tsim_outcome(r, "campaign.batch_ramp.time_s", STEP, ramp->time_s, TSIM_TIME_S, TSIM_PARTS(steps));
+    tsim_outcome(r, "campaign.batch_ramp.energy_j", STEP, ramp->energy_j, TSIM_JOULES, TSIM_PARTS(steps));
+}
+
 enum tsim_status tsim_batch_ramp_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                          const struct tsim_pass_costs *costs, double step_s, double step_j,
-                                          struct tsim_batch_ramp *ramp, struct tsim_diags *diags) {
+                                          const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
+                                          double step_s, double step_j, struct tsim_batch_ramp *ramp,
+                                          struct tsim_diags *diags) {
     struct size sizes[N_SIZES];
     if (!tsim_batch_ramp_count(sc, ramp))
         return TSIM_OK;
     int n = choose_sizes(sc, sizes);
     for (int i = 0; i < n; i++) {
         if (sizes[i].microbatches < (double)sc->n_microbatches)
-            TSIM_TRY(simulate(arena, sc, cluster, placement, costs, &sizes[i], diags));
+            TSIM_TRY(simulate(arena, sc, machine, &sizes[i], diags));
         else
             sizes[i] = (struct size){sizes[i].microbatches, step_s, step_j};
     }
     struct sum sum = {sc, sizes, n, ramp};
     walk(sc, add, &sum);
+    record(recorder, sc, ramp);
     return TSIM_OK;
 }

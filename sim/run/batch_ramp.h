@@ -9,16 +9,15 @@
 #define TSIM_RUN_BATCH_RAMP_H
 
 #include "campaign/campaign.h"
-#include "cluster/cluster.h"
-#include "step/pass.h"
+#include "step/step.h"
 
 /* Steps and samples alone; false: there is no ramp. */
 bool tsim_batch_ramp_count(const struct tsim_scenario *scenario, struct tsim_batch_ramp *ramp);
 
 /* As well as time and energy. `step` is the step of the whole batch. */
 enum tsim_status tsim_batch_ramp_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                          const struct tsim_pass_costs *costs, double step_s, double step_j,
-                                          struct tsim_batch_ramp *ramp, struct tsim_diags *diags);
+                                          const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
+                                          double step_s, double step_j, struct tsim_batch_ramp *ramp,
+                                          struct tsim_diags *diags);
 
 #endif

@@ -1,5 +1,7 @@
 #include "run/evaluation.h"
 
+#include "config/provenance.h"
+
 #include <math.h>
 
 /* Beyond so many micro-batches each further one adds the same: a pipeline that only goes forward is in its rhythm. */
@@ -9,18 +11,10 @@ struct pause {
     double time_s, energy_j;
 };
 
-static enum tsim_status simulate(struct tsim_arena *arena, struct tsim_scenario *sc, const struct tsim_cluster *cluster,
-                                 const struct tsim_placement *placement, const struct tsim_pass_costs *costs,
+static enum tsim_status simulate(struct tsim_arena *arena, struct tsim_scenario *sc, const struct tsim_machine *machine,
                                  int64_t microbatches, struct pause *pause, struct tsim_diags *diags) {
-    struct tsim_step_simulation simulation;
-    struct tsim_input_pipeline_flow flow;
     sc->n_microbatches = microbatches;
-    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, cluster, placement, costs, NULL, &simulation, &flow, diags));
-    *pause = (struct pause){.time_s = simulation.time_s};
-    for (int32_t i = 0; i < simulation.n_stage_groups; i++)
-        pause->energy_j += tsim_stage_group_energy_j(cluster, &simulation.stage_groups[i], simulation.time_s) *
-                           (double)(sc->n_accelerators / simulation.n_stage_groups);
-    return TSIM_OK;
+    return tsim_step_time_and_energy(arena, sc, machine, &pause->time_s, &pause->energy_j, diags);
 }
 
 static double samples_of(const struct tsim_scenario *sc) {
@@ -44,28 +38,41 @@ static int64_t simulated_microbatches(const struct tsim_scenario *sc, int64_t n)
     return most;
 }
 
+/* Returns how many samples are passed. */
+static double record(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int64_t microbatches,
+                     const struct tsim_evaluation *evaluation) {
+    static const char *const FORMULA = "simulated on the engine: forward passes alone; of more than 256 micro-batches "
+                                       "the last ones are all alike (sim/run/evaluation.h)";
+    struct tsim_amount each = tsim_counted(r, "micro-batches of a replica", "as many as hold all samples",
+                                           (double)microbatches, TSIM_COUNT, "training.evaluation of the scenario");
+    struct tsim_amount samples =
+        tsim_product(r, "evaluation.samples", "micro-batches x replicas x their size", TSIM_COUNT,
+                     TSIM_PARTS(each, tsim_of_scenario(r, "parallelism.data", (double)sc->parallelism.data, TSIM_COUNT),
+                                tsim_of_scenario(r, "training.micro_batch_size", (double)sc->training.micro_batch_size,
+                                                 TSIM_COUNT)));
+    tsim_outcome(r, "evaluation.time_s", FORMULA, evaluation->time_s, TSIM_TIME_S, TSIM_PARTS(each));
+    tsim_outcome(r, "evaluation.energy_j", FORMULA, evaluation->energy_j, TSIM_JOULES, TSIM_PARTS(each));
+    return samples.value;
+}
+
 enum tsim_status tsim_evaluation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                          const struct tsim_pass_costs *costs, struct tsim_evaluation *evaluation,
-                                          struct tsim_diags *diags) {
+                                          const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
+                                          struct tsim_evaluation *evaluation, struct tsim_diags *diags) {
     struct tsim_scenario forward = *scenario;
     if (!(samples_of(scenario) > 0))
         return TSIM_OK;
     forward.is_forward_only = true;
     struct pause whole, half;
     int64_t n = microbatches_of(scenario), most = simulated_microbatches(scenario, n);
-    TSIM_TRY(simulate(arena, &forward, cluster, placement, costs, most, &whole, diags));
+    TSIM_TRY(simulate(arena, &forward, machine, most, &whole, diags));
     if (most < n) {
         int64_t fewer = simulated_microbatches(scenario, most / 2);
-        TSIM_TRY(simulate(arena, &forward, cluster, placement, costs, fewer, &half, diags));
+        TSIM_TRY(simulate(arena, &forward, machine, fewer, &half, diags));
         double more = (double)(n - most) / (double)(most - fewer);
         whole.time_s += more * (whole.time_s - half.time_s);
         whole.energy_j += more * (whole.energy_j - half.energy_j);
     }
-    *evaluation = (struct tsim_evaluation){
-        .has = true,
-        .time_s = whole.time_s,
-        .energy_j = whole.energy_j,
-        .samples = (double)n * (double)(scenario->training.micro_batch_size * scenario->parallelism.data)};
+    *evaluation = (struct tsim_evaluation){.has = true, .time_s = whole.time_s, .energy_j = whole.energy_j};
+    evaluation->samples = record(recorder, scenario, n, evaluation);
     return TSIM_OK;
 }

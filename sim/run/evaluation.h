@@ -7,13 +7,12 @@
 #define TSIM_RUN_EVALUATION_H
 
 #include "campaign/campaign.h"
-#include "step/step_input.h"
+#include "step/step.h"
 
 /* Fills *evaluation of a scenario that has `training.evaluation` with samples; else it stays zeroed. Fails as
  * tsim_step_simulate. */
 enum tsim_status tsim_evaluation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                          const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                          const struct tsim_pass_costs *costs, struct tsim_evaluation *evaluation,
-                                          struct tsim_diags *diags);
+                                          const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
+                                          struct tsim_evaluation *evaluation, struct tsim_diags *diags);
 
 #endif

@@ -19,7 +19,8 @@ struct tsim_result {
     struct tsim_campaign campaign;
     struct tsim_measured_row measured[TSIM_N_METRICS];
     int32_t n_measured;
-    int64_t events; /* of the step and of the campaign */
+    struct tsim_term_recorder *recorder; /* heard how the figures came about; NULL: nobody did */
+    int64_t events;                      /* of the step and of the campaign */
     double wall_s;
     double peak_rss_bytes;
 };

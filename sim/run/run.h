@@ -11,8 +11,9 @@ struct tsim_run_options {
     bool ignore_memory;                /* simulate even when it does not fit */
     const struct tsim_step_sink *sink; /* listens to the step (program.h); NULL: nobody does */
     bool is_steady;                    /* without variability: one step, as for comparing settings */
-    bool is_brief;               /* figures alone: no tables of operators, steps and ranks, no changes that would fit */
-    struct tsim_pass_memo *memo; /* for many plans of one job on one cluster; NULL: none */
+    bool is_brief; /* figures alone: no tables of operators, steps and ranks, no changes that would fit */
+    struct tsim_term_recorder *recorder; /* hears how figures come about; NULL: nobody does */
+    struct tsim_pass_memo *memo;         /* for many plans of one job on one cluster; NULL: none */
 };
 
 /* Everything in *result is allocated from `arena`. Fails only with a deadlock or a limit (diags says which); a

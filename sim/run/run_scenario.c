@@ -58,14 +58,14 @@ static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *re
 /* ---- a step and its campaign ---- */
 
 /* The campaign wants to know this of the result's step. */
-static struct tsim_campaign_steps campaign_steps(const struct tsim_scenario *sc, const struct tsim_machine *machine,
-                                                 const struct tsim_result *result) {
-    return (struct tsim_campaign_steps){.step_s = result->step.terms.time_s,
-                                        .step_j = result->step.energy_j,
+static struct tsim_campaign_steps campaign_steps(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                                 const struct tsim_machine *machine, const struct tsim_result *result) {
+    return (struct tsim_campaign_steps){.step_s = tsim_figure(r, "step.time_s", result->step.terms.time_s, TSIM_TIME_S),
+                                        .step_j = tsim_figure(r, "energy.step_j", result->step.energy_j, TSIM_JOULES),
                                         .ramp = &result->batch_ramp,
                                         .evaluation = &result->evaluation,
-                                        .idle_w = tsim_power_step_energy_j(machine->cluster, 1, 0, 0, 0),
-                                        .checkpoint_bytes = tsim_checkpoint_bytes(sc),
+                                        .idle_w = tsim_power_at_rest(r, machine->cluster),
+                                        .checkpoint_bytes = tsim_checkpoint_bytes(r, sc),
                                         .has_tokens = !tsim_model_is_of_samples(sc->model)};
 }
 
@@ -74,14 +74,13 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
                                  struct tsim_diags *diags) {
     struct tsim_machine machine = tsim_machine_of(arena, sc, options->memo);
     struct tsim_step_result *step = &result->step;
-    TSIM_TRY(tsim_step_predict(arena, &sc, &machine, options->sink, options->is_brief, step, diags));
+    TSIM_TRY(tsim_step_predict(arena, &sc, &machine, options->sink, options->recorder, options->is_brief, step, diags));
     if (tsim_run_steps(sc) > 0)
-        TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, machine.cluster, machine.placement, machine.costs,
-                                          step->terms.time_s, step->energy_j, &result->batch_ramp, diags));
-    TSIM_TRY(tsim_evaluation_simulate(arena, sc, machine.cluster, machine.placement, machine.costs, &result->evaluation,
-                                      diags));
-    const struct tsim_campaign_steps steps = campaign_steps(sc, &machine, result);
-    TSIM_TRY(tsim_campaign_predict(arena, sc, &steps, !options->is_brief, &result->campaign, diags));
+        TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, &machine, options->recorder, step->terms.time_s, step->energy_j,
+                                          &result->batch_ramp, diags));
+    TSIM_TRY(tsim_evaluation_simulate(arena, sc, &machine, options->recorder, &result->evaluation, diags));
+    const struct tsim_campaign_steps steps = campaign_steps(options->recorder, sc, &machine, result);
+    TSIM_TRY(tsim_campaign_predict(arena, sc, &steps, !options->is_brief, options->recorder, &result->campaign, diags));
     result->events = step->events + result->campaign.events;
     fill_measured(sc, result);
     return TSIM_OK;
@@ -103,6 +102,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
         scenario = tsim_scenario_without_variation(arena, scenario);
     scenario = begin(arena, scenario, result);
     TSIM_TRY(tsim_step_check_host(scenario, diags));
+    result->recorder = options->recorder;
     if (!result->step.fits && !options->is_brief)
         tsim_fit_changes_find(arena, scenario, &result->step);
     if (result->step.fits || options->ignore_memory)
@@ -120,6 +120,6 @@ void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scen
     struct tsim_machine machine = tsim_machine_of(arena, scenario, memo);
     tsim_step_bound(arena, scenario, &machine, is_close, &result->step);
     tsim_batch_ramp_count(scenario, &result->batch_ramp); /* its time is not bounded: 0 */
-    const struct tsim_campaign_steps steps = campaign_steps(scenario, &machine, result);
+    const struct tsim_campaign_steps steps = campaign_steps(NULL, scenario, &machine, result);
     tsim_campaign_without_failures(scenario, &steps, &result->campaign);
 }

@@ -236,16 +236,48 @@ static void fill_input(const struct tsim_scenario *sc, const struct tsim_input_p
 
 /* ---- diagnosis ---- */
 
+static struct tsim_amount share_of_step(struct tsim_term_recorder *r, const char *name, const char *part, double part_s,
+                                        struct tsim_amount step) {
+    return tsim_product(r, name, "its time / step", TSIM_FRACTION,
+                        TSIM_PARTS(tsim_figure(r, part, part_s, TSIM_TIME_S), tsim_inverse(step)));
+}
+
 /* Kernels alone are no more than the passes that they are in: the rest of these waits for the host. */
-static struct tsim_bound_shares bound_shares(const struct tsim_step_terms *t, double matrix_s, double memory_s) {
+static struct tsim_bound_shares bound_shares(struct tsim_term_recorder *r, const struct tsim_step_terms *t,
+                                             double matrix_s, double memory_s) {
     double kernels_s = matrix_s + memory_s, busy_s = t->compute_s + t->recompute_s + t->optimizer_s;
     double scale = kernels_s > (1 - ROUNDING_FRAC) * busy_s ? busy_s / kernels_s : 1;
-    return (struct tsim_bound_shares){.compute_frac = scale * matrix_s / t->time_s,
-                                      .memory_frac = scale * memory_s / t->time_s,
-                                      .communication_frac = t->communication_exposed_s / t->time_s,
-                                      .bubble_frac = t->bubble_s / t->time_s,
-                                      .data_frac = t->data_stall_s / t->time_s,
-                                      .host_frac = scale == 1 ? (busy_s - kernels_s) / t->time_s : 0};
+    double host_s = scale == 1 ? busy_s - kernels_s : 0;
+    struct tsim_amount step = tsim_figure(r, "step.time_s", t->time_s, TSIM_TIME_S);
+    const struct tsim_amount passes[] = {tsim_figure(r, "step.compute_s", t->compute_s, TSIM_TIME_S),
+                                         tsim_figure(r, "step.recompute_s", t->recompute_s, TSIM_TIME_S),
+                                         tsim_figure(r, "step.optimizer_s", t->optimizer_s, TSIM_TIME_S)};
+    const struct {
+        const char *name, *kernels, *formula;
+        double time_s;
+    } KERNELS[] = {{"bottleneck.shares.compute", "kernels that the matrix units bind",
+                    "simulated: of the operator table, within their passes", scale * matrix_s},
+                   {"bottleneck.shares.memory", "kernels that memory or their latency binds",
+                    "simulated: of the operator table, within their passes", scale * memory_s},
+                   {"bottleneck.shares.host", "passes and optimizer without their kernels",
+                    "simulated: launching, which the host takes longer for than its kernels", host_s}};
+    double shares[3];
+    for (size_t i = 0; i < sizeof KERNELS / sizeof KERNELS[0]; i++) {
+        struct tsim_amount of_kernels = tsim_outcome(r, KERNELS[i].kernels, KERNELS[i].formula, KERNELS[i].time_s,
+                                                     TSIM_TIME_S, passes, sizeof passes / sizeof passes[0]);
+        shares[i] = tsim_product(r, KERNELS[i].name, "their time / step", TSIM_FRACTION,
+                                 TSIM_PARTS(of_kernels, tsim_inverse(step)))
+                        .value;
+    }
+    return (struct tsim_bound_shares){
+        .compute_frac = shares[0],
+        .memory_frac = shares[1],
+        .communication_frac = share_of_step(r, "bottleneck.shares.communication", "step.communication_exposed_s",
+                                            t->communication_exposed_s, step)
+                                  .value,
+        .bubble_frac = share_of_step(r, "bottleneck.shares.bubble", "step.bubble_s", t->bubble_s, step).value,
+        .data_frac = share_of_step(r, "bottleneck.shares.data", "step.data_stall_s", t->data_stall_s, step).value,
+        .host_frac = shares[2]};
 }
 
 /* The time of the step's products at the peak of the precision it trains in: less than that no plan and no software
@@ -259,8 +291,8 @@ static double least_s(const struct tsim_scenario *sc, const struct tsim_step_res
 }
 
 /* The bottleneck is the largest of what can be mended: of the matrix units' share, that above least_s. */
-static void fill_bottleneck(const struct tsim_scenario *sc, const struct tsim_stage_group_account *critical,
-                            struct tsim_step_result *result) {
+static void fill_bottleneck(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                            const struct tsim_stage_group_account *critical, struct tsim_step_result *result) {
     double matrix_s = 0, memory_s = 0;
     for (int32_t i = 0; i < result->n_operators; i++) {
         const struct tsim_operator_row *row = &result->operators[i];
@@ -270,7 +302,7 @@ static void fill_bottleneck(const struct tsim_scenario *sc, const struct tsim_st
             memory_s += row->time_s;
     }
     struct tsim_bound_shares *b = &result->bounds;
-    *b = bound_shares(&critical->terms, matrix_s, memory_s);
+    *b = bound_shares(r, &critical->terms, matrix_s, memory_s);
     b->least_frac = fmin(least_s(sc, result) / critical->terms.time_s, b->compute_frac);
     double computing = b->compute_frac - b->least_frac + b->host_frac;
     double largest = fmax(fmax(computing, b->memory_frac), fmax(b->communication_frac, b->bubble_frac));
@@ -330,8 +362,9 @@ enum tsim_status tsim_step_check_host(const struct tsim_scenario *sc, struct tsi
 }
 
 enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_scenario **scenario,
-                                   const struct tsim_machine *machine, const struct tsim_step_sink *sink, bool is_brief,
-                                   struct tsim_step_result *result, struct tsim_diags *diags) {
+                                   const struct tsim_machine *machine, const struct tsim_step_sink *sink,
+                                   struct tsim_term_recorder *recorder, bool is_brief, struct tsim_step_result *result,
+                                   struct tsim_diags *diags) {
     const struct tsim_scenario *sc = *scenario;
     struct tsim_step_simulation simulation;
     struct tsim_input_pipeline_flow flow;
@@ -345,15 +378,31 @@ enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_s
     result->terms = critical->terms;
     result->events = simulation.events;
     result->repeated_events = simulation.repeated_events;
+    tsim_data_stall_record(recorder, sc, machine->placement, &result->terms);
     fill_input(sc, &flow, result);
     fill_throughput(sc, result);
     fill_ranks(arena, sc, machine->cluster, &simulation, is_brief, result);
     if (!is_brief) {
         fill_operators(arena, sc, machine->cluster, machine->placement, critical, result);
         fill_steps(arena, sc, result);
-        fill_bottleneck(sc, critical, result);
+        fill_bottleneck(recorder, sc, critical, result);
     }
     *scenario = sc;
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_step_time_and_energy(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                           const struct tsim_machine *machine, double *time_s, double *energy_j,
+                                           struct tsim_diags *diags) {
+    struct tsim_step_simulation simulation;
+    struct tsim_input_pipeline_flow flow;
+    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, machine->cluster, machine->placement, machine->costs, NULL,
+                                           &simulation, &flow, diags));
+    *time_s = simulation.time_s;
+    *energy_j = 0;
+    for (int32_t i = 0; i < simulation.n_stage_groups; i++)
+        *energy_j += tsim_stage_group_energy_j(machine->cluster, &simulation.stage_groups[i], simulation.time_s) *
+                     (double)(sc->n_accelerators / simulation.n_stage_groups);
     return TSIM_OK;
 }
 

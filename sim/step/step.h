@@ -26,11 +26,18 @@ const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const stru
 enum tsim_status tsim_step_check_host(const struct tsim_scenario *scenario, struct tsim_diags *diags);
 
 /* Simulates the step, or as many as differ. *scenario becomes the one with the step that the result is of. `sink` hears
- * it (program.h) unless it is NULL. `is_brief`: figures alone, no tables of operators, steps and ranks. Fails only with
+ * it (program.h) unless it is NULL, `recorder` how its waits for data and the shares of its time came about. `is_brief`: figures alone, no tables of operators, steps and ranks. Fails only with
  * a deadlock or a limit. */
 enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_scenario **scenario,
-                                   const struct tsim_machine *machine, const struct tsim_step_sink *sink, bool is_brief,
-                                   struct tsim_step_result *result, struct tsim_diags *diags);
+                                   const struct tsim_machine *machine, const struct tsim_step_sink *sink,
+                                   struct tsim_term_recorder *recorder, bool is_brief, struct tsim_step_result *result,
+                                   struct tsim_diags *diags);
+
+/* Simulates a step of the scenario that is none of its own: of another batch, or of forward passes alone. The energy is
+ * of the whole cluster. */
+enum tsim_status tsim_step_time_and_energy(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                           const struct tsim_machine *machine, double *time_s, double *energy_j,
+                                           struct tsim_diags *diags);
 
 /* Without simulating: terms.time_s and energy_j are lower bounds, throughput follows from them; mean_power_w does too,
  * and bounds nothing. `is_close`: with a plan of the step, whose bound is closer and takes longer. */

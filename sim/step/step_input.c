@@ -1,5 +1,6 @@
 #include "step/step_input.h"
 
+#include "config/provenance.h"
 #include "workload/memory.h"
 
 #include <math.h>
@@ -44,32 +45,157 @@ static int32_t fullest_node(const struct tsim_scenario *sc, const struct tsim_pl
     return fullest;
 }
 
+/* ---- what its parts have to do, and can ---- */
+
+/* The work of a batch and the capacities of the fullest node. */
+struct demand {
+    struct tsim_amount read_bytes, read_alone, cpu, copied_bytes;
+    struct tsim_amount storage, cores, link, workers; /* cores 0: one for each worker; link 0: takes no time */
+};
+
+static struct tsim_amount of_storage(struct tsim_term_recorder *r, const struct tsim_storage *storage, const char *key,
+                                     double value, enum tsim_dimension dimension) {
+    return tsim_of_file(r, TSIM_CATALOGUE_STORAGE, storage->name, key, value, dimension);
+}
+
+/* Bytes a second that the node's workers get together. */
+static struct tsim_amount storage_rate(struct tsim_term_recorder *r, const struct tsim_data_spec *data,
+                                       int32_t n_consumers, int32_t n_all) {
+    const struct tsim_storage *storage = data->storage;
+    struct tsim_amount rate = of_storage(r, storage, "bandwidth", storage->bandwidth_bytes_per_s, TSIM_BYTES_PER_S);
+    if (data->access == TSIM_ACCESS_RANDOM)
+        rate = tsim_product(
+            r, "storage, at random", "bandwidth x random access", TSIM_BYTES_PER_S,
+            TSIM_PARTS(rate, of_storage(r, storage, "random_access", storage->random_access_frac, TSIM_FRACTION)));
+    if (!storage->is_shared)
+        return rate;
+    struct tsim_amount share = tsim_given(r, "the node's part of all that is fed", (double)n_consumers / n_all,
+                                          TSIM_FRACTION, "placement of the ranks");
+    rate = tsim_product(r, "storage, shared", "rate x the node's part", TSIM_BYTES_PER_S, TSIM_PARTS(rate, share));
+    if (!(storage->client_bytes_per_s > 0))
+        return rate;
+    return tsim_smallest(
+        r, "storage of the node", "its part, and what one client gets", TSIM_BYTES_PER_S,
+        TSIM_PARTS(rate, of_storage(r, storage, "client_bandwidth", storage->client_bytes_per_s, TSIM_BYTES_PER_S)));
+}
+
+static struct tsim_amount of_batch(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const char *name,
+                                   const char *key, double of_sample, enum tsim_dimension dimension) {
+    return tsim_product(
+        r, name, "micro-batch x a sample", dimension,
+        TSIM_PARTS(tsim_of_scenario(r, "training.micro_batch_size", (double)sc->training.micro_batch_size, TSIM_COUNT),
+                   tsim_of_scenario(r, key, of_sample, dimension)));
+}
+
+/* By one worker, with the storage for itself. */
+static struct tsim_amount read_alone(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                     struct tsim_amount bytes, struct tsim_amount storage) {
+    const struct tsim_data_spec *data = &sc->data;
+    struct tsim_amount latency = of_storage(r, data->storage, "latency", data->storage->latency_s, TSIM_TIME_S);
+    struct tsim_amount stream = storage;
+    if (data->storage->stream_bytes_per_s > 0)
+        stream = tsim_smallest(r, "one request stream", "its own limit, and the storage", TSIM_BYTES_PER_S,
+                               TSIM_PARTS(of_storage(r, data->storage, "stream_bandwidth",
+                                                     data->storage->stream_bytes_per_s, TSIM_BYTES_PER_S),
+                                          storage));
+    if (data->access == TSIM_ACCESS_RANDOM)
+        latency = tsim_product(r, "latencies of a batch", "micro-batch x latency of a request", TSIM_TIME_S,
+                               TSIM_PARTS(tsim_of_scenario(r, "training.micro_batch_size",
+                                                           (double)sc->training.micro_batch_size, TSIM_COUNT),
+                                          latency));
+    return tsim_sum(r, "a batch read by one worker alone", "requests x latency + bytes / stream", TSIM_TIME_S,
+                    TSIM_PARTS(latency, tsim_product(r, "its bytes", "bytes / stream", TSIM_TIME_S,
+                                                     TSIM_PARTS(bytes, tsim_inverse(stream)))));
+}
+
+static struct demand demand_of(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t n_consumers,
+                               int32_t n_all) {
+    const struct tsim_data_spec *data = &sc->data;
+    const struct tsim_node *node = sc->cluster.node;
+    struct demand d = {
+        .read_bytes = of_batch(r, sc, "bytes read", "data.sample_size", data->sample_bytes, TSIM_BYTES),
+        .cpu = of_batch(r, sc, "a batch on one core", "data.sample_cpu_time", data->sample_cpu_s, TSIM_TIME_S),
+        .copied_bytes = of_batch(r, sc, "bytes copied", "data.transfer_size", data->transfer_bytes, TSIM_BYTES),
+        .storage = storage_rate(r, data, n_consumers, n_all),
+        .cores = tsim_of_file(r, TSIM_CATALOGUE_NODES, node->name, "host_cores", (double)node->host_cores, TSIM_COUNT),
+        .link = tsim_of_file(r, TSIM_CATALOGUE_NODES, node->name, "host_link", node->host_link_bytes_per_s,
+                             TSIM_BYTES_PER_S),
+        .workers = tsim_of_scenario(r, "data.workers", (double)data->workers, TSIM_COUNT)};
+    d.read_alone = read_alone(r, sc, d.read_bytes, d.storage);
+    return d;
+}
+
 void tsim_input_pipeline_of(const struct tsim_scenario *sc, const struct tsim_placement *placement,
                             struct tsim_input_pipeline *pipeline) {
-    const struct tsim_data_spec *data = &sc->data;
-    const struct tsim_storage *storage = data->storage;
-    bool is_random = data->access == TSIM_ACCESS_RANDOM;
-    double samples = (double)sc->training.micro_batch_size;
     int32_t n_consumers, n_all;
     fullest_node(sc, placement, &n_consumers, &n_all);
-    double rate = storage->bandwidth_bytes_per_s * (is_random ? storage->random_access_frac : 1);
-    if (storage->is_shared) {
-        rate *= (double)n_consumers / n_all;
-        rate = storage->client_bytes_per_s > 0 ? fmin(rate, storage->client_bytes_per_s) : rate;
-    }
-    double read_bytes = samples * data->sample_bytes;
-    double stream = storage->stream_bytes_per_s > 0 ? fmin(storage->stream_bytes_per_s, rate) : rate;
-    *pipeline = (struct tsim_input_pipeline){.read_bytes = read_bytes,
-                                             .read_alone_s =
-                                                 (is_random ? samples : 1) * storage->latency_s + read_bytes / stream,
-                                             .cpu_s = samples * data->sample_cpu_s,
-                                             .transfer_bytes = samples * data->transfer_bytes,
-                                             .storage_bytes_per_s = rate,
-                                             .cores = (double)sc->cluster.node->host_cores,
-                                             .link_bytes_per_s = sc->cluster.node->host_link_bytes_per_s,
-                                             .workers = (int32_t)data->workers,
-                                             .prefetch = (int32_t)data->prefetch,
+    const struct demand d = demand_of(NULL, sc, n_consumers, n_all);
+    *pipeline = (struct tsim_input_pipeline){.read_bytes = d.read_bytes.value,
+                                             .read_alone_s = d.read_alone.value,
+                                             .cpu_s = d.cpu.value,
+                                             .transfer_bytes = d.copied_bytes.value,
+                                             .storage_bytes_per_s = d.storage.value,
+                                             .cores = d.cores.value,
+                                             .link_bytes_per_s = d.link.value,
+                                             .workers = (int32_t)sc->data.workers,
+                                             .prefetch = (int32_t)sc->data.prefetch,
                                              .n_consumers = n_consumers};
+}
+
+/* ---- how its waits come about ---- */
+
+/* The time that a part with so many hands needs for all batches of a step. */
+static struct tsim_amount by_hands(struct tsim_term_recorder *r, const char *name, const char *formula,
+                                   struct tsim_amount batches, struct tsim_amount batch, struct tsim_amount hands) {
+    return tsim_product(r, name, formula, TSIM_TIME_S, TSIM_PARTS(batches, batch, tsim_inverse(hands)));
+}
+
+/* The slowest part sets the pace, where enough is loaded ahead. */
+static struct tsim_amount slowest_part(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                       const struct tsim_placement *placement) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    int32_t n_consumers, n_all;
+    fullest_node(sc, placement, &n_consumers, &n_all);
+    const struct demand d = demand_of(r, sc, n_consumers, n_all);
+    struct tsim_amount replicas =
+        tsim_given(r, "replicas that the fullest node feeds", n_consumers, TSIM_COUNT, "placement of the ranks");
+    struct tsim_amount batches = tsim_product(
+        r, "batches of the node in a step", "replicas x batches", TSIM_COUNT,
+        TSIM_PARTS(replicas, tsim_given(r, "batches of a replica in a step", tsim_schedule_chunk_microbatches(&shape),
+                                        TSIM_COUNT, "the plan")));
+    struct tsim_amount reading = tsim_product(r, "a batch from storage", "bytes / rate", TSIM_TIME_S,
+                                              TSIM_PARTS(d.read_bytes, tsim_inverse(d.storage)));
+    struct tsim_amount parts[4] = {
+        tsim_product(r, "storage", "batches x a batch", TSIM_TIME_S, TSIM_PARTS(batches, reading)),
+        by_hands(r, "requests", "batches x a batch alone / workers", batches, d.read_alone, d.workers)};
+    size_t n = 2;
+    if (d.cpu.value > 0)
+        parts[n++] = by_hands(r, "workers", "batches x a batch / cores that work on them", batches, d.cpu,
+                              d.cores.value > 0 && d.cores.value < d.workers.value ? d.cores : d.workers);
+    if (d.link.value > 0)
+        parts[n++] = by_hands(
+            r, "links", "batches x a copy / replicas", batches,
+            tsim_product(r, "a copy", "bytes / rate", TSIM_TIME_S, TSIM_PARTS(d.copied_bytes, tsim_inverse(d.link))),
+            replicas);
+    return tsim_largest(r, "a step's batches in the slowest part", "the longest of storage, requests, workers, links",
+                        TSIM_TIME_S, parts, n);
+}
+
+void tsim_data_stall_record(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                            const struct tsim_placement *placement, const struct tsim_step_terms *terms) {
+    static const char *const NAME = "step.data_stall_s";
+    if (!r)
+        return;
+    if (!sc->data.has) {
+        tsim_given(r, NAME, 0, TSIM_TIME_S, "the scenario has no data: batches are always there");
+        return;
+    }
+    tsim_outcome(r, NAME, "what the slowest rank waits for batches, simulated on the engine", terms->data_stall_s,
+                 TSIM_TIME_S,
+                 TSIM_PARTS(slowest_part(r, sc, placement),
+                            tsim_given(r, "the step but for that", terms->time_s - terms->data_stall_s, TSIM_TIME_S,
+                                       "simulated, see step.time_s"),
+                            tsim_of_scenario(r, "data.prefetch", (double)sc->data.prefetch, TSIM_COUNT)));
 }
 
 /* ---- gaps ---- */

@@ -10,6 +10,7 @@
 #ifndef TSIM_STEP_STEP_INPUT_H
 #define TSIM_STEP_STEP_INPUT_H
 
+#include "base/term.h"
 #include "step/input_pipeline.h"
 #include "step/program.h"
 
@@ -21,6 +22,10 @@ enum tsim_status tsim_step_simulate_with_input(struct tsim_arena *arena, const s
                                                const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,
                                                struct tsim_step_simulation *simulation,
                                                struct tsim_input_pipeline_flow *flow, struct tsim_diags *diags);
+
+/* Says how step.data_stall_s came about: what the parts of the pipeline need for a step's batches, beside the step. */
+void tsim_data_stall_record(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
+                            const struct tsim_placement *placement, const struct tsim_step_terms *terms);
 
 /* Describes the input pipeline of the fullest node, its consumers' gaps left out. */
 void tsim_input_pipeline_of(const struct tsim_scenario *scenario, const struct tsim_placement *placement,

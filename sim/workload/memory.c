@@ -722,8 +722,12 @@ void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsi
                           memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;
 }
 
-double tsim_checkpoint_bytes(const struct tsim_scenario *scenario) {
+struct tsim_amount tsim_checkpoint_bytes(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario) {
     double each = tsim_weight_bytes(scenario->training.precision) + tsim_optimizer_state_bytes(scenario) +
                   (tsim_has_master_weights(scenario) ? 4 : 0);
-    return each * tsim_model_parameters(scenario->model);
+    return tsim_product(
+        recorder, "a checkpoint of the whole model", "parameters x bytes of each", TSIM_BYTES,
+        TSIM_PARTS(tsim_figure(recorder, "model.parameters", tsim_model_parameters(scenario->model), TSIM_COUNT),
+                   tsim_given(recorder, "weight, master weight and optimizer state", each, TSIM_BYTES,
+                              "counted for the precision and the optimizer (sim/workload/memory.h)")));
 }

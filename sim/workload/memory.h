@@ -79,6 +79,6 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *recorder, const struc
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 
 /* A checkpoint of the whole model: weights, master weights and optimizer state of every parameter, once. */
-double tsim_checkpoint_bytes(const struct tsim_scenario *scenario);
+struct tsim_amount tsim_checkpoint_bytes(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario);
 
 #endif

@@ -71,7 +71,6 @@ static void check_trees(struct tsim_arena *arena, const struct tsim_explanation 
 }
 
 START_TEST(random_plans) {
-    const struct tsim_run_options options = {.ignore_memory = true};
     struct random_source random = {SEED};
     printf("seed %u\n", SEED);
     for (int i = 0; i < N_CASES; i++) {
@@ -80,7 +79,10 @@ START_TEST(random_plans) {
         struct tsim_diags diags;
         struct tsim_prediction prediction = {0};
         struct tsim_explanation explanation;
+        struct tsim_term_recorder recorder;
+        const struct tsim_run_options options = {.ignore_memory = true, .recorder = &recorder};
         tsim_arena_init(&arena);
+        tsim_term_recorder_init(&recorder, &arena);
         tsim_diags_init(&diags);
         random_plan(&random, &e);
         ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);

@@ -23,8 +23,9 @@ static inline struct tsim_failure_process taking_nodes(double units, double mtbf
 /* The job of a scenario whose steps take step_s. */
 static inline void scenario_job(const struct tsim_scenario *scenario, double work_s, double step_s,
                                 struct tsim_campaign_job *job) {
-    const struct tsim_campaign_steps steps = {.step_s = step_s, .checkpoint_bytes = tsim_checkpoint_bytes(scenario)};
-    tsim_reliability_job(scenario, &steps, work_s, job);
+    const struct tsim_campaign_steps steps = {.step_s = {.value = step_s},
+                                              .checkpoint_bytes = tsim_checkpoint_bytes(NULL, scenario)};
+    tsim_reliability_job(NULL, scenario, &steps, work_s, job);
 }
 
 /* The job with every cause at a constant rate: none. */

@@ -18,8 +18,11 @@ static struct tsim_scenario scenario_of(void) {
 
 /* 1,000 accelerators for a quarter of a year. */
 static struct tsim_ownership_run quarter(void) {
-    return (struct tsim_ownership_run){
-        .accelerators = 1000, .time_s = YEAR_S / 4, .electricity_usd = 100e3, .rent_usd = 6e6, .tokens = 2e12};
+    return (struct tsim_ownership_run){.accelerators = {.value = 1000},
+                                       .time = {.value = YEAR_S / 4},
+                                       .electricity_usd = {.value = 100e3},
+                                       .rent_usd = {.value = 6e6},
+                                       .tokens = {.value = 2e12}};
 }
 
 /* 30 M USD over 4 years are 7.5 M a year. */
@@ -27,7 +30,7 @@ START_TEST(without_interest_it_is_a_share_of_the_price) {
     struct tsim_scenario sc = scenario_of();
     struct tsim_ownership_run run = quarter();
     struct tsim_ownership own;
-    tsim_ownership(&sc, &run, &own);
+    tsim_ownership(NULL, &sc, &run, &own);
     ck_assert_double_eq_tol(own.capital_usd, 30e6, 1);
     ck_assert_double_eq_tol(own.capital_share_usd, 30e6 / 16, 1);
     ck_assert_double_eq_tol(own.power_usd, 80e3, 1e-6);
@@ -52,7 +55,7 @@ START_TEST(everything_adds_to_the_price) {
     sc.cost.maintenance_frac = 0.05;
     sc.cost.residual_frac = 0.1;
     sc.cost.utilization_frac = 0.5;
-    tsim_ownership(&sc, &run, &own);
+    tsim_ownership(NULL, &sc, &run, &own);
     ck_assert_double_eq_tol(own.capital_usd, 30e6 * 1.375, 1);
     ck_assert_double_eq_tol(own.fixed_usd_per_y, 41.25e6 * (0.9 / 4 + 0.05), 1);
     ck_assert_double_eq_tol(own.capital_share_usd, 41.25e6 * 0.9 / 4 / 4 / 0.5, 1);
@@ -60,16 +63,22 @@ START_TEST(everything_adds_to_the_price) {
 }
 END_TEST
 
+/* Of a loan of five years. */
+static double annuity_per_y(double interest, double residual) {
+    const struct tsim_cost_spec cost = {.interest_frac = interest, .residual_frac = residual, .lifetime_s = 5 * YEAR_S};
+    return tsim_annuity_per_y(NULL, &cost).value;
+}
+
 /* Payments at the annuity bring a loan to what is left of it: year after year, not by the formula. */
 START_TEST(the_annuity_pays_the_loan_off) {
     static const double RESIDUALS[] = {0, 0.1, 0.5};
     for (int i = 0; i < 3; i++) {
-        double owed = 1, payment = tsim_annuity_per_y(0.08, 5, RESIDUALS[i]);
+        double owed = 1, payment = annuity_per_y(0.08, RESIDUALS[i]);
         for (int year = 0; year < 5; year++)
             owed = owed * 1.08 - payment;
         ck_assert_double_eq_tol(owed, RESIDUALS[i], 1e-12);
     }
-    ck_assert_double_eq_tol(tsim_annuity_per_y(1e-9, 5, 0.1), tsim_annuity_per_y(0, 5, 0.1), 1e-6);
+    ck_assert_double_eq_tol(annuity_per_y(1e-9, 0.1), annuity_per_y(0, 0.1), 1e-6);
 }
 END_TEST
 
@@ -79,12 +88,12 @@ START_TEST(breakeven_is_where_both_cost_the_same) {
     struct tsim_ownership_run run = quarter();
     struct tsim_ownership own;
     sc.cost.interest_frac = 0.08;
-    tsim_ownership(&sc, &run, &own);
+    tsim_ownership(NULL, &sc, &run, &own);
     sc.cost.utilization_frac = own.breakeven_utilization;
-    tsim_ownership(&sc, &run, &own);
-    ck_assert_double_eq_tol(own.usd, run.rent_usd, 1e-3);
-    run.rent_usd = 50e3; /* less than the electricity */
-    tsim_ownership(&sc, &run, &own);
+    tsim_ownership(NULL, &sc, &run, &own);
+    ck_assert_double_eq_tol(own.usd, run.rent_usd.value, 1e-3);
+    run.rent_usd.value = 50e3; /* less than the electricity */
+    tsim_ownership(NULL, &sc, &run, &own);
     ck_assert(isinf(own.breakeven_utilization) && isinf(own.breakeven_runs));
 }
 END_TEST
@@ -95,10 +104,10 @@ START_TEST(a_contract_is_paid_to_its_end) {
     struct tsim_ownership own;
     sc.cost.reserved_usd_per_s = 2 / 3600.0;
     sc.cost.commitment_s = YEAR_S;
-    tsim_ownership(&sc, &run, &own);
+    tsim_ownership(NULL, &sc, &run, &own);
     ck_assert_double_eq_tol(own.reserved_usd, 1000 * 2 * 8766.0, 1);
-    run.time_s = 2 * YEAR_S;
-    tsim_ownership(&sc, &run, &own);
+    run.time.value = 2 * YEAR_S;
+    tsim_ownership(NULL, &sc, &run, &own);
     ck_assert_double_eq_tol(own.reserved_usd, 2 * 1000 * 2 * 8766.0, 1);
 }
 END_TEST
@@ -107,10 +116,11 @@ END_TEST
  * 2023, table 3). */
 START_TEST(blooms_embodied_carbon) {
     struct tsim_scenario sc = scenario_of();
+    const struct tsim_amount accelerators = {.value = 384}, time = {.value = 1082990.0 / 384 * 3600};
     sc.energy.embodied_kg = 150 + 2500.0 / 8;
     sc.cost.lifetime_s = 6 * YEAR_S;
     sc.cost.utilization_frac = 0.85;
-    ck_assert_double_eq_tol(tsim_embodied_kg(&sc, 384, 1082990.0 / 384 * 3600), 11200, 50);
+    ck_assert_double_eq_tol(tsim_embodied_kg(NULL, &sc, accelerators, time), 11200, 50);
 }
 END_TEST
 

@@ -7,32 +7,48 @@
 #include <math.h>
 #include <string.h>
 
+static struct tsim_amount amount(double value) {
+    return (struct tsim_amount){.value = value};
+}
+
+static double loss_nats(double parameters, double tokens) {
+    return tsim_chinchilla_loss(NULL, amount(parameters), amount(tokens)).value;
+}
+
+static double critical_batch_tokens(double loss) {
+    return tsim_critical_batch(NULL, amount(loss)).value;
+}
+
+static double effective_tokens(double unique_tokens, double epochs) {
+    return tsim_effective_tokens(NULL, amount(unique_tokens), amount(epochs)).value;
+}
+
 /* Gopher, 280 G parameters on 300 G tokens, and Chinchilla, 70 G on 1.4 T, by the fit of approach 3. */
 START_TEST(losses_of_gopher_and_chinchilla) {
-    ck_assert_double_eq_tol(tsim_chinchilla_loss_nats(280e9, 300e9), 1.993, 1e-3);
-    ck_assert_double_eq_tol(tsim_chinchilla_loss_nats(70e9, 1.4e12), 1.936, 1e-3);
+    ck_assert_double_eq_tol(loss_nats(280e9, 300e9), 1.993, 1e-3);
+    ck_assert_double_eq_tol(loss_nats(70e9, 1.4e12), 1.936, 1e-3);
 }
 END_TEST
 
 /* Kaplan et al. 2020, section 1.1: one to two million tokens for their largest models at convergence, a loss of about
  * 2.8; figure 10: 2e8 / L^4.76 */
 START_TEST(the_critical_batch_grows_as_the_loss_falls) {
-    double at_convergence = tsim_critical_batch_tokens(2.8);
+    double at_convergence = critical_batch_tokens(2.8);
     ck_assert_double_ge(at_convergence, 1e6);
     ck_assert_double_le(at_convergence, 2e6);
-    ck_assert_double_eq_tol(tsim_critical_batch_tokens(1), 2e8, 1);
-    ck_assert_double_eq_tol(log2(tsim_critical_batch_tokens(2) / tsim_critical_batch_tokens(4)), 4.76, 5e-3);
+    ck_assert_double_eq_tol(critical_batch_tokens(1), 2e8, 1);
+    ck_assert_double_eq_tol(log2(critical_batch_tokens(2) / critical_batch_tokens(4)), 4.76, 5e-3);
 }
 END_TEST
 
 /* Up to four epochs are almost as good as new data; no number of them is worth more than 16.4 times the data. */
 START_TEST(epochs_wear_off) {
-    ck_assert_double_eq(tsim_effective_tokens(1e9, 0.5), 0.5e9);
-    ck_assert_double_eq(tsim_effective_tokens(1e9, 1), 1e9);
-    ck_assert_double_ge(tsim_effective_tokens(1e9, 4), 0.92 * 4e9);
-    ck_assert_double_le(tsim_effective_tokens(1e9, 16), 0.7 * 16e9);
-    ck_assert_double_le(tsim_effective_tokens(1e9, 1e6), 16.4e9);
-    ck_assert_double_ge(tsim_effective_tokens(1e9, 1e6), 16.3e9);
+    ck_assert_double_eq(effective_tokens(1e9, 0.5), 0.5e9);
+    ck_assert_double_eq(effective_tokens(1e9, 1), 1e9);
+    ck_assert_double_ge(effective_tokens(1e9, 4), 0.92 * 4e9);
+    ck_assert_double_le(effective_tokens(1e9, 16), 0.7 * 16e9);
+    ck_assert_double_le(effective_tokens(1e9, 1e6), 16.4e9);
+    ck_assert_double_ge(effective_tokens(1e9, 1e6), 16.3e9);
 }
 END_TEST
 

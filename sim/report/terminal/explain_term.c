@@ -15,17 +15,12 @@ static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Figures of a run that fails; the others of a campaign are there without failures, too. */
-static bool is_of_failures(const char *path) {
-    static const char *const STARTS[] = {"interruptions.", "lost_accelerator_hours.",
-                                         "distribution.",  "power.",
-                                         "checkpoint",     "spot.",
-                                         "spares",         "mtbf_s",
-                                         "mean_days",      "goodput",
-                                         "failures",       "days_p"};
-    const char *start = "campaign.";
-    for (size_t i = 0; i < sizeof STARTS / sizeof STARTS[0] && starts_with(path, start); i++)
-        if (starts_with(path + strlen(start), STARTS[i]))
+/* What is said where it is computed, while the scenario runs. */
+static bool is_recorded(const char *path) {
+    static const char *const STARTS[] = {"campaign.",   "evaluation.",  "regimen.",
+                                         "bottleneck.", "uncertainty.", "step.data_stall_s"};
+    for (size_t i = 0; i < sizeof STARTS / sizeof STARTS[0]; i++)
+        if (starts_with(path, STARTS[i]))
             return true;
     return false;
 }
@@ -36,19 +31,10 @@ static const struct tsim_term *formula_of(struct tsim_terms *terms, const char *
         return tsim_term_of_memory(terms, path);
     if (strcmp(path, "accelerators") == 0)
         return tsim_term_accelerators(terms);
+    if (is_recorded(path))
+        return tsim_recorded_term(terms->explanation->result->recorder, path);
     if (starts_with(path, "step.") || starts_with(path, "communication_exposed."))
         return tsim_term_of_step(terms, path);
-    if (starts_with(path, "campaign.ownership.") || strcmp(path, "campaign.embodied_co2_kg") == 0 ||
-        strcmp(path, "campaign.rent_usd_per_trillion_tokens") == 0)
-        return tsim_term_of_ownership(terms, path);
-    if (is_of_failures(path))
-        return tsim_term_of_failures(terms, path);
-    if (starts_with(path, "regimen."))
-        return tsim_term_of_scaling_laws(terms, path);
-    if (starts_with(path, "bottleneck."))
-        return tsim_term_of_shares(terms, path);
-    if (starts_with(path, "uncertainty."))
-        return tsim_term_of_interval(terms, path);
     return tsim_term_of_rates(terms, path);
 }
 

@@ -71,19 +71,10 @@ const struct tsim_term *tsim_term_link_rate(struct tsim_terms *terms, bool betwe
 
 /* ---- figures of the summary, by the group they are in; NULL for a value that the run does not have ---- */
 const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *name); /* step, communication_exposed */
-const struct tsim_term *tsim_term_of_input(struct tsim_terms *terms, const char *name);  /* step.data_stall_s */
 const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char *name); /* memory */
 /* What a port of the fabric draws, if there is a fabric. */
 void tsim_term_add_port_power(struct tsim_terms *terms, struct tsim_term *term);
 const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name); /* all others */
-const struct tsim_term *tsim_term_run_work(struct tsim_terms *terms); /* time of the whole run without failures */
-/* explain_term_campaign.c: of runs with failures */
-const struct tsim_term *tsim_term_of_failures(struct tsim_terms *terms, const char *name);
-/* explain_term_owned.c */
-const struct tsim_term *tsim_term_of_ownership(struct tsim_terms *terms, const char *name); /* and what is beside it */
-const struct tsim_term *tsim_term_of_scaling_laws(struct tsim_terms *terms, const char *name); /* regimen */
-const struct tsim_term *tsim_term_of_shares(struct tsim_terms *terms, const char *name);       /* bottleneck.shares */
-const struct tsim_term *tsim_term_of_interval(struct tsim_terms *terms, const char *name);     /* uncertainty */
 const struct tsim_term *tsim_term_stage_parameters(struct tsim_terms *terms, int32_t stage);
 
 #endif

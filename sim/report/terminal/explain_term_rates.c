@@ -8,9 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SECONDS_PER_DAY 86400.0
-#define JOULES_PER_KWH 3.6e6
-
 static const struct tsim_result *result_of(const struct tsim_terms *terms) {
     return terms->explanation->result;
 }
@@ -256,7 +253,7 @@ static const struct tsim_term *fraction_term(struct tsim_terms *terms, const cha
                           elsewhere(terms, part, part_s, TSIM_TIME_S), step_time(terms));
 }
 
-/* ---- energy and the whole run ---- */
+/* ---- energy ---- */
 
 void tsim_term_add_port_power(struct tsim_terms *terms, struct tsim_term *term) {
     const struct tsim_fabric *fabric = terms->scenario->cluster.fabric;
@@ -301,181 +298,6 @@ static const struct tsim_term *energy_term(struct tsim_terms *terms, const char 
                            step_time(terms));
 }
 
-/* What loss scaling adds to the steps that update the weights. */
-static const struct tsim_term *skipped_term(struct tsim_terms *terms) {
-    const struct tsim_loss_scaling_spec *l = &terms->scenario->training.loss_scaling;
-    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_OUTCOME, "campaign.skipped_steps",
-                                           "each time that the loss scale has grown, so many steps overflow",
-                                           result_of(terms)->campaign.skipped_steps, TSIM_COUNT);
-    tsim_term_add(
-        terms, term,
-        tsim_term_of_scenario(terms, "training.loss_scaling.growth_interval", (double)l->growth_interval, TSIM_COUNT),
-        1);
-    tsim_term_add(terms, term,
-                  tsim_term_of_scenario(terms, "training.loss_scaling.skipped", (double)l->skipped, TSIM_COUNT), 1);
-    return term;
-}
-
-static const struct tsim_term *steps_term(struct tsim_terms *terms, const char *name) {
-    const struct tsim_training_spec *t = &terms->scenario->training;
-    static const char *const KEYS[] = {[TSIM_LENGTH_NONE] = "training.steps",
-                                       [TSIM_LENGTH_TOKENS] = "training.tokens",
-                                       [TSIM_LENGTH_SAMPLES] = "training.samples",
-                                       [TSIM_LENGTH_STEPS] = "training.steps"};
-    struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_OUTCOME, name, "length of the run / length of a step, rounded up",
-                      result_of(terms)->campaign.steps, TSIM_COUNT);
-    tsim_term_add(terms, term, tsim_term_of_scenario(terms, KEYS[t->length_kind], t->length, TSIM_COUNT), 1);
-    if (t->length_kind == TSIM_LENGTH_TOKENS)
-        tsim_term_add(terms, term, tsim_term_tokens(terms), 1);
-    if (t->length_kind == TSIM_LENGTH_SAMPLES)
-        tsim_term_add(terms, term, batch(terms), 1);
-    if (result_of(terms)->campaign.skipped_steps > 0) {
-        term->formula = "length of the run / length of a step, rounded up, and the steps skipped";
-        tsim_term_add(terms, term, skipped_term(terms), 1);
-    }
-    return term;
-}
-
-static const struct tsim_term *of_replications(struct tsim_terms *terms, const char *name, double value,
-                                               enum tsim_dimension dimension) {
-    if (!terms->scenario->reliability.has)
-        return tsim_term_given(terms, name, value, dimension, "the run with its pauses (sim/campaign/replication.h)");
-    return tsim_term_given(
-        terms, name, value, dimension,
-        tsim_arena_printf(terms->arena, "Monte Carlo of the campaign, %lld replications (sim/campaign/replication.h)",
-                          (long long)terms->scenario->reliability.replications));
-}
-
-/* Of a run with failures to one without. */
-static void add_failures_factor(struct tsim_terms *terms, struct tsim_term *term, const char *name, double with,
-                                double without) {
-    if (result_of(terms)->campaign.has_failures)
-        tsim_term_add(terms, term, of_replications(terms, name, with / without, TSIM_FRACTION), 1);
-}
-
-/* Steps while the batch grows are shorter. */
-static void add_ramp_factor(struct tsim_terms *terms, struct tsim_term *term, double with, double without) {
-    if (result_of(terms)->batch_ramp.has)
-        tsim_term_add(terms, term,
-                      tsim_term_given(terms, "shorter steps while the batch grows", with / without, TSIM_FRACTION,
-                                      "simulated (sim/run/batch_ramp.h)"),
-                      1);
-}
-
-static const struct tsim_term *work_time(struct tsim_terms *terms, const char *name) {
-    const struct tsim_result *r = result_of(terms);
-    struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "steps x step time", (double)NAN, TSIM_TIME_S);
-    tsim_term_add(terms, term, steps_term(terms, "campaign.steps"), 1);
-    tsim_term_add(terms, term, step_time(terms), 1);
-    add_ramp_factor(terms, term, r->campaign.work_s, r->campaign.steps * r->step.terms.time_s);
-    return tsim_term_close(terms, term, NULL);
-}
-
-const struct tsim_term *tsim_term_run_work(struct tsim_terms *terms) {
-    return work_time(terms, "time without failures");
-}
-
-static const struct tsim_term *run_time(struct tsim_terms *terms) {
-    if (result_of(terms)->campaign.has_failures)
-        return tsim_term_over(terms, "time of the run", "steps x step time / goodput", TSIM_TIME_S,
-                              tsim_term_run_work(terms), tsim_term_of_failures(terms, "campaign.goodput"));
-    return work_time(terms, "time of the run");
-}
-
-/* At the meter: with what the facility takes. */
-static const struct tsim_term *run_energy(struct tsim_terms *terms) {
-    struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_PRODUCT, "energy of the run, at the meter",
-                                           "steps x energy of a step x PUE", (double)NAN, TSIM_JOULES);
-    tsim_term_add(terms, term, steps_term(terms, "campaign.steps"), 1);
-    tsim_term_add(terms, term, energy_term(terms, "energy.step_j"), 1);
-    tsim_term_add(terms, term, tsim_term_of_scenario(terms, "energy.pue", terms->scenario->energy.pue, TSIM_FRACTION),
-                  1);
-    const struct tsim_result *r = result_of(terms);
-    add_ramp_factor(terms, term, r->campaign.work_j, r->campaign.steps * r->step.energy_j);
-    add_failures_factor(terms, term, "redone work, idle time and spares", r->campaign.energy_kwh * JOULES_PER_KWH,
-                        r->campaign.work_j * terms->scenario->energy.pue);
-    return tsim_term_close(terms, term, NULL);
-}
-
-/* A price or an emission: the scenario's own, else its region's; by the hour, what comes out over the run. */
-static const struct tsim_term *per_joule(struct tsim_terms *terms, const char *scenario_key, const char *region_key,
-                                         double value, double of_region, enum tsim_dimension dimension) {
-    const struct tsim_energy_spec *e = &terms->scenario->energy;
-    const struct tsim_campaign *c = &result_of(terms)->campaign;
-    bool is_price = dimension == TSIM_USD_PER_J;
-    if ((is_price ? e->price_profile.n_hours : e->carbon_profile.n_hours) > 0)
-        return tsim_term_given(terms, tsim_arena_printf(terms->arena, "%s over the hours of the run", scenario_key),
-                               (is_price ? c->electricity_usd : c->co2_kg) / (c->energy_kwh * JOULES_PER_KWH),
-                               dimension, "the profile by the hour (sim/campaign/energy_meter.h)");
-    if (terms->scenario->energy.region && of_region == value)
-        return tsim_term_of_file(terms, TSIM_CATALOGUE_REGIONS, region_key, value, dimension);
-    return tsim_term_of_scenario(terms, scenario_key, value, dimension);
-}
-
-static const struct tsim_term *rent_term(struct tsim_terms *terms, const char *name) {
-    struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "time x accelerators x rent", (double)NAN, TSIM_USD);
-    tsim_term_add(terms, term, run_time(terms), 1);
-    tsim_term_add(terms, term, tsim_term_accelerators(terms), 1);
-    tsim_term_add(terms, term,
-                  tsim_term_of_scenario(terms, "cost.rent", terms->scenario->cost.rent_usd_per_s, TSIM_USD_PER_S), 1);
-    const struct tsim_campaign *c = &result_of(terms)->campaign;
-    add_failures_factor(terms, term, "spares, discount, and mean over median time", c->rent_usd,
-                        c->days * SECONDS_PER_DAY * (double)terms->scenario->n_accelerators *
-                            terms->scenario->cost.rent_usd_per_s);
-    return tsim_term_close(terms, term, NULL);
-}
-
-static const struct tsim_term *purchase_term(struct tsim_terms *terms, const char *name) {
-    const struct tsim_scenario *sc = terms->scenario;
-    struct tsim_term *term =
-        tsim_term_new(terms, TSIM_TERM_PRODUCT, name, "accelerators x price", (double)NAN, TSIM_USD);
-    tsim_term_add(terms, term, tsim_term_accelerators(terms), 1);
-    tsim_term_add(terms, term, tsim_term_of_scenario(terms, "cost.purchase", sc->cost.purchase_usd, TSIM_USD), 1);
-    double spares = result_of(terms)->campaign.spares;
-    if (result_of(terms)->campaign.has_failures && spares > 0)
-        tsim_term_add(terms, term,
-                      tsim_term_given(terms, "nodes with spares, over nodes", 1 + spares / (double)sc->cluster.nodes,
-                                      TSIM_FRACTION, "the scenario: reliability.spares"),
-                      1);
-    return tsim_term_close(terms, term, NULL);
-}
-
-static const struct tsim_term *campaign_term(struct tsim_terms *terms, const char *name) {
-    const struct tsim_energy_spec *e = &terms->scenario->energy;
-    const struct tsim_campaign *c = &result_of(terms)->campaign;
-    if (!c->has)
-        return NULL;
-    if (strcmp(name, "campaign.steps") == 0)
-        return steps_term(terms, name);
-    if (strcmp(name, "campaign.skipped_steps") == 0)
-        return c->skipped_steps > 0 ? skipped_term(terms) : NULL;
-    if (strcmp(name, "campaign.days") == 0)
-        return tsim_term_over(terms, name, "time of the run / a day", TSIM_FRACTION, run_time(terms),
-                              tsim_term_given(terms, "a day", SECONDS_PER_DAY, TSIM_TIME_S, "definition"));
-    if (strcmp(name, "campaign.energy_kwh") == 0)
-        return tsim_term_over(terms, name, "energy of the run / a kWh", TSIM_FRACTION, run_energy(terms),
-                              tsim_term_given(terms, "a kWh", JOULES_PER_KWH, TSIM_JOULES, "definition"));
-    if (strcmp(name, "campaign.co2_kg") == 0)
-        return tsim_term_times(terms, name, "energy of the run x emissions", TSIM_KG, run_energy(terms),
-                               per_joule(terms, "energy.carbon", "carbon", e->carbon_kg_per_j,
-                                         e->region ? e->region->carbon_kg_per_j : 0, TSIM_KG_PER_J));
-    if (strcmp(name, "campaign.electricity_usd") == 0)
-        return tsim_term_times(terms, name, "energy of the run x price", TSIM_USD, run_energy(terms),
-                               per_joule(terms, "energy.price", "price", e->price_usd_per_j,
-                                         e->region ? e->region->price_usd_per_j : 0, TSIM_USD_PER_J));
-    if (strcmp(name, "campaign.rent_usd") == 0)
-        return isnan(c->rent_usd) ? NULL : rent_term(terms, name);
-    if (strcmp(name, "campaign.purchase_usd") == 0)
-        return isnan(c->purchase_usd) ? NULL : purchase_term(terms, name);
-    if (strcmp(name, "campaign.breakeven_runs") != 0 || isnan(c->breakeven_runs))
-        return NULL;
-    return tsim_term_over(terms, name, "buying / rent of a run", TSIM_FRACTION,
-                          purchase_term(terms, "campaign.purchase_usd"), rent_term(terms, "campaign.rent_usd"));
-}
-
 /* ---- by name ---- */
 
 static bool is_of(const char *name, const char *group) {
@@ -487,8 +309,6 @@ const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char 
         return throughput_term(terms, name);
     if (is_of(name, "fractions."))
         return fraction_term(terms, name);
-    if (is_of(name, "campaign."))
-        return campaign_term(terms, name);
     if (strcmp(name, "energy.step_j") == 0)
         return energy_term(terms, name);
     if (strcmp(name, "energy.mean_power_w") == 0)

@@ -587,7 +587,7 @@ const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *
     if (strcmp(name, "step.optimizer_s") == 0)
         return optimizer_term(terms, name);
     if (strcmp(name, "step.data_stall_s") == 0)
-        return tsim_term_of_input(terms, name);
+        return tsim_recorded_term(terms->explanation->result->recorder, name);
     if (strcmp(name, "step.communication_exposed_s") == 0)
         return all_exposed(terms, name);
     return exposed_term(terms, name);

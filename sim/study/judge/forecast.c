@@ -1,6 +1,7 @@
 #include "study/judge/forecast.h"
 
 #include "base/normal.h"
+#include "config/provenance.h"
 #include "step/step_variation.h"
 
 #include <math.h>
@@ -138,6 +139,30 @@ static void fill_because(struct tsim_arena *arena, const struct tsim_result *res
     say(u, "not in it: errors of prices and of what the machine draws");
 }
 
+/* Says of a figure's quantiles what they are made of; of those that are not known nothing. */
+static void record(const struct tsim_prediction *prediction, const char *group, const struct tsim_percentiles *range,
+                   enum tsim_dimension dimension, const char *figure, double value, enum tsim_dimension of_figure) {
+    const struct tsim_result *result = &prediction->result;
+    const struct tsim_uncertainty *u = &prediction->uncertainty;
+    struct tsim_term_recorder *r = result->recorder;
+    if (!r || isnan(value))
+        return;
+    const struct tsim_amount inputs[] = {
+        tsim_figure(r, figure, value, of_figure),
+        tsim_figure(r, "uncertainty.step_time_low_s", u->step_time_low_s, TSIM_TIME_S),
+        tsim_figure(r, "uncertainty.step_time_high_s", u->step_time_high_s, TSIM_TIME_S),
+        tsim_of_scenario(r, "reliability.rate_spread", result->scenario->reliability.rate_spread, TSIM_FRACTION)};
+    const struct {
+        const char *end;
+        double value;
+    } ENDS[] = {{"p10", range->p10}, {"p50", range->p50}, {"p90", range->p90}};
+    for (size_t i = 0; i < sizeof ENDS / sizeof ENDS[0]; i++)
+        tsim_outcome(r, tsim_record_text(r, "uncertainty.%s.%s", group, ENDS[i].end),
+                     "a quantile of the runs simulated, with all that is not known (sim/study/judge/forecast.h)",
+                     ENDS[i].value, dimension, inputs,
+                     result->campaign.has_failures && result->scenario->reliability.has ? 4 : 3);
+}
+
 void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction) {
     struct tsim_uncertainty *u = &prediction->uncertainty;
     const struct tsim_campaign *c = &prediction->result.campaign;
@@ -147,5 +172,9 @@ void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction)
     u->days = days_of(arena, prediction);
     u->cost_usd = scaled(u->days, c->rent_usd, c->mean_days);
     u->energy_kwh = scaled(u->days, c->energy_kwh, c->mean_days);
+    record(prediction, "days", &u->days, TSIM_FRACTION, "campaign.days", c->days, TSIM_FRACTION);
+    record(prediction, "cost_usd", &u->cost_usd, TSIM_USD, "campaign.rent_usd", c->rent_usd, TSIM_USD);
+    record(prediction, "energy_kwh", &u->energy_kwh, TSIM_FRACTION, "campaign.energy_kwh", c->energy_kwh,
+           TSIM_FRACTION);
     fill_because(arena, &prediction->result, u);
 }

@@ -377,6 +377,16 @@ static const char *basis_of(struct tsim_arena *arena, const struct tsim_interval
     return tsim_arena_printf(arena, "%s, %s on %.40s in %d bits", text, few, traits->accelerator, bits);
 }
 
+static double end_of(const struct tsim_result *result, const char *end, double ratio, const char *basis) {
+    struct tsim_term_recorder *r = result->recorder;
+    return tsim_product(r, tsim_record_text(r, "uncertainty.step_time_%s_s", end),
+                        "step time x (1 + a quantile of the errors of runs like it)", TSIM_TIME_S,
+                        TSIM_PARTS(tsim_figure(r, "step.time_s", result->step.terms.time_s, TSIM_TIME_S),
+                                   tsim_given(r, tsim_record_text(r, "1 + %s quantile", end), ratio, TSIM_FRACTION,
+                                              tsim_record_text(r, "hardware/calibration/residuals.csv: %s", basis))))
+        .value;
+}
+
 void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals *residuals,
                           struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
@@ -388,12 +398,13 @@ void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals 
     tsim_interval_of(arena, residuals, &traits, result->scenario->name, NULL, &interval);
     if (interval.n_neighbours == 0)
         return;
+    const char *basis = basis_of(arena, &interval, &traits);
     prediction->uncertainty =
-        (struct tsim_uncertainty){.basis = basis_of(arena, &interval, &traits),
+        (struct tsim_uncertainty){.basis = basis,
                                   .n_similar = interval.n_similar,
                                   .n_own = interval.n_own,
-                                  .step_time_low_s = result->step.terms.time_s * interval.low_ratio,
-                                  .step_time_high_s = result->step.terms.time_s * interval.high_ratio};
+                                  .step_time_low_s = end_of(result, "low", interval.low_ratio, basis),
+                                  .step_time_high_s = end_of(result, "high", interval.high_ratio, basis)};
     tsim_forecast(arena, prediction);
 }
 
