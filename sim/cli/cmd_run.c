@@ -38,6 +38,8 @@ static enum tsim_status simulate(struct run *run) {
         if (status == TSIM_OK && !run->prediction.result.step.simulated)
             tsim_diags_warning(&run->diags, (struct tsim_place){.file = arguments->value[TSIM_OPTION_TRACE]}, "",
                                "nothing was simulated: the trace is empty");
+        if (status == TSIM_OK && tsim_trace_window(trace) && !arguments->has[TSIM_OPTION_QUIET])
+            fprintf(stderr, "%s: %s\n", arguments->value[TSIM_OPTION_TRACE], tsim_trace_window(trace));
     }
     TSIM_TRY(status);
     tsim_advise(&run->arena, scenario, &run->prediction);

@@ -34,14 +34,17 @@ static void put_wait(struct tsim_pass_builder *b, enum tsim_axis axis, int32_t c
     put(b, TSIM_PLAYED_WAIT, axis)->count = count;
 }
 
-static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_operator *row, double time_s) {
+/* One of so many equal pieces of a kernel. */
+static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_operator *row, double n_pieces) {
     struct tsim_played *kernel = put(b, TSIM_PLAYED_KERNEL, TSIM_N_AXES);
     kernel->row = b->row;
     kernel->name = row->op->name;
     kernel->phase = row->phase;
     kernel->is_recompute = strcmp(row->phase, "recompute") == 0;
     kernel->bound = row->bound;
-    kernel->flow_s = time_s;
+    kernel->flow_s = row->time_s / n_pieces;
+    kernel->flops = row->op->flops / n_pieces;
+    kernel->hbm_bytes = row->hbm_bytes / n_pieces;
     b->last_kernel = row->op;
 }
 
@@ -58,6 +61,7 @@ static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim
     played->bound = TSIM_BOUND_COMMUNICATION;
     played->latency_s = row->latency_s / n_pieces;
     played->flow_s = flow_s / n_pieces;
+    played->hbm_bytes = row->hbm_bytes / n_pieces;
     if (flow_s > 0) {
         played->scale_up_bytes_per_s = row->scale_up_bytes / flow_s;
         played->nic_bytes_per_s = row->nic_bytes / flow_s;
@@ -100,6 +104,8 @@ static void put_scatter(struct tsim_pass_builder *b, const struct tsim_pass_oper
     struct tsim_played product = b->program->at[--b->program->n];
     int32_t n = (int32_t)b->n_chunks;
     product.flow_s /= b->n_chunks;
+    product.flops /= b->n_chunks;
+    product.hbm_bytes /= b->n_chunks;
     for (int32_t i = 0; i < n; i++) {
         *put(b, TSIM_PLAYED_KERNEL, TSIM_N_AXES) = product;
         if (i == n - 1)
@@ -144,7 +150,7 @@ static void add_operator(struct tsim_pass_builder *b, const struct tsim_pass_ope
     for (int32_t i = 0; i < n; i++) {
         if (i > 0)
             put_wait(b, b->partner_axis, 1);
-        put_kernel(b, row, row->time_s / n);
+        put_kernel(b, row, n);
     }
     if (is_partner && !b->partner_is_cut)
         put_wait(b, b->partner_axis, 1);

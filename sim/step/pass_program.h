@@ -58,8 +58,9 @@ struct tsim_played {
     int32_t row;              /* of kernels and collectives: which of the operators that it was built from */
     const char *name, *phase; /* of kernels and collectives: "fc1", "forward" */
     enum tsim_collective_op collective;
-    double collective_bytes;                      /* S of cost/collective.h */
-    double latency_s, flow_s;                     /* alone; kernels: all of it is flow */
+    double collective_bytes;  /* S of cost/collective.h */
+    double latency_s, flow_s; /* alone; kernels: all of it is flow */
+    double flops, hbm_bytes;
     double device_frac;                           /* of the compute units that kernels are slowed by while it flows */
     double scale_up_bytes_per_s, nic_bytes_per_s; /* that each rank sends, while it flows */
     const struct tsim_data_collective *messages;  /* network: steps, of a COLLECTIVE: it is played message by message */

@@ -52,17 +52,22 @@ static int32_t n_parts_of(const struct tsim_stage_group *group, const struct tsi
            w->has_head;
 }
 
-/* The program of the i-th part in execution order. */
-static const struct tsim_pass_program *program_at(const struct tsim_stage_group *group,
-                                                  const struct tsim_pass_cursor *w, int32_t i) {
+/* The i-th part in execution order. */
+static struct tsim_pass_place place_at(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w,
+                                       int32_t i) {
     int32_t at = w->kind == TSIM_PASS_FORWARD ? i : n_parts_of(group, w) - 1 - i;
     int64_t layer = w->from + at - w->has_embedding;
-    const struct tsim_pass_program *of_kind = group->stage_plan->programs->of[w->kind];
     if (w->has_embedding && at == 0)
-        return &of_kind[TSIM_PART_EMBEDDING];
+        return (struct tsim_pass_place){TSIM_PART_EMBEDDING, -1};
     if (w->has_head && at == n_parts_of(group, w) - 1)
-        return &of_kind[TSIM_PART_HEAD];
-    return &of_kind[tsim_model_layer(group->plan->scenario->model, layer)];
+        return (struct tsim_pass_place){TSIM_PART_HEAD, -1};
+    const struct tsim_model *model = group->plan->scenario->model;
+    return (struct tsim_pass_place){tsim_model_layer(model, layer), tsim_model_layers_vary(model) ? -1 : layer};
+}
+
+static const struct tsim_pass_program *program_at(const struct tsim_stage_group *group,
+                                                  const struct tsim_pass_cursor *w, int32_t i) {
+    return &group->stage_plan->programs->of[w->kind][place_at(group, w, i).part];
 }
 
 /* Goes on to the next entry that `wanted` of, or all; false at the end of the segment. */
@@ -158,7 +163,9 @@ static void add_kernel(struct tsim_operator_run *run, const struct tsim_played *
 }
 
 static void play(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
-    group->run = (struct tsim_operator_run){.waited_for = played->kind == TSIM_PLAYED_KERNEL ? NULL : played};
+    group->run = (struct tsim_operator_run){.part = group->cursor.part,
+                                            .playing = played,
+                                            .waited_for = played->kind == TSIM_PLAYED_KERNEL ? NULL : played};
     switch (played->kind) {
     case TSIM_PLAYED_KERNEL:
         tsim_played_task(group->engine, played, group->cursor.slowdown, task);
@@ -222,14 +229,18 @@ static bool can_follow(const struct tsim_stage_group *group, const struct tsim_p
     return played->kind == TSIM_PLAYED_COLLECTIVE && !joins && has_links_to_spare(group, played);
 }
 
+static tsim_tick collective_ticks(const struct tsim_stage_group *group, const struct tsim_played *played) {
+    return (played->latency_s > 0 ? tsim_engine_ticks(group->engine, played->latency_s) : 0) +
+           tsim_engine_ticks(group->engine, played->flow_s);
+}
+
 static tsim_tick add_to_run(struct tsim_stage_group *group, const struct tsim_played *played, struct sent *sent) {
     if (played->kind == TSIM_PLAYED_KERNEL) {
         tsim_tick ticks = kernel_ticks(group, played);
         add_kernel(&group->run, played, ticks);
         return ticks;
     }
-    tsim_tick ticks = (played->latency_s > 0 ? tsim_engine_ticks(group->engine, played->latency_s) : 0) +
-                      tsim_engine_ticks(group->engine, played->flow_s);
+    tsim_tick ticks = collective_ticks(group, played);
     group->run.exposed[played->axis] += ticks;
     sent->scale_up += played->scale_up_bytes_per_s * played->flow_s;
     sent->nic += played->nic_bytes_per_s * played->flow_s;
@@ -251,9 +262,10 @@ static bool run_task(struct tsim_stage_group *group, struct tsim_task *task) {
     const struct tsim_played *played = entry_at(group, w, is_of_compute, TSIM_N_AXES);
     if (!can_follow(group, played) || !is_quiet(group))
         return false;
-    group->run = (struct tsim_operator_run){.waited_for = NULL};
+    group->run = (struct tsim_operator_run){.part = w->part, .step = w->step};
     for (; played && can_follow(group, played); played = entry_at(group, w, is_of_compute, TSIM_N_AXES)) {
         ticks += add_to_run(group, played, &sent);
+        group->run.n++;
         w->step++;
     }
     task->work = tsim_engine_seconds(group->engine, ticks);
@@ -317,6 +329,56 @@ void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task
     task->n_lowers = w->n_lowers;
     memcpy(task->lowers, w->lowers, sizeof task->lowers);
     w->is_active = false;
+}
+
+/* ---- telling ---- */
+
+struct tsim_pass_place tsim_pass_place_at(const struct tsim_stage_group *group, int32_t item, int32_t segment,
+                                          int32_t part) {
+    struct tsim_pass_cursor w;
+    enter(group, item, segment, &w);
+    return place_at(group, &w, part);
+}
+
+static bool is_told(const struct tsim_played *played, enum tsim_axis axis) {
+    (void)axis;
+    return played->kind != TSIM_PLAYED_START && played->kind != TSIM_PLAYED_WAIT;
+}
+
+void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin, tsim_tick end,
+                          tsim_operator_ended_fn ended, void *context) {
+    static const struct tsim_played HOST = {
+        .kind = TSIM_PLAYED_KERNEL, .bound = TSIM_BOUND_HOST, .name = "wait for the host", .phase = "host"};
+    const struct tsim_operator_run *run = &group->run;
+    struct tsim_pass_cursor w = group->cursor;
+    if (run->n == 0) {
+        const struct tsim_played *played = run->playing ? run->playing : &HOST;
+        if (is_told(played, TSIM_N_AXES))
+            ended(context, played, run->part, begin, end);
+        return;
+    }
+    w.part = run->part;
+    w.step = run->step;
+    for (int32_t i = 0; i < run->n; i++, w.step++) {
+        const struct tsim_played *played = entry_at(group, &w, is_of_compute, TSIM_N_AXES);
+        end = begin +
+              (played->kind == TSIM_PLAYED_KERNEL ? kernel_ticks(group, played) : collective_ticks(group, played));
+        ended(context, played, w.part, begin, end);
+        begin = end;
+    }
+}
+
+int64_t tsim_pass_n_operators(const struct tsim_stage_group *group) {
+    int64_t n = 0;
+    for (int32_t i = 0; i < group->n_items; i++) {
+        struct tsim_pass_cursor w;
+        int32_t n_segments = tsim_stage_group_n_segments(group, i);
+        for (int32_t segment = 0; segment < n_segments && group->items[i].microbatch == 0; segment++) {
+            for (bool has = enter(group, i, segment, &w); has && entry_at(group, &w, is_told, TSIM_N_AXES); w.step++)
+                n++;
+        }
+    }
+    return n;
 }
 
 /* ---- communicators ---- */

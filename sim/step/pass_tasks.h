@@ -18,6 +18,24 @@ bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t
 /* Makes of `task` the next operator of the pass on the compute stream; the last lowers what the pass lowers. */
 void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task);
 
+/* A part of the model, and which layer it is: -1 at the ends, and where layers vary. */
+struct tsim_pass_place {
+    enum tsim_part part;
+    int64_t layer;
+};
+/* That of the part so far on in execution order. */
+struct tsim_pass_place tsim_pass_place_at(const struct tsim_stage_group *group, int32_t item, int32_t segment,
+                                          int32_t part);
+
+/* Told for each operator of the compute stream's task that has ended, in their order (none of a START or WAIT): one after
+ * another they take its time. Those that are joined take to the tick what each takes alone. */
+typedef void (*tsim_operator_ended_fn)(void *context, const struct tsim_played *played, int32_t part, tsim_tick begin,
+                                       tsim_tick end);
+void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin, tsim_tick end,
+                          tsim_operator_ended_fn ended, void *context);
+/* Operators of a micro-batch's passes. */
+int64_t tsim_pass_n_operators(const struct tsim_stage_group *group);
+
 /* tsim_program_fn of the streams of communicators; context is a struct tsim_beside_stream. */
 bool tsim_stage_group_beside(void *context, int32_t stream, struct tsim_task *task);
 

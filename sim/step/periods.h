@@ -36,6 +36,8 @@ struct tsim_periods_task {
     int64_t label;
     tsim_tick begin, end;
     int32_t stream, stage_group;
+    const struct tsim_played *played; /* of an operator; else NULL */
+    int32_t part;                     /* in execution order, that it belongs to */
 };
 typedef void (*tsim_periods_repeat_fn)(void *context, const struct tsim_periods_task *task);
 

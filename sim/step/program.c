@@ -340,11 +340,48 @@ static int32_t reduction_number(const struct tsim_stage_group *group, int32_t it
     return sp->items[item].microbatch * sp->n_reduces + sp->chunks[sp->items[item].chunk].first_reduce + segment;
 }
 
+static void tell_operator(const struct step_run *run, const struct tsim_stage_group *group,
+                          const struct tsim_periods_task *ended) {
+    const struct tsim_played *played = ended->played;
+    int32_t item = tsim_label_item(ended->label), segment = tsim_label_segment(ended->label);
+    struct tsim_pass_place place =
+        tsim_pass_place_at(group, item - tsim_stage_group_n_left_out(group), segment, ended->part);
+    bool is_collective = played->kind != TSIM_PLAYED_KERNEL;
+    const struct tsim_step_operator op = {.name = played->name,
+                                          .phase = played->phase,
+                                          .part = place.part,
+                                          .layer = place.layer,
+                                          .bound = played->bound,
+                                          .is_collective = is_collective,
+                                          .axis = played->axis,
+                                          .hbm_bytes = played->hbm_bytes};
+    const struct tsim_step_task task = {
+        .stage_group = ended->stage_group,
+        .stream = is_collective ? (enum tsim_stage_group_stream)(TSIM_STREAM_BESIDE + (int)played->axis)
+                                : TSIM_STREAM_COMPUTE,
+        .kind = TSIM_TASK_OPERATOR,
+        .item = &group->stage_plan->items[item],
+        .op = &op,
+        .segment = segment,
+        .begin_s = tsim_engine_seconds(run->engine, ended->begin),
+        .end_s = tsim_engine_seconds(run->engine, ended->end),
+        .flops = played->flops,
+        .scale_up_bytes = played->scale_up_bytes_per_s * played->flow_s,
+        .nic_bytes = played->nic_bytes_per_s * played->flow_s,
+        .to_stage_group = -1,
+        .message = -1};
+    run->sink->take(run->sink->context, &task);
+}
+
 static void tell(void *context, const struct tsim_periods_task *ended) {
     const struct step_run *run = context;
     const struct stream_owner *owner = &run->owners[ended->stream];
     const struct tsim_stage_group *group = owner->stage_group;
     int64_t label = ended->label;
+    if (ended->played) {
+        tell_operator(run, group, ended);
+        return;
+    }
     struct tsim_step_task task = {.stage_group = ended->stage_group,
                                   .stream = owner->stream,
                                   .kind = tsim_label_kind(label),
@@ -372,14 +409,46 @@ static void tell(void *context, const struct tsim_periods_task *ended) {
     run->sink->take(run->sink->context, &task);
 }
 
-static void tell_and_note(struct step_run *run, int32_t stream, int64_t label, tsim_tick begin, tsim_tick end) {
-    const struct tsim_stage_group *group = run->owners[stream].stage_group;
+static void tell_and_note(struct step_run *run, struct tsim_periods_task ended) {
+    const struct tsim_stage_group *group = run->owners[ended.stream].stage_group;
     tsim_tick later = tsim_periods_ticks(run->periods);
-    const struct tsim_periods_task ENDED = {tsim_label_moved(label, tsim_stage_group_n_left_out(group)), begin + later,
-                                            end + later, stream, (int32_t)(group - run->stage_groups)};
-    tell(run, &ENDED);
+    ended.label = tsim_label_moved(ended.label, tsim_stage_group_n_left_out(group));
+    ended.begin += later;
+    ended.end += later;
+    ended.stage_group = (int32_t)(group - run->stage_groups);
+    tell(run, &ended);
     if (run->periods)
-        tsim_periods_note(run->periods, &ENDED);
+        tsim_periods_note(run->periods, &ended);
+}
+
+struct telling {
+    struct step_run *run;
+    int32_t stream;
+    int64_t label;
+};
+
+static void tell_played(void *context, const struct tsim_played *played, int32_t part, tsim_tick begin, tsim_tick end) {
+    const struct telling *t = context;
+    tell_and_note(
+        t->run,
+        (struct tsim_periods_task){
+            .label = t->label, .begin = begin, .end = end, .stream = t->stream, .played = played, .part = part});
+}
+
+/* What the task plays of a pass. Message by message a collective begins where the operator before it ended. */
+static void tell_operators(struct step_run *run, int32_t stream, int64_t label, tsim_tick begin, tsim_tick end) {
+    const struct tsim_stage_group *group = run->owners[stream].stage_group;
+    enum tsim_task_kind kind = tsim_label_kind(label);
+    struct telling telling = {run, stream, label};
+    int axis = (int)run->owners[stream].stream - TSIM_STREAM_BESIDE;
+    if (!run->sink->wants_operators(run->sink->context, (int32_t)(group - run->stage_groups)))
+        return;
+    if (axis >= 0)
+        tell_played(&telling, group->beside[axis].playing, group->beside[axis].cursor.part, begin, end);
+    else if (run->owners[stream].stream == TSIM_STREAM_COMPUTE &&
+             (kind == TSIM_TASK_OPERATOR || (kind == TSIM_TASK_PASS && group->plays_pass)))
+        tsim_pass_tasks_tell(group, run->plan->is_stepped && group->has_operators ? group->operator_end : begin, end,
+                             tell_played, &telling);
 }
 
 /* Message by message a collective's tasks take no time, but what lies between them. */
@@ -402,7 +471,12 @@ static __attribute__((noinline)) void tell_sink(struct step_run *run, int32_t st
     bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
                     (tsim_label_kind(label) != TSIM_TASK_GO || group->expanding[TSIM_STREAM_DATA].part > 0);
     bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && group->has_operators;
-    tell_and_note(run, stream, label, is_cut ? group->steps_begin : is_whole ? group->go_end : begin, end);
+    tell_and_note(run, (struct tsim_periods_task){.label = label,
+                                                  .begin = is_cut     ? group->steps_begin
+                                                           : is_whole ? group->go_end
+                                                                      : begin,
+                                                  .end = end,
+                                                  .stream = stream});
 }
 
 static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
@@ -411,6 +485,8 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         return; /* messages: their collective's own task is seen */
     struct tsim_stage_group *group = run->owners[stream].stage_group;
     run->end = end;
+    if (run->sink && run->sink->wants_operators && run->plan->plays_operators)
+        tell_operators(run, stream, label, begin, end);
     if (run->sink && !tsim_label_is_operator(label))
         tell_sink(run, stream, label, begin, end);
     switch (run->owners[stream].stream) {
@@ -432,6 +508,21 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         break;
     }
     tsim_account_beside(&group->beside[run->owners[stream].stream - TSIM_STREAM_BESIDE], end);
+}
+
+static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
+    const struct tsim_schedule_shape *schedule = &run->plan->schedule;
+    struct tsim_step_outline outline = {.n_stage_groups = run->n_stage_groups,
+                                        .n_stages = schedule->stages,
+                                        .n_messages = (int64_t)run->n_stage_groups * 2 * schedule->microbatches *
+                                                      schedule->chunks};
+    if (run->plan->plays_operators && run->sink->wants_operators) {
+        int64_t *n_operators = TSIM_NEW_ARRAY(arena, (size_t)schedule->stages, int64_t);
+        for (int32_t s = 0; s < schedule->stages; s++)
+            n_operators[s] = tsim_pass_n_operators(&run->stage_groups[s]);
+        outline.n_operators = n_operators;
+    }
+    run->sink->begin(run->sink->context, &outline);
 }
 
 /* After a tick in which a period may be over. */
@@ -547,9 +638,10 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
     const struct tsim_placement *placement, const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
     const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
-    struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input),
-                           .placement = placement,
-                           .sink = sink};
+    struct step_run run = {
+        .plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input, sink && sink->wants_operators),
+        .placement = placement,
+        .sink = sink};
     run.has_links = !run.plan->is_folded && !run.plan->is_ideal;
     struct tsim_engine_options options = {.tick_s = STEP_TICK_S,
                                           .end_of_time = TSIM_STEP_END,
@@ -583,8 +675,7 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     if (run.plan->is_stepped)
         tsim_expansion_build(&run.links, scratch, placement, run.stage_groups, run.n_stage_groups);
     if (sink)
-        sink->begin(sink->context, run.n_stage_groups,
-                    (int64_t)run.n_stage_groups * 2 * run.plan->schedule.microbatches * run.plan->schedule.chunks);
+        begin_sink(&run, arena);
     enum tsim_status status = tsim_engine_run(run.engine, diags);
     if (status == TSIM_OK) {
         for (int32_t i = 0; i < run.n_stage_groups; i++)

@@ -122,12 +122,25 @@ struct tsim_task_events {
     int64_t awaited;
 };
 
-/* A task of a stage group's stream, told when it has ended. Of a collective message by message: its whole. */
+/* A kernel of a pass, or a collective that it makes. */
+struct tsim_step_operator {
+    const char *name, *phase; /* "ffn up", "forward" | "backward" | "recompute" | "host" */
+    enum tsim_part part;
+    int64_t layer; /* -1: none, or all of those that vary */
+    enum tsim_bound bound;
+    bool is_collective;
+    enum tsim_axis axis; /* of collectives */
+    double hbm_bytes;
+};
+
+/* A task of a stage group's stream, told when it has ended. Of a collective message by message: its whole. An operator
+ * is of kind OPERATOR, collectives of a pass on the stream of their axis, also those that kernels wait for. */
 struct tsim_step_task {
     int32_t stage_group; /* as in the simulation's stage groups */
     enum tsim_stage_group_stream stream;
     enum tsim_task_kind kind;
-    const struct tsim_pass_item *item; /* of passes and messages; else NULL */
+    const struct tsim_pass_item *item;   /* of passes, their operators and messages; else NULL */
+    const struct tsim_step_operator *op; /* of operators; else NULL */
     int32_t segment;
     bool is_last_segment; /* of a pass */
     double begin_s, end_s;
@@ -141,14 +154,22 @@ struct tsim_step_task {
     const struct tsim_task_events *events; /* NULL unless the sink needs them */
 };
 
-/* Listens to a step: `begin` before the first task, with the number of stage groups and of messages' numbers. The tasks
- * of a stream come in the order of time. What repeats is simulated once and told as often as it happens (periods.h),
- * unless the sink needs the tasks' events. */
+/* What a sink is told before the first task. */
+struct tsim_step_outline {
+    int32_t n_stage_groups, n_stages;
+    int64_t n_messages;         /* messages' numbers */
+    const int64_t *n_operators; /* by stage, in a micro-batch's passes; NULL: passes are not played by operators */
+};
+
+/* Listens to a step: `begin` before the first task. The tasks of a stream come in the order of time, a pass after its
+ * operators. What repeats is simulated once and told as often as it happens (periods.h), unless the sink needs the
+ * tasks' events. Operators are told of the stage groups that `wants_operators` of; NULL: of none. */
 struct tsim_step_sink {
-    void (*begin)(void *context, int32_t n_stage_groups, int64_t n_messages);
+    void (*begin)(void *context, const struct tsim_step_outline *outline);
     void (*take)(void *context, const struct tsim_step_task *task);
     void *context;
     bool needs_events;
+    bool (*wants_operators)(void *context, int32_t stage_group);
 };
 
 /* The energy of each accelerator of the stage group over `time_s`, with its part of the node. */

@@ -82,6 +82,8 @@ struct tsim_pass_cursor {
 
 /* What the compute stream's task plays: one operator, or several that nothing can disturb. */
 struct tsim_operator_run {
+    int32_t n, part, step; /* operators that are joined, 0: one that is not; where the cursor stood before the first */
+    const struct tsim_played *playing;    /* the one that is not joined; NULL: waiting for the host */
     const struct tsim_played *waited_for; /* a collective of which all time is exposed, a START or a WAIT; else NULL */
     tsim_tick kernels, recompute, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
 };
@@ -190,6 +192,7 @@ struct tsim_step_plan {
     int32_t n_exchanging;                         /* replicas in a row whose ranks exchange tokens for experts */
     double noise_mean_frac, noise_deviation_frac; /* of a stage group's pass: noise.h */
     bool plays_operators;                         /* simulation.detail: operators; else a pass is one task */
+    bool tells_operators;                         /* somebody listens to them */
     struct tsim_data_collective *pass_collectives;
     int32_t n_pass_collectives;
 };
@@ -311,11 +314,12 @@ struct tsim_stage_group {
     struct tsim_stage_group_account *account;
 };
 
+/* `tells_operators`: somebody wants to hear them by their names. */
 const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement,
                                                   const struct tsim_pass_costs *costs,
-                                                  const struct tsim_step_input *input);
+                                                  const struct tsim_step_input *input, bool tells_operators);
 
 /* Prices what each rank of a stage group sends to another stage. `at` is one of the stage group's ranks; the message
  * stays on the node where those of all its ranks do. */

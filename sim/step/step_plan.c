@@ -655,7 +655,8 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         sp->programs = plan->stages[0].programs;
     } else if (plan->plays_operators) {
         sp->programs = TSIM_NEW(arena, struct tsim_pass_programs);
-        tsim_pass_programs_build(arena, part, plan->cluster, placement, plan->is_stepped, sp->programs);
+        tsim_pass_programs_build(arena, part, plan->cluster, placement, plan->is_stepped && !plan->tells_operators,
+                                 sp->programs);
     }
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
     sp->alike = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, int32_t);
@@ -717,7 +718,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement,
                                                   const struct tsim_pass_costs *costs,
-                                                  const struct tsim_step_input *input) {
+                                                  const struct tsim_step_input *input, bool tells_operators) {
     struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
     struct data_groups first = groups_at(placement, 0);
     int zero = sc->parallelism.zero;
@@ -729,6 +730,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
     plan->plays_operators = plan->is_stepped || sc->simulation.detail == TSIM_DETAIL_OPERATORS;
+    plan->tells_operators = tells_operators;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
     plan->has_data_group = (first.dense.n_ranks > 1 || first.expert.n_ranks > 1 || plan->is_mirrored) &&
                            !tsim_streams_weights(sc); /* gradients are summed on their way out */

@@ -17,6 +17,7 @@
 struct heard_task {
     struct tsim_step_task task;
     struct tsim_pass_item item;
+    struct tsim_step_operator op;
     int32_t index;
 };
 
@@ -28,10 +29,9 @@ struct heard {
 
 static struct heard some, all_tasks;
 
-static void hear_begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
+static void hear_begin(void *context, const struct tsim_step_outline *outline) {
     struct heard *heard = context;
-    (void)n_stage_groups;
-    heard->n_messages = n_messages;
+    heard->n_messages = outline->n_messages;
 }
 
 static void hear_task(void *context, const struct tsim_step_task *task) {
@@ -43,9 +43,17 @@ static void hear_task(void *context, const struct tsim_step_task *task) {
     h->task.events = NULL;
     h->task.item = NULL;
     h->task.parts = NULL;
+    h->task.op = NULL;
     h->index = (int32_t)heard->n++;
     if (task->item)
         h->item = *task->item;
+    if (task->op)
+        h->op = *task->op;
+}
+
+static bool wants_first(void *context, int32_t stage_group) {
+    (void)context;
+    return stage_group == 0;
 }
 
 static int by_stream(const void *a, const void *b) {
@@ -71,6 +79,9 @@ static const char *difference(const struct heard_task *a, const struct heard_tas
         s->memory_busy_s != t->memory_busy_s || s->scale_up_bytes != t->scale_up_bytes ||
         memcmp(&s->model_parts, &t->model_parts, sizeof s->model_parts) != 0 || s->n_parts != t->n_parts)
         return "amount";
+    if (a->op.part != b->op.part || a->op.layer != b->op.layer || a->op.bound != b->op.bound ||
+        (a->op.name && strcmp(a->op.name, b->op.name) != 0))
+        return "operator";
     bool is_same_item = a->item.microbatch == b->item.microbatch && a->item.chunk == b->item.chunk &&
                         a->item.kind == b->item.kind && a->item.pair == b->item.pair;
     return is_same_item ? NULL : "item";
@@ -91,7 +102,8 @@ static void expect_same_tasks(struct heard *a, struct heard *b, const char *plan
 
 static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc, bool is_whole,
                                             struct heard *heard) {
-    const struct tsim_step_sink sink = {hear_begin, hear_task, heard, .needs_events = is_whole};
+    const struct tsim_step_sink sink = {hear_begin, hear_task, heard, .needs_events = is_whole,
+                                        .wants_operators = wants_first};
     struct tsim_step_simulation simulation;
     heard->n = 0;
     struct tsim_diags diags;

@@ -53,8 +53,8 @@ static const struct small_space SPACES[] = {
 };
 enum { N_SPACES = sizeof SPACES / sizeof SPACES[0] };
 
-static void ignore_begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
-    (void)context, (void)n_stage_groups, (void)n_messages;
+static void ignore_begin(void *context, const struct tsim_step_outline *outline) {
+    (void)context, (void)outline;
 }
 
 static void ignore_task(void *context, const struct tsim_step_task *task) {

@@ -417,8 +417,8 @@ struct buckets {
     double begin_s[N_BACKWARD], reduced_s[N_BACKWARD];
 };
 
-static void no_beginning(void *context, int32_t n_stage_groups, int64_t n_messages) {
-    (void)context, (void)n_stage_groups, (void)n_messages;
+static void no_beginning(void *context, const struct tsim_step_outline *outline) {
+    (void)context, (void)outline;
 }
 
 static void take_bucket(void *context, const struct tsim_step_task *task) {

@@ -26,18 +26,23 @@ static void teardown(void) {
     unlink(file);
 }
 
-/* One node of 8: `stages` x 8 / stages replicas. */
-static void use_pipeline(int64_t stages, int64_t chunks, enum tsim_schedule schedule) {
+static void use_plan(int64_t stages, int64_t chunks, enum tsim_schedule schedule) {
     e.scenario.parallelism.pipeline = stages;
     e.scenario.parallelism.virtual_pipeline = chunks;
     e.scenario.parallelism.schedule = schedule;
-    e.scenario.training.global_batch_size = 64;
     example_finish(&e);
 }
 
+/* One node of 8: `stages` x 8 / stages replicas. */
+static void use_pipeline(int64_t stages, int64_t chunks, enum tsim_schedule schedule) {
+    e.scenario.training.global_batch_size = 64;
+    use_plan(stages, chunks, schedule);
+}
+
+static struct tsim_result result;
+
 static enum tsim_status write_trace(const char *ending, const char *ranks, struct tsim_diags *diags) {
     struct tsim_trace *trace;
-    struct tsim_result result;
     snprintf(file, sizeof file, "/tmp/tsim-trace-%ld%s", (long)getpid(), ending);
     TSIM_TRY(tsim_trace_open(&arena, &e.scenario, file, ranks, &trace, diags));
     const struct tsim_run_options options = {.ignore_memory = true, .sink = tsim_trace_sink(trace)};
@@ -91,7 +96,7 @@ static size_t count(const json_t *events, const char *phase) {
 
 /* Slices of a thread come in order of time. A tenth of a nanosecond for numbers that are no binary fractions. */
 static void expect_no_overlaps(const json_t *events) {
-    double free_us[64][4] = {{0}};
+    double free_us[64][TSIM_N_STREAMS + 1] = {{0}};
     for (size_t i = 0; i < json_array_size(events); i++) {
         const json_t *event = json_array_get(events, i);
         if (!is_phase(event, "X"))
@@ -185,14 +190,16 @@ static void expect_sound(const json_t *events) {
     expect_memory_to_return(events);
 }
 
+static const struct {
+    int64_t stages, chunks;
+    enum tsim_schedule schedule;
+} PLANS[] = {{1, 1, TSIM_SCHEDULE_1F1B},        {4, 1, TSIM_SCHEDULE_GPIPE},   {4, 1, TSIM_SCHEDULE_1F1B},
+             {4, 2, TSIM_SCHEDULE_INTERLEAVED}, {4, 1, TSIM_SCHEDULE_ZB_H1},   {4, 1, TSIM_SCHEDULE_ZB_H2},
+             {4, 2, TSIM_SCHEDULE_ZB_V},        {4, 2, TSIM_SCHEDULE_DUALPIPE}};
+enum { N_PLANS = sizeof PLANS / sizeof PLANS[0] };
+
 START_TEST(every_schedule_is_sound) {
-    static const struct {
-        int64_t stages, chunks;
-        enum tsim_schedule schedule;
-    } PLANS[] = {{1, 1, TSIM_SCHEDULE_1F1B},        {4, 1, TSIM_SCHEDULE_GPIPE},   {4, 1, TSIM_SCHEDULE_1F1B},
-                 {4, 2, TSIM_SCHEDULE_INTERLEAVED}, {4, 1, TSIM_SCHEDULE_ZB_H1},   {4, 1, TSIM_SCHEDULE_ZB_H2},
-                 {4, 2, TSIM_SCHEDULE_ZB_V},        {4, 2, TSIM_SCHEDULE_DUALPIPE}};
-    for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++)
+    for (size_t i = 0; i < N_PLANS; i++)
         for (int variant = 0; variant < 4; variant++) {
             example_init(&e);
             e.scenario.simulation.fold = variant != 1;
@@ -247,6 +254,144 @@ START_TEST(compressed_is_the_same) {
 }
 END_TEST
 
+/* ---- operators ---- */
+
+static const char *text_of(const json_t *event, const char *key) {
+    const json_t *args = json_object_get(event, "args");
+    const char *text = json_string_value(json_object_get(json_object_get(event, key) ? event : args, key));
+    return text ? text : "";
+}
+
+static bool is_slice_of(const json_t *event, int rank, int thread) {
+    return is_phase(event, "X") && (int)number(event, "pid") == rank && (int)number(event, "tid") == thread;
+}
+
+/* Seconds of the slices of a rank's thread, in the phase or (NULL) in all. */
+static double slices_s(const json_t *events, int rank, int thread, const char *phase) {
+    double sum_s = 0;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        if (is_slice_of(event, rank, thread) && (!phase || strcmp(text_of(event, "phase"), phase) == 0))
+            sum_s += 1e-6 * number(event, "dur");
+    }
+    return sum_s;
+}
+
+START_TEST(operators_of_every_schedule_are_sound) {
+    for (size_t i = 0; i < N_PLANS; i++) {
+        example_init(&e);
+        e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+        e.scenario.simulation.fold = i % 2 == 0;
+        e.scenario.parallelism.tensor = 2;
+        e.scenario.parallelism.sequence = e.scenario.parallelism.overlap.tensor = true;
+        e.scenario.parallelism.zero = PLANS[i].stages == 1 ? 3 : 1;
+        e.scenario.training.global_batch_size = 8;
+        use_plan(PLANS[i].stages, PLANS[i].chunks, PLANS[i].schedule);
+        json_t *events = traced(".json", "all");
+        expect_sound(events);
+        json_decref(events);
+    }
+}
+END_TEST
+
+/* Of one rank: replicas, so that data-parallel traffic runs beside passes, 2 tensor ranks and recomputation. */
+static void use_operators(void) {
+    e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+    e.scenario.parallelism.tensor = 2;
+    e.scenario.parallelism.sequence = true;
+    e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+    e.scenario.training.recompute_every = 1;
+    use_pipeline(2, 1, TSIM_SCHEDULE_1F1B);
+}
+
+/* Slices are rounded to nanoseconds: half of one for each of some thousands. */
+START_TEST(kernels_add_up_to_the_terms) {
+    use_operators();
+    e.scenario.parallelism.overlap.gradients = e.scenario.parallelism.overlap.parameters = false;
+    json_t *events = traced(".json", "all");
+    expect_sound(events);
+    for (int rank = 0; rank < 2; rank++) {
+        const struct tsim_step_terms *terms = &result.step.ranks[rank].terms;
+        double kernels_s = slices_s(events, rank, TSIM_STREAM_COMPUTE, "forward") +
+                           slices_s(events, rank, TSIM_STREAM_COMPUTE, "backward");
+        ck_assert_double_eq_tol(kernels_s, terms->compute_s, 1e-5);
+        ck_assert_double_eq_tol(slices_s(events, rank, TSIM_STREAM_COMPUTE, "recompute"), terms->recompute_s, 1e-5);
+        ck_assert_double_eq_tol(slices_s(events, rank, TSIM_STREAM_BESIDE + TSIM_AXIS_TENSOR, NULL),
+                                terms->exposed_tensor_s, 1e-5);
+        ck_assert_double_gt(terms->recompute_s, 1e-3);
+        ck_assert_double_gt(terms->exposed_tensor_s, 1e-3);
+    }
+    json_decref(events);
+}
+END_TEST
+
+/* Beside gradients' reductions kernels take longer, one after another all the same; passes enclose theirs. */
+START_TEST(passes_are_their_operators) {
+    use_operators();
+    json_t *events = traced(".json", "all");
+    expect_sound(events);
+    for (int rank = 0; rank < 2; rank++) {
+        double operators_s = slices_s(events, rank, TSIM_STREAM_BESIDE + TSIM_AXIS_TENSOR, NULL);
+        for (const char *const *phase = (const char *const[]){"forward", "backward", "recompute", NULL}; *phase;
+             phase++)
+            operators_s += slices_s(events, rank, TSIM_STREAM_COMPUTE, *phase);
+        ck_assert_double_eq_tol(operators_s, slices_s(events, rank, TSIM_N_STREAMS, NULL), 1e-5);
+    }
+    json_decref(events);
+}
+END_TEST
+
+static double count_named(const json_t *events, const char *name) {
+    double n = 0;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        n += is_phase(event, "X") && strcmp(text_of(event, "name"), name) == 0;
+    }
+    return n;
+}
+
+/* The table is of the critical rank. */
+START_TEST(every_operator_is_there_as_often_as_it_runs) {
+    use_operators();
+    json_t *both[2];
+    for (int rank = 0; rank < 2; rank++)
+        both[rank] = traced(".json", rank == 0 ? "0" : "1");
+    int n_found = 0;
+    for (int32_t i = 0; i < result.step.n_operators; i++) {
+        const struct tsim_operator_row *row = &result.step.operators[i];
+        if (!(row->time_s > 0) || row->name[strlen(row->name) - 1] != ')')
+            continue;
+        double n[] = {count_named(both[0], row->name), count_named(both[1], row->name)}, expected = 0;
+        for (int32_t k = 0; k < result.step.n_operators; k++)
+            expected += strcmp(result.step.operators[k].name, row->name) == 0 ? result.step.operators[k].count : 0;
+        if (n[0] != expected && n[1] != expected)
+            ck_abort_msg("%s: %g and %g slices, not %g", row->name, n[0], n[1], expected);
+        n_found++;
+    }
+    ck_assert_int_gt(n_found, 30);
+    json_decref(both[0]);
+    json_decref(both[1]);
+}
+END_TEST
+
+/* So many layers that not all micro-batches' operators are told: those of the first and of the last. */
+START_TEST(long_steps_are_cut_to_a_window) {
+    e.model.layers = 400;
+    use_operators();
+    json_t *events = traced(".json", NULL);
+    bool is_told[32] = {false};
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        if (is_slice_of(event, 1, TSIM_STREAM_COMPUTE) && text_of(event, "phase")[0])
+            is_told[json_integer_value(json_object_get(json_object_get(event, "args"), "micro-batch"))] = true;
+    }
+    ck_assert(is_told[0] && !is_told[30] && is_told[31]);
+    ck_assert_uint_lt(count(events, "X"), 50000);
+    ck_assert_uint_gt(count(events, "X"), 20000);
+    json_decref(events);
+}
+END_TEST
+
 static void expect_complaint(const char *ending, const char *ranks, enum tsim_status status) {
     struct tsim_diags diags;
     tsim_diags_init(&diags);
@@ -290,6 +435,11 @@ static Suite *trace_suite(void) {
     tcase_add_test(tcase, every_schedule_is_sound);
     tcase_add_test(tcase, counts_are_those_of_the_schedule);
     tcase_add_test(tcase, arrows_to_ranks_that_are_left_out_are_left_out);
+    tcase_add_test(tcase, operators_of_every_schedule_are_sound);
+    tcase_add_test(tcase, kernels_add_up_to_the_terms);
+    tcase_add_test(tcase, passes_are_their_operators);
+    tcase_add_test(tcase, every_operator_is_there_as_often_as_it_runs);
+    tcase_add_test(tcase, long_steps_are_cut_to_a_window);
     tcase_add_test(tcase, compressed_is_the_same);
     tcase_add_test(tcase, numbers_are_those_that_printf_writes);
     tcase_add_test(tcase, what_is_wrong_is_said);

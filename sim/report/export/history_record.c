@@ -478,9 +478,9 @@ static void take(void *context, const struct tsim_step_task *task) {
     tell_events(group, task);
 }
 
-static void begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
+static void begin(void *context, const struct tsim_step_outline *outline) {
     struct tsim_recorder *r = context;
-    (void)n_messages;
+    int32_t n_stage_groups = outline->n_stage_groups;
     r->n_stage_groups = n_stage_groups;
     r->stage_groups = TSIM_NEW_ARRAY(r->arena, (size_t)n_stage_groups, struct recorded_stage_group);
     for (int32_t g = 0; g < n_stage_groups; g++)

@@ -5,13 +5,26 @@
 #include "report/terminal/digits.h"
 #include "report/terminal/rank_list.h"
 #include "report/text_file.h"
+#include "results/verdict.h"
 #include "workload/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DEFAULT_RANKS = 64, N_GAUGES = 3 /* of a stream */ };
+/* Passes have a thread of their own where their operators are told. A trace has operators of at most so many ranks, and
+ * of as many micro-batches as have about so many of them: what a browser opens in a second. */
+enum {
+    MOST_DEFAULT_RANKS = 64,
+    N_GAUGES = 3 /* of a stream */,
+    PASSES_THREAD = TSIM_N_STREAMS,
+    MOST_OPERATORS = 40000
+};
+
+/* Micro-batches whose operators are told: the first n of all, and the last. */
+struct window {
+    int32_t n, n_microbatches;
+};
 
 /* A stream's tasks set these, and they fall back between them: in tenths. */
 struct gauges {
@@ -39,6 +52,9 @@ struct tsim_trace {
     double idle_w, link_w;                   /* an accelerator at rest, and what its links take when they are busy */
     uint8_t *is_sent;                        /* by message: an arrow has begun */
     bool has_event;
+    bool has_operators;
+    int32_t n_traced;
+    struct window window;
     struct tsim_step_sink sink;
 };
 
@@ -131,6 +147,11 @@ static void begin_rank(struct tsim_trace *trace, int32_t i) {
     put_name(trace, "process_name", i, 0, name);
     for (int s = 0; s < TSIM_N_STREAMS; s++)
         put_name(trace, "thread_name", i, s, STREAM_NAMES[s]);
+    if (trace->has_operators) {
+        put_name(trace, "thread_name", i, PASSES_THREAD, "passes");
+        char *at = put_whole(begin_event(trace, "M", i), ",\"tid\":", PASSES_THREAD);
+        end_event(trace, put(at, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":-1}"));
+    }
     put_memory(trace, i, 0, "model state", state_bytes(trace, stage));
     put_memory(trace, i, 0, "activations", 0);
     for (int s = 0; s < TSIM_N_STREAMS; s++)
@@ -156,17 +177,43 @@ static void begin_passes(struct tsim_trace *trace) {
         set_pass_bytes(trace, i / n_chunks, i % n_chunks, trace->pass_bytes[i]);
 }
 
-static void begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
+static void begin_window(struct tsim_trace *trace, const struct tsim_step_outline *outline) {
+    struct window *w = &trace->window;
+    int64_t n_operators = 0;
+    if (!outline->n_operators || trace->n_traced > MOST_DEFAULT_RANKS)
+        return;
+    for (int32_t i = 0; i < trace->n_ranks; i++)
+        n_operators += trace->ranks[i].is_traced ? outline->n_operators[i % outline->n_stages] : 0;
+    trace->has_operators = n_operators > 0;
+    w->n_microbatches = tsim_schedule_chunk_microbatches(&trace->shape);
+    w->n = w->n_microbatches;
+    if (n_operators * w->n > MOST_OPERATORS)
+        w->n = n_operators < MOST_OPERATORS / 2 ? (int32_t)(MOST_OPERATORS / n_operators) - 1 : 1;
+}
+
+static bool is_in_window(const struct window *window, const struct tsim_pass_item *item) {
+    return item->microbatch < window->n || item->microbatch == window->n_microbatches - 1;
+}
+
+static void begin(void *context, const struct tsim_step_outline *outline) {
     struct tsim_trace *trace = context;
-    trace->n_ranks = n_stage_groups;
-    trace->ranks = TSIM_NEW_ARRAY(trace->arena, (size_t)n_stage_groups, struct traced_rank);
-    trace->is_sent = TSIM_NEW_ARRAY(trace->arena, (size_t)n_messages / 8 + 1, uint8_t);
+    trace->n_ranks = outline->n_stage_groups;
+    trace->ranks = TSIM_NEW_ARRAY(trace->arena, (size_t)trace->n_ranks, struct traced_rank);
+    trace->is_sent = TSIM_NEW_ARRAY(trace->arena, (size_t)outline->n_messages / 8 + 1, uint8_t);
     begin_passes(trace);
-    for (int32_t i = 0; i < n_stage_groups; i++) {
+    for (int32_t i = 0; i < trace->n_ranks; i++) {
         trace->ranks[i].is_traced = is_chosen(trace, i);
+        trace->n_traced += trace->ranks[i].is_traced;
+    }
+    begin_window(trace, outline);
+    for (int32_t i = 0; i < trace->n_ranks; i++)
         if (trace->ranks[i].is_traced)
             begin_rank(trace, i);
-    }
+}
+
+static bool wants_operators(void *context, int32_t stage_group) {
+    const struct tsim_trace *trace = context;
+    return trace->has_operators && trace->ranks[stage_group].is_traced;
 }
 
 /* ---- slices ---- */
@@ -189,13 +236,20 @@ static const char *task_name(const struct tsim_step_task *task) {
     case TSIM_TASK_OPTIMIZER:
         return "optimizer";
     case TSIM_TASK_OPERATOR:
-        return "part of a pass";
+        return task->op->name;
     case TSIM_TASK_INPUT:
         return "wait for input";
     case TSIM_TASK_GO:
         return "begin collective";
     }
     TSIM_BUG("task %d", (int)task->kind);
+}
+
+/* As PyTorch's profiler calls them: what runs on the accelerator, what tells where it is, what the host does. */
+static const char *category_of(const struct tsim_step_task *task) {
+    if (task->kind == TSIM_TASK_INPUT || (task->op && task->op->bound == TSIM_BOUND_HOST))
+        return "cpu_op";
+    return task->kind == TSIM_TASK_PASS ? "gpu_user_annotation" : "kernel";
 }
 
 static inline int64_t nearest(double amount) {
@@ -206,13 +260,27 @@ static inline char *put_amount(char *at, const char *key, double value) {
     return value > 0 ? put_whole(at, key, nearest(value)) : at;
 }
 
+static char *put_operator(const struct tsim_step_operator *op, char *at) {
+    if (op->layer >= 0)
+        at = put_whole(at, ",\"layer\":", op->layer);
+    else
+        at = put(put(put(at, ",\"part\":\""), tsim_layer_kind(op->part)->word), "\"");
+    at = put(put(put(at, ",\"phase\":\""), op->phase), "\",\"bound\":\"");
+    at = put(put(at, tsim_bound_name(op->bound)), "\"");
+    return put_amount(at, ",\"HBM bytes\":", op->hbm_bytes);
+}
+
 /* "args" of a slice. A pass that waits in its middle is in segments. */
 static char *put_args(const struct tsim_trace *trace, const struct tsim_step_task *task, char *at) {
     char *begin = at;
+    if (trace->has_operators && strcmp(category_of(task), "kernel") == 0)
+        at = put_whole(put_whole(at, ",\"device\":", task->stage_group), ",\"stream\":", task->stream);
     if (task->item)
         at = put_whole(at, ",\"micro-batch\":", task->item->microbatch);
     if (task->item && trace->shape.chunks > 1)
         at = put_whole(at, ",\"chunk\":", task->item->chunk);
+    if (task->op)
+        at = put_operator(task->op, at);
     if (task->segment > 0 || (task->kind == TSIM_TASK_PASS && !task->is_last_segment))
         at = put_whole(at, ",\"segment\":", task->segment);
     if (task->to_stage_group >= 0)
@@ -226,17 +294,26 @@ static char *put_args(const struct tsim_trace *trace, const struct tsim_step_tas
     return put(at, "}");
 }
 
+static int thread_of(const struct tsim_trace *trace, const struct tsim_step_task *task) {
+    return trace->has_operators && task->kind == TSIM_TASK_PASS ? PASSES_THREAD : (int)task->stream;
+}
+
 static void put_slice(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
-    char *at = put_whole(begin_event(trace, "X", task->stage_group), ",\"tid\":", task->stream);
+    char *at = put_whole(begin_event(trace, "X", task->stage_group), ",\"tid\":", thread_of(trace, task));
     at = put_time(put_time(at, ",\"ts\":", begin_ns), ",\"dur\":", end_ns - begin_ns);
-    at = put(put(put(at, ",\"name\":\""), task_name(task)), "\",\"args\":");
+    if (trace->has_operators)
+        at = put(put(put(at, ",\"cat\":\""), category_of(task)), "\"");
+    at = put(put(at, ",\"name\":\""), task_name(task));
+    if (task->op && task->op->bound != TSIM_BOUND_HOST)
+        at = put(put(put(at, " ("), task->op->phase), ")");
+    at = put(at, "\",\"args\":");
     end_event(trace, put_args(trace, task, at));
 }
 
 /* An arrow's end belongs to the slice that encloses it: where a message begins, and where the pass does. */
 static void put_arrow(struct tsim_trace *trace, const struct tsim_step_task *task, bool is_end, int64_t ns) {
     char *at = begin_event(trace, is_end ? "f\",\"bp\":\"e" : "s", task->stage_group);
-    at = put_time(put_whole(at, ",\"tid\":", task->stream), ",\"ts\":", ns);
+    at = put_time(put_whole(at, ",\"tid\":", thread_of(trace, task)), ",\"ts\":", ns);
     at = put_whole(at, ",\"id\":", task->message);
     end_event(trace, put(at, ",\"cat\":\"message\",\"name\":\"message\""));
 }
@@ -291,6 +368,11 @@ static void take(void *context, const struct tsim_step_task *task) {
     if (!trace->ranks[task->stage_group].is_traced ||
         ((task->kind == TSIM_TASK_GO || task->kind == TSIM_TASK_INPUT) && end_ns == begin_ns))
         return;
+    if (task->op) {
+        if (is_in_window(&trace->window, task->item))
+            put_slice(trace, task, begin_ns, end_ns);
+        return;
+    }
     put_slice(trace, task, begin_ns, end_ns);
     if (task->message >= 0)
         take_message(trace, task, begin_ns);
@@ -308,12 +390,13 @@ static void put_text(struct tsim_trace *trace, const char *text) {
 enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_scenario *scenario, const char *file,
                                  const char *ranks, struct tsim_trace **trace, struct tsim_diags *diags) {
     struct tsim_trace *opened = TSIM_NEW(arena, struct tsim_trace);
-    *opened = (struct tsim_trace){.arena = arena,
-                                  .scenario = scenario,
-                                  .cluster = tsim_cluster_build(arena, scenario),
-                                  .shape = tsim_scenario_schedule(scenario),
-                                  .file_name = file,
-                                  .sink = {.begin = begin, .take = take, .context = opened}};
+    *opened = (struct tsim_trace){
+        .arena = arena,
+        .scenario = scenario,
+        .cluster = tsim_cluster_build(arena, scenario),
+        .shape = tsim_scenario_schedule(scenario),
+        .file_name = file,
+        .sink = {.begin = begin, .take = take, .context = opened, .wants_operators = wants_operators}};
     if (ranks && !tsim_rank_list_parse(arena, ranks, &opened->chosen)) {
         struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"},
                                                   "", "'%s' is not a list of ranks", ranks);
@@ -342,11 +425,26 @@ static enum tsim_status check_ranks(const struct tsim_trace *trace, struct tsim_
     return TSIM_ERR_RANGE;
 }
 
+const char *tsim_trace_window(const struct tsim_trace *trace) {
+    const struct window *w = &trace->window;
+    if (!trace->has_operators || w->n >= w->n_microbatches - 1)
+        return NULL;
+    const char *first = w->n == 1 ? "0" : tsim_arena_printf(trace->arena, "0 to %d", w->n - 1);
+    return tsim_arena_printf(trace->arena, "kernels of micro-batches %s and %d, passes of all %d", first,
+                             w->n_microbatches - 1, w->n_microbatches);
+}
+
 enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *diags) {
     for (int32_t i = 0; i < trace->n_ranks; i++)
         for (int s = 0; s < TSIM_N_STREAMS && trace->ranks[i].is_traced; s++)
             rest_gauges(trace, i, s, trace->ranks[i].gauges[s].end_ns);
-    put_text(trace, "\n]}\n");
+    put_text(trace, "\n]");
+    if (tsim_trace_window(trace)) {
+        put_text(trace, ",\"otherData\":{\"window\":\"");
+        put_text(trace, tsim_trace_window(trace));
+        put_text(trace, "\"}");
+    }
+    put_text(trace, "}\n");
     enum tsim_status status = check_ranks(trace, diags);
     if (status == TSIM_OK)
         return tsim_text_file_close(trace->file, diags);

@@ -17,8 +17,8 @@ struct recorder {
     int32_t n_stages, n, most;
 };
 
-static void begin(void *context, int32_t n_stage_groups, int64_t n_messages) {
-    (void)context, (void)n_stage_groups, (void)n_messages;
+static void begin(void *context, const struct tsim_step_outline *outline) {
+    (void)context, (void)outline;
 }
 
 /* Passes by their kind, then messages forward and backward, then the other kinds of tasks. */
