@@ -11,7 +11,6 @@ const [executablePath, folder, out, theme, ...shots] = process.argv.slice(2);
     const page = await browser.newPage({viewport: {width: 900, height: 700}, colorScheme: theme === "print" ? "dark" : theme});
     await page.goto(`file://${folder}/${file}`);
     if (theme === "print") { await page.emulateMedia({media: "print", colorScheme: "light"}); await page.evaluate(() => dispatchEvent(new Event("beforeprint"))); }
-    await page.waitForTimeout(1200); // charts are animated
     if (heading === "all") await page.screenshot({path: `${out}/${name}.png`, fullPage: true});
     else await page.locator("section.part", {has: page.getByRole("heading", {name: heading, exact: true})}).first().screenshot({path: `${out}/${name}.png`});
     await page.close();
