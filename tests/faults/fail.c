@@ -172,7 +172,7 @@ static int fails(enum kind of, int error) {
     return 1;
 }
 
-/* What the call returned. */
+/* Passes on what the call returned, unless the signal is due that stands for an interruption here. */
 static int did(int result) {
     int error = errno;
     if (fails(SIGNAL, error))

@@ -1,5 +1,5 @@
-/* What was measured: nccl-tests' tables and JSON (and links fitted to them), calibration files of kernels, traces of
- * PyTorch's profiler, databases of Nsight Systems. */
+/* Files of measurements: nccl-tests' tables and JSON (and links fitted to them), calibration files of kernels,
+ * traces of PyTorch's profiler, databases of Nsight Systems. */
 #include "fuzz/fuzz.h"
 #include "study/judge/calibrate.h"
 #include "study/judge/calibrate_links.h"

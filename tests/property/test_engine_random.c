@@ -249,7 +249,7 @@ static void run_on_engine(struct system *system, struct random_source *renumber,
 
 /* ---- the naive simulator: time goes from change to change, everything is looked at every time ---- */
 
-/* Of two partners the one with the larger number is carried along by the other. */
+/* The one of two partners with the larger number is carried along by the other. */
 enum phase { WAITING, IN_LATENCY, FLOWING, CARRIED, DONE };
 
 struct naive {

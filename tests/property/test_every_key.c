@@ -100,7 +100,7 @@ enum { N_BASES = sizeof BASES / sizeof *BASES };
 
 /* ---- one case ---- */
 
-/* What is under way, for the report of a bug, which leaves by exit. */
+/* The case under way, for the report of a bug, which leaves by exit. */
 static const char *text_under_way;
 static struct tsim_override set_under_way[MOST_SETTINGS];
 static size_t n_under_way;

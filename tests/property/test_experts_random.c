@@ -45,7 +45,7 @@ static void random_mixture(struct random_source *random, struct example *e) {
     while (e->model.experts.count % p->expert != 0 || tsim_expert_ranks(p).data == 0);
 }
 
-/* Of the forward pass of a layer with experts: FLOPs and bytes of the operators whose name begins so. */
+/* Sums FLOPs and bytes of the operators whose name begins so, in the forward pass of a layer with experts. */
 static void sum_of(const struct tsim_scenario *sc, const char *name, double *flops, double *bytes) {
     struct tsim_op_list list;
     tsim_operators_forward(sc, TSIM_PART_EXPERT_LAYER, 0, &list);

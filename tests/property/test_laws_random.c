@@ -152,12 +152,12 @@ static bool more_recomputation(const char *text, const struct run *run) {
     static const char *const MODES[] = {"none", "selective", "full"};
     struct run modes[3];
     int n = 0;
-    /* What is recomputed need not be fetched, and the host's link may be the slower way; stages may be split anew. */
+    /* A recomputed tensor need not be fetched, and the host's link may be the slower way; stages may be split anew. */
     if (run->scenario->training.offload.activations_frac > 0 || run->scenario->parallelism.balances)
         return false;
     while (n < 3 && start_with(&modes[n], text, "training.recompute", MODES[n]))
         n++;
-    /* What the layer in work has computed again is counted beside what waits for the gradients of weights. */
+    /* Tensors that the layer in work has computed again are counted beside what waits for the gradients of weights. */
     const struct tsim_model *model = run->scenario->model;
     double layer_bytes =
         n > 0 && model->kind == TSIM_MODEL_TRANSFORMER

@@ -1,4 +1,4 @@
-/* What a step leaves out because it repeats, over random plans with many micro-batches: every figure is that of the
+/* Steps that leave out what repeats, over random plans with many micro-batches: every figure is that of the
  * step that goes through everything, bit by bit; bytes on links, which are sums of fractions, nearly so. Who listens is
  * told the same tasks. (A step to which somebody listens who needs events leaves nothing out.) Prints its seed;
  * TSIM_CASES says how many plans there are (200), and half as many of many chunks. */
@@ -65,7 +65,7 @@ static int by_stream(const void *a, const void *b) {
     return x->index < y->index ? -1 : 1;
 }
 
-/* What differs; NULL: nothing. */
+/* Names what differs; NULL: nothing. */
 static const char *difference(const struct heard_task *a, const struct heard_task *b, int64_t n_messages) {
     const struct tsim_step_task *s = &a->task, *t = &b->task;
     if (s->stage_group != t->stage_group || s->stream != t->stream || s->kind != t->kind || s->segment != t->segment ||

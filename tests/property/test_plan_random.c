@@ -144,7 +144,7 @@ static void random_space(struct tsim_arena *arena, struct random_source *random,
         (struct tsim_plan_space){.candidates = both, .n_candidates = 2, .n_points = space->n_points + second.n_points};
 }
 
-/* Of some figures a limit that about half of the plans keep, or none. */
+/* Draws for some figures a limit that about half of the plans keep, or none. */
 static size_t random_limits(struct random_source *random, struct tsim_limit limits[3]) {
     size_t n = 0;
     if (random_between(random, 0, 2) == 0)

@@ -1,4 +1,4 @@
-/* What `tsim plan` finds with its bounds, its memory of passes and its repeated micro-batches, against reading every
+/* `tsim plan` with its bounds, its memory of passes and its repeated micro-batches, against reading every
  * plan of the space as a scenario with --set and simulating it whole: alone, nothing remembered, every micro-batch gone
  * through (somebody listens). The five best must be the same, to the last bit of their step times. */
 #include "config/catalogue_load.h"

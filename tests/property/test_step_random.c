@@ -27,7 +27,8 @@ static struct tsim_step_simulation simulate(struct tsim_arena *arena, const stru
     return simulation;
 }
 
-/* What left the NICs arrived at NICs, and is what the accounts say was sent, inside passes and outside. */
+/* All bytes that left NICs arrived at NICs, and they are those that the accounts say were sent, inside passes and
+ * outside. */
 static void check_bytes(const struct tsim_step_simulation *s, double ranks_per_stage_group) {
     double accounted = 0;
     for (int32_t g = 0; g < s->n_stage_groups; g++)

@@ -1,4 +1,4 @@
-/* What benchmarks measure: wall time, time of the processor over all threads, and the most memory so far. */
+/* Benchmarks measure this: wall time, time of the processor over all threads, and the most memory so far. */
 #ifndef TSIM_TESTS_SUPPORT_CLOCK_H
 #define TSIM_TESTS_SUPPORT_CLOCK_H
 

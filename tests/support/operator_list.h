@@ -1,4 +1,4 @@
-/* What a list of operators holds: sums over it, and one of it by its name. */
+/* Questions to a list of operators: sums over it, and one of it by its name. */
 #ifndef TSIM_TESTS_SUPPORT_OPERATOR_LIST_H
 #define TSIM_TESTS_SUPPORT_OPERATOR_LIST_H
 

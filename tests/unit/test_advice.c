@@ -190,13 +190,14 @@ START_TEST(largest_that_can_be_mended) {
         ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_OK);
         const struct tsim_bound_shares *b = &result.step.bounds;
         ck_assert(b->compute_frac > b->bubble_frac);
-        ck_assert_double_eq_tol(b->least_frac, result.step.throughput.mfu, 0.02); /* attention's upper half is left out */
+        ck_assert_double_eq_tol(b->least_frac, result.step.throughput.mfu,
+                                0.02); /* attention's upper half is left out */
         ck_assert(result.step.bottleneck_is_bubble == (n > 0));
     }
 }
 END_TEST
 
-/* What is logged is the scenario with every default filled in. Read again, its advice is the same: what follows from the
+/* The log has the scenario with every default filled in. Read again, its advice is the same: what follows from the
  * plan follows anew. */
 START_TEST(same_from_the_log) {
     static const struct tsim_run_options options = {.is_steady = true};

@@ -90,7 +90,7 @@ START_TEST(a_heap_array_of_too_many_bytes) {
     tsim_heap_grow(NULL, &capacity, SIZE_MAX / 8, 1000);
 }
 END_TEST
-/* What malloc and realloc refuse: no machine has 2^62 bytes. AddressSanitizer ends the program itself unless told not
+/* malloc and realloc refuse this: no machine has 2^62 bytes. AddressSanitizer ends the program itself unless told not
  * to. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {

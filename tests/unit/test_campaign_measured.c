@@ -111,7 +111,8 @@ static int read_machines(void) {
     return n;
 }
 
-/* Of one more machine, eight times of ten: Student's t with three degrees of freedom leaves a tenth above 1.638. */
+/* The factor holds for one more machine, eight times of ten: Student's t with three degrees of freedom leaves a
+ * tenth above 1.638. */
 START_TEST(machines_differ_by_the_default_spread) {
     int n = read_machines();
     double sum = 0, squares = 0;

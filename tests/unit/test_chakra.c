@@ -425,7 +425,7 @@ START_TEST(a_collective_begins_with_the_last) {
 }
 END_TEST
 
-/* Of an all-gather Chakra tells a rank's own part, tsim the whole. */
+/* Chakra tells a rank's own part of an all-gather, tsim the whole. */
 START_TEST(an_all_gather_of_parts) {
     struct tsim_history_node node = all_reduce(1e8, NULL);
     node.collective = TSIM_HISTORY_ALL_GATHER;

@@ -354,7 +354,8 @@ START_TEST(corrections_at_the_end) {
 }
 END_TEST
 
-/* What can run where: reductions in the switch for two ranks of a node and more, on one node or between. */
+/* Each algorithm runs where it can: reductions in the switch for two ranks of a node and more, on one node or
+ * between. */
 START_TEST(what_can_run) {
     const struct tsim_cluster *c = dgx_h100(2);
     for (int ranks = 1; ranks <= 3; ranks++)

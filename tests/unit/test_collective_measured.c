@@ -116,7 +116,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of the absolute errors of rows [from, to). */
+/* The median of the absolute errors of rows [from, to). */
 static double median(size_t from, size_t to) {
     static double errors[MAX_ROWS];
     size_t n = to - from;

@@ -39,7 +39,7 @@ static double reduction_s(void) {
     return tsim_stage_parameters(scenario, 0) * 4 / NIC;
 }
 
-/* What is not communication: an ideal network has neither latency nor contention, but its bandwidth. */
+/* The time that is not communication: an ideal network has neither latency nor contention, but its bandwidth. */
 static double passes_s(const char *file) {
     double ideal_s = step_s(file, "ideal", "auto");
     return ideal_s - 2 * (double)(scenario->parallelism.pipeline - 1) * message_s - reduction_s();

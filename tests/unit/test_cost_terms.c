@@ -1,5 +1,6 @@
-/* What kernels and collectives record is what they cost: every accelerator of the catalogue with products, convolutions
- * and attention of many shapes; every collective by every algorithm and protocol, on nodes of each kind and on a torus. */
+/* Kernels and collectives record what they cost: every accelerator of the catalogue with products, convolutions
+ * and attention of many shapes; every collective by every algorithm and protocol, on nodes of each kind and on a
+ * torus. */
 #include "cluster/variation.h"
 #include "config/catalogue_load.h"
 #include "cost/collective.h"

@@ -93,7 +93,7 @@ START_TEST(a_counter_that_stays_behind) {
 }
 END_TEST
 
-/* Of many only the first few are named: one line, four joins, and three of the parties of a join of eight. */
+/* Only the first few of many are named: one line, four joins, and three of the parties of a join of eight. */
 START_TEST(a_long_report_is_cut) {
     for (int i = 0; i < 7; i++)
         add_party(add_stream(), 5, 8, 0);
@@ -162,7 +162,7 @@ START_TEST(rearming_under_a_waiter_is_a_bug) {
     tsim_engine_run(engine, &diags);
 }
 END_TEST
-/* What a program can get wrong about a task: each ends as a bug of ours (exit status 70). */
+/* A program can get these wrong about a task: each ends as a bug of ours (exit status 70). */
 enum wrong {
     TOO_MANY_DEMANDS,
     FEWER_THAN_NO_WAITS,

@@ -57,8 +57,8 @@ static const struct tsim_explained_operator *find(const struct tsim_explained_op
     ck_abort_msg("no operator '%s'", name);
 }
 
-/* What the rows of a bound and the terms of the step say must be the same thing. */
-/* Of a collective the rate on its busiest link, which is no more than that link's. */
+/* The rows of a bound and the terms of the step must say the same thing. */
+/* A collective's rate on its busiest link is no more than that link's. */
 static void expect_rates_of_links(const struct tsim_explanation *explanation) {
     struct tsim_explained_operators operators = rows_of(explanation);
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, explanation->scenario);
@@ -166,7 +166,7 @@ static double number_after(const char *haystack, const char *needle) {
     return strtod(at + strlen(needle), NULL);
 }
 
-/* Of all rows of a table in CSV, the sum of one column. */
+/* The sum of one column over all rows of a table in CSV. */
 static double sum_of_column(const char *csv, const char *table, const char *column) {
     char line[1024], want[64];
     double sum = 0;
@@ -214,7 +214,7 @@ START_TEST(the_tables_add_up_to_the_step) {
 }
 END_TEST
 
-/* What is exposed is what the step's terms say, and no more than what is needed. */
+/* As much is exposed as the step's terms say, and no more than what is needed. */
 START_TEST(overlaps_are_the_exposed_terms) {
     e.scenario.cluster.nodes = 2;
     use_plan(2, 2, 2);
@@ -347,7 +347,7 @@ START_TEST(the_schedule_is_drawn) {
 }
 END_TEST
 
-/* What a layer keeps by tensor is what memory.h says in one; over the layers and passes in flight it is the stage's. */
+/* A layer keeps by tensor what memory.h says in one; over the layers and passes in flight it is the stage's. */
 START_TEST(activations_add_up) {
     static const enum tsim_recompute RECOMPUTE[] = {TSIM_RECOMPUTE_NONE, TSIM_RECOMPUTE_SELECTIVE, TSIM_RECOMPUTE_FULL};
     for (int i = 0; i < 12; i++) {

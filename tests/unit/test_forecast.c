@@ -90,7 +90,7 @@ START_TEST(checkpoints_are_no_failures) {
 }
 END_TEST
 
-/* Of two replications one took 104 days and one 116. */
+/* One of two replications took 104 days and one 116. */
 START_TEST(luck) {
     static const double TIMES_S[] = {104 * DAY, 116 * DAY};
     plain_run();

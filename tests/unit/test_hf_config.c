@@ -106,7 +106,7 @@ START_TEST(a_share_is_no_share) {
 }
 END_TEST
 
-/* Of Llama-2-7b with biases of attention alone: 32 layers of 4 x 4096 more; of the feed-forward block alone, 2 x 11008
+/* Llama-2-7b has with biases of attention alone 32 layers of 4 x 4096 more; of the feed-forward block alone, 2 x 11008
  * + 4096; of both, their sum. */
 START_TEST(biases_of_a_llama) {
     static const struct {

@@ -19,7 +19,7 @@ static void tear_down_folder(void) {
     tear_down();
 }
 
-/* What a scenario in the folder reads under a key of this YAML. */
+/* A scenario in the folder reads this under a key of the YAML. */
 static struct tsim_hourly read_value(const char *yaml) {
     const char *name = tsim_arena_printf(&arena, "%s/s.yaml", folder);
     const char *text = tsim_arena_printf(&arena, "prices: %s\n", yaml);

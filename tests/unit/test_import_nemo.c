@@ -68,7 +68,7 @@ START_TEST(values_that_stand_for_others) {
 }
 END_TEST
 
-/* What a job is: the setting that says it, and a part of the sentence. */
+/* A job is told by these: the setting that says it, and a part of the sentence. */
 static const struct {
     const char *text, *setting, *why;
 } OTHER_JOBS[] = {
@@ -106,7 +106,7 @@ START_TEST(jobs_that_are_refused) {
 }
 END_TEST
 
-/* What is off changes nothing; a BERT looks both ways; the batch of a fine-tuning stands at its data. */
+/* A setting that is off changes nothing; a BERT looks both ways; the batch of a fine-tuning stands at its data. */
 START_TEST(what_is_taken) {
     ck_assert(imported(GPT("  fsdp: False\n  window_size: null\n  hybrid_override_pattern: null\n"
                            "  fp32_residual_connection: False\n  peft: {peft_scheme: none}\n"))

@@ -68,7 +68,7 @@ static const struct tsim_scenario *megatron(const char *arguments) {
     return load_text(result.yaml);
 }
 
-/* What the arguments mean is read from megatron/training/arguments.py. */
+/* The meaning of the arguments is read from megatron/training/arguments.py. */
 START_TEST(megatron_s_defaults) {
     const struct tsim_scenario *sc = megatron("");
     ck_assert_int_eq(sc->training.precision, TSIM_FP32);
@@ -360,8 +360,8 @@ START_TEST(nothing_is_passed_over) {
 }
 END_TEST
 
-/* What changes the model, the data type, the batch or the parallelism, or is no training, is refused by its name; each
- * of them with the words of its reason. */
+/* A setting that changes the model, the data type, the batch or the parallelism, or is no training, is refused by
+ * its name; each of them with the words of its reason. */
 static const struct {
     const char *arguments, *reason;
 } REFUSED[] = {{"--hybrid-layer-pattern M*M-", "Mamba"},

@@ -103,7 +103,7 @@ START_TEST(cube_mesh_by_nvidia_smi) {
 }
 END_TEST
 
-/* What is refused says what was found. */
+/* A refusal says what was found. */
 static const char *refused(const char *format, const char *text) {
     struct tsim_import_input input = {"text", text, strlen(text), NULL, 0, NULL};
     struct tsim_import_result result = {NULL, NULL};

@@ -196,7 +196,7 @@ START_TEST(in_flight) {
 }
 END_TEST
 
-/* What stays between input and weight gradient: 32 sbh of Qi et al. 2023, table 1 (arXiv:2401.10241), without tensor
+/* Between input and weight gradient stay 32 sbh of Qi et al. 2023, table 1 (arXiv:2401.10241), without tensor
  * parallelism; over 8 tensor ranks the two output gradients of h are whole, 4 sbh, and with sequence parallelism the
  * two inputs of h (4 sbh) are shards. */
 START_TEST(weight_gradient_activations) {
@@ -351,7 +351,7 @@ START_TEST(expert_results_are_kept) {
 }
 END_TEST
 
-/* What the weight gradients of a shared expert wait with, per token in bf16: its input is the block's, its two inner
+/* The weight gradients of a shared expert wait, per token in bf16, with this: its input is the block's, its two inner
  * tensors (of 2048 over the tensor ranks) and the gradient of its result, h. */
 START_TEST(shared_expert_waits) {
     for (int64_t tensor = 1; tensor <= 2; tensor++) {
@@ -404,7 +404,7 @@ START_TEST(expert_activations) {
 }
 END_TEST
 
-/* What each part gives is not kept when it is executed again; bytes of a token of the example with a shared expert (see
+/* A part that is executed again does not keep what it gives; bytes of a token of the example with a shared expert (see
  * above), flash attention: norms' results 2 h, queries to values 3 h, the inner results 2048 of the shared expert and
  * of 2 rows, all of the shared expert 2 x 2048, of the experts 8 scores and 2 rows of h + 2 x 2048; the core's
  * statistic of 8 heads, with the product after it attention's result h, and with that alone the stream after it, h.
@@ -476,8 +476,8 @@ START_TEST(bytes_of_a_parameter) {
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
         bool is_wide = p == TSIM_FP32 || p == TSIM_TF32;
         e.scenario.training.precision = (enum tsim_precision)p;
-        /* Of 8 bits a quantized copy and its transpose, each of 33/32 bytes in blocks of 32; of 4 bits both, each of
-         * 9/16 bytes in blocks of 16, beside the parameter of 16. */
+        /* A parameter of 8 bits has a quantized copy and its transpose, each of 33/32 bytes in blocks of 32; of 4
+         * bits both, each of 9/16 bytes in blocks of 16, beside the parameter of 16. */
         double bytes = p == TSIM_MXFP8 ? 2.0625 : p == TSIM_NVFP4 ? 3.125 : is_wide ? 4 : 2;
         ck_assert_double_eq(tsim_weight_bytes((enum tsim_precision)p), bytes);
         ck_assert(tsim_has_master_weights(&e.scenario) == !is_wide);

@@ -142,7 +142,7 @@ START_TEST(gathered_at_attention) {
 }
 END_TEST
 
-/* Of cp ranks each has 1,024 / cp tokens: own keys and values 4 / cp MiB, own queries 2 / cp. A ring holds two pieces,
+/* Each of cp ranks has 1,024 / cp tokens: own keys and values 4 / cp MiB, own queries 2 / cp. A ring holds two pieces,
  * gathering all, all-to-all its own of all three. Scores are of own rows by all columns. */
 START_TEST(context_ranks) {
     static const enum tsim_context_exchange KINDS[] = {TSIM_CONTEXT_RING, TSIM_CONTEXT_ALL_GATHER,
@@ -258,7 +258,7 @@ START_TEST(kept_beside_layers) {
 }
 END_TEST
 
-/* Of a stage that sends on: what it sent, with each micro-batch in flight (two on the first of two stages). */
+/* A stage that sends on keeps what it sent, with each micro-batch in flight (two on the first of two stages). */
 START_TEST(outputs_of_two_stacks) {
     example_init(&e);
     e.model.encoder_layers = 4;
@@ -327,7 +327,7 @@ START_TEST(updated_by_layer) {
 }
 END_TEST
 
-/* What waits for weight gradients on the last stage: the head's input and the logits' gradient, 2 x 33 U. */
+/* The last stage keeps for weight gradients the head's input and the logits' gradient, 2 x 33 U. */
 START_TEST(the_heads_weight_gradient) {
     static const double ONE = 1;
     struct tsim_stage_memory first, last;
@@ -359,7 +359,7 @@ START_TEST(side_by_side) {
 }
 END_TEST
 
-/* What weight gradients of experts wait with, in bf16: attention's inputs 2 U and output gradients 4 U, the block's
+/* Weight gradients of experts wait with, in bf16: attention's inputs 2 U and output gradients 4 U, the block's
  * input U; of two rows of h a token (and the gradients) 4 U, inner tensors of 2,048 and their gradients: 8 U, gated 12.
  */
 START_TEST(experts_weight_gradients) {

@@ -1,4 +1,4 @@
-/* What memory.c records is what it computes, in every way to keep less on the accelerator. */
+/* memory.c records what it computes, in every way to keep less on the accelerator. */
 #include "support/check_main.h"
 #include "support/example.h"
 #include "support/term_rules.h"

@@ -81,7 +81,8 @@ static int32_t count_dropout(const struct tsim_op_list *list) {
     return n;
 }
 
-/* Of the embedding and of standard attention, forward and backward; without a probability there is nothing to do. */
+/* The embedding and standard attention have dropout, forward and backward; without a probability there is nothing to
+ * do. */
 START_TEST(dropout_or_none) {
     static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER};
     struct tsim_op_list forward, backward, plain;
@@ -152,7 +153,7 @@ START_TEST(decoder_layer_flops) {
 }
 END_TEST
 
-/* What is executed, forward and twice backward, is what the model counts: layers of both stacks and the head. */
+/* The model counts what is executed, forward and twice backward: layers of both stacks and the head. */
 START_TEST(stacked_flops) {
     struct tsim_op_list encoder, decoder, head;
     example_init(&e);
@@ -313,7 +314,7 @@ START_TEST(padded_vocabulary) {
 }
 END_TEST
 
-/* Of 2 or 4 context ranks each has 1,024 / n tokens; a token's keys and values are 2 x 1,024 numbers of 2 bytes, so a
+/* Each of 2 or 4 context ranks has 1,024 / n tokens; a token's keys and values are 2 x 1,024 numbers of 2 bytes, so a
  * rank's own are 4 / n MiB, its queries half of that. Forward and backward, by kind of collective; one rank alone has
  * none. */
 START_TEST(context_exchanges) {
@@ -348,7 +349,7 @@ START_TEST(context_exchanges) {
 }
 END_TEST
 
-/* Of standard attention a rank of four has a quarter of the rows of each product, and all columns. */
+/* A rank of four has in standard attention a quarter of the rows of each product, and all columns. */
 START_TEST(context_rows) {
     struct tsim_op_list whole, part;
     static const char *const PRODUCTS[] = {"attention scores", "attention values"};
@@ -405,7 +406,7 @@ START_TEST(blocks_side_by_side) {
 }
 END_TEST
 
-/* Of a layer's 12 h^2 weights (12 x 2^20 here): fp16 sums are read and written, 2 bytes each, and new gradients are
+/* A layer has 12 h^2 weights (12 x 2^20 here): fp16 sums are read and written, 2 bytes each, and new gradients are
  * read; all but the first of 4 micro-batches. fp32 sums take 4 + 4 + 2, the first one, too. Nothing where the product
  * adds them, where there is one micro-batch, or where each is reduced at once. */
 START_TEST(separate_accumulation) {

@@ -1,4 +1,4 @@
-/* What software copies around attention, how it rotates positions and adds biases: bytes read and written, counted by
+/* Software copies around attention, how it rotates positions and adds biases: bytes read and written, counted by
  * hand. The example has 1,024 tokens, hidden 1,024 and 8 heads, so queries are U = 2^20 elements, 2 MiB, and so are
  * keys and values without groups; a copy reads and writes. */
 #include "support/example.h"
@@ -102,10 +102,10 @@ START_TEST(recomputed_with_the_core) {
 }
 END_TEST
 
-/* Of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15; complex 2 + 4, 4 + 4, 4 + 2 bytes; matrices
- * 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2. Of a quarter of each head a quarter of that, and the whole put
- * together, 2 + 2 bytes, or backward two gradients of the whole from zeros: written 2 x 2, the parts copied 2 + 2, both
- * read and their sum written. */
+/* Rotation of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15; complex 2 + 4, 4 + 4, 4 + 2
+ * bytes; matrices 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2. Of a quarter of each head a quarter of that, and
+ * the whole put together, 2 + 2 bytes, or backward two gradients of the whole from zeros: written 2 x 2, the parts
+ * copied 2 + 2, both read and their sum written. */
 static const struct rotation {
     enum tsim_rotary rotary;
     enum tsim_fusion fusion;

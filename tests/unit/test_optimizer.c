@@ -248,7 +248,7 @@ START_TEST(updates_by_layer) {
 }
 END_TEST
 
-/* What GaLore moves beside its states, out and in: an fp32 gradient and an update of the moments' size, 1,024 x the
+/* GaLore moves beside its states, out and in: an fp32 gradient and an update of the moments' size, 1,024 x the
  * longer side of each matrix, 16 bytes; the whole update, 8 of each projected parameter; the projections are in the
  * states. */
 START_TEST(galore_traffic) {

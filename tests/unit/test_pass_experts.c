@@ -1,6 +1,6 @@
-/* What the exchanges between experts add to a pass, and the groups that reduce experts' gradients, on networks without
- * latency: 100 GB/s on a node of 8, 10 GB/s for each accelerator between nodes. The example's layer: t = h = 1024,
- * 16 experts, 2 for each token, bf16. */
+/* Exchanges between experts and what they add to a pass, and the groups that reduce experts' gradients, on networks
+ * without latency: 100 GB/s on a node of 8, 10 GB/s for each accelerator between nodes. The example's layer: t = h =
+ * 1024, 16 experts, 2 for each token, bf16. */
 #include "cost/collective.h"
 #include "step/program.h"
 #include "support/check_main.h"
@@ -193,7 +193,7 @@ START_TEST(blocking_launches) {
 }
 END_TEST
 
-/* Of a layer without experts one launch is left where layers are captured; of a captured step none. */
+/* A layer without experts keeps one launch where layers are captured, and none in a captured step. */
 START_TEST(graphs_are_launched_at_once) {
     struct tsim_pass_costs of[3];
     for (int graphs = 0; graphs < 3; graphs++) {

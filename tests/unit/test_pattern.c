@@ -87,7 +87,7 @@ START_TEST(a_tree_across_nodes) {
 }
 END_TEST
 
-/* Of nodes with three, five and four ranks. */
+/* Nodes have three, five and four ranks. */
 START_TEST(fewest_and_most_on_a_node) {
     static const int32_t RANKS[] = {1, 2, 3, 8, 9, 10, 11, 12, 20, 21, 22, 23};
     make(3, first_ranks(1), 1, (struct tsim_collective_request){.op = TSIM_ALL_REDUCE, .bytes = 1});
@@ -107,7 +107,7 @@ START_TEST(bytes_of_a_pair) {
 }
 END_TEST
 
-/* Of an all-to-all each rank keeps its own share; 7 go over the node, 24 over the NIC. */
+/* Each rank of an all-to-all keeps its own share; 7 go over the node, 24 over the NIC. */
 START_TEST(bytes_of_an_all_to_all) {
     make(4, first_ranks(32), 32,
          (struct tsim_collective_request){.op = TSIM_ALL_TO_ALL, .algorithm = TSIM_ALGORITHM_PAIRWISE, .bytes = 320e6});
@@ -164,7 +164,7 @@ START_TEST(nobody_receives_two_at_a_time) {
 }
 END_TEST
 
-/* Of 32 ranks in two pods of 16 ports 16 x 16 messages of 10 MB cross each way, over uplinks of 16 x 10 / 4 = 40 GB/s: 64 ms, where
+/* With 32 ranks in two pods of 16 ports 16 x 16 messages of 10 MB cross each way, over uplinks of 16 x 10 / 4 = 40 GB/s: 64 ms, where
  * the NICs would take 24. Without ranks to send to nothing takes time. */
 START_TEST(the_slowest_link_decides) {
     static struct tsim_tier tiers[] = {{.ports = 16, .oversubscription = 4}};

@@ -104,7 +104,8 @@ START_TEST(equal_plans_are_there_once) {
 }
 END_TEST
 
-/* What is passed over at once is no plan: of jobs that divide well and badly, with a pipeline and without. */
+/* Combinations that are passed over at once are no plans, of jobs that divide well and badly, with a pipeline and
+ * without. */
 START_TEST(listing_leaves_out_no_plan) {
     static const int64_t ACCELERATORS[] = {1, 6, 7, 8, 48, 96}, BATCHES[] = {64, 36, 1};
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
@@ -264,7 +265,7 @@ static bool has_value(const struct tsim_plan_axis *axis, int64_t value) {
     return false;
 }
 
-/* What is searched is what the software runs, but for what is listed; of any software it is all. */
+/* A search takes what the software runs, and what is listed; with any software it takes all. */
 START_TEST(software_limits_what_is_searched) {
     static const char SCENARIO[] = "schema: tsim/v1\nname: a\nmodel: mixtral-8x7b\ncluster: {node: dgx-h100}\n"
                                    "software: megatron-core-2025\ntraining: {global_batch_size: 64}\n";

@@ -1,4 +1,5 @@
-/* What files of others call the catalogue's hardware: each name leads to one accelerator, and to a node that has it. */
+/* Names that files of others give the catalogue's hardware: each name leads to one accelerator, and to a node that
+ * has it. */
 #include "config/catalogue_read.h"
 #include "config/document.h"
 #include "config/recognize.h"
@@ -160,7 +161,7 @@ START_TEST(names) {
 }
 END_TEST
 
-/* What extends a part is another part. */
+/* A part that extends another is another part. */
 START_TEST(not_inherited) {
     const struct tsim_accelerator *a;
     const struct tsim_node *node;

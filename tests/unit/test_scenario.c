@@ -356,7 +356,7 @@ START_TEST(catalogue_that_is_not_there) {
 }
 END_TEST
 
-/* What is unknown leaves the pointer as it was. */
+/* An unknown id leaves the pointer as it was. */
 START_TEST(loading_by_id) {
     make_catalogue();
     const struct tsim_model *model = NULL;
@@ -632,8 +632,8 @@ START_TEST(extreme_numbers) {
 }
 END_TEST
 
-/* What a text says of its own wire reaches the same share of another text's; what is said beside that, or after it,
- * stays as it is said. DGX H100: 365 of 450 GB/s, in the switch 480. */
+/* A rate that a text says of its own wire reaches the same share of another text's; one that is said beside that, or
+ * after it, stays as it is said. DGX H100: 365 of 450 GB/s, in the switch 480. */
 START_TEST(a_ring_follows_its_wire) {
     static const struct {
         const char *node;

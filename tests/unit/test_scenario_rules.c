@@ -385,7 +385,7 @@ START_TEST(images) {
 }
 END_TEST
 
-/* What a model of two stacks cannot be beside. */
+/* A model of two stacks cannot have these. */
 START_TEST(one_stack_or_two) {
     static const struct tsim_override OTHERS[] = {{"model.parallel_block", "true"},
                                                   {"model.latent", "{kv_rank: 16, rope_dim: 4}"},

@@ -78,7 +78,7 @@ START_TEST(every_pass_once) {
 }
 END_TEST
 
-/* What fills an order at once, and what replays what it holds, against item by item; the latter in any unit. */
+/* Filling an order at once, and replaying what it holds, does as item by item; the latter in any unit. */
 START_TEST(filled_as_item_by_item) {
     static const struct tsim_schedule_shape shapes[] = {
         {TSIM_SCHEDULE_1F1B, 4, 1, 6, 0},        {TSIM_SCHEDULE_GPIPE, 2, 1, 3, 0},
@@ -106,7 +106,7 @@ START_TEST(filled_as_item_by_item) {
 }
 END_TEST
 
-/* What is said to repeat does, kind by kind, slots as many further as said. */
+/* A middle that is said to repeat does so, kind by kind, slots as many further as said. */
 START_TEST(regular_middle) {
     const struct tsim_schedule_shape shapes[] = {{TSIM_SCHEDULE_1F1B, 5, 1, 17, 0},
                                                  {TSIM_SCHEDULE_1F1B, 4, 1, 3, 0},

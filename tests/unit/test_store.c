@@ -1,4 +1,4 @@
-/* What goes into the database comes out of it; what cannot be written is said and leaves no trace. */
+/* The database gives back what goes into it; an error that keeps it from being written is said and leaves no trace. */
 #include "base/version.h"
 #include "results/store.h"
 #include "results/store_points.h"

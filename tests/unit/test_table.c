@@ -9,7 +9,7 @@ static const struct tsim_column COLUMNS[] = {{"n", true}, {"what", false}, {"val
 static const char *const CELLS[] = {"1", "the first of them all",  "3.5 GB", "1",
                                     "2", "second-without-blanks!", "10 GB",  "22"};
 
-/* What is printed, in the arena. */
+/* The table as it is printed, in the arena. */
 static const char *printed(int width, size_t n_columns) {
     char *text = NULL;
     size_t size = 0;

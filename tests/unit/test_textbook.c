@@ -91,7 +91,7 @@ START_TEST(input_by_hand) {
 }
 END_TEST
 
-/* Of a value that agrees nobody is said to be wrong; one that does not has a reason. */
+/* A value that agrees says nobody is wrong; one that does not has a reason. */
 START_TEST(verdicts_are_true) {
     for (size_t i = 0; i < textbook.n_examples; i++)
         for (size_t j = 0; j < textbook.examples[i].n_values; j++) {

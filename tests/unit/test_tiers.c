@@ -58,7 +58,7 @@ START_TEST(a_lost_node_goes_back_to_the_storage) {
 }
 END_TEST
 
-/* Of a million nodes it is not the other one of two that is lost next. */
+/* The next of a million nodes to be lost is not the other one of two. */
 START_TEST(copies_make_a_lost_node_as_good_as_software) {
     struct tsim_campaign_job job = job_of(0, 3 * HOUR);
     job.nodes = 1000000;
@@ -161,7 +161,7 @@ static double local_share(int64_t nodes, int64_t copies, double restart_s) {
     return local / all;
 }
 
-/* Of failures at the rate 1 / M one comes in a restart of R with q = 1 - exp(-R / M), and so on: 1 / (1 - q) for each
+/* A failure at the rate 1 / M comes in a restart of R with q = 1 - exp(-R / M), and so on: 1 / (1 - q) for each
  * that finds the job at work. Of two nodes with each other's copies the first leaves one, the second nothing. Of four
  * the second is the other one of its pair in one of three cases, and the third in all. Of three with two copies the
  * third. 400 runs of 240 h have some 130,000 failures: a share's standard error is 0.14 %. */
@@ -271,8 +271,8 @@ START_TEST(pairs_are_lost_at_their_rate) {
 }
 END_TEST
 
-/* What is written is kept: 10 min are 86 steps of 7 s, an hour six of them; the storage gets no more than it can take.
- */
+/* Intervals that are given are kept: 10 min are 86 steps of 7 s, an hour six of them; the storage gets no more than
+ * it can take. /
 START_TEST(intervals_can_be_given) {
     struct tsim_campaign_job job;
     job_with("{checkpoint: {interval: 1 h, mode: async, local: {interval: 10 min, copies: 2}}}", &job);
@@ -280,12 +280,12 @@ START_TEST(intervals_can_be_given) {
     ck_assert_double_eq(job.durable_every, 6);
     ck_assert_double_eq(job.durable_stall_s, 0);
     /* 966 GB over 128 nodes, twice, through 8 NICs of 50 GB/s */
-    ck_assert_double_eq_tol(job.copy_s, 14 * 68976648192.0 / 128 * 2 / (8 * 50e9), 1e-6);
-    job_with("{checkpoint: {interval: 300, mode: async, bandwidth: 1 GB/s, local: {interval: 10}}}", &job);
-    ck_assert_double_eq(job.interval_s, 70);
-    ck_assert_double_eq(job.durable_every, 30);
-    job_with("{checkpoint: {interval: 20, mode: async, bandwidth: 1 GB/s, local: {interval: 10}}}", &job);
-    ck_assert_double_eq(job.durable_every, ceil((14 * 68976648192.0 / 1e9 - job.stall_s) / 70));
+ck_assert_double_eq_tol(job.copy_s, 14 * 68976648192.0 / 128 * 2 / (8 * 50e9), 1e-6);
+job_with("{checkpoint: {interval: 300, mode: async, bandwidth: 1 GB/s, local: {interval: 10}}}", &job);
+ck_assert_double_eq(job.interval_s, 70);
+ck_assert_double_eq(job.durable_every, 30);
+job_with("{checkpoint: {interval: 20, mode: async, bandwidth: 1 GB/s, local: {interval: 10}}}", &job);
+ck_assert_double_eq(job.durable_every, ceil((14 * 68976648192.0 / 1e9 - job.stall_s) / 70));
 }
 END_TEST
 

@@ -39,7 +39,7 @@ static double time_of(const struct tsim_topology *topology, int32_t nodes, int32
     return cost.time_s;
 }
 
-/* What the cost model says, which test_collective.c checks against closed forms and measurements. */
+/* The time that the cost model says, which test_collective.c checks against closed forms and measurements. */
 static double cost_of(const struct tsim_topology *topology, int32_t nodes, int32_t per_node,
                       struct tsim_collective_request request) {
     struct tsim_collective_cost cost;

@@ -71,8 +71,8 @@ START_TEST(quantiles_of_the_like) {
 }
 END_TEST
 
-/* Of an accelerator without a run in its class of precision at least 0.2 to each side; with few runs all of them, however
- * far from the rest; with ten and more what is like it alone. */
+/* An accelerator without a run in its class of precision has at least 0.2 to each side; with few runs all of them,
+ * however far from the rest; with ten and more what is like it alone. */
 START_TEST(few_runs_of_the_accelerator) {
     struct tsim_arena arena;
     struct tsim_residual rows[N_ROWS];

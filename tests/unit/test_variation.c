@@ -39,7 +39,8 @@ static double deviation_s(void) {
     return sqrt(sum / (result.step.n_steps - 1));
 }
 
-/* Of two: 1 - 1/pi. Of 8 and of 100: tables of the extreme value of normal samples (Harter 1961; Tippett 1925). */
+/* The value for two is 1 - 1/pi, those for 8 and 100 stand in tables of the extreme value of normal samples (Harter
+ * 1961; Tippett 1925). */
 START_TEST(deviation_of_the_maximum) {
     ck_assert_double_eq_tol(tsim_deviation_of_maximum(1), 1, 1e-12);
     ck_assert_double_eq_tol(tsim_deviation_of_maximum(2), sqrt(1 - 1 / 3.14159265), 2e-3);
@@ -94,7 +95,7 @@ START_TEST(typical_step) {
 }
 END_TEST
 
-/* What noise adds is computation, not traffic: exposed communication stays within what the reduction waits for the
+/* Noise adds computation, not traffic: exposed communication stays within what the reduction waits for the
  * slowest. */
 START_TEST(terms) {
     replicas(1, 0);
@@ -135,7 +136,7 @@ START_TEST(stragglers) {
 }
 END_TEST
 
-/* Of eight replicas whose gradients are summed one slow accelerator holds up all: the step has two values, and 0.98^8 =
+/* One slow accelerator holds up all of eight replicas whose gradients are summed: the step has two values, and 0.98^8 =
  * 85.1 % of all draws have the shorter one, whatever this seed drew. */
 START_TEST(draws_of_stragglers) {
     replicas(8, 0);
