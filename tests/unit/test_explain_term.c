@@ -293,12 +293,56 @@ START_TEST(ways_to_keep_a_run_have_trees) {
 }
 END_TEST
 
+/* Pauses without failures, and with them; a batch that grows; prices by the hour; a contract; no interest. */
+START_TEST(what_a_run_may_have_has_trees) {
+    static const double VALUES[] = {1e-8, 5e-8, 3e-8};
+    const struct tsim_training_spec plain = e.scenario.training;
+    for (int way = 0; way < 5; way++) {
+        struct tsim_training_spec *t = &e.scenario.training;
+        *t = plain;
+        if (way == 0 || way == 3)
+            t->evaluation =
+                (struct tsim_evaluation_spec){.samples = 100, .interval = {.kind = TSIM_PERIOD_STEPS, .value = 1000}};
+        if (way == 1 || way == 2)
+            t->batch_ramp = (struct tsim_batch_ramp_spec){.from = 16, .increment = 8, .samples = 4800};
+        if (way == 2) {
+            t->length_kind = TSIM_LENGTH_STEPS;
+            t->length = 1000.5;
+            e.scenario.cost.interest_frac = 0;
+        }
+        if (way == 1)
+            t->length_kind = TSIM_LENGTH_SAMPLES;
+        e.scenario.cost.reserved_usd_per_s = 2.0 / 3600;
+        e.scenario.cost.commitment_s = 3e7;
+        if (way >= 2)
+            e.scenario.energy.price_profile = e.scenario.energy.carbon_profile = (struct tsim_hourly){VALUES, 3};
+        if (way >= 3)
+            e.scenario.reliability = (struct tsim_reliability_spec){.has = true,
+                                                                    .node_mtbf_s = 1e6,
+                                                                    .shape = 1,
+                                                                    .checkpoint_bytes_per_s = 1e11,
+                                                                    .restart_s = 100,
+                                                                    .repair_s = 1000,
+                                                                    .repair_power_frac = 0.5,
+                                                                    .spares = 1,
+                                                                    .replications = 5};
+        if (way == 4)
+            e.fabric.power_w_per_port = 20;
+        use_plan(2, 2, 2, 1);
+        expect_all_terms();
+        ck_assert(prediction.result.evaluation.has == (way == 0 || way == 3));
+        ck_assert(prediction.result.batch_ramp.has == (way == 1 || way == 2));
+    }
+}
+END_TEST
+
 static Suite *explain_term_suite(void) {
     Suite *suite = suite_create("explain_term");
     TCase *tests = tcase_create("explain_term");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, roots_are_the_summary_and_nodes_follow);
     tcase_add_test(tests, ways_to_keep_a_run_have_trees);
+    tcase_add_test(tests, what_a_run_may_have_has_trees);
     tcase_add_test(tests, a_host_and_flash_have_their_place);
     tcase_add_test(tests, weights_by_hand);
     tcase_add_test(tests, names_groups_and_words);
