@@ -579,6 +579,20 @@ static const char *const STEPS[] = {"interleaved", "zb-v",         "dualpipe",  
                                     "zero3",       "zero3-hybrid", "zero0-no-overlap", "context-parallel",
                                     "t5",          "mixtral",      "unfolded"};
 
+/* Is each pass of the first micro-batch its kernels, and none of them without a name? */
+static bool has_kernels_of_passes(const struct tsim_history *e) {
+    bool has_forward = false, has_backward = false;
+    for (int32_t i = 0; i < e->n_nodes; i++) {
+        const char *name = e->nodes[i].name;
+        bool is_first = e->nodes[i].kind == TSIM_HISTORY_COMPUTE && strstr(name, ", micro-batch 0,");
+        has_forward |= is_first && strstr(name, " (forward)");
+        has_backward |= is_first && strstr(name, " (backward)");
+        if (is_first && e->nodes[i].duration_s > 0 && !strchr(name, '('))
+            return false;
+    }
+    return has_forward && has_backward;
+}
+
 START_TEST(there_and_back) {
     const char *file = tsim_arena_printf(&arena, "%s/tests/golden/%s.yaml", TSIM_SOURCE_TREE, STEPS[_i]);
     const struct tsim_scenario *sc;
@@ -601,6 +615,7 @@ START_TEST(there_and_back) {
         ck_assert_int_eq(tsim_chakra_read(&arena, et, &e[stage], &diags), TSIM_OK);
         ck_assert_int_eq(unlink(et), 0);
         ck_assert_int_eq(e[stage].rank, rank);
+        ck_assert(has_kernels_of_passes(&e[stage]));
     }
     tsim_recorder_release(recorder);
     struct tsim_replay_options as_recorded = {.eager_bytes = 4 * 1048576.0};

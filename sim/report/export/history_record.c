@@ -50,7 +50,7 @@ struct recorded_stage_group {
 };
 
 struct recorded_part { /* the operators of a part of the model in one direction */
-    bool is_known, has_collectives;
+    bool is_known;
     int32_t n;
     struct tsim_pass_operator *rows;
     struct tsim_op *ops;
@@ -140,7 +140,6 @@ static void add_row(void *context, const struct tsim_pass_operator *row) {
     part->ops[part->n] = *row->op;
     part->rows[part->n] = *row;
     part->rows[part->n].op = &part->ops[part->n];
-    part->has_collectives = part->has_collectives || (row->op->kind == TSIM_OP_COLLECTIVE && row->time_s > 0);
     part->n++;
 }
 
@@ -156,14 +155,21 @@ static const struct recorded_part *part_of(struct tsim_recorder *r, enum tsim_pa
     return part;
 }
 
-/* A pass while it is cut into nodes: kernels that have no node yet, and what the next node waits for. */
+/* A kernel, or the end of one, that has no node yet. */
+struct pending_kernel {
+    const struct tsim_pass_operator *row;
+    double time_s, left_s; /* elapsed, of all of it; of what has no node */
+};
+
+/* A pass while it is cut into nodes. */
 struct cutting {
     struct tsim_recorder *recorder;
     struct recorded_stage_group *stage_group;
     const struct tsim_step_task *task;
-    const char *name;
-    double at_s, scale;              /* where the next node begins; elapsed over predicted time of kernels */
-    double kernels_s, flops, bytes;  /* not yet a node */
+    double at_s, scale;             /* where the next node begins; elapsed over predicted time of kernels */
+    struct pending_kernel *pending; /* heap; in their order */
+    size_t n_taken, n_pending, pending_capacity;
+    double kernels_s;                /* of those that are pending */
     int32_t tail[MOST_TAIL], n_tail; /* what the next node waits for */
     int32_t beside;                  /* a collective that kernels still have to run beside for beside_s */
     double beside_s, beside_end_s;
@@ -183,20 +189,33 @@ static void move_tail(struct cutting *c, int32_t node) {
     c->n_tail = 1;
 }
 
-/* The first so many seconds of the kernels that have no node become one. */
-static void put_kernels(struct cutting *c, double time_s) {
-    double frac = c->kernels_s > 0 ? fmin(time_s / c->kernels_s, 1) : 0;
-    if (!(frac > 0))
-        return;
-    struct recorded_node *node = add_node(c->stage_group, TSIM_HISTORY_COMPUTE, c->name, c->at_s, c->at_s + time_s);
-    node->node.n_ops = frac * c->flops;
-    node->node.bytes = frac * c->bytes;
+static void put_node(struct cutting *c, const struct pending_kernel *kernel, double time_s) {
+    const struct tsim_pass_operator *row = kernel->row;
+    const char *name = tsim_arena_printf(c->recorder->arena, "%s (%s), micro-batch %d, chunk %d", row->op->name,
+                                         row->phase, c->task->item->microbatch, c->task->item->chunk);
+    struct recorded_node *node = add_node(c->stage_group, TSIM_HISTORY_COMPUTE, name, c->at_s, c->at_s + time_s);
+    node->node.n_ops = row->op->flops * time_s / kernel->time_s;
+    node->node.bytes = row->op->bytes * time_s / kernel->time_s;
     follow(c, node);
-    c->kernels_s -= time_s;
-    c->flops -= node->node.n_ops;
-    c->bytes -= node->node.bytes;
     c->at_s += time_s;
     move_tail(c, newest(c->stage_group));
+}
+
+/* The first so many seconds of the kernels that have no node get theirs: each its own. One that a collective begins or
+ * ends beside has two; what is left of one by rounding goes with the rest of it. */
+static void put_kernels(struct cutting *c, double time_s) {
+    static const double ROUNDING_S = 1e-12;
+    for (; c->n_taken < c->n_pending && time_s > ROUNDING_S; c->n_taken++) {
+        struct pending_kernel *kernel = &c->pending[c->n_taken];
+        bool is_whole = kernel->left_s <= time_s + ROUNDING_S;
+        double node_s = is_whole ? kernel->left_s : time_s;
+        put_node(c, kernel, node_s);
+        c->kernels_s = fmax(c->kernels_s - node_s, 0);
+        kernel->left_s -= node_s;
+        if (!is_whole)
+            return;
+        time_s -= node_s;
+    }
 }
 
 /* Kernels up to where nothing runs beside a collective any more; the next node waits for both. */
@@ -213,9 +232,14 @@ static void end_beside(struct cutting *c) {
 }
 
 static void put_kernel(struct cutting *c, const struct tsim_pass_operator *row) {
-    c->kernels_s += c->scale * row->time_s;
-    c->flops += row->op->flops;
-    c->bytes += row->op->bytes;
+    double time_s = c->scale * row->time_s;
+    if (!(time_s > 0))
+        return;
+    if (c->n_taken == c->n_pending)
+        c->n_taken = c->n_pending = 0;
+    c->pending = tsim_heap_grow(c->pending, &c->pending_capacity, c->n_pending + 1, sizeof *c->pending);
+    c->pending[c->n_pending++] = (struct pending_kernel){row, time_s, time_s};
+    c->kernels_s += time_s;
     if (c->beside != NO_NODE && c->kernels_s >= c->beside_s)
         end_beside(c);
 }
@@ -305,11 +329,10 @@ static void put_part(struct cutting *c, enum tsim_part which, int64_t n) {
 
 /* Seconds of kernels, and of collectives that nothing hides. */
 static void add_part_s(struct tsim_recorder *r, enum tsim_part which, enum tsim_pass_kind kind, int64_t n,
-                       double *kernels_s, double *exposed_s, bool *has_collectives) {
+                       double *kernels_s, double *exposed_s) {
     if (n == 0)
         return;
     const struct recorded_part *part = part_of(r, which, kind);
-    *has_collectives = *has_collectives || part->has_collectives;
     for (int32_t i = 0; i < part->n; i++) {
         bool is_collective = part->rows[i].op->kind == TSIM_OP_COLLECTIVE;
         *(is_collective ? exposed_s : kernels_s) +=
@@ -353,19 +376,17 @@ static void whole_pass(struct tsim_recorder *r, struct recorded_stage_group *gro
 static void record_pass(struct tsim_recorder *r, struct recorded_stage_group *group,
                         const struct tsim_step_task *task) {
     double kernels_s = 0, exposed_s = 0, elapsed_s = task->end_s - task->begin_s;
-    bool has_collectives = false;
     struct portion portions[TSIM_N_PARTS];
     portions_of(r, task, portions);
     for (int i = 0; i < TSIM_N_PARTS; i++)
-        add_part_s(r, portions[i].which, task->item->kind, portions[i].n, &kernels_s, &exposed_s, &has_collectives);
-    if (!has_collectives || !(elapsed_s > exposed_s) || !(kernels_s > 0)) {
+        add_part_s(r, portions[i].which, task->item->kind, portions[i].n, &kernels_s, &exposed_s);
+    if (!(elapsed_s > exposed_s) || !(kernels_s > 0)) {
         whole_pass(r, group, task);
         return;
     }
     struct cutting c = {.recorder = r,
                         .stage_group = group,
                         .task = task,
-                        .name = pass_name(r, task),
                         .at_s = task->begin_s,
                         .scale = (elapsed_s - exposed_s) / kernels_s,
                         .beside = NO_NODE,
@@ -376,9 +397,10 @@ static void record_pass(struct tsim_recorder *r, struct recorded_stage_group *gr
     end_beside(&c);
     put_kernels(&c, c.kernels_s);
     if (c.n_tail > 1) { /* whoever comes next waits for one node */
-        struct recorded_node *node = add_node(group, TSIM_HISTORY_COMPUTE, c.name, c.at_s, c.at_s);
+        struct recorded_node *node = add_node(group, TSIM_HISTORY_COMPUTE, pass_name(r, task), c.at_s, c.at_s);
         follow(&c, node);
     }
+    tsim_heap_free(c.pending);
 }
 
 /* ---- collectives and messages ---- */

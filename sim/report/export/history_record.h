@@ -4,8 +4,8 @@
  * trace does what its stage group did (step/program.h): ranks that cannot differ have the same nodes, with process
  * groups and peers of their own.
  *
- *   passes       one kernel each; where collectives are inside (tensor, context, expert), the kernels between two of
- *                them are one, and a collective that is partly hidden runs beside as much of the kernels as hides it
+ *   passes       their kernels; a collective inside (tensor, context, expert) that is partly hidden runs beside as much
+ *                of the kernels as hides it, and one that it begins or ends beside is two
  *   collectives  of the data-parallel group, the tied embedding and the gradient's norm, with their groups; those in a
  *                row as many nodes in a row
  *   messages     a send on one stage and a receive on the other, paired by tag
