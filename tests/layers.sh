@@ -1,6 +1,7 @@
 #!/bin/bash
-# layers.sh - the direction of includes, where third-party headers are included, where memory is allocated, and that files have
-# names of their own. First tries itself on small trees that are wrong. Prints each offending line and exits 1.
+# layers.sh - the direction of includes, where third-party headers are included, where memory is allocated, that files have names
+# of their own, and that comments open as sentences. First tries itself on small trees that are wrong. Prints each offending
+# line and exits 1.
 #
 #   base <- config <- {workload, cluster} <- cost <- network <- step <- run <- results <- study <- report <- cli; engine
 #   sees base alone, campaign sees base, config and engine, and run sees it
@@ -100,6 +101,11 @@ names() {
     sources ch | grep -E '_parts\.[ch]$' | sed 's/$/   (named after being a part)/'
 }
 
+# A comment is a sentence: what opens with a question word or without its noun does not say who does what.
+comments() {
+    find sim tests -name '*.[ch]' | sort | xargs grep -nE '/\*+ (Of|What) ' /dev/null | sed 's/$/   (open with a subject and a verb)/'
+}
+
 check() {
     cd "$1" || return 1
     local found
@@ -112,6 +118,7 @@ check() {
         third_party
         allocations
         names
+        comments
     )
     [ -z "$found" ] && return 0
     echo "$found"
@@ -123,7 +130,7 @@ expect() {
     local what=$1 pattern=$2 tree
     shift 2
     tree=$(mktemp -d)
-    mkdir -p "$tree"/sim/{base,config,engine,workload,cost,run,results,study,cli} "$tree"/sim/import/{models,traces}
+    mkdir -p "$tree"/tests "$tree"/sim/{base,config,engine,workload,cost,run,results,study,cli} "$tree"/sim/import/{models,traces}
     printf '#include "base/a.h"\n#include <stdio.h>\n/* free (of charge) */\n' >"$tree/sim/config/ok.c"
     while [ $# -gt 0 ]; do
         printf '%b' "$2" >"$tree/sim/$1"
@@ -160,6 +167,8 @@ self_test() {
     expect "two files of one name" '^x.c .*more than one file' cost/x.c '' import/models/x.c ''
     expect "a header and a file of one name" clean cost/x.c '' cost/x.h ''
     expect "a file that is a part" 'sim/cost/x_parts.h .*being a part' cost/x_parts.h ''
+    expect "a comment without a subject" 'sim/cost/x.c:2:.*subject' cost/x.c 'int a; /* Its size. */\n/* Of the size. */\n'
+    expect "a comment that asks" 'sim/cost/x.h:1:.*subject' cost/x.h '    /* What it costs. */\n'
     expect "free" 'sim/cost/x.c:1:.*arenas' cost/x.c '\tfree (p);\n'
     expect "names that contain free" clean cost/x.c 'tsim_heap_free(p);\njson->free(p);\n'
 }

@@ -171,7 +171,7 @@ static void walk_list(struct walk *w, const struct tsim_op_list *list) {
     }
 }
 
-/* What runs beside the whole part is waited for together: each has the share of its time. */
+/* Collectives that run beside the whole part are waited for together: each has the share of its time. */
 static void share_out(const struct walk *w, double *exposed_s) {
     double exposed_sum_s = 0, time_sum_s = 0;
     for (int32_t i = 0; i < w->n_rows; i++)
@@ -218,7 +218,7 @@ static void tell_rows(struct walk *w) {
     w->n_rows = 0;
 }
 
-/* What a backward pass executes again of the forward pass, and then the backward pass itself. */
+/* Visits what a backward pass executes again of the forward pass, and then the backward pass itself. */
 static void visit_backward(struct walk *w, enum tsim_part part, int64_t at) {
     const struct tsim_scenario *sc = w->scenario;
     struct tsim_op_list list, again;

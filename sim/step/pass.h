@@ -4,8 +4,9 @@
  * them as operators.h says. The pass is long compared with its operators, and all ranks of a tensor x context group run
  * it in lock-step, so the engine sees it as one activity ("uniform runs of operators on one stream become one").
  *
- * What overlaps is played once on the engine (pass_program.h), alone: the length of a part is when its last operator
- * ends, and what its collectives expose is the time that the compute stream waits for them or is slowed by them.
+ * Operators that overlap are played once on the engine (pass_program.h), alone: the length of a part is when its
+ * last operator ends, and what its collectives expose is the time that the compute stream waits for them or is
+ * slowed by them.
  *
  * An all-to-all that sends one copy of a token to each node takes max(between nodes, on a node): each rank sends to the
  * ranks of its own number on other nodes, while what arrived is handed on, a copy for each rank (DeepEP; DeepSeek-AI

@@ -79,7 +79,7 @@ static bool next_beside(void *context, int32_t stream, struct tsim_task *task) {
     return true;
 }
 
-/* What a kernel is slowed by is exposed by the collective beside it. */
+/* A collective exposes what it slows the kernel beside it by. */
 static void expose_beside(struct alone *a, tsim_tick begin, tsim_tick ticks) {
     for (int axis = 0; axis < TSIM_N_AXES && ticks > 0; axis++) {
         const struct communicator *c = &a->communicators[axis];

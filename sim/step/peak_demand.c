@@ -31,7 +31,7 @@ static double asked_per_s(const struct tsim_step_plan *plan, double bytes, doubl
     return fmin(bytes / time_s, capacity_per_s);
 }
 
-/* What operators ask for: kernels a device, collectives the links of their own rates. */
+/* Operators ask for this: kernels a device, collectives the links of their own rates. */
 static void raise_operators(const struct tsim_pass_programs *programs, enum tsim_axis axis, struct use *most) {
     for (int i = 0; i < TSIM_N_PASS_KINDS * TSIM_N_PARTS; i++) {
         const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];

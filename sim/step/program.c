@@ -435,7 +435,8 @@ static void tell_played(void *context, const struct tsim_played *played, int32_t
             .label = t->label, .begin = begin, .end = end, .stream = t->stream, .played = played, .part = part});
 }
 
-/* What the task plays of a pass. Message by message a collective begins where the operator before it ended. */
+/* Tells which operators of a pass the task plays. Message by message a collective begins where the operator before
+ * it ended. */
 static void tell_operators(struct step_run *run, int32_t stream, int64_t label, tsim_tick begin, tsim_tick end) {
     const struct tsim_stage_group *group = run->owners[stream].stage_group;
     enum tsim_task_kind kind = tsim_label_kind(label);

@@ -66,8 +66,8 @@ struct tsim_stage_group_account {
     double scale_up_bytes, nic_bytes;    /* sent per accelerator */
     double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */
     double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
-    /* Of terms.compute_s where passes are tasks: what their kernels take longer than the cost model says, what is added
-     * by waiting for the host and by chance; and of recompute_s by chance. */
+    /* Parts of terms.compute_s where passes are tasks: what their kernels take longer than the cost model says, what
+     * is added by waiting for the host and by chance; and of recompute_s by chance. */
     double slowdown, host_wait_s, chance_s, recompute_chance_s;
     bool plays_operators;            /* and where they are not: operators are timed one by one */
     double data_busy_s, send_busy_s; /* of the other streams, hidden or not */
@@ -154,7 +154,7 @@ struct tsim_step_task {
     const struct tsim_task_events *events; /* NULL unless the sink needs them */
 };
 
-/* What a sink is told before the first task. */
+/* A sink is told this before the first task. */
 struct tsim_step_outline {
     int32_t n_stage_groups, n_stages;
     int64_t n_messages;         /* messages' numbers */

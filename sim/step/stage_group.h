@@ -73,14 +73,14 @@ struct tsim_pass_cursor {
     bool has_embedding, has_head;
     int64_t from, to; /* layers of the model */
     int32_t part, step;
-    /* Of the compute stream: by how much its kernels are slower than their kind, what the pass waits for the host, and
-     * what it takes in all where nothing is in its way. */
+    /* The compute stream's figures: by how much its kernels are slower than their kind, what the pass waits for the
+     * host, and what it takes in all where nothing is in its way. */
     double slowdown, host_s, whole_s;
     int64_t label; /* of the whole pass, and what it lowers */
     int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
 };
 
-/* What the compute stream's task plays: one operator, or several that nothing can disturb. */
+/* A task of the compute stream plays one operator, or several that nothing can disturb. */
 struct tsim_operator_run {
     int32_t n, part, step; /* operators that are joined, 0: one that is not; where the cursor stood before the first */
     const struct tsim_played *playing;    /* the one that is not joined; NULL: waiting for the host */

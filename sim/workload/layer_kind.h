@@ -38,7 +38,7 @@ struct tsim_layer_kind {
     bool has_graph;   /* frameworks that make a CUDA graph of each layer make one of this */
     /* How many different ones a model has, which come one after another; NULL: all are alike. */
     int64_t (*variants)(const struct tsim_model *model);
-    /* What it executes for a micro-batch, in order; `at` counts the variants from 0. */
+    /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
     void (*forward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
     void (*backward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 };

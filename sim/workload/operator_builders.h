@@ -28,7 +28,8 @@ struct tsim_op_shape {
     bool is_biased; /* scores have a learned bias */
 };
 
-/* What one accelerator has of a model's first stack of layers, and of its last: they are the same where there is one. */
+/* Each gives what one accelerator has of a model's first stack of layers, or of its last: they are the same where
+ * there is one. */
 struct tsim_op_shape tsim_op_shape_first(const struct tsim_scenario *scenario);
 struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *scenario);
 

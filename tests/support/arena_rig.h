@@ -1,6 +1,6 @@
 /* An arena and diagnostics that every test of a file begins with, empty, and ends with:
  *   tcase_add_checked_fixture(tests, set_up, tear_down);
- * What was said and not looked at stands on standard error. A file with more to prepare calls set_up first. */
+ * Errors that no test looked at stand on standard error. A file with more to prepare calls set_up first. */
 #ifndef TSIM_TESTS_SUPPORT_ARENA_RIG_H
 #define TSIM_TESTS_SUPPORT_ARENA_RIG_H
 

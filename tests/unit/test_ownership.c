@@ -63,7 +63,7 @@ START_TEST(everything_adds_to_the_price) {
 }
 END_TEST
 
-/* Of a loan of five years. */
+/* The annuity of a loan of five years. */
 static double annuity_per_y(double interest, double residual) {
     const struct tsim_cost_spec cost = {.interest_frac = interest, .residual_frac = residual, .lifetime_s = 5 * YEAR_S};
     return tsim_annuity_per_y(NULL, &cost).value;

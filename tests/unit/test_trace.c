@@ -294,7 +294,8 @@ START_TEST(operators_of_every_schedule_are_sound) {
 }
 END_TEST
 
-/* Of one rank: replicas, so that data-parallel traffic runs beside passes, 2 tensor ranks and recomputation. */
+/* The trace of one rank: replicas, so that data-parallel traffic runs beside passes, 2 tensor ranks and
+ * recomputation. */
 static void use_operators(void) {
     e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
     e.scenario.parallelism.tensor = 2;

@@ -284,7 +284,7 @@ static bool goes_by_node(const struct tsim_recorder *r, const struct tsim_op *op
     return op->once_per_node && tsim_placement_group(r->placement, r->placement->expert_axes).n_nodes > 1;
 }
 
-/* What runs beside the whole pass is recorded beside its kernels, which are the longer for it. */
+/* A collective that runs beside the whole pass is recorded beside its kernels, which are the longer for it. */
 static double waited_s(const struct tsim_pass_operator *row) {
     return row->op->overlap == TSIM_CONCURRENT_PASS ? 0 : row->exposed_s;
 }

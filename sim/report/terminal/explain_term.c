@@ -15,7 +15,7 @@ static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* What is said where it is computed, while the scenario runs. */
+/* True of figures that are recorded where they are computed, while the scenario runs. */
 static bool is_recorded(const char *path) {
     static const char *const STARTS[] = {"campaign.",   "evaluation.",  "regimen.",
                                          "bottleneck.", "uncertainty.", "step.data_stall_s"};

@@ -12,7 +12,7 @@ struct tsim_term_part {
     double factor; /* 1, or -1: inverse */
 };
 
-/* What the builders of one tree share. */
+/* The builders of one tree share this. */
 struct tsim_terms {
     struct tsim_arena *arena;
     const struct tsim_explanation *explanation;
@@ -72,7 +72,7 @@ const struct tsim_term *tsim_term_link_rate(struct tsim_terms *terms, bool betwe
 /* ---- figures of the summary, by the group they are in; NULL for a value that the run does not have ---- */
 const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *name); /* step, communication_exposed */
 const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char *name); /* memory */
-/* What a port of the fabric draws, if there is a fabric. */
+/* Adds what a port of the fabric draws, if there is a fabric. */
 void tsim_term_add_port_power(struct tsim_terms *terms, struct tsim_term *term);
 const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name); /* all others */
 const struct tsim_term *tsim_term_stage_parameters(struct tsim_terms *terms, int32_t stage);

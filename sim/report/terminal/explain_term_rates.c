@@ -48,7 +48,7 @@ static const struct tsim_term *model_value(struct tsim_terms *terms, const char 
     return tsim_term_of_file(terms, TSIM_CATALOGUE_MODELS, key, (double)value, TSIM_COUNT);
 }
 
-/* What a part of the model is counted from, as a set. */
+/* A part of the model is counted from these, as a set. */
 enum { OF_LAYERS = 1, OF_HIDDEN = 2, OF_VOCAB = 4, OF_HEADS = 8, OF_FFN = 16, OF_EXPERTS = 32 };
 
 static void add_part(struct tsim_terms *terms, struct tsim_term *sum, const char *name, const char *formula, double n,

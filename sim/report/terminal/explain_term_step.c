@@ -153,7 +153,7 @@ static const struct tsim_term *attention_rate(struct tsim_terms *terms, enum tsi
     return tsim_term_close(terms, term, NULL);
 }
 
-/* What the shape makes of the rate: a model of its own, whose result is what is left. */
+/* The shape makes this of the rate: a model of its own, whose result is what is left. */
 static const struct tsim_term *shape_share(struct tsim_terms *terms, const struct tsim_op *op, double share_frac) {
     const struct tsim_accelerator *a = accelerator_of(terms);
     if (op->kind == TSIM_OP_FLASH) {
@@ -365,7 +365,7 @@ static struct tsim_stage_times stage_times(const struct tsim_timeline *timeline,
                                      .weight_s = times_s[TSIM_PASS_WEIGHT_GRADIENT]};
 }
 
-/* What the papers say of equal stages and free messages. */
+/* The papers say this of equal stages and free messages. */
 static const struct tsim_term *published_bubble(struct tsim_terms *terms) {
     const struct tsim_timeline *timeline = terms->explanation->timeline;
     int32_t stage = tsim_explain_critical_rank(terms->explanation->result)->stage;
