@@ -26,7 +26,7 @@ enum tsim_term_rule {
     TSIM_TERM_CEILING, /* the product, rounded up */
     TSIM_TERM_FLOOR,   /* the product, rounded down */
     TSIM_TERM_POWER,   /* of two parts, the first to the second, which may be inverse: negative */
-    TSIM_TERM_OUTCOME  /* of a simulation or a search, as `formula` says; its parts are what goes in */
+    TSIM_TERM_OUTCOME  /* of a simulation, a search or a count, as `formula` says; its parts are what goes in */
 };
 
 struct tsim_amount {

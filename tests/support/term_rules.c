@@ -19,8 +19,8 @@ void expect_term_rules(const struct tsim_term *term) {
     TSIM_ALWAYS(is_leaf == (term->source != NULL), "the source of %s", term->name);
     TSIM_ALWAYS(is_leaf ? term->n_parts == 0 : term->formula != NULL, "the parts of %s", term->name);
     TSIM_ALWAYS(term->rule != TSIM_TERM_OUTCOME || strstr(term->formula, "simulated") ||
-                    strstr(term->formula, "searched"),
-                "%s = %s is neither of a simulation nor of a search", term->name, term->formula);
+                    strstr(term->formula, "searched") || strstr(term->formula, "counted"),
+                "%s = %s is neither of a simulation nor of a search nor of a count", term->name, term->formula);
     for (int32_t i = 0; i < term->n_parts; i++) {
         TSIM_ALWAYS(term->parts[i].value == term->parts[i].term->value, "a part of %s", term->name);
         expect_term_rules(term->parts[i].term);

@@ -3,6 +3,7 @@
 #define TSIM_REPORT_EXPLAIN_SECTIONS_H
 
 #include "report/terminal/explain.h"
+#include "step/part_counts.h"
 #include "workload/operators.h"
 #include "workload/schedule.h"
 
@@ -45,14 +46,6 @@ struct tsim_explained_operator {
     double achieved_flops_per_s, achieved_bytes_per_s;
     double step_s, share_frac;
 };
-
-/* How often the parts run in passes of a kind. */
-struct tsim_part_counts {
-    double times[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
-};
-void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *scenario, int32_t stage,
-                          int32_t chunk, enum tsim_pass_kind kind, double passes);
-struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *scenario, int32_t stage); /* in a step */
 
 struct tsim_explained_operators {
     struct tsim_explained_operator *rows;

@@ -21,12 +21,7 @@ struct tsim_terms {
     const struct tsim_placement *placement;
     struct tsim_term_recorder recorder;
     /* Nodes that occur often; NULL until one is wanted. */
-    const struct tsim_term *microbatches, *tokens, *memory_rate, *matrix_rate[TSIM_N_PRECISIONS], *slowest, *step_time,
-        *link_rate[2]; /* on a node, between nodes */
-    const struct tsim_term *stage_parameters;
-    int32_t stage;                               /* of stage_parameters */
-    const struct tsim_term *alone[TSIM_MAX_OPS]; /* collectives that differ */
-    int32_t n_alone;
+    const struct tsim_term *tokens, *step_time;
 };
 
 /* ---- nodes ---- */
@@ -61,13 +56,8 @@ const struct tsim_term *tsim_term_over(struct tsim_terms *terms, const char *nam
                                        const struct tsim_term *b);
 
 /* ---- shared ---- */
-const struct tsim_term *tsim_term_microbatches(struct tsim_terms *terms); /* of a replica in a step */
-const struct tsim_term *tsim_term_tokens(struct tsim_terms *terms);       /* of a step */
+const struct tsim_term *tsim_term_tokens(struct tsim_terms *terms); /* of a step */
 const struct tsim_term *tsim_term_accelerators(struct tsim_terms *terms);
-const struct tsim_term *tsim_term_peak(struct tsim_terms *terms, enum tsim_precision precision);
-const struct tsim_term *tsim_term_memory_rate(struct tsim_terms *terms);
-const struct tsim_term *tsim_term_slowest(struct tsim_terms *terms); /* time of the slowest of all over the mean's */
-const struct tsim_term *tsim_term_link_rate(struct tsim_terms *terms, bool between_nodes);
 
 /* ---- figures of the summary, by the group they are in; NULL for a value that the run does not have ---- */
 const struct tsim_term *tsim_term_of_step(struct tsim_terms *terms, const char *name); /* step, communication_exposed */
@@ -75,6 +65,5 @@ const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char
 /* Adds what a port of the fabric draws, if there is a fabric. */
 void tsim_term_add_port_power(struct tsim_terms *terms, struct tsim_term *term);
 const struct tsim_term *tsim_term_of_rates(struct tsim_terms *terms, const char *name); /* all others */
-const struct tsim_term *tsim_term_stage_parameters(struct tsim_terms *terms, int32_t stage);
 
 #endif

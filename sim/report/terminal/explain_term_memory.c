@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-const struct tsim_term *tsim_term_stage_parameters(struct tsim_terms *terms, int32_t stage) {
-    return tsim_stage_parameters_recorded(&terms->recorder, terms->scenario, stage).term;
-}
-
 const struct tsim_term *tsim_term_of_memory(struct tsim_terms *terms, const char *name) {
     const struct tsim_accelerator *a = terms->scenario->cluster.node->accelerator;
     int32_t stage = terms->explanation->result->step.fullest_stage;

@@ -42,6 +42,14 @@ const struct tsim_term *tsim_term_tokens(struct tsim_terms *terms) {
     return terms->tokens;
 }
 
+const struct tsim_term *tsim_term_accelerators(struct tsim_terms *terms) {
+    const struct tsim_scenario *sc = terms->scenario;
+    return tsim_term_times(terms, "accelerators", "nodes x accelerators of each", TSIM_COUNT,
+                           tsim_term_of_scenario(terms, "cluster.nodes", (double)sc->cluster.nodes, TSIM_COUNT),
+                           tsim_term_of_scenario(terms, "cluster.accelerators_per_node",
+                                                 (double)sc->cluster.accelerators_per_node, TSIM_COUNT));
+}
+
 /* ---- the model ---- */
 
 static const struct tsim_term *model_value(struct tsim_terms *terms, const char *key, int64_t value) {
@@ -70,7 +78,9 @@ static void add_part(struct tsim_terms *terms, struct tsim_term *sum, const char
                {OF_EXPERTS, "experts.ffn_hidden", m->experts.ffn_hidden}};
     if (!(n > 0))
         return;
-    struct tsim_term *part = tsim_term_new(terms, TSIM_TERM_OUTCOME, name, formula, n, TSIM_COUNT);
+    struct tsim_term *part =
+        tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
+                      tsim_arena_printf(terms->arena, "%s, counted (sim/workload/model.h)", formula), n, TSIM_COUNT);
     for (size_t i = 0; i < sizeof ALL / sizeof ALL[0]; i++)
         if (dimensions & ALL[i].of)
             tsim_term_add(terms, part, model_value(terms, ALL[i].key, ALL[i].value), 1);
@@ -87,8 +97,7 @@ static const struct tsim_term *parameters_term(struct tsim_terms *terms, const c
     double experts = parts.times[TSIM_PART_EXPERT_LAYER], n = (double)m->layers;
     bool is_active = strcmp(name, "model.parameters") != 0 && m->experts.count > 0;
     double used_frac = is_active ? (double)m->experts.active / (double)m->experts.count : 1;
-    struct tsim_term *sum =
-        tsim_term_new(terms, TSIM_TERM_SUM, name, "counted part by part (sim/workload/model.h)", value, TSIM_COUNT);
+    struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "part by part", (double)NAN, TSIM_COUNT);
     add_part(terms, sum, "embedding", "vocabulary x hidden, and learned positions", p.embedding, OF_VOCAB | OF_HIDDEN);
     add_part(terms, sum, "attention", "layers x (queries, keys, values, output)",
              n * (p.layer_attention + p.layer_latent), OF_LAYERS | OF_HIDDEN | OF_HEADS);
@@ -103,7 +112,8 @@ static const struct tsim_term *parameters_term(struct tsim_terms *terms, const c
     add_part(terms, sum, "norms", "two of each layer, and the last", n * p.layer_norms + p.final_norm,
              OF_LAYERS | OF_HIDDEN);
     add_part(terms, sum, "head", "vocabulary x hidden, unless tied to the embedding", p.head, OF_VOCAB | OF_HIDDEN);
-    return tsim_term_close(terms, sum, "other parts");
+    add_part(terms, sum, "pooler", "hidden x hidden, and a bias", p.pooler, OF_HIDDEN);
+    return tsim_term_close(terms, sum, NULL);
 }
 
 static const struct tsim_term *active(struct tsim_terms *terms) {
@@ -220,9 +230,17 @@ static const struct tsim_term *hardware_rate(struct tsim_terms *terms, const cha
     return flops_rate(terms, name, hardware_flops(terms, "model.step_hardware_flops"));
 }
 
+static const struct tsim_term *peak(struct tsim_terms *terms) {
+    const struct tsim_accelerator *a = terms->scenario->cluster.node->accelerator;
+    enum tsim_precision precision = terms->scenario->training.precision;
+    return tsim_of_accelerator(&terms->recorder, a,
+                               tsim_arena_printf(terms->arena, "peak.%s", tsim_precision_name(precision)),
+                               a->peak_flops_per_s[precision], TSIM_FLOPS_PER_S)
+        .term;
+}
+
 static const struct tsim_term *of_peak(struct tsim_terms *terms, const char *name, const struct tsim_term *rate) {
-    return tsim_term_over(terms, name, "FLOP/s of an accelerator / peak", TSIM_FRACTION, rate,
-                          tsim_term_peak(terms, terms->scenario->training.precision));
+    return tsim_term_over(terms, name, "FLOP/s of an accelerator / peak", TSIM_FRACTION, rate, peak(terms));
 }
 
 static const struct tsim_term *throughput_term(struct tsim_terms *terms, const char *name) {
@@ -268,7 +286,7 @@ static const struct tsim_term *power_term(struct tsim_terms *terms, const char *
     const struct tsim_node *node = terms->scenario->cluster.node;
     const struct tsim_accelerator *a = node->accelerator;
     struct tsim_term *term = tsim_term_new(terms, TSIM_TERM_OUTCOME, name,
-                                           "idle and busy shares of every accelerator, node and port "
+                                           "idle and busy shares of every accelerator, node and port, simulated "
                                            "(sim/cluster/power.h)",
                                            result_of(terms)->step.mean_power_w, TSIM_WATTS);
     const struct {

@@ -1,0 +1,16 @@
+/* part_counts.h - how often the parts of the model run on a stage. */
+#ifndef TSIM_STEP_PART_COUNTS_H
+#define TSIM_STEP_PART_COUNTS_H
+
+#include "workload/operators.h"
+#include "workload/schedule.h"
+
+/* How often the parts run in passes of a kind. */
+struct tsim_part_counts {
+    double times[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
+};
+void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *scenario, int32_t stage,
+                          int32_t chunk, enum tsim_pass_kind kind, double passes);
+struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *scenario, int32_t stage); /* in a step */
+
+#endif

@@ -1,0 +1,21 @@
+/* step_terms.h - where a step goes, as formula trees (base/term.h): over the operators of the critical rank, down to
+ * tiles, links and the constants of files.
+ *
+ * Where passes are tasks, kernels and what their collectives expose add up to the terms of the step. Where operators are
+ * events, and for all waits, a term is what the simulation gave, and its parts are what went in. */
+#ifndef TSIM_STEP_STEP_TERMS_H
+#define TSIM_STEP_STEP_TERMS_H
+
+#include "base/term.h"
+#include "step/program.h"
+
+enum { TSIM_N_STEP_TERMS = 12 };
+
+/* Trees of step.* and communication_exposed.*, each under its name in the summary. `account` is the critical rank's;
+ * `stall` the time that it waits for data. */
+void tsim_step_terms_record(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
+                            const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                            const struct tsim_stage_group_account *account, struct tsim_amount stall,
+                            struct tsim_amount terms[TSIM_N_STEP_TERMS]);
+
+#endif
