@@ -1,8 +1,10 @@
 #include "cli/command.h"
 
+#include "report/terminal/explain_sections.h"
 #include "report/terminal/figures.h"
 #include "report/text_file.h"
 #include "run/run.h"
+#include "study/judge/kernel_pairs.h"
 #include "study/judge/profile_nsys.h"
 
 #include <math.h>
@@ -15,7 +17,10 @@ static const struct tsim_column STEP_COLUMNS[] = {
     {"step", false}, {"measured", true}, {"predicted", true}, {"predicted/measured", true}};
 static const struct tsim_column KERNEL_COLUMNS[] = {
     {"longest kernels", false}, {"class", false}, {"in a step", true}, {"time", true}};
-enum { MOST_KERNELS = 12, NAME_WIDTH = 56 };
+static const struct tsim_column PAIR_COLUMNS[] = {{"kernel by kernel", false}, {"runs as", false},
+                                                  {"in a step", true},         {"measured", true},
+                                                  {"predicted", true},         {"predicted/measured", true}};
+enum { MOST_KERNELS = 12, MOST_PAIRS = 24, NAME_WIDTH = 56, PAIR_WIDTH = 40 };
 
 static const char *ms(struct tsim_arena *arena, double seconds) {
     return tsim_arena_printf(arena, "%.3f ms", 1e3 * seconds);
@@ -83,8 +88,8 @@ static void print_classes(struct tsim_arena *arena, const struct tsim_profile *p
     tsim_text_table_print(&table, &style, stdout);
 }
 
-static const char *cut(struct tsim_arena *arena, const char *name) {
-    char *copy = tsim_arena_printf(arena, strlen(name) > NAME_WIDTH ? "%.*s..." : "%.*s", NAME_WIDTH, name);
+static const char *cut(struct tsim_arena *arena, const char *name, int width) {
+    char *copy = tsim_arena_printf(arena, strlen(name) > (size_t)width ? "%.*s..." : "%.*s", width, name);
     for (char *c = copy; *c; c++)
         *c = (unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F' ? '?' : *c;
     return copy;
@@ -97,10 +102,30 @@ static void print_kernels(struct tsim_arena *arena, const struct tsim_profile *p
     for (size_t i = 0; i < p->n_kernels && i < MOST_KERNELS; i++) {
         if (p->kernels[i].time_s <= 0)
             break;
-        tsim_text_table_add(&table, cut(arena, p->kernels[i].name));
+        tsim_text_table_add(&table, cut(arena, p->kernels[i].name, NAME_WIDTH));
         tsim_text_table_add(&table, tsim_kernel_class_name(p->kernels[i].class));
         tsim_text_table_add(&table, count(arena, p->kernels[i].count));
         tsim_text_table_add(&table, ms(arena, p->kernels[i].time_s));
+    }
+    putchar('\n');
+    tsim_text_table_print(&table, &style, stdout);
+}
+
+/* Where a class has as many kernels as operators. */
+static void print_pairs(struct tsim_arena *arena, const struct tsim_kernel_pairs *pairs) {
+    struct tsim_style style = tsim_style_of(stdout);
+    struct tsim_text_table table;
+    if (pairs->n == 0)
+        return;
+    tsim_text_table_init(&table, arena, PAIR_COLUMNS, sizeof PAIR_COLUMNS / sizeof PAIR_COLUMNS[0]);
+    for (size_t i = 0; i < pairs->n && i < MOST_PAIRS; i++) {
+        const struct tsim_kernel_pair *pair = &pairs->items[i];
+        tsim_text_table_add(&table, pair->op);
+        tsim_text_table_add(&table, cut(arena, pair->kernel, PAIR_WIDTH));
+        tsim_text_table_add(&table, count(arena, pair->count));
+        tsim_text_table_add(&table, ms(arena, pair->measured_s));
+        tsim_text_table_add(&table, ms(arena, pair->predicted_s));
+        tsim_text_table_add(&table, change(arena, pair->predicted_s, pair->measured_s));
     }
     putchar('\n');
     tsim_text_table_print(&table, &style, stdout);
@@ -138,8 +163,21 @@ static void fill_classes(struct tsim_figures *table, const struct tsim_profile *
     }
 }
 
+static void fill_pairs(struct tsim_figures *table, const struct tsim_kernel_pairs *pairs) {
+    for (size_t i = 0; i < pairs->n; i++) {
+        const struct tsim_kernel_pair *pair = &pairs->items[i];
+        tsim_figures_add_text(table, pair->op);
+        tsim_figures_add_text(table, tsim_kernel_class_name(pair->class));
+        tsim_figures_add_text(table, pair->kernel);
+        tsim_figures_add(table, pair->count);
+        tsim_figures_add(table, pair->measured_s);
+        tsim_figures_add(table, pair->predicted_s);
+    }
+}
+
 static bool write_tables(const struct tsim_arguments *arguments, struct tsim_arena *arena, const struct tsim_profile *p,
-                         const struct tsim_profile_comparison *c, enum tsim_exit *status) {
+                         const struct tsim_profile_comparison *c, const struct tsim_kernel_pairs *pairs,
+                         enum tsim_exit *status) {
     static const struct tsim_figure_column STEP[] = {{NULL, "part", TSIM_FIGURE_TEXT},
                                                      {NULL, "measured_s", TSIM_FIGURE_SECONDS},
                                                      {NULL, "predicted_s", TSIM_FIGURE_SECONDS}};
@@ -152,10 +190,15 @@ static bool write_tables(const struct tsim_arguments *arguments, struct tsim_are
                                                         {NULL, "class", TSIM_FIGURE_TEXT},
                                                         {NULL, "count", TSIM_FIGURE_NUMBER},
                                                         {NULL, "time_s", TSIM_FIGURE_SECONDS}};
-    struct tsim_figures tables[3];
+    static const struct tsim_figure_column PAIRS[] = {
+        {NULL, "operator", TSIM_FIGURE_TEXT},      {NULL, "class", TSIM_FIGURE_TEXT},
+        {NULL, "kernel", TSIM_FIGURE_TEXT},        {NULL, "count", TSIM_FIGURE_NUMBER},
+        {NULL, "measured_s", TSIM_FIGURE_SECONDS}, {NULL, "predicted_s", TSIM_FIGURE_SECONDS}};
+    struct tsim_figures tables[4];
     tsim_figures_init(&tables[0], arena, "step", STEP, sizeof STEP / sizeof STEP[0]);
     tsim_figures_init(&tables[1], arena, "classes", CLASSES, sizeof CLASSES / sizeof CLASSES[0]);
     tsim_figures_init(&tables[2], arena, "kernels", KERNELS, sizeof KERNELS / sizeof KERNELS[0]);
+    tsim_figures_init(&tables[3], arena, "pairs", PAIRS, sizeof PAIRS / sizeof PAIRS[0]);
     fill_step(&tables[0], p, c);
     fill_classes(&tables[1], p, c);
     for (size_t i = 0; i < p->n_kernels; i++) {
@@ -164,7 +207,8 @@ static bool write_tables(const struct tsim_arguments *arguments, struct tsim_are
         tsim_figures_add(&tables[2], p->kernels[i].count);
         tsim_figures_add(&tables[2], p->kernels[i].time_s);
     }
-    return tsim_write_tables(arguments, tables, 3, status);
+    fill_pairs(&tables[3], pairs);
+    return tsim_write_tables(arguments, tables, 4, status);
 }
 
 /* Where prediction and measurement part most, in a sentence. */
@@ -195,11 +239,12 @@ static void print_verdict(const struct tsim_profile *p, const struct tsim_profil
 }
 
 static enum tsim_exit write_all(const struct tsim_arguments *arguments, struct tsim_arena *arena,
-                                const struct tsim_profile *p, const struct tsim_result *result) {
+                                const struct tsim_profile *p, const struct tsim_result *result,
+                                const struct tsim_kernel_pairs *pairs) {
     struct tsim_profile_comparison c;
     enum tsim_exit status = TSIM_EXIT_OK;
     tsim_profile_compare(result, &c);
-    if (write_tables(arguments, arena, p, &c, &status))
+    if (write_tables(arguments, arena, p, &c, pairs, &status))
         return status;
     if (p->has_steps)
         printf("%.0f steps of %s, beside %s\n\n", p->n_steps, p->file, result->scenario->name);
@@ -207,6 +252,7 @@ static enum tsim_exit write_all(const struct tsim_arguments *arguments, struct t
         printf("all of %s, taken as one step, beside %s\n\n", p->file, result->scenario->name);
     print_step(arena, p, &c);
     print_classes(arena, p, &c);
+    print_pairs(arena, pairs);
     print_kernels(arena, p);
     print_verdict(p, &c);
     return status;
@@ -225,6 +271,25 @@ static enum tsim_status read_profile(struct tsim_arena *arena, const char *file,
     return status;
 }
 
+/* Kernels are compared with operators, so that these are what is simulated, whatever the scenario's detail is. */
+static enum tsim_status simulate(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                 const struct tsim_profile *profile, struct tsim_result *result,
+                                 struct tsim_kernel_pairs *pairs, struct tsim_diags *diags) {
+    size_t n = arguments->n_overrides;
+    struct tsim_override *overrides = TSIM_NEW_ARRAY(arena, n + 1, struct tsim_override);
+    struct tsim_operator_sequence *sequence = tsim_operator_sequence_new(arena);
+    const struct tsim_run_options options = {.ignore_memory = true, .sink = tsim_operator_sequence_sink(sequence)};
+    const struct tsim_scenario *scenario;
+    if (n > 0)
+        memcpy(overrides, arguments->overrides, n * sizeof *overrides);
+    overrides[n] = (struct tsim_override){.path = "simulation.detail", .value = "operators"};
+    TSIM_TRY(tsim_scenario_load(arena, arguments->operands[2], overrides, n + 1, &scenario, diags));
+    enum tsim_status status = tsim_train_run(arena, scenario, &options, result, diags);
+    const struct tsim_rank_row *critical = status == TSIM_OK ? tsim_explain_critical_rank(result) : NULL;
+    tsim_kernel_pairs_find(arena, profile, sequence, critical ? critical->rank : 0, pairs);
+    return status;
+}
+
 enum tsim_exit tsim_calibrate_profile(const struct tsim_arguments *arguments) {
     if (arguments->n_operands != 3) {
         fputs("tsim calibrate: profile takes FILE and SCENARIO\n", stderr);
@@ -234,20 +299,16 @@ enum tsim_exit tsim_calibrate_profile(const struct tsim_arguments *arguments) {
     struct tsim_diags diags;
     struct tsim_profile profile;
     struct tsim_result result;
-    const struct tsim_scenario *scenario;
-    const struct tsim_run_options options = {.ignore_memory = true};
+    struct tsim_kernel_pairs pairs;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     enum tsim_status status = read_profile(&arena, arguments->operands[1], &profile, &diags);
     if (status == TSIM_OK)
-        status = tsim_scenario_load(&arena, arguments->operands[2], arguments->overrides, arguments->n_overrides,
-                                    &scenario, &diags);
-    if (status == TSIM_OK)
-        status = tsim_train_run(&arena, scenario, &options, &result, &diags);
+        status = simulate(arguments, &arena, &profile, &result, &pairs, &diags);
     tsim_report_diags(arguments, &diags);
     enum tsim_exit exit_status = tsim_exit_of(status);
     if (status == TSIM_OK)
-        exit_status = write_all(arguments, &arena, &profile, &result);
+        exit_status = write_all(arguments, &arena, &profile, &result, &pairs);
     exit_status = tsim_exit_worse(exit_status, tsim_flush_results());
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);

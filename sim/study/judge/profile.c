@@ -307,6 +307,22 @@ static void sum_up(struct tsim_profile_builder *b, struct tsim_profile *p) {
     p->exposed_s = p->busy_s - union_s(b, false) / p->n_steps;
 }
 
+/* Kernels in the order of their times, and what ran, by their places in it. */
+static void keep_events(struct tsim_profile_builder *b, struct tsim_profile *p) {
+    struct tsim_profiled_kernel *events = TSIM_NEW_ARRAY(b->arena, b->n_events, struct tsim_profiled_kernel);
+    uint32_t *places = TSIM_NEW_ARRAY(b->arena, b->n_names, uint32_t);
+    p->kernels = TSIM_NEW_ARRAY(b->arena, b->n_names, struct tsim_profile_kernel);
+    p->n_kernels = b->n_names;
+    memcpy(p->kernels, b->names, b->n_names * sizeof *p->kernels);
+    qsort(p->kernels, p->n_kernels, sizeof *p->kernels, by_time);
+    for (uint32_t i = 0; i < p->n_kernels; i++)
+        places[name_index(b, p->kernels[i].name, false)] = i;
+    for (size_t i = 0; i < b->n_events; i++)
+        events[i] = (struct tsim_profiled_kernel){places[b->events[i].name], b->events[i].end_s - b->events[i].start_s};
+    p->events = events;
+    p->n_events = b->n_events;
+}
+
 static void release(struct tsim_profile_builder *b) {
     tsim_heap_free(b->events);
     tsim_heap_free(b->launches);
@@ -331,11 +347,8 @@ enum tsim_status tsim_profile_end(struct tsim_profile_builder *b, struct tsim_pr
         return TSIM_ERR_SCHEMA;
     }
     sum_up(b, &p);
+    keep_events(b, &p);
     check_streams(b, &p, diags);
-    p.kernels = TSIM_NEW_ARRAY(b->arena, b->n_names, struct tsim_profile_kernel);
-    memcpy(p.kernels, b->names, b->n_names * sizeof *p.kernels);
-    p.n_kernels = b->n_names;
-    qsort(p.kernels, p.n_kernels, sizeof *p.kernels, by_time);
     release(b);
     *profile = p;
     return TSIM_OK;
@@ -343,18 +356,17 @@ enum tsim_status tsim_profile_end(struct tsim_profile_builder *b, struct tsim_pr
 
 /* ---- beside a prediction ---- */
 
-static enum tsim_kernel_class class_of_operator(const struct tsim_operator_row *op) {
-    bool is_backward = strstr(op->name, "(backward)") || strstr(op->name, "gradient)");
-    if (strcmp(op->stream, "compute") != 0)
+enum tsim_kernel_class tsim_operator_class(const char *name, bool is_on_compute_stream, double flops) {
+    bool is_backward = strstr(name, "(backward)") || strstr(name, "gradient)");
+    if (!is_on_compute_stream)
         return TSIM_KERNEL_COMMUNICATION;
-    if (strncmp(op->name, "optimizer", 9) == 0)
+    if (strncmp(name, "optimizer", 9) == 0)
         return TSIM_KERNEL_OPTIMIZER;
-    if (strncmp(op->name, "attention core", 14) == 0 || strncmp(op->name, "scores", 6) == 0 ||
-        strncmp(op->name, "softmax", 7) == 0)
+    if (strncmp(name, "attention core", 14) == 0 || strncmp(name, "scores", 6) == 0 || strncmp(name, "softmax", 7) == 0)
         return is_backward ? TSIM_KERNEL_ATTENTION_BACKWARD : TSIM_KERNEL_ATTENTION;
-    if (strncmp(op->name, "convolution", 11) == 0)
+    if (strncmp(name, "convolution", 11) == 0)
         return TSIM_KERNEL_CONVOLUTION;
-    return op->flops > 0 ? TSIM_KERNEL_PRODUCT : TSIM_KERNEL_ELEMENT;
+    return flops > 0 ? TSIM_KERNEL_PRODUCT : TSIM_KERNEL_ELEMENT;
 }
 
 void tsim_profile_compare(const struct tsim_result *result, struct tsim_profile_comparison *comparison) {
@@ -365,7 +377,8 @@ void tsim_profile_compare(const struct tsim_result *result, struct tsim_profile_
         c.predicted_idle_s += result->step.terms.data_stall_s;
     for (int32_t i = 0; i < result->step.n_operators; i++) {
         const struct tsim_operator_row *op = &result->step.operators[i];
-        struct tsim_profile_line *line = &c.classes[class_of_operator(op)];
+        struct tsim_profile_line *line =
+            &c.classes[tsim_operator_class(op->name, strcmp(op->stream, "compute") == 0, op->flops)];
         line->predicted_s += op->time_s;
         line->predicted_count += op->count;
     }

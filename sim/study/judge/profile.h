@@ -25,6 +25,11 @@ struct tsim_profile_kernel { /* all of one name, in a step */
     double count, time_s; /* kernels in a step, and all of them together */
 };
 
+struct tsim_profiled_kernel { /* one kernel that ran */
+    uint32_t kernel;          /* which of the profile's */
+    double time_s;
+};
+
 struct tsim_profile {
     const char *file;
     double n_steps; /* that were seen */
@@ -36,6 +41,8 @@ struct tsim_profile {
     double class_s[TSIM_N_KERNEL_CLASSES], class_count[TSIM_N_KERNEL_CLASSES];
     struct tsim_profile_kernel *kernels; /* the longest first */
     size_t n_kernels;
+    const struct tsim_profiled_kernel *events; /* of all steps, as they began */
+    size_t n_events;
     size_t n_other_device; /* kernels of other accelerators, passed over */
 };
 
@@ -83,5 +90,7 @@ struct tsim_profile_comparison {
     double predicted_step_s, predicted_exposed_s, predicted_idle_s; /* idle: bubble and waits for data */
 };
 void tsim_profile_compare(const struct tsim_result *result, struct tsim_profile_comparison *comparison);
+/* The class of an operator "attention core (backward)", or of another task, that computes so much. */
+enum tsim_kernel_class tsim_operator_class(const char *name, bool is_on_compute_stream, double flops);
 
 #endif
