@@ -419,7 +419,7 @@ enum tsim_cross_entropy { TSIM_LOSS_BY_FUSION, TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_
 enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING_BLOCK };
 
 /* How rows of tokens are brought into the order of their experts and back: by one kernel each, with the weighted sum of
- * what the experts gave, or operator by operator (operators_experts.c). */
+ * what the experts gave, or operator by operator (layer_experts.c). */
 enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT };
 
 /* Products of the experts of one rank: side by side, their tiles filling the compute units together; or those of one

@@ -44,23 +44,27 @@ static double model_flops_per_token(const struct tsim_scenario *sc) {
 static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
     const struct tsim_model *m = sc->model;
     unsigned parts = tsim_recompute_parts(sc);
-    double n = (double)m->layers, with_experts = tsim_model_parts(m).times[TSIM_PART_EXPERT_LAYER];
-    struct tsim_parameters p;
-    tsim_model_count(m, &p);
-    double flops = 0, active = (double)m->experts.active / fmax((double)m->experts.count, 1);
+    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
+    double of_output = (double)(m->heads * m->head_dim * m->hidden), flops = 0;
+    double active = (double)m->experts.active / fmax((double)m->experts.count, 1);
     if (parts & TSIM_RECOMPUTE_OPERATORS) /* keys, attention's output, one of two products up */
-        return 2 * n * (double)m->hidden *
+        return 2 * (double)(m->layers * m->hidden) *
                (double)((m->kv_heads + m->heads) * m->head_dim + (m->gated_mlp ? m->ffn_hidden : 0));
     if (parts & TSIM_RECOMPUTE_ATTENTION)
         flops += core_forward_flops_per_token(sc);
-    if (parts & TSIM_RECOMPUTE_LATENT && m->latent.kv_rank > 0)
-        flops += 2 * n * (p.layer_attention - (double)(m->heads * m->head_dim * m->hidden));
-    if (parts & TSIM_RECOMPUTE_OUTPUT)
-        flops += 2 * n * (double)(m->heads * m->head_dim * m->hidden);
-    if (parts & TSIM_RECOMPUTE_FFN)
-        flops += 2 * ((n - with_experts) * p.layer_ffn + with_experts * p.layer_shared);
-    if (parts & TSIM_RECOMPUTE_EXPERTS)
-        flops += 2 * with_experts * (p.layer_router + active * p.layer_experts);
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        if (layers.times[part] <= 0)
+            continue;
+        struct tsim_layer_parameters p = tsim_layer_count(m, (enum tsim_part)part);
+        if (parts & TSIM_RECOMPUTE_LATENT && m->latent.kv_rank > 0)
+            flops += 2 * layers.times[part] * (p.attention - of_output);
+        if (parts & TSIM_RECOMPUTE_OUTPUT)
+            flops += 2 * layers.times[part] * of_output;
+        if (parts & TSIM_RECOMPUTE_FFN)
+            flops += 2 * layers.times[part] * (p.ffn + p.shared);
+        if (parts & TSIM_RECOMPUTE_EXPERTS)
+            flops += 2 * layers.times[part] * (p.router + active * p.experts);
+    }
     return flops;
 }
 

@@ -320,16 +320,18 @@ static enum tsim_status operator_value(const struct expression *e, const char *c
 
 /* Bytes of a tensor that a layer keeps for its backward pass, or of "all". */
 static enum tsim_status kept_value(const struct expression *e, const char *const *arguments, double *value) {
-    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    struct tsim_kept kept;
     struct textbook_run *run = NULL;
     TSIM_TRY(run_of(e, arguments[0], &run));
+    enum tsim_part first = tsim_model_layer(run->scenario->model, 0);
     if (strcmp(arguments[1], "all") == 0) {
-        *value = tsim_layer_activation_bytes(run->scenario, false);
+        *value = tsim_layer_activation_bytes(run->scenario, first);
         return TSIM_OK;
     }
-    for (int32_t i = 0; i < tsim_layer_activations(run->scenario, false, rows); i++)
-        if (strcmp(rows[i].name, arguments[1]) == 0) {
-            *value = rows[i].bytes;
+    tsim_layer_activations(run->scenario, first, &kept);
+    for (int32_t i = 0; i < kept.n; i++)
+        if (strcmp(kept.rows[i].name, arguments[1]) == 0) {
+            *value = kept.rows[i].bytes;
             return TSIM_OK;
         }
     return wrong(e, "no layer of the run keeps", arguments[1]);

@@ -78,7 +78,7 @@ static struct tsim_op_shape head_shape(const struct tsim_op_shape *z) {
 }
 
 static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double e = z->element_bytes;
+    double e = z->element_bytes, vocab = tsim_padded_vocab_per_rank(z->scenario);
     struct tsim_op_shape head = head_shape(z);
     tsim_op_norm_forward(list, z, "final norm");
     tsim_op_gather_input(list, &head, "tensor: gather, head", z->h);
@@ -88,11 +88,11 @@ static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     }
     if (head.t < z->t) /* the head's tokens are picked out */
         elementwise(list, "head, pick tokens", head.t * z->h, 2 * e, 1);
-    gemm(list, "head", head.linear_precision, head.t, z->vocab, z->h, e, e);
-    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
+    gemm(list, "head", head.linear_precision, head.t, vocab, z->h, e, e);
+    elementwise(list, "loss", head.t * vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
     double metrics = (double)z->software->loss_metrics;
     if (metrics > 0)
-        elementwise(list, "metrics of the loss", head.t * z->vocab, metrics * written_out_loss_bytes(e), 6 * metrics);
+        elementwise(list, "metrics of the loss", head.t * vocab, metrics * written_out_loss_bytes(e), 6 * metrics);
 }
 
 static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shape *head) {
@@ -107,14 +107,15 @@ static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shap
 }
 
 static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double vocab = tsim_padded_vocab_per_rank(z->scenario);
     struct tsim_op_shape head = head_shape(z);
-    elementwise(list, "loss", head.t * z->vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
+    elementwise(list, "loss", head.t * vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
     tsim_op_linear_backward(list, &head,
                             &(struct tsim_op_linear){.input = "head, input",
                                                      .weight = "head, weight",
                                                      .gather = "tensor: gather input, head",
                                                      .reduce = "tensor: reduce, head",
-                                                     .n = z->vocab,
+                                                     .n = vocab,
                                                      .k = z->h,
                                                      .is_column_parallel = true});
     if (z->model->pooler)

@@ -66,3 +66,8 @@ void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape 
     else
         tsim_op_norm_backward(list, z, "norm 2");
 }
+
+double tsim_count_mlp(const struct tsim_model *m, double inner) {
+    double h = (double)m->hidden, up = m->gated_mlp ? 2 : 1;
+    return (up + 1) * h * inner + (m->bias ? up * inner + h : 0);
+}

@@ -23,8 +23,8 @@
  *                      summed (1 + 2k, k), the rows picked again (2k)                                     6k + 2
  *   permute, back      zeros 1; index_add reads k and adds, 2k                                            3k + 1
  * Fused it is 1 + k each way. */
+#include "workload/kept.h"
 #include "workload/operator_builders.h"
-
 #include "workload/routing.h"
 
 #include <math.h>
@@ -263,4 +263,49 @@ void tsim_experts_backward(const struct tsim_scenario *sc, int64_t at, struct ts
     }
     tsim_op_norm_backward(list, z, "norm 2");
     tsim_op_attention_backward(list, z);
+}
+
+/* ---- what it keeps ---- */
+
+double tsim_expert_rows(const struct tsim_op_shape *z) {
+    return z->model->experts.count > 0 ? experts_of(z).rows : 0;
+}
+
+/* As the feed-forward block does, the shared experts; of the others the router's scores and, for each row, the input
+ * and the inner tensors. */
+void tsim_experts_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), shared = shared_shape(&z);
+    tsim_keep_attention(&z, parts, kept);
+    tsim_keep_ffn(&z, "shared experts: inner tensors", shared.f, parts, kept);
+    if (!(parts & TSIM_RECOMPUTE_EXPERTS)) {
+        struct experts x = experts_of(&z);
+        tsim_keep(kept, "router: scores", z.ts * x.count * 4);
+        tsim_keep(kept, "experts: inputs", x.rows * z.h * z.linear_bytes);
+        tsim_keep(kept, "experts: inner tensors", x.rows * x.f * tsim_inner_kept_bytes(&z, parts));
+        if (!is_permutation_fused(&z)) /* weighted after the experts */
+            tsim_keep(kept, "experts: results", z.ts * x.active * z.h * z.element_bytes);
+    }
+    tsim_keep_core(&z, parts, kept);
+}
+
+double tsim_experts_waiting_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), shared = shared_shape(&z);
+    struct experts x = experts_of(&z);
+    double up = z.model->gated_mlp ? 2 : 1;
+    return tsim_waiting_bytes(&z, shared.f, x.rows * (2 * z.h + (1 + up) * x.f));
+}
+
+double tsim_experts_widest_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc);
+    struct experts x = experts_of(&z);
+    return x.rows * fmax((z.model->gated_mlp ? 2 : 1) * x.f, z.h) * z.element_bytes;
+}
+
+void tsim_experts_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
+    const struct tsim_experts *e = &m->experts;
+    double expert = tsim_count_mlp(m, (double)e->ffn_hidden);
+    tsim_count_attention(m, parameters);
+    parameters->router = ((double)m->hidden + (e->router_bias ? 1 : 0)) * (double)e->count;
+    parameters->shared = (double)e->shared * expert;
+    parameters->experts = (double)e->count * expert;
 }

@@ -30,7 +30,21 @@ enum tsim_layer_product {
     TSIM_NO_LAYER_PRODUCT = TSIM_N_LAYER_PRODUCTS
 };
 
+/* Parameters of one layer by place, 0 where its kind has none: exact counts, unsharded and unpadded. */
+struct tsim_layer_parameters {
+    double attention; /* matrices that tensor ranks divide */
+    double latent;    /* projections down to latent vectors: whole on every tensor rank */
+    double norms;
+    double cross, cross_norm; /* attention to the encoder's result, and its norm */
+    double ffn;
+    double router;          /* whole on every tensor rank */
+    double shared, experts; /* shared experts, and all others together */
+    double block;           /* of a layer list, the mean of its blocks */
+};
+
 struct tsim_op_list;
+struct tsim_op_shape;
+struct tsim_kept;
 
 struct tsim_layer_kind {
     const char *word; /* that people use: "expert layer" */
@@ -41,10 +55,19 @@ struct tsim_layer_kind {
     /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
     void (*forward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
     void (*backward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+    /* These are asked of layers alone: what parameters one has (added to zeros); how large its tensors are on one accelerator; what it keeps for its backward pass without what
+     * `parts` (enum tsim_recompute_part) execute again; the part of it that weight gradients wait with; its widest
+     * inner tensor. NULL: the kind is never recomputed, nor its backward pass split. */
+    void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+    struct tsim_op_shape (*shape)(const struct tsim_scenario *scenario);
+    void (*keep)(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+    double (*waiting_bytes)(const struct tsim_scenario *scenario);
+    double (*widest_bytes)(const struct tsim_scenario *scenario);
 };
 
 const struct tsim_layer_kind *tsim_layer_kind(enum tsim_part part);
 
 int64_t tsim_part_variants(const struct tsim_model *model, enum tsim_part part);
+struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, enum tsim_part part);
 
 #endif

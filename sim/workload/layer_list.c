@@ -1,5 +1,6 @@
 #include "workload/layer_list.h"
 
+#include "workload/kept.h"
 #include "workload/operator_builders.h"
 #include "workload/tables.h"
 
@@ -22,6 +23,10 @@ double tsim_list_parameters(const struct tsim_model *m) {
             n += 2 * (double)l->out; /* scale and shift; running statistics are no parameters */
     }
     return n;
+}
+
+void tsim_block_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
+    parameters->block = tsim_list_parameters(m) / (double)m->layers;
 }
 
 double tsim_list_macs(const struct tsim_model *m) {
@@ -281,18 +286,30 @@ double tsim_list_result_bytes(const struct tsim_scenario *sc) {
 
 /* ---- memory ---- */
 
-void tsim_list_kept(const struct tsim_scenario *sc, struct tsim_list_kept *kept) {
+/* The mean of the blocks. */
+void tsim_block_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
     struct batch b = batch_of(sc);
-    *kept = (struct tsim_list_kept){0};
+    double product_bytes = 0, norm_bytes = 0, pool_bytes = 0, blocks = (double)sc->model->layers;
+    (void)parts; /* nothing of a list is executed again */
     for (size_t i = 0; i < sc->model->n_list; i++) {
         const struct tsim_list_layer *l = &sc->model->list[i];
-        double in_bytes = in_elements(&b, l) * b.e, out_bytes = out_elements(&b, l) * b.e;
+        double in_bytes = in_elements(&b, l) * b.e;
         if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION)
-            kept->product_inputs_bytes += in_bytes;
+            product_bytes += in_bytes;
         else if (l->kind == TSIM_LIST_NORM)
-            kept->norm_inputs_bytes += in_bytes;
+            norm_bytes += in_bytes;
         else if (l->kind == TSIM_LIST_MAX_POOL)
-            kept->pool_bytes += in_bytes + out_elements(&b, l) * PLACE_BYTES;
-        kept->widest_bytes = fmax(kept->widest_bytes, fmax(in_bytes, out_bytes));
+            pool_bytes += in_bytes + out_elements(&b, l) * PLACE_BYTES;
     }
+    tsim_keep(kept, "inputs of products", product_bytes / blocks);
+    tsim_keep(kept, "inputs of batch norms", norm_bytes / blocks);
+    tsim_keep(kept, "inputs of pools, places of maxima", pool_bytes / blocks);
+}
+
+double tsim_block_widest_bytes(const struct tsim_scenario *sc) {
+    struct batch b = batch_of(sc);
+    double widest = 0;
+    for (size_t i = 0; i < sc->model->n_list; i++)
+        widest = fmax(widest, fmax(in_elements(&b, &sc->model->list[i]), out_elements(&b, &sc->model->list[i])));
+    return widest * b.e;
 }

@@ -30,6 +30,7 @@ double tsim_list_flops_per_sample(const struct tsim_model *model);
 
 /* The kind of layer (layer_kind.h) that a list's blocks are: they are numbered 0 .. layers - 1. */
 int64_t tsim_block_variants(const struct tsim_model *model);
+void tsim_block_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 void tsim_block_forward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
 void tsim_block_backward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
 
@@ -37,12 +38,9 @@ void tsim_block_backward(const struct tsim_scenario *scenario, int64_t block, st
 void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);
 double tsim_list_result_bytes(const struct tsim_scenario *scenario); /* of one micro-batch's last tensor */
 
-/* One micro-batch keeps this of the whole list: inputs of products and norms, and the places of maxima. Activation
- * functions and additions work in place: what follows keeps their result. */
-struct tsim_list_kept {
-    double product_inputs_bytes, norm_inputs_bytes, pool_bytes;
-    double widest_bytes; /* the largest tensor: its gradient exists while its layer is worked on */
-};
-void tsim_list_kept(const struct tsim_scenario *scenario, struct tsim_list_kept *kept);
+/* Inputs of products and norms, and the places of maxima are kept. Activation functions and additions work in place:
+ * what follows keeps their result. */
+void tsim_block_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+double tsim_block_widest_bytes(const struct tsim_scenario *scenario);
 
 #endif

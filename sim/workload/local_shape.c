@@ -29,7 +29,6 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, double leng
     if (m->latent.kv_rank > 0)
         z.key = z.query, z.value = z.q;
     z.f = (double)m->ffn_hidden / z.tp;
-    z.vocab = tsim_padded_vocab_per_rank(sc);
     z.element_bytes = activation_bytes(sc->training.precision);
     z.mask_bytes = sc->software->dropout > 0 ? 1 : 0;
     z.linear_precision = sc->training.precision;

@@ -1,11 +1,9 @@
 #include "workload/memory.h"
 
 #include "config/provenance.h"
-#include "workload/layer_list.h"
-#include "workload/model.h"
-#include "workload/operators.h"
+#include "workload/kept.h"
+#include "workload/operator_builders.h"
 #include "workload/optimizer.h"
-#include "workload/routing.h"
 #include "workload/schedule_zero_bubble.h"
 #include "workload/tables.h"
 
@@ -14,210 +12,6 @@
 enum { FEW_CHUNKS = 128 };
 
 /* ---- activations ---- */
-
-struct tokens {
-    double t, ts, h, q, query, key, value, latent, f, e, linear, mask, scores, rows;
-};
-
-/* Counts the tokens of the first stack, or of the last: they are the same where there is one. */
-static struct tokens tokens_of(const struct tsim_scenario *sc, bool is_last) {
-    const struct tsim_model *m = sc->model;
-    bool is_decoder = is_last && m->encoder_layers > 0;
-    double length = (double)(is_decoder ? sc->training.decoder_sequence_length : sc->training.sequence_length);
-    double tp = (double)sc->parallelism.tensor, d = (double)m->head_dim;
-    bool is_latent = m->latent.kv_rank > 0;
-    struct tokens k;
-    k.t = (double)sc->training.micro_batch_size * length / (double)sc->parallelism.context;
-    k.ts = sc->parallelism.sequence ? k.t / tp : k.t;
-    k.h = (double)m->hidden;
-    k.q = (double)m->heads * d / tp;
-    k.query = (double)m->heads * tsim_model_key_dim(m) / tp;
-    k.key = is_latent ? k.query : fmax((double)m->kv_heads / tp, 1) * d;
-    k.value = is_latent ? k.q : k.key;
-    k.latent = is_latent ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
-    k.f = (double)m->ffn_hidden / tp;
-    k.e = tsim_operand_bytes(tsim_unquantized(sc->training.precision));
-    k.linear = tsim_operand_bytes(sc->training.precision); /* of kept inputs of linear layers */
-    k.mask = sc->software->dropout > 0 ? 1 : 0;
-    k.rows = k.t * (double)m->heads / tp;
-    k.scores = k.rows * length;
-    return k;
-}
-
-static struct tokens tokens_in(const struct tsim_scenario *sc, enum tsim_part part) {
-    return tokens_of(sc, part == TSIM_PART_DECODER_LAYER);
-}
-
-/* Adds what the attention core keeps for its backward pass beside q, k, v and its result. */
-static double core_attention_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
-    if (sc->training.attention == TSIM_ATTENTION_FLASH)
-        return 4 * k->rows;                                       /* log-sum-exp of each row */
-    return k->scores * (k->mask > 0 ? 2 * k->e + k->mask : k->e); /* softmax's result, dropout's mask and result */
-}
-
-/* Inner width of an expert on one rank. */
-static double expert_width(const struct tsim_scenario *sc) {
-    return (double)sc->model->experts.ffn_hidden / (double)tsim_expert_tensor(&sc->parallelism);
-}
-
-/* Rows that the experts of a rank get in a layer, from the tokens that ranks which share the experts have together. */
-static double expert_rows(const struct tsim_scenario *sc, const struct tokens *k) {
-    const struct tsim_experts *x = &sc->model->experts;
-    double tokens = tsim_expert_tensor(&sc->parallelism) == sc->parallelism.tensor ? k->t : k->ts;
-    return x->count > 0 ? tokens * (double)x->active * tsim_routing_imbalance(x, (double)sc->parallelism.expert, tokens)
-                        : 0;
-}
-
-struct activations {
-    struct tsim_activation *rows;
-    int32_t n;
-};
-
-static void keep(struct activations *list, const char *name, double bytes) {
-    TSIM_ASSERT(list->n < TSIM_MAX_ACTIVATIONS);
-    if (bytes > 0)
-        list->rows[list->n++] = (struct tsim_activation){.name = name, .bytes = bytes};
-}
-
-/* Adds what the feed-forward block keeps beside its norm's input and result: the inner tensors; of routed experts their
- * inputs and scores too. Without what `parts` execute again. */
-static void keep_ffn(const struct tsim_scenario *sc, const struct tokens *k, enum tsim_part part, unsigned parts,
-                     struct activations *list) {
-    const struct tsim_experts *x = &sc->model->experts;
-    double up = sc->model->gated_mlp ? 2 : 1, tp = (double)sc->parallelism.tensor, rows = expert_rows(sc, k);
-    double input = sc->software->fp8_activation_input ? k->linear : k->e;
-    double per_width = up * input + (parts & TSIM_RECOMPUTE_ACTIVATION ? 0 : k->linear);
-    bool has_experts = part == TSIM_PART_EXPERT_LAYER;
-    double block = has_experts ? (double)(x->shared * x->ffn_hidden) / tp : k->f;
-    if (!(parts & TSIM_RECOMPUTE_FFN))
-        keep(list, has_experts ? "shared experts: inner tensors" : "feed-forward: inner tensors",
-             k->t * block * per_width);
-    if (!has_experts || parts & TSIM_RECOMPUTE_EXPERTS)
-        return;
-    keep(list, "router: scores", k->ts * (double)x->count * 4);
-    keep(list, "experts: inputs", rows * k->h * k->linear);
-    keep(list, "experts: inner tensors", rows * expert_width(sc) * per_width);
-    if (sc->software->expert_permutation == TSIM_PERMUTATION_WRITTEN_OUT) /* weighted after the experts */
-        keep(list, "experts: results", k->ts * (double)x->active * k->h * k->e);
-}
-
-/* The mean of a layer list's blocks. */
-static void keep_listed(const struct tsim_scenario *sc, struct activations *list) {
-    struct tsim_list_kept kept;
-    tsim_list_kept(sc, &kept);
-    double blocks = (double)sc->model->layers;
-    keep(list, "inputs of products", kept.product_inputs_bytes / blocks);
-    keep(list, "inputs of batch norms", kept.norm_inputs_bytes / blocks);
-    keep(list, "inputs of pools, places of maxima", kept.pool_bytes / blocks);
-}
-
-/* A decoder layer's attention to the encoder's result: its own norm's input, its input, mask, queries, result and what
- * the core keeps; the keys and values of the encoder's tokens. */
-static void keep_cross(const struct tsim_scenario *sc, const struct tokens *k, unsigned parts,
-                       struct activations *list) {
-    struct tokens encoder = tokens_of(sc, false), cross = *k;
-    cross.scores = k->rows * (double)sc->training.sequence_length;
-    keep(list, "cross attention: norm, input, mask", k->ts * k->h * (k->e + k->linear + k->mask));
-    keep(list, "cross attention: queries and result", k->t * (k->query + k->q) * k->e);
-    keep(list, "cross attention: keys and values", encoder.t * (k->key + k->value) * k->e);
-    if (!(parts & TSIM_RECOMPUTE_ATTENTION))
-        keep(list, "cross attention: its core", core_attention_bytes(sc, &cross));
-}
-
-/* Checkpointed by operator: the layer's input, attention's result, and of the products' results every second. */
-static void keep_operators(const struct tsim_scenario *sc, const struct tokens *k, struct activations *list) {
-    bool is_gated = sc->model->gated_mlp;
-    bool is_flash = sc->training.attention == TSIM_ATTENTION_FLASH;
-    keep(list, "input of the layer", k->ts * k->h * k->e);
-    keep(list, "queries and values", k->t * (k->query + k->value) * k->e);
-    if (is_flash)
-        keep(list, "result of attention", k->t * k->q * k->e);
-    keep(list, is_gated ? "feed-forward: gate and result" : "feed-forward: inner tensor",
-         (k->t * k->f + (is_gated ? k->ts * k->h : 0)) * k->e);
-    if (is_flash)
-        keep(list, "attention: statistics of rows", core_attention_bytes(sc, k));
-}
-
-/* A layer's activations without what `parts` execute again: norm inputs, product inputs and masks of its blocks;
- * queries, keys and values, the attention's result and, in fp8, its copy. */
-static void keep_layer(const struct tsim_scenario *sc, const struct tokens *k, enum tsim_part part, unsigned parts,
-                       struct activations *list) {
-    double e = k->e;
-    if (part == TSIM_PART_BLOCK) {
-        keep_listed(sc, list);
-        return;
-    }
-    if (parts & TSIM_RECOMPUTE_OPERATORS) {
-        keep_operators(sc, k, list);
-        return;
-    }
-    double blocks = sc->model->parallel_block ? 1 : 2;               /* with a norm, an input and a mask each */
-    bool gives_stream = parts & TSIM_RECOMPUTE_OUTPUT && blocks > 1; /* again, between the blocks */
-    keep(list, "inputs of the norms", k->ts * (gives_stream ? 1 : blocks) * k->h * e);
-    if (!(parts & TSIM_RECOMPUTE_NORMS))
-        keep(list, "inputs of the blocks", k->ts * (sc->model->parallel_norms ? 2 : blocks) * k->h * k->linear);
-    keep(list, "masks of dropout", k->ts * blocks * k->h * k->mask);
-    keep(list, "latent vectors and their norms", k->ts * 2 * k->latent * e);
-    if (!(parts & TSIM_RECOMPUTE_LATENT && k->latent > 0))
-        keep(list, "queries, keys, values", k->t * (k->query + k->key + k->value) * e);
-    if (!(parts & TSIM_RECOMPUTE_OUTPUT && parts & TSIM_RECOMPUTE_ATTENTION))
-        keep(list, "result of attention", k->t * k->q * (k->linear < e ? e + k->linear : e));
-    if (part == TSIM_PART_DECODER_LAYER)
-        keep_cross(sc, k, parts, list);
-    keep_ffn(sc, k, part, parts, list);
-    if (!(parts & TSIM_RECOMPUTE_ATTENTION))
-        keep(list,
-             sc->training.attention == TSIM_ATTENTION_FLASH ? "attention: statistics of rows"
-                                                            : "attention: scores and their masks",
-             core_attention_bytes(sc, k));
-}
-
-static double kept_bytes(const struct tsim_scenario *sc, const struct tokens *k, enum tsim_part part, unsigned parts) {
-    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS] = {0};
-    struct activations list = {.rows = rows};
-    double bytes = 0;
-    keep_layer(sc, k, part, parts, &list);
-    for (int32_t i = 0; i < list.n; i++)
-        bytes += rows[i].bytes;
-    return bytes;
-}
-
-double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
-    struct tokens k = tokens_in(sc, part);
-    return kept_bytes(sc, &k, part, 0);
-}
-
-static double checkpoint_bytes(const struct tokens *k) {
-    return k->ts * k->h * k->e;
-}
-
-double tsim_layer_activation_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
-    struct tokens k = tokens_in(sc, part);
-    switch (sc->training.recompute) {
-    case TSIM_RECOMPUTE_NONE:
-        return tsim_layer_whole_activation_bytes(sc, part);
-    case TSIM_RECOMPUTE_SELECTIVE:
-        return kept_bytes(sc, &k, part, tsim_recompute_parts(sc));
-    case TSIM_RECOMPUTE_FULL:
-        return checkpoint_bytes(&k);
-    case TSIM_RECOMPUTE_SQRT:
-    case TSIM_RECOMPUTE_EVERY:
-        return checkpoint_bytes(&k) / (double)sc->training.recompute_every;
-    }
-    TSIM_BUG("recompute %d", (int)sc->training.recompute);
-}
-
-int32_t tsim_layer_activations(const struct tsim_scenario *sc, enum tsim_part part,
-                               struct tsim_activation rows[TSIM_MAX_ACTIVATIONS]) {
-    struct tokens k = tokens_in(sc, part);
-    struct activations list = {.rows = rows};
-    if (sc->training.recompute >= TSIM_RECOMPUTE_FULL) {
-        keep(&list, "input of the layer, or of each so many", tsim_layer_activation_bytes(sc, part));
-        return list.n;
-    }
-    keep_layer(sc, &k, part, tsim_recompute_parts(sc), &list);
-    return list.n;
-}
 
 /* Layers whose activations exist whole while they are recomputed in the backward pass. */
 static double working_layers(const struct tsim_scenario *sc) {
@@ -241,12 +35,12 @@ static struct tsim_amount tensor(struct tsim_term_recorder *r, const char *name,
 
 static struct tsim_amount kept_by_layer(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                         enum tsim_part part) {
-    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
-    struct tsim_part_list kept = {.recorder = r};
-    int32_t n = tsim_layer_activations(sc, part, rows);
-    for (int32_t i = 0; i < n; i++)
-        tsim_part_add(&kept, tensor(r, rows[i].name, rows[i].bytes));
-    return tsim_sum_of(&kept, tsim_record_text(r, "kept by one %s", tsim_layer_kind(part)->word),
+    struct tsim_kept kept;
+    struct tsim_part_list tensors = {.recorder = r};
+    tsim_layer_activations(sc, part, &kept);
+    for (int32_t i = 0; i < kept.n; i++)
+        tsim_part_add(&tensors, tensor(r, kept.rows[i].name, kept.rows[i].bytes));
+    return tsim_sum_of(&tensors, tsim_record_text(r, "kept by one %s", tsim_layer_kind(part)->word),
                        part == TSIM_PART_BLOCK ? "mean of the list's blocks"
                                                : "Korthikanti et al. 2022, equations 1 to 6",
                        TSIM_BYTES);
@@ -262,7 +56,7 @@ static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const str
 /* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
 static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                             int32_t chunk) {
-    struct tokens k = tokens_of(sc, true), first = tokens_of(sc, false);
+    struct tsim_op_shape k = tsim_op_shape_last(sc), first = tsim_op_shape_first(sc);
     bool is_stacked = sc->model->encoder_layers > 0;
     struct tsim_parts there = tsim_chunk_parts(sc, stage, chunk);
     struct tsim_stage_part of_stage;
@@ -272,41 +66,28 @@ static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const 
         if (there.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
             tsim_part_add(&kept, kept_by_layers(r, own, (enum tsim_part)part, there.times[part]));
     if (there.times[TSIM_PART_EMBEDDING] > 0)
-        tsim_part_add(&kept,
-                      tensor(r, "embedding: mask of dropout", (first.ts + (is_stacked ? k.ts : 0)) * k.h * k.mask));
+        tsim_part_add(
+            &kept, tensor(r, "embedding: mask of dropout", (first.ts + (is_stacked ? k.ts : 0)) * k.h * k.mask_bytes));
     if (there.times[TSIM_PART_DECODER_LAYER] > 0)
         tsim_part_add(&kept, tensor(r, "encoder's result, for keys and values of every decoder layer",
-                                    first.ts * k.h * k.linear));
+                                    first.ts * k.h * k.linear_bytes));
     if (is_stacked && there.times[TSIM_PART_HEAD] > 0)
-        tsim_part_add(&kept, tensor(r, "input of the encoder's final norm", first.ts * k.h * k.e));
+        tsim_part_add(&kept, tensor(r, "input of the encoder's final norm", first.ts * k.h * k.element_bytes));
     if (there.times[TSIM_PART_HEAD] > 0)
         tsim_part_add(&kept, tensor(r, "inputs of the final norm and of the head",
-                                    (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.e));
+                                    (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.element_bytes));
     else if (!sc->model->list && sc->software->keeps_outputs && sc->parallelism.pipeline > 1)
-        tsim_part_add(&kept, tensor(r, "what was sent on", (k.ts + (is_stacked ? first.ts : 0)) * k.h * k.e));
+        tsim_part_add(&kept,
+                      tensor(r, "what was sent on", (k.ts + (is_stacked ? first.ts : 0)) * k.h * k.element_bytes));
     return tsim_sum_of(&kept, "kept of a micro-batch by a chunk", "its layers, and the ends of the model", TSIM_BYTES);
-}
-
-double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
-    struct tokens k = tokens_in(sc, part);
-    const struct tsim_experts *x = &sc->model->experts;
-    double up = sc->model->gated_mlp ? 2 : 1, f = (double)x->ffn_hidden / (double)sc->parallelism.tensor;
-    /* Inputs of column-parallel products are gathered again with W. */
-    double inputs = k.ts * (k.h + 2 * k.latent) + k.t * k.q, gradients = k.t * ((k.query + k.key + k.value) + k.h);
-    bool has_experts = part == TSIM_PART_EXPERT_LAYER;
-    double inner = has_experts ? (double)x->shared * f : k.f; /* of a feed-forward block, 0: none */
-    double ffn = k.ts * k.h + (inner > 0 ? k.t * ((1 + up) * inner + k.h) : 0);
-    if (has_experts)
-        ffn += expert_rows(sc, &k) * (2 * k.h + (1 + up) * expert_width(sc));
-    return k.linear * (inputs + gradients + ffn);
 }
 
 /* The head's product waits too: its input and the logits' gradient. */
 static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    struct tokens k = tokens_of(sc, true);
+    struct tsim_op_shape k = tsim_op_shape_last(sc);
     double bytes = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
     if (tsim_chunk_has_head(sc, stage, chunk))
-        bytes += k.e * (k.ts * k.h + tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc));
+        bytes += k.element_bytes * (k.ts * k.h + tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc));
     return bytes;
 }
 
@@ -376,15 +157,6 @@ static struct tsim_amount peak_activations(struct tsim_term_recorder *r, const s
 
 /* ---- buffers ---- */
 
-/* The widest of a layer's tensors inside its feed-forward block or experts. */
-static double widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
-    struct tokens k = tokens_in(sc, part);
-    double up = sc->model->gated_mlp ? 2 : 1;
-    if (part == TSIM_PART_EXPERT_LAYER)
-        return expert_rows(sc, &k) * fmax(up * expert_width(sc), k.h) * k.e;
-    return up * k.t * k.f * k.e;
-}
-
 /* Counts what selective recomputation brings back of one layer. */
 static double recomputed_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     return tsim_layer_whole_activation_bytes(sc, part) - tsim_layer_activation_bytes(sc, part);
@@ -392,8 +164,8 @@ static double recomputed_bytes(const struct tsim_scenario *sc, enum tsim_part pa
 
 /* Keys and values of others while a layer attends, and what is sent of the own: a piece each of the ring, all of them
  * gathered, or the own tokens for all heads and all tokens for the own heads. */
-static double context_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
-    double own = k->t * (k->key + k->value) * k->e;
+static double context_bytes(const struct tsim_scenario *sc, const struct tsim_op_shape *k) {
+    double own = k->t * (k->key + k->value) * k->element_bytes;
     if (sc->parallelism.context == 1)
         return 0;
     switch (sc->parallelism.context_exchange) {
@@ -402,7 +174,7 @@ static double context_bytes(const struct tsim_scenario *sc, const struct tokens 
     case TSIM_CONTEXT_ALL_GATHER:
         return (double)sc->parallelism.context * own;
     case TSIM_CONTEXT_ALL_TO_ALL:
-        return own + k->t * k->query * k->e;
+        return own + k->t * k->query * k->element_bytes;
     }
     return 0;
 }
@@ -467,13 +239,11 @@ static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
  * gathered weights. */
 static void add_listed_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
     struct tsim_term_recorder *r = buffers->recorder;
-    struct tsim_list_kept kept;
-    struct tsim_stage_part of_stage;
     int32_t last = (int32_t)sc->parallelism.pipeline - 1;
-    tsim_list_kept(tsim_stage_part(sc, stage, &of_stage), &kept);
     double received = (stage > 0 ? tsim_message_bytes(sc, stage - 1, stage) : 0) +
                       (stage < last ? tsim_message_bytes(sc, stage + 1, stage) : 0);
-    tsim_part_add(buffers, tensor(r, "the widest gradient and what it becomes", 2 * kept.widest_bytes));
+    tsim_part_add(buffers, tensor(r, "the widest gradient and what it becomes",
+                                  2 * tsim_largest_layer(sc, stage, tsim_layer_widest_bytes)));
     tsim_part_add(buffers, tensor(r, "messages from other stages", received));
     tsim_part_add(buffers, tensor(r, "vectors of the tables and their gradients", tsim_tables_buffer_bytes(sc)));
     if (sc->parallelism.zero == 3)
@@ -486,26 +256,26 @@ static void add_listed_buffers(const struct tsim_scenario *sc, int32_t stage, st
  * and Megatron convert to fp32 and work in place; PyTorch's written-out loss keeps log-softmax and has its gradient and
  * that of the chosen logits beside it, all fp32; where it is of a shifted copy the fp32 logits are held as a result as
  * well, and in place of the logits. */
-static double logit_bytes(const struct tsim_scenario *sc, const struct tokens *k) {
+static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_shape *k) {
     const struct tsim_software *software = sc->software;
     switch (software->cross_entropy) {
     case TSIM_LOSS_SHIFTED:
         return 16;
     case TSIM_LOSS_FUSED:
-        return (software->fusion == TSIM_FUSION_TE ? 1 : 2) * k->e;
+        return (software->fusion == TSIM_FUSION_TE ? 1 : 2) * k->element_bytes;
     case TSIM_LOSS_BY_FUSION:
     case TSIM_LOSS_WRITTEN_OUT:
         break;
     }
-    return k->e + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
+    return k->element_bytes + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
 }
 
 /* Gradients of activations while a layer is worked on: the widest one, and the residual stream's; of two stacks the
  * longer one decides. */
 static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
-                                            const struct tokens *k, const struct tokens *first) {
-    double widest = tsim_largest_layer(sc, stage, widest_bytes);
-    double core = fmax(core_attention_bytes(sc, k), core_attention_bytes(sc, first));
+                                            const struct tsim_op_shape *k, const struct tsim_op_shape *first) {
+    double widest = tsim_largest_layer(sc, stage, tsim_layer_widest_bytes);
+    double core = fmax(tsim_core_kept_bytes(k), tsim_core_kept_bytes(first));
     if (tsim_recompute_parts(sc) == TSIM_RECOMPUTE_ATTENTION) /* recomputed, it meets its own, no longer the block's */
         core *= 2;
     struct tsim_amount inner =
@@ -513,13 +283,14 @@ static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const 
                      TSIM_PARTS(tensor(r, "inner tensor of the widest block", widest),
                                 tensor(r, "attention's core, less the parameters that are not gathered then",
                                        core - gathered_less_at_attention(sc, stage))));
-    return tsim_sum(r, "gradients of activations", "inner tensor + residual stream", TSIM_BYTES,
-                    TSIM_PARTS(inner, tensor(r, "of the residual stream", 2 * fmax(k->t, first->t) * k->h * k->e)));
+    return tsim_sum(
+        r, "gradients of activations", "inner tensor + residual stream", TSIM_BYTES,
+        TSIM_PARTS(inner, tensor(r, "of the residual stream", 2 * fmax(k->t, first->t) * k->h * k->element_bytes)));
 }
 
 /* The loss is done with before the backward pass of the layers. */
 static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
-                                        const struct tokens *k, const struct tokens *first) {
+                                        const struct tsim_op_shape *k, const struct tsim_op_shape *first) {
     struct tsim_part_list layer = {.recorder = r};
     if (working_layers(sc) > 0)
         tsim_part_add(&layer,
@@ -530,7 +301,8 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
                       tensor(r, "what is executed again of a layer", tsim_largest_layer(sc, stage, recomputed_bytes)));
     tsim_part_add(&layer, working_gradients(r, sc, stage, k, first));
     if (sc->parallelism.expert > 1)
-        tsim_part_add(&layer, tensor(r, "rows of experts, sent and received", 2 * expert_rows(sc, k) * k->h * k->e));
+        tsim_part_add(
+            &layer, tensor(r, "rows of experts, sent and received", 2 * tsim_expert_rows(k) * k->h * k->element_bytes));
     struct tsim_amount of_layer = tsim_sum_of(&layer, "while a layer is worked on", "the sum of", TSIM_BYTES);
     if (!tsim_stage_has_head(sc, stage))
         return of_layer;
@@ -541,15 +313,16 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
 
 static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
     struct tsim_term_recorder *r = buffers->recorder;
-    struct tokens k = tokens_of(sc, true), first = tokens_of(sc, false);
+    struct tsim_op_shape k = tsim_op_shape_last(sc), first = tsim_op_shape_first(sc);
     if (sc->model->list) {
         add_listed_buffers(sc, stage, buffers);
         return;
     }
     tsim_part_add(buffers, working_bytes(r, sc, stage, &k, &first));
     if (sc->parallelism.pipeline > 1)
-        tsim_part_add(buffers, tensor(r, "messages from other stages",
-                                      2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.e));
+        tsim_part_add(buffers,
+                      tensor(r, "messages from other stages",
+                             2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.element_bytes));
     if (sc->parallelism.zero == 3)
         tsim_part_add(buffers,
                       tensor(r, "gathered parameters, and the gradients of a unit", gathered_bytes(sc, stage)));

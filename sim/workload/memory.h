@@ -40,7 +40,7 @@
 #ifndef TSIM_WORKLOAD_MEMORY_H
 #define TSIM_WORKLOAD_MEMORY_H
 
-#include "workload/operators.h"
+#include "workload/kept.h"
 #include "workload/optimizer.h"
 #include "workload/partition.h"
 
@@ -54,20 +54,6 @@ struct tsim_stage_memory {
 struct tsim_stage_terms {
     struct tsim_amount weights, gradients, master, optimizer, activations, buffers, host;
 };
-
-/* Saved by one layer for one micro-batch, as the scenario recomputes; the layer with everything kept (`whole`). */
-double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
-double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
-/* The same by tensor: returns how many; their sum is tsim_layer_activation_bytes. */
-enum { TSIM_MAX_ACTIVATIONS = 16 };
-struct tsim_activation {
-    const char *name; /* "queries, keys, values" */
-    double bytes;
-};
-int32_t tsim_layer_activations(const struct tsim_scenario *scenario, enum tsim_part part,
-                               struct tsim_activation rows[TSIM_MAX_ACTIVATIONS]);
-/* The part of a layer that the weight gradients need, between the input gradient and them. */
-double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 
 /* The bytes that a micro-batch's pass through a chunk sends to the host and fetches again; and those that a step's
  * update keeps there for each parameter that a rank updates: state, master copy and gradient. */

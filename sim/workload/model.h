@@ -4,29 +4,22 @@
  * perhaps shared experts in place of the feed-forward block: layer l (from 0) where l >= first and
  * (l - first + 1) % every == 0.
  *
- * In a layer list (layer_list.h) a "layer" is the mean of its blocks, all of it counted as layer_ffn; a token is a
+ * In a layer list (layer_list.h) a "layer" is the mean of its blocks, all of it counted as `block`; a token is a
  * sample. Embedding tables (tables.h) are counted with the model, but are no part of its layers. */
 #ifndef TSIM_WORKLOAD_MODEL_H
 #define TSIM_WORKLOAD_MODEL_H
 
 #include "workload/layer_kind.h"
 
-/* Parameters by place, of one layer where the name says so; all are exact counts, unsharded and unpadded. */
-struct tsim_parameters {
-    double embedding;       /* token table or projection of patches, learned positions, and other_parameters */
-    double layer_attention; /* matrices that tensor ranks divide */
-    double layer_latent;    /* projections down to latent vectors: whole on every tensor rank */
-    double layer_norms;
-    double layer_cross, layer_cross_norm; /* of the decoder's layers: attention to the encoder's result, and its norm */
-    double layer_ffn;                     /* of a layer without experts */
-    double layer_router;                  /* of a layer with experts: whole on every tensor rank */
-    double layer_shared, layer_experts;   /* the same: shared experts, and all others together */
-    double final_norm;                    /* of both stacks */
-    double head;                          /* 0 when tied to the embedding; of a model of images the classifier */
-    double pooler;                        /* held with the head, whole on every tensor rank */
+/* Parameters beside those of the layers, exact counts as well; 0 in a layer list. */
+struct tsim_end_parameters {
+    double embedding;  /* token table or projection of patches, learned positions, and other_parameters */
+    double final_norm; /* of both stacks */
+    double head;       /* 0 when tied to the embedding; of a model of images the classifier */
+    double pooler;     /* held with the head, whole on every tensor rank */
 };
+struct tsim_end_parameters tsim_model_ends(const struct tsim_model *model);
 
-void tsim_model_count(const struct tsim_model *model, struct tsim_parameters *parameters);
 double tsim_model_parameters(const struct tsim_model *model);        /* whole model */
 double tsim_model_active_parameters(const struct tsim_model *model); /* those that one token passes through */
 double tsim_model_mtp_parameters(const struct tsim_model *model);    /* of the former, those of its mtp_layers */

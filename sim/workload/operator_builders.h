@@ -13,7 +13,7 @@ struct tsim_op_shape {
     const struct tsim_scenario *scenario;
     const struct tsim_model *model;
     const struct tsim_software *software;
-    double tp, cp, b, s, t, ts, h, vocab;
+    double tp, cp, b, s, t, ts, h;
     double sk, tk; /* of the keys that queries meet: tokens of a sample, of the micro-batch on this rank */
     double query, key, value, q; /* widths on this rank of queries, keys, values and the attention's result */
     double heads;                /* query heads on this rank */
@@ -199,6 +199,11 @@ void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_sh
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
 
+/* Parameters of attention and of a layer's norms; of a feed-forward block of inner width `inner`. */
+void tsim_count_attention(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+double tsim_count_mlp(const struct tsim_model *model, double inner);
+double tsim_count_norm(const struct tsim_model *model);
+
 /* A feed-forward block, from norm to residual; and its products alone, which shared experts have as well. */
 void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
@@ -219,6 +224,19 @@ void tsim_encoder_forward(const struct tsim_scenario *scenario, int64_t at, stru
 void tsim_encoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_decoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_decoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_dense_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_experts_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_decoder_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_dense_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_experts_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_decoder_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+double tsim_dense_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_experts_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_decoder_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_dense_widest_bytes(const struct tsim_scenario *scenario);
+double tsim_experts_widest_bytes(const struct tsim_scenario *scenario);
+double tsim_decoder_widest_bytes(const struct tsim_scenario *scenario);
+struct tsim_op_shape tsim_encoder_shape(const struct tsim_scenario *scenario);
 void tsim_head_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_head_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 

@@ -244,3 +244,27 @@ void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_
     tsim_op_layout_inputs(list, z);
     tsim_op_norm_backward(list, z, "norm 1");
 }
+
+/* ---- parameters ---- */
+
+/* A norm has a scale, a layer norm a shift as well. */
+double tsim_count_norm(const struct tsim_model *m) {
+    return (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * (double)m->hidden;
+}
+
+/* Queries and keys with values: from the residual stream, or from latent vectors that have a norm of their own. */
+void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+    double h = (double)m->hidden, bias = m->bias ? 1 : 0, qkv_bias = m->bias || m->qkv_bias ? 1 : 0,
+           heads = (double)m->heads, d = (double)m->head_dim;
+    double q = heads * d, kv = (double)m->kv_heads * d;
+    p->norms = (m->parallel_block && !m->parallel_norms ? 1 : 2) * tsim_count_norm(m) +
+               (m->qk_norm ? 2 * (double)m->head_dim : 0);
+    if (m->latent.kv_rank == 0) {
+        p->attention = h * (q + 2 * kv) + q * h + qkv_bias * (q + 2 * kv) + bias * h;
+        return;
+    }
+    double query_rank = (double)m->latent.query_rank, kv_rank = (double)m->latent.kv_rank,
+           rope = (double)m->latent.rope_dim;
+    p->attention = (query_rank > 0 ? query_rank : h) * heads * (d + rope) + kv_rank * heads * 2 * d + q * h;
+    p->latent = h * query_rank + query_rank + h * (kv_rank + rope) + kv_rank;
+}

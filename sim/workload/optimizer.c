@@ -67,17 +67,15 @@ static void add_list(const struct tsim_model *m, struct shapes *s) {
 }
 
 static struct shapes shapes_of(const struct tsim_model *m) {
-    struct tsim_parameters p;
     struct shapes s = {.rank = GALORE_RANK_FRAC * (double)m->hidden, .all = tsim_model_parameters(m)};
-    tsim_model_count(m, &p);
     if (m->list) {
-        s.all = p.layer_ffn * (double)m->layers;
+        s.all = tsim_layer_count(m, TSIM_PART_BLOCK).block * (double)m->layers;
         s.rank = HUGE_VAL;
         add_list(m, &s);
         return s;
     }
     add_layers(m, &s);
-    add_matrix(&s, p.head > 0 ? 2 : 1, (double)m->vocab, (double)m->hidden, false);
+    add_matrix(&s, tsim_model_ends(m).head > 0 ? 2 : 1, (double)m->vocab, (double)m->hidden, false);
     add_matrix(&s, 1, (double)m->positions, (double)m->hidden, false);
     return s;
 }

@@ -81,9 +81,8 @@ struct tsim_parts tsim_chunk_parts(const struct tsim_scenario *sc, int32_t stage
 }
 
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *sc) {
-    struct tsim_parameters p;
-    tsim_model_count(sc->model, &p);
-    return p.layer_experts / (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
+    return tsim_layer_count(sc->model, TSIM_PART_EXPERT_LAYER).experts /
+           (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
 }
 
 static struct tsim_amount counted(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
@@ -106,24 +105,18 @@ static struct tsim_amount layer_parameters(struct tsim_term_recorder *r, const s
                                            enum tsim_part kind) {
     const struct tsim_model *m = sc->model;
     struct tsim_part_list parts = {.recorder = r};
-    struct tsim_parameters p;
-    tsim_model_count(m, &p);
-    bool has_experts = kind == TSIM_PART_EXPERT_LAYER;
-    tsim_part_add(&parts, cut(r, sc, "attention", p.layer_attention));
-    tsim_part_add(&parts, counted(r, m, "latent projections", p.layer_latent));
-    tsim_part_add(&parts, counted(r, m, "norms", p.layer_norms));
-    if (!has_experts)
-        tsim_part_add(&parts,
-                      cut(r, sc, kind == TSIM_PART_BLOCK ? "mean of the list's blocks" : "feed-forward", p.layer_ffn));
-    if (kind == TSIM_PART_DECODER_LAYER) {
-        tsim_part_add(&parts, cut(r, sc, "cross attention", p.layer_cross));
-        tsim_part_add(&parts, counted(r, m, "norm of cross attention", p.layer_cross_norm));
-    }
-    if (has_experts) {
-        tsim_part_add(&parts, counted(r, m, "router", p.layer_router));
-        tsim_part_add(&parts, cut(r, sc, "shared experts", p.layer_shared));
-        tsim_part_add(&parts, counted(r, m, "experts of this rank", tsim_layer_rank_expert_parameters(sc)));
-    }
+    struct tsim_layer_parameters p = tsim_layer_count(m, kind);
+    double expert_ranks = (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
+    tsim_part_add(&parts, cut(r, sc, "attention", p.attention));
+    tsim_part_add(&parts, counted(r, m, "latent projections", p.latent));
+    tsim_part_add(&parts, counted(r, m, "norms", p.norms));
+    tsim_part_add(&parts, cut(r, sc, "mean of the list's blocks", p.block));
+    tsim_part_add(&parts, cut(r, sc, "feed-forward", p.ffn));
+    tsim_part_add(&parts, cut(r, sc, "cross attention", p.cross));
+    tsim_part_add(&parts, counted(r, m, "norm of cross attention", p.cross_norm));
+    tsim_part_add(&parts, counted(r, m, "router", p.router));
+    tsim_part_add(&parts, cut(r, sc, "shared experts", p.shared));
+    tsim_part_add(&parts, counted(r, m, "experts of this rank", p.experts / expert_ranks));
     return tsim_sum_of(&parts, tsim_record_text(r, "parameters of one %s", tsim_layer_kind(kind)->word),
                        "on one tensor rank", TSIM_COUNT);
 }
@@ -139,12 +132,11 @@ bool tsim_gathers_products(const struct tsim_scenario *sc) {
 void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parameters[TSIM_N_LAYER_PRODUCTS]) {
     const struct tsim_model *m = sc->model;
     double tp = (double)sc->parallelism.tensor, of_attention = (double)(m->heads * m->head_dim * m->hidden) / tp;
-    struct tsim_parameters p;
-    tsim_model_count(m, &p);
+    struct tsim_layer_parameters p = tsim_layer_count(m, TSIM_PART_LAYER);
     parameters[TSIM_PRODUCT_DOWN] = (double)(m->ffn_hidden * m->hidden) / tp;
-    parameters[TSIM_PRODUCT_UP] = p.layer_ffn / tp - parameters[TSIM_PRODUCT_DOWN];
+    parameters[TSIM_PRODUCT_UP] = p.ffn / tp - parameters[TSIM_PRODUCT_DOWN];
     parameters[TSIM_PRODUCT_OUT] = of_attention;
-    parameters[TSIM_PRODUCT_QKV] = p.layer_attention / tp - of_attention + p.layer_norms;
+    parameters[TSIM_PRODUCT_QKV] = p.attention / tp - of_attention + p.norms;
 }
 
 int32_t tsim_unit_places(const struct tsim_scenario *sc) {
@@ -220,8 +212,7 @@ static struct tsim_amount layers_parameters(struct tsim_term_recorder *r, const 
 static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                            int32_t chunk) {
     const struct tsim_model *m = sc->model;
-    struct tsim_parameters p;
-    tsim_model_count(m, &p);
+    struct tsim_end_parameters p = tsim_model_ends(m);
     double h = (double)m->hidden, table = tsim_padded_vocab_per_rank(sc) * h;
     struct tsim_parts there = tsim_chunk_parts(sc, stage, chunk);
     struct tsim_stage_part of_stage;

@@ -78,15 +78,13 @@ static void check_work(const struct example *e) {
 static void check_parameters(const struct example *e) {
     const struct tsim_scenario *sc = &e->scenario;
     const struct tsim_parallelism_spec *p = &sc->parallelism;
-    struct tsim_parameters count;
-    tsim_model_count(&e->model, &count);
+    struct tsim_layer_parameters count;
+    count = tsim_layer_count(&e->model, TSIM_PART_EXPERT_LAYER);
     double held = tsim_layer_rank_expert_parameters(sc), tensor = (double)p->tensor;
-    ck_assert_double_eq_tol(held * (double)(tsim_expert_tensor(p) * p->expert), count.layer_experts,
-                            1e-9 * count.layer_experts);
+    ck_assert_double_eq_tol(held * (double)(tsim_expert_tensor(p) * p->expert), count.experts, 1e-9 * count.experts);
     double rest = tsim_layer_rank_parameters(sc, TSIM_PART_EXPERT_LAYER) - held,
-           whole = count.layer_latent + count.layer_norms + count.layer_router;
-    ck_assert_double_eq_tol((rest - whole) * tensor, count.layer_attention + count.layer_shared,
-                            1e-9 * count.layer_attention);
+           whole = count.latent + count.norms + count.router;
+    ck_assert_double_eq_tol((rest - whole) * tensor, count.attention + count.shared, 1e-9 * count.attention);
     /* every expert is held by as many ranks as share its state out, all together the cluster */
     ck_assert_double_eq_tol(tsim_expert_shards(sc) * (double)(tsim_expert_tensor(p) * p->expert), 64, 1e-9);
 }

@@ -355,11 +355,11 @@ START_TEST(activations_add_up) {
         e.scenario.training.attention = i / 3 % 2 ? TSIM_ATTENTION_FLASH : TSIM_ATTENTION_STANDARD;
         e.software.dropout = i / 6 ? 0.1 : 0;
         use_plan(2, 2, 1);
-        struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+        struct tsim_kept kept;
         double sum_bytes = 0;
-        int32_t n = tsim_layer_activations(&e.scenario, TSIM_PART_LAYER, rows);
-        for (int32_t k = 0; k < n; k++)
-            sum_bytes += rows[k].bytes;
+        tsim_layer_activations(&e.scenario, TSIM_PART_LAYER, &kept);
+        for (int32_t k = 0; k < kept.n; k++)
+            sum_bytes += kept.rows[k].bytes;
         ck_assert_double_eq(sum_bytes, tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER));
         struct tsim_explanation explanation = explained();
         ck_assert_double_eq_tol(sum_of_column(csv_of(&explanation), "activations", "stage_bytes"),

@@ -107,11 +107,12 @@ END_TEST
 /* A micro-batch keeps the inputs of both products, 256 and 384 elements of 2 bytes a sample, and the norm's 384. */
 START_TEST(activations_by_hand) {
     struct example x;
-    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    struct tsim_kept kept;
     init_small(&x);
-    ck_assert_int_eq(tsim_layer_activations(&x.scenario, TSIM_PART_BLOCK, rows), 2);
-    ck_assert_double_eq(2 * rows[0].bytes, 5 * 2 * (256 + 384));
-    ck_assert_double_eq(2 * rows[1].bytes, 5 * 2 * 384);
+    tsim_layer_activations(&x.scenario, TSIM_PART_BLOCK, &kept);
+    ck_assert_int_eq(kept.n, 2);
+    ck_assert_double_eq(2 * kept.rows[0].bytes, 5 * 2 * (256 + 384));
+    ck_assert_double_eq(2 * kept.rows[1].bytes, 5 * 2 * 384);
     struct tsim_stage_memory memory;
     tsim_stage_memory(&x.scenario, 0, &memory);
     ck_assert_double_eq(memory.activations_bytes, 5 * 2 * (256 + 384 + 384));

@@ -106,15 +106,15 @@ START_TEST(latent_attention) {
                            .kv_heads = 2,
                            .head_dim = 4,
                            .latent = {.kv_rank = 5, .query_rank = 6, .rope_dim = 2}};
-    struct tsim_parameters p;
-    tsim_model_count(&m, &p);
-    ck_assert_double_eq(p.layer_latent, 48 + 56 + 6 + 5);
-    ck_assert_double_eq(p.layer_attention, 72 + 80 + 64);
+    struct tsim_layer_parameters p;
+    p = tsim_layer_count(&m, TSIM_PART_LAYER);
+    ck_assert_double_eq(p.latent, 48 + 56 + 6 + 5);
+    ck_assert_double_eq(p.attention, 72 + 80 + 64);
     ck_assert_double_eq(tsim_model_core_attention_forward_flops_per_token(&m, 10), 2 * 10 * (2 * 6 + 2 * 4));
     m.latent.query_rank = 0;
-    tsim_model_count(&m, &p);
-    ck_assert_double_eq(p.layer_latent, 56 + 5);
-    ck_assert_double_eq(p.layer_attention, 96 + 80 + 64);
+    p = tsim_layer_count(&m, TSIM_PART_LAYER);
+    ck_assert_double_eq(p.latent, 56 + 5);
+    ck_assert_double_eq(p.attention, 96 + 80 + 64);
 }
 END_TEST
 
@@ -140,16 +140,16 @@ END_TEST
 START_TEST(norms) {
     struct tsim_model m = {
         .layers = 1, .hidden = 8, .heads = 2, .kv_heads = 2, .head_dim = 4, .ffn_hidden = 16, .vocab = 10};
-    struct tsim_parameters p;
+    struct tsim_layer_parameters p;
     for (int shift = 0; shift < 2; shift++)
         for (int parallel = 0; parallel < 2; parallel++)
             for (int of_heads = 0; of_heads < 2; of_heads++) {
                 m.norm = shift ? TSIM_NORM_LAYERNORM : TSIM_NORM_RMSNORM;
                 m.parallel_block = parallel;
                 m.qk_norm = of_heads;
-                tsim_model_count(&m, &p);
-                ck_assert_double_eq(p.layer_norms, (parallel ? 1 : 2) * (shift ? 16 : 8) + (of_heads ? 2 * 4 : 0));
-                ck_assert_double_eq(p.final_norm, shift ? 16 : 8);
+                p = tsim_layer_count(&m, TSIM_PART_LAYER);
+                ck_assert_double_eq(p.norms, (parallel ? 1 : 2) * (shift ? 16 : 8) + (of_heads ? 2 * 4 : 0));
+                ck_assert_double_eq(tsim_model_ends(&m).final_norm, shift ? 16 : 8);
             }
 }
 END_TEST

@@ -330,7 +330,7 @@ END_TEST
  * + 128 x 256), one norm, of 128. Over 4 tensor ranks the stream itself is gathered, with 192 more. */
 START_TEST(latent_attention_with_whole_queries) {
     struct tsim_op_list forward, backward;
-    struct tsim_parameters p;
+    struct tsim_layer_parameters p;
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 128, .rope_dim = 64};
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
@@ -344,9 +344,9 @@ START_TEST(latent_attention_with_whole_queries) {
     ck_assert_double_eq(find(&backward, "latent norms")->bytes, T * 128 * 3 * 2);
     ck_assert_double_eq(find(&forward, "latent norms")->kernels, 1);
     ck_assert_double_eq(find(&backward, "latent norms")->kernels, 1);
-    tsim_model_count(&e.model, &p);
-    ck_assert_double_eq(p.layer_attention, 8 * (1024.0 * 192 + 128 * 256) + 1024 * 1024);
-    ck_assert_double_eq(p.layer_latent, 1024 * 192 + 128);
+    p = tsim_layer_count(&e.model, TSIM_PART_LAYER);
+    ck_assert_double_eq(p.attention, 8 * (1024.0 * 192 + 128 * 256) + 1024 * 1024);
+    ck_assert_double_eq(p.latent, 1024 * 192 + 128);
     e.scenario.parallelism.tensor = 4;
     e.scenario.parallelism.sequence = true;
     example_finish(&e);
@@ -358,7 +358,7 @@ END_TEST
 /* One wide, and no positions: down 2 t h (1 + 1), up 2 t 8 (128 + 256), two norms of one. */
 START_TEST(latent_attention_one_wide) {
     struct tsim_op_list forward, backward;
-    struct tsim_parameters p;
+    struct tsim_layer_parameters p;
     example_init(&e);
     e.model.latent = (struct tsim_latent){.kv_rank = 1, .query_rank = 1};
     tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
@@ -370,8 +370,8 @@ START_TEST(latent_attention_one_wide) {
     ck_assert_double_eq(find(&forward, "latent norms")->bytes, T * 2 * 2 * 2);
     ck_assert_double_eq(find(&forward, "latent norms")->kernels, 2);
     ck_assert_double_eq(find(&backward, "latent norms")->kernels, 2);
-    tsim_model_count(&e.model, &p);
-    ck_assert_double_eq(p.layer_latent, 1024 * 2 + 2);
+    p = tsim_layer_count(&e.model, TSIM_PART_LAYER);
+    ck_assert_double_eq(p.latent, 1024 * 2 + 2);
     e.scenario.parallelism.tensor = 4;
     e.scenario.parallelism.sequence = true;
     example_finish(&e);

@@ -65,15 +65,15 @@ static void stage_table(struct tsim_arena *arena, const struct tsim_explanation 
 /* Activations of the fullest stage by tensor. What a stage holds of each is known where passes in flight are whole. */
 static void add_activations(struct tsim_figures *figures, const struct tsim_scenario *sc, int32_t stage,
                             enum tsim_part part, double times, double *sum_bytes) {
-    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    struct tsim_kept kept;
     struct tsim_stage_part own;
-    int32_t n = tsim_layer_activations(tsim_stage_part(sc, stage, &own), part, rows);
-    for (int32_t i = 0; i < n; i++) {
-        tsim_figures_add_text(figures, rows[i].name);
+    tsim_layer_activations(tsim_stage_part(sc, stage, &own), part, &kept);
+    for (int32_t i = 0; i < kept.n; i++) {
+        tsim_figures_add_text(figures, kept.rows[i].name);
         tsim_figures_add_text(figures, tsim_layer_kind(part)->word);
-        tsim_figures_add(figures, rows[i].bytes);
-        tsim_figures_add(figures, times * rows[i].bytes);
-        *sum_bytes += times * rows[i].bytes;
+        tsim_figures_add(figures, kept.rows[i].bytes);
+        tsim_figures_add(figures, times * kept.rows[i].bytes);
+        *sum_bytes += times * kept.rows[i].bytes;
     }
 }
 

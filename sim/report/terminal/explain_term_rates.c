@@ -91,28 +91,38 @@ static const struct tsim_term *parameters_term(struct tsim_terms *terms, const c
     const struct tsim_model *m = terms->scenario->model;
     if (m->list)
         return tsim_term_given(terms, name, value, TSIM_COUNT, "the list, layer by layer (sim/workload/layer_list.h)");
-    struct tsim_parameters p;
-    tsim_model_count(m, &p);
-    struct tsim_parts parts = tsim_model_parts(m);
-    double experts = parts.times[TSIM_PART_EXPERT_LAYER], n = (double)m->layers;
+    struct tsim_end_parameters ends = tsim_model_ends(m);
+    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
+    struct tsim_layer_parameters all = {0};
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        double n = layers.times[part];
+        struct tsim_layer_parameters p = {0};
+        if (n > 0)
+            p = tsim_layer_count(m, (enum tsim_part)part);
+        all.attention += n * (p.attention + p.latent);
+        all.norms += n * p.norms;
+        all.ffn += n * p.ffn;
+        all.cross += n * (p.cross + p.cross_norm);
+        all.shared += n * (p.router + p.shared);
+        all.experts += n * p.experts;
+    }
     bool is_active = strcmp(name, "model.parameters") != 0 && m->experts.count > 0;
     double used_frac = is_active ? (double)m->experts.active / (double)m->experts.count : 1;
     struct tsim_term *sum = tsim_term_new(terms, TSIM_TERM_SUM, name, "part by part", (double)NAN, TSIM_COUNT);
-    add_part(terms, sum, "embedding", "vocabulary x hidden, and learned positions", p.embedding, OF_VOCAB | OF_HIDDEN);
-    add_part(terms, sum, "attention", "layers x (queries, keys, values, output)",
-             n * (p.layer_attention + p.layer_latent), OF_LAYERS | OF_HIDDEN | OF_HEADS);
-    add_part(terms, sum, "feed-forward blocks", "layers without experts x matrices x hidden x inner",
-             (n - experts) * p.layer_ffn, OF_LAYERS | OF_HIDDEN | OF_FFN);
-    add_part(terms, sum, "cross attention", "decoder layers x (queries, keys, values, output, norm)",
-             parts.times[TSIM_PART_DECODER_LAYER] * (p.layer_cross + p.layer_cross_norm),
+    add_part(terms, sum, "embedding", "vocabulary x hidden, and learned positions", ends.embedding,
+             OF_VOCAB | OF_HIDDEN);
+    add_part(terms, sum, "attention", "layers x (queries, keys, values, output)", all.attention,
+             OF_LAYERS | OF_HIDDEN | OF_HEADS);
+    add_part(terms, sum, "feed-forward blocks", "layers without experts x matrices x hidden x inner", all.ffn,
+             OF_LAYERS | OF_HIDDEN | OF_FFN);
+    add_part(terms, sum, "cross attention", "decoder layers x (queries, keys, values, output, norm)", all.cross,
              OF_LAYERS | OF_HIDDEN | OF_HEADS);
     add_part(terms, sum, "experts", "layers with experts x (router, shared, experts of a token or all)",
-             experts * (p.layer_router + p.layer_shared + used_frac * p.layer_experts),
-             OF_LAYERS | OF_HIDDEN | OF_EXPERTS);
-    add_part(terms, sum, "norms", "two of each layer, and the last", n * p.layer_norms + p.final_norm,
+             all.shared + used_frac * all.experts, OF_LAYERS | OF_HIDDEN | OF_EXPERTS);
+    add_part(terms, sum, "norms", "two of each layer, and the last", all.norms + ends.final_norm,
              OF_LAYERS | OF_HIDDEN);
-    add_part(terms, sum, "head", "vocabulary x hidden, unless tied to the embedding", p.head, OF_VOCAB | OF_HIDDEN);
-    add_part(terms, sum, "pooler", "hidden x hidden, and a bias", p.pooler, OF_HIDDEN);
+    add_part(terms, sum, "head", "vocabulary x hidden, unless tied to the embedding", ends.head, OF_VOCAB | OF_HIDDEN);
+    add_part(terms, sum, "pooler", "hidden x hidden, and a bias", ends.pooler, OF_HIDDEN);
     return tsim_term_close(terms, sum, NULL);
 }
 
