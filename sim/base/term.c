@@ -77,11 +77,16 @@ const struct tsim_term *tsim_record(struct tsim_term_recorder *recorder, const s
 /* ---- by name ---- */
 
 const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *recorder, const char *name) {
+    const struct tsim_term *leaf = NULL; /* it may stand for the tree in others */
     for (size_t i = 0; i < TSIM_RECORDER_SLOTS; i++)
-        for (const struct tsim_term *term = recorder->slots[i]; term; term = term->next)
-            if (strcmp(term->name, name) == 0)
+        for (const struct tsim_term *term = recorder->slots[i]; term; term = term->next) {
+            if (strcmp(term->name, name) != 0)
+                continue;
+            if (term->rule != TSIM_TERM_GIVEN)
                 return term;
-    return NULL;
+            leaf = term;
+        }
+    return leaf;
 }
 
 struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *name, double value,

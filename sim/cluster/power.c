@@ -10,43 +10,66 @@ double tsim_power_budget_frac(const struct tsim_accelerator *a) {
     return fmax(a->power_cap_w - a->power_idle_w, 0) / (a->power_limit_w - a->power_idle_w);
 }
 
+static struct tsim_amount busy(struct tsim_term_recorder *r, const struct tsim_accelerator *a, const char *name,
+                               const char *key, double weight_frac, struct tsim_amount busy_frac) {
+    return tsim_product(r, name, "its share of the range x how busy", TSIM_FRACTION,
+                        TSIM_PARTS(tsim_of_accelerator(r, a, key, weight_frac, TSIM_FRACTION), busy_frac));
+}
+
 /* The min(budget, ...) of the header: how far between idle and its limit an accelerator is. */
-static double load_frac(const struct tsim_accelerator *accelerator, double compute_frac, double memory_frac,
-                        double link_frac) {
-    return fmin(tsim_power_budget_frac(accelerator), accelerator->power_compute_frac * compute_frac +
-                                                         accelerator->power_memory_frac * memory_frac +
-                                                         accelerator->power_link_frac * link_frac);
+static struct tsim_amount load_of_parts(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                        struct tsim_amount compute, struct tsim_amount memory,
+                                        struct tsim_amount link) {
+    struct tsim_amount parts =
+        tsim_sum(r, "load that it asks for", "of its parts", TSIM_FRACTION,
+                 TSIM_PARTS(busy(r, a, "compute", "power.compute", a->power_compute_frac, compute),
+                            busy(r, a, "memory", "power.memory", a->power_memory_frac, memory),
+                            busy(r, a, "links", "power.link", a->power_link_frac, link)));
+    return tsim_smallest(r, "load", "no more than the limit leaves", TSIM_FRACTION,
+                         TSIM_PARTS(tsim_given(r, "range below the cap", tsim_power_budget_frac(a), TSIM_FRACTION,
+                                               "cluster.power_cap of the scenario (sim/cluster/power.h)"),
+                                    parts));
 }
 
-double tsim_power_accelerator_w(const struct tsim_accelerator *accelerator, double compute_frac, double memory_frac,
+double tsim_power_accelerator_w(const struct tsim_accelerator *a, double compute_frac, double memory_frac,
                                 double link_frac) {
-    return accelerator->power_idle_w + (accelerator->power_limit_w - accelerator->power_idle_w) *
-                                           load_frac(accelerator, compute_frac, memory_frac, link_frac);
+    return a->power_idle_w +
+           (a->power_limit_w - a->power_idle_w) * load_of_parts(NULL, a, (struct tsim_amount){.value = compute_frac},
+                                                                (struct tsim_amount){.value = memory_frac},
+                                                                (struct tsim_amount){.value = link_frac})
+                                                      .value;
 }
 
-static double load_of(const struct tsim_cluster *cluster, const struct tsim_power_use *use) {
+static struct tsim_amount busy_frac(struct tsim_term_recorder *r, const char *name, double busy_s,
+                                    const struct tsim_power_use *use) {
+    return tsim_product(
+        r, name, "busy at full rate / time", TSIM_FRACTION,
+        TSIM_PARTS(tsim_outcome(r, "busy at full rate", "over the step, simulated", busy_s, TSIM_TIME_S, NULL, 0),
+                   tsim_inverse(tsim_given(r, "time", use->time_s, TSIM_TIME_S,
+                                           "its own tree: tsim explain SCENARIO step.time_s"))));
+}
+
+static struct tsim_amount load_of(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
+                                  const struct tsim_power_use *use) {
     if (!(use->time_s > 0))
-        return 0;
-    return load_frac(cluster->accelerator, use->compute_busy_s / use->time_s, use->memory_busy_s / use->time_s,
-                     use->link_busy_s / use->time_s);
-}
-
-static struct tsim_amount load_term(struct tsim_term_recorder *r, double load) {
-    return tsim_given(r, "load", load, TSIM_FRACTION, "min(budget, busy fractions) of sim/cluster/power.h");
+        return tsim_given(r, "load", 0, TSIM_FRACTION, "at rest");
+    return load_of_parts(r, cluster->accelerator, busy_frac(r, "matrix units", use->compute_busy_s, use),
+                         busy_frac(r, "memory", use->memory_busy_s, use), busy_frac(r, "links", use->link_busy_s, use));
 }
 
 static struct tsim_amount idle_of(struct tsim_term_recorder *r, const struct tsim_accelerator *a) {
     return tsim_of_accelerator(r, a, "power.idle", a->power_idle_w, TSIM_WATTS);
 }
 
-static struct tsim_amount accelerator_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster, double load) {
+static struct tsim_amount accelerator_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
+                                        struct tsim_amount load) {
     const struct tsim_accelerator *a = cluster->accelerator;
     struct tsim_amount limit = tsim_of_accelerator(r, a, "power.limit", a->power_limit_w, TSIM_WATTS);
     struct tsim_amount range = tsim_sum(r, "between idle and its limit", "limit - idle", TSIM_WATTS,
                                         TSIM_PARTS(limit, tsim_inverse(idle_of(r, a))));
     return tsim_sum(r, "the accelerator", "idle + (limit - idle) x load", TSIM_WATTS,
                     TSIM_PARTS(idle_of(r, a), tsim_product(r, "of its load", "(limit - idle) x load", TSIM_WATTS,
-                                                           TSIM_PARTS(range, load_term(r, load)))));
+                                                           TSIM_PARTS(range, load))));
 }
 
 static struct tsim_amount of_node(struct tsim_term_recorder *r, const struct tsim_node *node, const char *key,
@@ -56,7 +79,7 @@ static struct tsim_amount of_node(struct tsim_term_recorder *r, const struct tsi
 
 /* Overhead of the node with its unused accelerators, which idle; the fabric is not in it. */
 static struct tsim_amount node_overhead_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
-                                          double load) {
+                                          struct tsim_amount load) {
     const struct tsim_node *node = cluster->node;
     double used = (double)cluster->accelerators_per_node, unused = (double)node->accelerators - used;
     struct tsim_amount idle = of_node(r, node, "power.overhead_idle", node->power_overhead_idle_w);
@@ -71,8 +94,7 @@ static struct tsim_amount node_overhead_w(struct tsim_term_recorder *r, const st
         tsim_sum(r, "the node around them", "overhead_idle + unused accelerators + (overhead - overhead_idle) x load",
                  TSIM_WATTS,
                  TSIM_PARTS(idle, not_used,
-                            tsim_product(r, "of their load", "range x load", TSIM_WATTS,
-                                         TSIM_PARTS(range, load_term(r, load)))));
+                            tsim_product(r, "of their load", "range x load", TSIM_WATTS, TSIM_PARTS(range, load))));
     if (!(node->power_limit_w > 0))
         return loaded;
     struct tsim_amount all =
@@ -89,7 +111,8 @@ static struct tsim_amount node_overhead_w(struct tsim_term_recorder *r, const st
 }
 
 /* An accelerator's part of the node and of its ports. */
-static struct tsim_amount overhead_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster, double load) {
+static struct tsim_amount overhead_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
+                                     struct tsim_amount load) {
     const struct tsim_fabric *fabric = cluster->fabric;
     struct tsim_amount each =
         tsim_of_scenario(r, "cluster.accelerators_per_node", (double)cluster->accelerators_per_node, TSIM_COUNT);
@@ -108,20 +131,34 @@ static struct tsim_amount overhead_w(struct tsim_term_recorder *r, const struct 
 }
 
 struct tsim_amount tsim_power_at_rest(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster) {
+    const struct tsim_power_use rest = {0};
+    struct tsim_amount load = load_of(recorder, cluster, &rest);
     return tsim_sum(recorder, "an accelerator at rest", "idle, with its part of the node and its ports", TSIM_WATTS,
-                    TSIM_PARTS(accelerator_w(recorder, cluster, 0), overhead_w(recorder, cluster, 0)));
+                    TSIM_PARTS(accelerator_w(recorder, cluster, load), overhead_w(recorder, cluster, load)));
+}
+
+struct tsim_amount tsim_power_use_recorded(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
+                                           const struct tsim_power_use *use) {
+    struct tsim_amount load = load_of(r, cluster, use);
+    struct tsim_amount time =
+        tsim_given(r, "time", use->time_s, TSIM_TIME_S, "its own tree: tsim explain SCENARIO step.time_s");
+    return tsim_sum(r, "energy of an accelerator and what is around it", "power x time of each", TSIM_JOULES,
+                    TSIM_PARTS(tsim_product(r, "the accelerator's", "time x power", TSIM_JOULES,
+                                            TSIM_PARTS(time, accelerator_w(r, cluster, load))),
+                               tsim_product(r, "around it", "time x power", TSIM_JOULES,
+                                            TSIM_PARTS(time, overhead_w(r, cluster, load)))));
 }
 
 double tsim_power_accelerator_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use) {
-    return use->time_s * accelerator_w(NULL, cluster, load_of(cluster, use)).value;
+    return use->time_s * accelerator_w(NULL, cluster, load_of(NULL, cluster, use)).value;
 }
 
 double tsim_power_overhead_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use) {
-    return use->time_s * overhead_w(NULL, cluster, load_of(cluster, use)).value;
+    return use->time_s * overhead_w(NULL, cluster, load_of(NULL, cluster, use)).value;
 }
 
 double tsim_power_node_w(const struct tsim_cluster *cluster, const struct tsim_power_use *use) {
-    double load = load_of(cluster, use);
+    struct tsim_amount load = load_of(NULL, cluster, use);
     return (double)cluster->accelerators_per_node * accelerator_w(NULL, cluster, load).value +
            node_overhead_w(NULL, cluster, load).value;
 }

@@ -31,6 +31,9 @@ struct tsim_amount tsim_power_at_rest(struct tsim_term_recorder *recorder, const
 double tsim_power_accelerator_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use);
 double tsim_power_overhead_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use);
 
+struct tsim_amount tsim_power_use_recorded(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster,
+                                           const struct tsim_power_use *use); /* both */
+
 /* Mean power of a node whose used accelerators all do the same; fabric ports not included. */
 double tsim_power_node_w(const struct tsim_cluster *cluster, const struct tsim_power_use *use);
 

@@ -87,9 +87,9 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
 }
 
 static const struct tsim_scenario *begin(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                         struct tsim_result *result) {
+                                         struct tsim_term_recorder *recorder, struct tsim_result *result) {
     memset(result, 0, sizeof *result);
-    result->scenario = tsim_step_begin(arena, scenario, &result->step);
+    result->scenario = tsim_step_begin(arena, scenario, recorder, &result->step);
     return result->scenario;
 }
 
@@ -100,7 +100,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     TSIM_TRY(tsim_refuse_unplayed(scenario, diags));
     if (options->is_steady && tsim_scenario_varies(scenario))
         scenario = tsim_scenario_without_variation(arena, scenario);
-    scenario = begin(arena, scenario, result);
+    scenario = begin(arena, scenario, options->recorder, result);
     TSIM_TRY(tsim_step_check_host(scenario, diags));
     result->recorder = options->recorder;
     if (!result->step.fits && !options->is_brief)
@@ -114,7 +114,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
 
 void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
                       bool is_close, struct tsim_result *result) {
-    scenario = begin(arena, scenario, result);
+    scenario = begin(arena, scenario, NULL, result);
     if (!result->step.fits)
         return;
     struct tsim_machine machine = tsim_machine_of(arena, scenario, memo);

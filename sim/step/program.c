@@ -588,13 +588,13 @@ static void close_accounts(struct step_run *run, double time_s) {
     }
 }
 
-double tsim_stage_group_energy_j(const struct tsim_cluster *cluster, const struct tsim_stage_group_account *group,
-                                 double time_s) {
+struct tsim_amount tsim_stage_group_energy(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster,
+                                           const struct tsim_stage_group_account *group, double time_s) {
     struct tsim_power_use use = {.time_s = time_s,
                                  .compute_busy_s = group->matrix_busy_s,
                                  .memory_busy_s = group->memory_busy_s,
                                  .link_busy_s = fmin(time_s, group->data_busy_s + group->send_busy_s)};
-    return tsim_power_accelerator_j(cluster, &use) + tsim_power_overhead_j(cluster, &use);
+    return tsim_power_use_recorded(recorder, cluster, &use);
 }
 
 static double flowed(const struct step_run *run, enum tsim_link_kind kind) {

@@ -173,8 +173,8 @@ struct tsim_step_sink {
 };
 
 /* The energy of each accelerator of the stage group over `time_s`, with its part of the node. */
-double tsim_stage_group_energy_j(const struct tsim_cluster *cluster, const struct tsim_stage_group_account *group,
-                                 double time_s);
+struct tsim_amount tsim_stage_group_energy(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster,
+                                           const struct tsim_stage_group_account *group, double time_s);
 
 /* The times that the passes that take a batch wait for it, in the order of each stage: [n_waits], the same for all that
  * do. */

@@ -1,6 +1,7 @@
 #include "step/step.h"
 
 #include "cluster/power.h"
+#include "config/provenance.h"
 #include "cost/compute.h"
 #include "step/balance.h"
 #include "step/bound.h"
@@ -19,8 +20,25 @@
 
 /* ---- throughput and energy ---- */
 
+static struct tsim_amount batch(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    return tsim_of_scenario(r, "training.global_batch_size", (double)sc->training.global_batch_size, TSIM_COUNT);
+}
+
+static struct tsim_amount tokens_of_step(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    return tsim_product(r, "tokens of a step", "batch x sequence", TSIM_COUNT,
+                        TSIM_PARTS(batch(r, sc), tsim_of_scenario(r, "training.sequence_length",
+                                                                  (double)sc->training.sequence_length, TSIM_COUNT)));
+}
+
 static double tokens_per_step(const struct tsim_scenario *sc) {
-    return (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
+    return tokens_of_step(NULL, sc).value;
+}
+
+static struct tsim_amount accelerators(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    return tsim_product(r, "accelerators", "nodes x accelerators of each", TSIM_COUNT,
+                        TSIM_PARTS(tsim_of_scenario(r, "cluster.nodes", (double)sc->cluster.nodes, TSIM_COUNT),
+                                   tsim_of_scenario(r, "cluster.accelerators_per_node",
+                                                    (double)sc->cluster.accelerators_per_node, TSIM_COUNT)));
 }
 
 static double core_forward_flops_per_token(const struct tsim_scenario *sc) {
@@ -35,10 +53,14 @@ static double layers_forward_flops_per_token(const struct tsim_scenario *sc) {
                                          : tsim_model_layers_forward_flops_per_token(sc->model, s);
 }
 
-static double model_flops_per_token(const struct tsim_scenario *sc) {
+static struct tsim_amount model_flops_per_token(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
     double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
-    return sc->model->encoder_layers > 0 ? tsim_model_stacked_flops_per_token(sc->model, s, decoder)
-                                         : tsim_model_flops_per_token(sc->model, s);
+    if (sc->model->encoder_layers == 0)
+        return tsim_model_flops_recorded(r, sc->model, s);
+    return tsim_given(
+        r, "model FLOPs of a token of the encoder", tsim_model_stacked_flops_per_token(sc->model, s, decoder),
+        TSIM_FLOPS,
+        "6 for each parameter of both stacks and token that meets it, 12 for each score (sim/workload/model.h)");
 }
 
 static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
@@ -85,29 +107,104 @@ static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
 
 double tsim_step_formula_flops(const struct tsim_scenario *sc) {
     double tokens = tokens_per_step(sc);
-    return tokens * model_flops_per_token(sc) + tokens * recomputed_flops_per_token(sc);
+    return tokens * model_flops_per_token(NULL, sc).value + tokens * recomputed_flops_per_token(sc);
 }
 
-static void fill_model(const struct tsim_scenario *sc, struct tsim_step_result *result) {
-    double tokens = tokens_per_step(sc);
-    result->parameters = tsim_model_parameters(sc->model);
-    result->active_parameters = tsim_model_active_parameters(sc->model);
+static void fill_model(struct tsim_term_recorder *r, const struct tsim_scenario *sc, struct tsim_step_result *result) {
+    accelerators(r, sc);
+    result->parameters = tsim_model_parameters_recorded(r, sc->model).value;
+    result->active_parameters = tsim_model_active_parameters_recorded(r, sc->model).value;
     result->mtp_parameters = sc->model->mtp_layers > 0 ? tsim_model_mtp_parameters(sc->model) : (double)NAN;
-    result->model_flops = tokens * model_flops_per_token(sc);
-    result->hardware_flops = tsim_executed_flops(sc);
+    result->model_flops = tsim_product(r, "model.step_model_flops", "tokens x FLOPs of each", TSIM_FLOPS,
+                                       TSIM_PARTS(tokens_of_step(r, sc), model_flops_per_token(r, sc)))
+                              .value;
+    result->hardware_flops = tsim_executed_recorded(r, sc).value;
 }
 
-static void fill_throughput(const struct tsim_scenario *sc, struct tsim_step_result *result) {
-    double t = result->terms.time_s, n = (double)sc->n_accelerators;
-    double peak = sc->cluster.node->accelerator->peak_flops_per_s[sc->training.precision];
+static struct tsim_amount elsewhere(struct tsim_term_recorder *r, const char *name, double time_s) {
+    return tsim_given(r, name, time_s, TSIM_TIME_S,
+                      tsim_record_text(r, "its own tree: tsim explain SCENARIO %s", name));
+}
+
+static struct tsim_amount per_step(struct tsim_term_recorder *r, const char *name, const char *formula,
+                                   struct tsim_amount what, double step_s) {
+    return tsim_product(r, name, formula, TSIM_PER_S,
+                        TSIM_PARTS(what, tsim_inverse(elsewhere(r, "step.time_s", step_s))));
+}
+
+/* The rate of an accelerator, and its part of the peak. */
+static double fill_flops_rate(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const char *flops_name,
+                              double flops, double step_s, const char *name, const char *of_peak_name,
+                              double *of_peak) {
+    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
+    enum tsim_precision precision = sc->training.precision;
+    struct tsim_amount rate =
+        tsim_product(r, name, "FLOPs / step time / accelerators", TSIM_FLOPS_PER_S,
+                     TSIM_PARTS(tsim_figure(r, flops_name, flops, TSIM_FLOPS),
+                                tsim_inverse(elsewhere(r, "step.time_s", step_s)), tsim_inverse(accelerators(r, sc))));
+    struct tsim_amount peak = tsim_of_accelerator(r, a, tsim_record_text(r, "peak.%s", tsim_precision_name(precision)),
+                                                  a->peak_flops_per_s[precision], TSIM_FLOPS_PER_S);
+    *of_peak = tsim_product(r, of_peak_name, "FLOP/s of an accelerator / peak", TSIM_FRACTION,
+                            TSIM_PARTS(rate, tsim_inverse(peak)))
+                   .value;
+    return rate.value / 1e12;
+}
+
+static void fill_throughput(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                            struct tsim_step_result *result) {
+    double t = result->terms.time_s;
     struct tsim_throughput *out = &result->throughput;
-    out->tokens_per_s = tokens_per_step(sc) / t;
-    out->tokens_per_s_per_gpu = out->tokens_per_s / n;
-    out->samples_per_s = (double)sc->training.global_batch_size / t;
-    out->model_tflops_per_gpu = result->model_flops / t / n / 1e12;
-    out->hardware_tflops_per_gpu = result->hardware_flops / t / n / 1e12;
-    out->mfu = out->model_tflops_per_gpu * 1e12 / peak;
-    out->hfu = out->hardware_tflops_per_gpu * 1e12 / peak;
+    struct tsim_amount tokens = per_step(r, "throughput.tokens_per_s", "tokens / step time", tokens_of_step(r, sc), t);
+    out->tokens_per_s = tokens.value;
+    out->tokens_per_s_per_gpu = tsim_product(r, "throughput.tokens_per_s_per_gpu", "tokens/s / accelerators",
+                                             TSIM_PER_S, TSIM_PARTS(tokens, tsim_inverse(accelerators(r, sc))))
+                                    .value;
+    out->samples_per_s = per_step(r, "throughput.samples_per_s", "batch / step time", batch(r, sc), t).value;
+    out->model_tflops_per_gpu = fill_flops_rate(r, sc, "model.step_model_flops", result->model_flops, t,
+                                                "throughput.model_tflops_per_gpu", "throughput.mfu", &out->mfu);
+    out->hardware_tflops_per_gpu = fill_flops_rate(r, sc, "model.step_hardware_flops", result->hardware_flops, t,
+                                                   "throughput.hardware_tflops_per_gpu", "throughput.hfu", &out->hfu);
+}
+
+static void record_fractions(struct tsim_term_recorder *r, const struct tsim_step_terms *t) {
+    const struct {
+        const char *name, *part;
+        double part_s;
+    } FRACTIONS[] = {{"fractions.bubble", "step.bubble_s", t->bubble_s},
+                     {"fractions.communication_exposed", "step.communication_exposed_s", t->communication_exposed_s},
+                     {"fractions.data_stall", "step.data_stall_s", t->data_stall_s}};
+    for (size_t i = 0; r && i < sizeof FRACTIONS / sizeof FRACTIONS[0]; i++)
+        tsim_product(r, FRACTIONS[i].name, "its time / step time", TSIM_FRACTION,
+                     TSIM_PARTS(elsewhere(r, FRACTIONS[i].part, FRACTIONS[i].part_s),
+                                tsim_inverse(elsewhere(r, "step.time_s", t->time_s))));
+}
+
+/* Ranks that use as much are one row. */
+static void record_energy(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
+                          const struct tsim_step_simulation *simulation, double multiplicity) {
+    struct tsim_part_list all = {.recorder = r};
+    const struct tsim_term *last = NULL;
+    double n = 0;
+    for (int32_t i = 0; r && i <= simulation->n_stage_groups; i++) {
+        struct tsim_amount energy = {0};
+        if (i < simulation->n_stage_groups)
+            energy = tsim_stage_group_energy(r, cluster, &simulation->stage_groups[i], simulation->time_s);
+        if (last && energy.term != last) {
+            tsim_part_add(
+                &all,
+                tsim_product(r, "accelerators that use as much", "accelerators x energy of one", TSIM_JOULES,
+                             TSIM_PARTS(tsim_given(r, "how many", n * multiplicity, TSIM_COUNT, "ranks of the plan"),
+                                        (struct tsim_amount){.value = last->value, .term = last})));
+            n = 0;
+        }
+        last = energy.term;
+        n++;
+    }
+    if (!r)
+        return;
+    struct tsim_amount energy = tsim_sum_of(&all, "energy.step_j", "over all accelerators", TSIM_JOULES);
+    tsim_product(r, "energy.mean_power_w", "energy / step time", TSIM_WATTS,
+                 TSIM_PARTS(energy, tsim_inverse(elsewhere(r, "step.time_s", simulation->time_s))));
 }
 
 /* ---- rows ---- */
@@ -118,11 +215,12 @@ static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc,
     double energy_j = 0;
     for (int32_t i = 0; i < simulation->n_stage_groups; i++) {
         const struct tsim_stage_group_account *group = &simulation->stage_groups[i];
-        rows[i] = (struct tsim_rank_row){.rank = i,
-                                         .stage = group->stage,
-                                         .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_stage_groups),
-                                         .terms = group->terms,
-                                         .energy_j = tsim_stage_group_energy_j(cluster, group, simulation->time_s)};
+        rows[i] =
+            (struct tsim_rank_row){.rank = i,
+                                   .stage = group->stage,
+                                   .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_stage_groups),
+                                   .terms = group->terms,
+                                   .energy_j = tsim_stage_group_energy(NULL, cluster, group, simulation->time_s).value};
         if (!is_brief)
             rows[i].memory = tsim_memory_of_stage(sc, group->stage);
         energy_j += rows[i].energy_j * rows[i].multiplicity;
@@ -335,10 +433,10 @@ struct tsim_machine tsim_machine_of(struct tsim_arena *arena, const struct tsim_
 /* ---- the step ---- */
 
 const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                            struct tsim_step_result *result) {
+                                            struct tsim_term_recorder *recorder, struct tsim_step_result *result) {
     memset(result, 0, sizeof *result);
     scenario = tsim_balance(arena, scenario);
-    fill_model(scenario, result);
+    fill_model(recorder, scenario, result);
     result->memory = tsim_fullest_stage(scenario, &result->fullest_stage);
     result->fits = result->memory.peak_bytes <= result->memory.capacity_bytes;
     return scenario;
@@ -384,14 +482,17 @@ enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_s
     result->repeated_events = simulation.repeated_events;
     tsim_data_stall_record(recorder, sc, machine->placement, &result->terms);
     fill_input(sc, &flow, result);
-    fill_throughput(sc, result);
+    fill_throughput(recorder, sc, result);
+    record_fractions(recorder, &result->terms);
     fill_ranks(arena, sc, machine->cluster, &simulation, is_brief, result);
+    record_energy(recorder, machine->cluster, &simulation,
+                  (double)sc->n_accelerators / (double)simulation.n_stage_groups);
     if (!is_brief) {
         fill_operators(arena, sc, machine->cluster, machine->placement, critical, result);
         fill_steps(arena, sc, result);
         fill_bottleneck(recorder, sc, critical, result);
     }
-    *scenario = sc;
+    *scenario = result->played = sc;
     return TSIM_OK;
 }
 
@@ -405,8 +506,9 @@ enum tsim_status tsim_step_time_and_energy(struct tsim_arena *arena, const struc
     *time_s = simulation.time_s;
     *energy_j = 0;
     for (int32_t i = 0; i < simulation.n_stage_groups; i++)
-        *energy_j += tsim_stage_group_energy_j(machine->cluster, &simulation.stage_groups[i], simulation.time_s) *
-                     (double)(sc->n_accelerators / simulation.n_stage_groups);
+        *energy_j +=
+            tsim_stage_group_energy(NULL, machine->cluster, &simulation.stage_groups[i], simulation.time_s).value *
+            (double)(sc->n_accelerators / simulation.n_stage_groups);
     return TSIM_OK;
 }
 
@@ -434,5 +536,5 @@ void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *sc, c
     result->simulated = true;
     result->energy_j = energy_bound_j(sc, machine, result->terms.time_s);
     result->mean_power_w = result->energy_j / result->terms.time_s;
-    fill_throughput(sc, result);
+    fill_throughput(NULL, sc, result);
 }

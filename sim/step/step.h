@@ -21,7 +21,7 @@ struct tsim_machine tsim_machine_of(struct tsim_arena *arena, const struct tsim_
 /* Sets *result to what is known before a step is simulated: the model's size, memory, and whether that fits. Returns
  * the scenario with its layers as they are balanced, which the functions below want. */
 const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                            struct tsim_step_result *result);
+                                            struct tsim_term_recorder *recorder, struct tsim_step_result *result);
 /* Fails where the host's memory is too small for what is offloaded. */
 enum tsim_status tsim_step_check_host(const struct tsim_scenario *scenario, struct tsim_diags *diags);
 

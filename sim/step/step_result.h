@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct tsim_scenario;
+
 /* Where the step of the critical (slowest) rank goes; the terms add up to time_s. */
 struct tsim_step_terms {
     double time_s;
@@ -107,6 +109,7 @@ struct tsim_fit_change { /* a smallest change that makes the configuration fit *
 struct tsim_step_result {
     bool fits;
     bool simulated; /* false when it does not fit and that was not to be ignored: then only memory and model are set */
+    const struct tsim_scenario *played; /* with the variation of this step; NULL where it is not simulated */
     struct tsim_step_terms terms;
     struct tsim_throughput throughput;
     struct tsim_memory memory; /* of the fullest rank */

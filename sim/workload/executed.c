@@ -34,11 +34,24 @@ struct tsim_executed tsim_executed_part(const struct tsim_scenario *sc, enum tsi
     return executed;
 }
 
-double tsim_executed_flops(const struct tsim_scenario *sc) {
-    double flops = 0;
+struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    struct tsim_part_list all = {.recorder = r};
     for (int part = 0; part < TSIM_N_PARTS; part++) {
         struct tsim_executed executed = tsim_executed_part(sc, (enum tsim_part)part);
-        flops += executed.passes * (executed.forward + executed.again + executed.backward);
+        if (executed.passes <= 0)
+            continue;
+        static const char OF_PRODUCTS[] =
+            "its products: half the square of causal flash attention (sim/workload/executed.h)";
+        struct tsim_amount once =
+            tsim_sum(r, "FLOPs of a pass", "forward + recomputed + backward", TSIM_FLOPS,
+                     TSIM_PARTS(tsim_given(r, "forward", executed.forward, TSIM_FLOPS, OF_PRODUCTS),
+                                tsim_given(r, "recomputed", executed.again, TSIM_FLOPS, OF_PRODUCTS),
+                                tsim_given(r, "backward", executed.backward, TSIM_FLOPS, OF_PRODUCTS)));
+        tsim_part_add(&all,
+                      tsim_product(r, tsim_layer_kind((enum tsim_part)part)->word, "passes x FLOPs of one", TSIM_FLOPS,
+                                   TSIM_PARTS(tsim_given(r, "passes", executed.passes, TSIM_COUNT,
+                                                         "layers x micro-batches x accelerators of a stage"),
+                                              once)));
     }
-    return flops;
+    return tsim_sum_of(&all, "model.step_hardware_flops", "executed by the products, part by part", TSIM_FLOPS);
 }

@@ -10,6 +10,7 @@
 #ifndef TSIM_WORKLOAD_EXECUTED_H
 #define TSIM_WORKLOAD_EXECUTED_H
 
+#include "base/term.h"
 #include "workload/operators.h"
 
 struct tsim_executed {
@@ -20,6 +21,7 @@ struct tsim_executed {
 /* Counts a part of the model: where its variants differ, all of them in turn. */
 struct tsim_executed tsim_executed_part(const struct tsim_scenario *scenario, enum tsim_part part);
 
-double tsim_executed_flops(const struct tsim_scenario *scenario); /* of a step */
+struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *recorder,
+                                          const struct tsim_scenario *scenario); /* of a step */
 
 #endif

@@ -1,5 +1,6 @@
 #include "workload/model.h"
 
+#include "config/provenance.h"
 #include "workload/layer_list.h"
 #include "workload/local_shape.h"
 #include "workload/tables.h"
@@ -141,36 +142,116 @@ bool tsim_model_layers_are_alike(const struct tsim_model *m) {
     return tsim_model_has_one_kind(m) && !tsim_model_layers_vary(m);
 }
 
-/* All layers, with `used_frac` of each layer's experts. */
-static double layers_parameters(const struct tsim_model *m, double used_frac, bool with_norms) {
-    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
-    double sum = 0;
-    for (int part = 0; part < TSIM_N_PARTS; part++) {
-        if (layers.times[part] <= 0)
-            continue;
-        struct tsim_layer_parameters p = tsim_layer_count(m, (enum tsim_part)part);
-        sum += layers.times[part] * (p.attention + p.latent + (with_norms ? p.norms : 0) + p.cross + p.cross_norm +
-                                     p.ffn + p.router + p.shared + used_frac * p.experts);
-    }
-    return sum;
-}
-
 static double active_frac(const struct tsim_model *m) {
     return m->experts.count > 0 ? (double)m->experts.active / (double)m->experts.count : 0;
 }
 
-double tsim_model_parameters(const struct tsim_model *m) {
+/* A count follows from these dimensions of the model's file, as a set. */
+enum { OF_HIDDEN = 1, OF_VOCAB = 2, OF_HEADS = 4, OF_FFN = 8, OF_EXPERTS = 16 };
+
+static struct tsim_amount dimension(struct tsim_term_recorder *r, const struct tsim_model *m, const char *key,
+                                    int64_t value) {
+    return tsim_of_file(r, TSIM_CATALOGUE_MODELS, m->name, key, (double)value, TSIM_COUNT);
+}
+
+static struct tsim_amount counted(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
+                                  const char *formula, double n, unsigned of) {
+    const struct {
+        unsigned of;
+        const char *key;
+        int64_t value;
+    } ALL[] = {{OF_VOCAB, "vocab", m->vocab},
+               {OF_HIDDEN, "hidden", m->hidden},
+               {OF_HEADS, "heads", m->heads},
+               {OF_HEADS, "kv_heads", m->kv_heads},
+               {OF_HEADS, "head_dim", m->head_dim},
+               {OF_FFN, "ffn_hidden", m->ffn_hidden},
+               {OF_EXPERTS, "experts.count", m->experts.count},
+               {OF_EXPERTS, "experts.active", m->experts.active},
+               {OF_EXPERTS, "experts.ffn_hidden", m->experts.ffn_hidden}};
+    struct tsim_part_list in = {.recorder = r};
+    for (size_t i = 0; r && n != 0 && i < sizeof ALL / sizeof ALL[0]; i++)
+        if (of & ALL[i].of)
+            tsim_part_add(&in, dimension(r, m, ALL[i].key, ALL[i].value));
+    return tsim_outcome(r, name, tsim_record_text(r, "%s, counted (sim/workload/model.h)", formula), n, TSIM_COUNT,
+                        in.parts, (size_t)in.n);
+}
+
+/* A layer of the kind, with `used_frac` of its experts. */
+static struct tsim_amount layer_parameters(struct tsim_term_recorder *r, const struct tsim_model *m,
+                                           enum tsim_part part, double used_frac, bool with_norms) {
+    struct tsim_layer_parameters p = tsim_layer_count(m, part);
+    struct tsim_amount used = {0};
+    if (p.experts > 0)
+        used = tsim_product(
+            r, "experts", "part of them x all", TSIM_COUNT,
+            TSIM_PARTS(tsim_given(r, "part of them", used_frac, TSIM_FRACTION, "experts of a token over all, or all"),
+                       counted(r, m, "all experts", "experts x matrices x hidden x inner", p.experts,
+                               OF_HIDDEN | OF_EXPERTS)));
+    return tsim_sum(
+        r, "parameters of one", "the sum of", TSIM_COUNT,
+        TSIM_PARTS(
+            counted(r, m, "attention", "queries, keys, values, output", p.attention, OF_HIDDEN | OF_HEADS),
+            counted(r, m, "latent projections", "to and from latent vectors", p.latent, OF_HIDDEN | OF_HEADS),
+            counted(r, m, "norms", "scales and shifts", with_norms ? p.norms : 0, OF_HIDDEN),
+            counted(r, m, "cross attention", "queries, keys, values, output", p.cross, OF_HIDDEN | OF_HEADS),
+            counted(r, m, "norm of cross attention", "scale and shift", p.cross_norm, OF_HIDDEN),
+            counted(r, m, "feed-forward block", "matrices x hidden x inner", p.ffn, OF_HIDDEN | OF_FFN),
+            counted(r, m, "router", "hidden x experts", p.router, OF_HIDDEN | OF_EXPERTS),
+            counted(r, m, "shared experts", "experts x matrices x hidden x inner", p.shared, OF_HIDDEN | OF_EXPERTS),
+            used));
+}
+
+static struct tsim_amount layers_parameters(struct tsim_term_recorder *r, const struct tsim_model *m, double used_frac,
+                                            bool with_norms) {
+    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
+    struct tsim_part_list all = {.recorder = r};
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        if (layers.times[part] <= 0)
+            continue;
+        struct tsim_amount each = layer_parameters(r, m, (enum tsim_part)part, used_frac, with_norms);
+        tsim_part_add(&all, tsim_product(r, tsim_record_text(r, "%ss", tsim_layer_kind((enum tsim_part)part)->word),
+                                         "layers x parameters of each", TSIM_COUNT,
+                                         TSIM_PARTS(tsim_given(r, "layers", layers.times[part], TSIM_COUNT,
+                                                               "layers of the model (sim/workload/model.h)"),
+                                                    each)));
+    }
+    return tsim_sum_of(&all, "layers", "of all kinds", TSIM_COUNT);
+}
+
+static struct tsim_amount all_parameters(struct tsim_term_recorder *r, const char *name, const struct tsim_model *m,
+                                         double used_frac, double tables) {
     if (m->list)
-        return tsim_list_parameters(m) + tsim_tables_parameters(m);
+        return tsim_sum(r, name, "list + tables", TSIM_COUNT,
+                        TSIM_PARTS(tsim_given(r, "the list, layer by layer", tsim_list_parameters(m), TSIM_COUNT,
+                                              "sim/workload/layer_list.h"),
+                                   tsim_given(r, "embedding tables", tables, TSIM_COUNT, "sim/workload/tables.h")));
     struct tsim_end_parameters ends = tsim_model_ends(m);
-    return ends.embedding + layers_parameters(m, 1, true) + ends.final_norm + ends.head + ends.pooler;
+    return tsim_sum(r, name, "part by part", TSIM_COUNT,
+                    TSIM_PARTS(counted(r, m, "embedding", "vocabulary x hidden, and learned positions", ends.embedding,
+                                       OF_VOCAB | OF_HIDDEN),
+                               layers_parameters(r, m, used_frac, true),
+                               counted(r, m, "final norm", "scales and shifts", ends.final_norm, OF_HIDDEN),
+                               counted(r, m, "head", "vocabulary x hidden, unless tied to the embedding", ends.head,
+                                       OF_VOCAB | OF_HIDDEN),
+                               counted(r, m, "pooler", "hidden x hidden, and a bias", ends.pooler, OF_HIDDEN)));
+}
+
+struct tsim_amount tsim_model_parameters_recorded(struct tsim_term_recorder *r, const struct tsim_model *m) {
+    return all_parameters(r, "model.parameters", m, 1, m->list ? tsim_tables_parameters(m) : 0);
+}
+
+double tsim_model_parameters(const struct tsim_model *m) {
+    return tsim_model_parameters_recorded(NULL, m).value;
+}
+
+struct tsim_amount tsim_model_active_parameters_recorded(struct tsim_term_recorder *r, const struct tsim_model *m) {
+    return all_parameters(r, "model.active_parameters", m, active_frac(m),
+                          m->list ? tsim_tables_active_parameters(m) : 0);
 }
 
 double tsim_model_active_parameters(const struct tsim_model *m) {
-    if (m->list)
-        return tsim_list_parameters(m) + tsim_tables_active_parameters(m);
-    struct tsim_end_parameters ends = tsim_model_ends(m);
-    return ends.embedding + layers_parameters(m, active_frac(m), true) + ends.final_norm + ends.head + ends.pooler;
+    return tsim_model_active_parameters_recorded(NULL, m).value;
 }
 
 double tsim_model_mtp_parameters(const struct tsim_model *m) {
@@ -179,19 +260,46 @@ double tsim_model_mtp_parameters(const struct tsim_model *m) {
     return m->mtp_layers > 0 ? tsim_model_parameters(m) - tsim_model_parameters(&without) : 0;
 }
 
+static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, const struct tsim_model *m,
+                                                 double sequence_length) {
+    return tsim_product(
+        r, "attention, forward", "2 x layers x heads x (key + value) dimension x tokens", TSIM_FLOPS,
+        TSIM_PARTS(tsim_given(r, "FLOPs of a product", 2, TSIM_FLOPS, "multiply and add"),
+                   dimension(r, m, "layers", m->layers), dimension(r, m, "heads", m->heads),
+                   tsim_given(r, "dimensions of key and value", tsim_model_key_dim(m) + (double)m->head_dim, TSIM_COUNT,
+                              m->source ? m->source : "the scenario"),
+                   tsim_of_scenario(r, "training.sequence_length", sequence_length, TSIM_COUNT)));
+}
+
 double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {
-    return 2 * (double)(m->layers * m->heads) * (tsim_model_key_dim(m) + (double)m->head_dim) * sequence_length;
+    return core_attention_forward(NULL, m, sequence_length).value;
+}
+
+struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
+                                             double sequence_length) {
+    if (m->list)
+        return tsim_given(r, "model FLOPs of a sample", tsim_list_flops_per_sample(m), TSIM_FLOPS,
+                          "6 for each multiplication with addition of the list's products, 4 in the first layer "
+                          "(sim/workload/layer_list.h)");
+    struct tsim_amount products =
+        tsim_product(r, "parameters", "6 x active parameters", TSIM_FLOPS,
+                     TSIM_PARTS(tsim_given(r, "FLOPs of a parameter", 6, TSIM_FLOPS,
+                                           "multiply and add, forward, for inputs and for weights"),
+                                tsim_model_active_parameters_recorded(r, m)));
+    struct tsim_amount attention =
+        tsim_product(r, "attention", "3 x forward", TSIM_FLOPS,
+                     TSIM_PARTS(tsim_given(r, "forward, for inputs and for weights", 3, TSIM_COUNT,
+                                           "Chowdhery et al. 2022 (PaLM), appendix B: the full square"),
+                                core_attention_forward(r, m, sequence_length)));
+    return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T", TSIM_FLOPS, TSIM_PARTS(products, attention));
 }
 
 double tsim_model_flops_per_token(const struct tsim_model *m, double sequence_length) {
-    if (m->list)
-        return tsim_list_flops_per_sample(m);
-    return 6 * tsim_model_active_parameters(m) +
-           3 * tsim_model_core_attention_forward_flops_per_token(m, sequence_length);
+    return tsim_model_flops_recorded(NULL, m, sequence_length).value;
 }
 
 double tsim_model_layers_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {
-    return 2 * layers_parameters(m, active_frac(m), false) +
+    return 2 * layers_parameters(NULL, m, active_frac(m), false).value +
            tsim_model_core_attention_forward_flops_per_token(m, sequence_length);
 }
 

@@ -9,6 +9,7 @@
 #ifndef TSIM_WORKLOAD_MODEL_H
 #define TSIM_WORKLOAD_MODEL_H
 
+#include "base/term.h"
 #include "workload/layer_kind.h"
 
 /* Parameters beside those of the layers, exact counts as well; 0 in a layer list. */
@@ -20,6 +21,9 @@ struct tsim_end_parameters {
 };
 struct tsim_end_parameters tsim_model_ends(const struct tsim_model *model);
 
+struct tsim_amount tsim_model_parameters_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model);
+struct tsim_amount tsim_model_active_parameters_recorded(struct tsim_term_recorder *recorder,
+                                                         const struct tsim_model *model);
 double tsim_model_parameters(const struct tsim_model *model);        /* whole model */
 double tsim_model_active_parameters(const struct tsim_model *model); /* those that one token passes through */
 double tsim_model_mtp_parameters(const struct tsim_model *model);    /* of the former, those of its mtp_layers */
@@ -62,6 +66,8 @@ bool tsim_model_is_of_samples(const struct tsim_model *model);
 /* Model FLOPs of training on one token, forward and backward: 6 N + 12 L H Q T, with N the active parameters, L layers,
  * H heads, Q head dimension (the mean of the key's and the value's), T tokens attended to, the full square also for
  * causal models (Chowdhery et al. 2022, PaLM, appendix B); of a layer list tsim_list_flops_per_sample. */
+struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
+                                             double sequence_length);
 double tsim_model_flops_per_token(const struct tsim_model *model, double sequence_length);
 
 /* The same of an encoder-decoder model, on a token of the encoder: encoder and decoder layers, head and projections of

@@ -75,7 +75,7 @@ END_TEST
 
 static double executed(void) {
     example_finish(&e);
-    return tsim_executed_flops(&e.scenario) / 64 / (1 << 30);
+    return tsim_executed_recorded(NULL, &e.scenario).value / 64 / (1 << 30);
 }
 
 /* In 2^30 FLOPs per sample a layer's products are 24 forward (see test_operators.c), its scores 4 and the head 64, twice
