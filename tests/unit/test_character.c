@@ -1,5 +1,5 @@
 /* Accelerators that are not like a GPU: arrays of multipliers, compiled programs, supersteps, weights that stream,
- * slices of a torus. /
+ * slices of a torus. */
 #include "cluster/cluster.h"
 #include "cost/collective.h"
 #include "cost/compute.h"

@@ -10,7 +10,7 @@
 static struct tsim_arena arena;
 static struct example e;
 
-/* What a profiler sees of a step, under names that tell of it no more than a library's do. */
+/* A profiler sees this of a step, under names that tell of it no more than a library's do. */
 struct profiler {
     struct tsim_profile_builder *builder;
     const struct tsim_step_sink *sequence;

@@ -272,7 +272,7 @@ START_TEST(pairs_are_lost_at_their_rate) {
 END_TEST
 
 /* Intervals that are given are kept: 10 min are 86 steps of 7 s, an hour six of them; the storage gets no more than
- * it can take. /
+ * it can take. */
 START_TEST(intervals_can_be_given) {
     struct tsim_campaign_job job;
     job_with("{checkpoint: {interval: 1 h, mode: async, local: {interval: 10 min, copies: 2}}}", &job);
