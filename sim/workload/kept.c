@@ -1,6 +1,6 @@
 #include "workload/kept.h"
 
-#include "workload/operator_builders.h"
+#include "workload/local_shape.h"
 
 static double kept_bytes(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts) {
     struct tsim_kept kept;

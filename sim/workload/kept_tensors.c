@@ -1,7 +1,7 @@
 /* The tensors that layers of several kinds keep. */
 #include "workload/kept.h"
 
-#include "workload/operator_builders.h"
+#include "workload/local_shape.h"
 
 double tsim_core_kept_bytes(const struct tsim_op_shape *z) {
     double rows = z->t * z->heads, e = z->element_bytes;

@@ -2,7 +2,7 @@
 
 #include "config/provenance.h"
 #include "workload/kept.h"
-#include "workload/operator_builders.h"
+#include "workload/local_shape.h"
 #include "workload/optimizer.h"
 #include "workload/schedule_zero_bubble.h"
 #include "workload/tables.h"
