@@ -25,7 +25,7 @@ OPT_debug := -O0
 OPT_cov := -O0
 # Where a simulation spends its time: optimized more, and as a whole when program and benchmarks are linked (each object holds
 # both forms; tests take the other one).
-HOT := engine step campaign workload
+HOT := engine step campaign model partition
 ifeq ($(VARIANT)$(CC),releasegcc)
 HOT_CFLAGS := -O3 -flto -ffat-lto-objects
 HOT_LDFLAGS := -O3 -flto=2

@@ -3,10 +3,10 @@
 # of their own, and that comments open as sentences. First tries itself on small trees that are wrong. Prints each offending
 # line and exits 1.
 #
-#   base <- config <- {workload, cluster} <- cost <- network <- step <- run <- results <- study <- report <- cli; engine
+#   base <- config <- {model <- partition, cluster} <- cost <- network <- step <- run <- results <- study <- report <- cli; engine
 #   sees base alone, campaign sees base, config and engine, and run sees it
 #   library sees what cli sees, import and cli apart
-#   import sees base, config, workload, and is seen by cli
+#   import sees base, config, model, partition, and is seen by cli
 #
 # A folder may have folders of its own: they see what it may see. Where INSIDE names them, they also see what stands at
 # the folder's top and, of each other, what INSIDE says.
@@ -16,19 +16,20 @@ set -u
 ALLOWED='base:
 engine: base
 config: base
-workload: base config
+model: base config
+partition: base config model
 cluster: base config
-cost: base config workload cluster
+cost: base config model partition cluster
 network: base config cluster cost engine
-import: base config workload
-step: base config workload cluster cost engine network
+import: base config model partition
+step: base config model partition cluster cost engine network
 campaign: base config engine
-run: base config workload cluster cost engine network step campaign
-results: base config workload cluster cost engine network step campaign run
-study: base config workload cluster cost engine network step campaign run results
-report: base config workload cluster cost engine network step campaign run results study
-library: base config workload cluster cost engine network step campaign run results study report
-cli: base config workload cluster cost engine network step campaign run results study report import'
+run: base config model partition cluster cost engine network step campaign
+results: base config model partition cluster cost engine network step campaign run
+study: base config model partition cluster cost engine network step campaign run results
+report: base config model partition cluster cost engine network step campaign run results study
+library: base config model partition cluster cost engine network step campaign run results study report
+cli: base config model partition cluster cost engine network step campaign run results study report import'
 
 INSIDE='import/models:
 import/launches:
@@ -130,7 +131,7 @@ expect() {
     local what=$1 pattern=$2 tree
     shift 2
     tree=$(mktemp -d)
-    mkdir -p "$tree"/tests "$tree"/sim/{base,config,engine,workload,cost,run,results,study,cli} "$tree"/sim/import/{models,traces}
+    mkdir -p "$tree"/tests "$tree"/sim/{base,config,engine,model,partition,cost,run,results,study,cli} "$tree"/sim/import/{models,traces}
     printf '#include "base/a.h"\n#include <stdio.h>\n/* free (of charge) */\n' >"$tree/sim/config/ok.c"
     while [ $# -gt 0 ]; do
         printf '%b' "$2" >"$tree/sim/$1"
@@ -149,7 +150,8 @@ self_test() {
     expect "a clean tree" clean base/a.h '' cli/x.c '#include "run/run.h"\n#include <yaml.h>\n'
     expect "base including config" 'sim/base/x.c:2:' base/x.c '\n#include "config/y.h"\n'
     expect "the engine including config" 'sim/engine/x.h:1:' engine/x.h '#include "config/y.h"\n'
-    expect "workload including cost" 'sim/workload/x.c:1:' workload/x.c '# include "cost/y.h"\n'
+    expect "partition including cost" 'sim/partition/x.c:1:' partition/x.c '# include "cost/y.h"\n'
+    expect "the model including partition" 'sim/model/x.c:1:' model/x.c '#include "partition/y.h"\n'
     expect "results including study" 'sim/results/x.c:1:' results/x.c '#include "study/y.h"\n'
     expect "study including report" 'sim/study/x.h:1:' study/x.h '#include "report/y.h"\n'
     expect "a folder of a folder" 'sim/import/models/x.c:2:.*cost' import/models/x.c '\n#include "cost/y.h"\n'

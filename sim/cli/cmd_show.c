@@ -1,8 +1,8 @@
 #include "cli/command.h"
 
+#include "model/model.h"
 #include "report/terminal/table.h"
 #include "results/format.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>

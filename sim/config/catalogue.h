@@ -337,7 +337,7 @@ bool tsim_has_flash(const struct tsim_accelerator *accelerator, enum tsim_attent
 const char *tsim_flash_name(enum tsim_flash flash);
 
 /* Software copies between the projection of queries, keys and values, attention's kernels and the projection of their
- * result (workload/operators_layout.c). IN_PLACE: nothing; kernels take and give what projections do. SPLIT: one
+ * result (model/operators_layout.c). IN_PLACE: nothing; kernels take and give what projections do. SPLIT: one
  * product makes all three, whose gradients are joined (PyTorch's chunk and split; mosaicml/llm-foundry,
  * layers/attention.py). GROUPED: the same, but gradients that lie side by side are taken as they are, and grouped
  * queries are brought together (NVIDIA/Megatron-LM, megatron/core/transformer/attention.py,
@@ -496,7 +496,7 @@ struct tsim_software {
     int64_t data_blocks;            /* compute units that a data-parallel collective holds at most; 0 = the library's */
     bool keeps_gradients;           /* those summed up in fp32 stay in the weights' precision, too */
     bool keeps_outputs;             /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
-    double flat_bucket_elements;    /* updates from flat tensors: see flat_bytes in workload/memory.c. 0: none */
+    double flat_bucket_elements;    /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c. 0: no limit */
     double gather_ahead_parameters; /* product by product: see tsim_layer_product_places. 0: parallelism.prefetch */
     int64_t bucket_elements;        /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */

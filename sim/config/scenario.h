@@ -185,7 +185,7 @@ struct tsim_parallelism_spec {
     const int64_t
         *layers_per_chunk; /* [tsim_n_model_parts], in model order; adds up to model->layers. Part c * pipeline
                               + s is chunk c of stage s; zb-v and dualpipe lay the parts out otherwise
-                              (workload/schedule.h) */
+                              (partition/schedule.h) */
     int64_t expert_tensor; /* ranks that divide each expert: 1, or `tensor`; 0: as tensor */
     bool balances; /* layers_per_chunk are even so far: step/balance.h finds those that make stages equally fast */
     enum tsim_context_exchange context_exchange;
@@ -319,7 +319,7 @@ struct tsim_scenario {
 };
 
 /* Weights, gradients and optimizer state lie beside the accelerator and pass through it
- * (TSIM_EXECUTION_WEIGHT_STREAMING in catalogue.h; workload/memory.h). */
+ * (TSIM_EXECUTION_WEIGHT_STREAMING in catalogue.h; partition/memory.h). */
 static inline bool tsim_streams_weights(const struct tsim_scenario *scenario) {
     return scenario->cluster.node->accelerator->execution == TSIM_EXECUTION_WEIGHT_STREAMING;
 }

@@ -433,7 +433,7 @@ static struct tsim_amount flow(const struct problem *p, const struct plan *plan)
             r, "on the links, or at the algorithm's own limit", "the longer of the two", TSIM_TIME_S,
             TSIM_PARTS(links, tsim_product(r, "at the algorithm's own limit", "bytes / limit", TSIM_TIME_S,
                                            TSIM_PARTS(tsim_given(r, "bytes", p->bytes, TSIM_BYTES,
-                                                                 "the operator's shape (sim/workload/operators.h)"),
+                                                                 "the operator's shape (sim/model/operators.h)"),
                                                       tsim_inverse(nccl(p, "limit of algorithm and protocol",
                                                                         plan->bound_bytes_per_s, TSIM_BYTES_PER_S))))));
     return tsim_sum(r, "flow", "links, and the filling of a pipeline of pieces", TSIM_TIME_S,

@@ -49,7 +49,7 @@ enum { CLOCK_STEPS = 40 };
 #define FLASH_FORWARD_FLOPS_FRAC (2.0 / 7)
 
 static const char OF_SHAPE[] = "the operator's shape on one accelerator, from model, batch and plan "
-                               "(sim/workload/operators.h)";
+                               "(sim/model/operators.h)";
 static const char OF_MODEL[] = "model of kernels (sim/cost/compute.h)";
 
 /* ---- rates ---- */

@@ -86,7 +86,7 @@
 #define TSIM_COST_COMPUTE_H
 
 #include "base/term.h"
-#include "workload/operators.h"
+#include "model/operators.h"
 
 enum tsim_limit { TSIM_LIMIT_MATRIX, TSIM_LIMIT_MEMORY, TSIM_LIMIT_LATENCY };
 

@@ -2,8 +2,8 @@
 
 #include "config/provenance.h"
 #include "cost/compute.h"
-#include "workload/optimizer.h"
-#include "workload/partition.h"
+#include "model/optimizer.h"
+#include "partition/partition.h"
 
 #include <math.h>
 
@@ -13,7 +13,7 @@
  * s for 10 on a DGX-2 of 256 GB/s, at 30 bytes each (Ren et al. 2021, table 4). */
 #define HOST_MEMORY_FRAC 0.5
 
-static const char OF_OPTIMIZER[] = "training.optimizer of the scenario (sim/workload/optimizer.h)";
+static const char OF_OPTIMIZER[] = "training.optimizer of the scenario (sim/model/optimizer.h)";
 
 static struct tsim_amount of_node(struct tsim_term_recorder *r, const struct tsim_node *node, const char *key,
                                   double value) {

@@ -1,6 +1,6 @@
 /* update.h - what the optimizer's update of a stage costs one of its ranks.
  *
- * On the accelerator it is memory traffic or, where that is longer, vector operations (workload/optimizer.h), then the
+ * On the accelerator it is memory traffic or, where that is longer, vector operations (model/optimizer.h), then the
  * products that GaLore has, and the latency of a few multi-tensor kernels. Offloaded, the host does it: gradients come
  * while the last micro-batch's backward pass releases them, and weights go back piece by piece while it works on the
  * next (Ren et al. 2021, ZeRO-Offload, sections 4 and 5); the accelerators of a node share its memory. */

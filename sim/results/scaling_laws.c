@@ -1,7 +1,7 @@
 #include "results/scaling_laws.h"
 
 #include "config/provenance.h"
-#include "workload/model.h"
+#include "model/model.h"
 
 #include <math.h>
 

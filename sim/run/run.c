@@ -1,13 +1,13 @@
 #include "run/run.h"
 
 #include "cluster/power.h"
+#include "model/model.h"
+#include "partition/memory.h"
 #include "run/batch_ramp.h"
 #include "run/evaluation.h"
 #include "step/fit_changes.h"
 #include "step/step.h"
 #include "step/unplayed.h"
-#include "workload/memory.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>

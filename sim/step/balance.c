@@ -1,9 +1,9 @@
 #include "step/balance.h"
 
+#include "model/model.h"
+#include "partition/memory.h"
+#include "partition/schedule.h"
 #include "step/pass.h"
-#include "workload/memory.h"
-#include "workload/model.h"
-#include "workload/schedule.h"
 
 #include <math.h>
 #include <string.h>

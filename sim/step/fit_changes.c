@@ -1,8 +1,8 @@
 #include "step/fit_changes.h"
 
 #include "config/supports.h"
+#include "partition/memory.h"
 #include "step/balance.h"
-#include "workload/memory.h"
 
 struct tsim_memory tsim_memory_of_stage(const struct tsim_scenario *sc, int32_t stage) {
     const struct tsim_accelerator *a = sc->cluster.node->accelerator;

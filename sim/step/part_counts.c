@@ -1,6 +1,6 @@
 #include "step/part_counts.h"
 
-#include "workload/partition.h"
+#include "partition/partition.h"
 
 void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *sc, int32_t stage, int32_t chunk,
                           enum tsim_pass_kind kind, double passes) {

@@ -2,8 +2,8 @@
 #ifndef TSIM_STEP_PART_COUNTS_H
 #define TSIM_STEP_PART_COUNTS_H
 
-#include "workload/operators.h"
-#include "workload/schedule.h"
+#include "model/operators.h"
+#include "partition/schedule.h"
 
 /* How often the parts run in passes of a kind. */
 struct tsim_part_counts {

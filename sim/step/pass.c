@@ -2,7 +2,7 @@
 
 #include "cost/collective.h"
 #include "cost/compute.h"
-#include "workload/routing.h"
+#include "model/routing.h"
 
 #include <math.h>
 #include <string.h>

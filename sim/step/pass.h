@@ -16,9 +16,9 @@
 #ifndef TSIM_STEP_PASS_H
 #define TSIM_STEP_PASS_H
 
+#include "model/model.h"
+#include "partition/schedule.h"
 #include "step/pass_program.h"
-#include "workload/model.h"
-#include "workload/schedule.h"
 
 struct tsim_pass_cost {
     double time_s;      /* sum of the next six */

@@ -1,5 +1,5 @@
+#include "model/operators.h"
 #include "step/pass.h"
-#include "workload/operators.h"
 
 #include <string.h>
 

@@ -16,9 +16,9 @@
 
 #include "cost/collective.h"
 #include "engine/engine.h"
+#include "model/operators.h"
+#include "partition/schedule.h"
 #include "step/step_result.h"
-#include "workload/operators.h"
-#include "workload/schedule.h"
 
 /* One operator of a part as it runs: for the sums above and for the operator table. */
 struct tsim_pass_operator {

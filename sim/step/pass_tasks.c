@@ -1,6 +1,6 @@
 #include "step/pass_tasks.h"
 
-#include "workload/model.h"
+#include "model/model.h"
 
 #include <string.h>
 

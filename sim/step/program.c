@@ -1,13 +1,13 @@
 #include "step/program.h"
 
 #include "cluster/power.h"
+#include "model/model.h"
 #include "step/background.h"
 #include "step/link_utilization.h"
 #include "step/noise.h"
 #include "step/pass_tasks.h"
 #include "step/peak_demand.h"
 #include "step/periods.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>

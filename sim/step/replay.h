@@ -1,4 +1,4 @@
-/* replay.h - execution traces (workload/history.h) on a cluster: what ranks did somewhere, in the time that it would
+/* replay.h - execution traces (partition/history.h) on a cluster: what ranks did somewhere, in the time that it would
  * take here.
  *
  * Each rank has streams: the threads of its host, the streams of its accelerator, loads and stores, one for each
@@ -28,7 +28,7 @@
 #define TSIM_STEP_REPLAY_H
 
 #include "config/scenario.h"
-#include "workload/history.h"
+#include "partition/history.h"
 
 struct tsim_replay_options {
     bool by_roofline;                /* kernels; else as recorded */

@@ -1,8 +1,8 @@
 #include "step/stage_group.h"
 #include "cost/compute.h"
+#include "model/model.h"
 #include "step/noise.h"
 #include "step/pass_tasks.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #define TSIM_STEP_STAGE_GROUP_H
 
 #include "network/traffic.h"
+#include "partition/memory.h"
 #include "step/pass_program.h"
 #include "step/program.h"
-#include "workload/memory.h"
 
 /* A task's label: kind, item of the schedule, segment. */
 static inline int64_t tsim_label(enum tsim_task_kind kind, int32_t item, int32_t segment) {

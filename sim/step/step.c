@@ -3,15 +3,15 @@
 #include "cluster/power.h"
 #include "config/provenance.h"
 #include "cost/compute.h"
+#include "model/arithmetic.h"
+#include "model/executed.h"
+#include "model/model.h"
+#include "partition/memory.h"
 #include "step/balance.h"
 #include "step/bound.h"
 #include "step/fit_changes.h"
 #include "step/step_input.h"
 #include "step/step_variation.h"
-#include "workload/arithmetic.h"
-#include "workload/executed.h"
-#include "workload/memory.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static struct tsim_amount model_flops_per_token(struct tsim_term_recorder *r, co
     return tsim_given(
         r, "model FLOPs of a token of the encoder", tsim_model_stacked_flops_per_token(sc->model, s, decoder),
         TSIM_FLOPS,
-        "6 for each parameter of both stacks and token that meets it, 12 for each score (sim/workload/model.h)");
+        "6 for each parameter of both stacks and token that meets it, 12 for each score (sim/model/model.h)");
 }
 
 static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {

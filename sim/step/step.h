@@ -1,4 +1,4 @@
-/* step.h - one step of a scenario: whether it fits, how long it takes, what it is made of and bound by. Builds workload,
+/* step.h - one step of a scenario: whether it fits, how long it takes, what it is made of and bound by. Builds model,
  * cluster and costs, and simulates the step on the engine. */
 #ifndef TSIM_STEP_STEP_H
 #define TSIM_STEP_STEP_H

@@ -1,13 +1,13 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
 #include "cost/update.h"
+#include "model/layer_list.h"
+#include "model/model.h"
+#include "model/optimizer.h"
 #include "step/folding.h"
 #include "step/noise.h"
 #include "step/pass_tasks.h"
 #include "step/stage_group.h"
-#include "workload/layer_list.h"
-#include "workload/model.h"
-#include "workload/optimizer.h"
 
 #include <math.h>
 #include <string.h>

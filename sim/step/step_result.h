@@ -47,7 +47,7 @@ struct tsim_operator_row {     /* per step, one accelerator of the critical rank
     double count, time_s, flops, bytes;
     enum tsim_bound bound;
     bool is_recompute;
-    double vector_flops; /* of element-wise kernels, outside the matrix units (workload/arithmetic.h) */
+    double vector_flops; /* of element-wise kernels, outside the matrix units (model/arithmetic.h) */
 };
 
 struct tsim_rank_row { /* one simulated rank: a pipeline stage of one replica; stands for `multiplicity` accelerators */

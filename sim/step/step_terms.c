@@ -3,10 +3,10 @@
 #include "config/provenance.h"
 #include "cost/compute.h"
 #include "cost/update.h"
+#include "model/optimizer.h"
+#include "partition/partition.h"
 #include "step/part_counts.h"
 #include "step/pass.h"
-#include "workload/optimizer.h"
-#include "workload/partition.h"
 
 #include <string.h>
 
@@ -177,7 +177,7 @@ static struct tsim_amount bubble(const struct walk *w) {
         if (w->pass_s[kind] > 0)
             tsim_part_add(&in, microbatch_pass(w, (enum tsim_pass_kind)kind, PASSES[kind]));
     tsim_part_add(&in, tsim_given(r, "for comparison, equal stages and free messages", published_bubble_s(w),
-                                  TSIM_TIME_S, "the schedule's published closed form (sim/workload/schedule.h)"));
+                                  TSIM_TIME_S, "the schedule's published closed form (sim/partition/schedule.h)"));
     return tsim_outcome(r, "step.bubble_s",
                         tsim_record_text(r, "waits of the slowest rank for other stages, simulated: %s",
                                          tsim_schedule_name(p->schedule)),
@@ -196,7 +196,7 @@ static struct tsim_amount pipeline(const struct walk *w) {
     if (stages > 1) {
         tsim_part_add(&in, tsim_given(w->r, "bytes of a message, of all tensor ranks",
                                       tsim_message_bytes(sc, stage, stage > 0 ? stage - 1 : stage + 1), TSIM_BYTES,
-                                      "the tensor between two stages (sim/workload/partition.h)"));
+                                      "the tensor between two stages (sim/partition/partition.h)"));
         tsim_part_add(&in, link_rate(w, 1u << TSIM_AXIS_PIPELINE));
     }
     return tsim_outcome(w->r, "communication_exposed.pipeline_s",

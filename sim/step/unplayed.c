@@ -1,9 +1,9 @@
 #include "step/unplayed.h"
 
+#include "model/model.h"
 #include "network/pattern.h"
 #include "step/pass.h"
 #include "step/pass_tasks.h"
-#include "workload/model.h"
 
 #include <math.h>
 

@@ -5,10 +5,10 @@
 #include "config/schema.h"
 #include "cost/collective.h"
 #include "cost/compute.h"
+#include "partition/memory.h"
 #include "results/outcome.h"
 #include "run/run.h"
 #include "step/input_pipeline.h"
-#include "workload/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

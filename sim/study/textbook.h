@@ -1,5 +1,5 @@
 /* textbook.h - the worked examples of textbooks beside what this program says: every number of an example is computed
- * by a run of a scenario in scenarios/textbook, by a function of workload/ or cost/, or from the catalogue. What is
+ * by a run of a scenario in scenarios/textbook, by a function of model/, partition/ or cost/, or from the catalogue. What is
  * computed stands in scenarios/textbook/examples/examples.yaml, as expressions (textbook.c).
  *
  * The examples are those of the chapter "Model Training" of Vijay Janapa Reddi, Machine Learning Systems, volume 1

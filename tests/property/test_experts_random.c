@@ -1,13 +1,13 @@
 /* Laws of mixtures over random models and plans: however experts are divided, all ranks together execute the same
  * products, hold the same parameters and exchange the same rows; chance and popularity never make the fullest rank less
  * full; more parts to recompute keep no more. Prints its seed. */
+#include "model/model.h"
+#include "model/operators.h"
+#include "model/routing.h"
+#include "partition/memory.h"
 #include "support/check_main.h"
 #include "support/example.h"
 #include "support/random.h"
-#include "workload/memory.h"
-#include "workload/model.h"
-#include "workload/operators.h"
-#include "workload/routing.h"
 
 #include <stdio.h>
 #include <string.h>

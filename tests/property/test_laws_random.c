@@ -15,10 +15,10 @@
  *
  * TSIM_CASES says how many valid scenarios are drawn (500), TSIM_SEED from which seed. Each obeys the laws of one run
  * (support/run_laws.h) and one of these, in turn. */
+#include "partition/memory.h"
 #include "study/curves/sweep.h"
 #include "support/random_scenario.h"
 #include "support/run_laws.h"
-#include "workload/memory.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define TSIM_TESTS_SUPPORT_CAMPAIGN_JOB_H
 
 #include "campaign/reliability.h"
-#include "workload/memory.h"
+#include "partition/memory.h"
 
 #define HOUR 3600.0
 #define DAY 86400.0

@@ -1,6 +1,6 @@
 #include "support/example.h"
 
-#include "workload/memory.h"
+#include "partition/memory.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef TSIM_TESTS_SUPPORT_OPERATOR_LIST_H
 #define TSIM_TESTS_SUPPORT_OPERATOR_LIST_H
 
+#include "model/operators.h"
 #include "support/check_main.h"
-#include "workload/operators.h"
 
 #include <string.h>
 

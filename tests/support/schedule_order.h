@@ -2,8 +2,8 @@
 #ifndef TSIM_TESTS_SUPPORT_SCHEDULE_ORDER_H
 #define TSIM_TESTS_SUPPORT_SCHEDULE_ORDER_H
 
+#include "partition/schedule.h"
 #include "support/check_main.h"
-#include "workload/schedule.h"
 
 #include <stdio.h>
 

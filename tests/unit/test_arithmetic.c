@@ -1,7 +1,7 @@
 /* FLOPs of element-wise kernels, and that memory binds them on every GPU of the catalogue. */
 #include "config/catalogue_load.h"
+#include "model/arithmetic.h"
 #include "support/arena_rig.h"
-#include "workload/arithmetic.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "step/balance.h"
 
+#include "partition/memory.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
 #include "support/random.h"
-#include "workload/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

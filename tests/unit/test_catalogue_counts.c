@@ -1,7 +1,7 @@
 /* The shipped catalogue: exact parameter counts of its models, and laws that every hardware file must keep. */
 #include "config/catalogue_load.h"
+#include "model/model.h"
 #include "support/check_main.h"
-#include "workload/model.h"
 
 static struct tsim_arena arena;
 static struct tsim_diags diags;

@@ -1,8 +1,8 @@
 /* Traffic that meets on the NICs during a training step: scenarios/contention, against what their descriptions work out
  * by hand. */
+#include "partition/memory.h"
 #include "step/program.h"
 #include "support/arena_rig.h"
-#include "workload/memory.h"
 
 #include <math.h>
 

@@ -2,10 +2,10 @@
  * of 7168, top 8 of 256 experts in the best 4 groups; dispatch in fp8, combine in bf16). Its bandwidths count, on one
  * node what a rank gets over NVLink, and between nodes what it sends over RDMA, each with the rank's own part. */
 #include "config/catalogue_load.h"
+#include "model/routing.h"
 #include "step/pass.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "workload/routing.h"
 
 #include <math.h>
 #include <string.h>

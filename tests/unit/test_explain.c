@@ -1,9 +1,9 @@
 /* The sections of `tsim explain` over the example scenario: sums, bounds, what is printed where. */
+#include "partition/memory.h"
 #include "report/terminal/explain_sections.h"
 #include "run/run.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "workload/memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "config/document.h"
 #include "import/formats.h"
 #include "import/models/hf_config.h"
+#include "model/model.h"
 #include "support/damage.h"
-#include "workload/model.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* Recipes of other programs: the scenarios that public ones give, places of contradictions, damaged files. */
 #include "import/formats.h"
+#include "model/model.h"
 #include "support/damage.h"
 #include "support/training_rig.h"
-#include "workload/model.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* Layer lists: published counts of multiplications, kernels of a small list by hand, what is kept. */
 #include "config/catalogue_load.h"
 #include "cost/compute.h"
+#include "model/layer_list.h"
+#include "model/model.h"
+#include "partition/memory.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
 #include "support/operator_list.h"
-#include "workload/layer_list.h"
-#include "workload/memory.h"
-#include "workload/model.h"
 
 static const struct tsim_model *load(const char *id) {
     const struct tsim_model *model = NULL;

@@ -1,10 +1,10 @@
 /* A layer list in the stages of a pipeline: whole blocks, each stage with its own parameters, kernels and messages. */
 #include "cluster/cluster.h"
+#include "model/layer_list.h"
+#include "partition/memory.h"
 #include "run/run.h"
 #include "step/pass.h"
 #include "support/training_rig.h"
-#include "workload/layer_list.h"
-#include "workload/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Korthikanti et al. 2022 (arXiv:2205.05198), equations 1 to 6 and table 2, as the closed form. */
+#include "model/routing.h"
+#include "partition/memory.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "workload/memory.h"
-#include "workload/routing.h"
 
 #include <math.h>
 

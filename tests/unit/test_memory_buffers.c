@@ -1,10 +1,10 @@
 /* Buffers, parameters and what is kept beside the layers, counted by hand. The example has 1,024 tokens, hidden 1,024,
  * 8 heads, a feed-forward of 4,096 and a vocabulary of 32,768: with U = 2^20 elements activations are U, the inner
  * tensor 4 U, all heads' scores 8 U, logits 32 U; sizes are in MiB. */
+#include "model/model.h"
+#include "partition/memory.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "workload/memory.h"
-#include "workload/model.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* memory.c records what it computes, in every way to keep less on the accelerator. */
+#include "partition/memory.h"
 #include "support/check_main.h"
 #include "support/example.h"
 #include "support/term_rules.h"
-#include "workload/memory.h"
 
 static struct example e;
 static struct tsim_arena arena;

@@ -1,6 +1,6 @@
 /* Which layers have experts, and parameters of a mixture by hand. */
+#include "model/model.h"
 #include "support/check_main.h"
-#include "workload/model.h"
 
 /* h 8, 2 heads of 4, ffn 16, 6 layers, vocabulary 10; 4 experts of 12, 2 for each token, 1 shared. */
 static struct tsim_model small_mixture(int64_t first, int64_t every) {

@@ -1,10 +1,10 @@
 /* Operator lists against the closed forms of Korthikanti et al. 2022: FLOPs of a layer forward 24 b s h^2 (1 + s/(6h))
  * over the tensor ranks (their appendix A), backward twice that; tensor-parallel volumes of their section 4. */
+#include "model/model.h"
+#include "model/operators.h"
+#include "partition/memory.h"
 #include "support/example.h"
 #include "support/operator_list.h"
-#include "workload/memory.h"
-#include "workload/model.h"
-#include "workload/operators.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* Layers with experts, and latent attention: FLOPs, rows and traffic against counts by hand. The example: t = 1024
  * tokens, h = 1024, ffn 4096 (two matrices), 8 heads of 128, bf16; experts: 8 of width 2048, 2 for each token. In units
  * of 2^30 FLOPs a product of t x h by h x 512 is 1. */
+#include "model/model.h"
+#include "model/operators.h"
+#include "model/routing.h"
 #include "support/example.h"
 #include "support/operator_list.h"
-#include "workload/model.h"
-#include "workload/operators.h"
-#include "workload/routing.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* Optimizers: states against published memory, traffic by hand. */
 #include "config/catalogue_load.h"
+#include "model/model.h"
+#include "model/optimizer.h"
+#include "partition/memory.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
-#include "workload/memory.h"
-#include "workload/model.h"
-#include "workload/optimizer.h"
 
 static struct example e;
 

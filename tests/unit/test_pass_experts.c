@@ -2,11 +2,11 @@
  * without latency: 100 GB/s on a node of 8, 10 GB/s for each accelerator between nodes. The example's layer: t = h =
  * 1024, 16 experts, 2 for each token, bf16. */
 #include "cost/collective.h"
+#include "model/routing.h"
+#include "partition/memory.h"
 #include "step/program.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "workload/memory.h"
-#include "workload/routing.h"
 
 #include <math.h>
 

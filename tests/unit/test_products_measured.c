@@ -3,8 +3,8 @@
  * 4,096, inner width 16,384, 15,872 tokens, 100 repetitions). */
 #include "config/catalogue_load.h"
 #include "cost/compute.h"
+#include "model/operator_builders.h"
 #include "support/arena_rig.h"
-#include "workload/operator_builders.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* One step against closed forms. Passes are made up: a layer takes 1 s forward and 2 s backward, embedding and head
  * nothing, links are so fast and the optimizer so cheap that only the schedule is left. 8 layers. */
+#include "partition/memory.h"
+#include "partition/schedule.h"
 #include "step/program.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "workload/memory.h"
-#include "workload/schedule.h"
 
 #include <math.h>
 #include <string.h>

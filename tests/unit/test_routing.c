@@ -1,7 +1,7 @@
 /* The closed forms of routing.h against routing itself, drawn at random (seeded), and against small cases by hand. */
+#include "model/routing.h"
 #include "support/check_main.h"
 #include "support/random.h"
-#include "workload/routing.h"
 
 #include <math.h>
 

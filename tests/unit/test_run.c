@@ -1,9 +1,9 @@
 /* A whole run in code: identities between the figures of a result, each worked out from others by hand. */
+#include "model/executed.h"
+#include "model/model.h"
 #include "run/run.h"
 #include "support/check_main.h"
 #include "support/example.h"
-#include "workload/executed.h"
-#include "workload/model.h"
 
 static struct example e;
 static struct tsim_arena arena;

@@ -1,5 +1,5 @@
+#include "partition/schedule.h"
 #include "support/schedule_order.h"
-#include "workload/schedule.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Schedules with a split backward pass: the orders of the papers' figures for few stages and micro-batches, and a
  * replay on equal stages with free communication for the idle time and the activations held. */
+#include "partition/schedule_zero_bubble.h"
 #include "support/schedule_order.h"
-#include "workload/schedule_zero_bubble.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* Embedding tables: how they are dealt out, and the kernels and exchanges of a small model by hand. */
 #include "config/catalogue_load.h"
+#include "model/layer_list.h"
+#include "model/model.h"
+#include "model/tables.h"
+#include "partition/memory.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
 #include "support/random.h"
-#include "workload/layer_list.h"
-#include "workload/memory.h"
-#include "workload/model.h"
-#include "workload/tables.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "import/overrides.h"
 
 #include "base/quantity.h"
-#include "workload/model.h"
+#include "model/model.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "import/formats.h"
-#include "workload/history.h"
+#include "partition/history.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 #include "report/export/history_record.h"
 
 #include "cost/compute.h"
-#include "workload/memory.h"
-#include "workload/routing.h"
+#include "model/routing.h"
+#include "partition/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

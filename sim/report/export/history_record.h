@@ -1,4 +1,4 @@
-/* history_record.h - a simulated step as execution traces (workload/history.h), one for any accelerator.
+/* history_record.h - a simulated step as execution traces (partition/history.h), one for any accelerator.
  *
  * A recorder listens to the step of a scenario without variation whose network is fluid or ideal. Each rank of the
  * trace does what its stage group did (step/program.h): ranks that cannot differ have the same nodes, with process
@@ -17,8 +17,8 @@
 #ifndef TSIM_REPORT_HISTORY_RECORD_H
 #define TSIM_REPORT_HISTORY_RECORD_H
 
+#include "partition/history.h"
 #include "step/program.h"
-#include "workload/history.h"
 
 struct tsim_recorder;
 

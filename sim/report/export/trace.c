@@ -2,11 +2,11 @@
 
 #include "cluster/cluster.h"
 #include "cluster/power.h"
+#include "partition/memory.h"
 #include "report/terminal/digits.h"
 #include "report/terminal/rank_list.h"
 #include "report/text_file.h"
 #include "results/verdict.h"
-#include "workload/memory.h"
 
 #include <math.h>
 #include <stdlib.h>

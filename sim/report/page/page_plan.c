@@ -1,6 +1,6 @@
 /* The data of a search for plans that a report's page shows. */
+#include "model/model.h"
 #include "report/page/page.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* The data of a run that a report's page shows. */
 #include "report/page/page.h"
 
+#include "model/model.h"
+#include "partition/memory.h"
 #include "report/terminal/explain.h"
 #include "run/run.h"
 #include "study/judge/uncertainty.h"
 #include "study/search/advice.h"
-#include "workload/memory.h"
-#include "workload/model.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* The input pipeline of the node that feeds most: what each part could deliver alone, and how busy it is. */
+#include "partition/memory.h"
 #include "report/terminal/explain_sections.h"
-#include "workload/memory.h"
 
 #include <math.h>
 

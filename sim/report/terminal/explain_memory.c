@@ -1,6 +1,6 @@
+#include "model/model.h"
+#include "partition/memory.h"
 #include "report/terminal/explain_sections.h"
-#include "workload/memory.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 #include "cost/compute.h"
+#include "model/arithmetic.h"
+#include "model/model.h"
+#include "partition/memory.h"
 #include "report/terminal/explain_sections.h"
 #include "results/verdict.h"
 #include "step/pass.h"
-#include "workload/arithmetic.h"
-#include "workload/memory.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Communication of the critical rank, by how it sits beside other work: how long it takes in a step, how long what runs
  * beside it takes, what of it the step waits for, and why. */
+#include "partition/memory.h"
 #include "report/terminal/explain_sections.h"
 #include "results/format.h"
 #include "step/pass.h"
-#include "workload/memory.h"
 
 #include <math.h>
 #include <string.h>

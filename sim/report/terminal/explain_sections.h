@@ -2,10 +2,10 @@
 #ifndef TSIM_REPORT_EXPLAIN_SECTIONS_H
 #define TSIM_REPORT_EXPLAIN_SECTIONS_H
 
+#include "model/operators.h"
+#include "partition/schedule.h"
 #include "report/terminal/explain.h"
 #include "step/part_counts.h"
-#include "workload/operators.h"
-#include "workload/schedule.h"
 
 typedef void (*tsim_explain_take_fn)(void *context, const struct tsim_figures *figures);
 
@@ -36,7 +36,7 @@ struct tsim_explained_operator {
     const char *phase;   /* "forward", "recompute", "backward", or "input gradient" and "weight gradient" apart */
     const char *bound;   /* "compute", "memory", "latency", "communication"; NULL where there is none */
     double count;        /* in a step, on one accelerator of the critical rank */
-    bool is_vector;      /* element-wise: its FLOPs are those outside the matrix units (workload/arithmetic.h) */
+    bool is_vector;      /* element-wise: its FLOPs are those outside the matrix units (model/arithmetic.h) */
     double flops, bytes; /* of one: matrix FLOPs, or those; HBM traffic, of collectives the buffer */
     double intensity;    /* FLOP/B; NAN for collectives */
     double ridge;        /* FLOP/B at which the datasheet peak (of the precision, or outside the matrix units) and HBM

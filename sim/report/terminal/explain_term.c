@@ -1,10 +1,10 @@
 #include "report/terminal/explain_term.h"
 
 #include "config/provenance.h"
+#include "partition/memory.h"
 #include "results/format.h"
 #include "results/outcome.h"
 #include "step/step_terms.h"
-#include "workload/memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "report/terminal/explain_timeline.h"
 
 #include "cost/collective.h"
+#include "partition/memory.h"
 #include "step/pass.h"
-#include "workload/memory.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #ifndef TSIM_REPORT_EXPLAIN_TIMELINE_H
 #define TSIM_REPORT_EXPLAIN_TIMELINE_H
 
-#include "workload/schedule.h"
+#include "partition/schedule.h"
 
 struct tsim_slice { /* one pass */
     struct tsim_pass_item item;

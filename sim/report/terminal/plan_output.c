@@ -1,11 +1,11 @@
 #include "report/terminal/plan_output.h"
 
 #include "base/version.h"
+#include "model/model.h"
 #include "results/format.h"
 #include "results/verdict.h"
 #include "study/curves/scale.h"
 #include "study/judge/uncertainty.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "report/terminal/summary.h"
 
+#include "model/model.h"
 #include "report/terminal/summary_screen.h"
 #include "results/verdict.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 #include "study/curves/sweep.h"
 
 #include "base/version.h"
+#include "model/model.h"
 #include "results/format.h"
 #include "run/run.h"
 #include "study/judge/uncertainty.h"
-#include "workload/model.h"
 
 #include <math.h>
 #include <pthread.h>

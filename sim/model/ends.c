@@ -1,0 +1,160 @@
+/* The ends of a model of tokens or patches: the embedding, and from the final norm to the loss. */
+#include "model/operator_builders.h"
+
+#include "model/local_shape.h"
+
+static double patches(const struct tsim_op_shape *z) {
+    return z->b / z->cp * tsim_model_patches(z->model);
+}
+
+/* Rows of a table that the tensor ranks divide; or patches by a product (a convolution without overlap). */
+static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double e = z->element_bytes;
+    if (z->model->image.patch > 0) {
+        gemm(list, "patches", z->attention_precision, patches(z), z->h, tsim_model_patch_values(z->model), e, e);
+    } else {
+        elementwise(list, "embedding", z->t * z->h, 2 * e, 1);
+        if (z->tp > 1)
+            sum_partial(list, z, "tensor: reduce, embedding", z->t * z->h * e, TSIM_EXPOSED);
+    }
+    if (z->model->position == TSIM_POSITION_LEARNED)
+        elementwise(list, "positions", z->ts * z->h, 3 * e, 1);
+    if (z->mask_bytes > 0)
+        elementwise(list, "embedding dropout", z->ts * z->h, 2 * e + z->mask_bytes, 1);
+}
+
+static void table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    if (z->mask_bytes > 0)
+        elementwise(list, "embedding dropout", z->ts * z->h, 2 * z->element_bytes + z->mask_bytes, 1);
+    if (z->sequence_parallel)
+        tensor_collective(list, "tensor: gather, embedding", TSIM_OP_ALL_GATHER, z->t * z->h * z->element_bytes,
+                          TSIM_EXPOSED);
+    if (z->model->image.patch > 0) { /* pixels need no gradient */
+        gemm(list, "patches, weight", z->attention_precision, z->h, tsim_model_patch_values(z->model), patches(z),
+             z->element_bytes, 2 * z->gradient_bytes)
+            ->is_weight_gradient = true;
+        elementwise(list, "patches, bias gradient", patches(z) * z->h, z->element_bytes, 1)->is_weight_gradient = true;
+        return;
+    }
+    /* Rows are sorted and added into the table's gradient. */
+    elementwise(list, "embedding", z->t * z->h, z->element_bytes + 2 * z->gradient_bytes, 3)->is_weight_gradient = true;
+}
+
+/* Cross-entropy over the vocabulary, bytes per logit. Written out in fp32 (PyTorch): convert 2+4, log-softmax 4+4 (the
+ * rows that are worked on stay in the cache between its passes); backward the loss's gradient 4, log-softmax's 4+4+4,
+ * convert 4+2. Vocabulary-parallel as Megatron: convert 2+4, maximum 4, subtract 8, exponential 8, sum 4, divide
+ * 8; fused (Transformer Engine, Liger): one read and one write in place. Backward likewise. */
+static double converted_bytes(double e) {
+    return e < 4 ? e + 4 : 0;
+}
+
+static double written_out_loss_bytes(double e) {
+    return converted_bytes(e) + 8;
+}
+
+static double loss_bytes(const struct tsim_op_shape *z, bool backward) {
+    double e = z->element_bytes;
+    if (tsim_loss_is_fused(z->software))
+        return 2 * e;
+    if (z->software->cross_entropy == TSIM_LOSS_SHIFTED) /* copied; backward into zeros of the whole */
+        return backward ? converted_bytes(e) + 16 + 12 : written_out_loss_bytes(e) + 8;
+    if (z->software->fusion == TSIM_FUSION_MEGATRON || z->software->fusion == TSIM_FUSION_TE)
+        return converted_bytes(e) + (backward ? 8 : 32);
+    return backward ? converted_bytes(e) + 16 : written_out_loss_bytes(e);
+}
+
+/* The head keeps the attention's precision where linear layers run in fp8. An image's classifier is whole on every
+ * tensor rank. */
+static struct tsim_op_shape head_shape(const struct tsim_op_shape *z) {
+    struct tsim_op_shape head = *z;
+    head.t = tsim_head_tokens(z->scenario);
+    if (z->model->image.patch > 0) {
+        head.tp = 1;
+        head.sequence_parallel = false;
+    }
+    head.linear_precision = z->attention_precision;
+    head.linear_bytes = z->element_bytes;
+    return head;
+}
+
+static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double e = z->element_bytes, vocab = tsim_padded_vocab_per_rank(z->scenario);
+    struct tsim_op_shape head = head_shape(z);
+    tsim_op_norm_forward(list, z, "final norm");
+    tsim_op_gather_input(list, &head, "tensor: gather, head", z->h);
+    if (z->model->pooler) {
+        gemm(list, "pooler", head.linear_precision, z->b, z->h, z->h, e, e);
+        elementwise(list, "pooler, tanh", z->b * z->h, 2 * e, 1);
+    }
+    if (head.t < z->t) /* the head's tokens are picked out */
+        elementwise(list, "head, pick tokens", head.t * z->h, 2 * e, 1);
+    gemm(list, "head", head.linear_precision, head.t, vocab, z->h, e, e);
+    elementwise(list, "loss", head.t * vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
+    double metrics = (double)z->software->loss_metrics;
+    if (metrics > 0)
+        elementwise(list, "metrics of the loss", head.t * vocab, metrics * written_out_loss_bytes(e), 6 * metrics);
+}
+
+static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shape *head) {
+    struct tsim_op_shape first = *head; /* of each sample, on every tensor rank */
+    first.tp = 1;
+    first.sequence_parallel = false;
+    first.t = head->b;
+    elementwise(list, "pooler, tanh", first.t * first.h, 3 * first.element_bytes, 1);
+    tsim_op_linear_backward(
+        list, &first,
+        &(struct tsim_op_linear){.input = "pooler, input", .weight = "pooler, weight", .n = first.h, .k = first.h});
+}
+
+static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double vocab = tsim_padded_vocab_per_rank(z->scenario);
+    struct tsim_op_shape head = head_shape(z);
+    elementwise(list, "loss", head.t * vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
+    tsim_op_linear_backward(list, &head,
+                            &(struct tsim_op_linear){.input = "head, input",
+                                                     .weight = "head, weight",
+                                                     .gather = "tensor: gather input, head",
+                                                     .reduce = "tensor: reduce, head",
+                                                     .n = vocab,
+                                                     .k = z->h,
+                                                     .is_column_parallel = true});
+    if (z->model->pooler)
+        pooler_backward(list, &head);
+    if (head.t < z->t) /* gradients of the tokens that were not picked are zero */
+        elementwise(list, "head, put tokens back", z->ts * z->h, z->element_bytes, 1);
+    tsim_op_norm_backward(list, z, "final norm");
+}
+
+/* ---- of one stack or two ---- */
+
+void tsim_embedding_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape first = tsim_op_shape_first(sc), last = tsim_op_shape_last(sc);
+    (void)at;
+    table_forward(list, &first);
+    if (sc->model->encoder_layers > 0) /* the decoder's tokens, of the same table */
+        table_forward(list, &last);
+}
+
+void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape first = tsim_op_shape_first(sc), last = tsim_op_shape_last(sc);
+    (void)at;
+    table_backward(list, &first);
+    if (sc->model->encoder_layers > 0)
+        table_backward(list, &last);
+}
+
+void tsim_head_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    (void)at;
+    head_forward(list, &z);
+    if (sc->model->encoder_layers > 0)
+        tsim_op_norm_forward(list, &encoder, "final norm, encoder");
+}
+
+void tsim_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    (void)at;
+    head_backward(list, &z);
+    if (sc->model->encoder_layers > 0)
+        tsim_op_norm_backward(list, &encoder, "final norm, encoder");
+}

@@ -1,0 +1,57 @@
+#include "model/executed.h"
+
+#include "model/model.h"
+
+static double flops_of(const struct tsim_op_list *list) {
+    double flops = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        flops += list->ops[i].flops;
+    return flops;
+}
+
+struct tsim_executed tsim_executed_part(const struct tsim_scenario *sc, enum tsim_part part) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    double ranks = (double)(p->tensor * p->context * p->data), n = (double)tsim_part_variants(sc->model, part);
+    double times = tsim_model_parts(sc->model).times[part] / n;
+    struct tsim_executed executed = {.passes = ranks * (double)sc->n_microbatches * times};
+    struct tsim_op_list list;
+    if (executed.passes <= 0)
+        return executed;
+    struct tsim_model even = *sc->model;
+    struct tsim_scenario balanced = *sc;
+    balanced.model = &even;
+    even.experts.capacity_factor = even.experts.capacity_factor > 0 ? even.experts.capacity_factor : 1;
+    bool runs_again = !tsim_layer_kind(part)->is_end && sc->training.recompute != TSIM_RECOMPUTE_NONE;
+    for (int64_t at = 0; at < (int64_t)n; at++) {
+        tsim_operators_forward(&balanced, part, at, &list);
+        executed.forward += flops_of(&list);
+        tsim_operators_backward(&balanced, part, at, &list);
+        executed.backward += flops_of(&list);
+        if (runs_again)
+            tsim_operators_again(&balanced, part, at, &list);
+        executed.again += runs_again ? flops_of(&list) : 0;
+    }
+    return executed;
+}
+
+struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    struct tsim_part_list all = {.recorder = r};
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        struct tsim_executed executed = tsim_executed_part(sc, (enum tsim_part)part);
+        if (executed.passes <= 0)
+            continue;
+        static const char OF_PRODUCTS[] =
+            "its products: half the square of causal flash attention (sim/model/executed.h)";
+        struct tsim_amount once =
+            tsim_sum(r, "FLOPs of a pass", "forward + recomputed + backward", TSIM_FLOPS,
+                     TSIM_PARTS(tsim_given(r, "forward", executed.forward, TSIM_FLOPS, OF_PRODUCTS),
+                                tsim_given(r, "recomputed", executed.again, TSIM_FLOPS, OF_PRODUCTS),
+                                tsim_given(r, "backward", executed.backward, TSIM_FLOPS, OF_PRODUCTS)));
+        tsim_part_add(&all,
+                      tsim_product(r, tsim_layer_kind((enum tsim_part)part)->word, "passes x FLOPs of one", TSIM_FLOPS,
+                                   TSIM_PARTS(tsim_given(r, "passes", executed.passes, TSIM_COUNT,
+                                                         "layers x micro-batches x accelerators of a stage"),
+                                              once)));
+    }
+    return tsim_sum_of(&all, "model.step_hardware_flops", "executed by the products, part by part", TSIM_FLOPS);
+}

@@ -1,0 +1,27 @@
+/* executed.h - the FLOPs that the products of a step execute, on all accelerators together: what HFU counts.
+ *
+ * The sum over the operators that are simulated (operators.h): half of the square of causal flash
+ * attention and its product QK^T once more backward, what is recomputed, padded rows of the vocabulary, Winograd's
+ * fewer multiplications; nothing for an embedding that is looked up. So at no time more than the peak. Model FLOPs are
+ * a convention (model.h): they count the whole square and all parameters, and may be more than what is executed.
+ *
+ * Experts have the rows that they get on average: a fuller rank's are another's fewer. Not here: element-wise kernels,
+ * the optimizer, and what evaluation executes. */
+#ifndef TSIM_MODEL_EXECUTED_H
+#define TSIM_MODEL_EXECUTED_H
+
+#include "base/term.h"
+#include "model/operators.h"
+
+struct tsim_executed {
+    double passes;                   /* of a step through such a part, on all accelerators */
+    double forward, again, backward; /* FLOPs of one; `again`: forward operators that are recomputed */
+};
+
+/* Counts a part of the model: where its variants differ, all of them in turn. */
+struct tsim_executed tsim_executed_part(const struct tsim_scenario *scenario, enum tsim_part part);
+
+struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *recorder,
+                                          const struct tsim_scenario *scenario); /* of a step */
+
+#endif

@@ -1,0 +1,73 @@
+#include "model/operator_builders.h"
+
+/* Side by side, both blocks take one norm's result. */
+static bool shares_norm(const struct tsim_op_shape *z) {
+    return z->model->parallel_block && !z->model->parallel_norms;
+}
+
+/* The feed-forward block, or the shared experts as one. */
+void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
+    int32_t first = list->n;
+    if (!shares_norm(z))
+        tsim_op_gather_input(list, z, "tensor: gather, ffn", z->h);
+    struct tsim_op *first_product = gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
+    first_product->product = TSIM_PRODUCT_UP;
+    if (z->model->gated_mlp)
+        first_product->joined[0] = first_product->joined[1] = z->f;
+    elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
+                tsim_op_activation_kernels(z, false))
+        ->parts = TSIM_RECOMPUTE_ACTIVATION;
+    cast_activation(list, z, "cast, activation", z->t * z->f);
+    gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e)->product = TSIM_PRODUCT_DOWN;
+    tsim_op_reduce_output(list, z, "tensor: reduce, ffn");
+    mark_part(list, first, TSIM_RECOMPUTE_FFN);
+}
+
+void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    tsim_op_product_backward(list, z, TSIM_PRODUCT_DOWN,
+                             &(struct tsim_op_linear){.input = "ffn down, input",
+                                                      .weight = "ffn down, weight",
+                                                      .gather = "tensor: gather, ffn",
+                                                      .n = z->h,
+                                                      .k = z->f});
+    elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, true),
+                tsim_op_activation_kernels(z, true));
+    bool is_written_out = z->model->gated_mlp && z->software->fusion == TSIM_FUSION_NONE,
+         is_one = z->software->gate_products == TSIM_GATE_ONE;
+    if (is_written_out && is_one)
+        elementwise(list, "gate gradients, join", 2 * z->t * z->f, 2 * z->element_bytes, 1);
+    tsim_op_product_backward(list, z, TSIM_PRODUCT_UP,
+                             &(struct tsim_op_linear){.input = "ffn up, input",
+                                                      .weight = "ffn up, weight",
+                                                      .gather = "tensor: gather input, ffn",
+                                                      .reduce = "tensor: reduce, ffn",
+                                                      .n = (z->model->gated_mlp ? 2 : 1) * z->f,
+                                                      .k = z->h,
+                                                      .is_column_parallel = true,
+                                                      .shares_collectives = shares_norm(z)});
+    if (is_written_out && !is_one)
+        elementwise(list, "gate input gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
+}
+
+void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    if (!shares_norm(z))
+        tsim_op_norm_before_linear(list, z, "norm 2");
+    tsim_op_mlp_forward(list, z);
+    tsim_op_residual_forward(list, z, "residual 2");
+    tsim_op_mark_last_projection(list);
+}
+
+void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    tsim_op_residual_backward(list, z, "residual 2");
+    tsim_op_mlp_backward(list, z);
+    if (shares_norm(z))
+        elementwise(list, "block gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
+    else
+        tsim_op_norm_backward(list, z, "norm 2");
+}
+
+double tsim_count_mlp(const struct tsim_model *m, double inner) {
+    double h = (double)m->hidden, up = m->gated_mlp ? 2 : 1;
+    return (up + 1) * h * inner + (m->bias ? up * inner + h : 0);
+}

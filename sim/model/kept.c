@@ -1,0 +1,54 @@
+#include "model/kept.h"
+
+#include "model/local_shape.h"
+
+static double kept_bytes(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts) {
+    struct tsim_kept kept;
+    double bytes = 0;
+    kept.n = 0;
+    tsim_layer_kind(part)->keep(sc, parts, &kept);
+    for (int32_t i = 0; i < kept.n; i++)
+        bytes += kept.rows[i].bytes;
+    return bytes;
+}
+
+double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    return kept_bytes(sc, part, 0);
+}
+
+/* The layer's input. */
+static double checkpoint_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tsim_op_shape z = tsim_layer_kind(part)->shape(sc);
+    return z.ts * z.h * z.element_bytes;
+}
+
+double tsim_layer_activation_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    switch (sc->training.recompute) {
+    case TSIM_RECOMPUTE_NONE:
+        return tsim_layer_whole_activation_bytes(sc, part);
+    case TSIM_RECOMPUTE_SELECTIVE:
+        return kept_bytes(sc, part, tsim_recompute_parts(sc));
+    case TSIM_RECOMPUTE_FULL:
+        return checkpoint_bytes(sc, part);
+    case TSIM_RECOMPUTE_SQRT:
+    case TSIM_RECOMPUTE_EVERY:
+        return checkpoint_bytes(sc, part) / (double)sc->training.recompute_every;
+    }
+    TSIM_BUG("recompute %d", (int)sc->training.recompute);
+}
+
+void tsim_layer_activations(const struct tsim_scenario *sc, enum tsim_part part, struct tsim_kept *kept) {
+    kept->n = 0;
+    if (sc->training.recompute >= TSIM_RECOMPUTE_FULL)
+        tsim_keep(kept, "input of the layer, or of each so many", tsim_layer_activation_bytes(sc, part));
+    else
+        tsim_layer_kind(part)->keep(sc, tsim_recompute_parts(sc), kept);
+}
+
+double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    return tsim_layer_kind(part)->waiting_bytes(sc);
+}
+
+double tsim_layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    return tsim_layer_kind(part)->widest_bytes(sc);
+}

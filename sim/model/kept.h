@@ -1,0 +1,55 @@
+/* kept.h - what a layer keeps of a micro-batch for its backward pass, tensor by tensor. */
+#ifndef TSIM_MODEL_KEPT_H
+#define TSIM_MODEL_KEPT_H
+
+#include "model/layer_kind.h"
+
+/* The tensors are told by name: "queries, keys, values". */
+enum { TSIM_MAX_ACTIVATIONS = 16 };
+struct tsim_activation {
+    const char *name;
+    double bytes;
+};
+struct tsim_kept {
+    struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
+    int32_t n;
+};
+
+/* Saved by one layer, as the scenario recomputes; the layer with everything kept (`whole`). */
+double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
+double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
+/* The same by tensor; their sum is tsim_layer_activation_bytes. */
+void tsim_layer_activations(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_kept *kept);
+
+/* The part of a layer that the weight gradients need, between the input gradient and them. */
+double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
+/* The widest of a layer's tensors inside its feed-forward block or experts: its gradient exists while it is worked on.
+ */
+double tsim_layer_widest_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
+
+/* ---- what kinds of layer are made of: for their rows of the table ---- */
+
+struct tsim_op_shape;
+
+static inline void tsim_keep(struct tsim_kept *kept, const char *name, double bytes) {
+    TSIM_ASSERT(kept->n < TSIM_MAX_ACTIVATIONS);
+    if (bytes > 0)
+        kept->rows[kept->n++] = (struct tsim_activation){.name = name, .bytes = bytes};
+}
+
+/* Each without what `parts` execute again. Attention up to its result, with the inputs of norms and blocks and the
+ * masks of the whole layer; a feed-forward block of inner width `width` (inner tensors alone); the attention core. */
+void tsim_keep_attention(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
+void tsim_keep_ffn(const struct tsim_op_shape *shape, const char *name, double width, unsigned parts,
+                   struct tsim_kept *kept);
+void tsim_keep_core(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
+/* The attention core keeps this for its backward pass beside q, k, v and its result. */
+double tsim_core_kept_bytes(const struct tsim_op_shape *shape);
+/* Per element of a feed-forward block's inner width. */
+double tsim_inner_kept_bytes(const struct tsim_op_shape *shape, unsigned parts);
+/* Weight gradients of attention and of a feed-forward block so wide (0: none) wait with this, and `more` elements. */
+double tsim_waiting_bytes(const struct tsim_op_shape *shape, double width, double more);
+/* Rows that the experts of a rank get in a layer, from the tokens of all ranks that share them. */
+double tsim_expert_rows(const struct tsim_op_shape *shape);
+
+#endif

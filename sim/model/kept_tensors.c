@@ -1,0 +1,60 @@
+/* The tensors that layers of several kinds keep. */
+#include "model/kept.h"
+
+#include "model/local_shape.h"
+
+double tsim_core_kept_bytes(const struct tsim_op_shape *z) {
+    double rows = z->t * z->heads, e = z->element_bytes;
+    if (z->flash)
+        return 4 * rows; /* log-sum-exp of each row */
+    /* softmax's result, dropout's mask and result */
+    return rows * z->sk * (z->mask_bytes > 0 ? 2 * e + z->mask_bytes : e);
+}
+
+double tsim_inner_kept_bytes(const struct tsim_op_shape *z, unsigned parts) {
+    double up = z->model->gated_mlp ? 2 : 1,
+           input = z->software->fp8_activation_input ? z->linear_bytes : z->element_bytes;
+    return up * input + (parts & TSIM_RECOMPUTE_ACTIVATION ? 0 : z->linear_bytes);
+}
+
+void tsim_keep_ffn(const struct tsim_op_shape *z, const char *name, double width, unsigned parts,
+                   struct tsim_kept *kept) {
+    if (!(parts & TSIM_RECOMPUTE_FFN))
+        tsim_keep(kept, name, z->t * width * tsim_inner_kept_bytes(z, parts));
+}
+
+static double latent_width(const struct tsim_model *m) {
+    return m->latent.kv_rank > 0 ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
+}
+
+/* Inputs of norms, of products and masks of its blocks; queries, keys and values, the attention's result and, in fp8,
+ * its copy. */
+void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
+    double e = z->element_bytes, linear = z->linear_bytes, latent = latent_width(z->model);
+    double blocks = z->model->parallel_block ? 1 : 2;                /* with a norm, an input and a mask each */
+    bool gives_stream = parts & TSIM_RECOMPUTE_OUTPUT && blocks > 1; /* again, between the blocks */
+    tsim_keep(kept, "inputs of the norms", z->ts * (gives_stream ? 1 : blocks) * z->h * e);
+    if (!(parts & TSIM_RECOMPUTE_NORMS))
+        tsim_keep(kept, "inputs of the blocks", z->ts * (z->model->parallel_norms ? 2 : blocks) * z->h * linear);
+    tsim_keep(kept, "masks of dropout", z->ts * blocks * z->h * z->mask_bytes);
+    tsim_keep(kept, "latent vectors and their norms", z->ts * 2 * latent * e);
+    if (!(parts & TSIM_RECOMPUTE_LATENT && latent > 0))
+        tsim_keep(kept, "queries, keys, values", z->t * (z->query + z->key + z->value) * e);
+    if (!(parts & TSIM_RECOMPUTE_OUTPUT && parts & TSIM_RECOMPUTE_ATTENTION))
+        tsim_keep(kept, "result of attention", z->t * z->q * (linear < e ? e + linear : e));
+}
+
+void tsim_keep_core(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
+    if (!(parts & TSIM_RECOMPUTE_ATTENTION))
+        tsim_keep(kept, z->flash ? "attention: statistics of rows" : "attention: scores and their masks",
+                  tsim_core_kept_bytes(z));
+}
+
+double tsim_waiting_bytes(const struct tsim_op_shape *z, double width, double more) {
+    double up = z->model->gated_mlp ? 2 : 1;
+    /* Inputs of column-parallel products are gathered again with W. */
+    double inputs = z->ts * (z->h + 2 * latent_width(z->model)) + z->t * z->q,
+           gradients = z->t * ((z->query + z->key + z->value) + z->h);
+    double ffn = z->ts * z->h + (width > 0 ? z->t * ((1 + up) * width + z->h) : 0) + more;
+    return z->linear_bytes * (inputs + gradients + ffn);
+}

@@ -1,0 +1,118 @@
+/* A decoder's layer: self attention, attention to the encoder's result, feed-forward (Vaswani et al. 2017, section 3.1).
+ * The second has queries of the layer's own tokens, keys and values projected from the encoder's; each layer's gradient
+ * of the encoder's result is added to that of the others. */
+#include "model/kept.h"
+#include "model/operator_builders.h"
+
+/* Queries meet the encoder's keys, all of them, without a bias. */
+static struct tsim_op_shape cross_shape(const struct tsim_op_shape *z, const struct tsim_op_shape *encoder) {
+    struct tsim_op_shape cross = *z;
+    cross.sk = encoder->s;
+    cross.tk = encoder->t;
+    cross.causal = false;
+    cross.is_biased = false;
+    return cross;
+}
+
+static void cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                          const struct tsim_op_shape *encoder) {
+    double e = z->element_bytes, le = z->linear_bytes;
+    struct tsim_op_shape cross = cross_shape(z, encoder);
+    tsim_op_norm_before_linear(list, z, "norm, cross");
+    tsim_op_gather_input(list, z, "tensor: gather, cross", z->h);
+    gemm(list, "cross q", z->linear_precision, z->t, z->query, z->h, le, e);
+    tsim_op_gather_input(list, encoder, "tensor: gather, encoder", z->h);
+    gemm(list, "cross kv", z->linear_precision, encoder->t, z->key + z->value, z->h, le, e);
+    tsim_op_core_forward(list, &cross);
+    cast(list, z, "cast", z->t * z->q);
+    gemm(list, "cross output", z->linear_precision, z->t, z->h, z->q, le, e);
+    tsim_op_reduce_output(list, z, "tensor: reduce, cross");
+    tsim_op_residual_forward(list, z, "residual, cross");
+}
+
+static void cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                           const struct tsim_op_shape *encoder) {
+    struct tsim_op_shape cross = cross_shape(z, encoder);
+    tsim_op_residual_backward(list, z, "residual, cross");
+    tsim_op_linear_backward(list, z,
+                            &(struct tsim_op_linear){.input = "cross output, input",
+                                                     .weight = "cross output, weight",
+                                                     .gather = "tensor: gather, cross",
+                                                     .n = z->h,
+                                                     .k = z->q});
+    tsim_op_core_backward(list, &cross);
+    tsim_op_linear_backward(list, encoder,
+                            &(struct tsim_op_linear){.input = "cross kv, input",
+                                                     .weight = "cross kv, weight",
+                                                     .gather = "tensor: gather input, encoder",
+                                                     .reduce = "tensor: reduce, encoder",
+                                                     .n = z->key + z->value,
+                                                     .k = z->h,
+                                                     .is_column_parallel = true});
+    elementwise(list, "encoder gradient, add", encoder->ts * z->h, 3 * z->element_bytes, 1);
+    tsim_op_linear_backward(list, z,
+                            &(struct tsim_op_linear){.input = "cross q, input",
+                                                     .weight = "cross q, weight",
+                                                     .gather = "tensor: gather input, cross",
+                                                     .reduce = "tensor: reduce, cross",
+                                                     .n = z->query,
+                                                     .k = z->h,
+                                                     .is_column_parallel = true});
+    tsim_op_norm_backward(list, z, "norm, cross");
+}
+
+void tsim_decoder_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    (void)at;
+    tsim_op_attention_forward(list, &z);
+    cross_forward(list, &z, &encoder);
+    tsim_op_ffn_forward(list, &z);
+}
+
+void tsim_decoder_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    (void)at;
+    tsim_op_ffn_backward(list, &z);
+    cross_backward(list, &z, &encoder);
+    tsim_op_attention_backward(list, &z);
+}
+
+/* ---- what it keeps ---- */
+
+/* Its own norm's input, its input, mask, queries, result and what the core keeps; the keys and values of the encoder's
+ * tokens. */
+static void keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *encoder, unsigned parts,
+                       struct tsim_kept *kept) {
+    struct tsim_op_shape cross = cross_shape(z, encoder);
+    double e = z->element_bytes;
+    tsim_keep(kept, "cross attention: norm, input, mask", z->ts * z->h * (e + z->linear_bytes + z->mask_bytes));
+    tsim_keep(kept, "cross attention: queries and result", z->t * (z->query + z->q) * e);
+    tsim_keep(kept, "cross attention: keys and values", encoder->t * (z->key + z->value) * e);
+    if (!(parts & TSIM_RECOMPUTE_ATTENTION))
+        tsim_keep(kept, "cross attention: its core", tsim_core_kept_bytes(&cross));
+}
+
+void tsim_decoder_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    tsim_keep_attention(&z, parts, kept);
+    keep_cross(&z, &encoder, parts, kept);
+    tsim_keep_ffn(&z, "feed-forward: inner tensors", z.f, parts, kept);
+    tsim_keep_core(&z, parts, kept);
+}
+
+double tsim_decoder_waiting_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc);
+    return tsim_waiting_bytes(&z, z.f, 0);
+}
+
+double tsim_decoder_widest_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc);
+    return (z.model->gated_mlp ? 2 : 1) * z.t * z.f * z.element_bytes;
+}
+
+void tsim_decoder_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
+    tsim_count_attention(m, parameters);
+    parameters->cross = parameters->attention;
+    parameters->cross_norm = tsim_count_norm(m);
+    parameters->ffn = tsim_count_mlp(m, (double)m->ffn_hidden);
+}

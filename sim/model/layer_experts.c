@@ -1,0 +1,311 @@
+/* Attention and experts: where tokens go, there and back. Symbols beside those of local_shape.c, per tensor rank: E experts, k of them
+ * for each token, n expert ranks with E/n experts each, g imbalance of the slowest one.
+ *
+ * A rank routes and sends its own tokens: its shard ts with sequence parallelism, all t without (then every tensor rank
+ * routes all of them, and keeps to the tensor rank of its own number). Its experts get rows: g t k where tensor ranks
+ * divide each expert, which is ffn_hidden / tp wide; g ts k where they do not (expert_tensor 1).
+ *
+ * Forward: router, permutation by destination, all-to-all, (sorting by expert, where a rank has several), products of
+ * all local experts at once, and all of it back, weighted and summed over the k experts. Where tensor ranks divide each
+ * expert, the rows are gathered over them before the first product and scattered after the second (sequence
+ * parallelism), or the partial sums are reduced at the end, k times less (without). By width (`expert_dispatch`;
+ * Megatron-Core to 0.9, MoEAlltoAllTokenDispatcher, since then alltoall_seq) the tensor ranks exchange their shards of
+ * whole tokens for h / tp of all of them before anything is permuted, and back at the end.
+ *
+ * The router's weights are applied to the activation, so what the experts give is not kept for the backward pass
+ * (Megatron-Core since 0.11). Router scores are fp32.
+ *
+ * Permutation written out (`expert_permutation`; Megatron-Core to 0.10, transformer/moe/moe_utils.py). Passes over the
+ * h elements of a token, k of them where its copies are worked on:
+ *   permute            index_select                                           read k, written k          2k
+ *   unpermute          zeros; index_copy; times the router's weights; summed   k + 2k + 2k + k + 1        6k + 1
+ *   unpermute, back    weights times the gradient (1 + k), the weights' own gradients multiplied out and
+ *                      summed (1 + 2k, k), the rows picked again (2k)                                     6k + 2
+ *   permute, back      zeros 1; index_add reads k and adds, 2k                                            3k + 1
+ * Fused it is 1 + k each way. */
+#include "model/kept.h"
+#include "model/operator_builders.h"
+#include "model/routing.h"
+
+#include <math.h>
+
+/* Kernels of routing (softmax or sigmoid, top-k, the auxiliary loss, counting and sorting of destinations), as written
+ * out in PyTorch and fused (Transformer Engine's fused_router and permutation; moe_utils.py). */
+#define ROUTING_KERNELS 12.0
+#define ROUTING_KERNELS_FUSED 5.0
+/* Kernels of the permutations above, the two sorts of the destinations with the first. */
+#define PERMUTE_KERNELS 3.0
+#define UNPERMUTE_KERNELS 4.0
+#define UNPERMUTE_BACK_KERNELS 4.0
+#define PERMUTE_BACK_KERNELS 2.0
+/* Passes over the fp32 scores of a token: softmax reads and writes, top-k reads, the map and the loss read. */
+#define ROUTING_PASSES 5.0
+
+struct experts {
+    double active, ranks, own, rows, f, count;
+    double imbalance;
+    bool divided;                 /* each expert over the tensor ranks */
+    bool by_width;                /* its rows are exchanged in slices of their width */
+    struct tsim_op_shape grouped; /* one local expert's product; `groups` of them */
+};
+
+static struct experts experts_of(const struct tsim_op_shape *z) {
+    const struct tsim_experts *e = &z->model->experts;
+    struct experts x = {.active = (double)e->active,
+                        .ranks = (double)z->scenario->parallelism.expert,
+                        .own = z->ts,
+                        .f = (double)e->ffn_hidden / (double)tsim_expert_tensor(&z->scenario->parallelism),
+                        .count = (double)e->count,
+                        .divided = tsim_expert_tensor(&z->scenario->parallelism) > 1,
+                        .grouped = *z};
+    double tokens = x.divided ? z->t : z->ts;
+    x.by_width = x.divided && z->sequence_parallel && z->software->expert_dispatch == TSIM_DISPATCH_BY_WIDTH;
+    x.imbalance = tsim_routing_imbalance(e, x.ranks, tokens);
+    x.rows = x.imbalance * tokens * x.active;
+    x.grouped.groups = x.count / x.ranks;
+    x.grouped.t = x.rows / x.grouped.groups;
+    x.grouped.tp = 1; /* its gathers and reductions are of rows, below */
+    x.grouped.sequence_parallel = false;
+    return x;
+}
+
+static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                     const char *name, double element_bytes) {
+    if (x->ranks <= 1)
+        return;
+    struct tsim_op *op = add(list, name, TSIM_OP_COLLECTIVE);
+    op->collective = TSIM_OP_ALL_TO_ALL;
+    op->axis = TSIM_AXIS_EXPERT;
+    op->collective_bytes = x->imbalance * x->own * x->active * z->h * element_bytes;
+    op->once_per_node = z->software->expert_dispatch == TSIM_DISPATCH_PER_NODE;
+    op->overlap = z->scenario->parallelism.overlap.expert ? TSIM_CONCURRENT_PASS : TSIM_EXPOSED;
+}
+
+/* DeepSeek dispatch what their products take (DeepSeek-AI 2024, section 3.3.2), forward rows and backward the gradients
+ * of results; Megatron-Core sends activations, with DeepEP's kernels as well (transformer/moe/fused_a2a.py). */
+static double dispatched_bytes(const struct tsim_op_shape *z) {
+    return z->software->fp8_dispatch ? z->linear_bytes : z->element_bytes;
+}
+
+/* Rows from the order of senders to that of experts, or back. DeepEP's copies land in order. */
+static void sort_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                      const char *name) {
+    if (x->ranks > 1 && x->grouped.groups > 1)
+        elementwise(list, name, x->imbalance * x->own * x->active * z->h, 2 * z->element_bytes, 1);
+}
+
+/* Products in fp8 take whole 16 rows of an expert. Transformer Engine's modules copy the rows to where they are, and
+ * the results back (Megatron-Core, transformer/moe/experts.py, TEGroupedMLP: fp8_padding, fp8_unpadding). Buffers of a
+ * capacity are laid out so to begin with, and so are what DeepEP's kernels bring. */
+static void pad_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                     const char *name) {
+    bool is_laid_out = z->model->experts.capacity_factor > 0 || z->software->expert_dispatch == TSIM_DISPATCH_PER_NODE;
+    if (tsim_is_quantized(z->linear_precision) && z->software->fusion == TSIM_FUSION_TE && !is_laid_out)
+        elementwise(list, name, x->rows * z->h, 2 * z->element_bytes, 1);
+}
+
+/* By width: tokens that tensor ranks hold whole, for parts of the width of all tokens, or back. A rank's part of each
+ * token that it sends or gets has to be copied out of its rows, or into them. */
+static void swap_widths(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                        const char *name) {
+    if (!x->by_width)
+        return;
+    elementwise(list, "slices of the width", x->own * z->h, 2 * z->element_bytes, 1);
+    tensor_collective(list, name, TSIM_OP_ALL_TO_ALL, x->own * z->h * z->element_bytes, TSIM_EXPOSED);
+}
+
+/* Rows of all tensor ranks, whole on each before a product and summed back to shards after one. By width each rank has
+ * a part of every row: what is gathered is copied into whole rows, and these apart before they are scattered. */
+static void join_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                      const char *name, bool scatters) {
+    if (!x->divided || !z->sequence_parallel)
+        return;
+    if (x->by_width)
+        elementwise(list, "slices of the width", x->rows * z->h, 2 * z->element_bytes, 1);
+    tensor_collective(list, name, scatters ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_GATHER,
+                      x->rows * z->h * z->element_bytes, TSIM_EXPOSED);
+}
+
+/* One expert after another leaves a tensor each, forward the results and backward the gradients of the rows. */
+static void join_experts(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    if (z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL && x->grouped.groups > 1)
+        elementwise(list, "join experts", x->rows * z->h, 2 * z->element_bytes, 1);
+}
+
+static bool is_permutation_fused(const struct tsim_op_shape *z) {
+    return z->software->expert_permutation == TSIM_PERMUTATION_FUSED;
+}
+
+/* Passes and kernels where it is written out. */
+static void permutation(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                        const char *name, double passes, double kernels) {
+    bool fused = is_permutation_fused(z);
+    elementwise(list, name, x->own * z->h, (fused ? 1 + x->active : passes) * z->element_bytes, fused ? 1 : kernels);
+}
+
+static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    bool fused = z->software->fusion == TSIM_FUSION_TE && is_permutation_fused(z);
+    gemm(list, "router", z->attention_precision, x->own, x->count, z->h, z->element_bytes, 4);
+    elementwise(list, "routing", x->own * x->count, 4 * ROUTING_PASSES,
+                fused ? ROUTING_KERNELS_FUSED : ROUTING_KERNELS);
+}
+
+static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    struct experts x = experts_of(z);
+    const struct tsim_op_shape *g = &x.grouped;
+    double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
+    int32_t first = list->n;
+    router_forward(list, z, &x);
+    swap_widths(list, z, &x, "tensor: tokens to slices");
+    permutation(list, z, &x, "permute", 2 * x.active, PERMUTE_KERNELS);
+    exchange(list, z, &x, "expert: dispatch", dispatched_bytes(z));
+    sort_rows(list, z, &x, "sort by expert");
+    join_rows(list, z, &x, "tensor: gather, experts", false);
+    pad_rows(list, z, &x, "pad, experts");
+    cast(list, g, "cast, experts", x.rows * z->h);
+    grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g)->product = TSIM_PRODUCT_UP;
+    elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
+                tsim_op_activation_kernels(z, false))
+        ->parts = TSIM_RECOMPUTE_ACTIVATION;
+    cast_activation(list, g, "cast, expert activation", x.rows * x.f);
+    grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g)->product = TSIM_PRODUCT_DOWN;
+    pad_rows(list, z, &x, "unpad, experts");
+    join_experts(list, z, &x);
+    join_rows(list, z, &x, "tensor: scatter, experts", true);
+    sort_rows(list, z, &x, "sort by sender");
+    exchange(list, z, &x, "expert: combine", e);
+    permutation(list, z, &x, "unpermute", 6 * x.active + 1, UNPERMUTE_KERNELS);
+    swap_widths(list, z, &x, "tensor: slices to tokens");
+    if (x.divided && !z->sequence_parallel)
+        tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
+    mark_part(list, first, TSIM_RECOMPUTE_EXPERTS);
+}
+
+static void router_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    struct tsim_op_shape own = *z;
+    own.tp = 1;
+    own.t = x->own;
+    own.sequence_parallel = false;
+    own.linear_precision = z->attention_precision;
+    own.linear_bytes = z->element_bytes;
+    elementwise(list, "routing", x->own * x->count, 4 * 3, 3); /* dscores from dprobabilities and the mask */
+    tsim_op_linear_backward(
+        list, &own,
+        &(struct tsim_op_linear){.input = "router, input", .weight = "router, weight", .n = x->count, .k = z->h});
+}
+
+static void experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    struct experts x = experts_of(z);
+    double e = z->element_bytes;
+    swap_widths(list, z, &x, "tensor: tokens to slices");
+    permutation(list, z, &x, "unpermute", 6 * x.active + 2, UNPERMUTE_BACK_KERNELS);
+    exchange(list, z, &x, "expert: combine, gradient", dispatched_bytes(z));
+    sort_rows(list, z, &x, "sort by expert");
+    join_rows(list, z, &x, "tensor: gather, experts", false);
+    pad_rows(list, z, &x, "pad, experts");
+    tsim_op_product_backward(
+        list, &x.grouped, TSIM_PRODUCT_DOWN,
+        &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
+    elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, true),
+                tsim_op_activation_kernels(z, true));
+    tsim_op_product_backward(list, &x.grouped, TSIM_PRODUCT_UP,
+                             &(struct tsim_op_linear){.input = "expert up, input",
+                                                      .weight = "expert up, weight",
+                                                      .n = (z->model->gated_mlp ? 2 : 1) * x.f,
+                                                      .k = z->h});
+    pad_rows(list, z, &x, "unpad, experts");
+    join_experts(list, z, &x);
+    join_rows(list, z, &x, "tensor: scatter, experts", true);
+    sort_rows(list, z, &x, "sort by sender");
+    exchange(list, z, &x, "expert: dispatch, gradient", e);
+    permutation(list, z, &x, "permute", 3 * x.active + 1, PERMUTE_BACK_KERNELS);
+    swap_widths(list, z, &x, "tensor: slices to tokens");
+    if (x.divided && !z->sequence_parallel)
+        tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
+    router_backward(list, z, &x);
+}
+
+/* ---- the layer ---- */
+
+/* Shared experts are one block of their widths together (DeepSeek-AI 2024, arXiv:2401.06066; Megatron-Core replicates
+ * them over the expert group). */
+static struct tsim_op_shape shared_shape(const struct tsim_op_shape *z) {
+    struct tsim_op_shape shared = *z;
+    shared.f = (double)(z->model->experts.shared * z->model->experts.ffn_hidden) / z->tp;
+    return shared;
+}
+
+void tsim_experts_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape shape = tsim_op_shape_last(sc), *z = &shape;
+    (void)at;
+    tsim_op_attention_forward(list, z);
+    tsim_op_norm_forward(list, z, "norm 2");
+    if (z->model->experts.shared > 0) {
+        struct tsim_op_shape shared = shared_shape(z);
+        tsim_op_mlp_forward(list, &shared);
+    }
+    experts_forward(list, z);
+    if (z->model->experts.shared > 0)
+        elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1);
+    tsim_op_residual_forward(list, z, "residual 2");
+    tsim_op_mark_last_projection(list);
+}
+
+void tsim_experts_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape shape = tsim_op_shape_last(sc), *z = &shape;
+    (void)at;
+    tsim_op_residual_backward(list, z, "residual 2");
+    experts_backward(list, z);
+    if (z->model->experts.shared > 0) {
+        struct tsim_op_shape shared = shared_shape(z);
+        tsim_op_mlp_backward(list, &shared);
+        elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1); /* gradients of the two inputs */
+    }
+    tsim_op_norm_backward(list, z, "norm 2");
+    tsim_op_attention_backward(list, z);
+}
+
+/* ---- what it keeps ---- */
+
+double tsim_expert_rows(const struct tsim_op_shape *z) {
+    return z->model->experts.count > 0 ? experts_of(z).rows : 0;
+}
+
+/* As the feed-forward block does, the shared experts; of the others the router's scores and, for each row, the input
+ * and the inner tensors. */
+void tsim_experts_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), shared = shared_shape(&z);
+    tsim_keep_attention(&z, parts, kept);
+    tsim_keep_ffn(&z, "shared experts: inner tensors", shared.f, parts, kept);
+    if (!(parts & TSIM_RECOMPUTE_EXPERTS)) {
+        struct experts x = experts_of(&z);
+        tsim_keep(kept, "router: scores", z.ts * x.count * 4);
+        tsim_keep(kept, "experts: inputs", x.rows * z.h * z.linear_bytes);
+        tsim_keep(kept, "experts: inner tensors", x.rows * x.f * tsim_inner_kept_bytes(&z, parts));
+        if (!is_permutation_fused(&z)) /* weighted after the experts */
+            tsim_keep(kept, "experts: results", z.ts * x.active * z.h * z.element_bytes);
+    }
+    tsim_keep_core(&z, parts, kept);
+}
+
+double tsim_experts_waiting_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc), shared = shared_shape(&z);
+    struct experts x = experts_of(&z);
+    double up = z.model->gated_mlp ? 2 : 1;
+    return tsim_waiting_bytes(&z, shared.f, x.rows * (2 * z.h + (1 + up) * x.f));
+}
+
+double tsim_experts_widest_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_last(sc);
+    struct experts x = experts_of(&z);
+    return x.rows * fmax((z.model->gated_mlp ? 2 : 1) * x.f, z.h) * z.element_bytes;
+}
+
+void tsim_experts_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
+    const struct tsim_experts *e = &m->experts;
+    double expert = tsim_count_mlp(m, (double)e->ffn_hidden);
+    tsim_count_attention(m, parameters);
+    parameters->router = ((double)m->hidden + (e->router_bias ? 1 : 0)) * (double)e->count;
+    parameters->shared = (double)e->shared * expert;
+    parameters->experts = (double)e->count * expert;
+}

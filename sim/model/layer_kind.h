@@ -1,0 +1,73 @@
+/* layer_kind.h - the kinds of layer that models are made of. A model is a list of (kind, count) in order, between two
+ * ends (model.h); each question about a layer is asked of its kind, so a new kind is a row of the table in
+ * layer_kind.c. */
+#ifndef TSIM_MODEL_LAYER_KIND_H
+#define TSIM_MODEL_LAYER_KIND_H
+
+#include "config/scenario.h"
+
+/* The parts of a model, in the order of a table of them: the end before the layers, the kinds of layer, the end behind.
+ */
+enum tsim_part {
+    TSIM_PART_EMBEDDING,
+    TSIM_PART_LAYER,         /* attention and a feed-forward block */
+    TSIM_PART_EXPERT_LAYER,  /* attention and experts */
+    TSIM_PART_ENCODER_LAYER, /* of an encoder-decoder model: attention both ways and a feed-forward block */
+    TSIM_PART_DECODER_LAYER, /* attention, attention to the encoder's result, and a feed-forward block */
+    TSIM_PART_BLOCK,         /* of a layer list: each has shapes of its own */
+    TSIM_PART_HEAD,
+    TSIM_N_PARTS
+};
+
+/* A layer's products with weights, in execution order: queries, keys and values; what attention gives out; up; down.
+ * Experts are the last two. */
+enum tsim_layer_product {
+    TSIM_PRODUCT_QKV,
+    TSIM_PRODUCT_OUT,
+    TSIM_PRODUCT_UP,
+    TSIM_PRODUCT_DOWN,
+    TSIM_N_LAYER_PRODUCTS,
+    TSIM_NO_LAYER_PRODUCT = TSIM_N_LAYER_PRODUCTS
+};
+
+/* Parameters of one layer by place, 0 where its kind has none: exact counts, unsharded and unpadded. */
+struct tsim_layer_parameters {
+    double attention; /* matrices that tensor ranks divide */
+    double latent;    /* projections down to latent vectors: whole on every tensor rank */
+    double norms;
+    double cross, cross_norm; /* attention to the encoder's result, and its norm */
+    double ffn;
+    double router;          /* whole on every tensor rank */
+    double shared, experts; /* shared experts, and all others together */
+    double block;           /* of a layer list, the mean of its blocks */
+};
+
+struct tsim_op_list;
+struct tsim_op_shape;
+struct tsim_kept;
+
+struct tsim_layer_kind {
+    const char *word; /* that people use: "expert layer" */
+    bool is_end;      /* the embedding or the head: not one of the model's layers */
+    bool has_graph;   /* frameworks that make a CUDA graph of each layer make one of this */
+    /* How many different ones a model has, which come one after another; NULL: all are alike. */
+    int64_t (*variants)(const struct tsim_model *model);
+    /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
+    void (*forward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+    void (*backward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+    /* These are asked of layers alone: what parameters one has (added to zeros); how large its tensors are on one accelerator; what it keeps for its backward pass without what
+     * `parts` (enum tsim_recompute_part) execute again; the part of it that weight gradients wait with; its widest
+     * inner tensor. NULL: the kind is never recomputed, nor its backward pass split. */
+    void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+    struct tsim_op_shape (*shape)(const struct tsim_scenario *scenario);
+    void (*keep)(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+    double (*waiting_bytes)(const struct tsim_scenario *scenario);
+    double (*widest_bytes)(const struct tsim_scenario *scenario);
+};
+
+const struct tsim_layer_kind *tsim_layer_kind(enum tsim_part part);
+
+int64_t tsim_part_variants(const struct tsim_model *model, enum tsim_part part);
+struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, enum tsim_part part);
+
+#endif

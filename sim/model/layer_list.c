@@ -1,0 +1,315 @@
+#include "model/layer_list.h"
+
+#include "model/kept.h"
+#include "model/operator_builders.h"
+#include "model/tables.h"
+
+#include <math.h>
+
+/* A place of a maximum, as frameworks keep it (PyTorch: int64). */
+#define PLACE_BYTES 8
+
+static double weights_of(const struct tsim_list_layer *l) {
+    return (double)(l->kernel_area * (l->in / l->groups) * l->out);
+}
+
+double tsim_list_parameters(const struct tsim_model *m) {
+    double n = 0;
+    for (size_t i = 0; i < m->n_list; i++) {
+        const struct tsim_list_layer *l = &m->list[i];
+        if (l->kind == TSIM_LIST_PRODUCT)
+            n += weights_of(l) + (l->has_bias ? (double)l->out : 0);
+        else if (l->kind == TSIM_LIST_NORM)
+            n += 2 * (double)l->out; /* scale and shift; running statistics are no parameters */
+    }
+    return n;
+}
+
+void tsim_block_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
+    parameters->block = tsim_list_parameters(m) / (double)m->layers;
+}
+
+double tsim_list_macs(const struct tsim_model *m) {
+    double macs = 0;
+    for (size_t i = 0; i < m->n_list; i++) {
+        const struct tsim_list_layer *l = &m->list[i];
+        if (l->kind == TSIM_LIST_PRODUCT)
+            macs += weights_of(l) * (double)l->out_area;
+        else if (l->kind == TSIM_LIST_INTERACTION) /* each pair once */
+            macs += (double)((l->groups - 1) * l->in) / 2;
+    }
+    return macs;
+}
+
+double tsim_list_flops_per_sample(const struct tsim_model *m) {
+    double unused = 0;
+    for (size_t i = 0; i < m->n_list; i++)
+        if (m->list[i].kind == TSIM_LIST_PRODUCT && m->list[i].is_first)
+            unused = 2 * weights_of(&m->list[i]) * (double)m->list[i].out_area;
+    return 6 * tsim_list_macs(m) - unused;
+}
+
+/* ---- kernels ---- */
+
+struct batch {
+    const struct tsim_scenario *scenario;
+    double samples, e; /* bytes of an element */
+    enum tsim_precision precision;
+    bool is_fused;
+};
+
+static struct batch batch_of(const struct tsim_scenario *sc) {
+    bool is_wide = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32;
+    return (struct batch){.scenario = sc,
+                          .samples = (double)sc->training.micro_batch_size,
+                          .e = is_wide ? 4 : 2,
+                          .precision = sc->training.precision,
+                          .is_fused = sc->software->fusion != TSIM_FUSION_NONE};
+}
+
+static double in_elements(const struct batch *b, const struct tsim_list_layer *l) {
+    return b->samples * (double)(l->in * l->in_area);
+}
+
+static double out_elements(const struct batch *b, const struct tsim_list_layer *l) {
+    return b->samples * (double)(l->out * l->out_area);
+}
+
+/* `groups` products of m x k by k x n that read and write each tensor once. */
+static struct tsim_op *product(struct tsim_op_list *list, const char *name, const struct batch *b, double groups,
+                               double m, double n, double k, double bytes) {
+    struct tsim_op *op = batched(gemm(list, name, b->precision, m, n, k, b->e, b->e), groups);
+    op->is_padded = true;
+    op->bytes = bytes;
+    return op;
+}
+
+static double tensor_bytes(const struct batch *b, const struct tsim_list_layer *l) {
+    return b->e * (in_elements(b, l) + weights_of(l) + out_elements(b, l));
+}
+
+static bool is_depthwise(const struct tsim_list_layer *l) {
+    return l->groups > 1 && l->groups == l->in;
+}
+
+/* Convolutions as the library runs them; see the header. */
+static struct tsim_op *convolution(struct tsim_op_list *list, const char *name, const struct batch *b,
+                                   const struct tsim_list_layer *l, double m, double n, double k) {
+    struct tsim_op *op = product(list, name, b, (double)l->groups, m, n, k, tensor_bytes(b, l));
+    bool is_image = l->in_area > 1;
+    op->groups = (double)l->groups;
+    op->is_depthwise = is_depthwise(l);
+    if (is_image && !op->is_depthwise && b->precision == TSIM_TF32)
+        op->bytes += 2 * b->e * (in_elements(b, l) + out_elements(b, l));
+    return op;
+}
+
+static bool is_winograd(const struct batch *b, const struct tsim_list_layer *l) {
+    return b->precision == TSIM_FP32 && l->kernel_area == 9 && l->stride == 1 && !is_depthwise(l);
+}
+
+/* The same products with 3 x 3 kernels, by Winograd. `m`, `n`, `k` are those of one of the 16 of a group. */
+static struct tsim_op *winograd(struct tsim_op_list *list, const char *name, const struct batch *b,
+                                const struct tsim_list_layer *l, double m, double n, double k) {
+    struct tsim_op *op = product(list, name, b, 16 * (double)l->groups, m, n, k, tensor_bytes(b, l));
+    op->groups = (double)l->groups;
+    return op;
+}
+
+static void product_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+    double g = (double)l->groups, pixels = b->samples * (double)l->out_area;
+    if (is_winograd(b, l))
+        winograd(list, "convolution", b, l, pixels / 4, (double)l->out / g, (double)l->in / g);
+    else
+        convolution(list, l->in_area > 1 ? "convolution" : "linear", b, l, pixels, (double)l->out / g,
+                    (double)(l->kernel_area * l->in) / g);
+    if (l->has_bias && !b->is_fused)
+        elementwise(list, "bias", out_elements(b, l), 2 * b->e, 1);
+}
+
+static void product_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+    double g = (double)l->groups, pixels = b->samples * (double)l->out_area, area = (double)l->kernel_area;
+    double step = l->kernel_area == 1 ? 1 : (double)(l->stride * l->stride);
+    double in = (double)l->in, out = (double)l->out;
+    bool is_image = l->in_area > 1, is_short = is_winograd(b, l);
+    const char *input = is_image ? "convolution, input" : "linear, input";
+    const char *weight = is_image ? "convolution, weight" : "linear, weight";
+    struct tsim_op *op;
+    if (!l->is_first && is_short)
+        winograd(list, input, b, l, pixels / 4, in / g, out / g);
+    else if (!l->is_first)
+        convolution(list, input, b, l, pixels * step, in / g, area * out / g / step);
+    if (is_short)
+        op = winograd(list, weight, b, l, out / g, in / g, pixels / 4);
+    else
+        op = convolution(list, weight, b, l, out / g, area * in / g, pixels);
+    double gradient_bytes = b->scenario->training.gradient_precision == TSIM_FP32 ? 4 : 2;
+    op->bytes += (2 * gradient_bytes - b->e) * weights_of(l);
+    op->is_weight_gradient = true;
+    if (l->has_bias)
+        elementwise(list, "bias gradient", out_elements(b, l), b->e, 1)->is_weight_gradient = true;
+}
+
+/* All v vectors of a sample with each other. Fused: one kernel made for these shapes that memory bounds (NVIDIA
+ * DeepLearningExamples, dlrm/cuda_src/dot_based_interact), which keeps a triangle; else a batched product, two
+ * backward, with vectors put side by side before and the triangle picked out after. */
+static void interaction(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l,
+                        bool is_backward) {
+    double v = (double)l->groups, dim = (double)l->in / v, in = in_elements(b, l), out = out_elements(b, l);
+    const char *name = is_backward ? "interaction, inputs" : "interaction";
+    double bytes = b->e * (is_backward ? 2 * in + out : in + out);
+    if (b->is_fused) {
+        elementwise(list, name, 1, bytes, 1)->flops = (is_backward ? 4 : 2) * b->samples * v * v * dim;
+        return;
+    }
+    struct tsim_op *op = is_backward ? batched(gemm(list, name, b->precision, v, dim, v, b->e, b->e), 2 * b->samples)
+                                     : batched(gemm(list, name, b->precision, v, v, dim, b->e, b->e), b->samples);
+    op->bytes = bytes;
+    elementwise(list, "interaction, copies", 1, 2 * b->e * (in + out), 2);
+}
+
+/* Is the layer a pass of its own, or done with the one before? */
+static bool is_fused_away(const struct batch *b, const struct tsim_list_layer *l, bool has_before) {
+    return b->is_fused && has_before && l->kind == TSIM_LIST_RELU && l[-1].kind != TSIM_LIST_MAX_POOL &&
+           l[-1].kind != TSIM_LIST_AVERAGE_POOL;
+}
+
+static void layer_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+    double n = out_elements(b, l), e = b->e;
+    switch (l->kind) {
+    case TSIM_LIST_PRODUCT:
+        product_forward(list, b, l);
+        return;
+    case TSIM_LIST_NORM:
+        elementwise(list, "batch norm", n, 3 * e, 2);
+        return;
+    case TSIM_LIST_RELU:
+        elementwise(list, "activation", n, 2 * e, 1);
+        return;
+    case TSIM_LIST_ADD:
+        elementwise(list, "residual", n, 3 * e, 1);
+        return;
+    case TSIM_LIST_MAX_POOL:
+        elementwise(list, "pool", 1, in_elements(b, l) * e + n * (e + PLACE_BYTES), 1);
+        return;
+    case TSIM_LIST_AVERAGE_POOL:
+        elementwise(list, "pool", 1, (in_elements(b, l) + n) * e, 1);
+        return;
+    case TSIM_LIST_TABLES:
+        tsim_tables_forward(b->scenario, list);
+        return;
+    case TSIM_LIST_INTERACTION:
+        interaction(list, b, l, false);
+        return;
+    }
+    TSIM_BUG("layer %d", (int)l->kind);
+}
+
+static void layer_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+    double n = out_elements(b, l), e = b->e;
+    switch (l->kind) {
+    case TSIM_LIST_PRODUCT:
+        product_backward(list, b, l);
+        return;
+    case TSIM_LIST_NORM: /* two sums over dy and x; dx from both */
+        elementwise(list, "batch norm", n, 5 * e, 2);
+        return;
+    case TSIM_LIST_RELU:
+        elementwise(list, "activation", n, 3 * e, 1);
+        return;
+    case TSIM_LIST_ADD: /* the two branches' gradients meet at the block's input */
+        elementwise(list, "residual gradient", n, 3 * e, 1);
+        return;
+    case TSIM_LIST_MAX_POOL:
+    case TSIM_LIST_AVERAGE_POOL:
+        layer_forward(list, b, l);
+        return;
+    case TSIM_LIST_TABLES:
+        tsim_tables_backward(b->scenario, list);
+        return;
+    case TSIM_LIST_INTERACTION:
+        interaction(list, b, l, true);
+        return;
+    }
+    TSIM_BUG("layer %d", (int)l->kind);
+}
+
+/* Softmax, loss and their gradient, in fp32, on the last layer's output. */
+static void loss(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *last) {
+    elementwise(list, "loss", out_elements(b, last), b->e + 4, 3);
+}
+
+int64_t tsim_block_variants(const struct tsim_model *m) {
+    return m->layers;
+}
+
+void tsim_block_forward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
+    const struct tsim_model *m = sc->model;
+    struct batch b = batch_of(sc);
+    for (size_t i = 0; i < m->n_list; i++)
+        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0))
+            layer_forward(list, &b, &m->list[i]);
+    if (block == m->layers - 1 && !m->has_blocks_behind)
+        loss(list, &b, &m->list[m->n_list - 1]);
+}
+
+void tsim_block_backward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
+    const struct tsim_model *m = sc->model;
+    struct batch b = batch_of(sc);
+    if (block == m->layers - 1 && !m->has_blocks_behind)
+        loss(list, &b, &m->list[m->n_list - 1]);
+    for (size_t i = m->n_list; i-- > 0;)
+        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0))
+            layer_backward(list, &b, &m->list[i]);
+}
+
+/* ---- parts ---- */
+
+void tsim_list_part(const struct tsim_model *m, int64_t first_block, int64_t n_blocks, struct tsim_model *part) {
+    size_t from = 0, to = m->n_list;
+    while (from < to && m->list[from].block < first_block)
+        from++;
+    while (to > from && m->list[to - 1].block >= first_block + n_blocks)
+        to--;
+    *part = *m;
+    part->list += from;
+    part->n_list = to - from;
+    part->layers = n_blocks;
+    part->first_block = first_block;
+    part->has_blocks_behind = to < m->n_list;
+}
+
+double tsim_list_result_bytes(const struct tsim_scenario *sc) {
+    struct batch b = batch_of(sc);
+    return out_elements(&b, &sc->model->list[sc->model->n_list - 1]) * b.e;
+}
+
+/* ---- memory ---- */
+
+/* The mean of the blocks. */
+void tsim_block_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+    struct batch b = batch_of(sc);
+    double product_bytes = 0, norm_bytes = 0, pool_bytes = 0, blocks = (double)sc->model->layers;
+    (void)parts; /* nothing of a list is executed again */
+    for (size_t i = 0; i < sc->model->n_list; i++) {
+        const struct tsim_list_layer *l = &sc->model->list[i];
+        double in_bytes = in_elements(&b, l) * b.e;
+        if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION)
+            product_bytes += in_bytes;
+        else if (l->kind == TSIM_LIST_NORM)
+            norm_bytes += in_bytes;
+        else if (l->kind == TSIM_LIST_MAX_POOL)
+            pool_bytes += in_bytes + out_elements(&b, l) * PLACE_BYTES;
+    }
+    tsim_keep(kept, "inputs of products", product_bytes / blocks);
+    tsim_keep(kept, "inputs of batch norms", norm_bytes / blocks);
+    tsim_keep(kept, "inputs of pools, places of maxima", pool_bytes / blocks);
+}
+
+double tsim_block_widest_bytes(const struct tsim_scenario *sc) {
+    struct batch b = batch_of(sc);
+    double widest = 0;
+    for (size_t i = 0; i < sc->model->n_list; i++)
+        widest = fmax(widest, fmax(in_elements(&b, &sc->model->list[i]), out_elements(&b, &sc->model->list[i])));
+    return widest * b.e;
+}

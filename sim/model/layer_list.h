@@ -1,0 +1,46 @@
+/* layer_list.h - models that are a list of layers (CNNs, MLPs, recommendation models): counts, kernels and what the
+ * backward pass keeps.
+ *
+ * A convolution is an implicit GEMM (Chetlur et al. 2014, cuDNN, arXiv:1410.0759, section 3): of a batch of b samples,
+ * g groups, C input and K output channels, r x s kernels, P output pixels
+ *   forward          M = b P, N = K / g, K = r s C / g            g products
+ *   input gradient   M = b P stride^2, N = C / g, K = r s K / g / stride^2 (1 x 1: b P, C / g, K / g)
+ *   weight gradient  M = K / g, N = r s C / g, K = b P
+ * each of 2 b P r s C K / g FLOPs, and from memory each tensor once. Narrow groups share a product, and where each
+ * channel is a group (depthwise) the vector units do it: cost/compute.h. Two things that libraries do besides. In fp32,
+ * 3 x 3 kernels of stride 1 are Winograd's F(2 x 2, 3 x 3): 16 products over a quarter of the pixels, 4 / 9 of the
+ * FLOPs (Lavin and Gray 2015, arXiv:1509.09308; its transforms are fused), depthwise ones apart, whose transforms would
+ * cost more than they save. In tf32, images lie channels first as in fp32, and matrix units want channels last: input
+ * and output of all but depthwise ones are each read and written once more (NVIDIA, "Convolutional Layers User's
+ * Guide", on tensor layouts); half precision trains channels last. Batch normalization, activation, addition and
+ * pooling move memory: per element of e bytes forward 3 e (statistics, then normalize), 2 e, 3 e, input and output;
+ * backward 5 e, 3 e, 3 e. Any fusion but `none` makes one pass of a norm and the activation behind it, and of an
+ * addition and its activation. A list trains in data-parallel replicas and, by whole blocks, in the stages of a
+ * pipeline: its shapes are whole. */
+#ifndef TSIM_MODEL_LAYER_LIST_H
+#define TSIM_MODEL_LAYER_LIST_H
+
+#include "model/operators.h"
+
+double tsim_list_parameters(const struct tsim_model *model); /* without embedding tables */
+/* Multiplications with addition of one sample's forward pass. */
+double tsim_list_macs(const struct tsim_model *model);
+/* Model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input gradient. */
+double tsim_list_flops_per_sample(const struct tsim_model *model);
+
+/* The kind of layer (layer_kind.h) that a list's blocks are: they are numbered 0 .. layers - 1. */
+int64_t tsim_block_variants(const struct tsim_model *model);
+void tsim_block_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_block_forward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
+void tsim_block_backward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
+
+/* The model that consecutive blocks are by themselves. */
+void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);
+double tsim_list_result_bytes(const struct tsim_scenario *scenario); /* of one micro-batch's last tensor */
+
+/* Inputs of products and norms, and the places of maxima are kept. Activation functions and additions work in place:
+ * what follows keeps their result. */
+void tsim_block_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+double tsim_block_widest_bytes(const struct tsim_scenario *scenario);
+
+#endif

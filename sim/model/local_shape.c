@@ -1,0 +1,82 @@
+/* Symbols: t tokens of the micro-batch on this context rank (b*s/cp), ts the tokens that norms, dropout and residuals
+ * see (t/tp with sequence parallelism, else t), h hidden, q = heads*head_dim/tp, key = value = kv_heads*head_dim/tp (at
+ * least one head), f = ffn_hidden/tp. With latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1; as in
+ * training, where keys and values are expanded) query = key = heads*(head_dim + rope_dim)/tp and value = q. */
+#include "model/local_shape.h"
+
+#include "model/operator_builders.h"
+#include "model/parameter_bytes.h"
+
+#include <math.h>
+
+static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, double length) {
+    const struct tsim_model *m = sc->model;
+    struct tsim_op_shape z = {.groups = 1, .scenario = sc, .model = m, .software = sc->software};
+    z.tp = (double)sc->parallelism.tensor;
+    z.cp = (double)sc->parallelism.context;
+    z.b = (double)sc->training.micro_batch_size;
+    z.s = z.sk = length;
+    z.t = z.tk = z.b * z.s / z.cp;
+    z.causal = m->causal;
+    z.is_biased = m->position == TSIM_POSITION_RELATIVE;
+    z.sequence_parallel = sc->parallelism.sequence && z.tp > 1;
+    z.ts = z.sequence_parallel ? z.t / z.tp : z.t;
+    z.h = (double)m->hidden;
+    z.heads = (double)m->heads / z.tp;
+    z.q = z.heads * (double)m->head_dim;
+    z.query = z.heads * tsim_model_key_dim(m);
+    z.key = z.value = fmax((double)m->kv_heads / z.tp, 1) * (double)m->head_dim;
+    if (m->latent.kv_rank > 0)
+        z.key = z.query, z.value = z.q;
+    z.f = (double)m->ffn_hidden / z.tp;
+    z.element_bytes = activation_bytes(sc->training.precision);
+    z.mask_bytes = sc->software->dropout > 0 ? 1 : 0;
+    z.linear_precision = sc->training.precision;
+    z.attention_precision = tsim_unquantized(sc->training.precision);
+    z.linear_bytes = tsim_operand_bytes(sc->training.precision);
+    z.gradient_bytes = tsim_gradient_bytes(sc);
+    z.flash = sc->training.attention == TSIM_ATTENTION_FLASH;
+    return z;
+}
+
+struct tsim_op_shape tsim_op_shape_first(const struct tsim_scenario *sc) {
+    return shape_of(sc, (double)sc->training.sequence_length);
+}
+
+struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *sc) {
+    return shape_of(sc, tsim_last_length(sc));
+}
+
+/* ---- of the whole model ---- */
+
+double tsim_model_key_dim(const struct tsim_model *m) {
+    return (double)(m->head_dim + (m->latent.kv_rank > 0 ? m->latent.rope_dim : 0));
+}
+
+double tsim_model_patches(const struct tsim_model *m) {
+    double side = (double)(m->image.size / m->image.patch);
+    return side * side;
+}
+
+double tsim_model_patch_values(const struct tsim_model *m) {
+    return (double)(m->image.channels * m->image.patch * m->image.patch);
+}
+
+double tsim_last_length(const struct tsim_scenario *sc) {
+    return (double)(sc->model->encoder_layers > 0 ? sc->training.decoder_sequence_length
+                                                  : sc->training.sequence_length);
+}
+
+double tsim_head_tokens(const struct tsim_scenario *sc) {
+    double samples = (double)sc->training.micro_batch_size, head_frac = sc->model->head_frac;
+    if (sc->model->image.patch > 0)
+        return samples;
+    return (head_frac > 0 ? head_frac : 1) * samples * tsim_last_length(sc) / (double)sc->parallelism.context;
+}
+
+double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario) {
+    if (scenario->model->image.patch > 0)
+        return (double)scenario->model->vocab;
+    double tp = (double)scenario->parallelism.tensor, step = 128 * tp;
+    return ceil((double)scenario->model->vocab / step) * step / tp;
+}

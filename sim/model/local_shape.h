@@ -1,0 +1,49 @@
+/* local_shape.h - how large a layer's tensors are on one accelerator, after division by tensor and context parallelism. */
+#ifndef TSIM_MODEL_LOCAL_SHAPE_H
+#define TSIM_MODEL_LOCAL_SHAPE_H
+
+#include "config/scenario.h"
+
+/* Symbols as in local_shape.c. */
+struct tsim_op_shape {
+    const struct tsim_scenario *scenario;
+    const struct tsim_model *model;
+    const struct tsim_software *software;
+    double tp, cp, b, s, t, ts, h;
+    double sk, tk; /* of the keys that queries meet: tokens of a sample, of the micro-batch on this rank */
+    double query, key, value, q; /* widths on this rank of queries, keys, values and the attention's result */
+    double heads;                /* query heads on this rank */
+    double f;                    /* inner width of the feed-forward block */
+    double groups;               /* equal products that a grouped one is made of: experts; else 1 */
+    double element_bytes;        /* activations */
+    double mask_bytes;           /* of dropout, per element: 0 without dropout */
+    enum tsim_precision attention_precision, linear_precision;
+    double linear_bytes;   /* per element of a linear layer's operands */
+    double gradient_bytes; /* of the buffer that weight gradients accumulate in */
+    bool sequence_parallel, flash, causal;
+    bool is_biased; /* scores have a learned bias */
+};
+
+/* Each gives what one accelerator has of a model's first stack of layers, or of its last: they are the same where
+ * there is one. */
+struct tsim_op_shape tsim_op_shape_first(const struct tsim_scenario *scenario);
+struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *scenario);
+
+/* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
+double tsim_model_key_dim(const struct tsim_model *model);
+
+/* Vision transformers: patches of an image, and values in one of them. */
+double tsim_model_patches(const struct tsim_model *model);
+double tsim_model_patch_values(const struct tsim_model *model);
+
+/* Tokens of a sample that the last layers work on: the decoder's, where there is one. */
+double tsim_last_length(const struct tsim_scenario *scenario);
+
+/* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a model of
+ * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */
+double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
+/* Tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked ones
+ * (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
+double tsim_head_tokens(const struct tsim_scenario *scenario);
+
+#endif

@@ -1,0 +1,336 @@
+#include "model/model.h"
+
+#include "config/provenance.h"
+#include "model/layer_list.h"
+#include "model/local_shape.h"
+#include "model/tables.h"
+
+bool tsim_model_is_of_samples(const struct tsim_model *m) {
+    return m->list || m->image.patch > 0;
+}
+
+/* Dosovitskiy et al. 2020: patches are projected with a bias, the class token is learned, the classifier has a bias. */
+static void count_image(const struct tsim_model *m, struct tsim_end_parameters *p) {
+    double h = (double)m->hidden;
+    p->embedding = (tsim_model_patch_values(m) + 1) * h + h + (double)(m->positions * m->hidden + m->other_parameters);
+    p->head = (h + 1) * (double)m->vocab;
+}
+
+struct tsim_end_parameters tsim_model_ends(const struct tsim_model *m) {
+    double h = (double)m->hidden, vocab = (double)m->vocab, stacks = m->encoder_layers > 0 ? 2 : 1;
+    if (!tsim_model_has_ends(m))
+        return (struct tsim_end_parameters){0};
+    struct tsim_end_parameters p = {.embedding = vocab * h + (double)(m->positions * m->hidden + m->other_parameters) +
+                                                 stacks * (double)(m->relative_buckets * m->heads),
+                                    .final_norm = stacks * (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * h,
+                                    .head = m->tied_embeddings ? 0 : vocab * h,
+                                    .pooler = m->pooler ? h * h + h : 0};
+    if (m->image.patch > 0)
+        count_image(m, &p);
+    return p;
+}
+
+/* ---- layers in order ---- */
+
+/* Runs without layers are left out, and so are patterns. */
+static void add_pattern(struct tsim_layer_order *order, int64_t times, const struct tsim_layer_run *runs, int n_runs) {
+    struct tsim_layer_pattern *pattern = &order->patterns[order->n];
+    pattern->times = times;
+    pattern->length = 0;
+    pattern->n_runs = 0;
+    for (int i = 0; i < n_runs; i++) {
+        if (runs[i].count <= 0)
+            continue;
+        pattern->runs[pattern->n_runs++] = runs[i];
+        pattern->length += runs[i].count;
+    }
+    if (times > 0 && pattern->length > 0)
+        order->n++;
+}
+
+static void add_run(struct tsim_layer_order *order, enum tsim_part kind, int64_t count) {
+    add_pattern(order, 1, &(struct tsim_layer_run){kind, count}, 1);
+}
+
+void tsim_model_order(const struct tsim_model *m, struct tsim_layer_order *order) {
+    const struct tsim_experts *e = &m->experts;
+    order->n = 0;
+    if (m->list) {
+        add_run(order, TSIM_PART_BLOCK, m->layers);
+    } else if (m->encoder_layers > 0) {
+        add_run(order, TSIM_PART_ENCODER_LAYER, m->encoder_layers);
+        add_run(order, TSIM_PART_DECODER_LAYER, m->layers - m->encoder_layers);
+    } else if (e->count == 0 || e->first >= m->layers) {
+        add_run(order, TSIM_PART_LAYER, m->layers);
+    } else {
+        add_run(order, TSIM_PART_LAYER, e->first);
+        const struct tsim_layer_run runs[] = {{TSIM_PART_LAYER, e->every - 1}, {TSIM_PART_EXPERT_LAYER, 1}};
+        add_pattern(order, (m->layers - e->first) / e->every, runs, 2);
+        add_run(order, TSIM_PART_LAYER, (m->layers - e->first) % e->every);
+    }
+}
+
+/* Adds `sign` times each layer of the first so many. */
+static void add_first_layers(const struct tsim_layer_order *order, int64_t n, double sign, struct tsim_parts *parts) {
+    for (int32_t i = 0; i < order->n && n > 0; i++) {
+        const struct tsim_layer_pattern *pattern = &order->patterns[i];
+        int64_t whole = n / pattern->length < pattern->times ? n / pattern->length : pattern->times,
+                rest = whole < pattern->times ? n % pattern->length : 0;
+        for (int32_t r = 0; r < pattern->n_runs; r++) {
+            int64_t count = pattern->runs[r].count, begun = rest < count ? rest : count;
+            parts->times[pattern->runs[r].kind] += sign * (double)(whole * count + begun);
+            rest -= begun;
+        }
+        n -= pattern->times * pattern->length;
+    }
+}
+
+struct tsim_parts tsim_model_layers(const struct tsim_model *m, int64_t from, int64_t to) {
+    struct tsim_layer_order order;
+    struct tsim_parts parts = {0};
+    tsim_model_order(m, &order);
+    if (order.n == 1 && order.patterns[0].n_runs == 1) {
+        parts.times[order.patterns[0].runs[0].kind] = (double)(to - from);
+        return parts;
+    }
+    add_first_layers(&order, to, 1, &parts);
+    add_first_layers(&order, from, -1, &parts);
+    return parts;
+}
+
+bool tsim_model_has_ends(const struct tsim_model *m) {
+    return !m->list;
+}
+
+struct tsim_parts tsim_model_parts(const struct tsim_model *m) {
+    struct tsim_parts parts = tsim_model_layers(m, 0, m->layers);
+    parts.times[TSIM_PART_EMBEDDING] = parts.times[TSIM_PART_HEAD] = tsim_model_has_ends(m);
+    return parts;
+}
+
+enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
+    struct tsim_layer_order order;
+    tsim_model_order(m, &order);
+    for (int32_t i = 0; i < order.n; i++) {
+        const struct tsim_layer_pattern *pattern = &order.patterns[i];
+        int64_t rest = layer % pattern->length;
+        for (int32_t r = 0; r < pattern->n_runs && layer < pattern->times * pattern->length; r++) {
+            if (rest < pattern->runs[r].count)
+                return pattern->runs[r].kind;
+            rest -= pattern->runs[r].count;
+        }
+        layer -= pattern->times * pattern->length;
+    }
+    TSIM_BUG("layer %lld", (long long)layer);
+}
+
+bool tsim_model_has_one_kind(const struct tsim_model *m) {
+    struct tsim_layer_order order;
+    tsim_model_order(m, &order);
+    for (int32_t i = 0; i < order.n; i++)
+        for (int32_t r = 0; r < order.patterns[i].n_runs; r++)
+            if (order.patterns[i].runs[r].kind != order.patterns[0].runs[0].kind)
+                return false;
+    return true;
+}
+
+bool tsim_model_layers_vary(const struct tsim_model *m) {
+    return tsim_part_variants(m, tsim_model_layer(m, 0)) > 1;
+}
+
+bool tsim_model_layers_are_alike(const struct tsim_model *m) {
+    return tsim_model_has_one_kind(m) && !tsim_model_layers_vary(m);
+}
+
+static double active_frac(const struct tsim_model *m) {
+    return m->experts.count > 0 ? (double)m->experts.active / (double)m->experts.count : 0;
+}
+
+/* A count follows from these dimensions of the model's file, as a set. */
+enum { OF_HIDDEN = 1, OF_VOCAB = 2, OF_HEADS = 4, OF_FFN = 8, OF_EXPERTS = 16 };
+
+static struct tsim_amount dimension(struct tsim_term_recorder *r, const struct tsim_model *m, const char *key,
+                                    int64_t value) {
+    return tsim_of_file(r, TSIM_CATALOGUE_MODELS, m->name, key, (double)value, TSIM_COUNT);
+}
+
+static struct tsim_amount counted(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
+                                  const char *formula, double n, unsigned of) {
+    const struct {
+        unsigned of;
+        const char *key;
+        int64_t value;
+    } ALL[] = {{OF_VOCAB, "vocab", m->vocab},
+               {OF_HIDDEN, "hidden", m->hidden},
+               {OF_HEADS, "heads", m->heads},
+               {OF_HEADS, "kv_heads", m->kv_heads},
+               {OF_HEADS, "head_dim", m->head_dim},
+               {OF_FFN, "ffn_hidden", m->ffn_hidden},
+               {OF_EXPERTS, "experts.count", m->experts.count},
+               {OF_EXPERTS, "experts.active", m->experts.active},
+               {OF_EXPERTS, "experts.ffn_hidden", m->experts.ffn_hidden}};
+    struct tsim_part_list in = {.recorder = r};
+    for (size_t i = 0; r && n != 0 && i < sizeof ALL / sizeof ALL[0]; i++)
+        if (of & ALL[i].of)
+            tsim_part_add(&in, dimension(r, m, ALL[i].key, ALL[i].value));
+    return tsim_outcome(r, name, tsim_record_text(r, "%s, counted (sim/model/model.h)", formula), n, TSIM_COUNT,
+                        in.parts, (size_t)in.n);
+}
+
+/* A layer of the kind, with `used_frac` of its experts. */
+static struct tsim_amount layer_parameters(struct tsim_term_recorder *r, const struct tsim_model *m,
+                                           enum tsim_part part, double used_frac, bool with_norms) {
+    struct tsim_layer_parameters p = tsim_layer_count(m, part);
+    struct tsim_amount used = {0};
+    if (p.experts > 0)
+        used = tsim_product(
+            r, "experts", "part of them x all", TSIM_COUNT,
+            TSIM_PARTS(tsim_given(r, "part of them", used_frac, TSIM_FRACTION, "experts of a token over all, or all"),
+                       counted(r, m, "all experts", "experts x matrices x hidden x inner", p.experts,
+                               OF_HIDDEN | OF_EXPERTS)));
+    return tsim_sum(
+        r, "parameters of one", "the sum of", TSIM_COUNT,
+        TSIM_PARTS(
+            counted(r, m, "attention", "queries, keys, values, output", p.attention, OF_HIDDEN | OF_HEADS),
+            counted(r, m, "latent projections", "to and from latent vectors", p.latent, OF_HIDDEN | OF_HEADS),
+            counted(r, m, "norms", "scales and shifts", with_norms ? p.norms : 0, OF_HIDDEN),
+            counted(r, m, "cross attention", "queries, keys, values, output", p.cross, OF_HIDDEN | OF_HEADS),
+            counted(r, m, "norm of cross attention", "scale and shift", p.cross_norm, OF_HIDDEN),
+            counted(r, m, "feed-forward block", "matrices x hidden x inner", p.ffn, OF_HIDDEN | OF_FFN),
+            counted(r, m, "router", "hidden x experts", p.router, OF_HIDDEN | OF_EXPERTS),
+            counted(r, m, "shared experts", "experts x matrices x hidden x inner", p.shared, OF_HIDDEN | OF_EXPERTS),
+            used));
+}
+
+static struct tsim_amount layers_parameters(struct tsim_term_recorder *r, const struct tsim_model *m, double used_frac,
+                                            bool with_norms) {
+    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
+    struct tsim_part_list all = {.recorder = r};
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        if (layers.times[part] <= 0)
+            continue;
+        struct tsim_amount each = layer_parameters(r, m, (enum tsim_part)part, used_frac, with_norms);
+        tsim_part_add(&all, tsim_product(r, tsim_record_text(r, "%ss", tsim_layer_kind((enum tsim_part)part)->word),
+                                         "layers x parameters of each", TSIM_COUNT,
+                                         TSIM_PARTS(tsim_given(r, "layers", layers.times[part], TSIM_COUNT,
+                                                               "layers of the model (sim/model/model.h)"),
+                                                    each)));
+    }
+    return tsim_sum_of(&all, "layers", "of all kinds", TSIM_COUNT);
+}
+
+static struct tsim_amount all_parameters(struct tsim_term_recorder *r, const char *name, const struct tsim_model *m,
+                                         double used_frac, double tables) {
+    if (m->list)
+        return tsim_sum(r, name, "list + tables", TSIM_COUNT,
+                        TSIM_PARTS(tsim_given(r, "the list, layer by layer", tsim_list_parameters(m), TSIM_COUNT,
+                                              "sim/model/layer_list.h"),
+                                   tsim_given(r, "embedding tables", tables, TSIM_COUNT, "sim/model/tables.h")));
+    struct tsim_end_parameters ends = tsim_model_ends(m);
+    return tsim_sum(r, name, "part by part", TSIM_COUNT,
+                    TSIM_PARTS(counted(r, m, "embedding", "vocabulary x hidden, and learned positions", ends.embedding,
+                                       OF_VOCAB | OF_HIDDEN),
+                               layers_parameters(r, m, used_frac, true),
+                               counted(r, m, "final norm", "scales and shifts", ends.final_norm, OF_HIDDEN),
+                               counted(r, m, "head", "vocabulary x hidden, unless tied to the embedding", ends.head,
+                                       OF_VOCAB | OF_HIDDEN),
+                               counted(r, m, "pooler", "hidden x hidden, and a bias", ends.pooler, OF_HIDDEN)));
+}
+
+struct tsim_amount tsim_model_parameters_recorded(struct tsim_term_recorder *r, const struct tsim_model *m) {
+    return all_parameters(r, "model.parameters", m, 1, m->list ? tsim_tables_parameters(m) : 0);
+}
+
+double tsim_model_parameters(const struct tsim_model *m) {
+    return tsim_model_parameters_recorded(NULL, m).value;
+}
+
+struct tsim_amount tsim_model_active_parameters_recorded(struct tsim_term_recorder *r, const struct tsim_model *m) {
+    return all_parameters(r, "model.active_parameters", m, active_frac(m),
+                          m->list ? tsim_tables_active_parameters(m) : 0);
+}
+
+double tsim_model_active_parameters(const struct tsim_model *m) {
+    return tsim_model_active_parameters_recorded(NULL, m).value;
+}
+
+double tsim_model_mtp_parameters(const struct tsim_model *m) {
+    struct tsim_model without = *m;
+    without.layers -= m->mtp_layers;
+    return m->mtp_layers > 0 ? tsim_model_parameters(m) - tsim_model_parameters(&without) : 0;
+}
+
+static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, const struct tsim_model *m,
+                                                 double sequence_length) {
+    return tsim_product(
+        r, "attention, forward", "2 x layers x heads x (key + value) dimension x tokens", TSIM_FLOPS,
+        TSIM_PARTS(tsim_given(r, "FLOPs of a product", 2, TSIM_FLOPS, "multiply and add"),
+                   dimension(r, m, "layers", m->layers), dimension(r, m, "heads", m->heads),
+                   tsim_given(r, "dimensions of key and value", tsim_model_key_dim(m) + (double)m->head_dim, TSIM_COUNT,
+                              m->source ? m->source : "the scenario"),
+                   tsim_of_scenario(r, "training.sequence_length", sequence_length, TSIM_COUNT)));
+}
+
+double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {
+    return core_attention_forward(NULL, m, sequence_length).value;
+}
+
+struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
+                                             double sequence_length) {
+    if (m->list)
+        return tsim_given(r, "model FLOPs of a sample", tsim_list_flops_per_sample(m), TSIM_FLOPS,
+                          "6 for each multiplication with addition of the list's products, 4 in the first layer "
+                          "(sim/model/layer_list.h)");
+    struct tsim_amount products =
+        tsim_product(r, "parameters", "6 x active parameters", TSIM_FLOPS,
+                     TSIM_PARTS(tsim_given(r, "FLOPs of a parameter", 6, TSIM_FLOPS,
+                                           "multiply and add, forward, for inputs and for weights"),
+                                tsim_model_active_parameters_recorded(r, m)));
+    struct tsim_amount attention =
+        tsim_product(r, "attention", "3 x forward", TSIM_FLOPS,
+                     TSIM_PARTS(tsim_given(r, "forward, for inputs and for weights", 3, TSIM_COUNT,
+                                           "Chowdhery et al. 2022 (PaLM), appendix B: the full square"),
+                                core_attention_forward(r, m, sequence_length)));
+    return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T", TSIM_FLOPS, TSIM_PARTS(products, attention));
+}
+
+double tsim_model_flops_per_token(const struct tsim_model *m, double sequence_length) {
+    return tsim_model_flops_recorded(NULL, m, sequence_length).value;
+}
+
+double tsim_model_layers_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {
+    return 2 * layers_parameters(NULL, m, active_frac(m), false).value +
+           tsim_model_core_attention_forward_flops_per_token(m, sequence_length);
+}
+
+/* ---- encoder and decoder ---- */
+
+double tsim_model_stacked_core_forward_flops_per_token(const struct tsim_model *m, double encoder_length,
+                                                       double decoder_length) {
+    double encoders = (double)m->encoder_layers, decoders = (double)m->layers - encoders;
+    double scores =
+        encoders * encoder_length * encoder_length + decoders * decoder_length * (decoder_length + encoder_length);
+    return 4 * (double)(m->heads * m->head_dim) * scores / encoder_length;
+}
+
+/* Products of the layers, one multiplication with addition for each token that a parameter meets: keys and values of
+ * the cross attention meet the encoder's tokens. */
+static double stacked_layer_macs(const struct tsim_model *m, double encoder_length, double decoder_length) {
+    struct tsim_layer_parameters p = tsim_layer_count(m, TSIM_PART_DECODER_LAYER);
+    double encoders = (double)m->encoder_layers, decoders = (double)m->layers - encoders;
+    double of_encoder = (double)(2 * m->kv_heads * m->head_dim * m->hidden);
+    double layer = p.attention + p.ffn;
+    return encoders * layer * encoder_length +
+           decoders * ((layer + p.cross - of_encoder) * decoder_length + of_encoder * encoder_length);
+}
+
+double tsim_model_stacked_layers_forward_flops_per_token(const struct tsim_model *m, double encoder_length,
+                                                         double decoder_length) {
+    return 2 * stacked_layer_macs(m, encoder_length, decoder_length) / encoder_length +
+           tsim_model_stacked_core_forward_flops_per_token(m, encoder_length, decoder_length);
+}
+
+double tsim_model_stacked_flops_per_token(const struct tsim_model *m, double encoder_length, double decoder_length) {
+    double head = (double)(m->vocab * m->hidden) * decoder_length / encoder_length;
+    return 3 * tsim_model_stacked_layers_forward_flops_per_token(m, encoder_length, decoder_length) + 6 * head;
+}

@@ -1,0 +1,88 @@
+/* model.h - what a model is made of: exact parameter counts and the FLOPs that the field's conventions count.
+ *
+ * A layer has attention, a feed-forward block and norms. In a mixture of experts some layers have a router, experts and
+ * perhaps shared experts in place of the feed-forward block: layer l (from 0) where l >= first and
+ * (l - first + 1) % every == 0.
+ *
+ * In a layer list (layer_list.h) a "layer" is the mean of its blocks, all of it counted as `block`; a token is a
+ * sample. Embedding tables (tables.h) are counted with the model, but are no part of its layers. */
+#ifndef TSIM_MODEL_MODEL_H
+#define TSIM_MODEL_MODEL_H
+
+#include "base/term.h"
+#include "model/layer_kind.h"
+
+/* Parameters beside those of the layers, exact counts as well; 0 in a layer list. */
+struct tsim_end_parameters {
+    double embedding;  /* token table or projection of patches, learned positions, and other_parameters */
+    double final_norm; /* of both stacks */
+    double head;       /* 0 when tied to the embedding; of a model of images the classifier */
+    double pooler;     /* held with the head, whole on every tensor rank */
+};
+struct tsim_end_parameters tsim_model_ends(const struct tsim_model *model);
+
+struct tsim_amount tsim_model_parameters_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model);
+struct tsim_amount tsim_model_active_parameters_recorded(struct tsim_term_recorder *recorder,
+                                                         const struct tsim_model *model);
+double tsim_model_parameters(const struct tsim_model *model);        /* whole model */
+double tsim_model_active_parameters(const struct tsim_model *model); /* those that one token passes through */
+double tsim_model_mtp_parameters(const struct tsim_model *model);    /* of the former, those of its mtp_layers */
+
+/* A model's layers from first to last: patterns of runs, each pattern so many times. */
+struct tsim_layer_run {
+    enum tsim_part kind;
+    int64_t count;
+};
+enum { TSIM_MAX_RUNS = 2, TSIM_MAX_PATTERNS = 3 };
+struct tsim_layer_pattern {
+    int64_t times, length; /* layers of one of them */
+    int32_t n_runs;
+    struct tsim_layer_run runs[TSIM_MAX_RUNS];
+};
+struct tsim_layer_order {
+    int32_t n;
+    struct tsim_layer_pattern patterns[TSIM_MAX_PATTERNS];
+};
+/* Here, and nowhere else, the keys of a model become kinds of layer. */
+void tsim_model_order(const struct tsim_model *model, struct tsim_layer_order *order);
+
+/* How often each part is there, or is gone through. */
+struct tsim_parts {
+    double times[TSIM_N_PARTS];
+};
+struct tsim_parts tsim_model_parts(const struct tsim_model *model);
+struct tsim_parts tsim_model_layers(const struct tsim_model *model, int64_t from, int64_t to); /* from .. to - 1 */
+enum tsim_part tsim_model_layer(const struct tsim_model *model, int64_t layer);
+bool tsim_model_has_ends(const struct tsim_model *model); /* a layer list is blocks alone */
+bool tsim_model_has_one_kind(const struct tsim_model *model);
+/* Are layers of one kind not alike (blocks of a list)? Then a layer's cost is their mean, and a pass's operators are
+ * those of all of them together. */
+bool tsim_model_layers_vary(const struct tsim_model *model);
+bool tsim_model_layers_are_alike(const struct tsim_model *model);
+
+/* Does the model train on samples without tokens (images, vectors, records)? Then rates are said in samples. */
+bool tsim_model_is_of_samples(const struct tsim_model *model);
+
+/* Model FLOPs of training on one token, forward and backward: 6 N + 12 L H Q T, with N the active parameters, L layers,
+ * H heads, Q head dimension (the mean of the key's and the value's), T tokens attended to, the full square also for
+ * causal models (Chowdhery et al. 2022, PaLM, appendix B); of a layer list tsim_list_flops_per_sample. */
+struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
+                                             double sequence_length);
+double tsim_model_flops_per_token(const struct tsim_model *model, double sequence_length);
+
+/* The same of an encoder-decoder model, on a token of the encoder: encoder and decoder layers, head and projections of
+ * the encoder's result each for the tokens that pass through them; attention of the two stacks, and from one to the
+ * other. */
+double tsim_model_stacked_flops_per_token(const struct tsim_model *model, double encoder_length, double decoder_length);
+/* Its parts: what full and what selective recomputation executes again. */
+double tsim_model_stacked_layers_forward_flops_per_token(const struct tsim_model *model, double encoder_length,
+                                                         double decoder_length);
+double tsim_model_stacked_core_forward_flops_per_token(const struct tsim_model *model, double encoder_length,
+                                                       double decoder_length);
+
+/* The part of that which one forward pass of the layers costs (a third), without embedding and head: what full
+ * recomputation executes again. And the attention core alone: what selective recomputation executes again. */
+double tsim_model_layers_forward_flops_per_token(const struct tsim_model *model, double sequence_length);
+double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model *model, double sequence_length);
+
+#endif

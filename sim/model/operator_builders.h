@@ -1,0 +1,217 @@
+/* operator_builders.h - private to the kinds of layer: how operators are put on a list. */
+#ifndef TSIM_MODEL_OPERATOR_BUILDERS_H
+#define TSIM_MODEL_OPERATOR_BUILDERS_H
+
+#include "model/local_shape.h"
+#include "model/operators.h"
+
+#include <string.h>
+
+/* Product y = x W of t x k by k x n whose backward is dx = dy W^T and dW = x^T dy. */
+struct tsim_op_linear {
+    const char *input, *weight; /* names of the backward products */
+    const char *gather, *reduce;
+    double n, k;
+    bool shares_collectives; /* those of another linear layer bring and take its operands */
+    bool is_column_parallel; /* reduces dx over the tensor group; else row-parallel: gathers dy */
+};
+
+static inline struct tsim_op *add(struct tsim_op_list *list, const char *name, enum tsim_op_kind kind) {
+    TSIM_ASSERT(list->n < TSIM_MAX_OPS);
+    struct tsim_op *op = &list->ops[list->n++];
+    memset(op, 0, sizeof *op);
+    op->name = name;
+    op->kind = kind;
+    op->kernels = 1;
+    op->batch = 1;
+    op->product = TSIM_NO_LAYER_PRODUCT;
+    return op;
+}
+
+static inline struct tsim_op *elementwise(struct tsim_op_list *list, const char *name, double elements,
+                                          double bytes_per_element, double kernels) {
+    struct tsim_op *op = add(list, name, TSIM_OP_ELEMENTWISE);
+    op->elements = elements;
+    op->bytes = elements * bytes_per_element;
+    op->kernels = kernels;
+    return op;
+}
+
+static inline struct tsim_op *gemm(struct tsim_op_list *list, const char *name, enum tsim_precision precision, double m,
+                                   double n, double k, double operand_bytes, double result_bytes) {
+    struct tsim_op *op = add(list, name, TSIM_OP_GEMM);
+    op->precision = precision;
+    op->m = m;
+    op->n = n;
+    op->k = k;
+    op->flops = 2 * m * n * k;
+    op->bytes = operand_bytes * (m * k + k * n) + result_bytes * m * n;
+    return op;
+}
+
+static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
+    op->batch = batch;
+    op->flops *= batch;
+    op->bytes *= batch;
+    return op;
+}
+
+/* Quantized layers read an operand of 2 bytes and write it quantized, and once more transposed for the weight gradient;
+ * of experts one after another. Where scales are the tensor's own, it is read before for its largest value: in fp8
+ * unless the kernel that wrote it found that (`is_scaled`); in NVFP4 always, since the largest value of what is
+ * transposed is found after a Hadamard transform (Transformer Engine, hadamard_transform/). MXFP8 has scales of blocks
+ * alone. Recomputed with `part`. */
+static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                             double elements, unsigned part, bool is_scaled) {
+    enum tsim_precision precision = z->linear_precision;
+    if (!tsim_is_quantized(precision))
+        return;
+    bool is_read_before = precision == TSIM_NVFP4 ||
+                          (precision == TSIM_FP8 && !is_scaled && z->software->fp8_scaling == TSIM_SCALING_CURRENT);
+    elementwise(list, name, elements, (is_read_before ? 4 : 2) + 2 * z->linear_bytes,
+                is_read_before ? 2 * z->groups : z->groups)
+        ->parts = part;
+}
+
+/* Scales of earlier steps, known before the operand is. */
+static inline bool scales_are_known(const struct tsim_op_shape *z) {
+    return z->linear_precision == TSIM_FP8 && z->software->fp8_scaling == TSIM_SCALING_DELAYED;
+}
+
+static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double elements) {
+    cast_part(list, z, name, elements, 0, false);
+}
+
+/* Casts what an activation function wrote. Megatron-Core's own, compiled apart from Transformer Engine's modules, finds
+ * no largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile takes it
+ * along. */
+static inline void cast_activation(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                                   double elements) {
+    cast_part(list, z, name, elements, TSIM_RECOMPUTE_ACTIVATION, z->software->fusion != TSIM_FUSION_TE);
+}
+
+/* `groups` equal products at once, or one after another. Frameworks launch each on one of a few streams (Transformer
+ * Engine's nvte_multi_stream_cublas_gemm), compiled ones all as one kernel. */
+static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_shape *z) {
+    op->is_sequential = z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL;
+    if (op->is_sequential)
+        op->kernels = z->groups;
+    else
+        op->launches = z->software->fusion == TSIM_FUSION_COMPILE ? 1 : z->groups;
+    return batched(op, z->groups);
+}
+
+static inline double activation_bytes(enum tsim_precision precision) {
+    return tsim_operand_bytes(tsim_unquantized(precision));
+}
+
+/* The operators from `first` on belong to a part. */
+static inline void mark_part(struct tsim_op_list *list, int32_t first, enum tsim_recompute_part part) {
+    for (int32_t i = first; i < list->n; i++)
+        list->ops[i].parts |= (unsigned)part;
+}
+
+static inline struct tsim_op *tensor_collective(struct tsim_op_list *list, const char *name,
+                                                enum tsim_op_collective collective, double bytes,
+                                                enum tsim_op_overlap overlap) {
+    struct tsim_op *op = add(list, name, TSIM_OP_COLLECTIVE);
+    op->collective = collective;
+    op->axis = TSIM_AXIS_TENSOR;
+    op->collective_bytes = bytes;
+    op->overlap = overlap;
+    return op;
+}
+
+/* Partial sums of the tensor ranks: onto token shards with sequence parallelism. */
+static inline struct tsim_op *sum_partial(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                                          double bytes, enum tsim_op_overlap overlap) {
+    return tensor_collective(list, name, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE, bytes,
+                             overlap);
+}
+
+/* Before a column-parallel product of depth `width`, with sequence parallelism, and after a row-parallel one, with
+ * tensor ranks. */
+void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width);
+void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+
+void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+
+/* From norm to residual. */
+void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+
+/* Scores, softmax, values. */
+void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+
+/* Around attention's core: copies of operands and result, see operators_layout.c. */
+void tsim_op_layout_operands(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_layout_result(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_layout_result_gradient(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_layout_joined(struct tsim_op_list *list, const struct tsim_op_shape *z);
+/* Behind three products the gradients of their input are added, where nothing is fused. */
+void tsim_op_layout_inputs(struct tsim_op_list *list, const struct tsim_op_shape *z);
+
+/* Around attention's core: what context ranks exchange, and the sums of a ring's pieces. */
+void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_context_after_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+double tsim_op_ring_pieces(const struct tsim_op_shape *z); /* 1: no ring */
+
+void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                             const struct tsim_op_linear *linear);
+/* The same of a layer's product. */
+void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
+                              const struct tsim_op_linear *linear);
+
+/* Activation function between the two products, backward as well: bytes per element of the result, and kernels. */
+double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
+double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
+
+/* Parameters of attention and of a layer's norms; of a feed-forward block of inner width `inner`. */
+void tsim_count_attention(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+double tsim_count_mlp(const struct tsim_model *model, double inner);
+double tsim_count_norm(const struct tsim_model *model);
+
+/* A feed-forward block, from norm to residual; and its products alone, which shared experts have as well. */
+void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+
+/* Marks what a layer's forward pass ends with, from the last product down on, whose operands are kept. */
+void tsim_op_mark_last_projection(struct tsim_op_list *list);
+
+/* The functions of the table of kinds (layer_kind.c). */
+void tsim_embedding_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_embedding_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_dense_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_dense_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_experts_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_experts_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_encoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_encoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_decoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_decoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_dense_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_experts_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_decoder_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_dense_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_experts_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_decoder_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+double tsim_dense_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_experts_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_decoder_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_dense_widest_bytes(const struct tsim_scenario *scenario);
+double tsim_experts_widest_bytes(const struct tsim_scenario *scenario);
+double tsim_decoder_widest_bytes(const struct tsim_scenario *scenario);
+struct tsim_op_shape tsim_encoder_shape(const struct tsim_scenario *scenario);
+void tsim_head_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_head_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+
+#endif

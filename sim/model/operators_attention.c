@@ -1,0 +1,270 @@
+#include "model/operator_builders.h"
+
+#include "model/local_shape.h"
+
+/* Standard attention materializes the scores: what each pass over them moves, per score. */
+static double softmax_forward_bytes(const struct tsim_op_shape *z) {
+    double e = z->element_bytes;
+    if (z->software->attention_kernel == TSIM_ATTENTION_UNFUSED)
+        return 2 * e + (2 * e + 1) + (e + 4) + 8 + (4 + e); /* scale, mask, to fp32, softmax, back */
+    /* Scale, mask and softmax in one kernel; a causal one reads the lower triangle alone and writes the square
+     * (Megatron-LM, scaled_upper_triang_masked_softmax.h). */
+    return (z->causal ? 1.5 : 2) * e;
+}
+
+/* A learned bias of each score is one for all samples of the micro-batch. */
+static double bias_bytes(const struct tsim_op_shape *z, double bytes_per_score) {
+    return z->is_biased ? z->s / z->cp * z->sk * z->heads * bytes_per_score : 0;
+}
+
+void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes, e2 = z->mask_bytes;
+    int32_t first = list->n;
+    tsim_op_context_before_forward(list, z);
+    if (z->flash) {
+        struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
+        op->precision = z->attention_precision;
+        op->sequence = z->sk;
+        op->head_dim = (dk + d) / 2;
+        op->causal = z->causal;
+        op->flops = 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
+        op->bytes = (z->t * (z->query + z->q) + z->tk * (z->key + z->value)) * e + bias_bytes(z, e);
+        op->pieces = op->kernels = tsim_op_ring_pieces(z);
+    } else {
+        double scores = z->t * z->sk * z->heads;
+        batched(gemm(list, "attention scores", z->attention_precision, z->s / z->cp, z->sk, dk, e, e), z->b * z->heads);
+        if (z->is_biased)
+            elementwise(list, "attention bias", 1, scores * 2 * e + bias_bytes(z, e), 1);
+        /* A line's bias of each position is written out for all scores, and read by the product that adds to it
+         * (torch.baddbmm with beta: bigscience-workshop/Megatron-DeepSpeed, megatron/model/transformer.py). */
+        if (z->model->position == TSIM_POSITION_ALIBI)
+            elementwise(list, "attention bias", scores, 2 * e, 1);
+        elementwise(list, "attention softmax", scores, softmax_forward_bytes(z),
+                    z->software->attention_kernel == TSIM_ATTENTION_UNFUSED ? 5 : 1);
+        if (e2 > 0)
+            elementwise(list, "attention dropout", scores, 2 * e + e2, 1);
+        batched(gemm(list, "attention values", z->attention_precision, z->s / z->cp, d, z->sk, e, e), z->b * z->heads);
+    }
+    tsim_op_context_after_forward(list, z);
+    mark_part(list, first, TSIM_RECOMPUTE_ATTENTION);
+}
+
+void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes;
+    double sq = z->s / z->cp, products = z->b * z->heads;
+    enum tsim_precision precision = z->attention_precision;
+    tsim_op_context_before_backward(list, z);
+    if (z->flash) {
+        struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
+        op->precision = precision;
+        op->is_gradient = true;
+        op->sequence = z->sk;
+        op->head_dim = (dk + d) / 2;
+        op->causal = z->causal;
+        op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
+        op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * e + bias_bytes(z, e + 4);
+        op->pieces = tsim_op_ring_pieces(z);
+        op->kernels = 2 * op->pieces;
+        tsim_op_context_after_backward(list, z);
+        return;
+    }
+    double scores = z->t * z->sk * z->heads;
+    batched(gemm(list, "attention values, dP", precision, sq, z->sk, d, e, e), products);
+    batched(gemm(list, "attention values, dV", precision, z->sk, d, sq, e, e), products);
+    if (z->mask_bytes > 0)
+        elementwise(list, "attention dropout", scores, 2 * e + z->mask_bytes, 1);
+    bool unfused = z->software->attention_kernel == TSIM_ATTENTION_UNFUSED;
+    elementwise(list, "attention softmax", scores,
+                unfused ? (e + 4) + 12 + (4 + e) + (2 * e + 1) + 2 * e : (z->causal ? 2 : 3) * e, unfused ? 5 : 1);
+    if (z->is_biased) /* its gradient is the sum over the samples */
+        elementwise(list, "attention bias gradient", 1, scores * e + bias_bytes(z, 4), 1);
+    batched(gemm(list, "attention scores, dQ", precision, sq, dk, z->sk, e, e), products);
+    batched(gemm(list, "attention scores, dK", precision, z->sk, dk, sq, e, e), products);
+    tsim_op_context_after_backward(list, z);
+}
+
+/* Passes over the rotated parts, per element. Written out: two products, a rotation (half negated, both halves joined)
+ * and a sum; backward two products, a half negated, each half's gradient copied into zeros of the whole, both added,
+ * and to the other product's. Complex numbers of fp32, which compilers leave as they are: converted, multiplied,
+ * converted. Matrices of 2 x 2 in fp32: converted, multiplied by both columns, summed, converted. */
+static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
+    double e = z->element_bytes;
+    switch (z->software->rotary) {
+    case TSIM_ROTARY_COMPLEX:
+        return (e + 4) + (4 + 4) + (4 + e);
+    case TSIM_ROTARY_MATRIX:
+        return (e + 4) + (4 + 8) + (8 + 4) + (4 + e);
+    case TSIM_ROTARY_BY_FUSION:
+    case TSIM_ROTARY_FUSED:
+        break;
+    }
+    return (is_backward ? 2 + 2 + 1 + 4 + 3 + 3 : 2 + 2 + 1 + 2 + 3) * e;
+}
+
+/* Where a part of each head is rotated, both parts are put together again (read and written); backward each part's
+ * gradient is copied into zeros of the whole, and the two are added. One kernel does it all in one pass. */
+static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, bool is_backward) {
+    double share = z->model->rotary_frac > 0 ? z->model->rotary_frac : 1, width = z->query + z->key;
+    bool by_fusion = z->software->rotary == TSIM_ROTARY_BY_FUSION,
+         fused = z->software->rotary == TSIM_ROTARY_FUSED ||
+                 (by_fusion && (z->software->fusion == TSIM_FUSION_TE || z->software->fusion == TSIM_FUSION_COMPILE));
+    if (z->model->position != TSIM_POSITION_ROPE)
+        return;
+    if (z->model->latent.kv_rank > 0) /* rotated parts alone; keys are put together from both: read and written */
+        width = 2 * z->heads * (double)z->model->latent.rope_dim + z->key;
+    if (fused) {
+        elementwise(list, name, z->t * width, 2 * z->element_bytes, 1);
+        return;
+    }
+    double parts = share < 1 ? (is_backward ? 7 : 2) * z->element_bytes : 0;
+    elementwise(list, name, z->t * width, share * rotary_bytes(z, is_backward) + parts,
+                (by_fusion ? is_backward ? 9 : 5 : 3) + (share < 1));
+}
+
+/* From the residual stream to queries, keys and values. */
+static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double e = z->element_bytes, le = z->linear_bytes;
+    tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
+    struct tsim_op *qkv =
+        gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le, e);
+    qkv->product = TSIM_PRODUCT_QKV;
+    qkv->joined[0] = z->query;
+    qkv->joined[1] = z->key;
+    qkv->joined[2] = z->value;
+    /* Megatron-LM adds the bias after the product (LinearWithGradAccumulationAndAsyncCommunication); others have the
+     * product's kernel add it. That of the other layers goes into the kernels that follow them. */
+    if ((z->model->bias || z->model->qkv_bias) && z->software->fusion == TSIM_FUSION_MEGATRON)
+        elementwise(list, "attention qkv, bias", z->t * (z->query + z->key + z->value), 2 * e, 1);
+    rotary(list, z, "rotary", false);
+}
+
+/* The same by way of latent vectors: projections down and the norms of what they give on each rank's own tokens, whole
+ * on every tensor rank; projections up over the tensor ranks, after the (short) latents are gathered. */
+static void project_latent_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    const struct tsim_latent *latent = &z->model->latent;
+    double e = z->element_bytes, le = z->linear_bytes, query_rank = (double)latent->query_rank,
+           kv_rank = (double)latent->kv_rank, down = kv_rank + (double)latent->rope_dim;
+    if (query_rank > 0)
+        gemm(list, "attention q down", z->linear_precision, z->ts, query_rank, z->h, le, e);
+    gemm(list, "attention kv down", z->linear_precision, z->ts, down, z->h, le, e);
+    elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 2 * e, query_rank > 0 ? 2 : 1);
+    int32_t first = list->n;
+    tsim_op_gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
+    gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
+    gemm(list, "attention kv up", z->linear_precision, z->t, 2 * z->value, kv_rank, le, e);
+    rotary(list, z, "rotary", false);
+    mark_part(list, first, TSIM_RECOMPUTE_LATENT);
+}
+
+static void project_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    tsim_op_product_backward(list, z, TSIM_PRODUCT_QKV,
+                             &(struct tsim_op_linear){.input = "attention qkv, input",
+                                                      .weight = "attention qkv, weight",
+                                                      .gather = "tensor: gather input, attention",
+                                                      .reduce = "tensor: reduce, attention",
+                                                      .n = z->query + z->key + z->value,
+                                                      .k = z->h,
+                                                      .is_column_parallel = true});
+}
+
+static void project_latent_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    const struct tsim_latent *latent = &z->model->latent;
+    double query_rank = (double)latent->query_rank, kv_rank = (double)latent->kv_rank;
+    struct tsim_op_shape own = *z; /* whole on every tensor rank, its own tokens */
+    own.tp = 1;
+    own.t = z->ts;
+    own.sequence_parallel = false;
+    tsim_op_linear_backward(list, z,
+                            &(struct tsim_op_linear){.input = "attention kv up, input",
+                                                     .weight = "attention kv up, weight",
+                                                     .gather = "tensor: gather latents, kv",
+                                                     .reduce = "tensor: reduce, kv latents",
+                                                     .n = 2 * z->value,
+                                                     .k = kv_rank,
+                                                     .is_column_parallel = true});
+    tsim_op_linear_backward(list, z,
+                            &(struct tsim_op_linear){.input = "attention q up, input",
+                                                     .weight = "attention q up, weight",
+                                                     .gather = "tensor: gather latents, q",
+                                                     .reduce = "tensor: reduce, q latents",
+                                                     .n = z->query,
+                                                     .k = query_rank > 0 ? query_rank : z->h,
+                                                     .is_column_parallel = true});
+    elementwise(list, "latent norms", z->ts * (query_rank + kv_rank), 3 * z->element_bytes, query_rank > 0 ? 2 : 1);
+    tsim_op_linear_backward(list, &own,
+                            &(struct tsim_op_linear){.input = "attention kv down, input",
+                                                     .weight = "attention kv down, weight",
+                                                     .n = kv_rank + (double)latent->rope_dim,
+                                                     .k = z->h});
+    if (query_rank > 0)
+        tsim_op_linear_backward(
+            list, &own,
+            &(struct tsim_op_linear){
+                .input = "attention q down, input", .weight = "attention q down, weight", .n = query_rank, .k = z->h});
+}
+
+void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    tsim_op_norm_before_linear(list, z, "norm 1");
+    if (z->model->latent.kv_rank > 0)
+        project_latent_forward(list, z);
+    else
+        project_forward(list, z);
+    tsim_op_layout_operands(list, z);
+    tsim_op_core_forward(list, z);
+    tsim_op_layout_result(list, z);
+    int32_t first = list->n;
+    cast(list, z, "cast", z->t * z->q);
+    gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes)->product =
+        TSIM_PRODUCT_OUT;
+    if (!z->model->parallel_block) {
+        tsim_op_reduce_output(list, z, "tensor: reduce, attention");
+        tsim_op_residual_forward(list, z, "residual 1");
+    }
+    mark_part(list, first, TSIM_RECOMPUTE_OUTPUT);
+}
+
+void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    if (!z->model->parallel_block)
+        tsim_op_residual_backward(list, z, "residual 1");
+    tsim_op_product_backward(list, z, TSIM_PRODUCT_OUT,
+                             &(struct tsim_op_linear){.input = "attention output, input",
+                                                      .weight = "attention output, weight",
+                                                      .gather = "tensor: gather, attention",
+                                                      .n = z->h,
+                                                      .k = z->q,
+                                                      .shares_collectives = z->model->parallel_block});
+    tsim_op_layout_result_gradient(list, z);
+    tsim_op_core_backward(list, z);
+    rotary(list, z, "rotary", true);
+    tsim_op_layout_joined(list, z);
+    if (z->model->latent.kv_rank > 0)
+        project_latent_backward(list, z);
+    else
+        project_backward(list, z);
+    tsim_op_layout_inputs(list, z);
+    tsim_op_norm_backward(list, z, "norm 1");
+}
+
+/* ---- parameters ---- */
+
+/* A norm has a scale, a layer norm a shift as well. */
+double tsim_count_norm(const struct tsim_model *m) {
+    return (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * (double)m->hidden;
+}
+
+/* Queries and keys with values: from the residual stream, or from latent vectors that have a norm of their own. */
+void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+    double h = (double)m->hidden, bias = m->bias ? 1 : 0, qkv_bias = m->bias || m->qkv_bias ? 1 : 0,
+           heads = (double)m->heads, d = (double)m->head_dim;
+    double q = heads * d, kv = (double)m->kv_heads * d;
+    p->norms = (m->parallel_block && !m->parallel_norms ? 1 : 2) * tsim_count_norm(m) +
+               (m->qk_norm ? 2 * (double)m->head_dim : 0);
+    if (m->latent.kv_rank == 0) {
+        p->attention = h * (q + 2 * kv) + q * h + qkv_bias * (q + 2 * kv) + bias * h;
+        return;
+    }
+    double query_rank = (double)m->latent.query_rank, kv_rank = (double)m->latent.kv_rank,
+           rope = (double)m->latent.rope_dim;
+    p->attention = (query_rank > 0 ? query_rank : h) * heads * (d + rope) + kv_rank * heads * 2 * d + q * h;
+    p->latent = h * query_rank + query_rank + h * (kv_rank + rope) + kv_rank;
+}

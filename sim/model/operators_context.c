@@ -1,0 +1,91 @@
+/* Context parallelism: a rank holds t tokens of the sequence (an early and a late piece, so that causal work is
+ * even). Per token the keys and values of its heads are key + value elements. Ring: cp - 1 messages of its own t
+ * (forward keys and values, backward their gradients too), beside the attention on the piece before. All-gather: the
+ * keys and values of all cp ranks at once, before attention; backward they are gathered again, and their gradients
+ * reduce-scattered. All-to-all: t tokens of query, key and value for all heads become cp t tokens for 1 / cp of the
+ * heads, and attention's output comes back. */
+#include "model/operator_builders.h"
+
+static struct tsim_op *context_collective(struct tsim_op_list *list, const char *name,
+                                          enum tsim_op_collective collective, double bytes) {
+    struct tsim_op *op = add(list, name, TSIM_OP_COLLECTIVE);
+    op->collective = collective;
+    op->axis = TSIM_AXIS_CONTEXT;
+    op->collective_bytes = bytes;
+    return op;
+}
+
+static double own_bytes(const struct tsim_op_shape *z) {
+    return z->t * (z->key + z->value) * z->element_bytes;
+}
+
+static bool exchanges_by(const struct tsim_op_shape *z, enum tsim_context_exchange exchange) {
+    return z->cp > 1 && z->scenario->parallelism.context_exchange == exchange;
+}
+
+double tsim_op_ring_pieces(const struct tsim_op_shape *z) {
+    return exchanges_by(z, TSIM_CONTEXT_RING) ? z->cp : 1;
+}
+
+/* Passes over a tensor that is the sum of n: the first is copied (2), each other added (3). */
+static double sum_passes(double n) {
+    return 2 + 3 * (n - 1);
+}
+
+/* Around a ring each of n kernels of flash attention gives a result, or gradients, of a piece of the keys, which are
+ * added up in passes of their own (Transformer Engine, AttnFuncWithCPAndKVP2P). The counts are the last rank's,
+ * whose queries attend to all pieces; no rank goes on before the slowest. `queries`: width of what is summed for
+ * each of its tokens; `key_passes`: over its tokens' keys and values. */
+static void merge_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z, double queries, double key_passes,
+                         double kernels_per_piece) {
+    double n = tsim_op_ring_pieces(z), results = z->t * queries * n;
+    if (n > 1 && z->flash)
+        elementwise(list, "context: merge", results,
+                    (z->t * queries * sum_passes(n) * z->element_bytes + key_passes * own_bytes(z)) / results,
+                    kernels_per_piece * n);
+}
+
+void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double own = own_bytes(z);
+    if (exchanges_by(z, TSIM_CONTEXT_RING))
+        context_collective(list, "context: keys and values", TSIM_OP_RING_EXCHANGE, (z->cp - 1) * own)->overlap =
+            TSIM_CONCURRENT_NEXT;
+    if (exchanges_by(z, TSIM_CONTEXT_ALL_GATHER))
+        context_collective(list, "context: gather keys and values", TSIM_OP_ALL_GATHER, z->cp * own);
+    if (exchanges_by(z, TSIM_CONTEXT_ALL_TO_ALL))
+        context_collective(list, "context: to heads", TSIM_OP_ALL_TO_ALL, own + z->t * z->query * z->element_bytes);
+}
+
+/* Causal, the early half of n - 1 other ranks' keys and values is copied (2 passes over half). Kernels: result, row
+ * statistics, keys, values. */
+void tsim_op_context_after_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    merge_pieces(list, z, z->q, z->causal ? tsim_op_ring_pieces(z) - 1 : 0, 4);
+    if (exchanges_by(z, TSIM_CONTEXT_ALL_TO_ALL))
+        context_collective(list, "context: output to tokens", TSIM_OP_ALL_TO_ALL, z->t * z->q * z->element_bytes);
+}
+
+void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double own = own_bytes(z);
+    if (exchanges_by(z, TSIM_CONTEXT_RING))
+        context_collective(list, "context: keys, values and their gradients", TSIM_OP_RING_EXCHANGE,
+                           (z->cp - 1) * 2 * own)
+            ->overlap = TSIM_CONCURRENT_NEXT;
+    if (exchanges_by(z, TSIM_CONTEXT_ALL_GATHER))
+        context_collective(list, "context: gather keys and values", TSIM_OP_ALL_GATHER, z->cp * own);
+    if (exchanges_by(z, TSIM_CONTEXT_ALL_TO_ALL))
+        context_collective(list, "context: output gradient to heads", TSIM_OP_ALL_TO_ALL,
+                           z->t * z->q * z->element_bytes);
+}
+
+/* Causal, n - 1 halves are copied as before; of the gradients the first half is copied (1), n - 2 halves are added
+ * (1.5 each) and the rank's own whole (3): 2.5 n passes. Kernels: keys, values, gradients of queries, keys and
+ * values. */
+void tsim_op_context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double n = tsim_op_ring_pieces(z), own = own_bytes(z);
+    merge_pieces(list, z, z->query, z->causal ? 2.5 * n : sum_passes(n), 5);
+    if (exchanges_by(z, TSIM_CONTEXT_ALL_GATHER))
+        context_collective(list, "context: scatter gradients", TSIM_OP_REDUCE_SCATTER, z->cp * own);
+    if (exchanges_by(z, TSIM_CONTEXT_ALL_TO_ALL))
+        context_collective(list, "context: gradients to tokens", TSIM_OP_ALL_TO_ALL,
+                           own + z->t * z->query * z->element_bytes);
+}

@@ -1,0 +1,153 @@
+/* The operators that blocks are made of: gathers and sums of tensor ranks, norms, residuals, activation functions, and
+ * the gradients of a product. */
+#include "model/operator_builders.h"
+
+#include "model/parameter_bytes.h"
+
+/* ---- forward ---- */
+
+/* Before a column-parallel product of depth `width`: with sequence parallelism the tokens are gathered. */
+void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width) {
+    if (z->sequence_parallel)
+        tensor_collective(list, name, TSIM_OP_ALL_GATHER, z->t * width * z->linear_bytes,
+                          z->scenario->parallelism.overlap.tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED);
+}
+
+/* After a row-parallel product: partial sums are reduced, onto token shards with sequence parallelism. In chunks beside
+ * their product they are sent in fp8 where the product is, if its scales are those of earlier steps (Transformer
+ * Engine's user buffers, `fp8_buf`; NVIDIA/NeMo, llm/recipes/tp_overlap_configs/userbuffers.py). */
+void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    if (z->tp == 1)
+        return;
+    bool pipelined = z->scenario->parallelism.overlap.tensor && z->sequence_parallel;
+    sum_partial(list, z, name, z->t * z->h * (pipelined && scales_are_known(z) ? z->linear_bytes : z->element_bytes),
+                pipelined ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
+}
+
+/* Compiled and Transformer Engine's norms are kernels of their own, and layer norms PyTorch's. */
+static bool norms_are_written_out(const struct tsim_op_shape *z) {
+    return z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE &&
+           z->software->norms == TSIM_NORMS_BY_FUSION;
+}
+
+void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    double e = z->element_bytes;
+    /* An RMS norm as frameworks write it out in fp32: converted, squared, its mean, scaled, converted, times the
+     * weight. */
+    bool written_out = norms_are_written_out(z);
+    elementwise(list, name, z->ts * z->h, written_out ? (e + 4) + 8 + 4 + 8 + (4 + e) + 2 * e : 2 * e,
+                written_out ? 6 : 1)
+        ->parts = TSIM_RECOMPUTE_NORMS;
+}
+
+/* Only with the scales of earlier steps does a norm write its result in fp8; its largest value it finds (Transformer
+ * Engine since 2.7, FUSED_NORM_AMAX_FP8; torch.compile). */
+void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    tsim_op_norm_forward(list, z, name);
+    if (scales_are_known(z))
+        return;
+    cast_part(list, z, "cast, norm", z->ts * z->h, TSIM_RECOMPUTE_NORMS, true);
+}
+
+void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    double e = z->element_bytes, mask = z->mask_bytes, elements = z->ts * z->h;
+    if (z->software->fusion == TSIM_FUSION_NONE && mask > 0)
+        elementwise(list, name, elements, (2 * e + mask) + 3 * e, 2); /* dropout, then add */
+    else
+        elementwise(list, name, elements, 3 * e + mask, 1); /* read both, write one (and the mask) */
+}
+
+double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward) {
+    double e = z->element_bytes;
+    bool unfused = z->software->fusion == TSIM_FUSION_NONE;
+    if (!z->model->gated_mlp)
+        return backward ? 3 * e : 2 * e;
+    if (backward)
+        return unfused ? 3 * e + 3 * e + 3 * e : 5 * e; /* the product's two gradients, the gate's */
+    return unfused ? 2 * e + 3 * e : 3 * e;             /* gate, then product; or both at once */
+}
+
+double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward) {
+    return z->model->gated_mlp && z->software->fusion == TSIM_FUSION_NONE ? (backward ? 3 : 2) : 1;
+}
+
+/* From the last product down on, whose operands are kept. */
+void tsim_op_mark_last_projection(struct tsim_op_list *list) {
+    int32_t i = list->n - 1;
+    while (list->ops[i].product != TSIM_PRODUCT_DOWN)
+        list->ops[i--].is_last_projection = true;
+    list->ops[i].is_last_projection = true;
+}
+
+/* ---- backward ---- */
+
+double tsim_separate_accumulation_frac(const struct tsim_scenario *sc) {
+    bool is_separate = sc->software->accumulation == TSIM_ACCUMULATION_SEPARATE && sc->parallelism.zero < 2;
+    bool keeps_first = activation_bytes(sc->training.precision) == tsim_gradient_bytes(sc);
+    double m = (double)sc->n_microbatches;
+    return !is_separate ? 0 : keeps_first ? (m - 1) / m : 1;
+}
+
+/* A kernel reads what the product wrote, and reads and writes the sum. */
+static void accumulate(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
+    double frac = tsim_separate_accumulation_frac(z->scenario);
+    if (frac > 0)
+        elementwise(list, "gradient accumulation", z->groups * elements * frac,
+                    z->element_bytes + 2 * z->gradient_bytes, z->groups)
+            ->is_weight_gradient = true;
+}
+
+void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                             const struct tsim_op_linear *linear) {
+    const struct tsim_overlap *overlap = &z->scenario->parallelism.overlap;
+    double e = z->element_bytes, le = z->linear_bytes, n = linear->n, k = linear->k;
+    bool parallel = z->tp > 1 && !linear->shares_collectives,
+         asynchronous = overlap->tensor_backward || overlap->tensor;
+    if (parallel && z->sequence_parallel)
+        /* Column: x was kept as shards and is gathered again for dW. Row: dy arrives as shards. */
+        tensor_collective(list, linear->gather, TSIM_OP_ALL_GATHER, z->t * (linear->is_column_parallel ? k : n) * le,
+                          linear->is_column_parallel ? (asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED)
+                                                     : (overlap->tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED))
+            ->is_weight_gradient = linear->is_column_parallel;
+    cast(list, z, "cast, gradient", z->groups * z->t * n);
+    struct tsim_op *input = gemm(list, linear->input, z->linear_precision, z->t, k, n, le, e);
+    input->is_gradient = true;
+    grouped(input, z);
+    if (parallel && linear->is_column_parallel)
+        sum_partial(list, z, linear->reduce, z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
+    bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && z->scenario->parallelism.zero < 2;
+    struct tsim_op *weight =
+        gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);
+    weight->is_gradient = weight->is_weight_gradient = true;
+    grouped(weight, z);
+    accumulate(list, z, n * k);
+    if (z->model->bias)
+        elementwise(list, "bias gradient", z->groups * z->t * n, e, 1)->is_weight_gradient = true;
+}
+
+void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
+                              const struct tsim_op_linear *linear) {
+    int32_t first = list->n;
+    tsim_op_linear_backward(list, z, linear);
+    for (int32_t i = first; i < list->n; i++)
+        if (list->ops[i].kind == TSIM_OP_GEMM)
+            list->ops[i].product = product;
+}
+
+void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    double e = z->element_bytes;
+    bool written_out = norms_are_written_out(z);
+    /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out,
+     * what autograd runs: through the weight, its gradient (a product, summed), converted, through the scale, the
+     * scale's gradient (a product, summed), through the square in three passes (pow_backward), the two added,
+     * converted. */
+    elementwise(list, name, z->ts * z->h,
+                written_out ? 2 * e + 4 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e) : 3 * e + 2 * e,
+                written_out ? 12 : 2);
+    elementwise(list, "residual gradient", z->ts * z->h, 3 * e, 1);
+}
+
+void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    if (z->mask_bytes > 0)
+        elementwise(list, name, z->ts * z->h, 2 * z->element_bytes + z->mask_bytes, 1);
+}

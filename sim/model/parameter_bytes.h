@@ -1,0 +1,11 @@
+/* parameter_bytes.h - the precisions that a parameter's weight and gradient are kept in. */
+#ifndef TSIM_MODEL_PARAMETER_BYTES_H
+#define TSIM_MODEL_PARAMETER_BYTES_H
+
+#include "config/scenario.h"
+
+bool tsim_has_master_weights(const struct tsim_scenario *scenario);
+double tsim_weight_bytes(enum tsim_precision precision);
+double tsim_gradient_bytes(const struct tsim_scenario *scenario);
+
+#endif

@@ -1,0 +1,506 @@
+#include "partition/memory.h"
+
+#include "config/provenance.h"
+#include "model/kept.h"
+#include "model/local_shape.h"
+#include "model/optimizer.h"
+#include "model/tables.h"
+#include "partition/schedule_zero_bubble.h"
+
+#include <math.h>
+
+enum { FEW_CHUNKS = 128 };
+
+/* ---- activations ---- */
+
+/* Layers whose activations exist whole while they are recomputed in the backward pass. */
+static double working_layers(const struct tsim_scenario *sc) {
+    switch (sc->training.recompute) {
+    case TSIM_RECOMPUTE_NONE:
+    case TSIM_RECOMPUTE_SELECTIVE:
+        return 0;
+    case TSIM_RECOMPUTE_FULL:
+        return 1;
+    case TSIM_RECOMPUTE_SQRT:
+    case TSIM_RECOMPUTE_EVERY:
+        return (double)sc->training.recompute_every;
+    }
+    TSIM_BUG("recompute %d", (int)sc->training.recompute);
+}
+
+static struct tsim_amount tensor(struct tsim_term_recorder *r, const char *name, double bytes) {
+    return tsim_given(r, name, bytes, TSIM_BYTES,
+                      "shape of the tensor, from model, micro-batch and plan (sim/partition/memory.h)");
+}
+
+static struct tsim_amount kept_by_layer(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                        enum tsim_part part) {
+    struct tsim_kept kept;
+    struct tsim_part_list tensors = {.recorder = r};
+    tsim_layer_activations(sc, part, &kept);
+    for (int32_t i = 0; i < kept.n; i++)
+        tsim_part_add(&tensors, tensor(r, kept.rows[i].name, kept.rows[i].bytes));
+    return tsim_sum_of(&tensors, tsim_record_text(r, "kept by one %s", tsim_layer_kind(part)->word),
+                       part == TSIM_PART_BLOCK ? "mean of the list's blocks"
+                                               : "Korthikanti et al. 2022, equations 1 to 6",
+                       TSIM_BYTES);
+}
+
+static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                         enum tsim_part part, double n) {
+    return tsim_product(r, tsim_record_text(r, "%ss", tsim_layer_kind(part)->word), "layers x bytes of each",
+                        TSIM_BYTES,
+                        TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), kept_by_layer(r, sc, part)));
+}
+
+/* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
+static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                            int32_t chunk) {
+    struct tsim_op_shape k = tsim_op_shape_last(sc), first = tsim_op_shape_first(sc);
+    bool is_stacked = sc->model->encoder_layers > 0;
+    struct tsim_parts there = tsim_chunk_parts(sc, stage, chunk);
+    struct tsim_stage_part of_stage;
+    const struct tsim_scenario *own = tsim_stage_part(sc, stage, &of_stage);
+    struct tsim_part_list kept = {.recorder = r};
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (there.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
+            tsim_part_add(&kept, kept_by_layers(r, own, (enum tsim_part)part, there.times[part]));
+    if (there.times[TSIM_PART_EMBEDDING] > 0)
+        tsim_part_add(
+            &kept, tensor(r, "embedding: mask of dropout", (first.ts + (is_stacked ? k.ts : 0)) * k.h * k.mask_bytes));
+    if (there.times[TSIM_PART_DECODER_LAYER] > 0)
+        tsim_part_add(&kept, tensor(r, "encoder's result, for keys and values of every decoder layer",
+                                    first.ts * k.h * k.linear_bytes));
+    if (is_stacked && there.times[TSIM_PART_HEAD] > 0)
+        tsim_part_add(&kept, tensor(r, "input of the encoder's final norm", first.ts * k.h * k.element_bytes));
+    if (there.times[TSIM_PART_HEAD] > 0)
+        tsim_part_add(&kept, tensor(r, "inputs of the final norm and of the head",
+                                    (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.element_bytes));
+    else if (!sc->model->list && sc->software->keeps_outputs && sc->parallelism.pipeline > 1)
+        tsim_part_add(&kept,
+                      tensor(r, "what was sent on", (k.ts + (is_stacked ? first.ts : 0)) * k.h * k.element_bytes));
+    return tsim_sum_of(&kept, "kept of a micro-batch by a chunk", "its layers, and the ends of the model", TSIM_BYTES);
+}
+
+/* The head's product waits too: its input and the logits' gradient. */
+static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    struct tsim_op_shape k = tsim_op_shape_last(sc);
+    double bytes = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
+    if (tsim_chunk_has_head(sc, stage, chunk))
+        bytes += k.element_bytes * (k.ts * k.h + tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc));
+    return bytes;
+}
+
+static const char *name_of_activations(const struct tsim_scenario *sc) {
+    return sc->training.offload.activations_frac > 0 ? "activations, wherever they are" : "memory.activations_bytes";
+}
+
+/* The program of the schedule holds this at most. */
+static struct tsim_amount by_schedule(struct tsim_term_recorder *r, const char *name,
+                                      const struct tsim_schedule_shape *shape, double bytes,
+                                      const struct tsim_part_list *chunks) {
+    return tsim_outcome(r, name,
+                        tsim_record_text(r,
+                                         "the most that schedule %s holds of them, pass by pass, searched "
+                                         "(sim/partition/schedule.h)",
+                                         tsim_schedule_name(shape->schedule)),
+                        bytes, TSIM_BYTES, chunks->parts, (size_t)chunks->n);
+}
+
+static struct tsim_amount split_peak_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                                 int32_t stage) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    struct tsim_schedule_program program;
+    struct tsim_part_list chunks = {.recorder = r};
+    double whole[2] = {0}, kept[2] = {0};
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        struct tsim_amount chunk = chunk_activations(r, sc, stage, c);
+        whole[c] = chunk.value;
+        kept[c] = chunk_weight_gradient_bytes(sc, stage, c);
+        tsim_part_add(&chunks, chunk);
+        tsim_part_add(&chunks, tensor(r, "of them what weight gradients wait with", kept[c]));
+    }
+    tsim_schedule_program_build(&shape, stage, &program);
+    return by_schedule(r, name_of_activations(sc), &shape, tsim_schedule_program_peak(&program, whole, kept), &chunks);
+}
+
+/* Equal chunks: the closed form; else the schedule is replayed. */
+static struct tsim_amount peak_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                           int32_t stage) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    if (tsim_schedule_splits_backward(shape.schedule))
+        return split_peak_activations(r, sc, stage);
+    double few[FEW_CHUNKS],
+        *many = shape.chunks > FEW_CHUNKS ? tsim_heap_alloc((size_t)shape.chunks * sizeof *many) : NULL;
+    double *held = many ? many : few;
+    struct tsim_part_list chunks = {.recorder = r};
+    struct tsim_amount chunk = {0}, peak;
+    bool equal = true;
+    for (int32_t c = 0; c < shape.chunks; c++) {
+        chunk = tsim_chunk_is_like_last(sc, stage, c) ? chunk : chunk_activations(r, sc, stage, c);
+        held[c] = chunk.value;
+        equal = equal && held[c] == held[0];
+        tsim_part_add(&chunks, chunk);
+    }
+    if (equal)
+        peak = tsim_product(r, name_of_activations(sc), "passes in flight x what one keeps", TSIM_BYTES,
+                            TSIM_PARTS(tsim_given(r, tsim_record_text(r, "passes in flight on stage %d", stage),
+                                                  tsim_schedule_peak_in_flight(&shape, stage), TSIM_COUNT,
+                                                  tsim_record_text(r, "schedule %s (sim/partition/schedule.h)",
+                                                                   tsim_schedule_name(shape.schedule))),
+                                       chunk));
+    else
+        peak = by_schedule(r, name_of_activations(sc), &shape, tsim_schedule_peak(&shape, stage, held), &chunks);
+    tsim_heap_free(many);
+    return peak;
+}
+
+/* ---- buffers ---- */
+
+/* Counts what selective recomputation brings back of one layer. */
+static double recomputed_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    return tsim_layer_whole_activation_bytes(sc, part) - tsim_layer_activation_bytes(sc, part);
+}
+
+/* Keys and values of others while a layer attends, and what is sent of the own: a piece each of the ring, all of them
+ * gathered, or the own tokens for all heads and all tokens for the own heads. */
+static double context_bytes(const struct tsim_scenario *sc, const struct tsim_op_shape *k) {
+    double own = k->t * (k->key + k->value) * k->element_bytes;
+    if (sc->parallelism.context == 1)
+        return 0;
+    switch (sc->parallelism.context_exchange) {
+    case TSIM_CONTEXT_RING:
+        return 2 * own;
+    case TSIM_CONTEXT_ALL_GATHER:
+        return (double)sc->parallelism.context * own;
+    case TSIM_CONTEXT_ALL_TO_ALL:
+        return own + k->t * k->query * k->element_bytes;
+    }
+    return 0;
+}
+
+static double largest_layer_parameters(const struct tsim_scenario *sc, int32_t stage) {
+    return tsim_largest_layer(sc, stage, tsim_layer_rank_parameters);
+}
+
+/* Product by product: the most that is held at once going forward, and the largest. */
+static double held_products(const struct tsim_scenario *sc, double *largest_product) {
+    double of[TSIM_N_LAYER_PRODUCTS], most = 0;
+    tsim_layer_product_parameters(sc, of);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++) {
+        int32_t places = tsim_layer_product_places(sc, (enum tsim_layer_product)i, false);
+        double held = places / TSIM_N_LAYER_PRODUCTS * (of[0] + of[1] + of[2] + of[3]);
+        for (int32_t k = 0; k < places % TSIM_N_LAYER_PRODUCTS; k++)
+            held += of[(i - k + TSIM_N_LAYER_PRODUCTS) % TSIM_N_LAYER_PRODUCTS];
+        most = fmax(most, held);
+        *largest_product = fmax(*largest_product, of[i]);
+    }
+    return most;
+}
+
+/* ZeRO-3: the unit (layer or product) in use and those prefetched, whole, or all where they stay; gradients of one. */
+static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    bool of_products = tsim_gathers_products(sc);
+    double unit = of_products ? 0 : largest_layer_parameters(sc, stage), whole = tsim_stage_parameters(sc, stage);
+    double held = of_products ? held_products(sc, &unit) : tsim_unit_places(sc) * unit;
+    return (sc->parallelism.reshard_after_forward ? fmin(held, whole) : whole) *
+               tsim_weight_bytes(sc->training.precision) +
+           unit * tsim_gradient_bytes(sc);
+}
+
+/* Product by product, by how much less than that is held while attention's scores have their gradients: then the
+ * weights of what attention gives out are in use, and those after it in the backward pass come ahead. */
+static double gathered_less_at_attention(const struct tsim_scenario *sc, int32_t stage) {
+    double of[TSIM_N_LAYER_PRODUCTS];
+    if (!tsim_gathers_products(sc) || !sc->parallelism.reshard_after_forward)
+        return 0;
+    tsim_layer_product_parameters(sc, of);
+    double held = of[TSIM_PRODUCT_OUT];
+    for (int32_t k = 1; k < TSIM_MOST_PLACES; k++) {
+        enum tsim_layer_product next =
+            (enum tsim_layer_product)((TSIM_PRODUCT_OUT + TSIM_MOST_PLACES - k) % TSIM_N_LAYER_PRODUCTS);
+        held += k < tsim_layer_product_places(sc, next, true) ? of[next] : 0;
+    }
+    double bytes = held * tsim_weight_bytes(sc->training.precision) + of[TSIM_PRODUCT_OUT] * tsim_gradient_bytes(sc);
+    return fmax(gathered_bytes(sc, stage) - bytes, 0);
+}
+
+/* ZeRO-2: whole gradients of the layer that is worked on, and beside the passes of the one that is reduced meanwhile
+ * (step/stage_group.c, await_bucket). DeepSpeed's buckets are counted with the flat tensors. */
+static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    if (sc->parallelism.zero != 2 || sc->parallelism.data * sc->parallelism.context == 1 ||
+        sc->software->flat_bucket_elements > 0)
+        return 0;
+    double layers = (sc->parallelism.overlap.gradients ? 2 : 1) * largest_layer_parameters(sc, stage);
+    return fmin(layers, tsim_stage_parameters(sc, stage)) * tsim_gradient_bytes(sc);
+}
+
+/* Sums the buffers of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's
+ * gathered weights. */
+static void add_listed_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
+    struct tsim_term_recorder *r = buffers->recorder;
+    int32_t last = (int32_t)sc->parallelism.pipeline - 1;
+    double received = (stage > 0 ? tsim_message_bytes(sc, stage - 1, stage) : 0) +
+                      (stage < last ? tsim_message_bytes(sc, stage + 1, stage) : 0);
+    tsim_part_add(buffers, tensor(r, "the widest gradient and what it becomes",
+                                  2 * tsim_largest_layer(sc, stage, tsim_layer_widest_bytes)));
+    tsim_part_add(buffers, tensor(r, "messages from other stages", received));
+    tsim_part_add(buffers, tensor(r, "vectors of the tables and their gradients", tsim_tables_buffer_bytes(sc)));
+    if (sc->parallelism.zero == 3)
+        tsim_part_add(buffers,
+                      tensor(r, "gathered parameters, and the gradients of a unit", gathered_bytes(sc, stage)));
+}
+
+/* Per logit while the loss is computed: the logit and what the loss makes of it. One kernel writes the gradient in the
+ * logit's precision, Transformer Engine's over the logit (since 2.0: pytorch/triton/cross_entropy.py). Before that it
+ * and Megatron convert to fp32 and work in place; PyTorch's written-out loss keeps log-softmax and has its gradient and
+ * that of the chosen logits beside it, all fp32; where it is of a shifted copy the fp32 logits are held as a result as
+ * well, and in place of the logits. */
+static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_shape *k) {
+    const struct tsim_software *software = sc->software;
+    switch (software->cross_entropy) {
+    case TSIM_LOSS_SHIFTED:
+        return 16;
+    case TSIM_LOSS_FUSED:
+        return (software->fusion == TSIM_FUSION_TE ? 1 : 2) * k->element_bytes;
+    case TSIM_LOSS_BY_FUSION:
+    case TSIM_LOSS_WRITTEN_OUT:
+        break;
+    }
+    return k->element_bytes + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
+}
+
+/* Gradients of activations while a layer is worked on: the widest one, and the residual stream's; of two stacks the
+ * longer one decides. */
+static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                            const struct tsim_op_shape *k, const struct tsim_op_shape *first) {
+    double widest = tsim_largest_layer(sc, stage, tsim_layer_widest_bytes);
+    double core = fmax(tsim_core_kept_bytes(k), tsim_core_kept_bytes(first));
+    if (tsim_recompute_parts(sc) == TSIM_RECOMPUTE_ATTENTION) /* recomputed, it meets its own, no longer the block's */
+        core *= 2;
+    struct tsim_amount inner =
+        tsim_largest(r, "of the inner tensor or of attention's core", "the larger of the two", TSIM_BYTES,
+                     TSIM_PARTS(tensor(r, "inner tensor of the widest block", widest),
+                                tensor(r, "attention's core, less the parameters that are not gathered then",
+                                       core - gathered_less_at_attention(sc, stage))));
+    return tsim_sum(
+        r, "gradients of activations", "inner tensor + residual stream", TSIM_BYTES,
+        TSIM_PARTS(inner, tensor(r, "of the residual stream", 2 * fmax(k->t, first->t) * k->h * k->element_bytes)));
+}
+
+/* The loss is done with before the backward pass of the layers. */
+static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                        const struct tsim_op_shape *k, const struct tsim_op_shape *first) {
+    struct tsim_part_list layer = {.recorder = r};
+    if (working_layers(sc) > 0)
+        tsim_part_add(&layer,
+                      tensor(r, "activations of layers that are executed again, whole",
+                             working_layers(sc) * tsim_largest_layer(sc, stage, tsim_layer_whole_activation_bytes)));
+    if (tsim_recompute_parts(sc) & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
+        tsim_part_add(&layer,
+                      tensor(r, "what is executed again of a layer", tsim_largest_layer(sc, stage, recomputed_bytes)));
+    tsim_part_add(&layer, working_gradients(r, sc, stage, k, first));
+    if (sc->parallelism.expert > 1)
+        tsim_part_add(
+            &layer, tensor(r, "rows of experts, sent and received", 2 * tsim_expert_rows(k) * k->h * k->element_bytes));
+    struct tsim_amount of_layer = tsim_sum_of(&layer, "while a layer is worked on", "the sum of", TSIM_BYTES);
+    if (!tsim_stage_has_head(sc, stage))
+        return of_layer;
+    double logits = tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, k);
+    return tsim_largest(r, "while a layer or the loss is worked on", "the larger of the two", TSIM_BYTES,
+                        TSIM_PARTS(of_layer, tensor(r, "logits, and what the loss makes of them", logits)));
+}
+
+static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
+    struct tsim_term_recorder *r = buffers->recorder;
+    struct tsim_op_shape k = tsim_op_shape_last(sc), first = tsim_op_shape_first(sc);
+    if (sc->model->list) {
+        add_listed_buffers(sc, stage, buffers);
+        return;
+    }
+    tsim_part_add(buffers, working_bytes(r, sc, stage, &k, &first));
+    if (sc->parallelism.pipeline > 1)
+        tsim_part_add(buffers,
+                      tensor(r, "messages from other stages",
+                             2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.element_bytes));
+    if (sc->parallelism.zero == 3)
+        tsim_part_add(buffers,
+                      tensor(r, "gathered parameters, and the gradients of a unit", gathered_bytes(sc, stage)));
+    tsim_part_add(buffers, tensor(r, "gradients that are not reduced yet", unreduced_bytes(sc, stage)));
+    tsim_part_add(buffers, tensor(r, "keys and values of other context ranks", context_bytes(sc, &k)));
+}
+
+/* Frameworks that update from flat tensors (DeepSpeed, runtime/zero/stage_1_and_2.py, runtime/fp16/fused_optimizer.py)
+ * hold a bucket that gradients are copied into to be reduced, with sharded states another that weights are gathered in,
+ * and for the update the gradients of what they update joined, in their own precision and converted to fp32. These are
+ * pieces too large for what activations leave to the allocator, so they come on top. The bucket of sharded states is
+ * allocated whole however small the model is (stage_1_and_2.py: ipg_buffer), the others are as large as what they hold
+ * (engine.py: allreduce_no_retain; runtime/utils.py: all_gather_dp_groups), so ZeRO-1 may take more than none. */
+static double flat_bytes(const struct tsim_scenario *sc, double n, double updated) {
+    double bucket = sc->software->flat_bucket_elements, gradient_bytes = tsim_gradient_bytes(sc);
+    if (!(bucket > 0) || sc->parallelism.zero == 3 || sc->training.updates_by_layer || sc->training.offload.optimizer)
+        return 0;
+    double joined = tsim_has_master_weights(sc) && gradient_bytes < 4 ? gradient_bytes + 4 : 0;
+    double buckets = fmin(bucket, n) + (sc->parallelism.zero >= 1 ? bucket : 0);
+    return updated * joined + buckets * tsim_weight_bytes(sc->training.precision);
+}
+
+/* Batches of the input pipeline on the device: the one that is worked on, and one that has been copied ahead. */
+static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
+    if (!sc->data.has || !tsim_stage_has_embedding(sc, stage))
+        return 0;
+    return (sc->data.prefetch > 0 ? 2 : 1) * (double)sc->training.micro_batch_size * sc->data.transfer_bytes;
+}
+
+/* Gradients of one unit at a time: a layer, or what a stage holds beside its layers. */
+static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t stage) {
+    double layer = largest_layer_parameters(sc, stage), rest = tsim_stage_parameters(sc, stage);
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
+        rest -= tsim_chunk_sum(sc, stage, c, tsim_layer_rank_parameters);
+    bool has_two_tables =
+        !sc->model->tied_embeddings && !sc->model->list; /* embedding and head come one after the other */
+    return fmax(layer, has_two_tables ? rest / 2 : rest);
+}
+
+double tsim_chunk_offloaded_bytes(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    double frac = sc->training.offload.activations_frac;
+    return frac > 0 ? frac * chunk_activations(NULL, sc, stage, chunk).value : 0;
+}
+
+double tsim_host_state_bytes(const struct tsim_scenario *sc) {
+    return tsim_optimizer_state_bytes(sc) + (tsim_has_master_weights(sc) ? 4 : 0) + tsim_gradient_bytes(sc);
+}
+
+/* ---- all kinds ---- */
+
+static struct tsim_amount state(struct tsim_term_recorder *r, const char *name, struct tsim_amount held, double bytes,
+                                const char *source, double tables_bytes) {
+    struct tsim_amount each = tsim_given(r, "bytes of each", bytes, TSIM_BYTES, source);
+    struct tsim_amount kept = tsim_product(r, tables_bytes > 0 ? "of all but the tables" : name,
+                                           "parameters x bytes of each", TSIM_BYTES, TSIM_PARTS(held, each));
+    if (!(tables_bytes > 0))
+        return kept;
+    return tsim_sum(r, name, "embedding tables are cut in their own way", TSIM_BYTES,
+                    TSIM_PARTS(kept, tsim_given(r, "of the tables", tables_bytes, TSIM_BYTES,
+                                                "the fullest rank (sim/model/tables.h)")));
+}
+
+static struct tsim_amount absent(struct tsim_term_recorder *r, const char *name, const char *why) {
+    return tsim_given(r, name, 0, TSIM_BYTES, why);
+}
+
+static double kept_gradient_bytes(const struct tsim_scenario *sc) {
+    double own = tsim_weight_bytes(sc->training.precision), summed = tsim_gradient_bytes(sc);
+    return summed + (sc->software->keeps_gradients && summed > own ? own : 0);
+}
+
+static struct tsim_amount largest_unit(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage) {
+    return tsim_given(r, "parameters of the largest layer", largest_unit_parameters(sc, stage), TSIM_COUNT,
+                      "counted from the model's dimensions (sim/model/model.h)");
+}
+
+static struct tsim_amount gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                    const struct tsim_held_parameters *held) {
+    const char *name = "memory.gradients_bytes", *source = "training.gradient_precision of the scenario";
+    if (sc->training.updates_by_layer)
+        return state(r, name, largest_unit(r, sc, stage), tsim_gradient_bytes(sc), source, 0);
+    return state(r, name, sc->parallelism.zero >= 2 ? held->shard : held->all, kept_gradient_bytes(sc), source, 0);
+}
+
+/* Weight streaming: the weights of the layer in use and of the next, the gradients of one; the rest lies outside. */
+static void stream_weights(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                           struct tsim_stage_terms *terms) {
+    const char *why = "outside: weights are streamed";
+    struct tsim_amount layer = largest_unit(r, sc, stage),
+                       two = tsim_given(r, "layers held", 2, TSIM_COUNT, "the one in use and the next");
+    terms->host = tsim_sum(r, "outside the accelerator", "weights, gradients, master weights, optimizer state",
+                           TSIM_BYTES, TSIM_PARTS(terms->weights, terms->gradients, terms->master, terms->optimizer));
+    terms->weights = state(
+        r, "memory.weights_bytes",
+        tsim_product(r, "parameters held", "layers x parameters of the largest", TSIM_COUNT, TSIM_PARTS(two, layer)),
+        tsim_weight_bytes(sc->training.precision), "training.precision of the scenario", 0);
+    terms->gradients = state(r, "memory.gradients_bytes", layer, tsim_gradient_bytes(sc),
+                             "training.gradient_precision of the scenario", 0);
+    terms->master = absent(r, "memory.master_bytes", why);
+    terms->optimizer = absent(r, "memory.optimizer_bytes", why);
+}
+
+/* Activations leave for the host's memory; returns what is under way. */
+static struct tsim_amount offload_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                              int32_t stage, struct tsim_stage_terms *terms) {
+    double share = sc->training.offload.activations_frac;
+    struct tsim_amount frac = tsim_of_scenario(r, "training.offload.activations", share, TSIM_FRACTION);
+    terms->host = tsim_product(r, "activations in the host's memory", "share x activations", TSIM_BYTES,
+                               TSIM_PARTS(frac, terms->activations));
+    terms->activations = tsim_sum(r, "memory.activations_bytes", "what passes in flight keep, less the host's share",
+                                  TSIM_BYTES, TSIM_PARTS(terms->activations, tsim_inverse(terms->host)));
+    double layer = share * tsim_largest_layer(sc, stage, tsim_layer_activation_bytes);
+    return tsim_smallest(r, "activations on their way to the host", "two layers' at most", TSIM_BYTES,
+                         TSIM_PARTS(tensor(r, "of two layers", 2 * layer), terms->host));
+}
+
+static void offload_optimizer(struct tsim_term_recorder *r, const struct tsim_scenario *sc, struct tsim_amount updated,
+                              struct tsim_stage_terms *terms) {
+    const char *why = "in the host's memory (training.offload of the scenario)";
+    struct tsim_amount states = state(r, "optimizer in the host's memory", updated, tsim_host_state_bytes(sc),
+                                      "master weight, state and gradient (training.optimizer of the scenario)", 0);
+    terms->host =
+        tsim_sum(r, "in the host's memory", "activations + optimizer", TSIM_BYTES, TSIM_PARTS(terms->host, states));
+    terms->master = absent(r, "memory.master_bytes", why);
+    terms->optimizer = absent(r, "memory.optimizer_bytes", why);
+}
+
+void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                struct tsim_stage_terms *terms) {
+    int zero = sc->parallelism.zero;
+    struct tsim_part_list buffers = {.recorder = r};
+    struct tsim_held_parameters held = tsim_held_parameters(r, sc, stage);
+    struct tsim_amount updated = zero >= 1 ? held.shard : held.all;
+    *terms = (struct tsim_stage_terms){0};
+    terms->weights =
+        state(r, "memory.weights_bytes", zero >= 3 ? held.shard : held.all, tsim_weight_bytes(sc->training.precision),
+              "training.precision of the scenario", tsim_tables_weight_bytes(sc));
+    terms->gradients = gradients(r, sc, stage, &held);
+    terms->master = state(r, "memory.master_bytes", updated, tsim_has_master_weights(sc) ? 4 : 0,
+                          "an fp32 copy where training is in 16 or 8 bits (training.master_weights)", 0);
+    terms->optimizer = state(r, "memory.optimizer_bytes", updated, tsim_optimizer_state_bytes(sc),
+                             "training.optimizer of the scenario", tsim_tables_state_bytes(sc));
+    terms->activations = peak_activations(r, sc, stage);
+    add_buffers(sc, stage, &buffers);
+    tsim_part_add(&buffers, tensor(r, "batches of the input pipeline", batch_bytes(sc, stage)));
+    tsim_part_add(&buffers, tsim_given(r, "buckets and flat tensors of the framework",
+                                       flat_bytes(sc, held.all.value, updated.value), TSIM_BYTES,
+                                       "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
+                                       "small the model (sim/partition/memory.c)"));
+    if (sc->training.offload.activations_frac > 0)
+        tsim_part_add(&buffers, offload_activations(r, sc, stage, terms));
+    if (sc->training.offload.optimizer)
+        offload_optimizer(r, sc, updated, terms);
+    if (tsim_streams_weights(sc))
+        stream_weights(r, sc, stage, terms);
+    terms->buffers = tsim_sum_of(&buffers, "buffers", "the sum of", TSIM_BYTES);
+}
+
+void tsim_stage_memory(const struct tsim_scenario *sc, int32_t stage, struct tsim_stage_memory *memory) {
+    struct tsim_stage_terms terms;
+    tsim_stage_memory_recorded(NULL, sc, stage, &terms);
+    *memory = (struct tsim_stage_memory){.weights_bytes = terms.weights.value,
+                                         .gradients_bytes = terms.gradients.value,
+                                         .master_bytes = terms.master.value,
+                                         .optimizer_bytes = terms.optimizer.value,
+                                         .activations_bytes = terms.activations.value,
+                                         .buffers_bytes = terms.buffers.value,
+                                         .host_bytes = terms.host.value};
+    memory->total_bytes = memory->weights_bytes + memory->gradients_bytes + memory->master_bytes +
+                          memory->optimizer_bytes + memory->activations_bytes + memory->buffers_bytes;
+}
+
+struct tsim_amount tsim_checkpoint_bytes(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario) {
+    double each = tsim_weight_bytes(scenario->training.precision) + tsim_optimizer_state_bytes(scenario) +
+                  (tsim_has_master_weights(scenario) ? 4 : 0);
+    return tsim_product(
+        recorder, "a checkpoint of the whole model", "parameters x bytes of each", TSIM_BYTES,
+        TSIM_PARTS(tsim_figure(recorder, "model.parameters", tsim_model_parameters(scenario->model), TSIM_COUNT),
+                   tsim_given(recorder, "weight, master weight and optimizer state", each, TSIM_BYTES,
+                              "counted for the precision and the optimizer (sim/partition/memory.h)")));
+}

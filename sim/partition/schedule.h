@@ -1,0 +1,97 @@
+/* schedule.h - the order in which one pipeline stage runs its forward and backward passes.
+ *
+ * p stages, m micro-batches, v model chunks per stage.
+ *   sequential   one micro-batch after the other, forward through all stages, then backward (naive model parallelism)
+ *   gpipe        all forwards, then all backwards (Huang et al. 2019)
+ *   1f1b         warm-up of p-1-stage forwards, then one forward, one backward (Narayanan et al. 2019, PipeDream-flush)
+ *   interleaved  v chunks per stage, groups of g = p micro-batches; warm-up 2(p-1-stage) + (v-1)g (Narayanan et al. 2021,
+ *                section 2.2; the order is Megatron-LM's forward_backward_pipelining_with_interleaving). Groups may be
+ *                larger where the software says so (Megatron-Core's microbatch_group_size_per_vp_stage)
+ *   zb-h1, zb-h2, zb-v, dualpipe: the backward pass in two, see schedule_zero_bubble.h.
+ *
+ * Model parts lie on the stages in one of three ways: in a ring (part c p + stage, all but the last two), in a V (zb-v:
+ * chunk 0 of stage i is part i, chunk 1 is part 2p-1-i), in both directions (dualpipe: p parts, each on two stages;
+ * chunk 0 of stage i is part i, chunk 1 is part p-1-i, and each direction takes half of the micro-batches). */
+#ifndef TSIM_PARTITION_SCHEDULE_H
+#define TSIM_PARTITION_SCHEDULE_H
+
+#include "config/scenario.h"
+
+struct tsim_schedule_shape {
+    enum tsim_schedule schedule;
+    int32_t stages, chunks, microbatches; /* microbatches: of the replica, both directions of dualpipe together */
+    int32_t group; /* interleaved: micro-batches that pass through a chunk before the next; 0: as many as stages */
+};
+
+enum tsim_pass_kind {
+    TSIM_PASS_FORWARD,
+    TSIM_PASS_BACKWARD,       /* whole: gradients of inputs and of weights */
+    TSIM_PASS_INPUT_GRADIENT, /* the part that the previous stage waits for */
+    TSIM_PASS_WEIGHT_GRADIENT /* the rest, any time later */
+};
+enum { TSIM_N_PASS_KINDS = TSIM_PASS_WEIGHT_GRADIENT + 1 };
+
+/* DualPipe runs a forward and a backward pass as one: both inputs are waited for first, both results leave at the end.
+ */
+enum tsim_pass_pair { TSIM_PAIR_NONE, TSIM_PAIR_FIRST, TSIM_PAIR_SECOND };
+
+struct tsim_pass_item {
+    enum tsim_pass_kind kind;
+    enum tsim_pass_pair pair;
+    int32_t microbatch, chunk; /* chunk 0 is the first model part of the stage; micro-batches count per chunk */
+};
+
+int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *shape, int32_t stage);
+/* Item `index` (0-based) of stage `stage`, in O(1). */
+struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *shape, int32_t stage, int32_t index);
+/* All items of the stage, in order: n_items of them. */
+void tsim_schedule_fill(const struct tsim_schedule_shape *shape, int32_t stage, struct tsim_pass_item *items);
+
+/* Where the schedule repeats itself for certain, forward and backward passes in turn: from item `from` to before `to`,
+ * item i + step is item i of a later micro-batch, so many slots (below) further. step 0: not known. */
+struct tsim_schedule_stretch {
+    int32_t from, to, step, slots;
+};
+struct tsim_schedule_stretch tsim_schedule_regular(const struct tsim_schedule_shape *shape, int32_t stage);
+
+/* Most (micro-batch, chunk) activations that the stage holds at once: from the forward pass to the last gradient. */
+int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *shape, int32_t stage);
+
+/* The most that the stage holds at once when a pass through chunk c holds held[c] from forward to backward.
+ * Interleaved. */
+double tsim_schedule_peak(const struct tsim_schedule_shape *shape, int32_t stage, const double *held);
+
+bool tsim_schedule_splits_backward(enum tsim_schedule schedule);
+/* Chunks of a stage in a scenario that asks for `virtual_pipeline` of them: 2 where the schedule says so itself. */
+int32_t tsim_schedule_chunks(enum tsim_schedule schedule, int64_t virtual_pipeline);
+/* Model parts (p v, but p in dualpipe), the part that a chunk is, and micro-batches that pass through a chunk. */
+int32_t tsim_schedule_n_parts(const struct tsim_schedule_shape *shape);
+int32_t tsim_schedule_part(const struct tsim_schedule_shape *shape, int32_t stage, int32_t chunk);
+int32_t tsim_schedule_chunk_microbatches(const struct tsim_schedule_shape *shape);
+
+/* Number of the pass among those of its direction, from 0 to before chunks x micro-batches: interleaved in the order in
+ * which every stage runs them, else chunk by chunk. */
+int32_t tsim_schedule_slot(const struct tsim_schedule_shape *shape, struct tsim_pass_item item);
+
+/* Where the result of a pass goes: activations to the next part, gradients to the previous one. */
+struct tsim_schedule_hop {
+    bool sends;    /* false: the pipeline ends here, the next part is on the same stage, or nothing leaves */
+    bool to_next;  /* to stage + 1 (mod p), else to stage - 1 */
+    int32_t chunk; /* of the receiving stage */
+};
+struct tsim_schedule_hop tsim_schedule_hop(const struct tsim_schedule_shape *shape, int32_t stage,
+                                           struct tsim_pass_item item);
+/* Does the pass wait for a message from another stage? */
+bool tsim_schedule_receives(const struct tsim_schedule_shape *shape, int32_t stage, struct tsim_pass_item item);
+
+/* Seconds that a stage takes for one micro-batch, all its chunks of one direction together. */
+struct tsim_stage_times {
+    double forward_s, input_s, weight_s;
+};
+/* Published idle time of a step with equal stages and free communication; f forward, b input and w weight gradient:
+ *   1f1b, gpipe (p-1)(f+b+w); interleaved that / v; sequential (p-1) m (f+b+w); zb-h1 (p-1)(f+b-w), zb-h2
+ *   (p-1)(f+b-2w), from a stage's first pass to its last (Qi et al. 2023, section 2.3); zb-v 0 when f = b = w (section
+ *   6); dualpipe (p/2-1)(F&B + B - 3w) with F&B = f+b+w and B = b+w (DeepSeek-V3 report, table 2), exact when f = b. */
+double tsim_schedule_bubble_s(const struct tsim_schedule_shape *shape, struct tsim_stage_times times);
+
+#endif
