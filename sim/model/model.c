@@ -156,6 +156,8 @@ static struct tsim_amount dimension(struct tsim_term_recorder *r, const struct t
 
 static struct tsim_amount counted(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
                                   const char *formula, double n, unsigned of) {
+    if (!r)
+        return (struct tsim_amount){.value = n};
     const struct {
         unsigned of;
         const char *key;
@@ -170,7 +172,7 @@ static struct tsim_amount counted(struct tsim_term_recorder *r, const struct tsi
                {OF_EXPERTS, "experts.active", m->experts.active},
                {OF_EXPERTS, "experts.ffn_hidden", m->experts.ffn_hidden}};
     struct tsim_part_list in = {.recorder = r};
-    for (size_t i = 0; r && n != 0 && i < sizeof ALL / sizeof ALL[0]; i++)
+    for (size_t i = 0; n != 0 && i < sizeof ALL / sizeof ALL[0]; i++)
         if (of & ALL[i].of)
             tsim_part_add(&in, dimension(r, m, ALL[i].key, ALL[i].value));
     return tsim_outcome(r, name, tsim_record_text(r, "%s, counted (sim/model/model.h)", formula), n, TSIM_COUNT,

@@ -315,11 +315,27 @@ START_TEST(what_a_run_may_have_has_trees) {
 }
 END_TEST
 
+/* By chance, with slow accelerators, with operators as events, and with a host that is waited for. */
+START_TEST(ways_to_play_a_step_have_trees) {
+    for (int way = 0; way < 4; way++) {
+        e.scenario.simulation.steps = 5;
+        e.scenario.variability.compute_cv = way == 0 ? 0.05 : 0;
+        e.scenario.variability.straggler_frac = way == 1 ? 0.3 : 0;
+        e.scenario.variability.straggler_slowdown = 1.5;
+        e.scenario.simulation.detail = way == 2 ? TSIM_DETAIL_OPERATORS : TSIM_DETAIL_PASSES;
+        e.software.host_time_per_op_s = way == 3 ? 1e-4 : 0;
+        use_plan(2, 2, 2, 1);
+        expect_all_terms();
+    }
+}
+END_TEST
+
 static Suite *explain_term_suite(void) {
     Suite *suite = suite_create("explain_term");
     TCase *tests = tcase_create("explain_term");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, roots_are_the_summary_and_nodes_follow);
+    tcase_add_test(tests, ways_to_play_a_step_have_trees);
     tcase_add_test(tests, ways_to_keep_a_run_have_trees);
     tcase_add_test(tests, what_a_run_may_have_has_trees);
     tcase_add_test(tests, a_host_and_flash_have_their_place);
