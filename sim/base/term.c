@@ -94,8 +94,22 @@ struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *
     const struct tsim_term *term = recorder ? tsim_recorded_term(recorder, name) : NULL;
     if (term && term->value == value)
         return (struct tsim_amount){.value = value, .term = term};
-    return tsim_given(recorder, name, value, dimension,
-                      tsim_record_text(recorder, "its own tree: tsim explain SCENARIO %s", name));
+    return tsim_elsewhere(recorder, name, value, dimension);
+}
+
+struct tsim_amount tsim_elsewhere(struct tsim_term_recorder *recorder, const char *name, double value,
+                                  enum tsim_dimension dimension) {
+    struct tsim_amount amount = {.value = value};
+    if (recorder)
+        amount.term = tsim_record(
+            recorder,
+            &(struct tsim_term){.name = name,
+                                .source = tsim_record_text(recorder, "its own tree: tsim explain SCENARIO %s", name),
+                                .value = value,
+                                .dimension = dimension,
+                                .rule = TSIM_TERM_GIVEN,
+                                .is_elsewhere = true});
+    return amount;
 }
 
 /* ---- parts one by one ---- */

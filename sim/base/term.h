@@ -43,6 +43,7 @@ struct tsim_term {
     double value;
     enum tsim_dimension dimension;
     enum tsim_term_rule rule;
+    bool is_elsewhere; /* GIVEN: a figure whose own tree is not repeated here */
     const struct tsim_amount *parts;
     int32_t n_parts;
     struct tsim_term *next; /* private to the recorder */
@@ -184,6 +185,10 @@ const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *reco
 /* A figure that was worked out elsewhere. Where its term was not recorded, a leaf says how to see it. */
 struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *name, double value,
                                enum tsim_dimension dimension);
+
+/* The same, and always the leaf: for a figure whose tree is long. */
+struct tsim_amount tsim_elsewhere(struct tsim_term_recorder *recorder, const char *name, double value,
+                                  enum tsim_dimension dimension);
 
 /* Parts that come one by one. Without a recorder only their sum is kept. */
 struct tsim_part_list {

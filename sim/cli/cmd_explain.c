@@ -32,9 +32,8 @@ static enum tsim_status simulate(struct explain *explain) {
     TSIM_TRY(
         tsim_train_run(&explain->arena, explain->scenario, &options, &explain->prediction.result, &explain->diags));
     if (term_of(arguments))
-        TSIM_TRY(tsim_uncertainty_add(&explain->arena, &explain->prediction, &explain->diags));
-    else
-        tsim_advise(&explain->arena, explain->scenario, &explain->prediction);
+        return tsim_uncertainty_add(&explain->arena, &explain->prediction, &explain->diags);
+    tsim_advise(&explain->arena, explain->scenario, &explain->prediction);
     return tsim_explanation_build(&explain->arena, explain->scenario, &explain->prediction, &explain->explanation,
                                   &explain->diags);
 }
@@ -71,7 +70,7 @@ static bool knows_term(const char *name) {
 
 static enum tsim_exit print_term(struct explain *explain, const char *name) {
     const struct tsim_arguments *arguments = explain->arguments;
-    const struct tsim_term *term = tsim_term_build(&explain->arena, &explain->explanation, name);
+    const struct tsim_term *term = tsim_term_of(&explain->prediction, name);
     if (!term) {
         fprintf(stderr, "tsim explain: this run has no '%s'%s\n", name,
                 explain->prediction.result.step.simulated

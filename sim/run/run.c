@@ -60,7 +60,8 @@ static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *re
 /* The campaign wants to know this of the result's step. */
 static struct tsim_campaign_steps campaign_steps(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                                  const struct tsim_machine *machine, const struct tsim_result *result) {
-    return (struct tsim_campaign_steps){.step_s = tsim_figure(r, "step.time_s", result->step.terms.time_s, TSIM_TIME_S),
+    return (struct tsim_campaign_steps){.step_s =
+                                            tsim_elsewhere(r, "step.time_s", result->step.terms.time_s, TSIM_TIME_S),
                                         .step_j = tsim_figure(r, "energy.step_j", result->step.energy_j, TSIM_JOULES),
                                         .ramp = &result->batch_ramp,
                                         .evaluation = &result->evaluation,

@@ -1,5 +1,6 @@
 #include "step/fit_changes.h"
 
+#include "config/provenance.h"
 #include "config/supports.h"
 #include "partition/memory.h"
 #include "step/balance.h"
@@ -17,6 +18,19 @@ struct tsim_memory tsim_memory_of_stage(const struct tsim_scenario *sc, int32_t 
                                 .activations_bytes = m.activations_bytes,
                                 .buffers_bytes = m.buffers_bytes,
                                 .reserve_bytes = a->usable_memory_reserve_bytes};
+}
+
+void tsim_memory_record(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage) {
+    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
+    struct tsim_stage_terms kinds;
+    tsim_stage_memory_recorded(r, sc, stage, &kinds);
+    tsim_sum(r, "memory.capacity_bytes", "memory of the accelerator", TSIM_BYTES,
+             TSIM_PARTS(tsim_of_accelerator(r, a, "memory", a->memory_bytes, TSIM_BYTES)));
+    struct tsim_amount reserve = tsim_of_accelerator(r, a, "reserve", a->usable_memory_reserve_bytes, TSIM_BYTES);
+    struct tsim_amount buffers = tsim_sum(r, "memory.buffers_bytes", "buffers + driver and runtime", TSIM_BYTES,
+                                          TSIM_PARTS(kinds.buffers, reserve));
+    tsim_sum(r, "memory.peak_bytes", tsim_record_text(r, "the kinds on the fullest stage, %d", stage), TSIM_BYTES,
+             TSIM_PARTS(kinds.weights, kinds.gradients, kinds.master, kinds.optimizer, kinds.activations, buffers));
 }
 
 struct tsim_memory tsim_fullest_stage(const struct tsim_scenario *sc, int32_t *stage) {

@@ -2,10 +2,13 @@
 #ifndef TSIM_STEP_FIT_CHANGES_H
 #define TSIM_STEP_FIT_CHANGES_H
 
+#include "base/term.h"
 #include "config/scenario.h"
 #include "step/step_result.h"
 
 struct tsim_memory tsim_memory_of_stage(const struct tsim_scenario *scenario, int32_t stage);
+/* Says how the memory of the fullest stage comes about. */
+void tsim_memory_record(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario, int32_t stage);
 struct tsim_memory tsim_fullest_stage(const struct tsim_scenario *scenario, int32_t *stage);
 
 /* Fills in the result's fit_changes: each alone is enough, the one that costs least time first; several at once where

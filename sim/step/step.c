@@ -11,6 +11,7 @@
 #include "step/bound.h"
 #include "step/fit_changes.h"
 #include "step/step_input.h"
+#include "step/step_terms.h"
 #include "step/step_variation.h"
 
 #include <math.h>
@@ -24,21 +25,8 @@ static struct tsim_amount batch(struct tsim_term_recorder *r, const struct tsim_
     return tsim_of_scenario(r, "training.global_batch_size", (double)sc->training.global_batch_size, TSIM_COUNT);
 }
 
-static struct tsim_amount tokens_of_step(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
-    return tsim_product(r, "tokens of a step", "batch x sequence", TSIM_COUNT,
-                        TSIM_PARTS(batch(r, sc), tsim_of_scenario(r, "training.sequence_length",
-                                                                  (double)sc->training.sequence_length, TSIM_COUNT)));
-}
-
 static double tokens_per_step(const struct tsim_scenario *sc) {
-    return tokens_of_step(NULL, sc).value;
-}
-
-static struct tsim_amount accelerators(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
-    return tsim_product(r, "accelerators", "nodes x accelerators of each", TSIM_COUNT,
-                        TSIM_PARTS(tsim_of_scenario(r, "cluster.nodes", (double)sc->cluster.nodes, TSIM_COUNT),
-                                   tsim_of_scenario(r, "cluster.accelerators_per_node",
-                                                    (double)sc->cluster.accelerators_per_node, TSIM_COUNT)));
+    return tsim_tokens_of(NULL, sc).value;
 }
 
 static double core_forward_flops_per_token(const struct tsim_scenario *sc) {
@@ -111,25 +99,20 @@ double tsim_step_formula_flops(const struct tsim_scenario *sc) {
 }
 
 static void fill_model(struct tsim_term_recorder *r, const struct tsim_scenario *sc, struct tsim_step_result *result) {
-    accelerators(r, sc);
+    tsim_accelerators_of(r, sc);
     result->parameters = tsim_model_parameters_recorded(r, sc->model).value;
     result->active_parameters = tsim_model_active_parameters_recorded(r, sc->model).value;
     result->mtp_parameters = sc->model->mtp_layers > 0 ? tsim_model_mtp_parameters(sc->model) : (double)NAN;
     result->model_flops = tsim_product(r, "model.step_model_flops", "tokens x FLOPs of each", TSIM_FLOPS,
-                                       TSIM_PARTS(tokens_of_step(r, sc), model_flops_per_token(r, sc)))
+                                       TSIM_PARTS(tsim_tokens_of(r, sc), model_flops_per_token(r, sc)))
                               .value;
     result->hardware_flops = tsim_executed_recorded(r, sc).value;
-}
-
-static struct tsim_amount elsewhere(struct tsim_term_recorder *r, const char *name, double time_s) {
-    return tsim_given(r, name, time_s, TSIM_TIME_S,
-                      tsim_record_text(r, "its own tree: tsim explain SCENARIO %s", name));
 }
 
 static struct tsim_amount per_step(struct tsim_term_recorder *r, const char *name, const char *formula,
                                    struct tsim_amount what, double step_s) {
     return tsim_product(r, name, formula, TSIM_PER_S,
-                        TSIM_PARTS(what, tsim_inverse(elsewhere(r, "step.time_s", step_s))));
+                        TSIM_PARTS(what, tsim_inverse(tsim_elsewhere(r, "step.time_s", step_s, TSIM_TIME_S))));
 }
 
 /* The rate of an accelerator, and its part of the peak. */
@@ -141,7 +124,8 @@ static double fill_flops_rate(struct tsim_term_recorder *r, const struct tsim_sc
     struct tsim_amount rate =
         tsim_product(r, name, "FLOPs / step time / accelerators", TSIM_FLOPS_PER_S,
                      TSIM_PARTS(tsim_figure(r, flops_name, flops, TSIM_FLOPS),
-                                tsim_inverse(elsewhere(r, "step.time_s", step_s)), tsim_inverse(accelerators(r, sc))));
+                                tsim_inverse(tsim_elsewhere(r, "step.time_s", step_s, TSIM_TIME_S)),
+                                tsim_inverse(tsim_accelerators_of(r, sc))));
     struct tsim_amount peak = tsim_of_accelerator(r, a, tsim_record_text(r, "peak.%s", tsim_precision_name(precision)),
                                                   a->peak_flops_per_s[precision], TSIM_FLOPS_PER_S);
     *of_peak = tsim_product(r, of_peak_name, "FLOP/s of an accelerator / peak", TSIM_FRACTION,
@@ -154,10 +138,10 @@ static void fill_throughput(struct tsim_term_recorder *r, const struct tsim_scen
                             struct tsim_step_result *result) {
     double t = result->terms.time_s;
     struct tsim_throughput *out = &result->throughput;
-    struct tsim_amount tokens = per_step(r, "throughput.tokens_per_s", "tokens / step time", tokens_of_step(r, sc), t);
+    struct tsim_amount tokens = per_step(r, "throughput.tokens_per_s", "tokens / step time", tsim_tokens_of(r, sc), t);
     out->tokens_per_s = tokens.value;
     out->tokens_per_s_per_gpu = tsim_product(r, "throughput.tokens_per_s_per_gpu", "tokens/s / accelerators",
-                                             TSIM_PER_S, TSIM_PARTS(tokens, tsim_inverse(accelerators(r, sc))))
+                                             TSIM_PER_S, TSIM_PARTS(tokens, tsim_inverse(tsim_accelerators_of(r, sc))))
                                     .value;
     out->samples_per_s = per_step(r, "throughput.samples_per_s", "batch / step time", batch(r, sc), t).value;
     out->model_tflops_per_gpu = fill_flops_rate(r, sc, "model.step_model_flops", result->model_flops, t,
@@ -175,8 +159,8 @@ static void record_fractions(struct tsim_term_recorder *r, const struct tsim_ste
                      {"fractions.data_stall", "step.data_stall_s", t->data_stall_s}};
     for (size_t i = 0; r && i < sizeof FRACTIONS / sizeof FRACTIONS[0]; i++)
         tsim_product(r, FRACTIONS[i].name, "its time / step time", TSIM_FRACTION,
-                     TSIM_PARTS(elsewhere(r, FRACTIONS[i].part, FRACTIONS[i].part_s),
-                                tsim_inverse(elsewhere(r, "step.time_s", t->time_s))));
+                     TSIM_PARTS(tsim_elsewhere(r, FRACTIONS[i].part, FRACTIONS[i].part_s, TSIM_TIME_S),
+                                tsim_inverse(tsim_elsewhere(r, "step.time_s", t->time_s, TSIM_TIME_S))));
 }
 
 /* Ranks that use as much are one row. */
@@ -204,7 +188,7 @@ static void record_energy(struct tsim_term_recorder *r, const struct tsim_cluste
         return;
     struct tsim_amount energy = tsim_sum_of(&all, "energy.step_j", "over all accelerators", TSIM_JOULES);
     tsim_product(r, "energy.mean_power_w", "energy / step time", TSIM_WATTS,
-                 TSIM_PARTS(energy, tsim_inverse(elsewhere(r, "step.time_s", simulation->time_s))));
+                 TSIM_PARTS(energy, tsim_inverse(tsim_elsewhere(r, "step.time_s", simulation->time_s, TSIM_TIME_S))));
 }
 
 /* ---- rows ---- */
@@ -341,7 +325,7 @@ static void fill_input(const struct tsim_scenario *sc, const struct tsim_input_p
 static struct tsim_amount share_of_step(struct tsim_term_recorder *r, const char *name, const char *part, double part_s,
                                         struct tsim_amount step) {
     return tsim_product(r, name, "its time / step", TSIM_FRACTION,
-                        TSIM_PARTS(tsim_figure(r, part, part_s, TSIM_TIME_S), tsim_inverse(step)));
+                        TSIM_PARTS(tsim_elsewhere(r, part, part_s, TSIM_TIME_S), tsim_inverse(step)));
 }
 
 /* Kernels alone are no more than the passes that they are in: the rest of these waits for the host. */
@@ -350,10 +334,10 @@ static struct tsim_bound_shares bound_shares(struct tsim_term_recorder *r, const
     double kernels_s = matrix_s + memory_s, busy_s = t->compute_s + t->recompute_s + t->optimizer_s;
     double scale = kernels_s > (1 - ROUNDING_FRAC) * busy_s ? busy_s / kernels_s : 1;
     double host_s = scale == 1 ? busy_s - kernels_s : 0;
-    struct tsim_amount step = tsim_figure(r, "step.time_s", t->time_s, TSIM_TIME_S);
-    const struct tsim_amount passes[] = {tsim_figure(r, "step.compute_s", t->compute_s, TSIM_TIME_S),
-                                         tsim_figure(r, "step.recompute_s", t->recompute_s, TSIM_TIME_S),
-                                         tsim_figure(r, "step.optimizer_s", t->optimizer_s, TSIM_TIME_S)};
+    struct tsim_amount step = tsim_elsewhere(r, "step.time_s", t->time_s, TSIM_TIME_S);
+    const struct tsim_amount passes[] = {tsim_elsewhere(r, "step.compute_s", t->compute_s, TSIM_TIME_S),
+                                         tsim_elsewhere(r, "step.recompute_s", t->recompute_s, TSIM_TIME_S),
+                                         tsim_elsewhere(r, "step.optimizer_s", t->optimizer_s, TSIM_TIME_S)};
     const struct {
         const char *name, *kernels, *formula;
         double time_s;
@@ -438,6 +422,8 @@ const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const stru
     scenario = tsim_balance(arena, scenario);
     fill_model(recorder, scenario, result);
     result->memory = tsim_fullest_stage(scenario, &result->fullest_stage);
+    if (recorder)
+        tsim_memory_record(recorder, scenario, result->fullest_stage);
     result->fits = result->memory.peak_bytes <= result->memory.capacity_bytes;
     return scenario;
 }
@@ -463,6 +449,13 @@ enum tsim_status tsim_step_check_host(const struct tsim_scenario *sc, struct tsi
     return TSIM_ERR_INFEASIBLE;
 }
 
+static void record_terms(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                         const struct tsim_machine *machine, const struct tsim_stage_group_account *critical) {
+    struct tsim_amount terms[TSIM_N_STEP_TERMS];
+    struct tsim_amount stall = tsim_data_stall_record(r, sc, machine->placement, &critical->terms);
+    tsim_step_terms_record(r, sc, machine->cluster, machine->placement, critical, stall, terms);
+}
+
 enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_scenario **scenario,
                                    const struct tsim_machine *machine, const struct tsim_step_sink *sink,
                                    struct tsim_term_recorder *recorder, bool is_brief, struct tsim_step_result *result,
@@ -480,7 +473,8 @@ enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_s
     result->terms = critical->terms;
     result->events = simulation.events;
     result->repeated_events = simulation.repeated_events;
-    tsim_data_stall_record(recorder, sc, machine->placement, &result->terms);
+    if (recorder)
+        record_terms(recorder, sc, machine, critical);
     fill_input(sc, &flow, result);
     fill_throughput(recorder, sc, result);
     record_fractions(recorder, &result->terms);

@@ -181,21 +181,17 @@ static struct tsim_amount slowest_part(struct tsim_term_recorder *r, const struc
                         TSIM_TIME_S, parts, n);
 }
 
-void tsim_data_stall_record(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
-                            const struct tsim_placement *placement, const struct tsim_step_terms *terms) {
+struct tsim_amount tsim_data_stall_record(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                          const struct tsim_placement *placement, const struct tsim_step_terms *terms) {
     static const char *const NAME = "step.data_stall_s";
-    if (!r)
-        return;
-    if (!sc->data.has) {
-        tsim_given(r, NAME, 0, TSIM_TIME_S, "the scenario has no data: batches are always there");
-        return;
-    }
-    tsim_outcome(r, NAME, "what the slowest rank waits for batches, simulated on the engine", terms->data_stall_s,
-                 TSIM_TIME_S,
-                 TSIM_PARTS(slowest_part(r, sc, placement),
-                            tsim_given(r, "the step but for that", terms->time_s - terms->data_stall_s, TSIM_TIME_S,
-                                       "simulated, see step.time_s"),
-                            tsim_of_scenario(r, "data.prefetch", (double)sc->data.prefetch, TSIM_COUNT)));
+    if (!sc->data.has)
+        return tsim_given(r, NAME, 0, TSIM_TIME_S, "the scenario has no data: batches are always there");
+    return tsim_outcome(r, NAME, "what the slowest rank waits for batches, simulated on the engine",
+                        terms->data_stall_s, TSIM_TIME_S,
+                        TSIM_PARTS(slowest_part(r, sc, placement),
+                                   tsim_given(r, "the step but for that", terms->time_s - terms->data_stall_s,
+                                              TSIM_TIME_S, "simulated, see step.time_s"),
+                                   tsim_of_scenario(r, "data.prefetch", (double)sc->data.prefetch, TSIM_COUNT)));
 }
 
 /* ---- gaps ---- */

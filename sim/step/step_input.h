@@ -24,8 +24,8 @@ enum tsim_status tsim_step_simulate_with_input(struct tsim_arena *arena, const s
                                                struct tsim_input_pipeline_flow *flow, struct tsim_diags *diags);
 
 /* Says how step.data_stall_s came about: what the parts of the pipeline need for a step's batches, beside the step. */
-void tsim_data_stall_record(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
-                            const struct tsim_placement *placement, const struct tsim_step_terms *terms);
+struct tsim_amount tsim_data_stall_record(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
+                                          const struct tsim_placement *placement, const struct tsim_step_terms *terms);
 
 /* Describes the input pipeline of the fullest node, its consumers' gaps left out. */
 void tsim_input_pipeline_of(const struct tsim_scenario *scenario, const struct tsim_placement *placement,

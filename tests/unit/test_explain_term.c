@@ -16,7 +16,6 @@ static struct example e;
 static struct tsim_arena arena;
 static struct tsim_term_recorder recorder;
 static struct tsim_prediction prediction;
-static struct tsim_explanation explanation;
 static char text[1 << 20];
 
 static void setup(void) {
@@ -53,7 +52,6 @@ static void explain(void) {
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_uncertainty_add(&arena, &prediction, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
 }
 
@@ -83,7 +81,7 @@ static void expect_tree(void *context, const struct tsim_json_leaf *leaf) {
     (void)context;
     if (leaf->text || is_left_out(leaf->path))
         return;
-    const struct tsim_term *term = tsim_term_build(&arena, &explanation, leaf->path);
+    const struct tsim_term *term = tsim_term_of(&prediction, leaf->path);
     ck_assert_msg(term != NULL, "%s", leaf->path);
     expect_term_rules(term);
     double figure = leaf->number * (strstr(leaf->path, "tflops") ? 1e12 : 1);
@@ -102,7 +100,7 @@ static void expect_all_terms(void) {
     tsim_json_each(summary, expect_tree, NULL);
     for (int i = 0; i < TSIM_N_OUTCOMES; i++) {
         const struct tsim_outcome_spec *spec = tsim_outcome_spec((enum tsim_outcome_figure)i);
-        n_trees += tsim_term_build(&arena, &explanation, spec->name) != NULL;
+        n_trees += tsim_term_of(&prediction, spec->name) != NULL;
     }
     ck_assert_uint_eq(n_trees, n_figures);
     ck_assert_uint_gt(n_figures, prediction.result.campaign.has_failures ? 110 : 60);
@@ -147,7 +145,7 @@ START_TEST(a_host_and_flash_have_their_place) {
     e.scenario.training.loss_scaling = (struct tsim_loss_scaling_spec){.growth_interval = 1000, .skipped = 2};
     use_plan(1, 2, 1, 1);
     expect_all_terms();
-    const struct tsim_term *compute = tsim_term_build(&arena, &explanation, "step.compute_s");
+    const struct tsim_term *compute = tsim_term_of(&prediction, "step.compute_s");
     ck_assert_str_eq(compute->parts[compute->n_parts - 1].term->name, "waiting for the host");
 }
 END_TEST
@@ -157,7 +155,7 @@ END_TEST
 START_TEST(weights_by_hand) {
     double h = 1024, parameters = 8 * (12 * h * h + 4 * h) + 2 * 32768 * h + 2 * h;
     explain();
-    const struct tsim_term *weights = tsim_term_build(&arena, &explanation, "weights");
+    const struct tsim_term *weights = tsim_term_of(&prediction, "weights");
     ck_assert_double_eq(weights->value, 2 * parameters);
     ck_assert_int_eq(weights->rule, TSIM_TERM_PRODUCT);
     ck_assert_double_eq(weights->parts[0].term->value, parameters);
@@ -167,17 +165,17 @@ END_TEST
 
 START_TEST(names_groups_and_words) {
     explain();
-    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "nonsense"));
-    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, ""));
-    ck_assert_str_eq(tsim_term_build(&arena, &explanation, "communication")->name, "step.communication_exposed_s");
-    ck_assert_str_eq(tsim_term_build(&arena, &explanation, "memory")->name, "memory.peak_bytes");
-    ck_assert_str_eq(tsim_term_build(&arena, &explanation, "mfu")->name, "throughput.mfu");
+    ck_assert_ptr_null(tsim_term_of(&prediction, "nonsense"));
+    ck_assert_ptr_null(tsim_term_of(&prediction, ""));
+    ck_assert_str_eq(tsim_term_of(&prediction, "communication")->name, "step.communication_exposed_s");
+    ck_assert_str_eq(tsim_term_of(&prediction, "memory")->name, "memory.peak_bytes");
+    ck_assert_str_eq(tsim_term_of(&prediction, "mfu")->name, "throughput.mfu");
 }
 END_TEST
 
 START_TEST(a_figure_without_a_formula_says_what_it_is) {
     explain();
-    const struct tsim_term *fits = tsim_term_build(&arena, &explanation, "fits");
+    const struct tsim_term *fits = tsim_term_of(&prediction, "fits");
     ck_assert_int_eq(fits->rule, TSIM_TERM_GIVEN);
     ck_assert_double_eq(fits->value, 1);
     ck_assert_str_eq(fits->source, tsim_outcome_spec(TSIM_OUTCOME_FITS)->meaning);
@@ -187,19 +185,19 @@ END_TEST
 START_TEST(what_the_run_lacks_is_null) {
     e.scenario.training.length_kind = TSIM_LENGTH_NONE;
     explain();
-    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "campaign.days"));
+    ck_assert_ptr_null(tsim_term_of(&prediction, "campaign.days"));
     e.scenario.training.length_kind = TSIM_LENGTH_STEPS;
     e.scenario.training.length = 10;
     e.scenario.cost.rent_usd_per_s = 0;
     explain();
-    ck_assert_ptr_nonnull(tsim_term_build(&arena, &explanation, "campaign.days"));
-    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "campaign.rent_usd"));
-    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "campaign.breakeven_runs"));
+    ck_assert_ptr_nonnull(tsim_term_of(&prediction, "campaign.days"));
+    ck_assert_ptr_null(tsim_term_of(&prediction, "campaign.rent_usd"));
+    ck_assert_ptr_null(tsim_term_of(&prediction, "campaign.breakeven_runs"));
     e.accelerator.memory_bytes = 3e9;
     explain();
     ck_assert(!prediction.result.step.simulated);
-    ck_assert_ptr_null(tsim_term_build(&arena, &explanation, "step.time_s"));
-    expect_term_rules(tsim_term_build(&arena, &explanation, "memory.peak_bytes"));
+    ck_assert_ptr_null(tsim_term_of(&prediction, "step.time_s"));
+    expect_term_rules(tsim_term_of(&prediction, "memory.peak_bytes"));
 }
 END_TEST
 
@@ -209,7 +207,7 @@ END_TEST
 static const char *printed(const char *name, int width) {
     struct tsim_style style = {.width = width};
     FILE *out = fmemopen(text, sizeof text, "w");
-    tsim_term_print(out, &style, tsim_term_build(&arena, &explanation, name));
+    tsim_term_print(out, &style, tsim_term_of(&prediction, name));
     fclose(out);
     return text;
 }
@@ -231,7 +229,7 @@ END_TEST
 
 START_TEST(json_and_csv_hold_the_tree) {
     explain();
-    const struct tsim_term *term = tsim_term_build(&arena, &explanation, "memory");
+    const struct tsim_term *term = tsim_term_of(&prediction, "memory");
     FILE *out = fmemopen(text, sizeof text, "w");
     struct tsim_json *root = tsim_term_json(term);
     tsim_json_write(root, out);

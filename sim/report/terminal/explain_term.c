@@ -1,89 +1,32 @@
 #include "report/terminal/explain_term.h"
 
-#include "config/provenance.h"
-#include "partition/memory.h"
+#include "report/terminal/figures.h"
 #include "results/format.h"
 #include "results/outcome.h"
-#include "step/step_terms.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { TEXT_BYTES = 64, VALUE_COLUMNS = 13, NARROW = 80, MOST_SOURCES = 128 };
 
-/* ---- building ---- */
-
-static bool starts_with(const char *text, const char *start) {
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
-/* Asks the memory model again, and adds what driver and runtime take. */
-static const struct tsim_term *of_memory(struct tsim_term_recorder *r, const struct tsim_explanation *explanation,
-                                         const char *name) {
-    const struct tsim_accelerator *a = explanation->scenario->cluster.node->accelerator;
-    int32_t stage = explanation->result->step.fullest_stage;
-    struct tsim_stage_terms kinds;
-    if (strcmp(name, "memory.capacity_bytes") == 0)
-        return tsim_of_accelerator(r, a, "memory", a->memory_bytes, TSIM_BYTES).term;
-    tsim_stage_memory_recorded(r, explanation->scenario, stage, &kinds);
-    struct tsim_amount reserve = tsim_of_accelerator(r, a, "reserve", a->usable_memory_reserve_bytes, TSIM_BYTES);
-    struct tsim_amount buffers = tsim_sum(r, "memory.buffers_bytes", "buffers + driver and runtime", TSIM_BYTES,
-                                          TSIM_PARTS(kinds.buffers, reserve));
-    const struct tsim_amount all[] = {kinds.weights,   kinds.gradients,   kinds.master,
-                                      kinds.optimizer, kinds.activations, buffers};
-    enum { N_KINDS = sizeof all / sizeof all[0] };
-    for (int i = 0; i < N_KINDS; i++)
-        if (strcmp(all[i].term->name, name) == 0)
-            return all[i].term;
-    if (strcmp(name, "memory.peak_bytes") != 0)
-        return NULL;
-    return tsim_sum(r, name, tsim_record_text(r, "the kinds on the fullest stage, %d", stage), TSIM_BYTES, all, N_KINDS)
-        .term;
-}
-
-/* Asks the operators of the critical rank again. */
-static const struct tsim_term *of_step(struct tsim_term_recorder *r, const struct tsim_explanation *explanation,
-                                       const char *name) {
-    const struct tsim_scenario *sc = explanation->scenario;
-    struct tsim_amount step[TSIM_N_STEP_TERMS], stall = {.value = explanation->account.terms.data_stall_s};
-    stall.term = tsim_recorded_term(explanation->result->recorder, "step.data_stall_s");
-    tsim_step_terms_record(r, sc, tsim_cluster_build(r->arena, sc), tsim_placement_build(r->arena, sc),
-                           &explanation->account, stall, step);
-    for (int i = 0; i < TSIM_N_STEP_TERMS; i++)
-        if (step[i].term && strcmp(step[i].term->name, name) == 0)
-            return step[i].term;
-    TSIM_BUG("term '%s'", name);
-}
-
-/* NULL: there is no formula of this name. */
-static const struct tsim_term *formula_of(struct tsim_term_recorder *r, const struct tsim_explanation *explanation,
-                                          const char *path) {
-    if (starts_with(path, "memory."))
-        return of_memory(r, explanation, path);
-    if (strcmp(path, "step.data_stall_s") != 0 &&
-        (starts_with(path, "step.") || starts_with(path, "communication_exposed.")))
-        return of_step(r, explanation, path);
-    return tsim_recorded_term(explanation->result->recorder, path);
-}
+/* ---- by name ---- */
 
 /* A figure without a formula says what it is. */
-static const struct tsim_term *without_formula(struct tsim_term_recorder *r, enum tsim_outcome_figure figure,
-                                               double value) {
-    const struct tsim_outcome_spec *spec = tsim_outcome_spec(figure);
-    return tsim_given(r, spec->name, value * spec->unit->shown_per_unit, spec->unit->shown, spec->meaning).term;
+static const struct tsim_term *without_formula(struct tsim_term_recorder *recorder,
+                                               const struct tsim_outcome_spec *spec, double value) {
+    return tsim_given(recorder, spec->name, value * spec->unit->shown_per_unit, spec->unit->shown, spec->meaning).term;
 }
 
-const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct tsim_explanation *explanation,
-                                        const char *name) {
-    struct tsim_term_recorder *recorder = TSIM_NEW(arena, struct tsim_term_recorder);
+const struct tsim_term *tsim_term_of(const struct tsim_prediction *prediction, const char *name) {
+    struct tsim_term_recorder *recorder = prediction->result.recorder;
     struct tsim_outcome outcome;
     enum tsim_outcome_figure figure;
-    tsim_outcome_of(explanation->prediction, &outcome);
+    tsim_outcome_of(prediction, &outcome);
     if (!tsim_outcome_find_term(name, &figure) || isnan(outcome.value[figure]))
         return NULL;
-    tsim_term_recorder_init(recorder, arena);
-    const struct tsim_term *formula = formula_of(recorder, explanation, tsim_outcome_spec(figure)->name);
-    return formula ? formula : without_formula(recorder, figure, outcome.value[figure]);
+    const struct tsim_outcome_spec *spec = tsim_outcome_spec(figure);
+    const struct tsim_term *recorded = tsim_recorded_term(recorder, spec->name);
+    return recorded ? recorded : without_formula(recorder, spec, outcome.value[figure]);
 }
 
 /* ---- printing ---- */

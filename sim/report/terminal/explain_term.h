@@ -4,12 +4,13 @@
 #define TSIM_REPORT_EXPLAIN_TERM_H
 
 #include "base/term.h"
-#include "report/terminal/explain.h"
+#include "report/terminal/table.h"
+#include "results/prediction.h"
 
-/* The tree of one figure of the summary, by a name that tsim_outcome_find_term (results/outcome.h) knows; one without a
- * formula is a leaf that says what it is. NULL for an unknown name, and for one whose value this run does not have. */
-const struct tsim_term *tsim_term_build(struct tsim_arena *arena, const struct tsim_explanation *explanation,
-                                        const char *name);
+/* The tree of one figure of the summary, by a name that tsim_outcome_find_term (results/outcome.h) knows, as the
+ * recorder that heard the run has it; one without a formula is a leaf that says what it is. NULL for an unknown name,
+ * and for one whose value this run does not have. */
+const struct tsim_term *tsim_term_of(const struct tsim_prediction *prediction, const char *name);
 
 /* Indented, value first; sources are numbered and stand below. A shared node is written out once. */
 void tsim_term_print(FILE *out, const struct tsim_style *style, const struct tsim_term *term);

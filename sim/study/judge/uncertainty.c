@@ -381,7 +381,7 @@ static double end_of(const struct tsim_result *result, const char *end, double r
     struct tsim_term_recorder *r = result->recorder;
     return tsim_product(r, tsim_record_text(r, "uncertainty.step_time_%s_s", end),
                         "step time x (1 + a quantile of the errors of runs like it)", TSIM_TIME_S,
-                        TSIM_PARTS(tsim_figure(r, "step.time_s", result->step.terms.time_s, TSIM_TIME_S),
+                        TSIM_PARTS(tsim_elsewhere(r, "step.time_s", result->step.terms.time_s, TSIM_TIME_S),
                                    tsim_given(r, tsim_record_text(r, "1 + %s quantile", end), ratio, TSIM_FRACTION,
                                               tsim_record_text(r, "hardware/calibration/residuals.csv: %s", basis))))
         .value;
