@@ -32,7 +32,7 @@ async function test(name, f) {
   for (const theme of ["light", "dark"])
     await test(`a run's charts are drawn, ${theme}`, async () => {
       const page = await open(browser, "run.html", theme), all = await charts(page);
-      assert.deepStrictEqual(all.map(c => c.name), ["Where the step goes", "Memory by pipeline stage", "The pipeline and its communication over time", "Roofline", "Links by load, of capacity over the step", "Change of the step's time", "The run's cost, owned and rented"]);
+      assert.deepStrictEqual(all.map(c => c.name), ["Where the step goes", "Memory by pipeline stage", "The pipeline and its communication over time", "Layer 61, kernel by kernel", "Roofline", "Links by load, of capacity over the step", "Change of the step's time", "The run's cost, owned and rented"]);
       for (const c of all) drawn(c, c.name);
       assert.strictEqual(await page.evaluate(() => document.documentElement.dataset.theme), theme);
       const ink = () => page.evaluate(() => [getComputedStyle(document.querySelector(".chart .ink")).fill, getComputedStyle(document.body).color]);
@@ -82,6 +82,19 @@ async function test(name, f) {
     assert((await page.locator("article > p").first().textContent()).startsWith("</script><script>alert(1)"));
     await page.close();
   });
+  await test("the pipeline zooms down to kernels", async () => {
+    const page = await open(browser, "run.html", "light"), kernel = page.locator("#runs-0-streams .kernel").first();
+    assert(!await kernel.isVisible());
+    await page.click("button:has-text('zoom to kernels')");
+    for (let i = 0; i < 5; i++) await page.click("button:has-text('zoom in')");
+    const boxes = [];
+    for (const k of await page.locator("#runs-0-streams .kernel").all()) boxes.push(await k.boundingBox());
+    assert(boxes.some(b => b.width > 20), "a kernel can be seen");
+    await page.click("button:has-text('show everything')");
+    assert(!await kernel.isVisible());
+    assert(await page.locator("#runs-0-layer rect").count() > 20);
+    await page.close();
+  });
   await test("the pipeline zooms, moves and tells", async () => {
     const page = await open(browser, "run.html", "light"), gantt = page.locator("#runs-0-streams > svg"), plot = gantt.locator(".plot");
     const range = async () => { const [x, , width] = (await plot.getAttribute("viewBox")).split(" ").map(Number); return [x, x + width]; };
@@ -121,7 +134,7 @@ async function test(name, f) {
   await test("without scripts the charts are there", async () => {
     const context = await browser.newContext({javaScriptEnabled: false}), page = await context.newPage();
     await page.goto(`file://${folder}/run.html`);
-    assert.strictEqual(await page.locator("figure.chart > svg").count(), 7);
+    assert.strictEqual(await page.locator("figure.chart > svg").count(), 8);
     assert(await page.locator("#runs-0-memory .head").isVisible());
     await context.close();
   });

@@ -19,7 +19,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-"$tsim" run "$root/scenarios/llama70b.yaml" --quiet --report run.html \
+"$tsim" run "$root/scenarios/llama70b.yaml" --quiet --set simulation.detail=operators --report run.html \
     --set 'description=</script><script>alert(1)</script><img src=x onerror=alert(2)>' >/dev/null &&
     "$tsim" run "$root/tests/golden/campaign.yaml" --quiet --report campaign.html >/dev/null &&
     "$tsim" sweep "$root/scenarios/llama70b.yaml" --quiet --vary parallelism.tensor=4,8 --vary parallelism.pipeline=2,4,8 \

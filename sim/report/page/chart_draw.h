@@ -84,6 +84,8 @@ struct chart_mark {
     enum { CHART_AREA, CHART_DOT, CHART_LINE } shape;
     const char *class_name, *text;
 };
+/* chart_step.c: the mark of what binds an operator, by its name (results/verdict.h). */
+struct chart_mark tsim_chart_bound_mark(const char *bound);
 void tsim_chart_marks(FILE *out, const struct chart_mark *marks, size_t n, double left, double y);
 
 #endif

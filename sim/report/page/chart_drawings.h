@@ -14,6 +14,9 @@ bool tsim_chart_schedule(const struct tsim_json *run, FILE *out);
 bool tsim_chart_streams(const struct tsim_json *run, FILE *out);
 bool tsim_chart_roofline(const struct tsim_json *run, FILE *out);
 
+/* chart_layer.c */
+bool tsim_chart_layer(const struct tsim_json *run, FILE *out);
+
 /* chart_run.c */
 bool tsim_chart_links(const struct tsim_json *run, FILE *out);
 bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out);

@@ -149,6 +149,35 @@ static void draw_axes(double stages, double height, double left, double width, d
     }
 }
 
+/* The operators of the passes that were recorded down to them, on their stage: seen from near. A page finds from where
+ * to where the first of these passes goes. */
+static void draw_kernels(const struct tsim_json *kernels, FILE *out) {
+    const struct tsim_json *operators = tsim_json_find(kernels, "operators"), *first = tsim_json_at(operators, 0);
+    double stage = chart_number(kernels, "stage"), end_us = 0;
+    size_t n = tsim_json_count(operators);
+    char text[160];
+    if (n == 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(tsim_json_text_of(tsim_json_at(operators, i), "pass"), tsim_json_text_of(first, "pass")) == 0)
+            end_us = fmax(end_us, 1e6 * chart_number(tsim_json_at(operators, i), "end_s"));
+    snprintf(text, sizeof text, "data-from=\"%.9g\" data-to=\"%.9g\"", 1e6 * chart_number(first, "begin_s"), end_us);
+    tsim_svg_group(out, "kernels", text);
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_json *op = tsim_json_at(operators, i);
+        double begin_us = 1e6 * chart_number(op, "begin_s");
+        bool is_sent = strcmp(tsim_json_text_of(op, "stream"), "compute") != 0;
+        char class_name[24], time[32];
+        snprintf(class_name, sizeof class_name, "%s %s",
+                 tsim_chart_bound_mark(tsim_json_text_of(op, "bound")).class_name, is_sent ? "sent" : "kernel");
+        snprintf(text, sizeof text, "%s, %s: %s", tsim_json_text_of(op, "operator"), tsim_json_text_of(op, "phase"),
+                 tsim_quantity_human(chart_number(op, "end_s") - 1e-6 * begin_us, TSIM_TIME_S, time, sizeof time));
+        tsim_svg_plot_rect(out, begin_us, N_STREAMS * stage + (is_sent ? 0.75 : 0.4),
+                           1e6 * chart_number(op, "end_s") - begin_us, is_sent ? 0.2 : 0.3, class_name, text);
+    }
+    tsim_svg_group_end(out);
+}
+
 static bool draw_pipeline(const struct tsim_json *run, bool has_streams, FILE *out) {
     const struct tsim_json *slices = tsim_json_find(run, "slices");
     size_t n = tsim_json_count(slices) / SLICE_NUMBERS;
@@ -175,6 +204,8 @@ static bool draw_pipeline(const struct tsim_json *run, bool has_streams, FILE *o
     for (size_t i = 0; i < n; i++)
         if (is_drawn(slices, i, has_streams))
             draw_slice(slices, i, has_streams, out);
+    if (has_streams)
+        draw_kernels(tsim_json_find(run, "kernels"), out);
     tsim_svg_plot_end(out);
     draw_axes(stages, height, left, width, end_us, out);
     tsim_chart_marks(out, marks, n_marks, 16, CHART_TOP + stages * height + 42);
@@ -217,6 +248,13 @@ static int bound_of(const struct tsim_json *op) {
         if (bound && strcmp(bound, BOUNDS[i].bound) == 0)
             return i;
     return 1;
+}
+
+struct chart_mark tsim_chart_bound_mark(const char *bound) {
+    for (int i = 0; i < N_BOUNDS; i++)
+        if (strcmp(bound, BOUNDS[i].bound) == 0)
+            return BOUNDS[i].mark;
+    TSIM_BUG("bound by %s", bound);
 }
 
 /* Sets is_used of the bounds that there are. */

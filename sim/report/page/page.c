@@ -51,7 +51,7 @@ static void write_charts(struct tsim_json *page, FILE *out) {
 
 /* Figures that only the charts show need not stand in the data, too. */
 static void drop_drawn(struct tsim_json *page) {
-    static const char *const DRAWN[] = {"slices", "stretches", "loss_names"};
+    static const char *const DRAWN[] = {"slices", "kernels", "stretches", "loss_names"};
     struct tsim_json *runs = tsim_json_member(page, "runs");
     for (size_t i = 0; i < tsim_json_count(runs); i++)
         for (size_t k = 0; k < sizeof DRAWN / sizeof DRAWN[0]; k++)

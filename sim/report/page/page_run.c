@@ -3,7 +3,8 @@
 
 #include "model/model.h"
 #include "partition/memory.h"
-#include "report/terminal/explain.h"
+#include "report/page/page_kernels.h"
+#include "report/terminal/explain_sections.h"
 #include "run/run.h"
 #include "study/judge/uncertainty.h"
 #include "study/search/advice.h"
@@ -14,6 +15,7 @@
 
 struct recorder {
     struct tsim_json *slices; /* seven integers each: stage, stream, kind, micro-batch, chunk, begin and end in us */
+    struct tsim_page_kernels kernels;
     int32_t n_stages, n, most;
 };
 
@@ -32,6 +34,10 @@ static int64_t kind_of(const struct tsim_step_task *task) {
 
 static void take(void *context, const struct tsim_step_task *task) {
     struct recorder *recorder = context;
+    if (task->op) {
+        tsim_page_kernels_take(&recorder->kernels, task);
+        return;
+    }
     if (task->stage_group >= recorder->n_stages || task->end_s <= task->begin_s)
         return;
     if (recorder->n++ >= recorder->most)
@@ -45,6 +51,11 @@ static void take(void *context, const struct tsim_step_task *task) {
     tsim_json_integer(recorder->slices, NULL, llround(task->end_s * 1e6));
 }
 
+static bool wants_operators(void *context, int32_t stage_group) {
+    const struct recorder *recorder = context;
+    return tsim_page_kernels_want(&recorder->kernels, stage_group);
+}
+
 /* ---- the parts ---- */
 
 static void add_roof(struct tsim_json *run, const struct tsim_scenario *sc) {
@@ -54,6 +65,12 @@ static void add_roof(struct tsim_json *run, const struct tsim_scenario *sc) {
     tsim_json_text(roof, "precision", tsim_precision_name(sc->training.precision));
     tsim_json_number(roof, "flops_per_s", accelerator->peak_flops_per_s[sc->training.precision]);
     tsim_json_number(roof, "bytes_per_s", accelerator->memory_bytes_per_s);
+}
+
+static void add_kernels(struct tsim_json *run, struct tsim_page_kernels *kernels, const struct tsim_result *result) {
+    if (result->step.simulated)
+        tsim_page_kernels_json(kernels, tsim_explain_critical_rank(result)->stage, run);
+    tsim_page_kernels_release(kernels);
 }
 
 static void add_estimates(struct tsim_json *run, const struct tsim_scenario *sc) {
@@ -82,7 +99,9 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     struct tsim_json *slices = tsim_json_new_array();
     struct recorder recorder = {
         .slices = slices, .n_stages = tsim_scenario_schedule(scenario).stages, .most = most_slices};
-    const struct tsim_step_sink sink = {.begin = begin, .take = take, .context = &recorder};
+    const struct tsim_step_sink sink = {
+        .begin = begin, .take = take, .context = &recorder, .wants_operators = wants_operators};
+    tsim_page_kernels_begin(&recorder.kernels, arena, scenario);
     const struct tsim_run_options options = {.ignore_memory = ignore_memory, .sink = &sink};
     struct tsim_prediction *prediction = TSIM_NEW(arena, struct tsim_prediction);
     struct tsim_explanation explanation;
@@ -95,6 +114,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     }
     if (status != TSIM_OK) {
         tsim_json_release(slices);
+        tsim_page_kernels_release(&recorder.kernels);
         return status;
     }
     struct tsim_json *run = tsim_json_object(tsim_json_member(page, "runs"), NULL);
@@ -107,6 +127,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     add_stretches(run, &prediction->result.campaign);
     tsim_json_integer(run, "n_slices", recorder.n);
     tsim_json_take(run, "slices", slices);
+    add_kernels(run, &recorder.kernels, &prediction->result);
     tsim_json_parsed(run, "scenario", scenario->resolved_json);
     return TSIM_OK;
 }

@@ -1,0 +1,28 @@
+/* page_kernels.h - the operators of a micro-batch in the middle of a step, for the pictures that go down to kernels.
+ *
+ * The slowest stage is known when the step is over, so each stage's are kept until then: of the first chunk. There is
+ * one `layer` that stands for the others: the second that is gone through, or the only one, or all of those that
+ * vary. */
+#ifndef TSIM_REPORT_PAGE_KERNELS_H
+#define TSIM_REPORT_PAGE_KERNELS_H
+
+#include "results/json.h"
+#include "step/program.h"
+
+struct tsim_page_kernels {
+    struct tsim_arena *arena;
+    int32_t n_stages, microbatch;
+    struct tsim_page_stage *stages;
+};
+
+void tsim_page_kernels_begin(struct tsim_page_kernels *kernels, struct tsim_arena *arena,
+                             const struct tsim_scenario *scenario);
+bool tsim_page_kernels_want(const struct tsim_page_kernels *kernels, int32_t stage_group);
+void tsim_page_kernels_take(struct tsim_page_kernels *kernels, const struct tsim_step_task *task);
+/* Adds "kernels" to the run: {"stage", "microbatch", "layer", "operators": [{"operator", "phase", "pass", "stream",
+ * "bound", "in_layer", "begin_s", "end_s", "flops", "hbm_bytes", "sent_bytes"}]}, in the order in which they ended;
+ * nothing where none were told. */
+void tsim_page_kernels_json(const struct tsim_page_kernels *kernels, int32_t stage, struct tsim_json *run);
+void tsim_page_kernels_release(struct tsim_page_kernels *kernels);
+
+#endif
