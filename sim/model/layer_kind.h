@@ -55,14 +55,15 @@ struct tsim_layer_kind {
     /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
     void (*forward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
     void (*backward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-    /* These are asked of layers alone: what parameters one has (added to zeros); how large its tensors are on one accelerator; what it keeps for its backward pass without what
-     * `parts` (enum tsim_recompute_part) execute again; the part of it that weight gradients wait with; its widest
-     * inner tensor. NULL: the kind is never recomputed, nor its backward pass split. */
-    void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-    struct tsim_op_shape (*shape)(const struct tsim_scenario *scenario);
+    /* The rest is asked of layers alone. */
+    void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters); /* adds to zeros */
+    /* Tells what it keeps for its backward pass, without what `parts` (enum tsim_recompute_part) execute again. */
     void (*keep)(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-    double (*waiting_bytes)(const struct tsim_scenario *scenario);
-    double (*widest_bytes)(const struct tsim_scenario *scenario);
+    double (*flow_bytes)(const struct tsim_scenario *scenario);    /* what it hands to the next, of all tensor ranks */
+    double (*widest_bytes)(const struct tsim_scenario *scenario);  /* its widest inner tensor */
+    double (*waiting_bytes)(const struct tsim_scenario *scenario); /* weight gradients wait with; NULL: never split */
+    struct tsim_op_shape (*shape)(
+        const struct tsim_scenario *scenario); /* on one accelerator; NULL: never recomputed */
 };
 
 const struct tsim_layer_kind *tsim_layer_kind(enum tsim_part part);

@@ -47,6 +47,19 @@ struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *sc) {
     return shape_of(sc, tsim_last_length(sc));
 }
 
+double tsim_stream_bytes(const struct tsim_scenario *sc) {
+    double e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
+    double tokens =
+        (double)(sc->training.micro_batch_size * (sc->training.sequence_length + sc->training.decoder_sequence_length) /
+                 sc->parallelism.context);
+    return tokens * (double)sc->model->hidden * e;
+}
+
+void tsim_op_shapes(const struct tsim_scenario *sc, struct tsim_op_shape *first, struct tsim_op_shape *last) {
+    *last = tsim_op_shape_last(sc);
+    *first = last->s == (double)sc->training.sequence_length ? *last : tsim_op_shape_first(sc);
+}
+
 /* ---- of the whole model ---- */
 
 double tsim_model_key_dim(const struct tsim_model *m) {

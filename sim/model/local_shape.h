@@ -1,4 +1,4 @@
-/* local_shape.h - how large a layer's tensors are on one accelerator, after division by tensor and context parallelism. */
+/* local_shape.h - how large a layer's tensors are on one accelerator, divided by tensor and context parallelism. */
 #ifndef TSIM_MODEL_LOCAL_SHAPE_H
 #define TSIM_MODEL_LOCAL_SHAPE_H
 
@@ -28,6 +28,11 @@ struct tsim_op_shape {
  * there is one. */
 struct tsim_op_shape tsim_op_shape_first(const struct tsim_scenario *scenario);
 struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *scenario);
+/* The bytes of a micro-batch's residual stream on one context rank, of all tensor ranks: in an encoder-decoder model
+ * that of both stacks. What goes into the decoder travels with the encoder's tokens (both embeddings are looked up on
+ * the first stage), the encoder's result with the decoder's. */
+double tsim_stream_bytes(const struct tsim_scenario *scenario);
+void tsim_op_shapes(const struct tsim_scenario *scenario, struct tsim_op_shape *first, struct tsim_op_shape *last);
 
 /* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
 double tsim_model_key_dim(const struct tsim_model *model);

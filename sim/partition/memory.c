@@ -56,12 +56,13 @@ static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const str
 /* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
 static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                             int32_t chunk) {
-    struct tsim_op_shape k = tsim_op_shape_last(sc), first = tsim_op_shape_first(sc);
+    struct tsim_op_shape k, first;
     bool is_stacked = sc->model->encoder_layers > 0;
     struct tsim_parts there = tsim_chunk_parts(sc, stage, chunk);
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *own = tsim_stage_part(sc, stage, &of_stage);
     struct tsim_part_list kept = {.recorder = r};
+    tsim_op_shapes(sc, &first, &k);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (there.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
             tsim_part_add(&kept, kept_by_layers(r, own, (enum tsim_part)part, there.times[part]));
@@ -313,7 +314,8 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
 
 static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
     struct tsim_term_recorder *r = buffers->recorder;
-    struct tsim_op_shape k = tsim_op_shape_last(sc), first = tsim_op_shape_first(sc);
+    struct tsim_op_shape k, first;
+    tsim_op_shapes(sc, &first, &k);
     if (sc->model->list) {
         add_listed_buffers(sc, stage, buffers);
         return;

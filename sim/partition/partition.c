@@ -191,11 +191,10 @@ double tsim_largest_layer(const struct tsim_scenario *sc, int32_t stage, tsim_la
 }
 
 double tsim_message_bytes(const struct tsim_scenario *sc, int32_t from, int32_t to) {
-    struct tsim_stage_part part;
-    if (sc->model->list)
-        return tsim_list_result_bytes(tsim_stage_part(sc, from < to ? from : to, &part));
-    double e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
-    return tsim_message_tokens(sc) * (double)sc->model->hidden * e;
+    struct tsim_stage_part own;
+    int32_t stage = from < to ? from : to;
+    enum tsim_part part = tsim_model_layer(sc->model, tsim_chunk_first_layer(sc, stage, 0));
+    return tsim_layer_kind(part)->flow_bytes(tsim_stage_part(sc, stage, &own));
 }
 
 double tsim_chunk_expert_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
@@ -314,9 +313,4 @@ struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *r, c
                                                  int32_t stage) {
     struct tsim_amount all = tsim_stage_parameters_recorded(r, sc, stage);
     return (struct tsim_held_parameters){all, shard_of(r, sc, stage, all)};
-}
-
-double tsim_message_tokens(const struct tsim_scenario *sc) {
-    return (double)(sc->training.micro_batch_size *
-                    (sc->training.sequence_length + sc->training.decoder_sequence_length) / sc->parallelism.context);
 }

@@ -87,9 +87,4 @@ const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *scenario
  * gradients. */
 double tsim_message_bytes(const struct tsim_scenario *scenario, int32_t from, int32_t to);
 
-/* Tokens of a micro-batch on one context rank that a message between stages is about. Of an encoder-decoder model those
- * of both stacks: what goes into the decoder travels with the encoder's tokens (both embeddings are looked up on the
- * first stage), the encoder's result with the decoder's. */
-double tsim_message_tokens(const struct tsim_scenario *scenario);
-
 #endif
