@@ -26,11 +26,8 @@ START_TEST(rules_by_hand) {
     static const struct {
         enum tsim_term_rule rule;
         double value;
-    } RULES[] = {{TSIM_TERM_SUM, 7 + 2 - 4},
-                 {TSIM_TERM_PRODUCT, 7 * 2 / 4.0},
-                 {TSIM_TERM_MAX, 7},
-                 {TSIM_TERM_MIN, 2},
-                 {TSIM_TERM_CEILING, 4}};
+    } RULES[] = {{TSIM_TERM_SUM, 7 + 2 - 4}, {TSIM_TERM_PRODUCT, 7 * 2 / 4.0}, {TSIM_TERM_MAX, 7},
+                 {TSIM_TERM_MIN, 2},         {TSIM_TERM_CEILING, 4},           {TSIM_TERM_FLOOR, 3}};
     for (int recorded = 0; recorded < 2; recorded++)
         for (size_t i = 0; i < sizeof RULES / sizeof RULES[0]; i++) {
             struct tsim_term_recorder *r = recorded ? &recorder : NULL;
@@ -42,6 +39,35 @@ START_TEST(rules_by_hand) {
             if (recorded)
                 ck_assert_double_eq(tsim_term_by_rule(amount.term), RULES[i].value);
         }
+}
+END_TEST
+
+START_TEST(powers_may_be_negative) {
+    for (int recorded = 0; recorded < 2; recorded++) {
+        struct tsim_term_recorder *r = recorded ? &recorder : NULL;
+        struct tsim_amount three = leaf(r, "three", 3);
+        ck_assert_double_eq(tsim_power(r, "cube", "2^3", TSIM_COUNT, leaf(r, "two", 2), three).value, 8);
+        struct tsim_amount eighth = tsim_power(r, "eighth", "2^-3", TSIM_COUNT, leaf(r, "two", 2), tsim_inverse(three));
+        ck_assert_double_eq(eighth.value, 0.125);
+        if (recorded)
+            ck_assert_double_eq(tsim_term_by_rule(eighth.term), 0.125);
+    }
+}
+END_TEST
+
+START_TEST(figures_are_found_by_name) {
+    struct tsim_amount long_tree = tsim_elsewhere(&recorder, "step.time_s", 2, TSIM_TIME_S);
+    ck_assert_str_eq(long_tree.term->source, "its own tree: tsim explain SCENARIO step.time_s");
+    ck_assert_ptr_null(tsim_recorded_term(&recorder, "step.time_s")); /* a leaf that points at it is not the tree */
+    struct tsim_amount time = tsim_sum(&recorder, "step.time_s", "1 + 1", TSIM_TIME_S,
+                                       TSIM_PARTS(leaf(&recorder, "a", 1), leaf(&recorder, "b", 1)));
+    ck_assert_ptr_eq(tsim_recorded_term(&recorder, "step.time_s"), time.term);
+    ck_assert_ptr_eq(tsim_figure(&recorder, "step.time_s", 2, TSIM_TIME_S).term, time.term);
+    ck_assert_ptr_ne(tsim_figure(&recorder, "step.time_s", 3, TSIM_TIME_S).term, time.term); /* of another run */
+    ck_assert_ptr_eq(tsim_figure(&recorder, "campaign.days", 4, TSIM_FRACTION).term,
+                     tsim_elsewhere(&recorder, "campaign.days", 4, TSIM_FRACTION).term);
+    ck_assert_ptr_null(tsim_figure(NULL, "step.time_s", 2, TSIM_TIME_S).term);
+    ck_assert_double_eq(tsim_figure(NULL, "step.time_s", 2, TSIM_TIME_S).value, 2);
 }
 END_TEST
 
@@ -108,6 +134,8 @@ static Suite *term_suite(void) {
     TCase *tests = tcase_create("term");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, rules_by_hand);
+    tcase_add_test(tests, powers_may_be_negative);
+    tcase_add_test(tests, figures_are_found_by_name);
     tcase_add_test(tests, a_list_is_a_sum);
     tcase_add_test(tests, equal_nodes_are_one);
     tcase_add_test(tests, an_outcome_keeps_what_went_in);
