@@ -77,16 +77,11 @@ const struct tsim_term *tsim_record(struct tsim_term_recorder *recorder, const s
 /* ---- by name ---- */
 
 const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *recorder, const char *name) {
-    const struct tsim_term *leaf = NULL; /* it may stand for the tree in others */
     for (size_t i = 0; i < TSIM_RECORDER_SLOTS; i++)
-        for (const struct tsim_term *term = recorder->slots[i]; term; term = term->next) {
-            if (strcmp(term->name, name) != 0)
-                continue;
-            if (term->rule != TSIM_TERM_GIVEN)
+        for (const struct tsim_term *term = recorder->slots[i]; term; term = term->next)
+            if (!term->is_elsewhere && strcmp(term->name, name) == 0)
                 return term;
-            leaf = term;
-        }
-    return leaf;
+    return NULL;
 }
 
 struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *name, double value,
