@@ -53,9 +53,12 @@ static enum tsim_status simulate(struct chakra *x) {
     struct tsim_result result;
     struct tsim_run_options options = {.is_steady = true,
                                        .ignore_memory = x->arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
-    x->recorder = tsim_recorder_new(&x->arena, x->scenario);
+    struct tsim_scenario *of_passes = TSIM_NEW(&x->arena, struct tsim_scenario); /* the recorder cuts them itself */
+    *of_passes = *x->scenario;
+    of_passes->simulation.detail = TSIM_DETAIL_PASSES;
+    x->recorder = tsim_recorder_new(&x->arena, of_passes);
     options.sink = tsim_recorder_sink(x->recorder);
-    TSIM_TRY(tsim_train_run(&x->arena, x->scenario, &options, &result, &x->diags));
+    TSIM_TRY(tsim_train_run(&x->arena, of_passes, &options, &result, &x->diags));
     if (!result.step.simulated)
         return wrong(x, "it does not fit in memory, and is not simulated", "--ignore-memory, or what tsim run says");
     return TSIM_OK;

@@ -78,17 +78,39 @@ static void add_crossed(struct tsim_crossed_links *crossed, bool is_between, int
     crossed->items[crossed->n++] = (struct tsim_crossed_link){{resource, per_byte}, is_between};
 }
 
-/* Adds the bytes of a phase's owner on each link, by those that a rank sends on its node, or through its NIC. */
-static void cross_phase(const struct tsim_step_links *step_links, const struct tsim_pattern *pattern,
+/* Adds bytes on a link, by those that a rank sends on its node, or through its NIC. */
+static void cross_link(const struct tsim_step_links *step_links, const struct tsim_pattern *pattern, int32_t link,
+                       double bytes, struct tsim_crossed_links *crossed) {
+    bool is_between = is_between_nodes(step_links->topology, link);
+    double sent = is_between ? pattern->cost.nic_bytes : pattern->cost.scale_up_bytes;
+    if (sent > 0)
+        add_crossed(crossed, is_between, step_links->links.first_resource + link, bytes / sent);
+}
+
+/* Adds the bytes of a phase's owner on each link. */
+static void cross_phase(const struct tsim_step_links *step_links, const struct tsim_pattern *pattern, int32_t lane,
                         const struct tsim_pattern_phase *phase, struct tsim_crossed_links *crossed) {
+    struct tsim_route route;
+    for (int32_t k = 0; k < phase->n_messages && pattern->kind == TSIM_PATTERN_PAIRWISE; k++) {
+        tsim_pattern_route(pattern, lane, k, &route);
+        for (int32_t i = 0; i < route.n; i++)
+            cross_link(step_links, pattern, route.links[i], phase->bytes, crossed);
+    }
     for (int32_t i = 0; i < phase->n_shares; i++) {
         const struct tsim_share *share = &pattern->shares[phase->first_share + i];
-        bool is_between = is_between_nodes(step_links->topology, share->link);
-        double sent = is_between ? pattern->cost.nic_bytes : pattern->cost.scale_up_bytes;
-        if (sent > 0)
-            add_crossed(crossed, is_between, step_links->links.first_resource + share->link,
-                        share->frac * phase->bytes * phase->n_messages / sent);
+        cross_link(step_links, pattern, share->link, share->frac * phase->bytes * phase->n_messages, crossed);
     }
+}
+
+/* Links that a phase may cross, those it crosses several times counted as often. */
+static int32_t n_links_of(const struct tsim_pattern *pattern, int32_t lane, const struct tsim_pattern_phase *phase) {
+    struct tsim_route route;
+    int32_t n = phase->n_shares;
+    for (int32_t k = 0; k < phase->n_messages && pattern->kind == TSIM_PATTERN_PAIRWISE; k++) {
+        tsim_pattern_route(pattern, lane, k, &route);
+        n += route.n;
+    }
+    return n;
 }
 
 static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placement,
@@ -136,12 +158,12 @@ static void cross_group(const struct tsim_step_links *step_links, struct tsim_ar
     tsim_pattern_build(&pattern, step_links->topology, ranks, n, &request);
     int32_t *n_shares = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t), n_phases = pattern.n_lanes * pattern.n_phases;
     for (int32_t i = 0; i < n_phases; i++)
-        n_shares[pattern.phases[i].owner] += pattern.phases[i].n_shares;
+        n_shares[pattern.phases[i].owner] += n_links_of(&pattern, i / pattern.n_phases, &pattern.phases[i]);
     for (int32_t i = 0; i < n; i++)
         crossed_by(placement, stage_groups, ranks[i], whose)->items =
             TSIM_NEW_ARRAY(arena, (size_t)n_shares[i], struct tsim_crossed_link);
     for (int32_t i = 0; i < n_phases; i++)
-        cross_phase(step_links, &pattern, &pattern.phases[i],
+        cross_phase(step_links, &pattern, i / pattern.n_phases, &pattern.phases[i],
                     crossed_by(placement, stage_groups, ranks[pattern.phases[i].owner], whose));
     tsim_pattern_release(&pattern);
 }

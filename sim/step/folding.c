@@ -30,13 +30,17 @@ static bool is_box(const struct tsim_cluster *cluster, int32_t n_ranks) {
     return true;
 }
 
-/* Groups that are boxes have their links to themselves. Messages of several hops meet. */
+/* Groups of one axis that are boxes have their links to themselves; those of two axes meet on them, and so do messages of
+ * several hops. */
 static bool boxes_are_alike(const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                             bool has_stages) {
-    for (int axis = 0; axis < TSIM_N_AXES; axis++)
+    int n_axes = 0;
+    for (int axis = 0; axis < TSIM_N_AXES; axis++) {
+        n_axes += placement->size[axis] > 1;
         if (!is_box(cluster, placement->stride[axis] * placement->size[axis]))
             return false;
-    return !has_stages;
+    }
+    return !has_stages && n_axes <= 1;
 }
 
 bool tsim_folds(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,

@@ -1,8 +1,12 @@
 /* A part of a pass alone: its program on an engine with one device and its links. */
 #include "step/pass_program.h"
 
+#include <math.h>
+
+/* A tick is as in a step, or longer where the part takes days. */
 #define TICK_S 1e-12
 #define END_OF_TIME INT64_C(1000000000000000000)
+#define MOST_TICKS 1e15
 
 struct alone;
 
@@ -128,8 +132,11 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
 
 void tsim_pass_program_play(const struct tsim_pass_program *program, double *exposed_s) {
     struct alone a = {.program = program, .exposed_s = exposed_s};
+    double longest_s = 0;
+    for (int32_t i = 0; i < program->n; i++)
+        longest_s += program->at[i].latency_s + program->at[i].flow_s;
     const struct tsim_engine_options options = {
-        .tick_s = TICK_S, .end_of_time = END_OF_TIME, .observer = observe, .context = &a};
+        .tick_s = fmax(TICK_S, longest_s / MOST_TICKS), .end_of_time = END_OF_TIME, .observer = observe, .context = &a};
     struct tsim_diags diags;
     a.engine = tsim_engine_create(&options);
     a.device = tsim_engine_add_resource(a.engine, 1);

@@ -1,5 +1,6 @@
 #include "step/pass_program.h"
 
+#include <math.h>
 #include <string.h>
 
 enum tsim_collective_op tsim_collective_of(const struct tsim_op *op) {
@@ -52,7 +53,7 @@ static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_opera
 static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim_played_kind kind,
                                           const struct tsim_pass_operator *row, double n_pieces) {
     struct tsim_played *played = put(b, kind, row->op->axis);
-    double flow_s = row->time_s - row->latency_s;
+    double flow_s = fmax(row->time_s - row->latency_s, 0);
     played->row = b->row;
     played->name = row->op->name;
     played->collective = tsim_collective_of(row->op);

@@ -1,14 +1,11 @@
 #include "step/pass_tasks.h"
 
 #include "model/model.h"
+#include "step/periods.h"
 
 #include <string.h>
 
 enum { MOST_COLLECTIVES = 32 };
-
-bool tsim_is_cut_at(const struct tsim_op *op) {
-    return op->overlap == TSIM_EXPOSED && op->axis != TSIM_AXIS_EXPERT;
-}
 
 /* The same collective serves wherever the same is asked for. */
 static const struct tsim_data_collective *find_collective(struct tsim_step_plan *plan,
@@ -117,6 +114,8 @@ static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_s
         const struct tsim_member *member = &group->members[i];
         const struct tsim_crossed_links *crossed = &member->crossed[TSIM_CROSSED_PASS + played->axis];
         tsim_stage_group_demand(group, stream, task, member->device, played->device_frac);
+        if (group->plan->is_ideal)
+            continue;
         for (int32_t k = 0; k < crossed->n; k++)
             tsim_stage_group_demand(group, stream, task, crossed->items[k].link.resource,
                                     crossed->items[k].link.per_unit * (crossed->items[k].is_between_nodes ? nic : up));
@@ -148,14 +147,20 @@ static void collective_task(struct tsim_stage_group *group, enum tsim_stage_grou
         return;
     }
     tsim_played_task(group->engine, played, 1, task);
-    if (!group->plan->is_ideal && played->flow_s > 0)
+    if (played->flow_s > 0)
         demand_links(group, stream, played, task);
     if (played->axis == TSIM_AXIS_EXPERT)
         join_experts(group, stream, task);
 }
 
+/* So long, or to the end of all time. */
+static tsim_tick ticks_of(const struct tsim_stage_group *group, double time_s) {
+    tsim_tick ticks = time_s > 0 ? tsim_engine_ticks(group->engine, time_s) : 0;
+    return ticks < TSIM_STEP_END ? ticks : TSIM_STEP_END;
+}
+
 static tsim_tick kernel_ticks(const struct tsim_stage_group *group, const struct tsim_played *played) {
-    return tsim_engine_ticks(group->engine, played->flow_s * group->cursor.slowdown);
+    return ticks_of(group, played->flow_s * group->cursor.slowdown);
 }
 
 static void add_kernel(struct tsim_operator_run *run, const struct tsim_played *played, tsim_tick ticks) {
@@ -170,8 +175,7 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
     case TSIM_PLAYED_KERNEL:
         tsim_played_task(group->engine, played, group->cursor.slowdown, task);
         add_kernel(&group->run, played, task->flow);
-        if (!group->plan->is_ideal)
-            demand_kernel(group, task);
+        demand_kernel(group, task);
         return;
     case TSIM_PLAYED_COLLECTIVE:
         collective_task(group, TSIM_STREAM_COMPUTE, played, task);
@@ -196,8 +200,6 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
  * a segment of the pass, and what ran beside the pass is over. */
 static bool is_quiet(const struct tsim_stage_group *group) {
     const struct tsim_step_plan *plan = group->plan;
-    if (plan->is_ideal)
-        return true;
     if (plan->is_stepped)
         return false;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
@@ -230,8 +232,7 @@ static bool can_follow(const struct tsim_stage_group *group, const struct tsim_p
 }
 
 static tsim_tick collective_ticks(const struct tsim_stage_group *group, const struct tsim_played *played) {
-    return (played->latency_s > 0 ? tsim_engine_ticks(group->engine, played->latency_s) : 0) +
-           tsim_engine_ticks(group->engine, played->flow_s);
+    return ticks_of(group, played->latency_s) + ticks_of(group, played->flow_s);
 }
 
 static tsim_tick add_to_run(struct tsim_stage_group *group, const struct tsim_played *played, struct sent *sent) {
@@ -263,7 +264,8 @@ static bool run_task(struct tsim_stage_group *group, struct tsim_task *task) {
     if (!can_follow(group, played) || !is_quiet(group))
         return false;
     group->run = (struct tsim_operator_run){.part = w->part, .step = w->step};
-    for (; played && can_follow(group, played); played = entry_at(group, w, is_of_compute, TSIM_N_AXES)) {
+    for (; played && ticks < TSIM_STEP_END / 4 && can_follow(group, played);
+         played = entry_at(group, w, is_of_compute, TSIM_N_AXES)) {
         ticks += add_to_run(group, played, &sent);
         group->run.n++;
         w->step++;
@@ -288,11 +290,7 @@ bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t
     group->plays_pass = false;
     if (!enter(group, item, segment, w) || !entry_at(group, w, is_of_compute, TSIM_N_AXES))
         return false;
-    double kernels_s = cost->compute_s - cost->host_excess_s + cost->recompute_s;
-    struct tsim_pass_cost mean;
-    tsim_stage_group_pass_cost_of(group, item, segment, &mean);
-    double mean_s = mean.compute_s - mean.host_excess_s + mean.recompute_s;
-    w->slowdown = mean_s > 0 ? kernels_s / mean_s : 1;
+    w->slowdown = tsim_stage_group_slowdown(group, item, segment);
     w->host_s = cost->host_excess_s > 0 ? cost->host_excess_s : 0;
     w->whole_s = cost->time_s;
     w->label = tsim_label(TSIM_TASK_PASS, item, segment);

@@ -8,9 +8,6 @@
 /* Fills the collectives that are played message by message (network: steps). */
 void tsim_pass_collectives_build(struct tsim_arena *arena, struct tsim_step_plan *plan);
 
-/* Is a collective played message by message? The others are one activity each. */
-bool tsim_is_cut_at(const struct tsim_op *op);
-
 /* The pass or segment `item`, `segment` begins: true when it has operators to be played, else it is one task. *cost is
  * what the segment costs in all. */
 bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t segment,

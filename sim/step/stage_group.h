@@ -390,12 +390,11 @@ static inline bool tsim_pass_is_played(const struct tsim_stage_group *group, boo
            !(is_cut && tsim_model_layers_vary(plan->scenario->model));
 }
 
-/* The cost of a segment of an item's pass (position in execution order). */
+/* segments.c. The cost of a segment of an item's pass (position in execution order). */
 void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                                    struct tsim_pass_cost *cost);
-/* The same without noise and slow accelerators. */
-void tsim_stage_group_pass_cost_of(const struct tsim_stage_group *group, int32_t item, int32_t segment,
-                                   struct tsim_pass_cost *cost);
+/* By how much its kernels are slower (or, by chance, faster) than such kernels are. */
+double tsim_stage_group_slowdown(const struct tsim_stage_group *group, int32_t item, int32_t segment);
 /* Without noise, by what the item is, of a pass in `n` segments. */
 void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                                 int32_t n, struct tsim_pass_cost *cost);
@@ -411,6 +410,9 @@ struct tsim_segment_layers tsim_stage_group_segment_layers(const struct tsim_sta
 const struct tsim_data_collective *tsim_stage_group_data_collective(const struct tsim_stage_group *group,
                                                                     bool is_gather, int32_t item, int32_t segment);
 
+/* Fully sharded: the unit of a layer that a segment is; NULL: the root, which is the embedding. */
+const struct tsim_layer_unit *tsim_layer_unit_at(const struct tsim_step_plan *plan, enum tsim_pass_kind kind,
+                                                 int32_t segment);
 /* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
 const struct tsim_data_collective *tsim_stage_group_unit(const struct tsim_stage_group *group, enum tsim_pass_kind kind,
                                                          int32_t position, bool is_gather);

@@ -729,7 +729,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     number_slots(arena, plan);
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
-    plan->plays_operators = plan->is_stepped || sc->simulation.detail == TSIM_DETAIL_OPERATORS;
+    plan->plays_operators = plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES;
     plan->tells_operators = tells_operators;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
     plan->has_data_group = (first.dense.n_ranks > 1 || first.expert.n_ranks > 1 || plan->is_mirrored) &&

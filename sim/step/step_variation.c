@@ -68,19 +68,25 @@ double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, doubl
     return quantile(draws->time_s, draws->n, (frac - none_frac) / draws->chance_frac);
 }
 
-/* Which accelerators are slow is a matter of luck: the step with the stragglers of this seed and of those that
- * follow. */
-static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, double without_s,
-                                        struct tsim_straggler_draws *draws, struct tsim_diags *diags) {
+/* Which accelerators are slow is a matter of luck: the step with the stragglers of this seed and of those that follow.
+ * Twenty of them are played pass by pass, and each is as much longer than the step `without` as it is there. */
+static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, const struct tsim_scenario *steady,
+                                        double without_s, struct tsim_straggler_draws *draws,
+                                        struct tsim_diags *diags) {
     struct tsim_scenario scenario = *job->scenario;
     double n = (double)scenario.n_accelerators, share = scenario.variability.straggler_frac, sum_s = 0;
+    struct tsim_scenario without = *steady;
     int64_t events = 0;
+    double passes_s;
     scenario.variability.compute_cv = 0;
+    scenario.simulation.detail = without.simulation.detail = TSIM_DETAIL_PASSES;
+    TSIM_TRY(step_time(job, &without, &passes_s, &events, diags));
     *draws = (struct tsim_straggler_draws){
         .has = true, .expected = n * share, .chance_frac = 1 - pow(1 - share, n), .own_s = without_s};
     for (int i = 0; i < MOST_SEEDS && draws->n < TSIM_MOST_STRAGGLER_DRAWS && events <= MOST_DRAW_EVENTS; i++) {
         if (count_stragglers(&scenario) > 0) {
             TSIM_TRY(step_time(job, &scenario, &draws->time_s[draws->n], &events, diags));
+            draws->time_s[draws->n] *= without_s / passes_s;
             if (i == 0)
                 draws->own_s = draws->time_s[0];
             sum_s += draws->time_s[draws->n++];
@@ -115,7 +121,7 @@ enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct 
             TSIM_TRY(step_time(job, scenario, &rows[i].time_s, &events, diags));
     }
     if (scenario->variability.straggler_frac > 0 && scenario->variability.straggler_slowdown > 1 && !job->is_brief)
-        TSIM_TRY(draw_stragglers(job, result->variation.without_s, &result->variation.draws, diags));
+        TSIM_TRY(draw_stragglers(job, steady, result->variation.without_s, &result->variation.draws, diags));
     result->steps = rows;
     result->n_steps = n;
     scenario->variability.step = warmup + fill_statistics(arena, rows + warmup, n - warmup, &result->variation);

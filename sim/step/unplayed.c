@@ -3,18 +3,16 @@
 #include "model/model.h"
 #include "network/pattern.h"
 #include "step/pass.h"
-#include "step/pass_tasks.h"
 
 #include <math.h>
 
 /* Below this the groups' links carry them as well as the model of one collective says. */
 #define MOST_LOAD 1.05
 
-/* The largest collective along an axis that is not played, and whether any of them runs beside products. */
+/* The largest collective along an axis. */
 struct unplayed {
     enum tsim_collective_op op;
     double bytes;
-    bool is_beside;
 };
 
 static const char *const AXES[TSIM_N_AXES] = {[TSIM_AXIS_TENSOR] = "tensor",
@@ -59,9 +57,7 @@ static void note_operator(void *context, const struct tsim_pass_operator *row) {
     if (op->kind != TSIM_OP_COLLECTIVE || !(row->time_s > 0))
         return;
     struct unplayed *axis = &c->axes[op->axis];
-    bool is_played = c->scenario->simulation.network == TSIM_NETWORK_STEPS && tsim_is_cut_at(op);
-    axis->is_beside |= op->overlap != TSIM_EXPOSED;
-    if (is_played || op->collective_bytes <= axis->bytes)
+    if (op->collective_bytes <= axis->bytes)
         return;
     axis->op = tsim_collective_of(op);
     axis->bytes = op->collective_bytes;
@@ -106,24 +102,6 @@ static double find_load(const struct check *c, struct tsim_arena *arena, enum ts
     return flow_s > 0 ? longest_s / flow_s : 0;
 }
 
-static const char *what_is_right(const struct check *c, struct tsim_arena *arena, enum tsim_axis axis) {
-    const struct unplayed *unplayed = &c->axes[axis];
-    const char *name = AXES[axis], *steps = "";
-    if (axis == TSIM_AXIS_TENSOR && unplayed->is_beside)
-        steps = "; or simulation.network: steps with parallelism.overlap: {tensor: false, tensor_backward: false}";
-    else if (axis != TSIM_AXIS_EXPERT && axis != TSIM_AXIS_DATA && !unplayed->is_beside)
-        steps = "; or simulation.network: steps, which plays each message";
-    return tsim_arena_printf(arena, "parallelism.order can put each group below one switch; or fewer %s ranks%s", name,
-                             steps);
-}
-
-static const char *why(const struct check *c, enum tsim_axis axis) {
-    if (c->scenario->simulation.network != TSIM_NETWORK_STEPS)
-        return "which network: fluid does not play";
-    return c->axes[axis].is_beside ? "which is not yet played for what runs beside products"
-                                   : "which is not yet played for exchanges of experts";
-}
-
 static void refuse(const struct check *c, struct tsim_arena *arena, enum tsim_axis axis, double load, int32_t link,
                    struct tsim_diags *diags) {
     char where[80];
@@ -134,9 +112,10 @@ static void refuse(const struct check *c, struct tsim_arena *arena, enum tsim_ax
         oversubscription > 1 ? tsim_arena_printf(arena, " (oversubscribed %.3g to 1)", oversubscription) : "";
     struct tsim_diag *diag = tsim_diags_error(
         diags, TSIM_ERR_INFEASIBLE, c->scenario->plan_at, tsim_arena_printf(arena, "parallelism.%s", AXES[axis]),
-        "%s groups of %d ranks meet on links: together they need '%s'%s for %.2g times as long as one alone, %s",
-        AXES[axis], tsim_placement_group(c->placement, axes).n_ranks, where, tier, load, why(c, axis));
-    tsim_diag_hint(diag, "%s", what_is_right(c, arena, axis));
+        "%s groups of %d ranks meet on links: together they need '%s'%s for %.2g times as long as one alone, which "
+        "detail: passes does not play",
+        AXES[axis], tsim_placement_group(c->placement, axes).n_ranks, where, tier, load);
+    tsim_diag_hint(diag, "simulation.detail: operators plays each collective on its links");
 }
 
 /* Nothing is shared on a node's switch or mesh, and between nodes by way of a crossbar. */
@@ -165,7 +144,7 @@ static enum tsim_status check_axes(const struct check *c, struct tsim_arena *are
 enum tsim_status tsim_refuse_unplayed(const struct tsim_scenario *scenario, struct tsim_diags *diags) {
     struct tsim_arena arena;
     struct check c = {.scenario = scenario};
-    if (scenario->simulation.network == TSIM_NETWORK_IDEAL)
+    if (scenario->simulation.network != TSIM_NETWORK_FLUID || scenario->simulation.detail != TSIM_DETAIL_PASSES)
         return TSIM_OK;
     tsim_arena_init(&arena);
     c.cluster = tsim_cluster_build(&arena, scenario);

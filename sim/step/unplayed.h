@@ -1,8 +1,8 @@
-/* unplayed.h - traffic whose links this version does not play. Collectives inside passes take the time that they take
- * alone: right where each group has its links to itself, as on a node's switch or a fabric that does not block. Where
- * groups meet on the links of a fat tree, a dragonfly, a torus or PCIe switches, and together load one of them for
- * longer, a run is refused, unless they are played message by message (`network: steps`, and only where they are
- * exposed: step/pass_tasks.c). */
+/* unplayed.h - traffic whose links `simulation.detail: passes` does not play. There a pass is one activity, and
+ * collectives inside it take the time that they take alone: right where each group has its links to itself, as on a
+ * node's switch or a fabric that does not block. Where groups meet on the links of a fat tree, a dragonfly, a torus or
+ * PCIe switches, and together load one of them for longer, such a run is refused; played operator by operator it is
+ * not. */
 #ifndef TSIM_STEP_UNPLAYED_H
 #define TSIM_STEP_UNPLAYED_H
 

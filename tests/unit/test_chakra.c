@@ -596,7 +596,8 @@ static bool has_kernels_of_passes(const struct tsim_history *e) {
 START_TEST(there_and_back) {
     const char *file = tsim_arena_printf(&arena, "%s/tests/golden/%s.yaml", TSIM_SOURCE_TREE, STEPS[_i]);
     const struct tsim_scenario *sc;
-    ck_assert_int_eq(tsim_scenario_load(&arena, file, NULL, 0, &sc, &diags), TSIM_OK);
+    const struct tsim_override of_passes = {"simulation.detail", "passes"};
+    ck_assert_int_eq(tsim_scenario_load(&arena, file, &of_passes, 1, &sc, &diags), TSIM_OK);
     struct tsim_recorder *recorder = tsim_recorder_new(&arena, sc);
     struct tsim_run_options options = {.is_steady = true, .ignore_memory = true, .sink = tsim_recorder_sink(recorder)};
     struct tsim_result result;

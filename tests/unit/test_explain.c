@@ -387,7 +387,7 @@ START_TEST(many_stages_are_abridged) {
 }
 END_TEST
 
-START_TEST(a_misfit_says_why_and_what_would_fit) {
+START_TEST(a_misfit_says_why) {
     use_plan(1, 1, 1);
     e.accelerator.memory_bytes = 3e9;
     struct tsim_explanation explanation = explained();
@@ -395,10 +395,7 @@ START_TEST(a_misfit_says_why_and_what_would_fit) {
     const char *screen = screen_of(&explanation, 80, false);
     ck_assert_contains(screen, "does not fit");
     ck_assert_contains(screen, " GB too much; the most of it is optimizer state,");
-    ck_assert_contains(screen, "the smallest changes that fit");
-    ck_assert_contains(screen, "parallelism.zero=1 ");
     ck_assert_lacks(screen, "operators of");
-    ck_assert_contains(csv_of(&explanation), "\nchanges_that_fit,");
 }
 END_TEST
 
@@ -418,7 +415,7 @@ static Suite *explain_suite(void) {
     tcase_add_test(tests, the_schedule_is_drawn);
     tcase_add_test(tests, activations_add_up);
     tcase_add_test(tests, many_stages_are_abridged);
-    tcase_add_test(tests, a_misfit_says_why_and_what_would_fit);
+    tcase_add_test(tests, a_misfit_says_why);
     suite_add_tcase(suite, tests);
     return suite;
 }

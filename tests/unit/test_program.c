@@ -20,6 +20,7 @@ static void init(int64_t pipeline, int64_t chunks, enum tsim_schedule schedule, 
     e.scenario.parallelism.schedule = schedule;
     e.scenario.training.global_batch_size = microbatches;
     e.scenario.simulation.network = TSIM_NETWORK_IDEAL;
+    e.scenario.simulation.detail = TSIM_DETAIL_PASSES; /* costs are made up */
     e.software.optimizer_traffic_bytes = 0;
     e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e20;
     e.node.nic_bytes_per_s = e.fabric.link_bytes_per_s = 1e20;

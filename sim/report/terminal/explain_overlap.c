@@ -11,6 +11,8 @@
 enum { MOST_ROWS = 32 };
 #define TOLD_FRAC 0.001 /* of the step: what is exposed less is not worth a reason */
 #define ROUNDING_FRAC 1e-9
+/* Less than this part of the step is not worth a row of its own. */
+#define COMPANY_FRAC 1e-4
 
 struct row {
     const char *name, *why;
@@ -107,6 +109,58 @@ static void add(struct rows *rows, struct row row) {
     rows->items[rows->n++] = row;
 }
 
+/* Tells what the axis' collectives of passes expose in the step. */
+static double exposed_in_step_s(const struct tsim_stage_group_account *a, enum tsim_axis axis) {
+    switch (axis) {
+    case TSIM_AXIS_TENSOR:
+        return a->terms.exposed_tensor_s;
+    case TSIM_AXIS_CONTEXT:
+        return a->terms.exposed_context_s;
+    case TSIM_AXIS_EXPERT:
+        return a->terms.exposed_expert_s;
+    case TSIM_AXIS_DATA:
+        return a->terms.exposed_data_s - a->exposed_gather_s - a->exposed_reduce_s - a->exposed_norm_s -
+               a->interference_s;
+    case TSIM_AXIS_PIPELINE:
+    case TSIM_N_AXES:
+        break;
+    }
+    return 0;
+}
+
+/* The rows so far say what collectives expose alone; in company, with what else is on their links and devices, it is
+ * more, or by rounding a little other. */
+static void add_company(const struct tsim_explanation *explanation, enum tsim_axis axis, struct rows *rows) {
+    static const char *const NAMES[] = {[TSIM_AXIS_TENSOR] = "tensor, beside other traffic",
+                                        [TSIM_AXIS_CONTEXT] = "context, beside other traffic",
+                                        [TSIM_AXIS_EXPERT] = "expert, beside other traffic",
+                                        [TSIM_AXIS_DATA] = "tables, beside other traffic"};
+    struct row *longest = NULL;
+    double more_s = exposed_in_step_s(&explanation->account, axis);
+    for (int32_t i = 0; i < rows->n; i++) {
+        bool is_own = false;
+        for (int overlap = 0; overlap < N_OVERLAPS; overlap++)
+            is_own |= rows->items[i].name == inside_name(axis, (enum tsim_op_overlap)overlap);
+        if (!is_own)
+            continue;
+        more_s -= rows->items[i].exposed_s;
+        if (!longest || rows->items[i].exposed_s > longest->exposed_s)
+            longest = &rows->items[i];
+    }
+    if (!longest)
+        return;
+    if (fabs(more_s) <= COMPANY_FRAC * explanation->result->step.terms.time_s) {
+        longest->exposed_s += more_s;
+        return;
+    }
+    add(rows, (struct row){.name = NAMES[axis],
+                           .bytes = (double)NAN,
+                           .needs_s = (double)NAN,
+                           .available_s = (double)NAN,
+                           .exposed_s = more_s,
+                           .why = "they share links and compute units with what runs at the same time"});
+}
+
 static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *explanation, struct rows *rows) {
     const struct tsim_scenario *sc = explanation->scenario;
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
@@ -132,12 +186,12 @@ static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *
                 continue;
             row->name = inside_name((enum tsim_axis)axis, (enum tsim_op_overlap)overlap);
             row->why = why_inside(sc, (enum tsim_axis)axis, (enum tsim_op_overlap)overlap, row);
-            if (overlap == TSIM_CONCURRENT_PASS) { /* known for all of a part together */
-                row->exposed_s = explanation->result->step.terms.exposed_expert_s;
+            if (overlap == TSIM_CONCURRENT_PASS)
                 row->available_s = (double)NAN;
-            }
             add(rows, *row);
         }
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
+        add_company(explanation, (enum tsim_axis)axis, rows);
 }
 
 /* ---- beside passes: the data-parallel group, messages between stages ---- */
