@@ -89,11 +89,14 @@ static void account_noise(struct tsim_stage_group *group, int32_t index, int32_t
     tsim_stage_group_pass_cost(group, tsim_stage_group_item(group, index), segment,
                                tsim_stage_group_n_segments(group, index), &mean);
     tsim_stage_group_segment_cost(group, index, segment, &own);
-    group->account->terms.compute_s += own.compute_s - mean.compute_s;
-    group->account->terms.recompute_s += own.recompute_s - mean.recompute_s;
-    group->account->chance_s += own.compute_s - mean.compute_s;
-    group->account->recompute_chance_s += own.recompute_s - mean.recompute_s;
-    group->account->interference_s -= own.time_s - mean.time_s;
+    double chance_s = own.compute_s - mean.compute_s, recompute_s = own.recompute_s - mean.recompute_s;
+    if (group->plays_pass) /* its waits for the host have been timed */
+        chance_s -= own.host_excess_s - mean.host_excess_s;
+    group->account->terms.compute_s += chance_s;
+    group->account->terms.recompute_s += recompute_s;
+    group->account->chance_s += chance_s;
+    group->account->recompute_chance_s += recompute_s;
+    group->account->interference_s -= chance_s + recompute_s;
 }
 
 static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tick from, tsim_tick ready,
@@ -110,7 +113,7 @@ static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tic
         group->accounted = index + 1;
         group->n_pending -= tsim_stage_group_receives(group, item);
     }
-    if (group->plan->noise_deviation_frac > 0 && !group->plays_pass)
+    if (group->plan->noise_deviation_frac > 0)
         account_noise(group, index, segment);
     group->totals[TSIM_TOTAL_PASSES] += end - begin;
     group->totals[pass_total(group, item, tsim_stage_group_n_segments(group, index) > 1 ? 1 + segment : 0)]++;
@@ -251,9 +254,8 @@ static enum tsim_axis axis_beside(const struct tsim_stage_group *group, tsim_tic
  * them by a collective of their pass, else by others: that is left to interference. */
 static void account_operators(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
     const struct tsim_operator_run *run = &group->run;
-    tsim_tick own = run->kernels + run->recompute;
-    group->totals[TSIM_TOTAL_KERNELS] += run->kernels;
-    group->totals[TSIM_TOTAL_RECOMPUTE] += run->recompute;
+    tsim_tick own = run->kernels + run->host;
+    group->totals[TSIM_TOTAL_HOST] += run->host;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
         group->totals[TSIM_TOTAL_EXPOSED + axis] += run->exposed[axis];
         own += run->exposed[axis];
@@ -308,15 +310,18 @@ static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item i
                                : group->plan->shards_fully ? tsim_step_n_units(group->plan, item.kind)
                                                            : segments,
                                &cost);
-    if (!tsim_pass_is_played(group, place > 0)) { /* else its operators have been timed */
-        account->terms.compute_s += n * cost.compute_s;
+    double kernels_s = cost.compute_s - cost.host_excess_s;
+    account->terms.compute_s += n * kernels_s;
+    account->terms.recompute_s += n * cost.recompute_s;
+    account->interference_s -= n * (kernels_s + cost.recompute_s);
+    if (!tsim_pass_is_played(group, place > 0)) { /* else the rest has been timed, operator by operator */
+        account->terms.compute_s += n * cost.host_excess_s;
         account->host_wait_s += n * cost.host_excess_s;
-        account->terms.recompute_s += n * cost.recompute_s;
         account->terms.exposed_tensor_s += n * cost.exposed_tensor_s;
         account->terms.exposed_context_s += n * cost.exposed_context_s;
         account->terms.exposed_expert_s += n * cost.exposed_expert_s;
         account->terms.exposed_data_s += n * cost.exposed_data_s;
-        account->interference_s -= n * cost.time_s;
+        account->interference_s -= n * (cost.time_s - kernels_s - cost.recompute_s);
     }
     account->matrix_busy_s += n * cost.matrix_busy_s;
     account->memory_busy_s += n * cost.memory_busy_s;
@@ -366,10 +371,10 @@ static void add_operators(struct tsim_stage_group *group) {
                                                    [TSIM_AXIS_CONTEXT] = &account->terms.exposed_context_s,
                                                    [TSIM_AXIS_EXPERT] = &account->terms.exposed_expert_s,
                                                    [TSIM_AXIS_DATA] = &account->terms.exposed_data_s};
-    double kernels_s = seconds(group, TSIM_TOTAL_KERNELS), recompute_s = seconds(group, TSIM_TOTAL_RECOMPUTE);
-    account->terms.compute_s += kernels_s;
-    account->terms.recompute_s += recompute_s;
-    account->interference_s -= kernels_s + recompute_s;
+    double host_s = seconds(group, TSIM_TOTAL_HOST);
+    account->terms.compute_s += host_s;
+    account->host_wait_s += host_s;
+    account->interference_s -= host_s;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
         double axis_s = seconds(group, (enum tsim_total)(TSIM_TOTAL_EXPOSED + axis));
         *exposed_s[axis] += axis_s;

@@ -163,10 +163,6 @@ static tsim_tick kernel_ticks(const struct tsim_stage_group *group, const struct
     return ticks_of(group, played->flow_s * group->cursor.slowdown);
 }
 
-static void add_kernel(struct tsim_operator_run *run, const struct tsim_played *played, tsim_tick ticks) {
-    *(played->is_recompute ? &run->recompute : &run->kernels) += ticks;
-}
-
 static void play(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
     group->run = (struct tsim_operator_run){.part = group->cursor.part,
                                             .playing = played,
@@ -174,7 +170,7 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
     switch (played->kind) {
     case TSIM_PLAYED_KERNEL:
         tsim_played_task(group->engine, played, group->cursor.slowdown, task);
-        add_kernel(&group->run, played, task->flow);
+        group->run.kernels = task->flow;
         demand_kernel(group, task);
         return;
     case TSIM_PLAYED_COLLECTIVE:
@@ -238,7 +234,7 @@ static tsim_tick collective_ticks(const struct tsim_stage_group *group, const st
 static tsim_tick add_to_run(struct tsim_stage_group *group, const struct tsim_played *played, struct sent *sent) {
     if (played->kind == TSIM_PLAYED_KERNEL) {
         tsim_tick ticks = kernel_ticks(group, played);
-        add_kernel(&group->run, played, ticks);
+        group->run.kernels += ticks;
         return ticks;
     }
     tsim_tick ticks = collective_ticks(group, played);
@@ -306,7 +302,7 @@ static void host_task(struct tsim_stage_group *group, struct tsim_task *task) {
     if (!group->plan->scenario->software->launch_blocking)
         wait_s = w->whole_s - tsim_engine_seconds(group->engine, tsim_engine_now(group->engine) - group->steps_begin);
     task->latency = wait_s > 0 ? tsim_engine_ticks(group->engine, wait_s) : 0;
-    group->run = (struct tsim_operator_run){.kernels = task->latency};
+    group->run = (struct tsim_operator_run){.host = task->latency};
 }
 
 void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task) {

@@ -85,7 +85,7 @@ struct tsim_operator_run {
     int32_t n, part, step; /* operators that are joined, 0: one that is not; where the cursor stood before the first */
     const struct tsim_played *playing;    /* the one that is not joined; NULL: waiting for the host */
     const struct tsim_played *waited_for; /* a collective of which all time is exposed, a START or a WAIT; else NULL */
-    tsim_tick kernels, recompute, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
+    tsim_tick kernels, host, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
 };
 
 /* A communicator's stream beside the kernels of a pass; counters of the STARTs it may follow, and of what is over. */
@@ -337,8 +337,7 @@ enum tsim_total {
     TSIM_TOTAL_NORM,
     TSIM_TOTAL_OPTIMIZER,
     TSIM_TOTAL_INPUT,
-    TSIM_TOTAL_KERNELS, /* where operators are played: alone, the host's time with them; executed again; by axis */
-    TSIM_TOTAL_RECOMPUTE,
+    TSIM_TOTAL_HOST, /* where operators are played: waits for the host; what collectives of passes expose, by axis */
     TSIM_TOTAL_EXPOSED,
     TSIM_TOTAL_PASSES = TSIM_TOTAL_EXPOSED + TSIM_AXIS_PIPELINE,
     TSIM_TOTAL_DATA_BUSY,

@@ -114,11 +114,11 @@ static struct tsim_amount of_passes(const struct walk *w, const char *name, cons
 
 /* Kernels of a slower accelerator, what is waited for, and chance. */
 static struct tsim_amount of_kernels(const struct walk *w, const char *name, const struct tsim_part_list *kernels,
-                                     double wait_s, double chance_s, double simulated_s) {
+                                     double wait_s, double chance_s) {
     struct tsim_term_recorder *r = w->r;
     struct tsim_part_list all = *kernels;
     const struct tsim_software *software = w->scenario->software;
-    if (w->account->slowdown != 1 && !w->account->plays_operators) {
+    if (w->account->slowdown != 1) {
         all = (struct tsim_part_list){.recorder = r};
         tsim_part_add(&all,
                       tsim_product(r, "kernels", "slowdown x at the usual rate", TSIM_TIME_S,
@@ -137,7 +137,7 @@ static struct tsim_amount of_kernels(const struct walk *w, const char *name, con
     if (chance_s != 0)
         tsim_part_add(&all, tsim_outcome(r, "variation between passes", "drawn for each, simulated (sim/step/noise.h)",
                                          chance_s, TSIM_TIME_S, NULL, 0));
-    return of_passes(w, name, &all, simulated_s);
+    return tsim_sum_of(&all, name, "over the parts of the slowest rank's stage", TSIM_TIME_S);
 }
 
 /* ---- waits ---- */
@@ -265,8 +265,8 @@ void tsim_step_terms_record(struct tsim_term_recorder *r, const struct tsim_scen
         of_passes(&w, "communication_exposed.expert_s", &w.exposed[TSIM_AXIS_EXPERT], t->exposed_expert_s)};
     enum { N_EXPOSED = sizeof exposed / sizeof exposed[0] };
     struct tsim_amount kinds[] = {
-        of_kernels(&w, "step.compute_s", &w.compute, account->host_wait_s, account->chance_s, t->compute_s),
-        of_kernels(&w, "step.recompute_s", &w.recompute, 0, account->recompute_chance_s, t->recompute_s),
+        of_kernels(&w, "step.compute_s", &w.compute, account->host_wait_s, account->chance_s),
+        of_kernels(&w, "step.recompute_s", &w.recompute, 0, account->recompute_chance_s),
         bubble(&w),
         tsim_sum(r, "step.communication_exposed_s", "the sum of its kinds", TSIM_TIME_S, exposed, N_EXPOSED),
         optimizer(&w),

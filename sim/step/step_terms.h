@@ -1,8 +1,8 @@
 /* step_terms.h - where a step goes, as formula trees (base/term.h): over the operators of the critical rank, down to
  * tiles, links and the constants of files.
  *
- * Where passes are tasks, kernels and what their collectives expose add up to the terms of the step. Where operators are
- * events, and for all waits, a term is what the simulation gave, and its parts are what went in. */
+ * Kernels add up to the step's compute time. Where passes are tasks, what their collectives expose adds up, too; where
+ * operators are events that, as all waits, is what the simulation gave, and its parts are what they expose alone. */
 #ifndef TSIM_STEP_STEP_TERMS_H
 #define TSIM_STEP_STEP_TERMS_H
 
