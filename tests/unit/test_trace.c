@@ -203,6 +203,7 @@ START_TEST(every_schedule_is_sound) {
         for (int variant = 0; variant < 4; variant++) {
             example_init(&e);
             e.scenario.simulation.fold = variant != 1;
+            e.scenario.simulation.detail = TSIM_DETAIL_PASSES;
             e.scenario.parallelism.overlap.pipeline = variant != 2;
             e.scenario.parallelism.zero = variant == 3 && PLANS[i].stages == 1 ? 3 : 1;
             use_pipeline(PLANS[i].stages, PLANS[i].chunks, PLANS[i].schedule);

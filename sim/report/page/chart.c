@@ -16,7 +16,7 @@ const struct tsim_chart TSIM_CHARTS[] = {
     {"memory", TSIM_CHART_OF_RUN, true, tsim_chart_memory, "memory by pipeline stage against capacity"},
     {"schedule", TSIM_CHART_OF_RUN, false, tsim_chart_schedule, "the pipeline over time"},
     {"streams", TSIM_CHART_OF_RUN, true, tsim_chart_streams, "the pipeline over time with its communication"},
-    {"layer", TSIM_CHART_OF_RUN, true, tsim_chart_layer, "one layer kernel by kernel, where operators are simulated"},
+    {"layer", TSIM_CHART_OF_RUN, true, tsim_chart_layer, "one layer kernel by kernel, unless passes are simulated whole"},
     {"roofline", TSIM_CHART_OF_RUN, true, tsim_chart_roofline, "every operator below the roof of the accelerator"},
     {"links", TSIM_CHART_OF_RUN, true, tsim_chart_links, "mean and highest load of each sort of link"},
     {"sensitivity", TSIM_CHART_OF_RUN, true, tsim_chart_sensitivity, "the step's time with each capacity a tenth lower and higher"},
