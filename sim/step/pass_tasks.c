@@ -119,7 +119,7 @@ static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_s
         for (int32_t k = 0; k < crossed->n; k++)
             tsim_stage_group_demand(group, stream, task, crossed->items[k].link.resource,
                                     crossed->items[k].link.per_unit * (crossed->items[k].is_between_nodes ? nic : up));
-        if (crossed->n > 0)
+        if (crossed->items) /* around a ring, ranks between others of their node cross none */
             continue;
         tsim_stage_group_demand(group, stream, task, member->scale_up_out, up);
         tsim_stage_group_demand(group, stream, task, member->scale_up_in, up);
