@@ -1,4 +1,4 @@
-/* background.h - private to training: traffic of others on the stage groups' NICs (cluster.background): another job, a
+/* background.h - private to sim/step: traffic of others on the stage groups' NICs (cluster.background): another job, a
  * checkpoint being written. It shares the links like a collective, from the beginning of the step until its bytes are
  * through or the step is over, and waits for nobody. */
 #ifndef TSIM_STEP_BACKGROUND_H

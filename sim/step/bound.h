@@ -1,4 +1,4 @@
-/* bound.h - private to training: what a step takes at least, without simulating it. */
+/* bound.h - private to sim/step: what a step takes at least, without simulating it. */
 #ifndef TSIM_STEP_BOUND_H
 #define TSIM_STEP_BOUND_H
 

@@ -59,7 +59,7 @@ void tsim_step_links_members(const struct tsim_step_links *step_links, const str
     group->links = &step_links->links;
 }
 
-/* ---- what collectives of the data-parallel group cross ---- */
+/* ---- what collectives cross ---- */
 
 /* From NIC to NIC; all other links are as those of a node, a torus's among them. */
 static bool is_between_nodes(const struct tsim_topology *t, int32_t link) {

@@ -1,15 +1,17 @@
-/* expansion.h - private to training: the links of an unfolded step, and its data-parallel collectives message by
- * message.
+/* expansion.h - private to sim/step: the links of an unfolded step, and its collectives message by message.
  *
- * Unfolded, every rank has its place in the topology, and what it sends crosses the topology's links: messages between
- * stages their routes, collectives (one activity each, joined by all replicas) the share of each of their ranks.
+ * Unfolded, every rank has its place in the topology, and what it sends crosses the topology's links: a message between
+ * stages crosses its route, and a collective, of the data-parallel group or within a pass, is one activity that loads
+ * all links that its ranks cross, each rank with its share. All replicas join in one of the data-parallel group, and those
+ * that hold different experts in an exchange of experts.
  *
  * With `network: steps` a collective is not joined. When a stage group's turn comes, a GO task tells the stage group's
  * ranks, which send their messages as their predecessors' come (network/traffic.h), and the collective's own task waits
  * until all of them are done, of one part after the other: scatter within the shards, then all-reduce over replicas,
- * then the experts'. Messages hold of their sender's device what the collective takes from the kernels beside it. A
- * pass is cut where its exposed collectives are (pass_tasks.c), which are played the same way. Closed forms stay:
- * collectives that run beside the pass's own products, the experts' exchanges, and the norm of the gradient. */
+ * then the experts'. Messages hold of their sender's device what the collective takes from the kernels beside it.
+ * Collectives that a pass waits for are played the same way (pass_tasks.c). Those that run beside the pass's own kernels
+ * and exchanges of experts stay one activity each over the links that they cross; the gradient's norm is a closed
+ * form. */
 #ifndef TSIM_STEP_EXPANSION_H
 #define TSIM_STEP_EXPANSION_H
 
@@ -37,8 +39,8 @@ struct tsim_coordinates tsim_stage_group_member_at(const struct tsim_placement *
 void tsim_step_links_members(const struct tsim_step_links *step_links, const struct tsim_placement *placement,
                              struct tsim_stage_group *group, struct tsim_member *members);
 
-/* The links that collectives of the data-parallel groups cross, where they are more than the ranks' own; once all stage
- * groups have their members. network: fluid. */
+/* Finds the links that collectives played as one activity cross, where they are more than the ranks' own; once all stage
+ * groups have their members. */
 void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                            const struct tsim_placement *placement, struct tsim_stage_group *stage_groups);
 

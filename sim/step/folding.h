@@ -1,4 +1,4 @@
-/* folding.h - private to training: can one rank of each stage stand for all? It can where ranks cannot differ: each has
+/* folding.h - private to sim/step: can one rank of each stage stand for all? It can where ranks cannot differ: each has
  * as much of a NIC as the others, and messages between two stages cross the same kind of links from every rank. */
 #ifndef TSIM_STEP_FOLDING_H
 #define TSIM_STEP_FOLDING_H

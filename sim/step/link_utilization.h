@@ -1,4 +1,4 @@
-/* link_utilization.h - private to training: how full each sort of link was. */
+/* link_utilization.h - private to sim/step: how full each sort of link was. */
 #ifndef TSIM_STEP_LINK_UTILIZATION_H
 #define TSIM_STEP_LINK_UTILIZATION_H
 

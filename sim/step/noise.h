@@ -1,4 +1,4 @@
-/* noise.h - private to training: kernels that do not always take the same time, and accelerators that are always slow.
+/* noise.h - private to sim/step: kernels that do not always take the same time, and accelerators that are always slow.
  *
  * Each kernel's time is normal with the coefficient of variation cv (variability.compute_cv), independent of all
  * others. A stage group's ranks (tensor x context) wait for the slowest of them at each collective: over a stretch of

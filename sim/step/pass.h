@@ -1,18 +1,19 @@
-/* pass.h - one micro-batch's forward or backward pass through a part of the model, as one activity.
+/* pass.h - what one micro-batch's forward or backward pass through a part of the model costs while nothing else runs.
  *
- * Operators of a pass run one after another on the compute stream; tensor- and context-parallel collectives sit beside
- * them as operators.h says. The pass is long compared with its operators, and all ranks of a tensor x context group run
- * it in lock-step, so the engine sees it as one activity ("uniform runs of operators on one stream become one").
+ * Kernels of a pass run one after another on the compute stream; collectives stand among them or run beside them, as
+ * operators.h says. All ranks of a tensor x context group run the pass in lock-step. A part is played once, alone, on an
+ * engine of its own (pass_program.h): it is as long as its last operator takes to end, and its collectives expose the
+ * time for which the compute stream waits for them or is slowed down by them.
  *
- * Operators that overlap are played once on the engine (pass_program.h), alone: the length of a part is when its
- * last operator ends, and what its collectives expose is the time that the compute stream waits for them or is
- * slowed by them.
+ * The step plays the same operators again among all else that goes on (pass_tasks.h). These costs are what it compares
+ * that with (slowdown, the host's limit), what a pass takes where it is one task, and what bounds and balances use.
  *
  * An all-to-all that sends one copy of a token to each node takes max(between nodes, on a node): each rank sends to the
  * ranks of its own number on other nodes, while what arrived is handed on, a copy for each rank (DeepEP; DeepSeek-AI
  * 2024, section 3.2.2).
  *
- * The host launches kernels one after another, too: a pass takes max(accelerator, host). */
+ * The host launches kernels one after another, too: a pass takes max(accelerator, host), or their sum where each launch
+ * waits for the kernel before it. */
 #ifndef TSIM_STEP_PASS_H
 #define TSIM_STEP_PASS_H
 

@@ -1,4 +1,4 @@
-/* peak_demand.h - private to training: which resources of a stage group can be asked for more than they have.
+/* peak_demand.h - private to sim/step: which resources of a stage group can be asked for more than they have.
  *
  * A stream runs one task at a time, at no more than its full speed. So at any moment no more is asked of a resource
  * than the sum, over the streams that use it, of what the most demanding task of each asks. Where that is less than the

@@ -1,4 +1,4 @@
-/* periods.h - private to training: what a pipeline repeats is simulated once.
+/* periods.h - private to sim/step: what a pipeline repeats is simulated once.
  *
  * In the middle of a step every micro-batch does what the one before it did. Whenever the first stage has come a
  * micro-batch further, all that decides what happens next is written down: what the engine is doing

@@ -1,23 +1,29 @@
 /* program.h - one optimizer step as lazily generated programs on the engine.
  *
  * A *stage group* is the ranks that run a pipeline stage of one replica in lock-step: its tensor x context
- * ranks. Each stage group has four streams:
+ * ranks. Each stage group has the streams that its work needs:
  *   compute     forward and backward passes in the schedule's order, then gradient norm and optimizer
  *   data        collectives over the data-parallel group: parameter gathers, gradient reductions
  *   send next   activations to the next model part
  *   send prev   gradients to the previous one (both on the compute stream when point to point is not overlapped)
- * A rank's work exists only as the state of these four small machines; nothing is laid out in advance.
+ *   beside      one for each axis whose collectives run beside a pass's own kernels
+ * A rank's work exists only as the state of these small machines; nothing is laid out in advance.
  *
- * A pass is one task. It is cut into segments only where something outside must see its inside: the first micro-batch's
- * forward waits for parameters bucket by bucket, the last micro-batch's backward releases gradients bucket by bucket;
- * fully sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
+ * The compute stream plays a pass operator by operator (pass_program.h, pass_tasks.h): each kernel is a task, and so is
+ * each collective. Operators that follow one another and that nothing can disturb are joined into one task, which takes
+ * to the tick what they take one by one. A pass is still one task with `simulation.detail: passes`, where it is cut
+ * through the middle of a layer (ZeRO-3 that gathers product by product), and where that of a layer list is cut at all.
+ *
+ * A pass is cut into segments where something outside must see its inside: the first micro-batch's forward pass waits
+ * for parameters bucket by bucket, the last micro-batch's backward pass releases gradients bucket by bucket; fully
+ * sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
  *
  * Resources of a member of a stage group: its device (1 second of kernels per second), both directions of its scale-up
- * link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A pass demands its device
- * whole, and the links at its average rates; a collective demands the links, and of the device what it takes from the
- * kernels beside it (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far
- * above passes without traffic of their own: they keep their rate, the pass gets the rest. A pass with collectives of
- * its own (tensor parallelism, exchanges of experts) weighs as much as they: it shares the links as an equal.
+ * link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A kernel demands its device
+ * whole. A collective demands the links that it crosses, and of the device what it takes from the kernels beside it
+ * (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far above kernels: they
+ * keep their rate, and kernels get the rest. A pass that is one task demands its device whole and the links at its
+ * average rates; one with collectives of its own weighs as much as other collectives and shares the links as an equal.
  *
  * The zero-bubble schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
  * afterwards (post-validation, Qi et al. 2023, section 4): stages work shifted against each other step after step, and
@@ -53,7 +59,7 @@ enum tsim_task_kind {
     TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
     TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
     TSIM_TASK_OPTIMIZER,
-    TSIM_TASK_OPERATOR, /* item, segment: of a pass; the last of them is the PASS */
+    TSIM_TASK_OPERATOR, /* item, segment: of a pass; the last one is the PASS */
     TSIM_TASK_INPUT,    /* item: until its batch has come from the input pipeline */
     TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
 };

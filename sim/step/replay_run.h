@@ -1,4 +1,4 @@
-/* replay_run.h - private to training: the ranks of a replay (replay.h) with their streams, and what they do together.
+/* replay_run.h - private to sim/step: the ranks of a replay (replay.h) with their streams, and what they do together.
  */
 #ifndef TSIM_STEP_REPLAY_RUN_H
 #define TSIM_STEP_REPLAY_RUN_H

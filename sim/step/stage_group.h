@@ -1,5 +1,4 @@
-/* stage_group.h - private to training: the state of one stage group and the programs of its four streams (see
- * program.h). */
+/* stage_group.h - private to sim/step: the state of one stage group and the programs of its streams (see program.h). */
 #ifndef TSIM_STEP_STAGE_GROUP_H
 #define TSIM_STEP_STAGE_GROUP_H
 
@@ -191,7 +190,7 @@ struct tsim_step_plan {
     int32_t n_replicas;
     int32_t n_exchanging;                         /* replicas in a row whose ranks exchange tokens for experts */
     double noise_mean_frac, noise_deviation_frac; /* of a stage group's pass: noise.h */
-    bool plays_operators;                         /* simulation.detail: operators; else a pass is one task */
+    bool plays_operators;                         /* unless simulation.detail: passes, where a pass is one task */
     bool tells_operators;                         /* somebody listens to them */
     struct tsim_data_collective *pass_collectives;
     int32_t n_pass_collectives;
