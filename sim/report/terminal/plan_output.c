@@ -387,7 +387,8 @@ static void print_counts(const struct tsim_plan_result *result, FILE *out) {
             tsim_count_text((double)result->n_evaluated, run, sizeof run),
             tsim_count_text((double)result->n_pruned, pruned, sizeof pruned));
     if (result->n_unplayed > 0)
-        fprintf(out, "%s more are left out: their groups meet on links that tsim does not play yet (tsim check)\n",
+        fprintf(out,
+                "%s more are left out: their groups meet on links that detail: passes does not play (tsim check)\n",
                 tsim_count_text((double)result->n_unplayed, plans, sizeof plans));
 }
 
