@@ -203,7 +203,8 @@ static void expose(const struct walk *w) {
         tsim_pass_builder_add(&builder, &w->rows[i]);
     tsim_pass_builder_close(&builder);
     if (!tsim_pass_program_is_plain(&program)) {
-        tsim_pass_program_play(&program, exposed_s);
+        bool is_ideal = w->scenario->simulation.network == TSIM_NETWORK_IDEAL;
+        tsim_pass_program_play(&program, is_ideal ? NULL : w->cluster, exposed_s);
         share_out(w, exposed_s);
         for (int32_t i = 0; i < w->n_rows; i++)
             w->rows[i].exposed_s = exposed_s[i];

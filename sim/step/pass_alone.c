@@ -24,6 +24,7 @@ struct alone {
     const struct tsim_pass_program *program;
     struct tsim_engine *engine;
     int32_t device, next, streams[TSIM_N_AXES];
+    int32_t scale_up, nic;             /* resources, or -1; what is sent is received, so one direction is enough */
     const struct tsim_played *playing; /* by the compute stream */
     tsim_tick last_end;                /* of the compute stream's task before */
     struct communicator communicators[TSIM_N_AXES];
@@ -36,6 +37,17 @@ static const struct tsim_played *nth_beside(const struct tsim_pass_program *prog
         if (program->at[i].kind == TSIM_PLAYED_BESIDE && program->at[i].axis == axis && n-- == 0)
             return &program->at[i];
     return NULL;
+}
+
+static void demand(struct tsim_task *task, int32_t resource, double per_unit) {
+    if (resource >= 0 && per_unit > 0)
+        task->demands[task->n_demands++] = (struct tsim_demand){resource, per_unit};
+}
+
+static void demand_all(const struct alone *a, const struct tsim_played *played, struct tsim_task *task) {
+    demand(task, a->device, played->kind == TSIM_PLAYED_KERNEL ? 1 : played->device_frac);
+    demand(task, a->scale_up, played->scale_up_bytes_per_s);
+    demand(task, a->nic, played->nic_bytes_per_s);
 }
 
 static bool next_of_compute(void *context, int32_t stream, struct tsim_task *task) {
@@ -55,9 +67,7 @@ static bool next_of_compute(void *context, int32_t stream, struct tsim_task *tas
         task->awaited_value = c->n_awaited;
     } else {
         tsim_played_task(a->engine, played, 1, task);
-        double device = played->kind == TSIM_PLAYED_KERNEL ? 1 : played->device_frac;
-        if (device > 0)
-            task->demands[task->n_demands++] = (struct tsim_demand){a->device, device};
+        demand_all(a, played, task);
     }
     return true;
 }
@@ -73,8 +83,7 @@ static bool next_beside(void *context, int32_t stream, struct tsim_task *task) {
         return false;
     const struct tsim_played *played = &program->at[c->next++];
     tsim_played_task(c->alone->engine, played, 1, task);
-    if (played->device_frac > 0)
-        task->demands[task->n_demands++] = (struct tsim_demand){c->alone->device, played->device_frac};
+    demand_all(c->alone, played, task);
     if (played->needs_start) {
         task->awaited_counter = c->started;
         task->awaited_value = ++c->n_begun;
@@ -130,7 +139,8 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     TSIM_BUG("an operator of kind %d on the compute stream", (int)played->kind);
 }
 
-void tsim_pass_program_play(const struct tsim_pass_program *program, double *exposed_s) {
+void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
+                            double *exposed_s) {
     struct alone a = {.program = program, .exposed_s = exposed_s};
     double longest_s = 0;
     for (int32_t i = 0; i < program->n; i++)
@@ -140,6 +150,10 @@ void tsim_pass_program_play(const struct tsim_pass_program *program, double *exp
     struct tsim_diags diags;
     a.engine = tsim_engine_create(&options);
     a.device = tsim_engine_add_resource(a.engine, 1);
+    a.scale_up = cluster && cluster->scale_up_bytes_per_s > 0
+                     ? tsim_engine_add_resource(a.engine, cluster->scale_up_bytes_per_s)
+                     : -1;
+    a.nic = cluster && cluster->nic_bytes_per_s > 0 ? tsim_engine_add_resource(a.engine, cluster->nic_bytes_per_s) : -1;
     tsim_engine_add_stream(a.engine, next_of_compute, &a);
     for (int axis = 0; axis < TSIM_N_AXES; axis++) {
         a.streams[axis] = -1;

@@ -111,8 +111,9 @@ static inline void tsim_played_task(const struct tsim_engine *engine, const stru
 }
 
 /* pass_alone.c: plays the program on an engine of its own and says what each of its collectives exposes, by the rows that it
- * was built from: adds to exposed_s[n_rows]. */
-void tsim_pass_program_play(const struct tsim_pass_program *program, double *exposed_s);
+ * was built from: adds to exposed_s[n_rows]. Collectives share the links of the cluster; NULL: the network is ideal. */
+void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
+                            double *exposed_s);
 
 /* Names the operation of a collective among a part's operators. */
 enum tsim_collective_op tsim_collective_of(const struct tsim_op *op);

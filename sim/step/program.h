@@ -67,7 +67,6 @@ enum tsim_task_kind {
 struct tsim_stage_group_account {
     int32_t stage, replica;
     struct tsim_step_terms terms;        /* sums to the step's time */
-    double flops;                        /* executed on one accelerator */
     double matrix_busy_s, memory_busy_s; /* per accelerator of the stage group */
     double scale_up_bytes, nic_bytes;    /* sent per accelerator */
     double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */

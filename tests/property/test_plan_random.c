@@ -2,7 +2,8 @@
  * less energy. Searches: over random small spaces, what branch and bound finds (the best, their order, the front) is
  * what simulating every plan finds, with one thread and with three, for several objectives and under limits, among one
  * cluster or two; and of a cluster without a plan what is said of its nearest one is reached by none. Prints its seed
- * (another one: TSIM_SEED in the environment); TSIM_CASES says how many plans are drawn (100), and a tenth as many spaces. */
+ * (another one: TSIM_SEED in the environment); TSIM_CASES says how many plans are drawn (500
+ * for bounds, with operators but each fifth; 100 for searches), and a tenth as many spaces. */
 #include "run/run.h"
 #include "study/search/plan.h"
 #include "support/check_main.h"
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N_PLANS = 100 };
+enum { N_PLANS = 100, N_BOUNDS = 500 };
 #define SEED 20261122u
 
 static void check_bound(struct tsim_arena *arena, const struct example *e, int number) {
@@ -43,7 +44,7 @@ START_TEST(nothing_beats_its_bound) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     printf("seed %u\n", SEED);
-    for (int i = 0; i < random_cases(N_PLANS); i++) {
+    for (int i = 0; i < random_cases(N_BOUNDS); i++) {
         struct example e;
         random_plan(&random, &e);
         e.accelerator.memory_bytes = 1e15;
@@ -51,6 +52,7 @@ START_TEST(nothing_beats_its_bound) {
         e.scenario.simulation.network = i % 8 == 7   ? TSIM_NETWORK_STEPS
                                         : i % 4 == 1 ? TSIM_NETWORK_IDEAL
                                                      : TSIM_NETWORK_FLUID;
+        e.scenario.simulation.detail = i % 5 == 4 ? TSIM_DETAIL_PASSES : TSIM_DETAIL_OPERATORS;
         check_bound(&arena, &e, i);
         tsim_arena_reset(&arena);
     }
@@ -286,7 +288,7 @@ END_TEST
 static Suite *plan_random_suite(void) {
     Suite *suite = suite_create("plan_random");
     TCase *tcase = tcase_create("plan_random");
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 60 + (double)random_cases(N_PLANS) / 5);
     tcase_add_test(tcase, nothing_beats_its_bound);
     tcase_add_test(tcase, search_finds_what_all_simulations_find);
     tcase_add_test(tcase, many_candidates_are_each_their_own);

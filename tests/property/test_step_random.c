@@ -12,6 +12,13 @@
 enum { N_CASES = 300 };
 #define SEED 20261121u
 
+/* Ticks round each operator, a few microseconds long. */
+#define ROUNDING_FRAC 1e-7
+/* A pass shares device and links at mean rates, as an equal of the collective beside it; kernels leave it what it wants. Most
+ * where a step waits for collectives of the data-parallel group, fully sharded: of 20,000 plans 2 % are more than 2 %
+ * apart, and the most is 11.6 %. */
+#define MOST_APART_FRAC 0.12
+
 static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc) {
     struct tsim_step_simulation simulation;
     struct tsim_diags diags;
@@ -78,21 +85,36 @@ static struct tsim_step_simulation check_folding(struct tsim_arena *arena, struc
     return unfolded;
 }
 
+/* Operators and passes agree where nothing meets collectives of the passes: no message between stages, no collective of
+ * the data-parallel group beside them. */
+static bool is_alone(const struct tsim_parallelism_spec *p) {
+    bool overlaps = p->overlap.gradients || p->overlap.parameters;
+    return p->pipeline == 1 && (!overlaps || (p->data == 1 && p->context == 1));
+}
+
 START_TEST(random_plans) {
     struct random_source random = {SEED};
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     double sum_of_differences = 0, sum_apart = 0, most_apart = 0;
+    int n_alone = 0;
     printf("seed %u\n", SEED);
     for (int i = 0; i < N_CASES; i++) {
         struct example e;
         random_plan(&random, &e);
+        e.scenario.simulation.detail = TSIM_DETAIL_PASSES;
         struct tsim_step_simulation passes = check_folding(&arena, &e.scenario, i);
         e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
         struct tsim_step_simulation operators = check_folding(&arena, &e.scenario, i);
         const struct tsim_parallelism_spec *p = &e.scenario.parallelism;
         double apart = fabs(operators.time_s / passes.time_s - 1);
         sum_apart += apart;
+        n_alone += is_alone(p);
+        ck_assert_msg(apart <= (is_alone(p) ? ROUNDING_FRAC : MOST_APART_FRAC),
+                      "case %d: %.15g s operators, %.15g s passes (tensor %d pipeline %d context %d expert %d data %d "
+                      "zero %d %s)",
+                      i, operators.time_s, passes.time_s, (int)p->tensor, (int)p->pipeline, (int)p->context,
+                      (int)p->expert, (int)p->data, p->zero, tsim_schedule_name(p->schedule));
         most_apart = fmax(most_apart, apart);
         e.scenario.simulation.network = TSIM_NETWORK_STEPS; /* gathers whole layers */
         if (e.software.gather_unit == TSIM_UNIT_PRODUCT) {
@@ -115,7 +137,8 @@ START_TEST(random_plans) {
     }
     printf("operators and passes: %.2f %% apart on average, %.1f %% at most\n", 100 * sum_apart / N_CASES,
            100 * most_apart);
-    ck_assert_double_le(sum_apart / N_CASES, 0.004);
+    ck_assert_double_le(sum_apart / N_CASES, 0.003);
+    ck_assert_int_gt(n_alone, N_CASES / 10);
     /* what differs is how collectives meet messages between stages: seldom */
     ck_assert_double_le(sum_of_differences / N_CASES, 0.002);
     tsim_arena_release(&arena);
