@@ -1,6 +1,6 @@
 #!/bin/bash
 # layers.sh - the direction of includes, where third-party headers are included, where memory is allocated, that files have names
-# of their own, and that comments open as sentences. First tries itself on small trees that are wrong. Prints each offending
+# of their own, that comments open as sentences, and that docs name files that are there. First tries itself on small trees that are wrong. Prints each offending
 # line and exits 1.
 #
 #   base <- config <- {model <- partition, cluster} <- cost <- network <- step <- run <- results <- study <- report <- cli; engine
@@ -107,6 +107,15 @@ comments() {
     find sim tests -name '*.[ch]' | sort | xargs grep -nE '/\*+ (Of|What) ' /dev/null | sed 's/$/   (open with a subject and a verb)/'
 }
 
+# Files and folders that docs name are there; a * stands for any of them.
+named_paths() {
+    local place line path
+    grep -noE '\b(sim|tests|tools)/[A-Za-z0-9_./*-]*[A-Za-z0-9_*]' docs/*.md README.md CONTRIBUTING.md /dev/null 2>/dev/null |
+        while IFS=: read -r place line path; do
+            compgen -G "$path" >/dev/null || echo "$place:$line: $path   (there is no such file)"
+        done
+}
+
 check() {
     cd "$1" || return 1
     local found
@@ -120,6 +129,7 @@ check() {
         allocations
         names
         comments
+        named_paths
     )
     [ -z "$found" ] && return 0
     echo "$found"
@@ -131,7 +141,7 @@ expect() {
     local what=$1 pattern=$2 tree
     shift 2
     tree=$(mktemp -d)
-    mkdir -p "$tree"/tests "$tree"/sim/{base,config,engine,model,partition,cost,run,results,study,cli} "$tree"/sim/import/{models,traces}
+    mkdir -p "$tree"/{tests,docs} "$tree"/sim/{base,config,engine,model,partition,cost,run,results,study,cli} "$tree"/sim/import/{models,traces}
     printf '#include "base/a.h"\n#include <stdio.h>\n/* free (of charge) */\n' >"$tree/sim/config/ok.c"
     while [ $# -gt 0 ]; do
         printf '%b' "$2" >"$tree/sim/$1"
@@ -171,6 +181,8 @@ self_test() {
     expect "a file that is a part" 'sim/cost/x_parts.h .*being a part' cost/x_parts.h ''
     expect "a comment without a subject" 'sim/cost/x.c:2:.*subject' cost/x.c 'int a; /* Its size. */\n/* Of the size. */\n'
     expect "a comment that asks" 'sim/cost/x.h:1:.*subject' cost/x.h '    /* What it costs. */\n'
+    expect "a path in docs that is not there" '^docs/a.md:2: sim/cost/y.h ' ../docs/a.md 'See `sim/cost`.\nAnd `sim/cost/y.h`.\n'
+    expect "paths in docs" clean ../docs/a.md 'See `sim/cost`, `sim/co*/x.c`, sim/cost/x.c.\n' cost/x.c ''
     expect "free" 'sim/cost/x.c:1:.*arenas' cost/x.c '\tfree (p);\n'
     expect "names that contain free" clean cost/x.c 'tsim_heap_free(p);\njson->free(p);\n'
 }
