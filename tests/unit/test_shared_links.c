@@ -1,0 +1,205 @@
+/* Steps whose tensor, context and expert groups meet on the links of a topology: on a fat tree oversubscribed 8:1 against
+ * bytes over capacity and against the same tree 1:1, and there and on a dragonfly, a torus and PCIe switches against
+ * messages played one by one. */
+#include "step/pass.h"
+#include "step/program.h"
+#include "support/arena_rig.h"
+#include "support/example.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct example e;
+
+static struct tsim_step_simulation simulate(enum tsim_network network, bool folds) {
+    struct tsim_step_simulation simulation;
+    struct tsim_pass_costs costs;
+    e.scenario.simulation.network = network;
+    e.scenario.simulation.fold = folds;
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
+    tsim_pass_costs_build(&e.scenario, cluster, placement, &costs);
+    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
+    return simulation;
+}
+
+/* Nothing of the data-parallel group runs beside the passes. */
+static void init(int64_t nodes) {
+    example_init(&e);
+    e.scenario.cluster.nodes = nodes;
+    e.scenario.training.sequence_length = 8192;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+    e.scenario.parallelism.overlap = (struct tsim_overlap){.pipeline = true};
+}
+
+static void finish(void) {
+    example_finish(&e);
+    e.scenario.training.global_batch_size = e.scenario.parallelism.data;
+    example_finish(&e);
+}
+
+static void be_of(enum tsim_axis axis, int64_t n) {
+    struct tsim_parallelism_spec *p = &e.scenario.parallelism;
+    p->tensor = axis == TSIM_AXIS_TENSOR ? n : 1;
+    p->sequence = axis == TSIM_AXIS_TENSOR;
+    p->context = axis == TSIM_AXIS_CONTEXT ? n : 1;
+    p->expert = axis == TSIM_AXIS_EXPERT ? n : 1;
+    if (axis == TSIM_AXIS_EXPERT)
+        e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 1};
+}
+
+/* ---- a fat tree ---- */
+
+enum { N_GROUP = 8, N_BELOW = 16 };
+
+/* Sixteen nodes of eight, two nodes below each leaf; data-parallel ranks lie side by side, so that each leaf has one
+ * rank of each of the 16 groups of eight and all that these send leaves it. */
+static void init_leaves(enum tsim_axis axis, const struct tsim_tier *tier) {
+    init(16);
+    be_of(axis, N_GROUP);
+    const enum tsim_axis order[] = {TSIM_AXIS_DATA, TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT,
+                                    TSIM_AXIS_PIPELINE};
+    memcpy(e.scenario.parallelism.order, order, sizeof order);
+    e.fabric.topology = TSIM_TOPOLOGY_FAT_TREE;
+    e.fabric.routing = TSIM_ROUTING_ADAPTIVE;
+    e.fabric.tiers = tier;
+    e.fabric.n_tiers = 1;
+    finish();
+}
+
+static double exposed_s(const struct tsim_step_simulation *s, enum tsim_axis axis) {
+    const struct tsim_step_terms *t = &s->stage_groups[0].terms;
+    return axis == TSIM_AXIS_TENSOR    ? t->exposed_tensor_s
+           : axis == TSIM_AXIS_CONTEXT ? t->exposed_context_s
+                                       : t->exposed_expert_s;
+}
+
+/* Sums over the collectives of an axis. */
+struct sent {
+    double nic_bytes, latency_s;
+};
+
+static void add_sent(void *context, const struct tsim_pass_operator *row) {
+    struct sent *sent = context;
+    sent->nic_bytes += row->op->kind == TSIM_OP_COLLECTIVE ? row->nic_bytes : 0;
+    sent->latency_s += row->op->kind == TSIM_OP_COLLECTIVE ? row->latency_s : 0;
+}
+
+/* All that a rank's passes of one micro-batch send. */
+static struct sent sent_by_passes(void) {
+    struct sent sum = {0, 0};
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++) {
+            double times = tsim_model_parts(e.scenario.model).times[part];
+            struct sent sent = {0, 0};
+            if (times <= 0)
+                continue;
+            tsim_pass_visit(&e.scenario, tsim_cluster_build(&arena, &e.scenario),
+                            tsim_placement_build(&arena, &e.scenario), (enum tsim_part)part, (enum tsim_pass_kind)kind,
+                            add_sent, &sent);
+            sum.nic_bytes += times * sent.nic_bytes;
+            sum.latency_s += times * sent.latency_s;
+        }
+    return sum;
+}
+
+static double uplink_bytes(const struct tsim_step_simulation *s) {
+    for (int32_t i = 0; i < s->n_link_utilizations; i++)
+        if (strstr(s->link_utilizations[i].sort, "up"))
+            return s->link_utilizations[i].highest_bytes;
+    return 0;
+}
+
+/* The uplinks of a leaf carry what its 16 ranks send, 8:1 at 16 / 8 times a port's rate. All of the wait is the group's
+ * own: other terms stay. Message by message it takes as long. */
+START_TEST(groups_meet_on_uplinks) {
+    static const struct tsim_tier EVEN = {.ports = N_BELOW, .oversubscription = 1},
+                                  SHORT = {.ports = N_BELOW, .oversubscription = 8};
+    static const enum tsim_axis AXES[] = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
+    for (size_t i = 0; i < sizeof AXES / sizeof AXES[0]; i++) {
+        init_leaves(AXES[i], &EVEN);
+        struct sent sent = sent_by_passes();
+        ck_assert_double_gt(sent.nic_bytes, 1e6);
+        struct tsim_step_simulation even = simulate(TSIM_NETWORK_FLUID, false);
+        init_leaves(AXES[i], &SHORT);
+        struct tsim_step_simulation narrow = simulate(TSIM_NETWORK_FLUID, false);
+        struct tsim_step_simulation steps = simulate(TSIM_NETWORK_STEPS, false);
+        double rate = e.node.nic_bytes_per_s, by_hand_s = N_BELOW * sent.nic_bytes / (N_BELOW / 8.0 * rate);
+        double waits_s = exposed_s(&narrow, AXES[i]);
+        ck_assert_msg(fabs(waits_s - by_hand_s - sent.latency_s) < 0.05 * by_hand_s,
+                      "axis %d: exposed %.6g s, by hand %.6g s (even %.6g s)", (int)AXES[i], waits_s, by_hand_s,
+                      exposed_s(&even, AXES[i]));
+        ck_assert_double_gt(waits_s, 7 * exposed_s(&even, AXES[i]));
+        ck_assert_double_eq_tol(narrow.stage_groups[0].terms.compute_s, even.stage_groups[0].terms.compute_s, 1e-9);
+        ck_assert_double_eq_tol(narrow.stage_groups[0].terms.bubble_s, even.stage_groups[0].terms.bubble_s, 1e-9);
+        ck_assert_double_eq_tol(narrow.nic_out_bytes, even.nic_out_bytes, 1e-9 * even.nic_out_bytes);
+        ck_assert_msg(fabs(steps.time_s / narrow.time_s - 1) < 0.05, "axis %d: %.6g s fluid, %.6g s by messages",
+                      (int)AXES[i], narrow.time_s, steps.time_s);
+        if (AXES[i] == TSIM_AXIS_TENSOR) /* the data-parallel group stays below its leaf */
+            ck_assert_double_eq_tol(uplink_bytes(&narrow), N_BELOW * sent.nic_bytes, 1e-6 * uplink_bytes(&narrow));
+    }
+}
+END_TEST
+
+/* ---- other topologies ---- */
+
+static void be_dragonfly(void) {
+    init(8);
+    e.node.nics = 2;
+    e.node.accelerators = e.scenario.cluster.accelerators_per_node = 2;
+    e.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
+    e.fabric.routing = TSIM_ROUTING_ADAPTIVE;
+    e.fabric.dragonfly_ports = 2;
+    e.fabric.dragonfly_routers = 2;
+    e.fabric.dragonfly_local_links = 1;
+    e.fabric.dragonfly_global_links = 2;
+}
+
+static void be_torus(void) {
+    static const int64_t SHAPE[3] = {4, 4, 1};
+    init(4);
+    e.node.accelerators = e.scenario.cluster.accelerators_per_node = 4;
+    memcpy(e.scenario.cluster.torus_shape, SHAPE, sizeof SHAPE);
+    e.fabric.topology = TSIM_TOPOLOGY_TORUS;
+    e.fabric.torus_dimensions = 2;
+    e.fabric.torus_wrap = 4;
+}
+
+static void be_pcie(void) {
+    init(1);
+    e.node.scale_up = TSIM_SCALE_UP_PCIE;
+    e.node.accelerators_per_switch = 4;
+    e.node.switch_uplink_bytes_per_s = 20e9;
+    e.node.accelerators_per_socket = 4;
+    e.node.socket_link_bytes_per_s = 10e9;
+}
+
+START_TEST(fluid_against_messages) {
+    static void (*const TOPOLOGIES[])(void) = {be_dragonfly, be_torus, be_pcie};
+    static const char *const NAMES[] = {"dragonfly", "torus", "PCIe"};
+    static const enum tsim_axis AXES[] = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT};
+    for (int t = 0; t < 3; t++)
+        for (int a = 0; a < 2; a++) {
+            TOPOLOGIES[t]();
+            be_of(AXES[a], 4);
+            finish();
+            double fluid_s = simulate(TSIM_NETWORK_FLUID, false).time_s;
+            double steps_s = simulate(TSIM_NETWORK_STEPS, false).time_s;
+            ck_assert_msg(fabs(steps_s / fluid_s - 1) < 0.05, "%s, axis %d: %.6g s fluid, %.6g s by messages", NAMES[t],
+                          (int)AXES[a], fluid_s, steps_s);
+        }
+}
+END_TEST
+
+static Suite *shared_links_suite(void) {
+    Suite *suite = suite_create("shared links");
+    TCase *tests = tcase_create("by hand");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, groups_meet_on_uplinks);
+    tcase_add_test(tests, fluid_against_messages);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(shared_links_suite)
