@@ -418,6 +418,11 @@ enum tsim_cross_entropy { TSIM_LOSS_BY_FUSION, TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_
  * BLOCK, from that of each tile, found as it is quantized. */
 enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING_BLOCK };
 
+/* Where batch normalization is computed, the activation behind it included (model/layer_list.h): in passes of its own;
+ * its sums in the convolution that writes its input, and what an addition takes within that; or also the rest in the
+ * convolution that takes its result. */
+enum tsim_batch_norm { TSIM_BATCH_NORM_APART, TSIM_BATCH_NORM_SUMS_FUSED, TSIM_BATCH_NORM_FUSED };
+
 /* How rows of tokens are brought into the order of their experts and back: by one kernel each, with the weighted sum of
  * what the experts gave, or operator by operator (layer_experts.c). */
 enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT };
@@ -488,6 +493,7 @@ struct tsim_software {
     enum tsim_interleaving interleaving;         /* how many micro-batches an interleaved schedule takes */
     enum tsim_expert_dispatch expert_dispatch;
     enum tsim_expert_permutation expert_permutation;
+    enum tsim_batch_norm batch_norm;
     enum tsim_expert_products expert_products;
     enum tsim_fp8_scaling fp8_scaling;
     bool fp8_dispatch;              /* training in fp8, what experts take travels in fp8 */

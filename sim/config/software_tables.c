@@ -34,6 +34,9 @@ static const struct tsim_word SCALINGS[] = {
     {"delayed", TSIM_SCALING_DELAYED}, {"current", TSIM_SCALING_CURRENT}, {"block", TSIM_SCALING_BLOCK}, {NULL, 0}};
 static const struct tsim_word PERMUTATIONS[] = {
     {"fused", TSIM_PERMUTATION_FUSED}, {"written-out", TSIM_PERMUTATION_WRITTEN_OUT}, {NULL, 0}};
+static const struct tsim_word BATCH_NORMS[] = {{"apart", TSIM_BATCH_NORM_APART},
+                                               {"sums-fused", TSIM_BATCH_NORM_SUMS_FUSED},
+                                               {"fused", TSIM_BATCH_NORM_FUSED}, {NULL, 0}};
 static const struct tsim_word UNALIGNED_PRODUCTS[] = {
     {"matrix-units", TSIM_UNALIGNED_MATRIX}, {"vector-units", TSIM_UNALIGNED_VECTOR}, {NULL, 0}};
 static const struct tsim_word GRAPHS[] = {
@@ -198,6 +201,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "expert_permutation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_permutation),
      .words = PERMUTATIONS, .default_text = "fused",
      .help = "rows of tokens into the order of their experts and back: one kernel each, or operator by operator"},
+    {.key = "batch_norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, batch_norm), .words = BATCH_NORMS,
+     .default_text = "apart",
+     .help = "batch norms with their activations: passes of their own; sums in the convolution before, and the rest in "
+             "the addition behind; or also the rest in the convolution behind (fusion other than none)"},
     {.key = "expert_products", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_products),
      .words = EXPERT_PRODUCTS, .default_text = "grouped",
      .help = "the experts of a rank: their products side by side, or one expert after the other"},

@@ -6,6 +6,12 @@
 
 #include <math.h>
 
+/* A small kernel of a fused batch norm moves so much for each channel between convolutions: two sums, scale, shift, mean,
+ * deviation and both running ones in, the last four and the two factors of the normalization out, in fp32. */
+#define FINALIZED_BYTES (14 * 4.0)
+/* Which elements an activation let through, a bit each. */
+#define BIT_BYTES 0.125
+
 /* A place of a maximum, as frameworks keep it (PyTorch: int64). */
 #define PLACE_BYTES 8
 
@@ -56,15 +62,46 @@ struct batch {
     double samples, e; /* bytes of an element */
     enum tsim_precision precision;
     bool is_fused;
+    enum tsim_batch_norm batch_norm;
 };
 
 static struct batch batch_of(const struct tsim_scenario *sc) {
-    bool is_wide = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32;
+    bool is_wide = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32,
+         is_fused = sc->software->fusion != TSIM_FUSION_NONE;
     return (struct batch){.scenario = sc,
                           .samples = (double)sc->training.micro_batch_size,
                           .e = is_wide ? 4 : 2,
                           .precision = sc->training.precision,
-                          .is_fused = sc->software->fusion != TSIM_FUSION_NONE};
+                          .is_fused = is_fused,
+                          .batch_norm = is_fused ? sc->software->batch_norm : TSIM_BATCH_NORM_APART};
+}
+
+/* ---- what is next to what ---- */
+
+static bool is_at(const struct tsim_model *m, size_t i, enum tsim_list_kind kind) {
+    return i < m->n_list && m->list[i].kind == kind; /* a look back before the first is a large index */
+}
+
+/* Does a norm's result go into the addition at a block's end? Before a projection of the block's input it is the
+ * main branch's. */
+static bool is_added(const struct tsim_model *m, size_t i) {
+    return is_at(m, i + 1, TSIM_LIST_ADD) ||
+           (is_at(m, i + 1, TSIM_LIST_PRODUCT) && is_at(m, i + 2, TSIM_LIST_NORM) && is_at(m, i + 3, TSIM_LIST_ADD));
+}
+
+/* Is it a product whose input is what a norm and an activation made, and nothing else takes? */
+static bool takes_norm(const struct tsim_model *m, size_t i) {
+    return is_at(m, i, TSIM_LIST_PRODUCT) && is_at(m, i - 1, TSIM_LIST_RELU) && is_at(m, i - 2, TSIM_LIST_NORM);
+}
+
+/* Is it the product whose input is the sum at the end of the block before? */
+static bool takes_sum(const struct tsim_model *m, size_t i) {
+    return is_at(m, i, TSIM_LIST_PRODUCT) && is_at(m, i - 1, TSIM_LIST_RELU) && is_at(m, i - 2, TSIM_LIST_ADD);
+}
+
+/* Do norms make both of what an addition adds? */
+static bool adds_norms(const struct tsim_model *m, size_t i) {
+    return is_at(m, i - 1, TSIM_LIST_NORM) && is_at(m, i - 3, TSIM_LIST_NORM);
 }
 
 static double in_elements(const struct batch *b, const struct tsim_list_layer *l) {
@@ -127,7 +164,20 @@ static void product_forward(struct tsim_op_list *list, const struct batch *b, co
         elementwise(list, "bias", out_elements(b, l), 2 * b->e, 1);
 }
 
-static void product_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+/* The kernel of an input's gradient reads more where it takes on the backward pass of the norm that made its
+ * input: that norm's input, which says what the activation let through, too; of a sum the other branch's gradient, a bit
+ * an element and each norm's input. */
+static double norm_gradient_bytes(const struct tsim_model *m, size_t i, const struct batch *b) {
+    if (b->batch_norm != TSIM_BATCH_NORM_FUSED)
+        return 0;
+    double n = in_elements(b, &m->list[i]);
+    if (takes_norm(m, i))
+        return n * b->e;
+    return takes_sum(m, i) ? n * (b->e + BIT_BYTES + (adds_norms(m, i - 2) ? 2 : 1) * b->e) : 0;
+}
+
+static void product_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m, size_t i) {
+    const struct tsim_list_layer *l = &m->list[i];
     double g = (double)l->groups, pixels = b->samples * (double)l->out_area, area = (double)l->kernel_area;
     double step = l->kernel_area == 1 ? 1 : (double)(l->stride * l->stride);
     double in = (double)l->in, out = (double)l->out;
@@ -135,10 +185,11 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
     const char *input = is_image ? "convolution, input" : "linear, input";
     const char *weight = is_image ? "convolution, weight" : "linear, weight";
     struct tsim_op *op;
-    if (!l->is_first && is_short)
-        winograd(list, input, b, l, pixels / 4, in / g, out / g);
-    else if (!l->is_first)
-        convolution(list, input, b, l, pixels * step, in / g, area * out / g / step);
+    if (!l->is_first) {
+        op = is_short ? winograd(list, input, b, l, pixels / 4, in / g, out / g)
+                      : convolution(list, input, b, l, pixels * step, in / g, area * out / g / step);
+        op->bytes += norm_gradient_bytes(m, i, b);
+    }
     if (is_short)
         op = winograd(list, weight, b, l, out / g, in / g, pixels / 4);
     else
@@ -174,20 +225,38 @@ static bool is_fused_away(const struct batch *b, const struct tsim_list_layer *l
            l[-1].kind != TSIM_LIST_AVERAGE_POOL;
 }
 
-static void layer_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+/* The convolution before a norm has written its sums: is the rest done in another layer's kernel? */
+static bool is_applied_elsewhere(const struct batch *b, const struct tsim_model *m, size_t i) {
+    return b->batch_norm == TSIM_BATCH_NORM_FUSED ? is_added(m, i) || takes_norm(m, i + 2)
+                                                  : is_at(m, i + 1, TSIM_LIST_ADD);
+}
+
+static void norm_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m, size_t i) {
+    double n = out_elements(b, &m->list[i]);
+    if (b->batch_norm == TSIM_BATCH_NORM_APART) {
+        elementwise(list, "batch norm", n, 3 * b->e, 2);
+        return;
+    }
+    elementwise(list, "batch norm, sums", (double)m->list[i].out, FINALIZED_BYTES, 1);
+    if (!is_applied_elsewhere(b, m, i))
+        elementwise(list, "batch norm", n, 2 * b->e, 1);
+}
+
+static void layer_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m, size_t i) {
+    const struct tsim_list_layer *l = &m->list[i];
     double n = out_elements(b, l), e = b->e;
     switch (l->kind) {
     case TSIM_LIST_PRODUCT:
         product_forward(list, b, l);
         return;
     case TSIM_LIST_NORM:
-        elementwise(list, "batch norm", n, 3 * e, 2);
+        norm_forward(list, b, m, i);
         return;
     case TSIM_LIST_RELU:
         elementwise(list, "activation", n, 2 * e, 1);
         return;
     case TSIM_LIST_ADD:
-        elementwise(list, "residual", n, 3 * e, 1);
+        elementwise(list, "residual", n, 3 * e + (b->batch_norm == TSIM_BATCH_NORM_FUSED ? BIT_BYTES : 0), 1);
         return;
     case TSIM_LIST_MAX_POOL:
         elementwise(list, "pool", 1, in_elements(b, l) * e + n * (e + PLACE_BYTES), 1);
@@ -205,24 +274,31 @@ static void layer_forward(struct tsim_op_list *list, const struct batch *b, cons
     TSIM_BUG("layer %d", (int)l->kind);
 }
 
-static void layer_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
+static void layer_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m, size_t i) {
+    const struct tsim_list_layer *l = &m->list[i];
+    bool is_in_products = b->batch_norm == TSIM_BATCH_NORM_FUSED;
     double n = out_elements(b, l), e = b->e;
     switch (l->kind) {
     case TSIM_LIST_PRODUCT:
-        product_backward(list, b, l);
+        product_backward(list, b, m, i);
         return;
     case TSIM_LIST_NORM: /* two sums over dy and x; dx from both */
-        elementwise(list, "batch norm", n, 5 * e, 2);
+        if (is_in_products && (is_added(m, i) || takes_norm(m, i + 2)))
+            elementwise(list, "batch norm", n, 3 * e, 1); /* the convolution that made dy has summed */
+        else
+            elementwise(list, "batch norm", n, 5 * e, 2);
         return;
     case TSIM_LIST_RELU:
         elementwise(list, "activation", n, 3 * e, 1);
         return;
     case TSIM_LIST_ADD: /* the two branches' gradients meet at the block's input */
+        if (is_in_products && takes_sum(m, i + 2))
+            return;
         elementwise(list, "residual gradient", n, 3 * e, 1);
         return;
     case TSIM_LIST_MAX_POOL:
     case TSIM_LIST_AVERAGE_POOL:
-        layer_forward(list, b, l);
+        layer_forward(list, b, m, i);
         return;
     case TSIM_LIST_TABLES:
         tsim_tables_backward(b->scenario, list);
@@ -248,7 +324,7 @@ void tsim_block_forward(const struct tsim_scenario *sc, int64_t block, struct ts
     struct batch b = batch_of(sc);
     for (size_t i = 0; i < m->n_list; i++)
         if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0))
-            layer_forward(list, &b, &m->list[i]);
+            layer_forward(list, &b, m, i);
     if (block == m->layers - 1 && !m->has_blocks_behind)
         loss(list, &b, &m->list[m->n_list - 1]);
 }
@@ -260,7 +336,7 @@ void tsim_block_backward(const struct tsim_scenario *sc, int64_t block, struct t
         loss(list, &b, &m->list[m->n_list - 1]);
     for (size_t i = m->n_list; i-- > 0;)
         if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0))
-            layer_backward(list, &b, &m->list[i]);
+            layer_backward(list, &b, m, i);
 }
 
 /* ---- parts ---- */
@@ -294,6 +370,8 @@ void tsim_block_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim
     for (size_t i = 0; i < sc->model->n_list; i++) {
         const struct tsim_list_layer *l = &sc->model->list[i];
         double in_bytes = in_elements(&b, l) * b.e;
+        if (b.batch_norm == TSIM_BATCH_NORM_FUSED && l->kind == TSIM_LIST_PRODUCT && takes_norm(sc->model, i))
+            continue; /* made again of the norm's input, in the convolution */
         if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION)
             product_bytes += in_bytes;
         else if (l->kind == TSIM_LIST_NORM)

@@ -15,7 +15,12 @@
  * Guide", on tensor layouts); half precision trains channels last. Batch normalization, activation, addition and
  * pooling move memory: per element of e bytes forward 3 e (statistics, then normalize), 2 e, 3 e, input and output;
  * backward 5 e, 3 e, 3 e. Any fusion but `none` makes one pass of a norm and the activation behind it, and of an
- * addition and its activation. A list trains in data-parallel replicas and, by whole blocks, in the stages of a
+ * addition and its activation. Where it is also said to be in convolutions (software.batch_norm), the convolution before
+ * writes the sums that a norm needs, a small kernel makes two factors a channel of them, and the addition at a block's end
+ * normalizes what it adds: one norm of it (`sums-fused`: 2 e for all others), or both, and each convolution normalizes what it
+ * reads (`fused`). Backward, the convolution that makes an input's gradient then also masks and sums it, for which it
+ * reads the norm's input, and of a sum the other branch's gradient too; 3 e apply it (cuDNN's DgradDreluBNBwdWeight and
+ * ConvBNwgrad, which makes its operand again of the norm's input, so that this alone is kept). A list trains in data-parallel replicas and, by whole blocks, in the stages of a
  * pipeline: its shapes are whole. */
 #ifndef TSIM_MODEL_LAYER_LIST_H
 #define TSIM_MODEL_LAYER_LIST_H

@@ -337,6 +337,70 @@ START_TEST(traffic_by_hand) {
 }
 END_TEST
 
+/* The sums of all operators of a name. */
+static struct tsim_op all_of(const struct tsim_op_list *list, const char *name) {
+    struct tsim_op sum = {0};
+    for (int32_t i = 0; i < list->n; i++)
+        if (strcmp(list->ops[i].name, name) == 0) {
+            sum.bytes += list->ops[i].bytes;
+            sum.kernels += list->ops[i].kernels;
+        }
+    return sum;
+}
+
+/* The end of a block with a projection, and the next block's first convolution, of 5 samples in fp16: 320 elements in,
+ * 480 in the block, 640 out. With sums in convolutions a norm reads and writes once, and the one that is added nothing.
+ * All in convolutions, none has a pass forward; backward, the kernel of the input's gradient reads what the norm read,
+ * or for a sum the other branch's gradient, a bit an element and both norms' inputs, and a pass makes 3 accesses. */
+START_TEST(batch_norms_in_convolutions) {
+    static const struct tsim_list_layer BLOCK[] = {{TSIM_LIST_PRODUCT, 0, 4, 4, 16, 16, 1, 1, 1, false, true},
+                                                   {TSIM_LIST_NORM, 0, 4, 4, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_RELU, 0, 4, 4, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_PRODUCT, 0, 4, 6, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_PRODUCT, 0, 4, 6, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_NORM, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_ADD, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_RELU, 0, 6, 6, 16, 16, 1, 1, 1, false, false},
+                                                   {TSIM_LIST_PRODUCT, 0, 6, 8, 16, 16, 1, 1, 1, false, false}};
+    const double plain = 2 * (2 * (320 + 24 + 480) + 480 + 48 + 640);
+    static const struct {
+        enum tsim_batch_norm where;
+        double forward, residual, forward_kernels, sums, backward, backward_kernels, residual_gradient, read, kept;
+    } EXPECTED[] = {
+        {TSIM_BATCH_NORM_APART, 1280 * 6, 480 * 6, 6, 0, 1280 * 10, 6, 480 * 6, 0, 320 * 3 + 480},
+        {TSIM_BATCH_NORM_SUMS_FUSED, 800 * 4, 480 * 6, 2, 16 * 56, 1280 * 10, 6, 480 * 6, 0, 320 * 3 + 480},
+        {TSIM_BATCH_NORM_FUSED, 0, 480 * 6.125, 0, 16 * 56, 1280 * 6, 3, 0, 320 * 2 + 480 * 6.125, 320 * 2 + 480}};
+    struct example x;
+    struct tsim_op_list list;
+    struct tsim_kept kept;
+    init_small(&x);
+    x.model.list = BLOCK;
+    x.model.n_list = sizeof BLOCK / sizeof BLOCK[0];
+    x.model.layers = 1;
+    example_finish(&x);
+    x.software.fusion = TSIM_FUSION_COMPILE;
+    for (size_t i = 0; i < sizeof EXPECTED / sizeof EXPECTED[0]; i++) {
+        x.software.batch_norm = EXPECTED[i].where;
+        tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+        ck_assert_double_eq(all_of(&list, "batch norm").bytes, EXPECTED[i].forward);
+        ck_assert_double_eq(all_of(&list, "batch norm").kernels, EXPECTED[i].forward_kernels);
+        ck_assert_double_eq(all_of(&list, "batch norm, sums").bytes, EXPECTED[i].sums);
+        ck_assert_double_eq(all_of(&list, "residual").bytes, EXPECTED[i].residual);
+        tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+        ck_assert_double_eq(all_of(&list, "batch norm").bytes, EXPECTED[i].backward);
+        ck_assert_double_eq(all_of(&list, "batch norm").kernels, EXPECTED[i].backward_kernels);
+        ck_assert_double_eq(all_of(&list, "residual gradient").bytes, EXPECTED[i].residual_gradient);
+        ck_assert_double_eq(all_of(&list, "convolution, input").bytes, plain + EXPECTED[i].read);
+        tsim_layer_activations(&x.scenario, TSIM_PART_BLOCK, &kept);
+        ck_assert_double_eq(kept.rows[0].bytes, 2 * EXPECTED[i].kept);
+    }
+    x.software.fusion = TSIM_FUSION_NONE; /* operator by operator, norms have passes of their own */
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(all_of(&list, "batch norm").bytes, EXPECTED[0].forward);
+}
+END_TEST
+
 /* Fused, an activation goes with what is before it; the first of a stage, after a pool, or of a model does not. Two
  * stages in a row hold twice their widest tensor and what the other one sends. */
 START_TEST(first_of_a_stage) {
@@ -397,6 +461,7 @@ static Suite *layer_list_suite(void) {
     tcase_add_test(tc, a_bias_by_itself);
     tcase_add_test(tc, interaction_by_hand);
     tcase_add_test(tc, traffic_by_hand);
+    tcase_add_test(tc, batch_norms_in_convolutions);
     tcase_add_test(tc, first_of_a_stage);
     tcase_add_test(tc, parts_of_blocks);
     tcase_add_test(tc, kernels_by_hand);
