@@ -10,6 +10,7 @@ struct lane {
 };
 
 struct tsim_traffic {
+    int32_t n_held; /* resources of a rank that its messages hold */
     struct tsim_links links;
     const struct tsim_pattern *pattern;
     struct tsim_traffic_options options;
@@ -77,37 +78,38 @@ static const struct tsim_pattern_phase *phase_of(const struct tsim_traffic *traf
     return &traffic->pattern->phases[lane * traffic->pattern->n_phases + phase];
 }
 
-/* A rank's messages hold this of each resource per byte: so much per second of the whole flow, over the bytes that it
- * sends in it. */
-static double *held_per_byte(const struct tsim_traffic *traffic, struct tsim_arena *arena) {
-    const struct tsim_pattern *p = traffic->pattern;
+/* A second of the whole flow over the bytes that each rank sends in it. */
+static double *seconds_per_byte(const struct tsim_pattern *p, struct tsim_arena *arena) {
     double *per_byte = TSIM_NEW_ARRAY(arena, (size_t)p->n_ranks, double);
     for (int32_t i = 0; i < p->n_lanes * p->n_phases; i++)
         per_byte[p->phases[i].from] += p->phases[i].bytes * p->phases[i].n_messages;
     for (int32_t i = 0; i < p->n_ranks; i++)
         if (per_byte[i] > 0)
-            per_byte[i] = traffic->options.held_units_per_s * (p->cost.time_s - p->cost.latency_s) / per_byte[i];
+            per_byte[i] = (p->cost.time_s - p->cost.latency_s) / per_byte[i];
     return per_byte;
 }
 
 static void find_step_tasks(struct tsim_traffic *traffic, struct tsim_arena *arena) {
     const struct tsim_pattern *p = traffic->pattern;
     size_t n_phases = (size_t)p->n_lanes * (size_t)p->n_phases;
-    double *per_byte = traffic->options.held_units_per_s > 0 ? held_per_byte(traffic, arena) : NULL;
-    if (!per_byte)
-        traffic->options.held = NULL;
-    traffic->demands = TSIM_NEW_ARRAY(arena, p->n_shares + n_phases, struct tsim_demand);
+    double *per_byte = seconds_per_byte(p, arena);
+    traffic->demands = TSIM_NEW_ARRAY(arena, p->n_shares + TSIM_TRAFFIC_HELD * n_phases, struct tsim_demand);
+    for (int h = 0; h < TSIM_TRAFFIC_HELD; h++)
+        traffic->n_held += traffic->options.held[h].units_per_s > 0;
     traffic->latencies = TSIM_NEW_ARRAY(arena, n_phases, tsim_tick);
     for (size_t i = 0; i < n_phases; i++) {
         const struct tsim_pattern_phase *phase = &p->phases[i];
         traffic->latencies[i] = phase->latency_s > 0 ? tsim_engine_ticks(traffic->links.engine, phase->latency_s) : 0;
-        struct tsim_demand *demands = traffic->demands + phase->first_share + i;
+        struct tsim_demand *demands = traffic->demands + phase->first_share + TSIM_TRAFFIC_HELD * i;
         for (int32_t j = 0; j < phase->n_shares; j++) {
             const struct tsim_share *share = &p->shares[phase->first_share + j];
             demands[j] = (struct tsim_demand){traffic->links.first_resource + share->link, share->frac};
         }
-        if (traffic->options.held)
-            demands[phase->n_shares] = (struct tsim_demand){traffic->options.held[phase->from], per_byte[phase->from]};
+        int32_t n = phase->n_shares;
+        for (int h = 0; h < TSIM_TRAFFIC_HELD; h++)
+            if (traffic->options.held[h].units_per_s > 0)
+                demands[n++] = (struct tsim_demand){traffic->options.held[h].of_rank[phase->from],
+                                                    traffic->options.held[h].units_per_s * per_byte[phase->from]};
     }
 }
 
@@ -155,8 +157,9 @@ static void send(struct tsim_traffic *traffic, int32_t number, struct lane *lane
     if (traffic->pattern->kind == TSIM_PATTERN_PAIRWISE) {
         take_route(traffic, number, lane, task);
     } else {
-        task->more_demands = traffic->demands + phase->first_share + (phase - traffic->pattern->phases);
-        task->n_more_demands = phase->n_shares + (traffic->options.held != NULL);
+        task->more_demands =
+            traffic->demands + phase->first_share + TSIM_TRAFFIC_HELD * (phase - traffic->pattern->phases);
+        task->n_more_demands = phase->n_shares + traffic->n_held;
     }
     if (phase->successor >= 0)
         task->raised_counter = traffic->first_counter + phase->successor * traffic->pattern->n_phases + lane->phase;

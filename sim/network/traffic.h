@@ -20,6 +20,7 @@ struct tsim_links {
 
 void tsim_links_add(struct tsim_links *links, struct tsim_engine *engine, const struct tsim_topology *topology);
 
+enum { TSIM_TRAFFIC_HELD = 2 };
 struct tsim_traffic_options {
     bool is_fluid;
     double weight;     /* against other activities, times the rate alone; 0 = 1 */
@@ -30,10 +31,12 @@ struct tsim_traffic_options {
      * signal go[i] + u % 2 has fired, in a ring also that of the rank that follows; each of its lanes lowers done[i] at
      * the end of each use. Who starts use u arms the other go signal first. */
     const int32_t *go, *done;
-    /* A resource of each rank (its compute units, say) that its messages hold as well, in units/s while they flow at
-     * the rate that they have alone. NULL: none. */
-    const int32_t *held;
-    double held_units_per_s;
+    /* Resources of each rank (compute units, memory) that its messages hold as well, in units/s while they flow at the
+     * rate that they have alone. `of_rank` NULL: none. */
+    struct {
+        const int32_t *of_rank;
+        double units_per_s;
+    } held[TSIM_TRAFFIC_HELD];
 };
 
 struct tsim_traffic;

@@ -237,7 +237,9 @@ static void add_group(struct builder *b, const struct holder *holders, int32_t n
     struct tsim_pattern *pattern = new_pattern(b);
     tsim_pattern_build(pattern, b->step_links->topology, ranks, n, &request);
     int32_t *go = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t), *done = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
-    int32_t *held = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t), *lanes = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
+    int32_t *units = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t),
+            *memory = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
+    int32_t *lanes = TSIM_NEW_ARRAY(b->arena, (size_t)n, int32_t);
     tsim_pattern_count_lanes(pattern, lanes);
     for (int32_t i = 0; i < n; i++) {
         struct tsim_coordinates at = tsim_placement_coordinates(b->placement, ranks[i]);
@@ -247,14 +249,15 @@ static void add_group(struct builder *b, const struct holder *holders, int32_t n
         go[i] = e->go[k];
         done[i] = e->done[k];
         e->n_lanes[k] += lanes[i];
-        held[i] = group->members[member_of(b->placement, &at)].device;
+        units[i] = group->members[member_of(b->placement, &at)].units;
+        memory[i] = group->members[member_of(b->placement, &at)].memory;
     }
-    struct tsim_traffic_options options = {.n_uses = -1,
-                                           .weight = TSIM_COLLECTIVE_WEIGHT,
-                                           .go = go,
-                                           .done = done,
-                                           .held = held,
-                                           .held_units_per_s = holders[0].collective->device_share};
+    struct tsim_traffic_options options = {
+        .n_uses = -1,
+        .weight = TSIM_COLLECTIVE_WEIGHT,
+        .go = go,
+        .done = done,
+        .held = {{units, holders[0].collective->units_share}, {memory, holders[0].collective->memory_share}}};
     struct tsim_traffic **traffic = &b->step_links->traffic[b->step_links->n_patterns - 1];
     *traffic = tsim_traffic_add(b->arena, &b->step_links->links, pattern, &options);
 }

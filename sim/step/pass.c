@@ -154,6 +154,7 @@ static void walk_list(struct walk *w, const struct tsim_op_list *list) {
             row.scale_up_bytes = cost.scale_up_bytes;
             row.nic_bytes = cost.nic_bytes;
             row.hbm_bytes = cost.hbm_bytes;
+            row.memory_s = fmin(cost.hbm_bytes / tsim_memory_rate(w->cluster->accelerator), cost.time_s);
             row.bound = TSIM_BOUND_COMMUNICATION;
         } else {
             struct tsim_kernel_cost cost;

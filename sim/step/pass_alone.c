@@ -23,7 +23,7 @@ struct communicator {
 struct alone {
     const struct tsim_pass_program *program;
     struct tsim_engine *engine;
-    int32_t device, next, streams[TSIM_N_AXES];
+    int32_t units, memory, next, streams[TSIM_N_AXES];
     int32_t scale_up, nic;             /* resources, or -1; what is sent is received, so one direction is enough */
     const struct tsim_played *playing; /* by the compute stream */
     tsim_tick last_end;                /* of the compute stream's task before */
@@ -45,7 +45,8 @@ static void demand(struct tsim_task *task, int32_t resource, double per_unit) {
 }
 
 static void demand_all(const struct alone *a, const struct tsim_played *played, struct tsim_task *task) {
-    demand(task, a->device, played->kind == TSIM_PLAYED_KERNEL ? 1 : played->device_frac);
+    demand(task, a->units, played->units_frac);
+    demand(task, a->memory, played->memory_frac);
     demand(task, a->scale_up, played->scale_up_bytes_per_s);
     demand(task, a->nic, played->nic_bytes_per_s);
 }
@@ -149,7 +150,8 @@ void tsim_pass_program_play(const struct tsim_pass_program *program, const struc
         .tick_s = fmax(TICK_S, longest_s / MOST_TICKS), .end_of_time = END_OF_TIME, .observer = observe, .context = &a};
     struct tsim_diags diags;
     a.engine = tsim_engine_create(&options);
-    a.device = tsim_engine_add_resource(a.engine, 1);
+    a.units = tsim_engine_add_resource(a.engine, 1);
+    a.memory = tsim_engine_add_resource(a.engine, 1);
     a.scale_up = cluster && cluster->scale_up_bytes_per_s > 0
                      ? tsim_engine_add_resource(a.engine, cluster->scale_up_bytes_per_s)
                      : -1;

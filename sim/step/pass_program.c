@@ -44,6 +44,8 @@ static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_opera
     kernel->is_recompute = strcmp(row->phase, "recompute") == 0;
     kernel->bound = row->bound;
     kernel->flow_s = row->time_s / n_pieces;
+    kernel->units_frac = 1; /* its blocks are spread over all of them, whatever it waits for */
+    kernel->memory_frac = row->memory_s / row->time_s;
     kernel->flops = row->op->flops / n_pieces;
     kernel->hbm_bytes = row->hbm_bytes / n_pieces;
     b->last_kernel = row->op;
@@ -79,7 +81,8 @@ static struct tsim_played *put_holding(struct tsim_pass_builder *b, const struct
     beside->flow_s = row->time_s;
     beside->scale_up_bytes_per_s = row->scale_up_bytes / row->time_s;
     beside->nic_bytes_per_s = row->nic_bytes / row->time_s;
-    beside->device_frac = tsim_collective_taken_frac(row->sm_frac);
+    beside->units_frac = tsim_collective_taken_frac(row->sm_frac);
+    beside->memory_frac = row->memory_s / row->time_s;
     return beside;
 }
 

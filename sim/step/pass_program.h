@@ -61,7 +61,7 @@ struct tsim_played {
     double collective_bytes;  /* S of cost/collective.h */
     double latency_s, flow_s; /* alone; kernels: all of it is flow */
     double flops, hbm_bytes;
-    double device_frac;                           /* of the compute units that kernels are slowed by while it flows */
+    double units_frac, memory_frac; /* of the compute units and of HBM's rate that it asks for while it flows alone */
     double scale_up_bytes_per_s, nic_bytes_per_s; /* that each rank sends, while it flows */
     const struct tsim_data_collective *messages;  /* network: steps, of a COLLECTIVE: it is played message by message */
 };

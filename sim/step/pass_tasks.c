@@ -102,18 +102,21 @@ static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t se
 
 /* ---- tasks ---- */
 
-static void demand_kernel(struct tsim_stage_group *group, struct tsim_task *task) {
-    for (int32_t i = 0; i < group->n_members; i++)
-        tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].device, 1);
+static void demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                          const struct tsim_played *played, struct tsim_task *task) {
+    for (int32_t i = 0; i < group->n_members; i++) {
+        tsim_stage_group_demand(group, stream, task, group->members[i].units, played->units_frac);
+        tsim_stage_group_demand(group, stream, task, group->members[i].memory, played->memory_frac);
+    }
 }
 
 static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                          const struct tsim_played *played, struct tsim_task *task) {
     double up = played->scale_up_bytes_per_s, nic = played->nic_bytes_per_s;
+    demand_device(group, stream, played, task);
     for (int32_t i = 0; i < group->n_members; i++) {
         const struct tsim_member *member = &group->members[i];
         const struct tsim_crossed_links *crossed = &member->crossed[TSIM_CROSSED_PASS + played->axis];
-        tsim_stage_group_demand(group, stream, task, member->device, played->device_frac);
         if (group->plan->is_ideal)
             continue;
         for (int32_t k = 0; k < crossed->n; k++)
@@ -171,7 +174,7 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
     case TSIM_PLAYED_KERNEL:
         tsim_played_task(group->engine, played, group->cursor.slowdown, task);
         group->run.kernels = task->flow;
-        demand_kernel(group, task);
+        demand_device(group, TSIM_STREAM_COMPUTE, played, task);
         return;
     case TSIM_PLAYED_COLLECTIVE:
         collective_task(group, TSIM_STREAM_COMPUTE, played, task);

@@ -4,24 +4,27 @@
 
 /* The most that one stream asks for: links in one direction and in the other are asked for the same. */
 struct use {
-    double device, scale_up, nic;
+    double units, memory, scale_up, nic;
 };
 
 static void raise(struct use *most, struct use use) {
-    most->device = fmax(most->device, use.device);
+    most->units = fmax(most->units, use.units);
+    most->memory = fmax(most->memory, use.memory);
     most->scale_up = fmax(most->scale_up, use.scale_up);
     most->nic = fmax(most->nic, use.nic);
 }
 
-static struct use of_flow(const struct tsim_collective_cost *cost, double device) {
+static struct use of_flow(const struct tsim_collective_cost *cost, double units, double memory) {
     double flow_s = cost->time_s - cost->latency_s;
     if (!(flow_s > 0))
-        return (struct use){.device = device};
-    return (struct use){device, cost->scale_up_bytes / flow_s, cost->nic_bytes / flow_s};
+        return (struct use){.units = units, .memory = memory};
+    return (struct use){units, memory, cost->scale_up_bytes / flow_s, cost->nic_bytes / flow_s};
 }
 
 static void raise_collective(struct use *most, const struct tsim_data_collective *collective) {
-    raise(most, of_flow(&collective->cost, collective->kernel_s > 0 ? 1 : collective->device_share));
+    bool has_kernels = collective->kernel_s > 0;
+    raise(most, of_flow(&collective->cost, has_kernels ? 1 : collective->units_share,
+                        has_kernels ? 1 : collective->memory_share));
 }
 
 /* The rate that a pass that takes this long asks for. By chance (noise.h) it may be shorter, and ask for any rate. */
@@ -39,7 +42,8 @@ static void raise_operators(const struct tsim_pass_programs *programs, enum tsim
             const struct tsim_played *played = &program->at[at];
             bool is_beside = played->kind == TSIM_PLAYED_BESIDE;
             if (axis == TSIM_N_AXES ? !is_beside : is_beside && played->axis == axis)
-                raise(most, (struct use){.device = played->kind == TSIM_PLAYED_KERNEL ? 1 : played->device_frac,
+                raise(most, (struct use){.units = played->units_frac,
+                                         .memory = played->memory_frac,
                                          .scale_up = played->scale_up_bytes_per_s,
                                          .nic = played->nic_bytes_per_s});
         }
@@ -51,7 +55,8 @@ static void raise_passes(const struct tsim_step_plan *plan, const struct tsim_ch
         const struct tsim_pass_cost *cost = &chunk->ways[kind].whole;
         if (cost->time_s > 0)
             raise(most, (struct use){
-                            .device = 1,
+                            .units = 1,
+                            .memory = 1,
                             .scale_up = asked_per_s(plan, cost->scale_up_bytes, cost->time_s,
                                                     plan->cluster->scale_up_bytes_per_s),
                             .nic = asked_per_s(plan, cost->nic_bytes, cost->time_s, plan->cluster->nic_bytes_per_s)});
@@ -75,7 +80,7 @@ static struct use of_messages(const struct tsim_step_plan *plan, int32_t stage, 
     if (plan->schedule.stages == 1 || !sends(plan, stage, to_next))
         return (struct use){0};
     const struct tsim_step_message *message = to_next ? &sp->next : &sp->prev;
-    struct use use = of_flow(&message->cost, 0);
+    struct use use = of_flow(&message->cost, 0, 0);
     return (struct use){.scale_up = message->on_node ? use.scale_up : 0, .nic = message->on_node ? 0 : use.nic};
 }
 
@@ -120,18 +125,20 @@ void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stag
     const struct use out[] = {compute, data, of_messages(plan, stage, true), of_messages(plan, stage, false)},
                      in[] = {compute, data, of_messages(plan, (stage + p - 1) % p, true),
                              of_messages(plan, (stage + 1) % p, false)};
-    *most = (struct tsim_stage_group_peaks){.device = {0, 0}};
+    *most = (struct tsim_stage_group_peaks){.units = {0, 0}};
     for (int axis = 0; plan->plays_operators && axis < TSIM_AXIS_PIPELINE; axis++) {
         struct use beside = {0};
         raise_operators(plan->stages[stage].programs, (enum tsim_axis)axis, &beside);
-        add(&most->device, beside.device);
+        add(&most->units, beside.units);
+        add(&most->memory, beside.memory);
         add(&most->scale_up_out, beside.scale_up);
         add(&most->scale_up_in, beside.scale_up);
         add(&most->nic_out, beside.nic);
         add(&most->nic_in, beside.nic);
     }
     for (int i = 0; i < 4; i++) {
-        add(&most->device, out[i].device);
+        add(&most->units, out[i].units);
+        add(&most->memory, out[i].memory);
         add(&most->scale_up_out, out[i].scale_up);
         add(&most->scale_up_in, in[i].scale_up);
         add(&most->nic_out, out[i].nic);

@@ -13,13 +13,13 @@
 /* More than sums round by. */
 #define TSIM_NEVER_BINDS_FRAC 1e-9
 
-/* Units a second, of one member: 1 of the device, bytes of the links; and of how many streams that is the sum. */
+/* Units a second, of one member: 1 of the compute units and of HBM, bytes of the links; and of how many streams that is the sum. */
 struct tsim_peak_demand {
     double units_per_s;
     int n_streams;
 };
 struct tsim_stage_group_peaks {
-    struct tsim_peak_demand device, scale_up_out, scale_up_in, nic_out, nic_in;
+    struct tsim_peak_demand units, memory, scale_up_out, scale_up_in, nic_out, nic_in;
 };
 
 /* One stream alone may ask for all that there is. */

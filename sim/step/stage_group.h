@@ -45,10 +45,10 @@ struct tsim_data_collective {
     double expert_scale_up_bytes, expert_nic_bytes; /* of the parts that are experts' */
     struct tsim_collective_part parts[TSIM_MAX_PARTS];
     int32_t n_parts;
-    unsigned axes;       /* of its group; 0: the data-parallel ones */
-    int32_t number;      /* among those of its stage, from 1; 0: it is of several stages */
-    double kernel_s;     /* kernels of its own before it: converting and dividing gradients */
-    double device_share; /* by which passes slow down while it runs: it holds compute units and uses HBM */
+    unsigned axes;                    /* of its group; 0: the data-parallel ones */
+    int32_t number;                   /* among those of its stage, from 1; 0: it is of several stages */
+    double kernel_s;                  /* kernels of its own before it: converting and dividing gradients */
+    double units_share, memory_share; /* of the compute units and of HBM's rate that it takes from passes beside it */
 };
 
 /* Fully sharded, those of one layer. */
@@ -167,8 +167,8 @@ struct tsim_step_plan {
     const int32_t *slots;                  /* of the first chunk's forward passes, by micro-batch */
     int32_t first_slot[2], slots_apart[2]; /* forward, others: of chunk 0, and from one chunk to the next */
     struct tsim_stage_plan *stages;
-    double layer_s;                         /* kernels of a layer of the kind that most are, forward and backward */
-    struct tsim_beside *beside;             /* step_plan.c: the same beside collectives */
+    struct tsim_layer_kernel *layer_kernels; /* step_plan.c */
+    int32_t n_layer_kernels;
     struct tsim_layer_units layer_units[2]; /* fully sharded: forward and backward */
     bool gathers_products;                  /* units are products, not layers */
     int32_t n_units;                        /* fully sharded: segments of the pass that has most */
@@ -220,7 +220,7 @@ enum {
  * scale_up and NICs are links of the topology. */
 struct tsim_member {
     int32_t rank; /* -1: stands for many */
-    int32_t device, scale_up_out, scale_up_in, nic_out, nic_in;
+    int32_t units, memory, scale_up_out, scale_up_in, nic_out, nic_in;
     /* Unfolded: by its part of the collectives of its data-parallel group, and of the ranks that hold the same experts;
      * none: its own links, as above. */
     struct tsim_crossed_links {

@@ -46,8 +46,10 @@ static void kernel_task(struct tsim_stage_group *group, enum tsim_stage_group_st
     task->work = collective->kernel_s;
     task->bound_per_s = 1;
     task->weight = TSIM_COLLECTIVE_WEIGHT;
-    for (int32_t i = 0; i < group->n_members && !group->plan->is_ideal; i++)
-        tsim_stage_group_demand(group, stream, task, group->members[i].device, 1);
+    for (int32_t i = 0; i < group->n_members && !group->plan->is_ideal; i++) {
+        tsim_stage_group_demand(group, stream, task, group->members[i].units, 1);
+        tsim_stage_group_demand(group, stream, task, group->members[i].memory, 1);
+    }
 }
 
 void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
@@ -117,7 +119,8 @@ static void make_network_task(struct tsim_stage_group *group, enum tsim_stage_gr
     if (group->plan->is_ideal || !(flow_s > 0))
         return;
     for (int32_t i = 0; i < group->n_members; i++) {
-        tsim_stage_group_demand(group, stream, task, group->members[i].device, collective->device_share);
+        tsim_stage_group_demand(group, stream, task, group->members[i].units, collective->units_share);
+        tsim_stage_group_demand(group, stream, task, group->members[i].memory, collective->memory_share);
         link_demands(group, stream, collective, i, task);
     }
 }

@@ -14,6 +14,7 @@
 
 /* Megatron-LM's default bucket: max(40 million, 1 million x data-parallel size) elements
  * (distributed_data_parallel_config.py). */
+enum { MOST_LAYER_KERNELS = 2048 };
 #define MOST_DEVICE_SHARE 0.9 /* that one collective takes: passes go on, however slowly */
 #define DEFAULT_BUCKET_ELEMENTS 40e6
 #define DEFAULT_BUCKET_ELEMENTS_PER_RANK 1e6
@@ -159,81 +160,58 @@ static void add_to(struct tsim_data_collective *collective, const struct tsim_co
     collective->expert_nic_bytes += cost->nic_bytes;
 }
 
-static double kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator,
-                        const struct tsim_op_list *list) {
-    double sum_s = 0;
-    for (int32_t i = 0; i < list->n; i++) {
-        struct tsim_kernel_cost cost = {0};
-        if (list->ops[i].kind != TSIM_OP_COLLECTIVE)
-            tsim_kernel_cost(accelerator, sc->software, &list->ops[i], &cost);
-        sum_s += cost.time_s;
-    }
-    return sum_s;
+/* A kernel of a layer, and the share of HBM that it asks for. */
+struct tsim_layer_kernel {
+    double time_s, memory_frac;
+};
+
+static void add_layer_kernel(void *context, const struct tsim_pass_operator *row) {
+    struct tsim_step_plan *plan = context;
+    if (row->op->kind == TSIM_OP_COLLECTIVE || !(row->time_s > 0) || plan->n_layer_kernels == MOST_LAYER_KERNELS)
+        return;
+    plan->layer_kernels[plan->n_layer_kernels++] = (struct tsim_layer_kernel){row->time_s, row->memory_s / row->time_s};
 }
 
-/* Kernel time of a layer, of the kind that most are, forward and backward, on an accelerator; of all variants. */
-static double layer_kernels_s(const struct tsim_scenario *sc, const struct tsim_accelerator *accelerator) {
-    struct tsim_op_list list;
-    double sum_s = 0;
-    struct tsim_parts layers = tsim_model_layers(sc->model, 0, sc->model->layers);
+/* Lists the kernels of a layer of the kind that most are, forward and backward. */
+static void list_layer_kernels(struct tsim_arena *arena, const struct tsim_placement *placement,
+                               struct tsim_step_plan *plan) {
+    struct tsim_parts layers = tsim_model_layers(plan->scenario->model, 0, plan->scenario->model->layers);
     enum tsim_part part = TSIM_PART_EMBEDDING;
     for (int other = 0; other < TSIM_N_PARTS; other++)
         part = layers.times[other] > layers.times[part] ? (enum tsim_part)other : part;
-    for (int64_t at = 0; at < tsim_part_variants(sc->model, part); at++) {
-        tsim_operators_forward(sc, part, at, &list);
-        sum_s += kernels_s(sc, accelerator, &list);
-        tsim_operators_backward(sc, part, at, &list);
-        sum_s += kernels_s(sc, accelerator, &list);
+    plan->layer_kernels = TSIM_NEW_ARRAY(arena, MOST_LAYER_KERNELS, struct tsim_layer_kernel);
+    for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++)
+        tsim_pass_visit(plan->scenario, plan->cluster, placement, part, (enum tsim_pass_kind)kind, add_layer_kernel,
+                        plan);
+}
+
+/* A whole pass as one task slows down by this where its kernels lose so much of the compute units and of HBM's rate. */
+static double pass_share(const struct tsim_step_plan *plan, double units_share, double memory_share) {
+    double alone_s = 0, beside_s = 0;
+    for (int32_t i = 0; i < plan->n_layer_kernels; i++) {
+        const struct tsim_layer_kernel *k = &plan->layer_kernels[i];
+        alone_s += k->time_s;
+        beside_s += k->time_s * fmax(1 / (1 - units_share), k->memory_frac / (1 - memory_share));
     }
-    return sum_s;
+    return beside_s > 0 ? 1 - alone_s / beside_s : 0;
 }
 
-/* A layer on so many of the compute units, with so much of HBM's rate taken. */
-static double layer_on_rest_s(const struct tsim_step_plan *plan, double left, double hbm_frac) {
-    struct tsim_accelerator rest = *plan->cluster->accelerator;
-    double units = (double)rest.compute_units;
-    rest.compute_units = (int64_t)left;
-    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
-        rest.matrix_sustained_frac[p] *= left / units;
-    for (int f = 0; f < TSIM_N_FLASH; f++)
-        rest.attention_frac[f] *= left / units;
-    rest.memory_sustained_frac *= 1 - hbm_frac;
-    return layer_kernels_s(plan->scenario, &rest);
-}
-
-/* The collectives of most stages are alike: the last few answers are kept. */
-enum { N_BESIDE = 8 };
-struct tsim_beside {
-    double left, hbm_frac, layer_s; /* left is at least 1: 0 is none */
-};
-
-static double layer_beside_s(const struct tsim_step_plan *plan, double left, double hbm_frac) {
-    struct tsim_beside *kept = plan->beside;
-    int i = 0;
-    while (i < N_BESIDE - 1 && kept[i].left > 0 && !(kept[i].left == left && kept[i].hbm_frac == hbm_frac))
-        i++;
-    struct tsim_beside found = kept[i];
-    if (!(found.left == left && found.hbm_frac == hbm_frac))
-        found = (struct tsim_beside){left, hbm_frac, layer_on_rest_s(plan, left, hbm_frac)};
-    memmove(kept + 1, kept, (size_t)i * sizeof *kept);
-    kept[0] = found;
-    return found.layer_s;
-}
-
-/* Finds what a collective takes from the passes beside it by running a layer on what it leaves: its blocks hold compute
- * units, and disturb the others (tsim_collective_taken_frac), from its first byte to its last, also while they wait for
- * one; products cut for all units then need more waves. And it reads and writes HBM. The engine lets it hold the device
- * while bytes flow, so that is where all of it goes. */
-static double device_share(const struct tsim_step_plan *plan, const struct tsim_collective_cost *cost) {
-    const struct tsim_accelerator *whole = plan->cluster->accelerator;
+/* Finds what a collective takes from the kernels beside it: its blocks hold compute units, and disturb the others
+ * (tsim_collective_taken_frac), from its first byte to its last, also while they wait for one; and it reads and writes
+ * HBM. The engine lets it hold them while bytes flow, so that is where all of it goes. */
+static void take_shares(const struct tsim_step_plan *plan, struct tsim_data_collective *collective) {
+    const struct tsim_collective_cost *cost = &collective->cost;
     double flow_s = cost->time_s - cost->latency_s;
     if (!(flow_s > 0))
-        return 0;
-    double units = (double)whole->compute_units, taken = tsim_collective_taken_frac(cost->sm_frac);
-    double left = fmax(units - round(taken * units), 1);
-    double hbm_frac = fmin(cost->hbm_bytes / cost->time_s / tsim_memory_rate(whole), MOST_DEVICE_SHARE);
-    double share = 1 - plan->layer_s / layer_beside_s(plan, left, hbm_frac);
-    return fmin(share * cost->time_s / flow_s, MOST_DEVICE_SHARE);
+        return;
+    double units = tsim_collective_taken_frac(cost->sm_frac) * cost->time_s / flow_s;
+    double memory = cost->hbm_bytes / flow_s / tsim_memory_rate(plan->cluster->accelerator);
+    collective->units_share = fmin(units, MOST_DEVICE_SHARE);
+    collective->memory_share = fmin(memory, MOST_DEVICE_SHARE);
+    if (plan->plays_operators)
+        return;
+    collective->units_share = pass_share(plan, collective->units_share, collective->memory_share);
+    collective->memory_share = 0;
 }
 
 /* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
@@ -265,7 +243,7 @@ static void reduction(const struct tsim_step_plan *plan, const struct data_group
     if (share.expert > 0)
         add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true,
                       reduce);
-    reduce->device_share = device_share(plan, &reduce->cost);
+    take_shares(plan, reduce);
 }
 
 static void gathering(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
@@ -283,7 +261,7 @@ static void gathering(const struct tsim_step_plan *plan, const struct data_group
         add_to(gather, &cost, true);
         add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.expert * bytes, TSIM_AMONG_SHARDS, true});
     }
-    gather->device_share = device_share(plan, &gather->cost);
+    take_shares(plan, gather);
 }
 
 /* Activations leave for the host beside the forward pass and come back beside the backward pass: each takes the longer
@@ -754,8 +732,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     if (sc->is_forward_only)
         forward_only(plan);
     if (plan->has_data_group)
-        plan->layer_s = layer_kernels_s(sc, cluster->accelerator);
-    plan->beside = TSIM_NEW_ARRAY(arena, N_BESIDE, struct tsim_beside);
+        list_layer_kernels(arena, placement, plan);
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
         plan_stage(arena, plan, costs, placement, &first, s, &plan->stages[s]);

@@ -66,7 +66,7 @@ static void check_terms(const char *text, const struct tsim_scenario *sc, const 
     for (size_t i = 0; i < sizeof exposed / sizeof exposed[0]; i++)
         sum_exposed += exposed[i];
     for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++) {
-        LAW(terms[i] >= -1e-9 * t->time_s - rounding_s(sc), "term %zu is %g of %g s", i, terms[i], t->time_s);
+        LAW(terms[i] >= -1e-8 * t->time_s - rounding_s(sc), "term %zu is %g of %g s", i, terms[i], t->time_s);
         sum += terms[i];
     }
     LAW(isfinite(t->time_s) && t->time_s > 0, "a step of %g s", t->time_s);

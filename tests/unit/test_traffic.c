@@ -285,7 +285,7 @@ START_TEST(what_messages_hold) {
     for (int i = 0; i < 4; i++)
         held[i] = tsim_engine_add_resource(engine, HAS[_i]);
     tsim_pattern_build(&pattern, topology, ranks_of(1, 4), 4, &request);
-    const struct tsim_traffic_options options = {.held = held, .held_units_per_s = 0.8};
+    const struct tsim_traffic_options options = {.held = {{held, 0.8}}};
     const struct tsim_traffic *traffic = tsim_traffic_add(&arena, &links, &pattern, &options);
     ck_assert_int_eq(tsim_engine_run(engine, &diags), TSIM_OK);
     double flow_s = pattern.cost.time_s - pattern.cost.latency_s;
