@@ -18,11 +18,11 @@
  * for parameters bucket by bucket, the last micro-batch's backward pass releases gradients bucket by bucket; fully
  * sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
  *
- * Resources of a member of a stage group: its device (1 second of kernels per second), both directions of its scale-up
- * link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A kernel demands its device
- * whole. A collective demands the links that it crosses, and of the device what it takes from the kernels beside it
- * (compute units that its blocks hold, HBM that it reads and writes). Collectives are weighted far above kernels: they
- * keep their rate, and kernels get the rest. A pass that is one task demands its device whole and the links at its
+ * Resources of a member of a stage group: its compute units and its HBM (each 1 second per second), both directions of
+ * its scale-up link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A kernel demands all
+ * compute units, and the share of HBM that it needs. A collective demands the links that it crosses, the compute units
+ * that its blocks take, and the HBM that it reads and writes. Collectives are weighted far above kernels: they
+ * keep their rate, and kernels get the rest. A pass that is one task demands all compute units and the links at its
  * average rates; one with collectives of its own weighs as much as other collectives and shares the links as an equal.
  *
  * The zero-bubble schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
