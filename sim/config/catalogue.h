@@ -497,6 +497,9 @@ struct tsim_software {
     enum tsim_expert_products expert_products;
     enum tsim_fp8_scaling fp8_scaling;
     bool fp8_dispatch;              /* training in fp8, what experts take travels in fp8 */
+    bool fp8_attention;             /* training in fp8, attention reads and writes fp8 */
+    bool bias_gradient_in_cast;     /* training in fp8, passes that cast gradients sum them for the bias */
+    bool activation_in_product;     /* the first product of an ungated feed-forward block applies the activation */
     bool fp8_activation_input;      /* training in fp8, inputs of the activation function are kept in fp8 as well */
     int64_t nics_used;              /* per node; 0 = all */
     int64_t data_blocks;            /* compute units that a data-parallel collective holds at most; 0 = the library's */

@@ -191,6 +191,17 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "fp8_activation_input", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, fp8_activation_input),
      .help = "training in fp8, inputs of the activation function are kept in fp8 for the backward pass"},
+    {.key = "fp8_attention", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, fp8_attention),
+     .help = "training in fp8 with the scales of earlier steps, queries, keys, values, attention's result and their "
+             "gradients are fp8, too"},
+    {.key = "bias_gradient_in_cast", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, bias_gradient_in_cast),
+     .help = "training in fp8 with the scales of earlier steps, the pass that casts a gradient also sums it for the bias"},
+    {.key = "activation_in_product", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, activation_in_product),
+     .help = "without a gate, the product before applies the activation and writes input and result; in fp8 the pass "
+             "that casts its gradient applies its derivative"},
     {.key = "expert_dispatch", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_dispatch),
      .words = DISPATCHES, .default_text = "all-to-all",
      .help = "all-to-all: a copy of a token for each of its experts; per-node: one for each node; "

@@ -15,10 +15,15 @@ void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     first_product->product = TSIM_PRODUCT_UP;
     if (z->model->gated_mlp)
         first_product->joined[0] = first_product->joined[1] = z->f;
-    elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
-                tsim_op_activation_kernels(z, false))
-        ->parts = TSIM_RECOMPUTE_ACTIVATION;
-    cast_activation(list, z, "cast, activation", z->t * z->f);
+    if (activates_in_product(z)) {
+        first_product->bytes += z->t * z->f * (scales_are_known(z) ? le : e);
+    } else {
+        elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
+                    tsim_op_activation_kernels(z, false))
+            ->parts = TSIM_RECOMPUTE_ACTIVATION;
+    }
+    if (!activates_in_product(z) || !scales_are_known(z))
+        cast_activation(list, z, "cast, activation", z->t * z->f);
     gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e)->product = TSIM_PRODUCT_DOWN;
     tsim_op_reduce_output(list, z, "tensor: reduce, ffn");
     mark_part(list, first, TSIM_RECOMPUTE_FFN);
@@ -31,8 +36,14 @@ void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape 
                                                       .gather = "tensor: gather, ffn",
                                                       .n = z->h,
                                                       .k = z->f});
-    elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, true),
-                tsim_op_activation_kernels(z, true));
+    bool casts = activates_in_product(z) && scales_are_known(z);
+    if (casts) { /* the derivative, cast, transposed and summed in one pass; the result, transposed */
+        transpose(list, z, "cast, activation", z->t * z->f);
+        elementwise(list, "activation", z->t * z->f, 2 * z->element_bytes + 2 * z->linear_bytes, 1);
+    } else {
+        elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, true),
+                    tsim_op_activation_kernels(z, true));
+    }
     bool is_written_out = z->model->gated_mlp && z->software->fusion == TSIM_FUSION_NONE,
          is_one = z->software->gate_products == TSIM_GATE_ONE;
     if (is_written_out && is_one)
@@ -44,6 +55,7 @@ void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape 
                                                       .reduce = "tensor: reduce, ffn",
                                                       .n = (z->model->gated_mlp ? 2 : 1) * z->f,
                                                       .k = z->h,
+                                                      .is_cast = casts,
                                                       .is_column_parallel = true,
                                                       .shares_collectives = shares_norm(z)});
     if (is_written_out && !is_one)

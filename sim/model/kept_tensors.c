@@ -2,6 +2,7 @@
 #include "model/kept.h"
 
 #include "model/local_shape.h"
+#include "model/operator_builders.h"
 
 double tsim_core_kept_bytes(const struct tsim_op_shape *z) {
     double rows = z->t * z->heads, e = z->element_bytes;
@@ -39,9 +40,9 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
     tsim_keep(kept, "masks of dropout", z->ts * blocks * z->h * z->mask_bytes);
     tsim_keep(kept, "latent vectors and their norms", z->ts * 2 * latent * e);
     if (!(parts & TSIM_RECOMPUTE_LATENT && latent > 0))
-        tsim_keep(kept, "queries, keys, values", z->t * (z->query + z->key + z->value) * e);
+        tsim_keep(kept, "queries, keys, values", z->t * (z->query + z->key + z->value) * attention_bytes(z));
     if (!(parts & TSIM_RECOMPUTE_OUTPUT && parts & TSIM_RECOMPUTE_ATTENTION))
-        tsim_keep(kept, "result of attention", z->t * z->q * (linear < e ? e + linear : e));
+        tsim_keep(kept, "result of attention", z->t * z->q * (attention_bytes(z) + (linear < e ? linear : 0)));
 }
 
 void tsim_keep_core(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {

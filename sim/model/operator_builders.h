@@ -12,8 +12,10 @@ struct tsim_op_linear {
     const char *input, *weight; /* names of the backward products */
     const char *gather, *reduce;
     double n, k;
-    bool shares_collectives; /* those of another linear layer bring and take its operands */
-    bool is_column_parallel; /* reduces dx over the tensor group; else row-parallel: gathers dy */
+    bool takes_fp8, gives_fp8; /* the gradient that comes in, and that of the input: of and for attention in fp8 */
+    bool is_cast;              /* so is the gradient that comes in, by the kernel that made it, transposed, too */
+    bool shares_collectives;   /* those of another linear layer bring and take its operands */
+    bool is_column_parallel;   /* reduces dx over the tensor group; else row-parallel: gathers dy */
 };
 
 static inline struct tsim_op *add(struct tsim_op_list *list, const char *name, enum tsim_op_kind kind) {
@@ -76,6 +78,30 @@ static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_sha
 /* Scales of earlier steps, known before the operand is. */
 static inline bool scales_are_known(const struct tsim_op_shape *z) {
     return z->linear_precision == TSIM_FP8 && z->software->fp8_scaling == TSIM_SCALING_DELAYED;
+}
+
+/* Queries, keys, values, attention's result and their gradients are fp8 (Transformer Engine's `fp8_mha`). */
+static inline bool attends_in_fp8(const struct tsim_op_shape *z) {
+    return z->software->fp8_attention && z->flash && scales_are_known(z);
+}
+
+static inline double attention_bytes(const struct tsim_op_shape *z) {
+    return attends_in_fp8(z) ? z->linear_bytes : z->element_bytes;
+}
+
+/* The pass that casts a gradient also sums it over the tokens (Transformer Engine's fp8_cast_transpose_bgrad_fused). */
+static inline bool cast_sums_bias(const struct tsim_op_shape *z) {
+    return scales_are_known(z) && z->software->bias_gradient_in_cast;
+}
+
+static inline bool activates_in_product(const struct tsim_op_shape *z) {
+    return z->software->activation_in_product && !z->model->gated_mlp;
+}
+
+/* A tensor in fp8 is transposed for the weight gradient, without a cast. */
+static inline void transpose(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                             double elements) {
+    elementwise(list, name, elements, 2 * z->linear_bytes, 1);
 }
 
 static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double elements) {

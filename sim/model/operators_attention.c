@@ -28,7 +28,7 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         op->head_dim = (dk + d) / 2;
         op->causal = z->causal;
         op->flops = 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
-        op->bytes = (z->t * (z->query + z->q) + z->tk * (z->key + z->value)) * e + bias_bytes(z, e);
+        op->bytes = (z->t * (z->query + z->q) + z->tk * (z->key + z->value)) * attention_bytes(z) + bias_bytes(z, e);
         op->pieces = op->kernels = tsim_op_ring_pieces(z);
     } else {
         double scores = z->t * z->sk * z->heads;
@@ -62,7 +62,8 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
         op->head_dim = (dk + d) / 2;
         op->causal = z->causal;
         op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
-        op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * e + bias_bytes(z, e + 4);
+        op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * attention_bytes(z) +
+                    bias_bytes(z, e + 4);
         op->pieces = tsim_op_ring_pieces(z);
         op->kernels = 2 * op->pieces;
         tsim_op_context_after_backward(list, z);
@@ -125,8 +126,8 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
 static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes;
     tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
-    struct tsim_op *qkv =
-        gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le, e);
+    struct tsim_op *qkv = gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le,
+                               attention_bytes(z));
     qkv->product = TSIM_PRODUCT_QKV;
     qkv->joined[0] = z->query;
     qkv->joined[1] = z->key;
@@ -159,6 +160,7 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
 static void project_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_product_backward(list, z, TSIM_PRODUCT_QKV,
                              &(struct tsim_op_linear){.input = "attention qkv, input",
+                                                      .takes_fp8 = attends_in_fp8(z),
                                                       .weight = "attention qkv, weight",
                                                       .gather = "tensor: gather input, attention",
                                                       .reduce = "tensor: reduce, attention",
@@ -213,7 +215,10 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
     tsim_op_core_forward(list, z);
     tsim_op_layout_result(list, z);
     int32_t first = list->n;
-    cast(list, z, "cast", z->t * z->q);
+    if (attends_in_fp8(z))
+        transpose(list, z, "cast", z->t * z->q);
+    else
+        cast(list, z, "cast", z->t * z->q);
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes)->product =
         TSIM_PRODUCT_OUT;
     if (!z->model->parallel_block) {
@@ -228,6 +233,7 @@ void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_
         tsim_op_residual_backward(list, z, "residual 1");
     tsim_op_product_backward(list, z, TSIM_PRODUCT_OUT,
                              &(struct tsim_op_linear){.input = "attention output, input",
+                                                      .gives_fp8 = attends_in_fp8(z),
                                                       .weight = "attention output, weight",
                                                       .gather = "tensor: gather, attention",
                                                       .n = z->h,

@@ -109,8 +109,12 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
                           linear->is_column_parallel ? (asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED)
                                                      : (overlap->tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED))
             ->is_weight_gradient = linear->is_column_parallel;
-    cast(list, z, "cast, gradient", z->groups * z->t * n);
-    struct tsim_op *input = gemm(list, linear->input, z->linear_precision, z->t, k, n, le, e);
+    if (linear->takes_fp8)
+        transpose(list, z, "cast, gradient", z->groups * z->t * n);
+    else if (!linear->is_cast)
+        cast(list, z, "cast, gradient", z->groups * z->t * n);
+    struct tsim_op *input =
+        gemm(list, linear->input, z->linear_precision, z->t, k, n, le, linear->gives_fp8 ? z->linear_bytes : e);
     input->is_gradient = true;
     grouped(input, z);
     if (parallel && linear->is_column_parallel)
@@ -121,7 +125,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     weight->is_gradient = weight->is_weight_gradient = true;
     grouped(weight, z);
     accumulate(list, z, n * k);
-    if (z->model->bias)
+    if (z->model->bias && !cast_sums_bias(z))
         elementwise(list, "bias gradient", z->groups * z->t * n, e, 1)->is_weight_gradient = true;
 }
 

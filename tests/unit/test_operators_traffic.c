@@ -4,6 +4,8 @@
  *
  * A product of m x k by k x n in bf16 moves 2 (mk + kn + mn), its weight gradient added to an fp32 sum 2 (mk + kn) +
  * 8 mn. */
+#include "model/kept.h"
+
 #include "support/example.h"
 #include "support/operator_list.h"
 
@@ -485,6 +487,55 @@ START_TEST(permutation_written_out) {
 }
 END_TEST
 
+static double all_bytes(const struct tsim_op_list *list, const char *name) {
+    double bytes = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        bytes += strcmp(list->ops[i].name, name) == 0 ? list->ops[i].bytes : 0;
+    return bytes;
+}
+
+/* Attention in fp8 halves what it reads and writes, and what is fp8 already is only transposed; the product before an
+ * activation writes its result too, in fp8, and one pass applies the derivative (4 in, 2 out) beside transposing that
+ * result. Passes that cast gradients with the scales of earlier steps sum them for the bias, others do not. */
+START_TEST(attention_and_activation_in_fp8) {
+    struct tsim_op_list plain[2], fused[2];
+    example_init(&e);
+    e.model.bias = true;
+    e.scenario.training.precision = TSIM_FP8;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.software.fusion = TSIM_FUSION_TE;
+    e.software.bias_gradient_in_cast = true;
+    e.software.fp8_scaling = TSIM_SCALING_CURRENT;
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &plain[1]);
+    ck_assert_double_eq(all_bytes(&plain[1], "bias gradient"), 2.0 * (1 + 4 + 1 + 3) * MI);
+    e.software.fp8_scaling = TSIM_SCALING_DELAYED;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &plain[0]);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &plain[1]);
+    ck_assert_double_eq(all_bytes(&plain[1], "bias gradient"), 0);
+    double kept = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
+    e.software.fp8_attention = e.software.activation_in_product = true;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &fused[0]);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &fused[1]);
+    ck_assert_double_eq(all_bytes(&plain[0], "attention qkv") - all_bytes(&fused[0], "attention qkv"), 3.0 * MI);
+    ck_assert_double_eq(all_bytes(&plain[0], "attention core"), 2 * all_bytes(&fused[0], "attention core"));
+    ck_assert_double_eq(all_bytes(&fused[0], "cast"), 2.0 * MI);
+    ck_assert_double_eq(all_bytes(&fused[0], "ffn up") - all_bytes(&plain[0], "ffn up"), 4.0 * MI);
+    ck_assert_double_eq(all_bytes(&fused[0], "activation") + all_bytes(&fused[0], "cast, activation"), 0);
+    ck_assert_double_eq(all_bytes(&plain[1], "cast, gradient"), 4.0 * (1 + 4 + 1 + 3) * MI);
+    ck_assert_double_eq(all_bytes(&fused[1], "cast, gradient"), 4.0 * (1 + 1) * MI + 2.0 * 3 * MI);
+    ck_assert_double_eq(all_bytes(&fused[1], "activation"), 6.0 * 4 * MI);
+    ck_assert_double_eq(all_bytes(&fused[1], "cast, activation"), 2.0 * 4 * MI);
+    ck_assert_double_eq(all_bytes(&plain[1], "attention core"), 2 * all_bytes(&fused[1], "attention core"));
+    ck_assert_double_eq(
+        all_bytes(&plain[1], "attention output, input") - all_bytes(&fused[1], "attention output, input"), 1.0 * MI);
+    ck_assert_double_eq(kept - tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), (3.0 + 1) * MI);
+    e.software.fp8_scaling = TSIM_SCALING_CURRENT; /* attention cannot write what it does not know the scale of */
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &fused[0]);
+    ck_assert_double_eq(all_bytes(&plain[0], "attention core"), all_bytes(&fused[0], "attention core"));
+    ck_assert(all_bytes(&fused[0], "cast, activation") > 0);
+}
+END_TEST
+
 static Suite *traffic_suite(void) {
     Suite *suite = suite_create("operators, traffic");
     TCase *tcase = tcase_create("by hand");
@@ -492,6 +543,7 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, gated_as_written);
     tcase_add_test(tcase, fused_fp8);
     tcase_add_test(tcase, scaling);
+    tcase_add_test(tcase, attention_and_activation_in_fp8);
     tcase_add_test(tcase, side_by_side);
     tcase_add_test(tcase, decoder_layer);
     tcase_add_test(tcase, heads);
