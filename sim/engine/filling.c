@@ -153,6 +153,11 @@ static void open_region(struct tsim_sharing *sharing) {
     }
 }
 
+/* Could it be full with all in the region at their bounds? */
+static bool may_bind(const struct tsim_sharing_resource *r) {
+    return r->outside + r->most > r->capacity * (1 - SPARE_FRAC);
+}
+
 static void open_resources(struct tsim_sharing *sharing) {
     for (size_t t = 0; t < sharing->n_touched; t++) {
         struct tsim_sharing_resource *r = &sharing->resources[sharing->touched[t]];
@@ -160,8 +165,31 @@ static void open_resources(struct tsim_sharing *sharing) {
             r->outside = 0;
         r->remaining = r->capacity - r->outside;
         r->load_mark = r->load;
-        if (r->outside + r->most > r->capacity * (1 - SPARE_FRAC))
+        if (r->n_open > 1 && may_bind(r))
             push_candidate(sharing, fill_level(r), sharing->touched[t]);
+    }
+}
+
+/* An activity can have resources to itself within the region: only the one that is full first can bind it. So a
+ * collective over thousands of links is one candidate, or two with its bound. */
+static void push_own_resources(struct tsim_sharing *sharing) {
+    for (size_t m = 0; m < sharing->n_region; m++) {
+        const struct tsim_sharing_activity *a = &sharing->activities[sharing->region[m]];
+        double lowest = HUGE_VAL;
+        int32_t first = -1;
+        for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand) {
+            int32_t resource = sharing->demands[i].resource;
+            const struct tsim_sharing_resource *r = &sharing->resources[resource];
+            if (r->n_open > 1 || !may_bind(r))
+                continue;
+            double level = fill_level(r);
+            if (first < 0 || level < lowest || (level == lowest && resource < first)) {
+                lowest = level;
+                first = resource;
+            }
+        }
+        if (first >= 0)
+            push_candidate(sharing, lowest, first);
     }
 }
 
@@ -235,6 +263,7 @@ static void fill_region(struct tsim_sharing *sharing) {
     prepare_resources(sharing);
     open_region(sharing);
     open_resources(sharing);
+    push_own_resources(sharing);
     sharing->n_filled += (int64_t)sharing->n_region;
     double level = 0;
     for (size_t n_fixed = 0; n_fixed < sharing->n_region;) {
