@@ -52,11 +52,11 @@ static int32_t n_parts_of(const struct tsim_stage_group *group, const struct tsi
 /* The i-th part in execution order. */
 static struct tsim_pass_place place_at(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w,
                                        int32_t i) {
-    int32_t at = w->kind == TSIM_PASS_FORWARD ? i : n_parts_of(group, w) - 1 - i;
+    int32_t at = w->kind == TSIM_PASS_FORWARD ? i : w->n_parts - 1 - i;
     int64_t layer = w->from + at - w->has_embedding;
     if (w->has_embedding && at == 0)
         return (struct tsim_pass_place){TSIM_PART_EMBEDDING, -1};
-    if (w->has_head && at == n_parts_of(group, w) - 1)
+    if (w->has_head && at == w->n_parts - 1)
         return (struct tsim_pass_place){TSIM_PART_HEAD, -1};
     const struct tsim_model *model = group->plan->scenario->model;
     return (struct tsim_pass_place){tsim_model_layer(model, layer), tsim_model_layers_vary(model) ? -1 : layer};
@@ -71,12 +71,12 @@ static const struct tsim_pass_program *program_at(const struct tsim_stage_group 
 static const struct tsim_played *entry_at(const struct tsim_stage_group *group, struct tsim_pass_cursor *w,
                                           bool (*is_wanted)(const struct tsim_played *, enum tsim_axis),
                                           enum tsim_axis axis) {
-    int32_t n_parts = n_parts_of(group, w);
-    for (; w->part < n_parts; w->part++, w->step = 0) {
-        const struct tsim_pass_program *program = program_at(group, w, w->part);
-        for (; w->step < program->n; w->step++)
-            if (is_wanted(&program->at[w->step], axis))
-                return &program->at[w->step];
+    for (; w->part < w->n_parts; w->part++, w->step = 0, w->program = NULL) {
+        if (!w->program)
+            w->program = program_at(group, w, w->part);
+        for (; w->step < w->program->n; w->step++)
+            if (is_wanted(&w->program->at[w->step], axis))
+                return &w->program->at[w->step];
     }
     return NULL;
 }
@@ -97,6 +97,7 @@ static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t se
                                    .has_head = layers.has_head,
                                    .from = layers.from,
                                    .to = layers.to};
+    w->n_parts = n_parts_of(group, w);
     return tsim_pass_is_played(group, tsim_stage_group_n_segments(group, item) > 1);
 }
 
@@ -355,6 +356,7 @@ void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin,
         return;
     }
     w.part = run->part;
+    w.program = NULL;
     w.step = run->step;
     for (int32_t i = 0; i < run->n; i++, w.step++) {
         const struct tsim_played *played = entry_at(group, &w, is_of_compute, TSIM_N_AXES);

@@ -247,19 +247,6 @@ static void add_input(struct tsim_arena *arena, struct tsim_stage_group *group) 
         account->input_gaps_s = TSIM_NEW_ARRAY(arena, (size_t)account->n_inputs + 1, double);
 }
 
-/* With many members or replicas they would be most of the memory, and their making is the least of the work. */
-static void add_shapes(struct tsim_arena *arena, struct tsim_stage_group *group) {
-    const struct tsim_step_plan *plan = group->plan;
-    if (group->n_members > 1 || plan->n_replicas > 1 || plan->plays_operators || plan->noise_deviation_frac > 0)
-        return;
-    group->shapes = TSIM_NEW_ARRAY(arena, (size_t)tsim_stage_group_n_places(group), struct tsim_task_shape *);
-    if (!group->links)
-        group->collective_shapes =
-            TSIM_NEW_ARRAY(arena, (size_t)group->stage_plan->n_collectives, struct tsim_task_shape *);
-    group->is_plain =
-        plan->sends_async && !plan->waits_for_reductions && !plan->shards_fully && !plan->input && !plan->is_mirrored;
-}
-
 static void add_stage_groups(struct tsim_arena *arena, struct step_run *run,
                              struct tsim_stage_group_account *accounts) {
     int32_t p = run->plan->schedule.stages;
@@ -285,7 +272,6 @@ static void add_stage_groups(struct tsim_arena *arena, struct step_run *run,
         tsim_account_begin(arena, group);
         add_signals(arena, run, group);
         add_streams(arena, run, group);
-        add_shapes(arena, group);
     }
 }
 

@@ -152,14 +152,8 @@ static inline void send_task(struct tsim_stage_group *group, enum tsim_stage_gro
                              struct tsim_pass_item item, struct tsim_schedule_hop hop, struct tsim_task *task) {
     struct tsim_stage_group *to = hop.to_next ? group->next : group->prev;
     struct tsim_pass_item there = item;
-    struct tsim_task_shape **shape = &group->messages[hop.to_next ? 0 : 1];
     there.chunk = hop.chunk;
-    if (*shape)
-        tsim_stage_group_use_shape(*shape, task);
-    else
-        message_task(group, stream, hop.to_next, task);
-    if (!*shape && group->shapes && !group->links)
-        *shape = tsim_stage_group_keep_shape(group, task);
+    message_task(group, stream, hop.to_next, task);
     task->label = tsim_label(TSIM_TASK_SEND, index, 0);
     int32_t slot = tsim_stage_group_slot(to, there);
     lower(task, item.kind == TSIM_PASS_FORWARD ? to->activation_in + slot : to->gradient_in + slot);
@@ -261,28 +255,9 @@ static void begin_operators(struct tsim_stage_group *group, struct tsim_task *ta
     tsim_pass_tasks_next(group, task);
 }
 
-static void shaped_task(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t n_segments,
-                        struct tsim_task *task) {
-    struct tsim_task_shape **shape =
-        &group->shapes[tsim_stage_group_place(group, item, n_segments > 1 ? 1 + group->segment : 0)];
-    if (*shape) {
-        tsim_stage_group_use_shape(*shape, task);
-        return;
-    }
-    struct tsim_pass_cost cost;
-    tsim_stage_group_pass_cost(group, item, group->segment, n_segments, &cost);
-    pass_task(group, &cost, task);
-    *shape = tsim_stage_group_keep_shape(group, task);
-}
-
 /* True when the task is the first operator of several. */
-static bool segment_task(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t n_segments,
-                         struct tsim_task *task) {
+static bool segment_task(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cost cost;
-    if (group->shapes) {
-        shaped_task(group, item, n_segments, task);
-        return false;
-    }
     tsim_stage_group_segment_cost(group, group->item, group->segment, &cost);
     if (group->plan->plays_operators && tsim_pass_tasks_begin(group, group->item, group->segment, &cost))
         return true;
@@ -293,7 +268,7 @@ static bool segment_task(struct tsim_stage_group *group, struct tsim_pass_item i
 static void next_pass(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_item item = tsim_stage_group_item(group, group->item);
     int32_t n_segments = tsim_stage_group_n_segments(group, group->item);
-    bool has_operators = segment_task(group, item, n_segments, task);
+    bool has_operators = segment_task(group, task);
     task->label = tsim_label(TSIM_TASK_PASS, group->item, group->segment);
     pass_signals(group, item, n_segments, task);
     if (group->plan->waits_for_reductions)
@@ -436,30 +411,8 @@ static bool next_compute(struct tsim_stage_group *group, struct tsim_task *task)
     return next_tail(group, task);
 }
 
-static bool next_plain_pass(struct tsim_stage_group *group, struct tsim_task *task) {
-    if (group->segment > 0 || group->item >= group->n_items)
-        return false;
-    struct tsim_pass_item item = tsim_stage_group_item(group, group->item);
-    const struct tsim_pass_route *route = tsim_stage_group_path(group, item);
-    const struct tsim_task_shape *shape = group->shapes[tsim_stage_group_place(group, item, 0)];
-    if (!shape || tsim_stage_group_meets_data(group, item))
-        return false;
-    tsim_stage_group_use_shape(shape, task);
-    task->label = tsim_label(TSIM_TASK_PASS, group->item, 0);
-    if (route->receives)
-        wait_for(task, (item.kind == TSIM_PASS_FORWARD ? group->activation_in : group->gradient_in) +
-                           tsim_stage_group_slot(group, item));
-    if (route->hop.sends)
-        lower(task, out_signal(group, item));
-    group->item++;
-    return true;
-}
-
 bool tsim_stage_group_compute(void *context, int32_t stream, struct tsim_task *task) {
-    struct tsim_stage_group *group = context;
     (void)stream;
-    if (group->is_plain && next_plain_pass(group, task))
-        return true;
     return tsim_stage_group_next(context, TSIM_STREAM_COMPUTE, task, next_compute);
 }
 

@@ -46,7 +46,6 @@ struct tsim_data_collective {
     struct tsim_collective_part parts[TSIM_MAX_PARTS];
     int32_t n_parts;
     unsigned axes;                    /* of its group; 0: the data-parallel ones */
-    int32_t number;                   /* among those of its stage, from 1; 0: it is of several stages */
     double kernel_s;                  /* kernels of its own before it: converting and dividing gradients */
     double units_share, memory_share; /* of the compute units and of HBM's rate that it takes from passes beside it */
 };
@@ -56,22 +55,14 @@ struct tsim_layer_collectives {
     struct tsim_data_collective gather, reduce, regather; /* the last for the backward pass */
 };
 
-/* A shape holds what is the same in all passes of one kind through one chunk, or in one segment of them; in all
- * messages one way. */
-struct tsim_task_shape {
-    int32_t n_demands, n_metered;
-    tsim_tick latency, flow;
-    double work, weight;
-    struct tsim_demand demands[5], metered[5];
-};
-
 /* Where a stream stands in the operators of a pass. */
 struct tsim_pass_cursor {
     bool is_active;
     enum tsim_pass_kind kind;
     bool has_embedding, has_head;
     int64_t from, to; /* layers of the model */
-    int32_t part, step;
+    int32_t n_parts, part, step;
+    const struct tsim_pass_program *program; /* the part's; NULL: to be looked up */
     /* The compute stream's figures: by how much its kernels are slower than their kind, what the pass waits for the
      * host, and what it takes in all where nothing is in its way. */
     double slowdown, host_s, whole_s;
@@ -154,8 +145,7 @@ struct tsim_stage_plan {
     struct tsim_layer_collectives *layers; /* by kind of layer; NULL: not fully sharded */
     struct tsim_data_collective root_gather, root_reduce;
     struct tsim_data_collective *product_gathers, *product_reduces; /* by product; NULL where units are layers */
-    int32_t n_collectives;
-    struct tsim_pass_programs *programs; /* where operators are played */
+    struct tsim_pass_programs *programs;                            /* where operators are played */
 };
 
 /* The plan of a step is the same for all stage groups. */
@@ -306,10 +296,6 @@ struct tsim_stage_group {
     int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
     int64_t *totals;                 /* account.c */
     int32_t n_totals, most_segments;
-    struct tsim_task_shape *messages[2]; /* to the next, to the previous stage; made where passes have shapes */
-    struct tsim_task_shape **shapes;     /* by tsim_stage_group_place; NULL where passes differ, or have many members */
-    struct tsim_task_shape **collective_shapes; /* by their numbers; NULL as those are, and where links are shared */
-    bool is_plain; /* most passes: of a shape, with a message before and one after, and nothing else */
     struct tsim_stage_group_account *account;
 };
 
@@ -476,22 +462,6 @@ static inline struct tsim_schedule_hop tsim_stage_group_hop(const struct tsim_st
 }
 static inline bool tsim_stage_group_receives(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     return tsim_stage_group_path(group, item)->receives;
-}
-
-/* A task as it will be made again; keep: what the task needs of the engine, without labels and signals. */
-struct tsim_task_shape *tsim_stage_group_keep_shape(const struct tsim_stage_group *group, const struct tsim_task *task);
-static inline void tsim_stage_group_use_shape(const struct tsim_task_shape *shape, struct tsim_task *task) {
-    task->latency = shape->latency;
-    task->flow = shape->flow;
-    task->work = shape->work;
-    task->weight = shape->weight;
-    task->bound_per_s = 1;
-    task->n_demands = shape->n_demands;
-    for (int32_t i = 0; i < shape->n_demands; i++)
-        task->demands[i] = shape->demands[i];
-    task->n_metered = shape->n_metered;
-    for (int32_t i = 0; i < shape->n_metered; i++)
-        task->demands[tsim_metered_place(i)] = shape->metered[i];
 }
 
 /* Does the item's pass need a batch of the input pipeline? */

@@ -60,21 +60,6 @@ void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_sta
         tsim_stage_group_demand(group, stream, task, group->links->first_resource + route.links[i], per_unit);
 }
 
-struct tsim_task_shape *tsim_stage_group_keep_shape(const struct tsim_stage_group *group,
-                                                    const struct tsim_task *task) {
-    struct tsim_task_shape *shape = TSIM_NEW(group->arena, struct tsim_task_shape);
-    *shape = (struct tsim_task_shape){.n_demands = task->n_demands,
-                                      .n_metered = task->n_metered,
-                                      .latency = task->latency,
-                                      .flow = tsim_engine_ticks(group->engine, task->work),
-                                      .work = task->work,
-                                      .weight = task->weight};
-    memcpy(shape->demands, task->demands, (size_t)task->n_demands * sizeof task->demands[0]);
-    for (int32_t i = 0; i < task->n_metered; i++)
-        shape->metered[i] = task->demands[tsim_metered_place(i)];
-    return shape;
-}
-
 static void crossed_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                             const struct tsim_crossed_links *crossed, double up, double nic, struct tsim_task *task) {
     for (int32_t k = 0; k < crossed->n; k++)
@@ -108,8 +93,8 @@ static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_s
 }
 
 /* It flows for (time - latency) seconds when nothing is in its way. */
-static void make_network_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
-                              const struct tsim_data_collective *collective, struct tsim_task *task) {
+static void network_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                         const struct tsim_data_collective *collective, struct tsim_task *task) {
     const struct tsim_collective_cost *cost = &collective->cost;
     double flow_s = fmax(cost->time_s - cost->latency_s, 0);
     task->latency = cost->latency_s > 0 ? tsim_engine_ticks(group->engine, cost->latency_s) : 0;
@@ -123,21 +108,6 @@ static void make_network_task(struct tsim_stage_group *group, enum tsim_stage_gr
         tsim_stage_group_demand(group, stream, task, group->members[i].memory, collective->memory_share);
         link_demands(group, stream, collective, i, task);
     }
-}
-
-static void network_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
-                         const struct tsim_data_collective *collective, struct tsim_task *task) {
-    if (!group->collective_shapes || collective->number == 0) {
-        make_network_task(group, stream, collective, task);
-        return;
-    }
-    struct tsim_task_shape **shape = &group->collective_shapes[collective->number - 1];
-    if (*shape) {
-        tsim_stage_group_use_shape(*shape, task);
-        return;
-    }
-    make_network_task(group, stream, collective, task);
-    *shape = tsim_stage_group_keep_shape(group, task);
 }
 
 void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,

@@ -587,27 +587,6 @@ static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const
     return routes;
 }
 
-/* Those of the chunks first, then those of units. */
-static void number_collectives(struct tsim_stage_plan *sp, int32_t chunks) {
-    for (int32_t c = 0; c < chunks; c++) {
-        sp->chunks[c].gather.number = ++sp->n_collectives;
-        sp->chunks[c].reduce.number = ++sp->n_collectives;
-    }
-    for (int part = 0; part < TSIM_N_PARTS && sp->layers; part++) {
-        if (sp->chunks[0].parts.times[part] <= 0)
-            continue;
-        sp->layers[part].gather.number = ++sp->n_collectives;
-        sp->layers[part].reduce.number = ++sp->n_collectives;
-        sp->layers[part].regather.number = ++sp->n_collectives;
-    }
-    sp->root_gather.number = ++sp->n_collectives;
-    sp->root_reduce.number = ++sp->n_collectives;
-    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS && sp->product_gathers; i++) {
-        sp->product_gathers[i].number = ++sp->n_collectives;
-        sp->product_reduces[i].number = ++sp->n_collectives;
-    }
-}
-
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
                        const struct tsim_placement *placement, const struct data_groups *first, int32_t stage,
                        struct tsim_stage_plan *sp) {
@@ -658,7 +637,6 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         sp->product_gathers = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);
         sp->product_reduces = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);
     }
-    number_collectives(sp, plan->schedule.chunks);
     if (p > 1) {
         const struct tsim_coordinates here = {.at[TSIM_AXIS_PIPELINE] = stage};
         tsim_step_message_of(plan, placement, here, (stage + 1) % p, &sp->next);
