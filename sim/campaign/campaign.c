@@ -213,8 +213,9 @@ static void fill_ownership(struct tsim_term_recorder *r, const struct tsim_scena
                                      .time = c->has_failures ? mean_time(r, c) : work->time,
                                      .electricity_usd =
                                          tsim_figure(r, "campaign.electricity_usd", c->electricity_usd, TSIM_USD)};
-    run.rent_usd = isnan(c->rent_usd) ? (struct tsim_amount){.value = c->rent_usd}
-                                      : tsim_figure(r, "campaign.rent_usd", c->rent_usd, TSIM_USD);
+    run.rent_usd.value = c->rent_usd;
+    if (!isnan(c->rent_usd))
+        run.rent_usd = tsim_figure(r, "campaign.rent_usd", c->rent_usd, TSIM_USD);
     if (has_tokens)
         run.tokens = tokens_of_run(r, sc, c->samples);
     tsim_ownership(r, sc, &run, &c->own);

@@ -33,11 +33,9 @@ static struct tsim_amount load_of_parts(struct tsim_term_recorder *r, const stru
 
 double tsim_power_accelerator_w(const struct tsim_accelerator *a, double compute_frac, double memory_frac,
                                 double link_frac) {
-    return a->power_idle_w +
-           (a->power_limit_w - a->power_idle_w) * load_of_parts(NULL, a, (struct tsim_amount){.value = compute_frac},
-                                                                (struct tsim_amount){.value = memory_frac},
-                                                                (struct tsim_amount){.value = link_frac})
-                                                      .value;
+    const struct tsim_amount compute = {.value = compute_frac}, memory = {.value = memory_frac},
+                             link = {.value = link_frac};
+    return a->power_idle_w + (a->power_limit_w - a->power_idle_w) * load_of_parts(NULL, a, compute, memory, link).value;
 }
 
 static struct tsim_amount busy_frac(struct tsim_term_recorder *r, const char *name, double busy_s,

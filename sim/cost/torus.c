@@ -87,7 +87,8 @@ void tsim_torus_cost(const struct tsim_cluster *cluster, const struct tsim_colle
     struct box box = find_box(cluster, &request->group);
     double n = request->group.n_ranks, share = (n - 1) / n, bytes = request->bytes, hops = 0;
     struct tsim_term_recorder *r = request->recorder;
-    struct tsim_amount link = {.value = cluster->pair_bytes_per_s}, hop = {.value = cluster->fabric_latency_s}, flow = {0};
+    struct tsim_amount link = {.value = cluster->pair_bytes_per_s}, hop = {.value = cluster->fabric_latency_s},
+                       flow = {0};
     if (r) {
         link = tsim_cluster_pair_rate(r, cluster);
         hop = tsim_of_file(r, TSIM_CATALOGUE_FABRICS, cluster->fabric->name, "latency", hop.value, TSIM_TIME_S);

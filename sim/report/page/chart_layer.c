@@ -115,7 +115,7 @@ static void draw_axis(double longest_s, double bottom, double width, FILE *out) 
 
 bool tsim_chart_layer(const struct tsim_json *run, FILE *out) {
     const struct tsim_json *kernels = tsim_json_find(run, "kernels"), *operators = tsim_json_find(kernels, "operators");
-    struct row rows[MOST_ROWS];
+    struct row rows[MOST_ROWS] = {{NULL, NULL, 0, 0}};
     struct chart_mark marks[MOST_MARKS];
     size_t n_marks = 0;
     double longest_s = 0, layer = chart_number(kernels, "layer"), width = CHART_WIDTH - LEFT - CHART_RIGHT;

@@ -1,7 +1,7 @@
 #include "report/page/page_kernels.h"
 
-#include "results/verdict.h"
 #include "partition/partition.h"
+#include "results/verdict.h"
 
 #include <math.h>
 
