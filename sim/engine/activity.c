@@ -91,40 +91,9 @@ static inline bool change_rate(struct tsim_engine *engine, int32_t leader, doubl
     return take_rate(engine, leader, rate);
 }
 
-static bool flow_dense(struct tsim_engine *engine, int32_t leader, double weight, double bound) {
-    struct tsim_engine_stream *s = &engine->streams[leader];
-    if (s->lingers) {
-        s->lingers = false;
-        if (tsim_dense_renew(&engine->dense, leader, s->lingering_work, weight, bound, s->task.demands,
-                             s->task.n_demands))
-            return true;
-        tsim_dense_end(&engine->dense, leader, s->lingering_work);
-    }
-    if (is_alone(s, leader) && s->task.n_more_demands == 0)
-        return tsim_dense_begin(&engine->dense, leader, weight, bound, s->task.demands, s->task.n_demands);
-    tsim_dense_set(&engine->dense, leader, weight, bound);
-    for (int32_t party = s->first_party; party >= 0; party = engine->streams[party].next_party) {
-        const struct tsim_task *task = &engine->streams[party].task;
-        tsim_dense_demand(&engine->dense, leader, task->demands, task->n_demands);
-        if (task->n_more_demands > 0)
-            tsim_dense_demand(&engine->dense, leader, task->more_demands, task->n_more_demands);
-    }
-    return tsim_dense_start(&engine->dense, leader);
-}
-
 static void add_demands(struct tsim_engine *engine, int32_t leader, const struct tsim_demand *demands, int32_t count) {
     for (int32_t i = 0; i < count; i++)
         tsim_sharing_demand(&engine->sharing, leader, demands[i].resource, demands[i].per_unit);
-}
-
-static bool flow_general(struct tsim_engine *engine, int32_t leader, double weight, double bound) {
-    tsim_sharing_set(&engine->sharing, leader, weight, bound);
-    for (int32_t party = engine->streams[leader].first_party; party >= 0; party = engine->streams[party].next_party) {
-        const struct tsim_task *task = &engine->streams[party].task;
-        add_demands(engine, leader, task->demands, task->n_demands);
-        add_demands(engine, leader, task->more_demands, task->n_more_demands);
-    }
-    return tsim_sharing_start(&engine->sharing, leader);
 }
 
 void tsim_engine_flow(struct tsim_engine *engine, int32_t leader) {
@@ -134,40 +103,19 @@ void tsim_engine_flow(struct tsim_engine *engine, int32_t leader) {
     s->state = STREAM_FLOWING;
     s->remaining = s->task.work;
     s->since = engine->now;
-    if (engine->is_dense ? flow_dense(engine, leader, weight, bound) : flow_general(engine, leader, weight, bound))
-        take_rate(engine, leader,
-                  engine->is_dense ? engine->dense.activities[leader].rate
-                                   : tsim_sharing_rate(&engine->sharing, leader));
-}
-
-void tsim_engine_leave(struct tsim_engine *engine, int32_t leader, double work) {
-    if (engine->is_dense)
-        tsim_dense_end(&engine->dense, leader, work);
-    else
-        tsim_sharing_end(&engine->sharing, leader, work);
-}
-
-bool tsim_engine_flows_at_once(const struct tsim_engine *engine, int32_t stream) {
-    const struct tsim_engine_stream *s = &engine->streams[stream];
-    return s->state == STREAM_STARTING && (s->task.join < 0) & (s->task.latency == 0) & (s->task.work > 0) &
-                                              (s->task.n_demands > 0) & (s->task.n_more_demands == 0);
-}
-
-static bool solve_dense(struct tsim_engine *engine) {
-    struct tsim_dense_solver *dense = &engine->dense;
-    bool ends = false;
-    tsim_dense_solve(dense);
-    engine->n_events += dense->n_changed > 0;
-    for (int32_t i = 0; i < dense->n_changed; i++)
-        ends |= change_rate(engine, dense->changed[i], dense->activities[dense->changed[i]].rate);
-    return ends;
+    tsim_sharing_set(&engine->sharing, leader, weight, bound);
+    for (int32_t party = s->first_party; party >= 0; party = engine->streams[party].next_party) {
+        const struct tsim_task *task = &engine->streams[party].task;
+        add_demands(engine, leader, task->demands, task->n_demands);
+        add_demands(engine, leader, task->more_demands, task->n_more_demands);
+    }
+    if (tsim_sharing_start(&engine->sharing, leader))
+        take_rate(engine, leader, tsim_sharing_rate(&engine->sharing, leader));
 }
 
 bool tsim_engine_solve(struct tsim_engine *engine) {
     struct tsim_sharing *sharing = &engine->sharing;
     bool ends = false;
-    if (engine->is_dense)
-        return solve_dense(engine);
     tsim_sharing_solve(sharing);
     engine->n_events += sharing->n_changed > 0;
     for (size_t i = 0; i < sharing->n_changed; i++)

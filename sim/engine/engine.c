@@ -33,7 +33,6 @@ void tsim_engine_release(struct tsim_engine *engine) {
         return;
     tsim_event_queue_release(&engine->events);
     tsim_sharing_release(&engine->sharing);
-    tsim_dense_release(&engine->dense);
     tsim_heap_free(engine->streams);
     tsim_heap_free(engine->signals);
     tsim_heap_free(engine->counters);
@@ -84,24 +83,12 @@ static int32_t take_first(struct tsim_engine *engine, struct tsim_engine_list *l
     return stream;
 }
 
-static bool needs_solve(const struct tsim_engine *engine) {
-    return engine->is_dense ? engine->dense.n_marked > 0 : tsim_sharing_needs_solve(&engine->sharing);
-}
-
-/* Where the stream goes on at once, and asks for the same, nothing need be shared anew. */
 static void end_due(struct tsim_engine *engine, int place, int32_t stream) {
-    struct tsim_engine_stream *s = &engine->streams[stream];
-    double rate = s->rate, work = s->task.work;
+    const struct tsim_engine_stream *s = &engine->streams[stream];
     tsim_event_queue_take(&engine->events, place, stream);
-    if (rate > 0 && !engine->is_dense)
-        tsim_engine_leave(engine, stream, work);
+    if (s->rate > 0)
+        tsim_sharing_end(&engine->sharing, stream, s->task.work);
     tsim_engine_end_task(engine, stream);
-    if (!(rate > 0) || !engine->is_dense)
-        return;
-    s->lingers = tsim_engine_flows_at_once(engine, stream);
-    s->lingering_work = work;
-    if (!s->lingers)
-        tsim_engine_leave(engine, stream, work);
 }
 
 /* All of the present tick, in the order that engine.h promises. What starts brings no event of this tick, but may end
@@ -128,7 +115,7 @@ static void run_tick(struct tsim_engine *engine) {
             tsim_engine_start_task(engine, take_first(engine, &engine->starts));
         if (engine->ends.first >= 0)
             continue;
-        if (!needs_solve(engine) || !tsim_engine_solve(engine))
+        if (!tsim_sharing_needs_solve(&engine->sharing) || !tsim_engine_solve(engine))
             return;
     }
 }
@@ -150,10 +137,6 @@ static enum tsim_status report_end_of_time(const struct tsim_engine *engine, int
 enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags) {
     TSIM_ASSERT(!engine->has_begun);
     engine->has_begun = true;
-    engine->is_dense =
-        engine->n_streams <= TSIM_DENSE_ACTIVITIES && engine->sharing.n_resources <= TSIM_DENSE_RESOURCES;
-    if (engine->is_dense)
-        tsim_dense_init(&engine->dense, &engine->sharing);
     for (size_t stream = 0; stream < engine->n_streams; stream++)
         tsim_engine_fetch(engine, (int32_t)stream);
     struct tsim_event next;
@@ -193,26 +176,14 @@ static double done_of(const struct tsim_engine *engine, int32_t stream) {
     return s->task.work - (remaining > 0 ? remaining : 0);
 }
 
-static double flowed_dense(const struct tsim_engine *engine, int32_t resource) {
-    const struct tsim_dense_resource *r = &engine->dense.resources[resource];
-    double units = r->flowed.sum + r->flowed.lost;
-    for (int32_t i = 0; i < r->n_users; i++)
-        units += r->users[i].per_unit * done_of(engine, r->users[i].activity);
-    return units;
-}
-
-static double flowed_general(const struct tsim_engine *engine, int32_t resource) {
+double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource) {
+    if (resource < 0)
+        return meter_at(engine, resource)->sum + meter_at(engine, resource)->lost;
     const struct tsim_sharing *sharing = &engine->sharing;
     double units = tsim_sharing_flowed(sharing, resource);
     for (int32_t i = sharing->resources[resource].first_user; i >= 0; i = sharing->demands[i].next_user)
         units += sharing->demands[i].per_unit * done_of(engine, sharing->demands[i].activity);
     return units;
-}
-
-double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource) {
-    if (resource < 0)
-        return meter_at(engine, resource)->sum + meter_at(engine, resource)->lost;
-    return engine->is_dense ? flowed_dense(engine, resource) : flowed_general(engine, resource);
 }
 
 int32_t tsim_engine_n_resources(const struct tsim_engine *engine) {
@@ -226,8 +197,6 @@ int32_t tsim_engine_n_meters(const struct tsim_engine *engine) {
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units) {
     if (resource < 0)
         tsim_flowed_add(meter_at(engine, resource), units);
-    else if (engine->is_dense)
-        tsim_flowed_add(&engine->dense.resources[resource].flowed, units);
     else
         tsim_sharing_book(&engine->sharing, resource, units);
 }

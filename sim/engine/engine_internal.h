@@ -17,7 +17,6 @@
 #ifndef TSIM_ENGINE_ENGINE_INTERNAL_H
 #define TSIM_ENGINE_ENGINE_INTERNAL_H
 
-#include "engine/dense_solver.h"
 #include "engine/engine.h"
 #include "engine/event_queue.h"
 #include "engine/sharing.h"
@@ -44,16 +43,14 @@ struct tsim_engine_stream {
     void *context;
     enum stream_state state;
     bool is_excused;
-    bool lingers;      /* dense solver: what has ended takes its part until the next task takes it over, in this tick */
-    int32_t n_unfired; /* signals, and counters, that the task still waits for */
-    int32_t next;      /* in the list of starts, or of ends */
+    int32_t n_unfired;   /* signals, and counters, that the task still waits for */
+    int32_t next;        /* in the list of starts, or of ends */
     int32_t first_party; /* of a leader: the parties in the order of their coming */
     int32_t next_party;
     tsim_tick ready, begin;
     /* while flowing, as of tick `since` */
     tsim_tick since;
     double remaining, rate;
-    double lingering_work; /* of what has ended */
     struct tsim_task task;
     int32_t next_waiter[TSIM_TASK_MAX_SIGNALS];
 };
@@ -86,9 +83,7 @@ struct tsim_engine {
     int32_t n_unfinished; /* streams that are not excused */
     struct tsim_engine_list starts, ends;
     struct tsim_event_queue events;
-    struct tsim_sharing sharing; /* knows the resources; of more than a few streams also what is under way */
-    struct tsim_dense_solver dense;
-    bool is_dense; /* streams and resources */
+    struct tsim_sharing sharing;
 };
 
 static inline void tsim_engine_append(struct tsim_engine *engine, struct tsim_engine_list *list, int32_t stream) {
@@ -132,9 +127,6 @@ void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader);
 /* activity.c */
 void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader);
 void tsim_engine_flow(struct tsim_engine *engine, int32_t leader);
-void tsim_engine_leave(struct tsim_engine *engine, int32_t leader, double work); /* it no longer flows */
-/* The stream's task, which is in the list of starts, will flow within this tick. */
-bool tsim_engine_flows_at_once(const struct tsim_engine *engine, int32_t stream);
 bool tsim_engine_solve(struct tsim_engine *engine); /* true: a task ends in this tick */
 
 /* join.c: the stream has come to its join. Returns the leader once all have come, else -1. */

@@ -1,23 +1,14 @@
 /* state.c - what the engine is doing now, in words that do not depend on when it is now. */
 #include "engine/engine_internal.h"
 
-static void put_demand(struct tsim_words *state, int32_t resource, double per_unit) {
-    tsim_words_put(state, resource);
-    tsim_words_put_double(state, per_unit);
-}
-
-static void put_dense_demands(const struct tsim_dense_solver *dense, int32_t leader, struct tsim_words *state) {
-    const struct tsim_demand *own = tsim_dense_demands(dense, leader);
-    for (int32_t i = 0; i < dense->activities[leader].n_demands; i++)
-        put_demand(state, own[i].resource, own[i].per_unit);
-}
-
 static void put_demands(const struct tsim_engine *engine, int32_t leader, struct tsim_words *state) {
     const struct tsim_sharing *sharing = &engine->sharing;
     const struct tsim_sharing_activity *a = &sharing->activities[leader];
     tsim_words_put(state, a->bottleneck);
-    for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand)
-        put_demand(state, sharing->demands[i].resource, sharing->demands[i].per_unit);
+    for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand) {
+        tsim_words_put(state, sharing->demands[i].resource);
+        tsim_words_put_double(state, sharing->demands[i].per_unit);
+    }
 }
 
 static void put_stream(const struct tsim_engine *engine, int32_t stream, struct tsim_words *state) {
@@ -37,10 +28,7 @@ static void put_stream(const struct tsim_engine *engine, int32_t stream, struct 
         return;
     tsim_words_put(state, engine->now - s->since);
     tsim_words_put_double(state, s->remaining);
-    if (engine->is_dense)
-        put_dense_demands(&engine->dense, stream, state);
-    else
-        put_demands(engine, stream, state);
+    put_demands(engine, stream, state);
 }
 
 /* Sums over the users of a resource are taken in the order in which they came. */
@@ -58,7 +46,7 @@ bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *
         return false;
     for (size_t i = 0; i < engine->n_streams; i++)
         put_stream(engine, (int32_t)i, state);
-    for (size_t i = 0; i < engine->sharing.n_resources && !engine->is_dense; i++)
+    for (size_t i = 0; i < engine->sharing.n_resources; i++)
         put_resource(&engine->sharing, i, state);
     return true;
 }

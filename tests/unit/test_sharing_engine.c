@@ -17,12 +17,6 @@ static int64_t n_filled(void) {
     return script.engine->sharing.n_filled;
 }
 
-/* Idle streams, so that these share as many do: of few, what is filled is not counted (dense_solver.h). */
-static void be_many(void) {
-    for (int i = 0; i < TSIM_DENSE_ACTIVITIES; i++)
-        script_stream(&script);
-}
-
 /* Starts, ends, and solves that changed a rate: what is left of n_events are the solves. */
 static void expect_solves(int64_t n_tasks, int64_t n_solves) {
     ck_assert_int_eq(tsim_engine_n_events(script.engine) - 2 * n_tasks, n_solves);
@@ -137,7 +131,6 @@ START_TEST(ends_and_starts_of_a_tick_are_one_solve) {
         for (int k = 0; k < ROUNDS; k++)
             steps[i][k] = script_flow(&script, stream, 1, 0, link);
     }
-    be_many();
     script_run(&script);
     for (int i = 0; i < N; i++)
         for (int k = 0; k < ROUNDS; k++)
@@ -159,7 +152,6 @@ START_TEST(a_cascade_within_a_tick_is_one_solve) {
         flows[i] = after(script_flow(&script, script_stream(&script), 1, 0, link), fired);
         before = fired;
     }
-    be_many();
     script_run(&script);
     for (int i = 0; i < N; i++)
         script_expect(flows[i], 0, N * S);
@@ -176,7 +168,6 @@ START_TEST(changes_on_two_links_are_one_solve) {
     struct script_step *b = script_flow(&script, script_stream(&script), 1, S, first);
     struct script_step *c = script_flow(&script, script_stream(&script), 2, 0, second);
     struct script_step *d = script_flow(&script, script_stream(&script), 1, S, second);
-    be_many();
     script_run(&script);
     script_expect(a, 0, 3 * S);
     script_expect(b, 0, 3 * S);
@@ -220,7 +211,6 @@ START_TEST(a_bridge_joins_two_components) {
     struct script_step *b = script_flow(&script, script_stream(&script), 2, 0, second);
     struct script_step *bridge = script_flow(&script, script_stream(&script), 0.5, S, first);
     script_demand(bridge, second, 1);
-    be_many();
     script_run(&script);
     script_expect(bridge, 0, 2 * S);
     script_expect(a, 0, 2 * S + S / 2);
