@@ -7,7 +7,7 @@ static bool shares_norm(const struct tsim_op_shape *z) {
 
 /* The feed-forward block, or the shared experts as one. */
 void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
+    double e = z->element_bytes, le = z->linear_bytes, up = tsim_model_up_products(z->model);
     int32_t first = list->n;
     if (!shares_norm(z))
         tsim_op_gather_input(list, z, "tensor: gather, ffn", z->h);
@@ -53,7 +53,7 @@ void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape 
                                                       .weight = "ffn up, weight",
                                                       .gather = "tensor: gather input, ffn",
                                                       .reduce = "tensor: reduce, ffn",
-                                                      .n = (z->model->gated_mlp ? 2 : 1) * z->f,
+                                                      .n = tsim_model_up_products(z->model) * z->f,
                                                       .k = z->h,
                                                       .is_cast = casts,
                                                       .is_column_parallel = true,
@@ -80,6 +80,6 @@ void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape 
 }
 
 double tsim_count_mlp(const struct tsim_model *m, double inner) {
-    double h = (double)m->hidden, up = m->gated_mlp ? 2 : 1;
+    double h = (double)m->hidden, up = tsim_model_up_products(m);
     return (up + 1) * h * inner + (m->bias ? up * inner + h : 0);
 }

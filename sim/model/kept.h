@@ -49,6 +49,8 @@ double tsim_core_kept_bytes(const struct tsim_op_shape *shape);
 double tsim_inner_kept_bytes(const struct tsim_op_shape *shape, unsigned parts);
 /* Weight gradients of attention and of a feed-forward block so wide (0: none) wait with this, and `more` elements. */
 double tsim_waiting_bytes(const struct tsim_op_shape *shape, double width, double more);
+/* The results of the products up of a feed-forward block of a layer's width, of all tokens. */
+double tsim_ffn_widest_bytes(const struct tsim_op_shape *shape);
 /* Rows that the experts of a rank get in a layer, from the tokens of all ranks that share them. */
 double tsim_expert_rows(const struct tsim_op_shape *shape);
 

@@ -13,7 +13,7 @@ double tsim_core_kept_bytes(const struct tsim_op_shape *z) {
 }
 
 double tsim_inner_kept_bytes(const struct tsim_op_shape *z, unsigned parts) {
-    double up = z->model->gated_mlp ? 2 : 1,
+    double up = tsim_model_up_products(z->model),
            input = z->software->fp8_activation_input ? z->linear_bytes : z->element_bytes;
     return up * input + (parts & TSIM_RECOMPUTE_ACTIVATION ? 0 : z->linear_bytes);
 }
@@ -51,8 +51,12 @@ void tsim_keep_core(const struct tsim_op_shape *z, unsigned parts, struct tsim_k
                   tsim_core_kept_bytes(z));
 }
 
+double tsim_ffn_widest_bytes(const struct tsim_op_shape *z) {
+    return tsim_model_up_products(z->model) * z->t * z->f * z->element_bytes;
+}
+
 double tsim_waiting_bytes(const struct tsim_op_shape *z, double width, double more) {
-    double up = z->model->gated_mlp ? 2 : 1;
+    double up = tsim_model_up_products(z->model);
     /* Inputs of column-parallel products are gathered again with W. */
     double inputs = z->ts * (z->h + 2 * latent_width(z->model)) + z->t * z->q,
            gradients = z->t * ((z->query + z->key + z->value) + z->h);

@@ -107,7 +107,7 @@ double tsim_decoder_waiting_bytes(const struct tsim_scenario *sc) {
 
 double tsim_decoder_widest_bytes(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = tsim_op_shape_last(sc);
-    return (z.model->gated_mlp ? 2 : 1) * z.t * z.f * z.element_bytes;
+    return tsim_ffn_widest_bytes(&z);
 }
 
 void tsim_decoder_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {

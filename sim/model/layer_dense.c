@@ -81,7 +81,7 @@ double tsim_dense_waiting_bytes(const struct tsim_scenario *sc) {
 
 double tsim_dense_widest_bytes(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = tsim_op_shape_first(sc);
-    return (z.model->gated_mlp ? 2 : 1) * z.t * z.f * z.element_bytes;
+    return tsim_ffn_widest_bytes(&z);
 }
 
 void tsim_dense_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {

@@ -153,7 +153,7 @@ static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape
 static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
     const struct tsim_op_shape *g = &x.grouped;
-    double e = z->element_bytes, le = z->linear_bytes, up = z->model->gated_mlp ? 2 : 1;
+    double e = z->element_bytes, le = z->linear_bytes, up = tsim_model_up_products(z->model);
     int32_t first = list->n;
     router_forward(list, z, &x);
     swap_widths(list, z, &x, "tensor: tokens to slices");
@@ -211,7 +211,7 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     tsim_op_product_backward(list, &x.grouped, TSIM_PRODUCT_UP,
                              &(struct tsim_op_linear){.input = "expert up, input",
                                                       .weight = "expert up, weight",
-                                                      .n = (z->model->gated_mlp ? 2 : 1) * x.f,
+                                                      .n = tsim_model_up_products(z->model) * x.f,
                                                       .k = z->h});
     pad_rows(list, z, &x, "unpad, experts");
     join_experts(list, z, &x);
@@ -291,14 +291,14 @@ void tsim_experts_keep(const struct tsim_scenario *sc, unsigned parts, struct ts
 double tsim_experts_waiting_bytes(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = tsim_op_shape_last(sc), shared = shared_shape(&z);
     struct experts x = experts_of(&z);
-    double up = z.model->gated_mlp ? 2 : 1;
+    double up = tsim_model_up_products(z.model);
     return tsim_waiting_bytes(&z, shared.f, x.rows * (2 * z.h + (1 + up) * x.f));
 }
 
 double tsim_experts_widest_bytes(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = tsim_op_shape_last(sc);
     struct experts x = experts_of(&z);
-    return x.rows * fmax((z.model->gated_mlp ? 2 : 1) * x.f, z.h) * z.element_bytes;
+    return x.rows * fmax(tsim_model_up_products(z.model) * x.f, z.h) * z.element_bytes;
 }
 
 void tsim_experts_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {

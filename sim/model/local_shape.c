@@ -66,6 +66,10 @@ double tsim_model_key_dim(const struct tsim_model *m) {
     return (double)(m->head_dim + (m->latent.kv_rank > 0 ? m->latent.rope_dim : 0));
 }
 
+double tsim_model_up_products(const struct tsim_model *m) {
+    return m->gated_mlp ? 2 : 1;
+}
+
 double tsim_model_patches(const struct tsim_model *m) {
     double side = (double)(m->image.size / m->image.patch);
     return side * side;

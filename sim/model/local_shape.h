@@ -37,6 +37,9 @@ void tsim_op_shapes(const struct tsim_scenario *scenario, struct tsim_op_shape *
 /* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
 double tsim_model_key_dim(const struct tsim_model *model);
 
+/* A feed-forward block has so many products up, side by side: a gated one has two. */
+double tsim_model_up_products(const struct tsim_model *model);
+
 /* Vision transformers: patches of an image, and values in one of them. */
 double tsim_model_patches(const struct tsim_model *model);
 double tsim_model_patch_values(const struct tsim_model *model);

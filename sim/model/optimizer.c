@@ -1,5 +1,6 @@
 #include "model/optimizer.h"
 
+#include "model/local_shape.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ static void add_attention(const struct tsim_model *m, double times, struct shape
 static void add_layers(const struct tsim_model *m, struct shapes *s) {
     struct tsim_parts parts = tsim_model_parts(m);
     double h = (double)m->hidden;
-    double up = m->gated_mlp ? 2 : 1, experts = (double)m->experts.count, shared = (double)m->experts.shared;
+    double up = tsim_model_up_products(m), experts = (double)m->experts.count, shared = (double)m->experts.shared;
     double with_experts = parts.times[TSIM_PART_EXPERT_LAYER], decoders = parts.times[TSIM_PART_DECODER_LAYER],
            dense = (double)m->layers - with_experts;
     add_attention(m, (double)m->layers + decoders, s);
