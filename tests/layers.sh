@@ -107,6 +107,12 @@ comments() {
     find sim tests -name '*.[ch]' | sort | xargs grep -nE '/\*+ (Of|What) ' /dev/null | sed 's/$/   (open with a subject and a verb)/'
 }
 
+# Where a model's keys become kinds of layer nobody above asks for the keys: a kind answers (sim/model/layer_kind.h).
+asked_keys() {
+    sources ch | grep -vE '^sim/(config|model|import)/' | xargs -r grep -nE '\b(m|model)->(list|encoder_layers)\b' /dev/null |
+        sed 's/$/   (ask the kinds of layer, or the ends and stacks of the model: sim\/model)/'
+}
+
 # Files and folders that docs name are there; a * stands for any of them.
 named_paths() {
     local place line path
@@ -129,6 +135,7 @@ check() {
         allocations
         names
         comments
+        asked_keys
         named_paths
     )
     [ -z "$found" ] && return 0
@@ -181,6 +188,8 @@ self_test() {
     expect "a file that is a part" 'sim/cost/x_parts.h .*being a part' cost/x_parts.h ''
     expect "a comment without a subject" 'sim/cost/x.c:2:.*subject' cost/x.c 'int a; /* Its size. */\n/* Of the size. */\n'
     expect "a comment that asks" 'sim/cost/x.h:1:.*subject' cost/x.h '    /* What it costs. */\n'
+    expect "a key of the model above its kinds" 'sim/cost/x.c:1:.*kinds of layer' cost/x.c 'a = sc->model->encoder_layers;\n'
+    expect "a list that is no model's" clean cost/x.c 'a = lacks->list;\n' model/y.c 'a = m->list;\n'
     expect "a path in docs that is not there" '^docs/a.md:2: sim/cost/y.h ' ../docs/a.md 'See `sim/cost`.\nAnd `sim/cost/y.h`.\n'
     expect "paths in docs" clean ../docs/a.md 'See `sim/cost`, `sim/co*/x.c`, sim/cost/x.c.\n' cost/x.c ''
     expect "free" 'sim/cost/x.c:1:.*arenas' cost/x.c '\tfree (p);\n'

@@ -134,7 +134,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .default_text = "0", .unit = "us", .max = 10, .is_omitted_when_zero = true},
     {.key = "cuda_graphs", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, cuda_graphs), .words = GRAPHS,
      .default_text = "none", .is_omitted_when_zero = true,
-     .help = "what is launched as one CUDA graph: nothing, each pass of a layer without experts, or the whole step"},
+     .help = "what is launched as one CUDA graph: nothing, each pass of a layer (not of a decoder beside an encoder, nor of experts without capacity_factor), or the whole step"},
     {.key = "launch_blocking", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, launch_blocking),
      .help = "the host waits for each kernel (CUDA_LAUNCH_BLOCKING=1): its time is added to the kernels', not hidden by them"},

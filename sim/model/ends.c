@@ -125,36 +125,40 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
     tsim_op_norm_backward(list, z, "final norm");
 }
 
-/* ---- of one stack or two ---- */
+/* ---- of all stacks ---- */
 
+/* Tokens of each stack are looked up, in the same table. */
 void tsim_embedding_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape first = tsim_op_shape_first(sc), last = tsim_op_shape_last(sc);
+    struct tsim_op_shape stacks[TSIM_MAX_STACKS];
+    int n = tsim_op_stacks(sc, stacks);
     (void)at;
-    table_forward(list, &first);
-    if (sc->model->encoder_layers > 0) /* the decoder's tokens, of the same table */
-        table_forward(list, &last);
+    for (int i = 0; i < n; i++)
+        table_forward(list, &stacks[i]);
 }
 
 void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape first = tsim_op_shape_first(sc), last = tsim_op_shape_last(sc);
+    struct tsim_op_shape stacks[TSIM_MAX_STACKS];
+    int n = tsim_op_stacks(sc, stacks);
     (void)at;
-    table_backward(list, &first);
-    if (sc->model->encoder_layers > 0)
-        table_backward(list, &last);
+    for (int i = 0; i < n; i++)
+        table_backward(list, &stacks[i]);
 }
 
+/* The head follows the last stack; the result of the others is normalized, too. */
 void tsim_head_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    struct tsim_op_shape stacks[TSIM_MAX_STACKS];
+    int n = tsim_op_stacks(sc, stacks);
     (void)at;
-    head_forward(list, &z);
-    if (sc->model->encoder_layers > 0)
-        tsim_op_norm_forward(list, &encoder, "final norm, encoder");
+    head_forward(list, &stacks[n - 1]);
+    for (int i = 0; i < n - 1; i++)
+        tsim_op_norm_forward(list, &stacks[i], "final norm, encoder");
 }
 
 void tsim_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    struct tsim_op_shape stacks[TSIM_MAX_STACKS];
+    int n = tsim_op_stacks(sc, stacks);
     (void)at;
-    head_backward(list, &z);
-    if (sc->model->encoder_layers > 0)
-        tsim_op_norm_backward(list, &encoder, "final norm, encoder");
+    head_backward(list, &stacks[n - 1]);
+    for (int i = 0; i < n - 1; i++)
+        tsim_op_norm_backward(list, &stacks[i], "final norm, encoder");
 }

@@ -2,6 +2,7 @@
  * The second has queries of the layer's own tokens, keys and values projected from the encoder's; each layer's gradient
  * of the encoder's result is added to that of the others. */
 #include "model/kept.h"
+#include "model/matrices.h"
 #include "model/operator_builders.h"
 
 /* Queries meet the encoder's keys, all of them, without a bias. */
@@ -115,4 +116,20 @@ void tsim_decoder_count(const struct tsim_model *m, struct tsim_layer_parameters
     parameters->cross = parameters->attention;
     parameters->cross_norm = tsim_count_norm(m);
     parameters->ffn = tsim_count_mlp(m, (double)m->ffn_hidden);
+}
+
+void tsim_decoder_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+    tsim_matrices_add_attention(matrices, m, 2 * times);
+    tsim_matrices_add_ffn(matrices, m, times, (double)m->ffn_hidden);
+}
+
+/* Keys and values of the cross attention meet the encoder's tokens, all other parameters the decoder's; its queries meet
+ * the keys of both. */
+struct tsim_layer_flops tsim_decoder_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p,
+                                           double first_length, double last_length) {
+    double of_encoder = (double)(2 * m->kv_heads * m->head_dim * m->hidden);
+    double macs = (p->attention + p->ffn + p->cross - of_encoder) * last_length + of_encoder * first_length,
+           scores = last_length * (last_length + first_length);
+    return (struct tsim_layer_flops){2 * macs / first_length,
+                                     4 * (double)(m->heads * m->head_dim) * scores / first_length};
 }

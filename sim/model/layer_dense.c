@@ -1,5 +1,6 @@
 /* Attention and a feed-forward block: the layer of most transformers, and of an encoder-decoder model's encoder. */
 #include "model/kept.h"
+#include "model/matrices.h"
 #include "model/operator_builders.h"
 
 /* Side by side (parallel_block: GPT-J, PaLM) both blocks take the one norm's result, which is gathered once, or each
@@ -87,4 +88,19 @@ double tsim_dense_widest_bytes(const struct tsim_scenario *sc) {
 void tsim_dense_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
     tsim_count_attention(m, parameters);
     parameters->ffn = tsim_count_mlp(m, (double)m->ffn_hidden);
+}
+
+void tsim_dense_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+    tsim_matrices_add_attention(matrices, m, times);
+    tsim_matrices_add_ffn(matrices, m, times, (double)m->ffn_hidden);
+}
+
+/* A token meets each parameter of a product once, an expert's where it is one of its own, and the keys of its stack:
+ * 2 Q + 2 V FLOPs for each head and key, with queries of dimension Q and values of V. */
+struct tsim_layer_flops tsim_stream_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p,
+                                          double first_length, double last_length) {
+    double products = p->attention + p->latent + p->ffn + p->router + p->shared + tsim_active_frac(m) * p->experts;
+    (void)last_length;
+    return (struct tsim_layer_flops){2 * products, 2 * (double)m->heads *
+                                                       (tsim_model_key_dim(m) + (double)m->head_dim) * first_length};
 }

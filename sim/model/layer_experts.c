@@ -24,6 +24,7 @@
  *   permute, back      zeros 1; index_add reads k and adds, 2k                                            3k + 1
  * Fused it is 1 + k each way. */
 #include "model/kept.h"
+#include "model/matrices.h"
 #include "model/operator_builders.h"
 #include "model/routing.h"
 
@@ -308,4 +309,17 @@ void tsim_experts_count(const struct tsim_model *m, struct tsim_layer_parameters
     parameters->router = ((double)m->hidden + (e->router_bias ? 1 : 0)) * (double)e->count;
     parameters->shared = (double)e->shared * expert;
     parameters->experts = (double)e->count * expert;
+}
+
+void tsim_experts_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+    double experts = (double)m->experts.count;
+    tsim_matrices_add_attention(matrices, m, times);
+    tsim_matrices_add_ffn(matrices, m, times * (experts + (double)m->experts.shared), (double)m->experts.ffn_hidden);
+    tsim_matrices_add(matrices, times, (double)m->hidden, experts, false);
+}
+
+/* Only buffers of a fixed length can be captured: with a capacity factor and padded to it (Megatron-Core refuses others,
+ * "moe cuda graph is only supported with drop-padding MoE"). */
+bool tsim_experts_have_graph(const struct tsim_model *m) {
+    return m->experts.capacity_factor > 0;
 }

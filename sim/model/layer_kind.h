@@ -42,6 +42,13 @@ struct tsim_layer_parameters {
     double block;           /* of a layer list, the mean of its blocks */
 };
 
+/* FLOPs of a forward pass of one layer for each token of the first stack, as the field's conventions count them: of its
+ * products with weights, and of attention's core with the full square of scores. */
+struct tsim_layer_flops {
+    double products, core;
+};
+
+struct tsim_matrices;
 struct tsim_op_list;
 struct tsim_op_shape;
 struct tsim_kept;
@@ -49,7 +56,6 @@ struct tsim_kept;
 struct tsim_layer_kind {
     const char *word; /* that people use: "expert layer" */
     bool is_end;      /* the embedding or the head: not one of the model's layers */
-    bool has_graph;   /* frameworks that make a CUDA graph of each layer make one of this */
     /* How many different ones a model has, which come one after another; NULL: all are alike. */
     int64_t (*variants)(const struct tsim_model *model);
     /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
@@ -57,6 +63,13 @@ struct tsim_layer_kind {
     void (*backward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
     /* The rest is asked of layers alone. */
     void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters); /* adds to zeros */
+    /* Counts by convention (struct tsim_layer_flops), in stacks of so many tokens; NULL: lists count theirs whole. */
+    struct tsim_layer_flops (*flops)(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                                     double first_length, double last_length);
+    void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+    /* Do frameworks that make a CUDA graph of each layer make one of this? NULL: never. Shapes of a graph are fixed, and
+     * it takes and gives one tensor alone. */
+    bool (*has_graph)(const struct tsim_model *model);
     /* Tells what it keeps for its backward pass, without what `parts` (enum tsim_recompute_part) execute again. */
     void (*keep)(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
     double (*flow_bytes)(const struct tsim_scenario *scenario);    /* what it hands to the next, of all tensor ranks */
@@ -70,5 +83,8 @@ const struct tsim_layer_kind *tsim_layer_kind(enum tsim_part part);
 
 int64_t tsim_part_variants(const struct tsim_model *model, enum tsim_part part);
 struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, enum tsim_part part);
+struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,
+                                                 double first_length, double last_length);
+bool tsim_layer_has_graph(const struct tsim_model *model, enum tsim_part part);
 
 #endif

@@ -1,6 +1,7 @@
 #include "model/layer_list.h"
 
 #include "model/kept.h"
+#include "model/matrices.h"
 #include "model/operator_builders.h"
 #include "model/tables.h"
 
@@ -33,6 +34,15 @@ double tsim_list_parameters(const struct tsim_model *m) {
 
 void tsim_block_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
     parameters->block = tsim_list_parameters(m) / (double)m->layers;
+}
+
+void tsim_block_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+    for (size_t i = 0; i < m->n_list; i++) {
+        const struct tsim_list_layer *l = &m->list[i];
+        if (l->kind == TSIM_LIST_PRODUCT)
+            tsim_matrices_add(matrices, times / (double)m->layers, (double)l->out,
+                              (double)(l->kernel_area * (l->in / l->groups)), true);
+    }
 }
 
 double tsim_list_macs(const struct tsim_model *m) {

@@ -39,6 +39,8 @@ void tsim_block_count(const struct tsim_model *model, struct tsim_layer_paramete
 void tsim_block_forward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
 void tsim_block_backward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
 
+void tsim_block_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+
 /* The model that consecutive blocks are by themselves. */
 void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);
 double tsim_list_result_bytes(const struct tsim_scenario *scenario); /* of one micro-batch's last tensor */

@@ -55,9 +55,12 @@ double tsim_stream_bytes(const struct tsim_scenario *sc) {
     return tokens * (double)sc->model->hidden * e;
 }
 
-void tsim_op_shapes(const struct tsim_scenario *sc, struct tsim_op_shape *first, struct tsim_op_shape *last) {
-    *last = tsim_op_shape_last(sc);
-    *first = last->s == (double)sc->training.sequence_length ? *last : tsim_op_shape_first(sc);
+int tsim_op_stacks(const struct tsim_scenario *sc, struct tsim_op_shape *shapes) {
+    int n = tsim_model_stacks(sc->model);
+    shapes[0] = tsim_op_shape_first(sc);
+    if (n > 1)
+        shapes[n - 1] = tsim_op_shape_last(sc);
+    return n;
 }
 
 /* ---- of the whole model ---- */
@@ -70,6 +73,14 @@ double tsim_model_up_products(const struct tsim_model *m) {
     return m->gated_mlp ? 2 : 1;
 }
 
+double tsim_active_frac(const struct tsim_model *m) {
+    return m->experts.count > 0 ? (double)m->experts.active / (double)m->experts.count : 0;
+}
+
+int tsim_model_stacks(const struct tsim_model *m) {
+    return m->encoder_layers > 0 ? 2 : 1;
+}
+
 double tsim_model_patches(const struct tsim_model *m) {
     double side = (double)(m->image.size / m->image.patch);
     return side * side;
@@ -80,8 +91,8 @@ double tsim_model_patch_values(const struct tsim_model *m) {
 }
 
 double tsim_last_length(const struct tsim_scenario *sc) {
-    return (double)(sc->model->encoder_layers > 0 ? sc->training.decoder_sequence_length
-                                                  : sc->training.sequence_length);
+    return (double)(tsim_model_stacks(sc->model) > 1 ? sc->training.decoder_sequence_length
+                                                     : sc->training.sequence_length);
 }
 
 double tsim_head_tokens(const struct tsim_scenario *sc) {

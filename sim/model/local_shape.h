@@ -32,13 +32,21 @@ struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *scenario);
  * that of both stacks. What goes into the decoder travels with the encoder's tokens (both embeddings are looked up on
  * the first stage), the encoder's result with the decoder's. */
 double tsim_stream_bytes(const struct tsim_scenario *scenario);
-void tsim_op_shapes(const struct tsim_scenario *scenario, struct tsim_op_shape *first, struct tsim_op_shape *last);
+/* All of them, first to last; gives their number. */
+enum { TSIM_MAX_STACKS = 2 };
+int tsim_op_stacks(const struct tsim_scenario *scenario, struct tsim_op_shape *shapes);
 
 /* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
 double tsim_model_key_dim(const struct tsim_model *model);
 
 /* A feed-forward block has so many products up, side by side: a gated one has two. */
 double tsim_model_up_products(const struct tsim_model *model);
+
+/* Experts of a token over all of them; 0 without experts. */
+double tsim_active_frac(const struct tsim_model *model);
+
+/* Layers of one length after another: an encoder and its decoder are two, each with an embedding and a final norm. */
+int tsim_model_stacks(const struct tsim_model *model);
 
 /* Vision transformers: patches of an image, and values in one of them. */
 double tsim_model_patches(const struct tsim_model *model);

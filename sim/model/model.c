@@ -6,7 +6,7 @@
 #include "model/tables.h"
 
 bool tsim_model_is_of_samples(const struct tsim_model *m) {
-    return m->list || m->image.patch > 0;
+    return !tsim_model_has_ends(m) || m->image.patch > 0;
 }
 
 /* Dosovitskiy et al. 2020: patches are projected with a bias, the class token is learned, the classifier has a bias. */
@@ -17,7 +17,7 @@ static void count_image(const struct tsim_model *m, struct tsim_end_parameters *
 }
 
 struct tsim_end_parameters tsim_model_ends(const struct tsim_model *m) {
-    double h = (double)m->hidden, vocab = (double)m->vocab, stacks = m->encoder_layers > 0 ? 2 : 1;
+    double h = (double)m->hidden, vocab = (double)m->vocab, stacks = tsim_model_stacks(m);
     if (!tsim_model_has_ends(m))
         return (struct tsim_end_parameters){0};
     struct tsim_end_parameters p = {.embedding = vocab * h + (double)(m->positions * m->hidden + m->other_parameters) +
@@ -142,10 +142,6 @@ bool tsim_model_layers_are_alike(const struct tsim_model *m) {
     return tsim_model_has_one_kind(m) && !tsim_model_layers_vary(m);
 }
 
-static double active_frac(const struct tsim_model *m) {
-    return m->experts.count > 0 ? (double)m->experts.active / (double)m->experts.count : 0;
-}
-
 /* A count follows from these dimensions of the model's file, as a set. */
 enum { OF_HIDDEN = 1, OF_VOCAB = 2, OF_HEADS = 4, OF_FFN = 8, OF_EXPERTS = 16 };
 
@@ -223,7 +219,7 @@ static struct tsim_amount layers_parameters(struct tsim_term_recorder *r, const 
 
 static struct tsim_amount all_parameters(struct tsim_term_recorder *r, const char *name, const struct tsim_model *m,
                                          double used_frac, double tables) {
-    if (m->list)
+    if (!tsim_model_has_ends(m))
         return tsim_sum(r, name, "list + tables", TSIM_COUNT,
                         TSIM_PARTS(tsim_given(r, "the list, layer by layer", tsim_list_parameters(m), TSIM_COUNT,
                                               "sim/model/layer_list.h"),
@@ -240,7 +236,7 @@ static struct tsim_amount all_parameters(struct tsim_term_recorder *r, const cha
 }
 
 struct tsim_amount tsim_model_parameters_recorded(struct tsim_term_recorder *r, const struct tsim_model *m) {
-    return all_parameters(r, "model.parameters", m, 1, m->list ? tsim_tables_parameters(m) : 0);
+    return all_parameters(r, "model.parameters", m, 1, tsim_tables_parameters(m));
 }
 
 double tsim_model_parameters(const struct tsim_model *m) {
@@ -248,8 +244,7 @@ double tsim_model_parameters(const struct tsim_model *m) {
 }
 
 struct tsim_amount tsim_model_active_parameters_recorded(struct tsim_term_recorder *r, const struct tsim_model *m) {
-    return all_parameters(r, "model.active_parameters", m, active_frac(m),
-                          m->list ? tsim_tables_active_parameters(m) : 0);
+    return all_parameters(r, "model.active_parameters", m, tsim_active_frac(m), tsim_tables_active_parameters(m));
 }
 
 double tsim_model_active_parameters(const struct tsim_model *m) {
@@ -273,16 +268,37 @@ static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, c
                    tsim_of_scenario(r, "training.sequence_length", sequence_length, TSIM_COUNT)));
 }
 
-double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {
-    return core_attention_forward(NULL, m, sequence_length).value;
+struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *m, double first_length,
+                                                           double last_length) {
+    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
+    struct tsim_layer_flops all = {0};
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        if (layers.times[part] <= 0)
+            continue;
+        struct tsim_layer_flops one = tsim_layer_forward_flops(m, (enum tsim_part)part, first_length, last_length);
+        all.products += layers.times[part] * one.products;
+        all.core += layers.times[part] * one.core;
+    }
+    return all;
+}
+
+/* Each parameter of both stacks and the head for the tokens that meet it; there are no others. */
+static double stacked_flops(const struct tsim_model *m, double first_length, double last_length) {
+    struct tsim_layer_flops forward = tsim_model_forward_flops_per_token(m, first_length, last_length);
+    double head = (double)(m->vocab * m->hidden) * last_length / first_length;
+    return 3 * (forward.products + forward.core) + 6 * head;
 }
 
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
-                                             double sequence_length) {
-    if (m->list)
+                                             double first_length, double last_length) {
+    if (!tsim_model_has_ends(m))
         return tsim_given(r, "model FLOPs of a sample", tsim_list_flops_per_sample(m), TSIM_FLOPS,
                           "6 for each multiplication with addition of the list's products, 4 in the first layer "
                           "(sim/model/layer_list.h)");
+    if (tsim_model_stacks(m) > 1)
+        return tsim_given(
+            r, "model FLOPs of a token of the encoder", stacked_flops(m, first_length, last_length), TSIM_FLOPS,
+            "6 for each parameter of both stacks and token that meets it, 12 for each score (sim/model/model.h)");
     struct tsim_amount products =
         tsim_product(r, "parameters", "6 x active parameters", TSIM_FLOPS,
                      TSIM_PARTS(tsim_given(r, "FLOPs of a parameter", 6, TSIM_FLOPS,
@@ -292,47 +308,10 @@ struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const
         tsim_product(r, "attention", "3 x forward", TSIM_FLOPS,
                      TSIM_PARTS(tsim_given(r, "forward, for inputs and for weights", 3, TSIM_COUNT,
                                            "Chowdhery et al. 2022 (PaLM), appendix B: the full square"),
-                                core_attention_forward(r, m, sequence_length)));
+                                core_attention_forward(r, m, first_length)));
     return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T", TSIM_FLOPS, TSIM_PARTS(products, attention));
 }
 
-double tsim_model_flops_per_token(const struct tsim_model *m, double sequence_length) {
-    return tsim_model_flops_recorded(NULL, m, sequence_length).value;
-}
-
-double tsim_model_layers_forward_flops_per_token(const struct tsim_model *m, double sequence_length) {
-    return 2 * layers_parameters(NULL, m, active_frac(m), false).value +
-           tsim_model_core_attention_forward_flops_per_token(m, sequence_length);
-}
-
-/* ---- encoder and decoder ---- */
-
-double tsim_model_stacked_core_forward_flops_per_token(const struct tsim_model *m, double encoder_length,
-                                                       double decoder_length) {
-    double encoders = (double)m->encoder_layers, decoders = (double)m->layers - encoders;
-    double scores =
-        encoders * encoder_length * encoder_length + decoders * decoder_length * (decoder_length + encoder_length);
-    return 4 * (double)(m->heads * m->head_dim) * scores / encoder_length;
-}
-
-/* Products of the layers, one multiplication with addition for each token that a parameter meets: keys and values of
- * the cross attention meet the encoder's tokens. */
-static double stacked_layer_macs(const struct tsim_model *m, double encoder_length, double decoder_length) {
-    struct tsim_layer_parameters p = tsim_layer_count(m, TSIM_PART_DECODER_LAYER);
-    double encoders = (double)m->encoder_layers, decoders = (double)m->layers - encoders;
-    double of_encoder = (double)(2 * m->kv_heads * m->head_dim * m->hidden);
-    double layer = p.attention + p.ffn;
-    return encoders * layer * encoder_length +
-           decoders * ((layer + p.cross - of_encoder) * decoder_length + of_encoder * encoder_length);
-}
-
-double tsim_model_stacked_layers_forward_flops_per_token(const struct tsim_model *m, double encoder_length,
-                                                         double decoder_length) {
-    return 2 * stacked_layer_macs(m, encoder_length, decoder_length) / encoder_length +
-           tsim_model_stacked_core_forward_flops_per_token(m, encoder_length, decoder_length);
-}
-
-double tsim_model_stacked_flops_per_token(const struct tsim_model *m, double encoder_length, double decoder_length) {
-    double head = (double)(m->vocab * m->hidden) * decoder_length / encoder_length;
-    return 3 * tsim_model_stacked_layers_forward_flops_per_token(m, encoder_length, decoder_length) + 6 * head;
+double tsim_model_flops_per_token(const struct tsim_model *m, double first_length, double last_length) {
+    return tsim_model_flops_recorded(NULL, m, first_length, last_length).value;
 }

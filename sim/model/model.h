@@ -63,26 +63,19 @@ bool tsim_model_layers_are_alike(const struct tsim_model *model);
 /* Does the model train on samples without tokens (images, vectors, records)? Then rates are said in samples. */
 bool tsim_model_is_of_samples(const struct tsim_model *model);
 
-/* Model FLOPs of training on one token, forward and backward: 6 N + 12 L H Q T, with N the active parameters, L layers,
- * H heads, Q head dimension (the mean of the key's and the value's), T tokens attended to, the full square also for
- * causal models (Chowdhery et al. 2022, PaLM, appendix B); of a layer list tsim_list_flops_per_sample. */
+/* Model FLOPs of training on one token of the first stack, forward and backward, with stacks of so many tokens (the same
+ * twice, where there is one). One stack: 6 N + 12 L H Q T, with N the active parameters, L layers, H heads, Q head
+ * dimension (the mean of the key's and the value's), T tokens attended to, the full square also for causal models
+ * (Chowdhery et al. 2022, PaLM, appendix B). Two: encoder and decoder layers, head and projections of the encoder's
+ * result each for the tokens that pass through them; attention of the two stacks, and from one to the other. A layer
+ * list: tsim_list_flops_per_sample. */
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
-                                             double sequence_length);
-double tsim_model_flops_per_token(const struct tsim_model *model, double sequence_length);
+                                             double first_length, double last_length);
+double tsim_model_flops_per_token(const struct tsim_model *model, double first_length, double last_length);
 
-/* The same of an encoder-decoder model, on a token of the encoder: encoder and decoder layers, head and projections of
- * the encoder's result each for the tokens that pass through them; attention of the two stacks, and from one to the
- * other. */
-double tsim_model_stacked_flops_per_token(const struct tsim_model *model, double encoder_length, double decoder_length);
-/* Its parts: what full and what selective recomputation executes again. */
-double tsim_model_stacked_layers_forward_flops_per_token(const struct tsim_model *model, double encoder_length,
-                                                         double decoder_length);
-double tsim_model_stacked_core_forward_flops_per_token(const struct tsim_model *model, double encoder_length,
-                                                       double decoder_length);
-
-/* The part of that which one forward pass of the layers costs (a third), without embedding and head: what full
- * recomputation executes again. And the attention core alone: what selective recomputation executes again. */
-double tsim_model_layers_forward_flops_per_token(const struct tsim_model *model, double sequence_length);
-double tsim_model_core_attention_forward_flops_per_token(const struct tsim_model *model, double sequence_length);
+/* One forward pass of the layers (a third of their part of it), without embedding and head: full recomputation executes
+ * all of it again, selective the core. Not of a layer list, which is never recomputed. */
+struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *model, double first_length,
+                                                           double last_length);
 
 #endif

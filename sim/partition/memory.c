@@ -3,6 +3,7 @@
 #include "config/provenance.h"
 #include "model/kept.h"
 #include "model/local_shape.h"
+#include "model/model.h"
 #include "model/optimizer.h"
 #include "model/tables.h"
 #include "partition/schedule_zero_bubble.h"
@@ -53,33 +54,41 @@ static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const str
                         TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), kept_by_layer(r, sc, part)));
 }
 
+/* Tokens of all stacks that this rank's norms and residuals see. */
+static double tokens_of_stacks(const struct tsim_op_shape *stacks, int n) {
+    double tokens = 0;
+    for (int i = 0; i < n; i++)
+        tokens += stacks[i].ts;
+    return tokens;
+}
+
 /* One micro-batch of one chunk, without the head's logits (one micro-batch at a time: a buffer). */
 static struct tsim_amount chunk_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                             int32_t chunk) {
-    struct tsim_op_shape k, first;
-    bool is_stacked = sc->model->encoder_layers > 0;
+    struct tsim_op_shape stacks[TSIM_MAX_STACKS];
+    int n_stacks = tsim_op_stacks(sc, stacks);
+    const struct tsim_op_shape *first = &stacks[0], *k = &stacks[n_stacks - 1];
+    double tokens = tokens_of_stacks(stacks, n_stacks);
     struct tsim_parts there = tsim_chunk_parts(sc, stage, chunk);
     struct tsim_stage_part of_stage;
     const struct tsim_scenario *own = tsim_stage_part(sc, stage, &of_stage);
     struct tsim_part_list kept = {.recorder = r};
-    tsim_op_shapes(sc, &first, &k);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (there.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
             tsim_part_add(&kept, kept_by_layers(r, own, (enum tsim_part)part, there.times[part]));
     if (there.times[TSIM_PART_EMBEDDING] > 0)
-        tsim_part_add(
-            &kept, tensor(r, "embedding: mask of dropout", (first.ts + (is_stacked ? k.ts : 0)) * k.h * k.mask_bytes));
+        tsim_part_add(&kept, tensor(r, "embedding: mask of dropout", tokens * k->h * k->mask_bytes));
     if (there.times[TSIM_PART_DECODER_LAYER] > 0)
         tsim_part_add(&kept, tensor(r, "encoder's result, for keys and values of every decoder layer",
-                                    first.ts * k.h * k.linear_bytes));
-    if (is_stacked && there.times[TSIM_PART_HEAD] > 0)
-        tsim_part_add(&kept, tensor(r, "input of the encoder's final norm", first.ts * k.h * k.element_bytes));
+                                    first->ts * k->h * k->linear_bytes));
+    if (there.times[TSIM_PART_HEAD] > 0)
+        tsim_part_add(&kept,
+                      tensor(r, "input of the encoder's final norm", (tokens - k->ts) * k->h * k->element_bytes));
     if (there.times[TSIM_PART_HEAD] > 0)
         tsim_part_add(&kept, tensor(r, "inputs of the final norm and of the head",
-                                    (k.ts + fmin(k.ts, tsim_head_tokens(sc))) * k.h * k.element_bytes));
-    else if (!sc->model->list && sc->software->keeps_outputs && sc->parallelism.pipeline > 1)
-        tsim_part_add(&kept,
-                      tensor(r, "what was sent on", (k.ts + (is_stacked ? first.ts : 0)) * k.h * k.element_bytes));
+                                    (k->ts + fmin(k->ts, tsim_head_tokens(sc))) * k->h * k->element_bytes));
+    else if (tsim_model_has_ends(sc->model) && sc->software->keeps_outputs && sc->parallelism.pipeline > 1)
+        tsim_part_add(&kept, tensor(r, "what was sent on", tokens * k->h * k->element_bytes));
     return tsim_sum_of(&kept, "kept of a micro-batch by a chunk", "its layers, and the ends of the model", TSIM_BYTES);
 }
 
@@ -314,22 +323,22 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
 
 static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
     struct tsim_term_recorder *r = buffers->recorder;
-    struct tsim_op_shape k, first;
-    tsim_op_shapes(sc, &first, &k);
-    if (sc->model->list) {
+    if (!tsim_model_has_ends(sc->model)) {
         add_listed_buffers(sc, stage, buffers);
         return;
     }
-    tsim_part_add(buffers, working_bytes(r, sc, stage, &k, &first));
+    struct tsim_op_shape stacks[TSIM_MAX_STACKS];
+    int n = tsim_op_stacks(sc, stacks);
+    const struct tsim_op_shape *k = &stacks[n - 1];
+    tsim_part_add(buffers, working_bytes(r, sc, stage, k, &stacks[0]));
     if (sc->parallelism.pipeline > 1)
-        tsim_part_add(buffers,
-                      tensor(r, "messages from other stages",
-                             2 * (k.ts + (sc->model->encoder_layers > 0 ? first.ts : 0)) * k.h * k.element_bytes));
+        tsim_part_add(buffers, tensor(r, "messages from other stages",
+                                      2 * tokens_of_stacks(stacks, n) * k->h * k->element_bytes));
     if (sc->parallelism.zero == 3)
         tsim_part_add(buffers,
                       tensor(r, "gathered parameters, and the gradients of a unit", gathered_bytes(sc, stage)));
     tsim_part_add(buffers, tensor(r, "gradients that are not reduced yet", unreduced_bytes(sc, stage)));
-    tsim_part_add(buffers, tensor(r, "keys and values of other context ranks", context_bytes(sc, &k)));
+    tsim_part_add(buffers, tensor(r, "keys and values of other context ranks", context_bytes(sc, k)));
 }
 
 /* Frameworks that update from flat tensors (DeepSpeed, runtime/zero/stage_1_and_2.py, runtime/fp16/fused_optimizer.py)
@@ -360,7 +369,7 @@ static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t st
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
         rest -= tsim_chunk_sum(sc, stage, c, tsim_layer_rank_parameters);
     bool has_two_tables =
-        !sc->model->tied_embeddings && !sc->model->list; /* embedding and head come one after the other */
+        !sc->model->tied_embeddings && tsim_model_has_ends(sc->model); /* embedding and head come one after the other */
     return fmax(layer, has_two_tables ? rest / 2 : rest);
 }
 

@@ -223,12 +223,11 @@ static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const s
     bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
     bool is_image = m->image.patch > 0;
     if (first)
-        tsim_part_add(
-            &parts, counted(r, m, "embedding",
-                            is_image ? p.embedding
-                                     : table + (double)m->positions * h + (double)m->other_parameters +
-                                           (m->encoder_layers > 0 ? 2 : 1) * (double)(m->relative_buckets * m->heads) /
-                                               (double)sc->parallelism.tensor));
+        tsim_part_add(&parts, counted(r, m, "embedding",
+                                      is_image ? p.embedding
+                                               : table + (double)m->positions * h + (double)m->other_parameters +
+                                                     tsim_model_stacks(m) * (double)(m->relative_buckets * m->heads) /
+                                                         (double)sc->parallelism.tensor));
     if (last)
         tsim_part_add(&parts, counted(r, m, "final norm", p.final_norm + p.pooler));
     /* A tied table is held once where first and last part share a stage, twice where they do not. */

@@ -340,10 +340,11 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
 /* A graph is launched at once, in about the time of one kernel: 2.5 us and 1 ns for each of its nodes since CUDA 12.6,
  * 200 ns for each before (NVIDIA's technical blog, Constant Time Launch for Straight-Line CUDA Graphs, 2024; the
  * figures are recalled). The software's time for an operator stands for it: Python calls a graph, too. */
-static double launched_s(const struct tsim_software *software, enum tsim_part part, double host_s) {
+static double launched_s(const struct tsim_scenario *scenario, enum tsim_part part, double host_s) {
+    const struct tsim_software *software = scenario->software;
     if (software->cuda_graphs == TSIM_GRAPHS_STEP)
         return 0;
-    bool is_captured = software->cuda_graphs == TSIM_GRAPHS_LAYERS && tsim_layer_kind(part)->has_graph;
+    bool is_captured = software->cuda_graphs == TSIM_GRAPHS_LAYERS && tsim_layer_has_graph(scenario->model, part);
     return is_captured ? fmin(host_s, software->host_time_per_op_s) : host_s;
 }
 
@@ -363,7 +364,7 @@ static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, con
     double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
     sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
                       sum.cost.exposed_data_s;
-    sum.cost.host_excess_s = launched_s(software, part, sum.host_s);
+    sum.cost.host_excess_s = launched_s(scenario, part, sum.host_s);
     int64_t variants = tsim_part_variants(scenario->model, part);
     if (variants > 1) /* their mean */
         tsim_pass_scale(&sum.cost, 1 / (double)variants);

@@ -5,6 +5,7 @@
 #include "cost/compute.h"
 #include "model/arithmetic.h"
 #include "model/executed.h"
+#include "model/local_shape.h"
 #include "model/model.h"
 #include "partition/memory.h"
 #include "step/balance.h"
@@ -29,26 +30,12 @@ static double tokens_per_step(const struct tsim_scenario *sc) {
     return tsim_tokens_of(NULL, sc).value;
 }
 
-static double core_forward_flops_per_token(const struct tsim_scenario *sc) {
-    double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
-    return sc->model->encoder_layers > 0 ? tsim_model_stacked_core_forward_flops_per_token(sc->model, s, decoder)
-                                         : tsim_model_core_attention_forward_flops_per_token(sc->model, s);
-}
-
-static double layers_forward_flops_per_token(const struct tsim_scenario *sc) {
-    double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
-    return sc->model->encoder_layers > 0 ? tsim_model_stacked_layers_forward_flops_per_token(sc->model, s, decoder)
-                                         : tsim_model_layers_forward_flops_per_token(sc->model, s);
+static struct tsim_layer_flops forward_flops_per_token(const struct tsim_scenario *sc) {
+    return tsim_model_forward_flops_per_token(sc->model, (double)sc->training.sequence_length, tsim_last_length(sc));
 }
 
 static struct tsim_amount model_flops_per_token(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
-    double s = (double)sc->training.sequence_length, decoder = (double)sc->training.decoder_sequence_length;
-    if (sc->model->encoder_layers == 0)
-        return tsim_model_flops_recorded(r, sc->model, s);
-    return tsim_given(
-        r, "model FLOPs of a token of the encoder", tsim_model_stacked_flops_per_token(sc->model, s, decoder),
-        TSIM_FLOPS,
-        "6 for each parameter of both stacks and token that meets it, 12 for each score (sim/model/model.h)");
+    return tsim_model_flops_recorded(r, sc->model, (double)sc->training.sequence_length, tsim_last_length(sc));
 }
 
 static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
@@ -56,12 +43,11 @@ static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
     unsigned parts = tsim_recompute_parts(sc);
     struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
     double of_output = (double)(m->heads * m->head_dim * m->hidden), flops = 0;
-    double active = (double)m->experts.active / fmax((double)m->experts.count, 1);
     if (parts & TSIM_RECOMPUTE_OPERATORS) /* keys, attention's output, one of two products up */
         return 2 * (double)(m->layers * m->hidden) *
                (double)((m->kv_heads + m->heads) * m->head_dim + (m->gated_mlp ? m->ffn_hidden : 0));
     if (parts & TSIM_RECOMPUTE_ATTENTION)
-        flops += core_forward_flops_per_token(sc);
+        flops += forward_flops_per_token(sc).core;
     for (int part = 0; part < TSIM_N_PARTS; part++) {
         if (layers.times[part] <= 0)
             continue;
@@ -73,24 +59,19 @@ static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
         if (parts & TSIM_RECOMPUTE_FFN)
             flops += 2 * layers.times[part] * (p.ffn + p.shared);
         if (parts & TSIM_RECOMPUTE_EXPERTS)
-            flops += 2 * layers.times[part] * (p.router + active * p.experts);
+            flops += 2 * layers.times[part] * (p.router + tsim_active_frac(m) * p.experts);
     }
     return flops;
 }
 
 /* Counted as the model FLOPs are, as papers do that add them to these: the full attention square. */
 static double recomputed_flops_per_token(const struct tsim_scenario *sc) {
-    switch (sc->training.recompute) {
-    case TSIM_RECOMPUTE_NONE:
-        return 0;
-    case TSIM_RECOMPUTE_SELECTIVE:
+    if (sc->training.recompute == TSIM_RECOMPUTE_SELECTIVE)
         return recomputed_parts_flops_per_token(sc);
-    case TSIM_RECOMPUTE_FULL:
-    case TSIM_RECOMPUTE_SQRT:
-    case TSIM_RECOMPUTE_EVERY:
-        return layers_forward_flops_per_token(sc);
-    }
-    TSIM_BUG("recompute %d", (int)sc->training.recompute);
+    if (sc->training.recompute == TSIM_RECOMPUTE_NONE)
+        return 0;
+    struct tsim_layer_flops again = forward_flops_per_token(sc);
+    return again.products + again.core;
 }
 
 double tsim_step_formula_flops(const struct tsim_scenario *sc) {

@@ -84,7 +84,7 @@ START_TEST(kernels_by_hand) {
     init_small(&x);
     ck_assert_double_eq(tsim_model_parameters(&x.model), 108 + 12 + 3850);
     ck_assert_double_eq(tsim_list_macs(&x.model), 108 * 64 + 3840);
-    ck_assert_double_eq(tsim_model_flops_per_token(&x.model, 1), 4 * 108 * 64 + 6 * 3840);
+    ck_assert_double_eq(tsim_model_flops_per_token(&x.model, 1, 1), 4 * 108 * 64 + 6 * 3840);
     tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_int_eq(list.n, 3);
     ck_assert_double_eq(list.ops[0].batch, 2);

@@ -89,10 +89,10 @@ END_TEST
 /* 6 N of the active ones, and 12 L H Q T: 12 x 6 x 2 x 4 x T. */
 START_TEST(flops) {
     struct tsim_model m = small_mixture(0, 1);
-    ck_assert_double_eq(tsim_model_flops_per_token(&m, 100),
+    struct tsim_layer_flops layers = tsim_model_forward_flops_per_token(&m, 100, 100);
+    ck_assert_double_eq(tsim_model_flops_per_token(&m, 100, 100),
                         6 * tsim_model_active_parameters(&m) + 12.0 * 6 * 2 * 4 * 100);
-    ck_assert_double_eq(tsim_model_layers_forward_flops_per_token(&m, 100),
-                        2.0 * 6 * (256 + 32 + 288 + 2 * 288) + 4.0 * 6 * 2 * 4 * 100);
+    ck_assert_double_eq(layers.products + layers.core, 2.0 * 6 * (256 + 32 + 288 + 2 * 288) + 4.0 * 6 * 2 * 4 * 100);
 }
 END_TEST
 
@@ -110,7 +110,7 @@ START_TEST(latent_attention) {
     p = tsim_layer_count(&m, TSIM_PART_LAYER);
     ck_assert_double_eq(p.latent, 48 + 56 + 6 + 5);
     ck_assert_double_eq(p.attention, 72 + 80 + 64);
-    ck_assert_double_eq(tsim_model_core_attention_forward_flops_per_token(&m, 10), 2 * 10 * (2 * 6 + 2 * 4));
+    ck_assert_double_eq(tsim_model_forward_flops_per_token(&m, 10, 10).core, 2 * 10 * (2 * 6 + 2 * 4));
     m.latent.query_rank = 0;
     p = tsim_layer_count(&m, TSIM_PART_LAYER);
     ck_assert_double_eq(p.latent, 56 + 5);

@@ -215,6 +215,28 @@ START_TEST(graphs_are_launched_at_once) {
 }
 END_TEST
 
+/* A graph's shapes are fixed: experts are captured where their buffers are padded to a capacity. And it takes one tensor:
+ * an encoder's layers are captured, a decoder's are not, which take the encoder's result, too. */
+START_TEST(layers_with_graphs) {
+    struct tsim_pass_costs of;
+    init_mixture(1, 8);
+    e.model.experts.capacity_factor = 1;
+    e.software.host_time_per_op_s = 1e-6;
+    e.software.cuda_graphs = TSIM_GRAPHS_LAYERS;
+    of = costs();
+    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].forward.host_excess_s, 1e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].backward.host_excess_s, 1e-6);
+    example_init(&e);
+    e.model.encoder_layers = 4;
+    e.scenario.training.decoder_sequence_length = 256;
+    e.software.host_time_per_op_s = 1e-6;
+    e.software.cuda_graphs = TSIM_GRAPHS_LAYERS;
+    of = costs();
+    ck_assert_double_eq(of.parts[TSIM_PART_ENCODER_LAYER].forward.host_excess_s, 1e-6);
+    ck_assert_double_gt(of.parts[TSIM_PART_DECODER_LAYER].forward.host_excess_s, 5e-6);
+}
+END_TEST
+
 static Suite *pass_experts_suite(void) {
     Suite *suite = suite_create("pass, experts");
     TCase *tcase = tcase_create("analytic");
@@ -222,6 +244,7 @@ static Suite *pass_experts_suite(void) {
     tcase_add_test(tcase, host_of_fp8);
     tcase_add_test(tcase, blocking_launches);
     tcase_add_test(tcase, graphs_are_launched_at_once);
+    tcase_add_test(tcase, layers_with_graphs);
     tcase_add_test(tcase, between_nodes);
     tcase_add_test(tcase, a_copy_for_each_node);
     tcase_add_test(tcase, a_copy_for_each_rank);

@@ -28,7 +28,7 @@ START_TEST(published_counts) {
     double macs =
         13.0 * 512 + 512 * 256 + 256 * 128 + 351 * 128 + 479.0 * 1024 + 1024 * 1024 + 1024 * 512 + 512 * 256 + 256;
     ck_assert_double_eq(tsim_list_macs(m), macs);
-    ck_assert_double_eq(tsim_model_flops_per_token(m, 1), 6 * macs - 2 * 13 * 512);
+    ck_assert_double_eq(tsim_model_flops_per_token(m, 1, 1), 6 * macs - 2 * 13 * 512);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* The chain of activities that the step consists of. Passes and messages come from the replayed schedule, the optimizer
  * and the step's time from the simulation; what the simulation takes longer (traffic of the data-parallel group, links
  * that are shared) closes the sum. */
+#include "model/model.h"
 #include "report/terminal/explain_sections.h"
 
 #include <math.h>
@@ -102,13 +103,13 @@ static void init_table(struct tsim_arena *arena, struct tsim_figures *figures) {
 static void path_operators(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                            const struct tsim_path *path, struct tsim_explained_operators *operators) {
     const struct tsim_schedule_shape *shape = &explanation->timeline->shape;
-    bool is_list = explanation->scenario->model->list; /* whose stages are not alike */
-    int32_t n = is_list ? shape->stages : 1;
+    bool is_varied = tsim_model_layers_vary(explanation->scenario->model); /* so are its stages */
+    int32_t n = is_varied ? shape->stages : 1;
     struct tsim_part_counts *counts = TSIM_NEW_ARRAY(arena, (size_t)n, struct tsim_part_counts);
     for (int32_t s = 0; s < shape->stages; s++)
         for (int32_t c = 0; c < shape->chunks; c++)
             for (int k = 0; k < TSIM_N_PASS_KINDS; k++)
-                tsim_part_counts_add(&counts[is_list ? s : 0], explanation->scenario, s, c, (enum tsim_pass_kind)k,
+                tsim_part_counts_add(&counts[is_varied ? s : 0], explanation->scenario, s, c, (enum tsim_pass_kind)k,
                                      path->passes[(s * shape->chunks + c) * TSIM_N_PASS_KINDS + k]);
     tsim_explain_part_rows(arena, explanation, counts, n, operators);
     for (int32_t i = 1; i < operators->n; i++) /* by time, of equals the first first */

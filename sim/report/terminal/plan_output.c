@@ -444,7 +444,7 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
     if (!space->is_any_software && first->job->software->supports.splits)
         text = tsim_arena_printf(arena, "searched is what %.40s can run (--any-software: all that tsim simulates)",
                                  first->job->software->name);
-    if (!first->balances_all && !first->job->model->list && first->axes[TSIM_PLAN_PIPELINE].n > 1)
+    if (!first->balances_all && tsim_model_has_ends(first->job->model) && first->axes[TSIM_PLAN_PIPELINE].n > 1)
         text = tsim_arena_printf(arena,
                                  "%s%sstages are uneven only where they cannot be even (--vary "
                                  "parallelism.layers_per_stage=auto,balance: both)",

@@ -80,7 +80,7 @@ static void print_batch(struct tsim_screen *screen, const struct tsim_scenario *
                          t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
         return;
     }
-    if (scenario->model->list) {
+    if (!tsim_model_has_ends(scenario->model)) {
         tsim_screen_line(screen, "batch", "%s samples, micro-batch %lld, %s, %s",
                          tsim_screen_count(screen, (double)t->global_batch_size), (long long)t->micro_batch_size,
                          tsim_precision_name(t->precision), tsim_optimizer_name(t->optimizer));
@@ -164,7 +164,7 @@ static void print_speed(struct tsim_screen *screen, const struct tsim_prediction
     tsim_screen_line(screen, "per GPU", "%s (MFU %s%s), executed %s (HFU %s)",
                      tsim_screen_human(screen, 1e12 * t->model_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->mfu),
-                     result->scenario->model->list ? "" : ", full attention square",
+                     tsim_model_has_ends(result->scenario->model) ? ", full attention square" : "",
                      tsim_screen_human(screen, 1e12 * t->hardware_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->hfu));
 }

@@ -1,6 +1,7 @@
 #include "study/search/plan_space.h"
 
 #include "config/supports.h"
+#include "model/model.h"
 
 #include <string.h>
 
@@ -153,7 +154,7 @@ static void add_values(struct values *values, const struct tsim_scenario *job, e
         return;
     case TSIM_PLAN_LAYERS:
         add(values, false);
-        add(values, m->list == NULL);
+        add(values, tsim_model_has_ends(m));
         return;
     case TSIM_N_PLAN_KEYS:
         break;
@@ -302,7 +303,8 @@ static enum tsim_plan_key left_out_at(const struct tsim_plan_candidate *candidat
                                       const struct tsim_plan_choice *choice, const size_t at[TSIM_N_PLAN_KEYS]) {
     const struct tsim_scenario *job = candidate->job;
     bool is_staged = choice->value[TSIM_PLAN_PIPELINE] > 1;
-    if (job->model->list && is_staged) /* its stages are not alike, as bounds of a step's time take them */
+    if (tsim_model_layers_vary(job->model) &&
+        is_staged) /* its stages are not alike, as bounds of a step's time take them */
         return TSIM_PLAN_PIPELINE;
     if (tsim_plan_key_is_idle(job, choice, TSIM_PLAN_ZERO)) {
         if (at[TSIM_PLAN_ZERO] > 0)

@@ -1,0 +1,20 @@
+/* matrices.h - a model as the matrices that optimizers with factored or projected states work on. */
+#ifndef TSIM_MODEL_MATRICES_H
+#define TSIM_MODEL_MATRICES_H
+
+#include "config/catalogue.h"
+
+struct tsim_matrices {
+    double rank;                         /* that GaLore projects to */
+    double matrices, rows_and_columns;   /* elements of matrices; rows and columns of each, added up */
+    double projected, projected_moments; /* elements of those that GaLore projects; of what is left of a moment */
+    double projections;                  /* elements of the projections themselves */
+};
+
+void tsim_matrices_add(struct tsim_matrices *matrices, double times, double rows, double columns, bool is_projected);
+
+/* Attention of so many layers, latent or not; so many feed-forward blocks of an inner width. */
+void tsim_matrices_add_attention(struct tsim_matrices *matrices, const struct tsim_model *model, double times);
+void tsim_matrices_add_ffn(struct tsim_matrices *matrices, const struct tsim_model *model, double times, double inner);
+
+#endif
