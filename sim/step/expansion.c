@@ -232,7 +232,9 @@ static struct tsim_pattern *new_pattern(struct builder *b) {
 /* One communicator: `ranks` (n of them, in the arena) run part `k` of the holders' collective. */
 static void add_group(struct builder *b, const struct holder *holders, int32_t n_holders, int32_t k,
                       const int32_t *ranks, int32_t n) {
-    const struct tsim_collective_part *part = &holders[0].collective->parts[k];
+    const struct tsim_data_collective *collective = holders[0].collective;
+    const struct tsim_collective_part *part = &collective->parts[k];
+    const struct tsim_group_collective *own = &collective->groups[part->is_expert ? collective->n_groups - 1 : 0];
     struct tsim_collective_request request = {.op = part->op, .bytes = part->bytes};
     struct tsim_pattern *pattern = new_pattern(b);
     tsim_pattern_build(pattern, b->step_links->topology, ranks, n, &request);
@@ -252,12 +254,11 @@ static void add_group(struct builder *b, const struct holder *holders, int32_t n
         units[i] = group->members[member_of(b->placement, &at)].units;
         memory[i] = group->members[member_of(b->placement, &at)].memory;
     }
-    struct tsim_traffic_options options = {
-        .n_uses = -1,
-        .weight = TSIM_COLLECTIVE_WEIGHT,
-        .go = go,
-        .done = done,
-        .held = {{units, holders[0].collective->units_share}, {memory, holders[0].collective->memory_share}}};
+    struct tsim_traffic_options options = {.n_uses = -1,
+                                           .weight = TSIM_COLLECTIVE_WEIGHT,
+                                           .go = go,
+                                           .done = done,
+                                           .held = {{units, own->units_share}, {memory, own->memory_share}}};
     struct tsim_traffic **traffic = &b->step_links->traffic[b->step_links->n_patterns - 1];
     *traffic = tsim_traffic_add(b->arena, &b->step_links->links, pattern, &options);
 }

@@ -22,9 +22,12 @@ static struct use of_flow(const struct tsim_collective_cost *cost, double units,
 }
 
 static void raise_collective(struct use *most, const struct tsim_data_collective *collective) {
-    bool has_kernels = collective->kernel_s > 0;
-    raise(most, of_flow(&collective->cost, has_kernels ? 1 : collective->units_share,
-                        has_kernels ? 1 : collective->memory_share));
+    for (int32_t i = 0; i < collective->n_groups; i++) {
+        const struct tsim_group_collective *own = &collective->groups[i];
+        raise(most, of_flow(&own->cost, own->units_share, own->memory_share));
+    }
+    if (collective->kernel_s > 0)
+        raise(most, (struct use){.units = 1, .memory = 1});
 }
 
 /* The rate that a pass that takes this long asks for. By chance (noise.h) it may be shorter, and ask for any rate. */

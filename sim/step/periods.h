@@ -37,7 +37,8 @@ struct tsim_periods_task {
     tsim_tick begin, end;
     int32_t stream, stage_group;
     const struct tsim_played *played; /* of an operator; else NULL */
-    int32_t part;                     /* in execution order, that it belongs to */
+    int32_t
+        part; /* of an operator: in execution order, that it belongs to; of a collective: that it is, -1: the last */
 };
 typedef void (*tsim_periods_repeat_fn)(void *context, const struct tsim_periods_task *task);
 

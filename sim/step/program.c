@@ -312,11 +312,16 @@ static void tell_message(const struct step_run *run, const struct tsim_stage_gro
     task->message = message_number(run, to, there);
 }
 
-static void tell_collective(const struct tsim_data_collective *collective, struct tsim_step_task *task) {
-    task->scale_up_bytes = collective->cost.scale_up_bytes;
-    task->nic_bytes = collective->cost.nic_bytes;
-    task->parts = collective->parts;
-    task->n_parts = collective->n_parts;
+/* Message by message it is one task; else that of this group, or of the last where that is -1. */
+static void tell_collective(const struct step_run *run, const struct tsim_data_collective *collective, int32_t group,
+                            struct tsim_step_task *task) {
+    const struct tsim_group_collective *own = &collective->groups[group < 0 ? collective->n_groups - 1 : group];
+    bool is_whole = run->plan->is_stepped;
+    const struct tsim_collective_cost *cost = is_whole ? &collective->cost : &own->cost;
+    task->scale_up_bytes = cost->scale_up_bytes;
+    task->nic_bytes = cost->nic_bytes;
+    task->parts = is_whole ? collective->parts : &collective->parts[own->first_part];
+    task->n_parts = is_whole ? collective->n_parts : own->n_parts;
 }
 
 /* Buckets are numbered through all micro-batches where each of these is reduced. */
@@ -387,12 +392,13 @@ static void tell(void *context, const struct tsim_periods_task *ended) {
         tell_message(run, group, &task);
     else if (task.kind == TSIM_TASK_GATHER || task.kind == TSIM_TASK_REDUCE)
         tell_collective(
+            run,
             tsim_stage_group_data_collective(group, task.kind == TSIM_TASK_GATHER, item, tsim_label_segment(label)),
-            &task);
+            ended->part, &task);
     if (task.kind == TSIM_TASK_REDUCE)
         task.segment = reduction_number(group, item, task.segment);
     else if (task.kind == TSIM_TASK_TIED)
-        tell_collective(&run->plan->tied, &task);
+        tell_collective(run, &run->plan->tied, -1, &task);
     run->sink->take(run->sink->context, &task);
 }
 
@@ -456,15 +462,19 @@ static void account_data(const struct step_run *run, struct tsim_stage_group *gr
 static __attribute__((noinline)) void tell_sink(struct step_run *run, int32_t stream, int64_t label, tsim_tick begin,
                                                 tsim_tick end) {
     const struct tsim_stage_group *group = run->owners[stream].stage_group;
-    bool is_whole = run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA &&
-                    (tsim_label_kind(label) != TSIM_TASK_GO || group->expanding[TSIM_STREAM_DATA].part > 0);
+    const struct tsim_expanding *expanding = &group->expanding[run->owners[stream].stream];
+    bool is_go = tsim_label_kind(label) == TSIM_TASK_GO;
+    bool is_whole =
+        run->plan->is_stepped && run->owners[stream].stream == TSIM_STREAM_DATA && (!is_go || expanding->part > 0);
     bool is_cut = tsim_label_kind(label) == TSIM_TASK_PASS && group->has_operators;
-    tell_and_note(run, (struct tsim_periods_task){.label = label,
+    bool is_part = is_go && !run->plan->is_stepped && expanding->part > 0; /* else kernels before the first */
+    tell_and_note(run, (struct tsim_periods_task){.label = is_part ? expanding->label : label,
                                                   .begin = is_cut     ? group->steps_begin
                                                            : is_whole ? group->go_end
                                                                       : begin,
                                                   .end = end,
-                                                  .stream = stream});
+                                                  .stream = stream,
+                                                  .part = is_part ? expanding->part - 1 : -1});
 }
 
 static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {

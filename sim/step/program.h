@@ -61,7 +61,7 @@ enum tsim_task_kind {
     TSIM_TASK_OPTIMIZER,
     TSIM_TASK_OPERATOR, /* item, segment: of a pass; the last one is the PASS */
     TSIM_TASK_INPUT,    /* item: until its batch has come from the input pipeline */
-    TSIM_TASK_GO /* before a collective: its kernels, and message by message the ranks' beginning; segment: its kind */
+    TSIM_TASK_GO /* of a collective all but its last task; segment: its kind. Sinks are told its parts by their kind */
 };
 
 struct tsim_stage_group_account {
@@ -115,7 +115,7 @@ struct tsim_collective_part {
     bool is_expert; /* the group that holds the same experts */
 };
 
-enum { TSIM_MAX_PARTS = 4 };
+enum { TSIM_MAX_GROUPS = 2, TSIM_MAX_PARTS = 2 * TSIM_MAX_GROUPS };
 
 /* A task waits for events, and others wait for its own; they have numbers. It began when all tasks that bring about one
  * of its `waits` had ended, and `awaited` tasks that raise awaited_count; it brings about `lowers`. Beside that it
@@ -154,7 +154,7 @@ struct tsim_step_task {
     int32_t to_stage_group;        /* of a message; else -1 */
     int64_t message;               /* number of the message that is sent, or that the pass has waited for; -1: none */
     struct tsim_parts model_parts; /* of a pass: what it goes through */
-    const struct tsim_collective_part *parts; /* of gathers and reductions */
+    const struct tsim_collective_part *parts; /* of gathers and reductions: of one group; message by message: all */
     int32_t n_parts;
     const struct tsim_task_events *events; /* NULL unless the sink needs them */
 };

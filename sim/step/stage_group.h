@@ -39,15 +39,24 @@ struct tsim_direction_plan {
     double frac[TSIM_N_PARTS];
 };
 
-/* A collective of the data-parallel group and what it means for the passes beside it. */
-struct tsim_data_collective {
-    struct tsim_collective_cost cost;               /* of all parts */
-    double expert_scale_up_bytes, expert_nic_bytes; /* of the parts that are experts' */
-    struct tsim_collective_part parts[TSIM_MAX_PARTS];
-    int32_t n_parts;
-    unsigned axes;                    /* of its group; 0: the data-parallel ones */
-    double kernel_s;                  /* kernels of its own before it: converting and dividing gradients */
+/* A collective of one group of ranks: those that hold the same experts, or those that hold the same of all else.
+ * A sum over replicas of what is scattered has a stream of its own, beside the next scatter (torch.distributed.fsdp,
+ * _runtime_utils._reduce_grad): both together take their links at mean rates. */
+struct tsim_group_collective {
+    struct tsim_collective_cost cost;
     double units_share, memory_share; /* of the compute units and of HBM's rate that it takes from passes beside it */
+    int32_t first_part, n_parts;
+};
+
+/* A collective of the data-parallel group: that of all else, then that of experts. */
+struct tsim_data_collective {
+    struct tsim_collective_cost cost; /* of all */
+    struct tsim_group_collective groups[TSIM_MAX_GROUPS];
+    int32_t n_groups;
+    struct tsim_collective_part parts[TSIM_MAX_PARTS]; /* of the groups, in their order */
+    int32_t n_parts;
+    unsigned axes;   /* of its group; 0: the data-parallel ones */
+    double kernel_s; /* kernels of its own before it: converting and dividing gradients */
 };
 
 /* Fully sharded, those of one layer. */
@@ -229,7 +238,7 @@ struct tsim_expansion {
 /* The rest of a collective of several tasks that is under way on a stream. */
 struct tsim_expanding {
     const struct tsim_data_collective *collective; /* NULL: none */
-    int32_t part;                                  /* message by message: the one that has been begun */
+    int32_t part; /* message by message: the one that has been begun; else the next group */
     /* The last task stands for the collective: */
     int64_t label, join;
     int32_t n_parties, n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];

@@ -1,10 +1,12 @@
-/* The tasks of a data-parallel collective. One, joined by all replicas; or first its own kernels and then that; or
- * message by message: its kernels, then for each part a GO to the stage group's ranks, then the wait until all are
- * done. */
+/* The tasks of a data-parallel collective: its own kernels where it has some, then what each group does, joined by
+ * all replicas, in the order in which the software issues them; or message by message: its kernels, then for each part a GO to the stage
+ * group's ranks, then the wait until all are done. */
 #include "step/stage_group.h"
 
 #include <math.h>
 #include <string.h>
+
+enum { JOIN_GROUP_BIT = 38 }; /* join_replicas leaves it free */
 
 /* The block before is the stream's last task's, which has ended, or this one's so far. */
 static void grow_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream) {
@@ -70,21 +72,20 @@ static void crossed_demands(struct tsim_stage_group *group, enum tsim_stage_grou
 /* Adds the demands of a member: a tied table's go to the same member at the other end of the pipeline, others over what
  * their group crosses, else over the member's own links. */
 static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
-                         const struct tsim_data_collective *collective, int32_t i, struct tsim_task *task) {
+                         const struct tsim_data_collective *collective, const struct tsim_group_collective *own,
+                         int32_t i, struct tsim_task *task) {
     const struct tsim_member *member = &group->members[i];
-    const struct tsim_collective_cost *cost = &collective->cost;
+    const struct tsim_collective_cost *cost = &own->cost;
     double flow_s = cost->time_s - cost->latency_s, up = cost->scale_up_bytes / flow_s, nic = cost->nic_bytes / flow_s;
-    double expert_up = collective->expert_scale_up_bytes / flow_s, expert_nic = collective->expert_nic_bytes / flow_s;
-    const struct tsim_crossed_links *dense = &member->crossed[TSIM_CROSSED_DATA],
-                                    *experts = &member->crossed[TSIM_CROSSED_EXPERT_DATA];
+    const struct tsim_crossed_links *crossed =
+        &member->crossed[collective->parts[own->first_part].is_expert ? TSIM_CROSSED_EXPERT_DATA : TSIM_CROSSED_DATA];
     if (group->links && collective == &group->plan->tied) {
         const struct tsim_stage_group *other = group->stage == 0 ? group->prev : group->next;
         tsim_stage_group_demand_route(group, stream, task, member->rank, other->members[i].rank, fmax(up, nic));
         return;
     }
-    crossed_demands(group, stream, dense, up - expert_up, nic - expert_nic, task);
-    crossed_demands(group, stream, experts, expert_up, expert_nic, task);
-    if (dense->n + experts->n > 0)
+    crossed_demands(group, stream, crossed, up, nic, task);
+    if (crossed->items) /* around a ring, ranks between others of their node cross none */
         return;
     tsim_stage_group_demand(group, stream, task, member->scale_up_out, up);
     tsim_stage_group_demand(group, stream, task, member->scale_up_in, up);
@@ -92,29 +93,34 @@ static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_s
     tsim_stage_group_demand(group, stream, task, member->nic_in, nic);
 }
 
-/* It flows for (time - latency) seconds when nothing is in its way. */
+/* A group's flows for (time - latency) seconds when nothing is in its way. */
 static void network_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
-                         const struct tsim_data_collective *collective, struct tsim_task *task) {
-    const struct tsim_collective_cost *cost = &collective->cost;
-    double flow_s = fmax(cost->time_s - cost->latency_s, 0);
-    task->latency = cost->latency_s > 0 ? tsim_engine_ticks(group->engine, cost->latency_s) : 0;
+                         const struct tsim_data_collective *collective, int32_t index, struct tsim_task *task) {
+    const struct tsim_group_collective *own = &collective->groups[index];
+    double flow_s = fmax(own->cost.time_s - own->cost.latency_s, 0);
+    task->latency = own->cost.latency_s > 0 ? tsim_engine_ticks(group->engine, own->cost.latency_s) : 0;
     task->work = flow_s;
     task->bound_per_s = 1;
     task->weight = TSIM_COLLECTIVE_WEIGHT;
     if (group->plan->is_ideal || !(flow_s > 0))
         return;
     for (int32_t i = 0; i < group->n_members; i++) {
-        tsim_stage_group_demand(group, stream, task, group->members[i].units, collective->units_share);
-        tsim_stage_group_demand(group, stream, task, group->members[i].memory, collective->memory_share);
-        link_demands(group, stream, collective, i, task);
+        tsim_stage_group_demand(group, stream, task, group->members[i].units, own->units_share);
+        tsim_stage_group_demand(group, stream, task, group->members[i].memory, own->memory_share);
+        link_demands(group, stream, collective, own, i, task);
     }
+}
+
+/* Is it played in several tasks? */
+static bool is_cut(const struct tsim_stage_group *group, const struct tsim_data_collective *collective) {
+    return group->plan->is_stepped || collective->kernel_s > 0 || collective->n_groups > 1;
 }
 
 void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                  const struct tsim_data_collective *collective, struct tsim_task *task) {
     group->asked[stream] = collective;
-    if (!group->plan->is_stepped && !(collective->kernel_s > 0))
-        network_task(group, stream, collective, task);
+    if (!is_cut(group, collective))
+        network_task(group, stream, collective, 0, task);
 }
 
 /* ---- one after the other ---- */
@@ -148,15 +154,25 @@ static int64_t go_label(int64_t label) {
     return tsim_label(TSIM_TASK_GO, tsim_label_item(label), (int32_t)tsim_label_kind(label));
 }
 
-/* Cuts a collective's task into several: what it was asked to be becomes the last of them, `task` the first. A
- * reduction of two stages (tied) is joined by its first task: stages are not alike. */
+/* The next group's, which all parties join. */
+static void group_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
+    struct tsim_expanding *expanding = &group->expanding[stream];
+    network_task(group, stream, expanding->collective, expanding->part, task);
+    task->join = expanding->join < 0 ? -1 : expanding->join | (int64_t)expanding->part << JOIN_GROUP_BIT;
+    task->n_parties = expanding->n_parties;
+    expanding->part++;
+}
+
+/* Cuts a collective's task into several: what it was asked to be becomes the last of them, `task` the first. Message by
+ * message a reduction of two stages (tied) is joined by its first task: stages are not alike. */
 static void begin_tasks(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
     struct tsim_expanding *expanding = &group->expanding[stream];
     const struct tsim_data_collective *collective = group->asked[stream];
     *expanding = (struct tsim_expanding){.collective = collective,
                                          .label = task->label,
                                          .n_lowers = task->n_lowers,
-                                         .join = -1,
+                                         .join = task->join,
+                                         .n_parties = task->n_parties,
                                          .raised_counter = task->raised_counter};
     memcpy(expanding->lowers, task->lowers, sizeof expanding->lowers);
     task->n_lowers = 0;
@@ -165,30 +181,30 @@ static void begin_tasks(struct tsim_stage_group *group, enum tsim_stage_group_st
     kernel_task(group, stream, collective, task);
     if (group->plan->is_stepped) {
         open_part(group, 0, collective, task);
-        return;
+    } else if (collective->kernel_s > 0) {
+        task->join = -1;
+        task->n_parties = 0;
+    } else {
+        group_task(group, stream, task);
     }
-    expanding->join = task->join;
-    expanding->n_parties = task->n_parties;
-    task->join = -1;
-    task->n_parties = 0;
 }
 
 static void next_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
     struct tsim_expanding *expanding = &group->expanding[stream];
     const struct tsim_data_collective *collective = expanding->collective;
+    task->label = go_label(expanding->label);
     if (group->plan->is_stepped) {
         struct tsim_expansion *e = tsim_stage_group_expansion(group, collective);
         task->waits[task->n_waits++] = e->done[expanding->part];
         if (++expanding->part < collective->n_parts) {
-            task->label = go_label(expanding->label);
             open_part(group, expanding->part, collective, task);
             return;
         }
         e->n_uses++;
     } else {
-        network_task(group, stream, collective, task);
-        task->join = expanding->join;
-        task->n_parties = expanding->n_parties;
+        group_task(group, stream, task);
+        if (expanding->part < collective->n_groups)
+            return;
     }
     task->label = expanding->label;
     task->raised_counter = expanding->raised_counter;
@@ -207,7 +223,7 @@ bool tsim_stage_group_next(struct tsim_stage_group *group, enum tsim_stage_group
     if (!next(group, task))
         return false;
     const struct tsim_data_collective *collective = group->asked[stream];
-    if (collective && (group->plan->is_stepped || collective->kernel_s > 0))
+    if (collective && is_cut(group, collective))
         begin_tasks(group, stream, task);
     return true;
 }

@@ -52,11 +52,6 @@ static double communicated_weight_bytes(const struct tsim_scenario *sc) {
     return precision == TSIM_FP8 ? 1 : tsim_operand_bytes(tsim_unquantized(precision));
 }
 
-static void add_part(struct tsim_data_collective *collective, struct tsim_collective_part part) {
-    TSIM_ASSERT(collective->n_parts < TSIM_MAX_PARTS);
-    collective->parts[collective->n_parts++] = part;
-}
-
 static void collective(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
                        struct tsim_group group, struct tsim_collective_cost *cost) {
     struct tsim_collective_request request = {
@@ -152,14 +147,6 @@ static void add_collective(struct tsim_collective_cost *sum, const struct tsim_c
     sum->sm_frac = fmax(sum->sm_frac, more->sm_frac);
 }
 
-static void add_to(struct tsim_data_collective *collective, const struct tsim_collective_cost *cost, bool is_expert) {
-    add_collective(&collective->cost, cost);
-    if (!is_expert)
-        return;
-    collective->expert_scale_up_bytes += cost->scale_up_bytes;
-    collective->expert_nic_bytes += cost->nic_bytes;
-}
-
 /* A kernel of a layer, and the share of HBM that it asks for. */
 struct tsim_layer_kernel {
     double time_s, memory_frac;
@@ -196,22 +183,38 @@ static double pass_share(const struct tsim_step_plan *plan, double units_share, 
     return beside_s > 0 ? 1 - alone_s / beside_s : 0;
 }
 
-/* Finds what a collective takes from the kernels beside it: its blocks hold compute units, and disturb the others
+/* Finds what a group's collective takes from the kernels beside it: its blocks hold compute units, and disturb the others
  * (tsim_collective_taken_frac), from its first byte to its last, also while they wait for one; and it reads and writes
  * HBM. The engine lets it hold them while bytes flow, so that is where all of it goes. */
-static void take_shares(const struct tsim_step_plan *plan, struct tsim_data_collective *collective) {
-    const struct tsim_collective_cost *cost = &collective->cost;
+static void take_shares(const struct tsim_step_plan *plan, struct tsim_group_collective *own) {
+    const struct tsim_collective_cost *cost = &own->cost;
     double flow_s = cost->time_s - cost->latency_s;
     if (!(flow_s > 0))
         return;
     double units = tsim_collective_taken_frac(cost->sm_frac) * cost->time_s / flow_s;
     double memory = cost->hbm_bytes / flow_s / tsim_memory_rate(plan->cluster->accelerator);
-    collective->units_share = fmin(units, MOST_DEVICE_SHARE);
-    collective->memory_share = fmin(memory, MOST_DEVICE_SHARE);
+    own->units_share = fmin(units, MOST_DEVICE_SHARE);
+    own->memory_share = fmin(memory, MOST_DEVICE_SHARE);
     if (plan->plays_operators)
         return;
-    collective->units_share = pass_share(plan, collective->units_share, collective->memory_share);
-    collective->memory_share = 0;
+    own->units_share = pass_share(plan, own->units_share, own->memory_share);
+    own->memory_share = 0;
+}
+
+static void begin_group(struct tsim_data_collective *collective) {
+    TSIM_ASSERT(collective->n_groups < TSIM_MAX_GROUPS);
+    collective->groups[collective->n_groups++].first_part = collective->n_parts;
+}
+
+/* Adds a part to the last group's. */
+static void add_part(struct tsim_data_collective *collective, struct tsim_collective_part part,
+                     const struct tsim_collective_cost *cost) {
+    struct tsim_group_collective *own = &collective->groups[collective->n_groups - 1];
+    TSIM_ASSERT(collective->n_parts < TSIM_MAX_PARTS);
+    collective->parts[collective->n_parts++] = part;
+    own->n_parts++;
+    add_collective(&own->cost, cost);
+    add_collective(&collective->cost, cost);
 }
 
 /* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
@@ -224,44 +227,44 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
     bool is_whole = sc->parallelism.zero == 0 ||
                     (sc->parallelism.zero == 1 && sc->software->gradient_reduction == TSIM_REDUCTION_ALL_REDUCE);
     enum tsim_collective_op op = is_whole ? TSIM_ALL_REDUCE : TSIM_REDUCE_SCATTER;
+    begin_group(reduce);
     collectives(plan, op, bytes, is_whole ? data : shard, n_pieces, &cost);
-    add_to(reduce, &cost, is_expert);
-    add_part(reduce,
-             (struct tsim_collective_part){op, bytes, is_whole ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert});
-    if (is_whole || shard.n_ranks == data.n_ranks)
-        return;
-    collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), n_pieces, &cost);
-    add_to(reduce, &cost, is_expert);
-    add_part(reduce,
-             (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert});
+    add_part(reduce, (struct tsim_collective_part){op, bytes, is_whole ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert},
+             &cost);
+    if (!is_whole && shard.n_ranks < data.n_ranks) {
+        collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), n_pieces, &cost);
+        add_part(reduce,
+                 (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / shard.n_ranks, TSIM_AMONG_REPLICAS, is_expert},
+                 &cost);
+    }
+    take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
 }
 
-/* Experts and the rest have groups of their own: two collectives, one after the other. */
+/* Experts and the rest have groups of their own: two collectives, first that of the rest (Megatron-Core,
+ * distributed/distributed_data_parallel.py: bucket_groups + expert_parallel_bucket_groups). */
 static void reduction(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *reduce) {
     add_reduction(plan, data->dense, tsim_shards(plan->scenario), share.dense, share.n_pieces, false, reduce);
     if (share.expert > 0)
         add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true,
                       reduce);
-    take_shares(plan, reduce);
+}
+
+static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
+                       double n_pieces, bool is_expert, struct tsim_data_collective *gather) {
+    double bytes = parameters * communicated_weight_bytes(plan->scenario);
+    struct tsim_collective_cost cost;
+    begin_group(gather);
+    collectives(plan, TSIM_ALL_GATHER, bytes, shard_group(data, shards), n_pieces, &cost);
+    add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, bytes, TSIM_AMONG_SHARDS, is_expert}, &cost);
+    take_shares(plan, &gather->groups[gather->n_groups - 1]);
 }
 
 static void gathering(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *gather) {
-    const struct tsim_scenario *sc = plan->scenario;
-    double bytes = communicated_weight_bytes(sc);
-    struct tsim_collective_cost cost;
-    collectives(plan, TSIM_ALL_GATHER, share.dense * bytes, shard_group(data->dense, tsim_shards(sc)), share.n_pieces,
-                &cost);
-    add_to(gather, &cost, false);
-    add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.dense * bytes, TSIM_AMONG_SHARDS, false});
-    if (share.expert > 0) {
-        collectives(plan, TSIM_ALL_GATHER, share.expert * bytes, shard_group(data->expert, tsim_expert_shards(sc)),
-                    share.n_pieces, &cost);
-        add_to(gather, &cost, true);
-        add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, share.expert * bytes, TSIM_AMONG_SHARDS, true});
-    }
-    take_shares(plan, gather);
+    add_gather(plan, data->dense, tsim_shards(plan->scenario), share.dense, share.n_pieces, false, gather);
+    if (share.expert > 0)
+        add_gather(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true, gather);
 }
 
 /* Activations leave for the host beside the forward pass and come back beside the backward pass: each takes the longer
@@ -722,8 +725,10 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
                                   .n_nodes = on_node ? 1 : 2,
                                   .max_ranks_per_node = on_node ? 2 : 1,
                                   .min_ranks_per_node = on_node ? 2 : 1};
-        collective(plan, TSIM_ALL_REDUCE, bytes, pair, &plan->tied.cost);
-        add_part(&plan->tied, (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes, TSIM_AMONG_ALL, false});
+        struct tsim_collective_cost cost;
+        collective(plan, TSIM_ALL_REDUCE, bytes, pair, &cost);
+        begin_group(&plan->tied);
+        add_part(&plan->tied, (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes, TSIM_AMONG_ALL, false}, &cost);
     }
     if (sc->n_accelerators > 1)
         collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),

@@ -1,6 +1,8 @@
 /* Steps whose tensor, context and expert groups meet on the links of a topology: on a fat tree oversubscribed 8:1 against
  * bytes over capacity and against the same tree 1:1, and there and on a dragonfly, a torus and PCIe switches against
  * messages played one by one. */
+#include "model/parameter_bytes.h"
+#include "partition/partition.h"
 #include "step/pass.h"
 #include "step/program.h"
 #include "support/arena_rig.h"
@@ -142,6 +144,37 @@ START_TEST(groups_meet_on_uplinks) {
 }
 END_TEST
 
+static struct tsim_step_simulation simulate_experts(const struct tsim_tier *tier, enum tsim_network network) {
+    init_leaves(TSIM_AXIS_EXPERT, tier);
+    e.scenario.parallelism.zero = 1;
+    e.model.experts.ffn_hidden = 16384;
+    example_finish(&e);
+    return simulate(network, false);
+}
+
+/* Experts of a kind lie below one leaf, all else has a ring around all nodes. So gradients of experts, and their weights,
+ * take the same at 8:1; those of all else, and their weights, leave each leaf once, over 16 / 8 uplinks instead of the
+ * 8 NICs of a node. One goes after the other, so only the second are held up, and the step by as much. */
+START_TEST(only_one_of_two_reductions_is_held_up) {
+    static const struct tsim_tier EVEN = {.ports = N_BELOW, .oversubscription = 1},
+                                  SHORT = {.ports = N_BELOW, .oversubscription = 8};
+    struct tsim_step_simulation even = simulate_experts(&EVEN, TSIM_NETWORK_FLUID),
+                                narrow = simulate_experts(&SHORT, TSIM_NETWORK_FLUID),
+                                steps = simulate_experts(&SHORT, TSIM_NETWORK_STEPS);
+    double n = (double)e.scenario.n_accelerators, rate = e.node.nic_bytes_per_s,
+           parameters = tsim_chunk_parameters(&e.scenario, 0, 0) - tsim_chunk_expert_parameters(&e.scenario, 0, 0),
+           bytes = (n - 1) / n * parameters * (tsim_gradient_bytes(&e.scenario) + 2),
+           by_hand_s = bytes / (N_BELOW / 8.0 * rate) - bytes / (8 * rate);
+    double waits_s = narrow.stage_groups[0].terms.exposed_data_s - even.stage_groups[0].terms.exposed_data_s;
+    ck_assert_double_gt(tsim_chunk_expert_parameters(&e.scenario, 0, 0), parameters);
+    ck_assert_msg(fabs(waits_s - by_hand_s) < 0.05 * by_hand_s, "waits %.6g s longer, by hand %.6g s", waits_s,
+                  by_hand_s);
+    ck_assert_double_eq_tol(narrow.stage_groups[0].terms.exposed_data_s, steps.stage_groups[0].terms.exposed_data_s,
+                            0.01 * steps.stage_groups[0].terms.exposed_data_s);
+    ck_assert_double_eq_tol(narrow.stage_groups[0].terms.compute_s, even.stage_groups[0].terms.compute_s, 1e-9);
+}
+END_TEST
+
 /* ---- other topologies ---- */
 
 static void be_dragonfly(void) {
@@ -197,6 +230,7 @@ static Suite *shared_links_suite(void) {
     TCase *tests = tcase_create("by hand");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, groups_meet_on_uplinks);
+    tcase_add_test(tests, only_one_of_two_reductions_is_held_up);
     tcase_add_test(tests, fluid_against_messages);
     suite_add_tcase(suite, tests);
     return suite;

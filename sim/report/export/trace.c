@@ -218,6 +218,10 @@ static bool wants_operators(void *context, int32_t stage_group) {
 
 /* ---- slices ---- */
 
+static bool is_of_experts(const struct tsim_step_task *task) {
+    return task->parts[0].is_expert;
+}
+
 static const char *task_name(const struct tsim_step_task *task) {
     static const char *const PASSES[TSIM_N_PASS_KINDS] = {"forward", "backward", "input gradient", "weight gradient"};
     switch (task->kind) {
@@ -226,9 +230,9 @@ static const char *task_name(const struct tsim_step_task *task) {
     case TSIM_TASK_SEND:
         return task->item->kind == TSIM_PASS_FORWARD ? "send activations" : "send gradients";
     case TSIM_TASK_GATHER:
-        return "gather parameters";
+        return is_of_experts(task) ? "gather parameters of experts" : "gather parameters";
     case TSIM_TASK_REDUCE:
-        return "reduce gradients";
+        return is_of_experts(task) ? "reduce gradients of experts" : "reduce gradients";
     case TSIM_TASK_TIED:
         return "reduce tied embedding";
     case TSIM_TASK_NORM:
