@@ -235,21 +235,6 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
     TSIM_BUG("label %lld", (long long)label);
 }
 
-void tsim_account_beside(struct tsim_beside_stream *beside, tsim_tick end) {
-    beside->last_end = end;
-    beside->n_ended++;
-}
-
-/* The axis of a collective of the pass that ran beside the kernel which began at `begin`; TSIM_N_AXES: none did. */
-static enum tsim_axis axis_beside(const struct tsim_stage_group *group, tsim_tick begin) {
-    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
-        const struct tsim_beside_stream *b = &group->beside[axis];
-        if (b->n_started > b->n_ended || b->last_end > begin)
-            return (enum tsim_axis)axis;
-    }
-    return TSIM_N_AXES;
-}
-
 /* Operators of a pass from `from`, where those before them ended. What kernels take beyond their own time was taken from
  * them by a collective of their pass, else by others: that is left to interference. */
 static void account_operators(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
@@ -262,7 +247,8 @@ static void account_operators(struct tsim_stage_group *group, tsim_tick from, ts
     }
     if (end - from <= own)
         return;
-    enum tsim_axis axis = run->waited_for ? run->waited_for->axis : axis_beside(group, from);
+    enum tsim_axis axis =
+        run->waited_for ? run->waited_for->axis : tsim_communicators_beside(group->communicators, from);
     if (axis != TSIM_N_AXES)
         group->totals[TSIM_TOTAL_EXPOSED + (int)axis] += end - from - own;
 }
@@ -280,7 +266,7 @@ void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_ti
             account_operators(group, group->operator_end, end);
             group->operator_end = end;
             if (group->run.waited_for && group->run.waited_for->kind == TSIM_PLAYED_START)
-                group->beside[group->run.waited_for->axis].n_started += group->run.waited_for->count;
+                tsim_communicator_started(&group->communicators[group->run.waited_for->axis], group->run.waited_for);
         }
         if (is_within)
             return;

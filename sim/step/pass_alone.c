@@ -1,5 +1,5 @@
 /* A part of a pass alone: its program on an engine with one device and its links. */
-#include "step/pass_program.h"
+#include "step/communicator.h"
 
 #include <math.h>
 
@@ -10,24 +10,21 @@
 
 struct alone;
 
-/* A communicator's stream; `at` is where it, and what the compute stream knows of it, stand in the program. */
-struct communicator {
+/* The compute stream (axis TSIM_N_AXES), or a communicator's. */
+struct alone_stream {
     struct alone *alone;
     enum tsim_axis axis;
-    int32_t started, ended; /* counters */
-    int32_t next;           /* entry to look at */
-    int64_t n_begun, n_awaited, n_released, n_over;
-    tsim_tick last_end;
+    int32_t number, next;              /* of the engine, -1: none; the entry to look at */
+    const struct tsim_played *playing; /* the last */
 };
 
 struct alone {
     const struct tsim_pass_program *program;
     struct tsim_engine *engine;
-    int32_t units, memory, next, streams[TSIM_N_AXES];
-    int32_t scale_up, nic;             /* resources, or -1; what is sent is received, so one direction is enough */
-    const struct tsim_played *playing; /* by the compute stream */
-    tsim_tick last_end;                /* of the compute stream's task before */
-    struct communicator communicators[TSIM_N_AXES];
+    int32_t units, memory, scale_up, nic; /* resources, or -1; what is sent is received, so one direction is enough */
+    struct alone_stream compute, beside[TSIM_AXIS_PIPELINE];
+    struct tsim_communicator communicators[TSIM_AXIS_PIPELINE];
+    tsim_tick last_end; /* of the compute stream's task before */
     double *exposed_s;
 };
 
@@ -51,73 +48,46 @@ static void demand_all(const struct alone *a, const struct tsim_played *played, 
     demand(task, a->nic, played->nic_bytes_per_s);
 }
 
-static bool next_of_compute(void *context, int32_t stream, struct tsim_task *task) {
-    struct alone *a = context;
-    (void)stream;
-    while (a->next < a->program->n && a->program->at[a->next].kind == TSIM_PLAYED_BESIDE)
-        a->next++;
-    if (a->next == a->program->n)
+static bool next_task(void *context, int32_t number, struct tsim_task *task) {
+    struct alone_stream *stream = context;
+    struct alone *a = stream->alone;
+    (void)number;
+    stream->next = tsim_pass_program_next(a->program, stream->next, stream->axis);
+    if (stream->next == a->program->n)
         return false;
-    const struct tsim_played *played = a->playing = &a->program->at[a->next++];
-    struct communicator *c = &a->communicators[played->axis < TSIM_N_AXES ? (int)played->axis : 0];
-    if (played->kind == TSIM_PLAYED_START) {
-        task->raised_counter = c->started;
-    } else if (played->kind == TSIM_PLAYED_WAIT) {
-        c->n_awaited += played->count;
-        task->awaited_counter = c->ended;
-        task->awaited_value = c->n_awaited;
-    } else {
-        tsim_played_task(a->engine, played, 1, task);
-        demand_all(a, played, task);
+    const struct tsim_played *played = stream->playing = &a->program->at[stream->next++];
+    if (played->kind == TSIM_PLAYED_START || played->kind == TSIM_PLAYED_WAIT) {
+        tsim_communicator_meet(&a->communicators[played->axis], played, task);
+        return true;
     }
-    return true;
-}
-
-static bool next_beside(void *context, int32_t stream, struct tsim_task *task) {
-    struct communicator *c = context;
-    const struct tsim_pass_program *program = c->alone->program;
-    (void)stream;
-    while (c->next < program->n &&
-           !(program->at[c->next].kind == TSIM_PLAYED_BESIDE && program->at[c->next].axis == c->axis))
-        c->next++;
-    if (c->next == program->n)
-        return false;
-    const struct tsim_played *played = &program->at[c->next++];
-    tsim_played_task(c->alone->engine, played, 1, task);
-    demand_all(c->alone, played, task);
-    if (played->needs_start) {
-        task->awaited_counter = c->started;
-        task->awaited_value = ++c->n_begun;
-    }
-    task->raised_counter = c->ended;
+    tsim_played_task(a->engine, played, 1, task);
+    demand_all(a, played, task);
+    if (played->kind == TSIM_PLAYED_BESIDE)
+        tsim_communicator_order(&a->communicators[played->axis], played, task);
     return true;
 }
 
 /* A collective exposes what it slows the kernel beside it by. */
 static void expose_beside(struct alone *a, tsim_tick begin, tsim_tick ticks) {
-    for (int axis = 0; axis < TSIM_N_AXES && ticks > 0; axis++) {
-        const struct communicator *c = &a->communicators[axis];
-        bool is_under_way = c->n_released > c->n_over;
-        if (!is_under_way && !(c->last_end > begin))
-            continue;
-        const struct tsim_played *beside =
-            nth_beside(a->program, (enum tsim_axis)axis, is_under_way ? c->n_over : c->n_over - 1);
-        a->exposed_s[beside->row] += tsim_engine_seconds(a->engine, ticks);
+    enum tsim_axis axis = ticks > 0 ? tsim_communicators_beside(a->communicators, begin) : TSIM_N_AXES;
+    if (axis == TSIM_N_AXES)
         return;
-    }
+    const struct tsim_communicator *c = &a->communicators[axis];
+    const struct tsim_played *beside =
+        nth_beside(a->program, axis, c->n_ended - (tsim_communicator_is_under_way(c) ? 0 : 1));
+    a->exposed_s[beside->row] += tsim_engine_seconds(a->engine, ticks);
 }
 
 static void observe(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin, tsim_tick end) {
     struct alone *a = context;
     (void)label;
     (void)ready;
-    for (int axis = 0; axis < TSIM_N_AXES; axis++)
-        if (a->streams[axis] == stream) {
-            a->communicators[axis].n_over++;
-            a->communicators[axis].last_end = end;
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
+        if (a->beside[axis].number == stream) {
+            tsim_communicator_ended(&a->communicators[axis], end);
             return;
         }
-    const struct tsim_played *played = a->playing;
+    const struct tsim_played *played = a->compute.playing;
     tsim_tick waited = end - a->last_end;
     a->last_end = end;
     switch (played->kind) {
@@ -128,7 +98,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         a->exposed_s[played->row] += tsim_engine_seconds(a->engine, end - begin);
         return;
     case TSIM_PLAYED_START:
-        a->communicators[played->axis].n_released += played->count;
+        tsim_communicator_started(&a->communicators[played->axis], played);
         return;
     case TSIM_PLAYED_WAIT:
         a->exposed_s[nth_beside(a->program, played->axis, a->communicators[played->axis].n_awaited - 1)->row] +=
@@ -138,6 +108,11 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         break;
     }
     TSIM_BUG("an operator of kind %d on the compute stream", (int)played->kind);
+}
+
+static void add_stream(struct alone *a, struct alone_stream *stream, enum tsim_axis axis) {
+    *stream = (struct alone_stream){.alone = a, .axis = axis};
+    stream->number = tsim_engine_add_stream(a->engine, next_task, stream);
 }
 
 void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
@@ -156,15 +131,13 @@ void tsim_pass_program_play(const struct tsim_pass_program *program, const struc
                      ? tsim_engine_add_resource(a.engine, cluster->scale_up_bytes_per_s)
                      : -1;
     a.nic = cluster && cluster->nic_bytes_per_s > 0 ? tsim_engine_add_resource(a.engine, cluster->nic_bytes_per_s) : -1;
-    tsim_engine_add_stream(a.engine, next_of_compute, &a);
-    for (int axis = 0; axis < TSIM_N_AXES; axis++) {
-        a.streams[axis] = -1;
+    add_stream(&a, &a.compute, TSIM_N_AXES);
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
+        a.beside[axis].number = -1;
         if (program->n_beside[axis] == 0)
             continue;
-        int32_t counters = tsim_engine_add_counters(a.engine, 2);
-        a.communicators[axis] = (struct communicator){
-            .alone = &a, .axis = (enum tsim_axis)axis, .started = counters, .ended = counters + 1};
-        a.streams[axis] = tsim_engine_add_stream(a.engine, next_beside, &a.communicators[axis]);
+        a.communicators[axis] = tsim_communicator_add(a.engine);
+        add_stream(&a, &a.beside[axis], (enum tsim_axis)axis);
     }
     tsim_diags_init(&diags);
     enum tsim_status status = tsim_engine_run(a.engine, &diags);

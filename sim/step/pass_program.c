@@ -41,7 +41,6 @@ static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_opera
     kernel->row = b->row;
     kernel->name = row->op->name;
     kernel->phase = row->phase;
-    kernel->is_recompute = strcmp(row->phase, "recompute") == 0;
     kernel->bound = row->bound;
     kernel->flow_s = row->time_s / n_pieces;
     kernel->units_frac = 1; /* its blocks are spread over all of them, whatever it waits for */
@@ -69,7 +68,8 @@ static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim
         played->scale_up_bytes_per_s = row->scale_up_bytes / flow_s;
         played->nic_bytes_per_s = row->nic_bytes / flow_s;
     }
-    b->program->n_beside[row->op->axis] += kind == TSIM_PLAYED_BESIDE;
+    if (kind == TSIM_PLAYED_BESIDE)
+        b->program->n_beside[row->op->axis]++;
     return played;
 }
 
@@ -185,22 +185,44 @@ void tsim_pass_builder_close(struct tsim_pass_builder *b) {
     put_wait(b, b->part_axis, b->n_beside_part);
 }
 
+int32_t tsim_pass_program_next(const struct tsim_pass_program *program, int32_t at, enum tsim_axis axis) {
+    for (; at < program->n; at++) {
+        bool is_beside = program->at[at].kind == TSIM_PLAYED_BESIDE;
+        if (axis == TSIM_N_AXES ? !is_beside : is_beside && program->at[at].axis == axis)
+            break;
+    }
+    return at;
+}
+
+int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < program->n; i++)
+        n += program->at[i].kind != TSIM_PLAYED_START && program->at[i].kind != TSIM_PLAYED_WAIT;
+    return n;
+}
+
 bool tsim_pass_program_is_plain(const struct tsim_pass_program *program) {
-    for (int axis = 0; axis < TSIM_N_AXES; axis++)
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
         if (program->n_beside[axis] > 0)
             return false;
     return true;
 }
 
-/* Kernels that follow one another become one. */
+static void join_kernel(struct tsim_played *joined, const struct tsim_played *next) {
+    double flow_s = joined->flow_s + next->flow_s;
+    joined->memory_frac = (joined->memory_frac * joined->flow_s + next->memory_frac * next->flow_s) / flow_s;
+    joined->flow_s = flow_s;
+    joined->flops += next->flops;
+    joined->hbm_bytes += next->hbm_bytes;
+}
+
 void tsim_pass_program_join_kernels(struct tsim_pass_program *program) {
     int32_t n = 0;
     for (int32_t i = 0; i < program->n; i++) {
         const struct tsim_played *played = &program->at[i];
         struct tsim_played *last = n > 0 ? &program->at[n - 1] : NULL;
-        if (last && last->kind == TSIM_PLAYED_KERNEL && played->kind == TSIM_PLAYED_KERNEL &&
-            last->is_recompute == played->is_recompute)
-            last->flow_s += played->flow_s;
+        if (last && last->kind == TSIM_PLAYED_KERNEL && played->kind == TSIM_PLAYED_KERNEL)
+            join_kernel(last, played);
         else
             program->at[n++] = *played;
     }

@@ -50,9 +50,8 @@ struct tsim_data_collective;
 
 struct tsim_played {
     enum tsim_played_kind kind;
-    enum tsim_axis axis;   /* of all but kernels */
-    enum tsim_bound bound; /* of kernels */
-    bool is_recompute;
+    enum tsim_axis axis;      /* of all but kernels */
+    enum tsim_bound bound;    /* of kernels */
     bool needs_start;         /* BESIDE */
     int32_t count;            /* WAIT */
     int32_t row;              /* of kernels and collectives: which of the operators that it was built from */
@@ -69,7 +68,7 @@ struct tsim_played {
 struct tsim_pass_program {
     struct tsim_played *at;
     int32_t n, capacity;
-    int32_t n_beside[TSIM_N_AXES];
+    int32_t n_beside[TSIM_AXIS_PIPELINE]; /* by axis */
 };
 
 /* By what the pass does and the part of the model. */
@@ -94,7 +93,12 @@ struct tsim_pass_builder {
 void tsim_pass_builder_add(struct tsim_pass_builder *builder, const struct tsim_pass_operator *row);
 void tsim_pass_builder_close(struct tsim_pass_builder *builder);
 
+/* Kernels that follow one another become one, which asks for as much of HBM over its time as they do together. */
 void tsim_pass_program_join_kernels(struct tsim_pass_program *program);
+/* The first entry from `at` on that the communicator of `axis` plays, or the compute stream (TSIM_N_AXES); n: none. */
+int32_t tsim_pass_program_next(const struct tsim_pass_program *program, int32_t at, enum tsim_axis axis);
+/* Kernels and collectives, without what only lets begin or waits. */
+int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program);
 /* Does nothing run beside its kernels? Then its operators take their times, one after another. */
 bool tsim_pass_program_is_plain(const struct tsim_pass_program *program);
 

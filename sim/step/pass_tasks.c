@@ -67,27 +67,18 @@ static const struct tsim_pass_program *program_at(const struct tsim_stage_group 
     return &group->stage_plan->programs->of[w->kind][place_at(group, w, i).part];
 }
 
-/* Goes on to the next entry that `wanted` of, or all; false at the end of the segment. */
+/* Goes on to the first entry from where the cursor stands that the communicator of `axis` plays, or the compute stream
+ * (TSIM_N_AXES); NULL at the end of the segment. */
 static const struct tsim_played *entry_at(const struct tsim_stage_group *group, struct tsim_pass_cursor *w,
-                                          bool (*is_wanted)(const struct tsim_played *, enum tsim_axis),
                                           enum tsim_axis axis) {
     for (; w->part < w->n_parts; w->part++, w->step = 0, w->program = NULL) {
         if (!w->program)
             w->program = program_at(group, w, w->part);
-        for (; w->step < w->program->n; w->step++)
-            if (is_wanted(&w->program->at[w->step], axis))
-                return &w->program->at[w->step];
+        w->step = tsim_pass_program_next(w->program, w->step, axis);
+        if (w->step < w->program->n)
+            return &w->program->at[w->step];
     }
     return NULL;
-}
-
-static bool is_of_compute(const struct tsim_played *played, enum tsim_axis axis) {
-    (void)axis;
-    return played->kind != TSIM_PLAYED_BESIDE;
-}
-
-static bool is_beside(const struct tsim_played *played, enum tsim_axis axis) {
-    return played->kind == TSIM_PLAYED_BESIDE && played->axis == axis;
 }
 
 static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t segment, struct tsim_pass_cursor *w) {
@@ -114,12 +105,9 @@ static void demand_device(struct tsim_stage_group *group, enum tsim_stage_group_
 static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                          const struct tsim_played *played, struct tsim_task *task) {
     double up = played->scale_up_bytes_per_s, nic = played->nic_bytes_per_s;
-    demand_device(group, stream, played, task);
     for (int32_t i = 0; i < group->n_members; i++) {
         const struct tsim_member *member = &group->members[i];
         const struct tsim_crossed_links *crossed = &member->crossed[TSIM_CROSSED_PASS + played->axis];
-        if (group->plan->is_ideal)
-            continue;
         for (int32_t k = 0; k < crossed->n; k++)
             tsim_stage_group_demand(group, stream, task, crossed->items[k].link.resource,
                                     crossed->items[k].link.per_unit * (crossed->items[k].is_between_nodes ? nic : up));
@@ -151,8 +139,11 @@ static void collective_task(struct tsim_stage_group *group, enum tsim_stage_grou
         return;
     }
     tsim_played_task(group->engine, played, 1, task);
-    if (played->flow_s > 0)
-        demand_links(group, stream, played, task);
+    if (played->flow_s > 0) {
+        demand_device(group, stream, played, task);
+        if (!group->plan->is_ideal)
+            demand_links(group, stream, played, task);
+    }
     if (played->axis == TSIM_AXIS_EXPERT)
         join_experts(group, stream, task);
 }
@@ -181,12 +172,8 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
         collective_task(group, TSIM_STREAM_COMPUTE, played, task);
         return;
     case TSIM_PLAYED_START:
-        task->raised_counter = group->beside[played->axis].started;
-        return;
     case TSIM_PLAYED_WAIT:
-        group->beside[played->axis].n_awaited += played->count;
-        task->awaited_counter = group->beside[played->axis].ended;
-        task->awaited_value = group->beside[played->axis].n_awaited;
+        tsim_communicator_meet(&group->communicators[played->axis], played, task);
         return;
     case TSIM_PLAYED_BESIDE:
         break;
@@ -203,7 +190,7 @@ static bool is_quiet(const struct tsim_stage_group *group) {
     if (plan->is_stepped)
         return false;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
-        if (group->beside[axis].n_started > group->beside[axis].n_ended)
+        if (tsim_communicator_is_under_way(&group->communicators[axis]))
             return false;
     return group->streams[TSIM_STREAM_DATA] < 0 || tsim_engine_waits(group->engine, group->streams[TSIM_STREAM_DATA]);
 }
@@ -260,12 +247,11 @@ static bool run_task(struct tsim_stage_group *group, struct tsim_task *task) {
     const struct tsim_member *member = &group->members[0];
     struct sent sent = {0, 0};
     tsim_tick ticks = 0;
-    const struct tsim_played *played = entry_at(group, w, is_of_compute, TSIM_N_AXES);
+    const struct tsim_played *played = entry_at(group, w, TSIM_N_AXES);
     if (!can_follow(group, played) || !is_quiet(group))
         return false;
     group->run = (struct tsim_operator_run){.part = w->part, .step = w->step};
-    for (; played && ticks < TSIM_STEP_END / 4 && can_follow(group, played);
-         played = entry_at(group, w, is_of_compute, TSIM_N_AXES)) {
+    for (; played && ticks < TSIM_STEP_END / 4 && can_follow(group, played); played = entry_at(group, w, TSIM_N_AXES)) {
         ticks += add_to_run(group, played, &sent);
         group->run.n++;
         w->step++;
@@ -288,7 +274,7 @@ bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t
                            const struct tsim_pass_cost *cost) {
     struct tsim_pass_cursor *w = &group->cursor;
     group->plays_pass = false;
-    if (!enter(group, item, segment, w) || !entry_at(group, w, is_of_compute, TSIM_N_AXES))
+    if (!enter(group, item, segment, w) || !entry_at(group, w, TSIM_N_AXES))
         return false;
     w->slowdown = tsim_stage_group_slowdown(group, item, segment);
     w->host_s = cost->host_excess_s > 0 ? cost->host_excess_s : 0;
@@ -311,14 +297,14 @@ static void host_task(struct tsim_stage_group *group, struct tsim_task *task) {
 
 void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cursor *w = &group->cursor;
-    const struct tsim_played *played = entry_at(group, w, is_of_compute, TSIM_N_AXES);
+    const struct tsim_played *played = entry_at(group, w, TSIM_N_AXES);
     task->label = tsim_label(TSIM_TASK_OPERATOR, tsim_label_item(w->label), tsim_label_segment(w->label));
     if (played) {
         if (!run_task(group, task)) {
             play(group, played, task);
             w->step++;
         }
-        if (w->host_s > 0 || entry_at(group, w, is_of_compute, TSIM_N_AXES))
+        if (w->host_s > 0 || entry_at(group, w, TSIM_N_AXES))
             return;
     } else {
         host_task(group, task);
@@ -338,8 +324,7 @@ struct tsim_pass_place tsim_pass_place_at(const struct tsim_stage_group *group, 
     return place_at(group, &w, part);
 }
 
-static bool is_told(const struct tsim_played *played, enum tsim_axis axis) {
-    (void)axis;
+static bool is_told(const struct tsim_played *played) {
     return played->kind != TSIM_PLAYED_START && played->kind != TSIM_PLAYED_WAIT;
 }
 
@@ -351,7 +336,7 @@ void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin,
     struct tsim_pass_cursor w = group->cursor;
     if (run->n == 0) {
         const struct tsim_played *played = run->playing ? run->playing : &HOST;
-        if (is_told(played, TSIM_N_AXES))
+        if (is_told(played))
             ended(context, played, run->part, begin, end);
         return;
     }
@@ -359,7 +344,7 @@ void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin,
     w.program = NULL;
     w.step = run->step;
     for (int32_t i = 0; i < run->n; i++, w.step++) {
-        const struct tsim_played *played = entry_at(group, &w, is_of_compute, TSIM_N_AXES);
+        const struct tsim_played *played = entry_at(group, &w, TSIM_N_AXES);
         end = begin +
               (played->kind == TSIM_PLAYED_KERNEL ? kernel_ticks(group, played) : collective_ticks(group, played));
         ended(context, played, w.part, begin, end);
@@ -373,8 +358,10 @@ int64_t tsim_pass_n_operators(const struct tsim_stage_group *group) {
         struct tsim_pass_cursor w;
         int32_t n_segments = tsim_stage_group_n_segments(group, i);
         for (int32_t segment = 0; segment < n_segments && group->items[i].microbatch == 0; segment++) {
-            for (bool has = enter(group, i, segment, &w); has && entry_at(group, &w, is_told, TSIM_N_AXES); w.step++)
-                n++;
+            if (!enter(group, i, segment, &w))
+                continue;
+            for (int32_t part = 0; part < w.n_parts; part++)
+                n += tsim_pass_program_n_operators(program_at(group, &w, part));
         }
     }
     return n;
@@ -390,7 +377,7 @@ static bool find_next(struct tsim_beside_stream *b, const struct tsim_played **p
             if (!b->is_within && !enter(group, b->item, b->segment, &b->cursor))
                 continue;
             b->is_within = true;
-            *played = entry_at(group, &b->cursor, is_beside, b->axis);
+            *played = entry_at(group, &b->cursor, b->axis);
             if (*played)
                 return true;
         }
@@ -409,10 +396,6 @@ bool tsim_stage_group_beside(void *context, int32_t stream, struct tsim_task *ta
     b->playing = played;
     b->cursor.step++;
     collective_task(group, (enum tsim_stage_group_stream)(TSIM_STREAM_BESIDE + (int)b->axis), played, task);
-    if (played->needs_start) {
-        task->awaited_counter = b->started;
-        task->awaited_value = ++b->n_begun;
-    }
-    task->raised_counter = b->ended;
+    tsim_communicator_order(&group->communicators[b->axis], played, task);
     return true;
 }

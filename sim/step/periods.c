@@ -14,13 +14,10 @@ enum { LEAST_GROUPS = 5 };
  * period. AT_OLDEST: the earliest that matters still. */
 enum place {
     AT_ITEM,
-    AT_SEND_NEXT,
-    AT_SEND_PREV,
     AT_UNIT,
-    AT_REDUCE,
-    AT_BESIDE, /* by axis */
-    AT_OLDEST = AT_BESIDE + TSIM_AXIS_PIPELINE,
-    AT_LABELS, /* by stream */
+    AT_OLDEST,
+    AT_NEXT, /* by stream: see next_item */
+    AT_LABELS = AT_NEXT + TSIM_N_STREAMS,
     N_PLACES = AT_LABELS + TSIM_N_STREAMS
 };
 
@@ -198,10 +195,11 @@ static void put_cursor(const struct tsim_stage_group *group, const struct tsim_p
 static void put_beside(const struct tsim_stage_group *group, tsim_tick now, struct tsim_words *state) {
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
         const struct tsim_beside_stream *b = &group->beside[axis];
+        const struct tsim_communicator *c = &group->communicators[axis];
         if (group->streams[TSIM_STREAM_BESIDE + axis] < 0)
             continue;
         const int64_t words[] = {group->item - b->item, b->segment,        b->cursor.part,
-                                 b->cursor.step,        now - b->last_end, b->n_started - b->n_ended};
+                                 b->cursor.step,        now - c->last_end, c->n_started - c->n_ended};
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
             tsim_words_put(state, words[i]);
     }
@@ -251,21 +249,33 @@ static bool sign(const struct tsim_periods *periods, tsim_tick now, uint64_t *si
     return true;
 }
 
-static void put_places(const struct tsim_stage_group *group, int32_t *places) {
+/* The item at which a stream looks for its next task; of the data stream, where not all is sharded. */
+static int32_t *next_item(struct tsim_stage_group *group, int stream) {
+    switch (stream) {
+    case TSIM_STREAM_COMPUTE:
+        return &group->item;
+    case TSIM_STREAM_DATA:
+        return &group->reduce_item;
+    case TSIM_STREAM_NEXT:
+        return &group->send_at[0];
+    case TSIM_STREAM_PREV:
+        return &group->send_at[1];
+    default:
+        return &group->beside[stream - TSIM_STREAM_BESIDE].item;
+    }
+}
+
+static void put_places(struct tsim_stage_group *group, int32_t *places) {
     int32_t left_out = tsim_stage_group_n_left_out(group);
     places[AT_ITEM] = left_out + group->item;
-    places[AT_SEND_NEXT] = left_out + group->send_at[0];
-    places[AT_SEND_PREV] = left_out + group->send_at[1];
     places[AT_UNIT] = left_out + group->unit_item;
-    places[AT_REDUCE] = left_out + group->reduce_item;
-    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
-        places[AT_BESIDE + axis] = left_out + group->beside[axis].item;
     int32_t oldest = group->accounted < group->item ? group->accounted : group->item;
     for (int32_t i = 0; i < group->n_owed; i++)
         oldest = group->owed[i] < oldest ? group->owed[i] : oldest;
     for (int s = 0; s < TSIM_N_STREAMS; s++) {
         int64_t label;
         int32_t item = label_of(group, s, &label) ? tsim_label_item(label) : -1;
+        places[AT_NEXT + s] = left_out + *next_item(group, s);
         places[AT_LABELS + s] = item >= 0 ? left_out + item : -1;
         oldest = item >= 0 && item < oldest ? item : oldest;
     }
@@ -330,20 +340,13 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_sta
     return further == period->slots[is_other];
 }
 
-/* Streams whose next task belongs to an item, but not that which runs, and where they look for the next. */
-static const struct {
-    int stream, place;
-} FOLLOWERS[] = {{TSIM_STREAM_DATA, AT_REDUCE},           {TSIM_STREAM_NEXT, AT_SEND_NEXT},
-                 {TSIM_STREAM_PREV, AT_SEND_PREV},        {TSIM_STREAM_BESIDE, AT_BESIDE},
-                 {TSIM_STREAM_BESIDE + 1, AT_BESIDE + 1}, {TSIM_STREAM_BESIDE + 2, AT_BESIDE + 2},
-                 {TSIM_STREAM_BESIDE + 3, AT_BESIDE + 3}};
-enum { N_FOLLOWERS = sizeof FOLLOWERS / sizeof FOLLOWERS[0] };
+/* All streams from here on follow the compute stream: their next task belongs to an item, but not to that which runs. */
+enum { FIRST_FOLLOWER = TSIM_STREAM_COMPUTE + 1 };
 
 /* It waits for a pass that has not begun yet. */
-static bool stands_still(const struct tsim_stage_group *group, int follower, const int32_t *then, const int32_t *now) {
-    int stream = FOLLOWERS[follower].stream, place = FOLLOWERS[follower].place;
+static bool stands_still(const struct tsim_stage_group *group, int stream, const int32_t *then, const int32_t *now) {
     return !(stream == TSIM_STREAM_DATA && group->plan->shards_fully) && now[AT_LABELS + stream] >= 0 &&
-           now[place] == then[place] && now[AT_LABELS + stream] == then[AT_LABELS + stream];
+           now[AT_NEXT + stream] == then[AT_NEXT + stream] && now[AT_LABELS + stream] == then[AT_LABELS + stream];
 }
 
 /* Tells whether what the programs will look at next moved by `step`, too. Followers may wait for passes of a kind that
@@ -353,33 +356,32 @@ static bool moved_alike(const struct tsim_stage_group *group, const int32_t *the
     int64_t moved[TSIM_N_STREAMS];
     for (int s = 0; s < TSIM_N_STREAMS; s++)
         moved[s] = now[AT_LABELS + s] >= 0 ? step : 0;
-    for (int i = 0; i < N_FOLLOWERS; i++) {
-        int stream = FOLLOWERS[i].stream, place = FOLLOWERS[i].place;
-        if (stands_still(group, i, then, now))
-            moved[stream] = 0;
-        else if (stream != TSIM_STREAM_DATA && label_of(group, stream, &label) && now[place] - then[place] != step)
+    for (int s = FIRST_FOLLOWER; s < TSIM_N_STREAMS; s++)
+        if (stands_still(group, s, then, now))
+            moved[s] = 0;
+        else if (s != TSIM_STREAM_DATA && label_of(group, s, &label) && now[AT_NEXT + s] - then[AT_NEXT + s] != step)
             return false;
-    }
     for (int s = 0; s < TSIM_N_STREAMS; s++)
         if (now[AT_LABELS + s] - then[AT_LABELS + s] != moved[s])
             return false;
     if (group->plan->shards_fully)
         return now[AT_UNIT] - then[AT_UNIT] == step;
-    int64_t reduced = now[AT_REDUCE] - then[AT_REDUCE];
+    int64_t reduced = now[AT_NEXT + TSIM_STREAM_DATA] - then[AT_NEXT + TSIM_STREAM_DATA];
     return !label_of(group, TSIM_STREAM_DATA, &label) || reduced == step || reduced == 0;
 }
 
 /* The last item that has been looked at: tasks that wait are of items that may be far ahead. */
 static int64_t farthest(const struct tsim_stage_group *group, const int32_t *then, const int32_t *now) {
+    int32_t reduced = now[AT_NEXT + TSIM_STREAM_DATA];
     int64_t far = now[AT_ITEM], label;
     if (group->plan->shards_fully && now[AT_UNIT] > far)
         far = now[AT_UNIT];
-    if (!group->plan->shards_fully && label_of(group, TSIM_STREAM_DATA, &label) && now[AT_REDUCE] > then[AT_REDUCE] &&
-        now[AT_REDUCE] > far)
-        far = now[AT_REDUCE];
-    for (int i = 0; i < N_FOLLOWERS; i++)
-        if (now[AT_LABELS + FOLLOWERS[i].stream] > far && !stands_still(group, i, then, now))
-            far = now[AT_LABELS + FOLLOWERS[i].stream];
+    if (!group->plan->shards_fully && label_of(group, TSIM_STREAM_DATA, &label) &&
+        reduced > then[AT_NEXT + TSIM_STREAM_DATA] && reduced > far)
+        far = reduced;
+    for (int s = FIRST_FOLLOWER; s < TSIM_N_STREAMS; s++)
+        if (now[AT_LABELS + s] > far && !stands_still(group, s, then, now))
+            far = now[AT_LABELS + s];
     return far + 2; /* of a pair the first looks at the second */
 }
 
@@ -435,9 +437,9 @@ static bool leaves_a_schedule(const struct tsim_periods *periods, const struct t
         else if (*count != period->slots[item.kind != TSIM_PASS_FORWARD])
             return false;
     }
-    for (int i = 0; i < N_FOLLOWERS; i++)
-        if (stands_still(group, i, then, now) &&
-            period->slots[sp->items[now[AT_LABELS + FOLLOWERS[i].stream]].kind != TSIM_PASS_FORWARD] != 0)
+    for (int s = FIRST_FOLLOWER; s < TSIM_N_STREAMS; s++)
+        if (stands_still(group, s, then, now) &&
+            period->slots[sp->items[now[AT_LABELS + s]].kind != TSIM_PASS_FORWARD] != 0)
             return false;
     return !periods->is_interleaved || periods->counts[TSIM_PASS_BACKWARD] == period->slots[1];
 }
@@ -488,16 +490,12 @@ static void shorten(struct tsim_stage_group *group, const int32_t *then, const i
     group->n_items -= out;
     for (int i = 0; i < 2; i++)
         group->n_skipped[i] += (int32_t)period->times * period->slots[i];
-    int32_t *const next[N_FOLLOWERS] = {&group->reduce_item,    &group->send_at[0],     &group->send_at[1],
-                                        &group->beside[0].item, &group->beside[1].item, &group->beside[2].item,
-                                        &group->beside[3].item};
-    for (int i = 0; i < N_FOLLOWERS; i++) { /* what did not move keeps its item */
-        int32_t stream = FOLLOWERS[i].stream;
+    for (int s = FIRST_FOLLOWER; s < TSIM_N_STREAMS; s++) { /* what did not move keeps its item */
         int64_t label;
-        if (now[FOLLOWERS[i].place] == then[FOLLOWERS[i].place])
-            *next[i] -= out;
-        if (stands_still(group, i, then, now) && label_of(group, stream, &label))
-            tsim_engine_relabel(group->engine, group->streams[stream], tsim_label_moved(label, -out));
+        if (now[AT_NEXT + s] == then[AT_NEXT + s])
+            *next_item(group, s) -= out;
+        if (stands_still(group, s, then, now) && label_of(group, s, &label))
+            tsim_engine_relabel(group->engine, group->streams[s], tsim_label_moved(label, -out));
     }
     if (group->n_reductions > 0)
         tsim_engine_rearm(group->engine, group->reduced,

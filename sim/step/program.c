@@ -213,9 +213,8 @@ static bool has_stream(const struct step_run *run, const struct tsim_stage_group
 }
 
 static void begin_beside(struct step_run *run, struct tsim_stage_group *group, enum tsim_axis axis) {
-    int32_t counters = tsim_engine_add_counters(run->engine, 2);
-    group->beside[axis] =
-        (struct tsim_beside_stream){.stage_group = group, .axis = axis, .started = counters, .ended = counters + 1};
+    group->communicators[axis] = tsim_communicator_add(run->engine);
+    group->beside[axis] = (struct tsim_beside_stream){.stage_group = group, .axis = axis};
 }
 
 static void add_streams(struct tsim_arena *arena, struct step_run *run, struct tsim_stage_group *group) {
@@ -505,7 +504,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     case TSIM_N_STREAMS:
         break;
     }
-    tsim_account_beside(&group->beside[run->owners[stream].stream - TSIM_STREAM_BESIDE], end);
+    tsim_communicator_ended(&group->communicators[run->owners[stream].stream - TSIM_STREAM_BESIDE], end);
 }
 
 static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {

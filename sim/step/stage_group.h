@@ -4,7 +4,7 @@
 
 #include "network/traffic.h"
 #include "partition/memory.h"
-#include "step/pass_program.h"
+#include "step/communicator.h"
 #include "step/program.h"
 
 /* A task's label: kind, item of the schedule, segment. */
@@ -87,14 +87,10 @@ struct tsim_operator_run {
     tsim_tick kernels, host, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
 };
 
-/* A communicator's stream beside the kernels of a pass; counters of the STARTs it may follow, and of what is over. */
+/* Where the stream of a communicator stands. */
 struct tsim_beside_stream {
     struct tsim_stage_group *stage_group;
     enum tsim_axis axis;
-    int32_t started, ended;
-    tsim_tick last_end;
-    int64_t n_started, n_ended; /* collectives that may begin since a START; that are over */
-    int64_t n_begun, n_awaited; /* of its collectives: that needed a START; that the compute stream has waited for */
     int32_t item, segment;
     bool is_within; /* of that segment: the cursor says where */
     struct tsim_pass_cursor cursor;
@@ -269,7 +265,8 @@ struct tsim_stage_group {
     int32_t n_expansions;
     struct tsim_expanding expanding[TSIM_N_STREAMS];
     struct tsim_pass_cursor cursor;
-    struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE]; /* by axis */
+    struct tsim_communicator communicators[TSIM_AXIS_PIPELINE]; /* by axis, as their streams */
+    struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE];
     int64_t n_exchanges[2];                               /* of experts so far: on the compute stream, beside it */
     bool plays_pass;                                      /* the pass under way has operators, else it is one task */
     struct tsim_operator_run run;                         /* on the compute stream */
@@ -350,7 +347,6 @@ void tsim_account_close(struct tsim_stage_group *group);
 void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
                           tsim_tick end);
 void tsim_account_data(struct tsim_stage_group *group, int64_t label);
-void tsim_account_beside(struct tsim_beside_stream *beside, tsim_tick end);
 void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end);
 
 /* Every link from one rank to another; unfolded. */

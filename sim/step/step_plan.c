@@ -12,10 +12,10 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_DEVICE_SHARE 0.9 /* that one collective takes: passes go on, however slowly */
+
 /* Megatron-LM's default bucket: max(40 million, 1 million x data-parallel size) elements
  * (distributed_data_parallel_config.py). */
-enum { MOST_LAYER_KERNELS = 2048 };
-#define MOST_DEVICE_SHARE 0.9 /* that one collective takes: passes go on, however slowly */
 #define DEFAULT_BUCKET_ELEMENTS 40e6
 #define DEFAULT_BUCKET_ELEMENTS_PER_RANK 1e6
 
@@ -154,19 +154,20 @@ struct tsim_layer_kernel {
 
 static void add_layer_kernel(void *context, const struct tsim_pass_operator *row) {
     struct tsim_step_plan *plan = context;
-    if (row->op->kind == TSIM_OP_COLLECTIVE || !(row->time_s > 0) || plan->n_layer_kernels == MOST_LAYER_KERNELS)
+    if (row->op->kind == TSIM_OP_COLLECTIVE || !(row->time_s > 0))
         return;
     plan->layer_kernels[plan->n_layer_kernels++] = (struct tsim_layer_kernel){row->time_s, row->memory_s / row->time_s};
 }
 
-/* Lists the kernels of a layer of the kind that most are, forward and backward. */
+/* Lists the kernels of a layer of the kind that most are, forward and backward: for passes that are one task. */
 static void list_layer_kernels(struct tsim_arena *arena, const struct tsim_placement *placement,
                                struct tsim_step_plan *plan) {
     struct tsim_parts layers = tsim_model_layers(plan->scenario->model, 0, plan->scenario->model->layers);
     enum tsim_part part = TSIM_PART_EMBEDDING;
     for (int other = 0; other < TSIM_N_PARTS; other++)
         part = layers.times[other] > layers.times[part] ? (enum tsim_part)other : part;
-    plan->layer_kernels = TSIM_NEW_ARRAY(arena, MOST_LAYER_KERNELS, struct tsim_layer_kernel);
+    size_t variants = (size_t)tsim_part_variants(plan->scenario->model, part); /* each forward, again and backward */
+    plan->layer_kernels = TSIM_NEW_ARRAY(arena, 3 * TSIM_MAX_OPS * variants, struct tsim_layer_kernel);
     for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++)
         tsim_pass_visit(plan->scenario, plan->cluster, placement, part, (enum tsim_pass_kind)kind, add_layer_kernel,
                         plan);
@@ -712,7 +713,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->n_replicas = plan->is_folded ? 1 : (int32_t)sc->parallelism.data;
     if (sc->is_forward_only)
         forward_only(plan);
-    if (plan->has_data_group)
+    if (plan->has_data_group && !plan->plays_operators)
         list_layer_kernels(arena, placement, plan);
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)

@@ -239,6 +239,32 @@ START_TEST(two_communicators_share_the_link) {
 }
 END_TEST
 
+/* Kernels that follow one another are joined: the sum of their times, FLOP and bytes; over that time they ask for as much
+ * of HBM as they did one by one. A collective between kernels keeps them apart. */
+START_TEST(joined_kernels) {
+    static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM, .flops = 10},
+                                NORM = {.name = "norm", .kind = TSIM_OP_ELEMENTWISE, .flops = 1},
+                                SUM = {.name = "sum", .kind = TSIM_OP_COLLECTIVE, .axis = TSIM_AXIS_TENSOR};
+    const struct tsim_pass_operator rows[] = {
+        {.op = &PRODUCT, .phase = "recompute", .time_s = 3, .memory_s = 0.6, .hbm_bytes = 60},
+        {.op = &NORM, .phase = "backward", .time_s = 1, .memory_s = 1, .hbm_bytes = 100},
+        {.op = &SUM, .phase = "backward", .time_s = 2},
+        {.op = &NORM, .phase = "backward", .time_s = 1, .memory_s = 1, .hbm_bytes = 100}};
+    struct tsim_pass_program program = {.n = 0};
+    struct tsim_pass_builder builder = {.arena = &arena, .program = &program};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        tsim_pass_builder_add(&builder, &rows[i]);
+    tsim_pass_program_join_kernels(&program);
+    ck_assert_int_eq(program.n, 3);
+    ck_assert_int_eq(program.at[1].kind, TSIM_PLAYED_COLLECTIVE);
+    ck_assert_double_eq_tol(program.at[0].flow_s, 3 + 1, 1e-12);
+    ck_assert_double_eq_tol(program.at[0].flops, 10 + 1, 1e-12);
+    ck_assert_double_eq_tol(program.at[0].hbm_bytes, 60 + 100, 1e-12);
+    ck_assert_double_eq_tol(program.at[0].memory_frac, (0.6 + 1) / (3 + 1), 1e-12);
+    ck_assert_double_eq_tol(program.at[2].memory_frac, 1, 1e-12);
+}
+END_TEST
+
 /* ---- the host, and FLOP ---- */
 
 static void no_beginning(void *context, const struct tsim_step_outline *outline) {
@@ -305,6 +331,7 @@ static Suite *played_suite(void) {
     tcase_add_test(tests, pipelined_in_chunks);
     tcase_add_test(tests, beside_a_whole_part);
     tcase_add_test(tests, two_communicators_share_the_link);
+    tcase_add_test(tests, joined_kernels);
     tcase_add_test(tests, host_slower_than_its_kernels);
     suite_add_tcase(suite, tests);
     return suite;
