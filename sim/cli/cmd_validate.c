@@ -2,6 +2,7 @@
 
 #include "report/terminal/table.h"
 #include "results/format.h"
+#include "results/measured.h"
 #include "study/judge/scoreboard.h"
 #include "study/judge/uncertainty.h"
 

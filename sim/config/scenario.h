@@ -71,26 +71,18 @@ enum tsim_context_exchange {
 };
 enum tsim_run_length { TSIM_LENGTH_NONE, TSIM_LENGTH_TOKENS, TSIM_LENGTH_SAMPLES, TSIM_LENGTH_STEPS };
 
+/* The keys of `measured:` (config/measured.def). */
 enum tsim_metric {
-    TSIM_METRIC_STEP_TIME,
-    TSIM_METRIC_TOKENS_PER_S,
-    TSIM_METRIC_TOKENS_PER_S_PER_GPU,
-    TSIM_METRIC_SAMPLES_PER_S,
-    TSIM_METRIC_MFU,
-    TSIM_METRIC_HFU,
-    TSIM_METRIC_MODEL_TFLOPS_PER_GPU,
-    TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU,
-    TSIM_METRIC_MEMORY_PEAK, /* what allocators report */
-    TSIM_METRIC_MEMORY_USED, /* what the driver reports: its own and the runtime's part, too */
-    TSIM_METRIC_ENERGY,
-    TSIM_METRIC_DAYS,
-    TSIM_METRIC_GOODPUT,
-    TSIM_METRIC_FAILURES,
+#define METRIC(NAME, key, dimension, bare, most, KIND, FIGURE, AS, help) TSIM_METRIC_##NAME,
+#include "config/measured.def"
     TSIM_N_METRICS
 };
+enum tsim_metric_kind { TSIM_METRIC_KIND_TIME, TSIM_METRIC_KIND_RATE, TSIM_METRIC_KIND_MEMORY, TSIM_METRIC_KIND_OTHER };
+enum tsim_metric_kind tsim_metric_kind(enum tsim_metric metric);
 /* A time of a step or a rate, which are one another's inverse. */
 static inline bool tsim_metric_is_speed(enum tsim_metric metric) {
-    return metric < TSIM_METRIC_MEMORY_PEAK;
+    enum tsim_metric_kind kind = tsim_metric_kind(metric);
+    return kind == TSIM_METRIC_KIND_TIME || kind == TSIM_METRIC_KIND_RATE;
 }
 
 enum tsim_degraded_kind { TSIM_DEGRADED_SCALE_UP, TSIM_DEGRADED_NIC, TSIM_DEGRADED_FABRIC, TSIM_DEGRADED_ACCELERATOR };

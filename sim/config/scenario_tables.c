@@ -478,28 +478,14 @@ static const struct tsim_key SIMULATION_KEYS[] = {
 };
 TSIM_TABLE(SIMULATION, SIMULATION_KEYS, false);
 
-#define METRIC_KEY(name_, metric_, dimension_, help_)                                                                  \
-    .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .is_positive = true,                         \
-    .offset = AT(metrics) + (metric_) * sizeof(double), .is_omitted_when_zero = true, .help = (help_)
 static const struct tsim_key MEASURED_KEYS[] = {
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = AT(scenario.measured.source), .is_required = true,
      .help = "where the measurement was read"},
-    {METRIC_KEY("step_time", TSIM_METRIC_STEP_TIME, TSIM_TIME_S, "time of an optimizer step")},
-    {METRIC_KEY("tokens_per_s", TSIM_METRIC_TOKENS_PER_S, TSIM_PER_S, "whole cluster"), .takes_bare = true},
-    {METRIC_KEY("tokens_per_s_per_gpu", TSIM_METRIC_TOKENS_PER_S_PER_GPU, TSIM_PER_S, "one accelerator"), .takes_bare = true},
-    {METRIC_KEY("samples_per_s", TSIM_METRIC_SAMPLES_PER_S, TSIM_PER_S, "whole cluster"), .takes_bare = true},
-    {METRIC_KEY("mfu", TSIM_METRIC_MFU, TSIM_FRACTION, "model FLOPs over the peak"), .max = 1},
-    {METRIC_KEY("hfu", TSIM_METRIC_HFU, TSIM_FRACTION, "model FLOPs and recomputation over the peak, full attention square, as papers count"), .max = 1},
-    {METRIC_KEY("model_tflops_per_gpu", TSIM_METRIC_MODEL_TFLOPS_PER_GPU, TSIM_FLOPS_PER_S,
-                "model FLOPs; a bare number is TFLOP/s"), .takes_bare = true, .bare_scale = 1e12},
-    {METRIC_KEY("hardware_tflops_per_gpu", TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU, TSIM_FLOPS_PER_S,
-                "model FLOPs and recomputation, as hfu; a bare number is TFLOP/s"), .takes_bare = true, .bare_scale = 1e12},
-    {METRIC_KEY("memory_peak", TSIM_METRIC_MEMORY_PEAK, TSIM_BYTES, "of the fullest accelerator, without driver and runtime (max_memory_allocated)")},
-    {METRIC_KEY("memory_used", TSIM_METRIC_MEMORY_USED, TSIM_BYTES, "the same with driver and runtime (nvidia-smi)")},
-    {METRIC_KEY("energy", TSIM_METRIC_ENERGY, TSIM_JOULES, "of an optimizer step, whole cluster")},
-    {METRIC_KEY("days", TSIM_METRIC_DAYS, TSIM_COUNT, "the whole run, failures included")},
-    {METRIC_KEY("goodput", TSIM_METRIC_GOODPUT, TSIM_FRACTION, "training over all time of the run"), .max = 1},
-    {METRIC_KEY("failures", TSIM_METRIC_FAILURES, TSIM_COUNT, "interruptions of the run that were not planned")},
+#define METRIC(NAME, key_, dimension_, bare, most, KIND, FIGURE, AS, help_)                                            \
+    {.key = (key_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .is_positive = true, .max = (most),          \
+     .takes_bare = (bare) > 0, .bare_scale = (bare), .offset = AT(metrics) + TSIM_METRIC_##NAME * sizeof(double),      \
+     .is_omitted_when_zero = true, .help = (help_)},
+#include "config/measured.def"
     {.key = "doubtful", .kind = TSIM_KEY_STRING, .offset = AT(scenario.measured.doubtful),
      .help = "why its time or rate is not to be trusted: compared and not scored"},
 };
@@ -617,4 +603,13 @@ bool tsim_selective_differs(const struct tsim_scenario *scenario) {
 const char *tsim_metric_name(enum tsim_metric metric) {
     TSIM_ASSERT(metric < TSIM_N_METRICS);
     return MEASURED_KEYS[1 + metric].key; /* after `source`, in the order of the enum */
+}
+
+enum tsim_metric_kind tsim_metric_kind(enum tsim_metric metric) {
+    static const enum tsim_metric_kind KINDS[TSIM_N_METRICS] = {
+#define METRIC(NAME, key, dimension, bare, most, KIND, FIGURE, AS, help) TSIM_METRIC_KIND_##KIND,
+#include "config/measured.def"
+    };
+    TSIM_ASSERT(metric < TSIM_N_METRICS);
+    return KINDS[metric];
 }

@@ -87,47 +87,6 @@ const char *tsim_entry_text(const struct tsim_catalogue_entry *entry, char *buff
     return entry->value_si;
 }
 
-double tsim_metric_in_json(enum tsim_metric metric, double value) {
-    bool is_tflops = metric == TSIM_METRIC_MODEL_TFLOPS_PER_GPU || metric == TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU;
-    return is_tflops ? value / 1e12 : value;
-}
-
 const char *tsim_rate_text(double per_s, char *buffer, size_t size) {
     return tsim_quantity_human(per_s, TSIM_COUNT, buffer, size);
-}
-
-const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size) {
-    if (isnan(value)) {
-        snprintf(buffer, size, "-");
-        return buffer;
-    }
-    switch (metric) {
-    case TSIM_METRIC_STEP_TIME:
-        return tsim_seconds_text(value, value, buffer, size);
-    case TSIM_METRIC_TOKENS_PER_S:
-    case TSIM_METRIC_TOKENS_PER_S_PER_GPU:
-    case TSIM_METRIC_SAMPLES_PER_S:
-        return value >= 1000 && value < 1e6 ? tsim_count_text(value, buffer, size)
-                                            : tsim_quantity_human(value, TSIM_COUNT, buffer, size);
-    case TSIM_METRIC_DAYS:
-    case TSIM_METRIC_FAILURES:
-        snprintf(buffer, size, "%.1f", value);
-        return buffer;
-    case TSIM_METRIC_MFU:
-    case TSIM_METRIC_HFU:
-    case TSIM_METRIC_GOODPUT:
-        return tsim_percent_text(value, buffer, size);
-    case TSIM_METRIC_MODEL_TFLOPS_PER_GPU:
-    case TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU:
-        snprintf(buffer, size, "%.1f", value / 1e12);
-        return buffer;
-    case TSIM_METRIC_MEMORY_PEAK:
-    case TSIM_METRIC_MEMORY_USED:
-        return tsim_gigabytes_text(value, buffer, size);
-    case TSIM_METRIC_ENERGY:
-        return tsim_quantity_human(value, TSIM_JOULES, buffer, size);
-    case TSIM_N_METRICS:
-        break;
-    }
-    TSIM_BUG("metric %d has no text", (int)metric);
 }

@@ -37,11 +37,4 @@ const char *tsim_rate_text(double per_s, char *buffer, size_t size);
 /* A value of a catalogue file, "3.35 TB/s"; the entry's own text where it is no quantity. */
 const char *tsim_entry_text(const struct tsim_catalogue_entry *entry, char *buffer, size_t size);
 
-/* A metric's value (SI, as in struct tsim_measured), with its unit where the metric's name does not say it: "13.750 s",
- * "51.4 %", "388.0" for the tflops metrics. */
-const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size);
-
-/* The same value in the unit of the contract's JSON: TFLOP/s for the tflops metrics, SI for all others. */
-double tsim_metric_in_json(enum tsim_metric metric, double value);
-
 #endif

@@ -99,14 +99,21 @@ static double positive(double value) {
 #define INTERVAL(member) IF(u->basis, u->member)
 #define FORECAST(range, percentile) IF(u->basis != NULL && u->has_run, u->range.percentile)
 
-void tsim_outcome_of(const struct tsim_prediction *prediction, struct tsim_outcome *outcome) {
-    const struct tsim_result *r = &prediction->result;
-    const struct tsim_uncertainty *u = &prediction->uncertainty;
+static void fill(const struct tsim_result *r, const struct tsim_uncertainty *u, struct tsim_outcome *outcome) {
     const struct tsim_scaling_laws laws = scaling_laws_of(r);
 #define FIGURE(NAME, path, column, unit, goal, words, value_, meaning)                                                 \
     outcome->value[TSIM_OUTCOME_##NAME] = finite((double)(value_));
 #include "results/outcome.def"
     outcome->bottleneck = r->step.simulated ? tsim_bottleneck_kind(r) : NULL;
+}
+
+void tsim_outcome_of(const struct tsim_prediction *prediction, struct tsim_outcome *outcome) {
+    fill(&prediction->result, &prediction->uncertainty, outcome);
+}
+
+void tsim_outcome_of_run(const struct tsim_result *result, struct tsim_outcome *outcome) {
+    static const struct tsim_uncertainty NONE;
+    fill(result, &NONE, outcome);
 }
 
 void tsim_outcome_clear(struct tsim_outcome *outcome) {

@@ -34,7 +34,8 @@ struct tsim_outcome {
 };
 
 void tsim_outcome_of(const struct tsim_prediction *prediction, struct tsim_outcome *outcome);
-void tsim_outcome_clear(struct tsim_outcome *outcome); /* every figure NAN */
+void tsim_outcome_of_run(const struct tsim_result *result, struct tsim_outcome *outcome); /* with no uncertainty */
+void tsim_outcome_clear(struct tsim_outcome *outcome);                                    /* every figure NAN */
 /* Adds what follows from the figures with a column, after these have been read back. */
 void tsim_outcome_complete(struct tsim_outcome *outcome);
 

@@ -3,6 +3,7 @@
 
 #include "base/version.h"
 #include "results/format.h"
+#include "results/measured.h"
 #include "results/verdict.h"
 
 #include <math.h>
@@ -154,29 +155,30 @@ static bool insert_run(const struct tsim_store *store, const struct tsim_predict
     return is_done;
 }
 
-typedef void (*bind_row_fn)(struct tsim_statement *s, const struct tsim_result *result, int32_t i);
+typedef void (*bind_row_fn)(struct tsim_statement *s, const void *rows, int32_t i);
 
 /* n rows of a run, whose first column is its id. */
-static bool insert_rows(const struct tsim_store *store, const char *sql, int64_t run_id,
-                        const struct tsim_result *result, int32_t n, bind_row_fn bind) {
+static bool insert_rows(const struct tsim_store *store, const char *sql, int64_t run_id, const void *rows, int32_t n,
+                        bind_row_fn bind) {
     struct tsim_statement s = tsim_sql_prepare(store, sql);
     bool is_done = s.stmt != NULL;
     for (int32_t i = 0; is_done && i < n; i++) {
         tsim_sql_bind_integer(&s, run_id);
-        bind(&s, result, i);
+        bind(&s, rows, i);
         is_done = tsim_sql_run(&s);
     }
     tsim_sql_finalize(&s);
     return is_done;
 }
 
-static void bind_step(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
-    tsim_sql_bind_integer(s, result->step.steps[i].step);
-    tsim_sql_bind_real(s, result->step.steps[i].time_s);
+static void bind_step(struct tsim_statement *s, const void *rows, int32_t i) {
+    const struct tsim_step_row *step = (const struct tsim_step_row *)rows + i;
+    tsim_sql_bind_integer(s, step->step);
+    tsim_sql_bind_real(s, step->time_s);
 }
 
-static void bind_operator(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
-    const struct tsim_operator_row *o = &result->step.operators[i];
+static void bind_operator(struct tsim_statement *s, const void *rows, int32_t i) {
+    const struct tsim_operator_row *o = (const struct tsim_operator_row *)rows + i;
     tsim_sql_bind_integer(s, i);
     tsim_sql_bind_text(s, o->name);
     tsim_sql_bind_text(s, o->stream);
@@ -187,8 +189,8 @@ static void bind_operator(struct tsim_statement *s, const struct tsim_result *re
     tsim_sql_bind_text(s, tsim_bound_name(o->bound));
 }
 
-static void bind_rank(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
-    const struct tsim_rank_row *r = &result->step.ranks[i];
+static void bind_rank(struct tsim_statement *s, const void *rows, int32_t i) {
+    const struct tsim_rank_row *r = (const struct tsim_rank_row *)rows + i;
     tsim_sql_bind_integer(s, r->rank);
     tsim_sql_bind_integer(s, r->stage);
     tsim_sql_bind_integer(s, r->multiplicity);
@@ -196,8 +198,8 @@ static void bind_rank(struct tsim_statement *s, const struct tsim_result *result
     RANK_FIGURES_1(BIND)
 }
 
-static void bind_measured(struct tsim_statement *s, const struct tsim_result *result, int32_t i) {
-    const struct tsim_measured_row *m = &result->measured[i];
+static void bind_measured(struct tsim_statement *s, const void *rows, int32_t i) {
+    const struct tsim_measured_row *m = (const struct tsim_measured_row *)rows + i;
     tsim_sql_bind_text(s, tsim_metric_name(m->metric));
     tsim_sql_bind_real(s, tsim_metric_in_json(m->metric, m->measured));
     tsim_sql_bind_real(s, tsim_metric_in_json(m->metric, m->predicted));
@@ -206,14 +208,16 @@ static void bind_measured(struct tsim_statement *s, const struct tsim_result *re
 
 static bool insert_all(const struct tsim_store *store, const struct tsim_prediction *prediction, const char *started_at,
                        int64_t *run_id) {
-    const struct tsim_result *result = &prediction->result;
+    const struct tsim_step_result *step = &prediction->result.step;
+    struct tsim_measured_rows measured;
     if (!insert_run(store, prediction, started_at))
         return false;
     *run_id = tsim_sql_last_id(store);
-    return insert_rows(store, INSERT_STEP, *run_id, result, result->step.n_steps, bind_step) &&
-           insert_rows(store, INSERT_OPERATOR, *run_id, result, result->step.n_operators, bind_operator) &&
-           insert_rows(store, INSERT_RANK, *run_id, result, result->step.n_ranks, bind_rank) &&
-           insert_rows(store, INSERT_MEASURED, *run_id, result, result->n_measured, bind_measured);
+    tsim_measured_of(&prediction->result, &measured);
+    return insert_rows(store, INSERT_STEP, *run_id, step->steps, step->n_steps, bind_step) &&
+           insert_rows(store, INSERT_OPERATOR, *run_id, step->operators, step->n_operators, bind_operator) &&
+           insert_rows(store, INSERT_RANK, *run_id, step->ranks, step->n_ranks, bind_rank) &&
+           insert_rows(store, INSERT_MEASURED, *run_id, measured.rows, measured.n, bind_measured);
 }
 
 enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_prediction *prediction,

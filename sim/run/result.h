@@ -6,19 +6,12 @@
 #include "campaign/campaign.h"
 #include "step/step_result.h"
 
-struct tsim_measured_row {
-    enum tsim_metric metric;
-    double measured, predicted, error_frac; /* error = predicted / measured - 1 */
-};
-
 struct tsim_result {
     const struct tsim_scenario *scenario; /* with its layers as they are balanced */
     struct tsim_step_result step;
     struct tsim_batch_ramp batch_ramp; /* counted by the campaign, as are ... */
     struct tsim_evaluation evaluation; /* ... pauses like this one */
     struct tsim_campaign campaign;
-    struct tsim_measured_row measured[TSIM_N_METRICS];
-    int32_t n_measured;
     struct tsim_term_recorder *recorder; /* heard how the figures came about; NULL: nobody did */
     int64_t events;                      /* of the step and of the campaign */
     double wall_s;

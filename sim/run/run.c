@@ -9,7 +9,6 @@
 #include "step/step.h"
 #include "step/unplayed.h"
 
-#include <math.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -24,35 +23,6 @@ static double peak_rss_bytes(void) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return (double)usage.ru_maxrss * 1024;
-}
-
-/* Two measured figures, `hfu` and `hardware_tflops_per_gpu`, are a time and a formula (tsim_step_formula_flops). So
- * they are predicted. */
-static void fill_measured(const struct tsim_scenario *sc, struct tsim_result *result) {
-    const struct tsim_step_result *step = &result->step;
-    double over_executed = tsim_step_formula_flops(sc) / step->hardware_flops;
-    const double predicted[TSIM_N_METRICS] = {
-        [TSIM_METRIC_STEP_TIME] = step->terms.time_s,
-        [TSIM_METRIC_TOKENS_PER_S] = step->throughput.tokens_per_s,
-        [TSIM_METRIC_TOKENS_PER_S_PER_GPU] = step->throughput.tokens_per_s_per_gpu,
-        [TSIM_METRIC_SAMPLES_PER_S] = step->throughput.samples_per_s,
-        [TSIM_METRIC_MFU] = step->throughput.mfu,
-        [TSIM_METRIC_HFU] = step->throughput.hfu * over_executed,
-        [TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = step->throughput.model_tflops_per_gpu * 1e12,
-        [TSIM_METRIC_HARDWARE_TFLOPS_PER_GPU] = step->throughput.hardware_tflops_per_gpu * 1e12 * over_executed,
-        [TSIM_METRIC_MEMORY_PEAK] = step->memory.peak_bytes - step->memory.reserve_bytes,
-        [TSIM_METRIC_MEMORY_USED] = step->memory.peak_bytes,
-        [TSIM_METRIC_ENERGY] = step->energy_j,
-        [TSIM_METRIC_DAYS] = result->campaign.has ? result->campaign.days : (double)NAN,
-        [TSIM_METRIC_GOODPUT] = result->campaign.goodput,
-        [TSIM_METRIC_FAILURES] = result->campaign.failures};
-    for (int m = 0; m < TSIM_N_METRICS; m++)
-        if (sc->measured.has[m] && !isnan(predicted[m]))
-            result->measured[result->n_measured++] =
-                (struct tsim_measured_row){.metric = (enum tsim_metric)m,
-                                           .measured = sc->measured.value[m],
-                                           .predicted = predicted[m],
-                                           .error_frac = predicted[m] / sc->measured.value[m] - 1};
 }
 
 /* ---- a step and its campaign ---- */
@@ -83,7 +53,6 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     const struct tsim_campaign_steps steps = campaign_steps(options->recorder, sc, &machine, result);
     TSIM_TRY(tsim_campaign_predict(arena, sc, &steps, !options->is_brief, options->recorder, &result->campaign, diags));
     result->events = step->events + result->campaign.events;
-    fill_measured(sc, result);
     return TSIM_OK;
 }
 

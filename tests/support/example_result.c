@@ -96,9 +96,11 @@ void example_result_init(struct example_result *r) {
                                .failures = (double)NAN,
                                .days_p10 = (double)NAN,
                                .days_p90 = (double)NAN};
-    result->measured[0] = (struct tsim_measured_row){TSIM_METRIC_STEP_TIME, 8, 10, 0.25};
-    result->measured[1] = (struct tsim_measured_row){TSIM_METRIC_MODEL_TFLOPS_PER_GPU, 500e12, 400e12, -0.2};
-    result->n_measured = 2;
+    struct tsim_measured *measured = &r->example.scenario.measured;
+    measured->source = "a test";
+    measured->has[TSIM_METRIC_STEP_TIME] = measured->has[TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = true;
+    measured->value[TSIM_METRIC_STEP_TIME] = 8;
+    measured->value[TSIM_METRIC_MODEL_TFLOPS_PER_GPU] = 320e12;
     result->events = 12345;
 }
 

@@ -42,6 +42,25 @@ START_TEST(price_of_a_trillion_tokens) {
 }
 END_TEST
 
+/* A metric is measured in the dimension that its figure has; rates of counts are plain numbers there. */
+START_TEST(metrics_are_figures) {
+    static const struct {
+        const char *key;
+        enum tsim_dimension dimension;
+        enum tsim_outcome_figure figure;
+    } METRICS[] = {
+#define METRIC(NAME, key, dimension, bare, most, KIND, FIGURE, AS, help) {key, dimension, TSIM_OUTCOME_##FIGURE},
+#include "config/measured.def"
+    };
+    for (size_t i = 0; i < sizeof METRICS / sizeof METRICS[0]; i++) {
+        enum tsim_dimension shown = tsim_outcome_spec(METRICS[i].figure)->unit->shown;
+        ck_assert_msg(shown == METRICS[i].dimension || (shown == TSIM_COUNT && METRICS[i].dimension == TSIM_PER_S),
+                      "%s", METRICS[i].key);
+        ck_assert_str_eq(tsim_metric_name((enum tsim_metric)i), METRICS[i].key);
+    }
+}
+END_TEST
+
 START_TEST(a_run_that_does_not_fit_has_memory_alone) {
     example_result_init_misfit(&r);
     tsim_outcome_of(&r.prediction, &outcome);
@@ -277,6 +296,7 @@ static Suite *outcome_suite(void) {
     TCase *tests = tcase_create("outcome");
     tcase_add_test(tests, figures_of_a_run);
     tcase_add_test(tests, price_of_a_trillion_tokens);
+    tcase_add_test(tests, metrics_are_figures);
     tcase_add_test(tests, a_run_that_does_not_fit_has_memory_alone);
     tcase_add_test(tests, json_is_that_of_a_run);
     tcase_add_test(tests, names);

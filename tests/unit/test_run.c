@@ -1,6 +1,7 @@
 /* A whole run in code: identities between the figures of a result, each worked out from others by hand. */
 #include "model/executed.h"
 #include "model/model.h"
+#include "results/measured.h"
 #include "run/run.h"
 #include "support/check_main.h"
 #include "support/example.h"
@@ -121,10 +122,13 @@ START_TEST(recomputation_is_in_hfu_alone) {
     double without = executed();
     e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
     ck_assert_double_eq_tol(executed() - without, 8 * (24 + 2), 1e-9);
+    e.scenario.measured.source = "a test";
     e.scenario.measured.has[TSIM_METRIC_HFU] = true;
     e.scenario.measured.value[TSIM_METRIC_HFU] = 0.5;
     run(false);
-    double counted = result.measured[0].predicted * result.step.terms.time_s * 8 * 1e15;
+    struct tsim_measured_rows measured;
+    tsim_measured_of(&result, &measured);
+    double counted = measured.rows[0].predicted * result.step.terms.time_s * 8 * 1e15;
     ck_assert_double_eq_tol(counted - result.step.model_flops, 64.0 * 8 * 28 * (1 << 30), 1e3);
     ck_assert_double_lt(result.step.hardware_flops, counted);
     ck_assert_double_gt(result.step.terms.recompute_s, 0);
@@ -187,12 +191,15 @@ START_TEST(skipped_steps_of_loss_scaling) {
 END_TEST
 
 START_TEST(measured_beside_predicted) {
+    struct tsim_measured_rows measured;
     example_init(&e);
+    e.scenario.measured.source = "a test";
     e.scenario.measured.has[TSIM_METRIC_STEP_TIME] = true;
     e.scenario.measured.value[TSIM_METRIC_STEP_TIME] = 0.5;
     run(false);
-    ck_assert_int_eq(result.n_measured, 1);
-    ck_assert_double_eq_tol(result.measured[0].error_frac, result.step.terms.time_s / 0.5 - 1, 1e-12);
+    tsim_measured_of(&result, &measured);
+    ck_assert_int_eq(measured.n, 1);
+    ck_assert_double_eq_tol(measured.rows[0].error_frac, result.step.terms.time_s / 0.5 - 1, 1e-12);
 }
 END_TEST
 

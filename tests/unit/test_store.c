@@ -141,7 +141,7 @@ START_TEST(its_rows_read_back) {
                      "1|0|0|4|10.0|1.5|64000000000.0|33000000000.0|100.0\n"
                      "1|1|1|4|10.0|1.5|64000000000.0|33000000000.0|101.0\n");
     ck_assert_str_eq(query("SELECT * FROM measured ORDER BY metric"),
-                     "1|model_tflops_per_gpu|500.0|400.0|-0.2\n1|step_time|8.0|10.0|0.25\n");
+                     "1|model_tflops_per_gpu|320.0|400.0|0.25\n1|step_time|8.0|10.0|0.25\n");
 }
 END_TEST
 

@@ -2,6 +2,7 @@
 #include "base/version.h"
 #include "report/terminal/summary.h"
 #include "results/format.h"
+#include "results/measured.h"
 #include "results/outcome.h"
 #include "results/verdict.h"
 #include "support/check_main.h"
@@ -76,7 +77,7 @@ START_TEST(json_has_every_figure) {
         "  \"regimen\": {\n    \"notes\": []\n  },\n"
         "  \"measured\": [\n"
         "    {\"metric\": \"step_time\", \"measured\": 8, \"predicted\": 10, \"error\": 0.25},\n"
-        "    {\"metric\": \"model_tflops_per_gpu\", \"measured\": 500, \"predicted\": 400, \"error\": -0.2}\n"
+        "    {\"metric\": \"model_tflops_per_gpu\", \"measured\": 320, \"predicted\": 400, \"error\": 0.25}\n"
         "  ],\n"
         "  \"simulator\": {\"version\": \"" TSIM_VERSION
         "\", \"events\": 12345, \"wall_s\": 0.25, \"peak_rss_bytes\": 20000000}\n"
@@ -87,7 +88,7 @@ END_TEST
 START_TEST(json_leaves_out_what_was_not_modelled) {
     example_result_init(&r);
     r.prediction.result.campaign.has = false;
-    r.prediction.result.n_measured = 0;
+    memset(&r.example.scenario.measured, 0, sizeof r.example.scenario.measured);
     r.prediction.result.step.throughput.hfu = (double)NAN;
     const char *json = json_of(&r.prediction, 0);
     ck_assert_lacks(json, "run_id");
@@ -184,7 +185,7 @@ START_TEST(screen_answers_the_buyer) {
     ck_assert_contains(screen, "\n  peak, of 100.0 GB           64.00 GB   64.0 %\n");
     ck_assert_contains(screen, "1,000 steps, 2.50 days");
     ck_assert_contains(screen, "  step_time                      8.000 s       10.000 s   +25.0 %\n");
-    ck_assert_contains(screen, "  model_tflops_per_gpu             500.0          400.0   -20.0 %\n");
+    ck_assert_contains(screen, "  model_tflops_per_gpu             320.0          400.0   +25.0 %\n");
     ck_assert_contains(screen, "logged        run 17 in x.db\n");
 }
 END_TEST

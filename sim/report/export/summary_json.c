@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "results/format.h"
+#include "results/measured.h"
 #include "results/outcome.h"
 #include "results/scaling_laws.h"
 #include "results/verdict.h"
@@ -48,9 +49,13 @@ static void add_reasons(struct tsim_json *uncertainty, const char *key, const st
 }
 
 static void add_measured(struct tsim_json *root, const struct tsim_result *result) {
+    struct tsim_measured_rows rows;
+    tsim_measured_of(result, &rows);
+    if (rows.n == 0)
+        return;
     struct tsim_json *measured = tsim_json_array(root, "measured");
-    for (int32_t i = 0; i < result->n_measured; i++) {
-        const struct tsim_measured_row *row = &result->measured[i];
+    for (int32_t i = 0; i < rows.n; i++) {
+        const struct tsim_measured_row *row = &rows.rows[i];
         struct tsim_json *object = tsim_json_object(measured, NULL);
         tsim_json_text(object, "metric", tsim_metric_name(row->metric));
         tsim_json_number(object, "measured", tsim_metric_in_json(row->metric, row->measured));
@@ -107,8 +112,7 @@ struct tsim_json *tsim_summary_json(const struct tsim_prediction *prediction, co
         tsim_json_integer(root, "run_id", logged->run_id);
     tsim_json_text(root, "status", tsim_result_status(result));
     add_rows(root, prediction);
-    if (result->n_measured > 0)
-        add_measured(root, result);
+    add_measured(root, result);
     add_simulator(root, result);
     return root;
 }

@@ -2,6 +2,7 @@
 
 #include "model/model.h"
 #include "report/terminal/summary_screen.h"
+#include "results/measured.h"
 #include "results/verdict.h"
 
 #include <math.h>
@@ -302,12 +303,14 @@ static void print_evaluation(struct tsim_screen *screen, const struct tsim_resul
 
 static void print_measured(struct tsim_screen *screen, const struct tsim_result *result) {
     char measured[TEXT_BYTES], predicted[TEXT_BYTES], error[TEXT_BYTES];
-    if (result->n_measured == 0)
+    struct tsim_measured_rows rows;
+    tsim_measured_of(result, &rows);
+    if (rows.n == 0)
         return;
     fprintf(screen->out, "%s%-25s %14s %14s %9s%s\n", tsim_tint_on(screen->style, TSIM_TINT_BOLD),
             "beside what was measured", "measured", "predicted", "error", tsim_tint_off(screen->style));
-    for (int32_t i = 0; i < result->n_measured; i++) {
-        const struct tsim_measured_row *row = &result->measured[i];
+    for (int32_t i = 0; i < rows.n; i++) {
+        const struct tsim_measured_row *row = &rows.rows[i];
         fprintf(screen->out, "  %-23s %14s %14s %9s\n", tsim_metric_name(row->metric),
                 tsim_metric_text(row->metric, row->measured, measured, sizeof measured),
                 tsim_metric_text(row->metric, row->predicted, predicted, sizeof predicted),

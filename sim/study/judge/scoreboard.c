@@ -62,8 +62,7 @@ static void add_memories(struct builder *b, const struct tsim_validation *valida
     size_t n = 0;
     for (size_t i = 0; i < validation->n_rows; i++) {
         const struct tsim_case_row *row = &validation->rows[i];
-        if (!isnan(row->error_frac) &&
-            (row->metric == TSIM_METRIC_MEMORY_PEAK || row->metric == TSIM_METRIC_MEMORY_USED))
+        if (!isnan(row->error_frac) && tsim_metric_kind(row->metric) == TSIM_METRIC_KIND_MEMORY)
             b->errors[n++] = row->error_frac;
     }
     add_group(b, TSIM_BY_MEMORY, "all", n);

@@ -1,6 +1,7 @@
 #include "study/judge/uncertainty.h"
 
 #include "config/catalogue_load.h"
+#include "results/measured.h"
 #include "study/judge/forecast.h"
 
 #include <errno.h>
@@ -314,11 +315,14 @@ enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file,
 
 /* From the first time or rate that was measured and is not doubtful. */
 static bool time_ratio(const struct tsim_result *result, double *ratio) {
-    for (int32_t i = 0; i < result->n_measured && !result->scenario->measured.doubtful; i++) {
-        const struct tsim_measured_row *row = &result->measured[i];
+    struct tsim_measured_rows measured;
+    tsim_measured_of(result, &measured);
+    for (int32_t i = 0; i < measured.n && !result->scenario->measured.doubtful; i++) {
+        const struct tsim_measured_row *row = &measured.rows[i];
         if (!tsim_metric_is_speed(row->metric))
             continue;
-        *ratio = row->metric == TSIM_METRIC_STEP_TIME ? row->measured / row->predicted : row->predicted / row->measured;
+        bool is_time = tsim_metric_kind(row->metric) == TSIM_METRIC_KIND_TIME;
+        *ratio = is_time ? row->measured / row->predicted : row->predicted / row->measured;
         return true;
     }
     return false;

@@ -1,5 +1,6 @@
 #include "study/judge/validate.h"
 
+#include "results/measured.h"
 #include "run/run.h"
 
 #include <math.h>
@@ -69,18 +70,18 @@ static void run_cases(struct job *job, int32_t n_threads) {
 
 /* ---- rows ---- */
 
-static double predicted_of(const struct tsim_result *result, enum tsim_metric metric, double *error_frac) {
-    for (int32_t i = 0; i < result->n_measured; i++) {
-        if (result->measured[i].metric == metric) {
-            *error_frac = result->measured[i].error_frac;
-            return result->measured[i].predicted;
+static double predicted_of(const struct tsim_measured_rows *measured, enum tsim_metric metric, double *error_frac) {
+    for (int32_t i = 0; i < measured->n; i++) {
+        if (measured->rows[i].metric == metric) {
+            *error_frac = measured->rows[i].error_frac;
+            return measured->rows[i].predicted;
         }
     }
     TSIM_BUG("the run left out the measured %s", tsim_metric_name(metric));
 }
 
-static void add_row(struct tsim_validation *validation, const struct tsim_case *item, bool has_metric,
-                    enum tsim_metric metric) {
+static void add_row(struct tsim_validation *validation, const struct tsim_case *item,
+                    const struct tsim_measured_rows *measured, bool has_metric, enum tsim_metric metric) {
     struct tsim_case_row *row = &validation->rows[validation->n_rows++];
     *row = (struct tsim_case_row){.of = item, .has_metric = has_metric, .metric = metric};
     row->measured = row->predicted = row->error_frac = (double)NAN;
@@ -89,17 +90,19 @@ static void add_row(struct tsim_validation *validation, const struct tsim_case *
         row->is_doubtful = item->result.scenario->measured.doubtful && tsim_metric_is_speed(metric);
     }
     if (item->status == TSIM_CASE_OK)
-        row->predicted = predicted_of(&item->result, metric, &row->error_frac);
+        row->predicted = predicted_of(measured, metric, &row->error_frac);
 }
 
 static void add_rows(struct tsim_validation *validation, const struct tsim_case *item) {
     if (item->status == TSIM_CASE_INVALID || item->status == TSIM_CASE_FAILED) {
-        add_row(validation, item, false, TSIM_N_METRICS);
+        add_row(validation, item, NULL, false, TSIM_N_METRICS);
         return;
     }
+    struct tsim_measured_rows measured;
+    tsim_measured_of(&item->result, &measured);
     for (int metric = 0; metric < TSIM_N_METRICS; metric++)
         if (item->result.scenario->measured.has[metric])
-            add_row(validation, item, true, (enum tsim_metric)metric);
+            add_row(validation, item, &measured, true, (enum tsim_metric)metric);
 }
 
 /* ---- score ---- */

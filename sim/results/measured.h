@@ -1,0 +1,28 @@
+/* measured.h - what was measured of a run beside what is predicted of it: each metric is a figure of the summary
+ * (config/measured.def says which, and what of it was measured). */
+#ifndef TSIM_RESULTS_MEASURED_H
+#define TSIM_RESULTS_MEASURED_H
+
+#include "results/prediction.h"
+
+struct tsim_measured_row {
+    enum tsim_metric metric;
+    double measured, predicted, error_frac; /* SI; error = predicted / measured - 1 */
+};
+
+struct tsim_measured_rows {
+    struct tsim_measured_row rows[TSIM_N_METRICS]; /* in the order of enum tsim_metric */
+    int32_t n;
+};
+
+/* None of a run that was not simulated; a metric whose figure the run has not is left out. */
+void tsim_measured_of(const struct tsim_result *result, struct tsim_measured_rows *measured);
+
+/* A metric's value with its unit where the metric's name does not say it: "13.750 s", "51.4 %", "388.0" for the tflops
+ * metrics; "-" for NAN. Returns `buffer`. */
+const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size);
+
+/* The same value in the unit of the figure in JSON: TFLOP/s for the tflops metrics, SI for all others. */
+double tsim_metric_in_json(enum tsim_metric metric, double value);
+
+#endif
