@@ -86,8 +86,8 @@ static void add_row(struct run *run, struct tsim_text_table *table, const struct
     add_figure(table, row->efficiency_frac, tsim_percent_text);
     add_figure(table, value[TSIM_OUTCOME_MFU], tsim_percent_text);
     if (row->has_cause)
-        tsim_text_table_add(
-            table, tsim_arena_printf(&run->arena, "%s (%.0f %%)", tsim_loss_text(row->cause), 100 * row->share_frac));
+        tsim_text_table_add(table, tsim_arena_printf(&run->arena, "%s (%.0f %%)", tsim_step_term(row->cause)->cause,
+                                                     100 * row->share_frac));
     else
         tsim_text_table_add(table, row->point.reason);
 }
@@ -116,7 +116,7 @@ static void print_knee(const struct run *run, FILE *out) {
     }
     fprintf(out, "\nknee %s %lld GPUs: %s costs %s more a step than if it scaled, %.0f %% of what is lost %s\n",
             limit_frac > 0 ? "at" : "after", (long long)scale->rows[scale->knee].n_accelerators,
-            tsim_loss_text(scale->knee_cause), seconds_text(scale->knee_excess_s, excess, sizeof excess),
+            tsim_step_term(scale->knee_cause)->cause, seconds_text(scale->knee_excess_s, excess, sizeof excess),
             100 * scale->knee_share_frac, limit_frac > 0 ? "there" : "by the next count");
 }
 
@@ -189,15 +189,15 @@ static void print_csv(struct run *run) {
         add_exact(&table, row->speedup);
         add_exact(&table, row->efficiency_frac);
         add_exact(&table, row->point.outcome.value[TSIM_OUTCOME_MFU]);
-        tsim_text_table_add(&table, row->has_cause ? tsim_loss_word(row->cause) : NULL);
+        tsim_text_table_add(&table, row->has_cause ? tsim_step_term(row->cause)->word : NULL);
         add_exact(&table, row->has_cause ? row->excess_s : (double)NAN);
         add_exact(&table, row->has_cause ? row->share_frac : (double)NAN);
     }
     tsim_text_table_print_csv(&table, stdout);
 }
 
-static void add_cause(struct tsim_json *object, enum tsim_loss cause, double excess_s, double share_frac) {
-    tsim_json_text(object, "cause", tsim_loss_word(cause));
+static void add_cause(struct tsim_json *object, enum tsim_outcome_figure cause, double excess_s, double share_frac) {
+    tsim_json_text(object, "cause", tsim_step_term(cause)->word);
     tsim_json_number(object, "excess_s", excess_s);
     tsim_json_number(object, "share", share_frac);
 }

@@ -45,6 +45,18 @@ const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figur
     return &SPECS[figure];
 }
 
+const struct tsim_step_term tsim_step_terms[TSIM_N_STEP_TERMS] = {
+#define TERM(FIGURE, word, name, label, cause) {TSIM_OUTCOME_##FIGURE, word, name, label, cause},
+#include "results/outcome.def"
+};
+
+const struct tsim_step_term *tsim_step_term(enum tsim_outcome_figure figure) {
+    for (int i = 0; i < TSIM_N_STEP_TERMS; i++)
+        if (tsim_step_terms[i].figure == figure)
+            return &tsim_step_terms[i];
+    return NULL;
+}
+
 void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS]) {
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++)
         if (SPECS[i].column->name)

@@ -72,6 +72,20 @@ struct tsim_outcome_spec {
 };
 const struct tsim_outcome_spec *tsim_outcome_spec(enum tsim_outcome_figure figure);
 
+/* The terms of the step's time, in the order that people read them in. */
+struct tsim_step_term {
+    enum tsim_outcome_figure figure;
+    const char *word;                 /* for programs: "bubble", "exposed_data" */
+    const char *name, *label, *cause; /* in a table, in a chart, in a sentence */
+};
+enum {
+    TSIM_N_STEP_TERMS = 0
+#define TERM(FIGURE, word, name, label, cause) +1
+#include "results/outcome.def"
+};
+extern const struct tsim_step_term tsim_step_terms[TSIM_N_STEP_TERMS];
+const struct tsim_step_term *tsim_step_term(enum tsim_outcome_figure figure); /* NULL: it is none */
+
 /* The figures with a column, in the order of the columns. */
 void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS]);
 

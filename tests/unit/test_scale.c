@@ -35,7 +35,7 @@ START_TEST(strong) {
     ck_assert_double_eq_tol(rows[1].speedup, 16.0 / 9, 1e-15);
     ck_assert_double_eq_tol(rows[1].efficiency_frac, 8.0 / 9, 1e-15);
     ck_assert_double_eq_tol(rows[2].efficiency_frac, 8.0 / 11, 1e-15);
-    ck_assert(rows[2].has_cause && rows[2].cause == TSIM_LOSS_DATA);
+    ck_assert(rows[2].has_cause && rows[2].cause == TSIM_OUTCOME_EXPOSED_DATA);
     ck_assert_double_eq_tol(rows[2].excess_s, 0.5, 1e-15);
     ck_assert_double_eq_tol(rows[2].share_frac, 2.0 / 3, 1e-15);
 }
@@ -47,7 +47,7 @@ START_TEST(weak) {
     set_row(1, 4, 64, 8, 0.5, 1.5);
     tsim_scale_analyse(rows, 2, 0, &scale);
     ck_assert_double_eq_tol(rows[1].efficiency_frac, 0.85, 1e-15);
-    ck_assert(rows[1].cause == TSIM_LOSS_BUBBLE);
+    ck_assert(rows[1].cause == TSIM_OUTCOME_BUBBLE);
     ck_assert_double_eq_tol(rows[1].excess_s, 1.5, 1e-15);
     ck_assert_double_eq(rows[1].share_frac, 1);
 }
@@ -60,7 +60,7 @@ START_TEST(the_knee_of_a_limit) {
     set_row(2, 4, 64, 2.25, 0.5, 0);
     set_row(3, 8, 64, 1.2, 0.6, 0);
     tsim_scale_analyse(rows, 4, 0.8, &scale);
-    ck_assert(scale.has_knee && scale.knee == 2 && scale.knee_cause == TSIM_LOSS_DATA);
+    ck_assert(scale.has_knee && scale.knee == 2 && scale.knee_cause == TSIM_OUTCOME_EXPOSED_DATA);
     ck_assert(scale.has_last_above && scale.last_above == 1);
     ck_assert_double_eq_tol(scale.knee_excess_s, 0.5, 1e-15);
     tsim_scale_analyse(rows, 4, 0.5, &scale);
@@ -75,7 +75,7 @@ START_TEST(the_knee_of_a_bend) {
     set_row(2, 4, 64, 2, 0, 0);
     set_row(3, 8, 64, 1, 0, 1);
     tsim_scale_analyse(rows, 4, 0, &scale);
-    ck_assert(scale.has_knee && scale.knee == 2 && scale.knee_cause == TSIM_LOSS_BUBBLE);
+    ck_assert(scale.has_knee && scale.knee == 2 && scale.knee_cause == TSIM_OUTCOME_BUBBLE);
     ck_assert_double_eq_tol(scale.knee_excess_s, 1, 1e-15);
 }
 END_TEST

@@ -3,6 +3,7 @@
 #include "config/scenario.h"
 #include "report/terminal/table.h"
 #include "results/format.h"
+#include "results/outcome.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,19 +44,20 @@ static const char *text_of(double value, enum unit unit, char *buffer, size_t si
 }
 
 struct figure {
-    const char *path, *title; /* `path`: of a summary, or a column of a sweep's points */
+    const char *path;  /* of a summary, or a column of a sweep's points */
+    const char *title; /* NULL: a term of the step, which has a name */
     enum unit unit;
 };
 static const struct figure RUN_FIGURES[] = {
     {"accelerators", "Accelerators", COUNT},
     {"model.parameters", "Parameters", COUNT},
     {"step.time_s", "Step time", SECONDS},
-    {"step.compute_s", "of it computation", SECONDS},
-    {"step.recompute_s", "of it recomputation", SECONDS},
-    {"step.bubble_s", "of it pipeline bubble", SECONDS},
+    {"step.compute_s", NULL, SECONDS},
+    {"step.recompute_s", NULL, SECONDS},
+    {"step.bubble_s", NULL, SECONDS},
     {"step.communication_exposed_s", "of it exposed communication", SECONDS},
-    {"step.data_stall_s", "of it input stall", SECONDS},
-    {"step.optimizer_s", "of it optimizer", SECONDS},
+    {"step.data_stall_s", NULL, SECONDS},
+    {"step.optimizer_s", NULL, SECONDS},
     {"throughput.tokens_per_s", "Tokens/s", COUNT},
     {"throughput.samples_per_s", "Samples/s", PLAIN},
     {"throughput.model_tflops_per_gpu", "Model TFLOP/s per accelerator", PLAIN},
@@ -81,9 +83,18 @@ enum {
     N_POINT_FIGURES = sizeof POINT_FIGURES / sizeof POINT_FIGURES[0]
 };
 
-/* Nothing happened there: "of it recomputation 0 s". */
-static bool is_idle(const struct figure *figure, double value) {
-    return value == 0 && strncmp(figure->title, "of it", 5) == 0;
+static const char *title_of(const struct figure *figure, char *buffer, size_t size) {
+    for (int i = 0; i < TSIM_N_STEP_TERMS && !figure->title; i++)
+        if (strcmp(tsim_outcome_spec(tsim_step_terms[i].figure)->name, figure->path) == 0) {
+            snprintf(buffer, size, "of it %s", tsim_step_terms[i].name);
+            return buffer;
+        }
+    return figure->title;
+}
+
+/* Nothing happened there: "of it recompute 0 s". */
+static bool is_idle(const char *title, double value) {
+    return value == 0 && strncmp(title, "of it", 5) == 0;
 }
 
 /* ---- tables for papers ---- */
@@ -137,11 +148,12 @@ static void run_table(const struct dialect *dialect, const struct tsim_json *run
     put_cell(dialect, false, "predicted", out);
     end_titles(dialect, 1, 2, out);
     for (int i = 0; i < N_RUN_FIGURES; i++) {
-        char text[96];
+        char text[96], name[64];
+        const char *title = title_of(&RUN_FIGURES[i], name, sizeof name);
         double value = tsim_json_figure(summary, RUN_FIGURES[i].path);
-        if (isnan(value) || is_idle(&RUN_FIGURES[i], value))
+        if (isnan(value) || is_idle(title, value))
             continue;
-        put_cell(dialect, true, RUN_FIGURES[i].title, out);
+        put_cell(dialect, true, title, out);
         put_cell(dialect, false, text_of(value, RUN_FIGURES[i].unit, text, sizeof text), out);
         fputs(dialect->end_of_row, out);
     }

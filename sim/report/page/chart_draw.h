@@ -35,7 +35,7 @@ struct chart_part {
 };
 enum { CHART_MOST_PARTS = 10 };
 struct chart_parts {
-    const struct chart_part *items;
+    struct chart_part items[CHART_MOST_PARTS];
     int n;
     const char *(*text)(double value, char *buffer, size_t size); /* of a figure, for people */
 };
@@ -47,7 +47,8 @@ void tsim_chart_parts_legend(FILE *out, const struct chart_parts *parts, const s
                              const struct tsim_json *(*values)(const struct tsim_json *row), double y);
 
 /* chart_step.c: where a step goes, of a summary; memory, of a stage or of a summary's memory. */
-extern const struct chart_parts tsim_chart_step_parts, tsim_chart_memory_parts;
+struct chart_parts tsim_chart_step_parts(void);
+extern const struct chart_parts tsim_chart_memory_parts;
 /* The capacity of an accelerator as a line through rows from the top to `bottom`. */
 void tsim_chart_capacity(FILE *out, double capacity_bytes, double most_bytes, double bottom);
 

@@ -28,6 +28,7 @@ static const struct tsim_json *memory_of(const struct tsim_json *plan) {
 
 bool tsim_chart_plan_steps(const struct tsim_json *plans, FILE *out) {
     const struct tsim_json *best = tsim_json_find(plans, "best");
+    const struct chart_parts parts = tsim_chart_step_parts();
     size_t n = tsim_json_count(best);
     double most_s = 0, bottom = CHART_TOP + (double)n * CHART_BAR;
     char title[TITLE_BYTES + 8];
@@ -37,13 +38,13 @@ bool tsim_chart_plan_steps(const struct tsim_json *plans, FILE *out) {
         return false;
     tsim_chart_begin(plans, "Where the steps of the best plans go", bottom + 56, out);
     for (size_t i = 0; i < n; i++)
-        tsim_chart_stack(out, (int)i, title_of(tsim_json_at(best, i), i, title), &tsim_chart_step_parts,
+        tsim_chart_stack(out, (int)i, title_of(tsim_json_at(best, i), i, title), &parts,
                          summary_of(tsim_json_at(best, i)), most_s);
     char time[48];
     tsim_svg_text(out, CHART_LEFT, bottom + 16, "start", "soft", "0");
     tsim_svg_text(out, CHART_WIDTH - CHART_RIGHT, bottom + 16, "end", "soft",
                   tsim_quantity_human(most_s, TSIM_TIME_S, time, sizeof time));
-    tsim_chart_parts_legend(out, &tsim_chart_step_parts, best, summary_of, bottom + 34);
+    tsim_chart_parts_legend(out, &parts, best, summary_of, bottom + 34);
     tsim_svg_end(out);
     return true;
 }

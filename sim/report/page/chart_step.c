@@ -3,6 +3,7 @@
 #include "report/page/chart_draw.h"
 #include "report/page/chart_drawings.h"
 #include "results/format.h"
+#include "results/outcome.h"
 
 #include <string.h>
 
@@ -10,27 +11,25 @@
 
 /* ---- where the step goes ---- */
 
-static const struct chart_part STEP_PARTS[] = {{"step.compute_s", "compute"},
-                                               {"step.recompute_s", "recompute"},
-                                               {"step.bubble_s", "bubble"},
-                                               {"communication_exposed.tensor_s", "exposed tensor"},
-                                               {"communication_exposed.pipeline_s", "exposed pipeline"},
-                                               {"communication_exposed.data_s", "exposed data"},
-                                               {"communication_exposed.context_s", "exposed context"},
-                                               {"communication_exposed.expert_s", "exposed expert"},
-                                               {"step.data_stall_s", "input stall"},
-                                               {"step.optimizer_s", "optimizer"}};
 static const char *time_text(double time_s, char *buffer, size_t size) {
     return tsim_quantity_human(time_s, TSIM_TIME_S, buffer, size);
 }
-const struct chart_parts tsim_chart_step_parts = {STEP_PARTS, sizeof STEP_PARTS / sizeof STEP_PARTS[0], time_text};
+
+struct chart_parts tsim_chart_step_parts(void) {
+    struct chart_parts parts = {.n = TSIM_N_STEP_TERMS, .text = time_text};
+    for (int i = 0; i < TSIM_N_STEP_TERMS; i++)
+        parts.items[i] =
+            (struct chart_part){tsim_outcome_spec(tsim_step_terms[i].figure)->name, tsim_step_terms[i].label};
+    return parts;
+}
 
 bool tsim_chart_step(const struct tsim_json *run, FILE *out) {
+    const struct chart_parts parts = tsim_chart_step_parts();
     const struct tsim_json *summary = tsim_json_find(run, "summary");
     double step_s = chart_number(summary, "step.time_s"), most_s = 0;
     int n = 0;
-    for (int i = 0; i < tsim_chart_step_parts.n; i++) {
-        double time_s = chart_number(summary, STEP_PARTS[i].path);
+    for (int i = 0; i < parts.n; i++) {
+        double time_s = chart_number(summary, parts.items[i].path);
         n += time_s > TSIM_ROUNDING_FRAC * step_s;
         most_s = fmax(most_s, time_s);
     }
@@ -38,14 +37,14 @@ bool tsim_chart_step(const struct tsim_json *run, FILE *out) {
         return false;
     tsim_chart_begin(run, "Where the step goes", CHART_TOP + (n + 1) * CHART_BAR, out);
     int row = 0;
-    for (int i = 0; i < tsim_chart_step_parts.n; i++) {
+    for (int i = 0; i < parts.n; i++) {
         char text[96], time[48], share[32];
-        double time_s = chart_number(summary, STEP_PARTS[i].path);
+        double time_s = chart_number(summary, parts.items[i].path);
         if (!(time_s > TSIM_ROUNDING_FRAC * step_s))
             continue;
         snprintf(text, sizeof text, "%s, %s", tsim_quantity_human(time_s, TSIM_TIME_S, time, sizeof time),
                  tsim_share_text(time_s / step_s, share, sizeof share));
-        tsim_chart_bar(out, row++, STEP_PARTS[i].title, time_s / most_s, text, i);
+        tsim_chart_bar(out, row++, parts.items[i].title, time_s / most_s, text, i);
     }
     tsim_svg_end(out);
     return true;
@@ -53,12 +52,15 @@ bool tsim_chart_step(const struct tsim_json *run, FILE *out) {
 
 /* ---- memory by stage ---- */
 
-static const struct chart_part MEMORY_PARTS[] = {{"weights_bytes", "weights"},         {"gradients_bytes", "gradients"},
-                                                 {"master_bytes", "master weights"},   {"optimizer_bytes", "optimizer"},
-                                                 {"activations_bytes", "activations"}, {"buffers_bytes", "buffers"},
-                                                 {"reserve_bytes", "reserve"}};
-const struct chart_parts tsim_chart_memory_parts = {MEMORY_PARTS, sizeof MEMORY_PARTS / sizeof MEMORY_PARTS[0],
-                                                    tsim_gigabytes_text};
+const struct chart_parts tsim_chart_memory_parts = {.items = {{"weights_bytes", "weights"},
+                                                              {"gradients_bytes", "gradients"},
+                                                              {"master_bytes", "master weights"},
+                                                              {"optimizer_bytes", "optimizer"},
+                                                              {"activations_bytes", "activations"},
+                                                              {"buffers_bytes", "buffers"},
+                                                              {"reserve_bytes", "reserve"}},
+                                                    .n = 7,
+                                                    .text = tsim_gigabytes_text};
 
 void tsim_chart_capacity(FILE *out, double capacity_bytes, double most_bytes, double bottom) {
     double x = CHART_LEFT + capacity_bytes / most_bytes * PLOT_WIDTH;

@@ -102,13 +102,13 @@ static void add_curve(struct tsim_json *sweep, const struct curve *curve) {
         tsim_json_number(object, "efficiency_frac", row->efficiency_frac);
         tsim_json_number(object, "communication_exposed_frac", row->point.outcome.value[TSIM_OUTCOME_EXPOSED_FRAC]);
         if (row->has_cause)
-            tsim_json_text(object, "cause", tsim_loss_text(row->cause));
+            tsim_json_text(object, "cause", tsim_step_term(row->cause)->cause);
     }
     if (!scale.has_knee)
         return;
     struct tsim_json *knee = tsim_json_object(scaling, "knee");
     tsim_json_integer(knee, "accelerators", scale.rows[scale.knee].n_accelerators);
-    tsim_json_text(knee, "cause", tsim_loss_text(scale.knee_cause));
+    tsim_json_text(knee, "cause", tsim_step_term(scale.knee_cause)->cause);
     tsim_json_number(knee, "excess_s", scale.knee_excess_s);
     tsim_json_number(knee, "share_frac", scale.knee_share_frac);
 }

@@ -142,21 +142,6 @@ static void find_inputs(struct tsim_arena *arena, struct tsim_comparison *c) {
 
 /* ---- outputs ---- */
 
-static const struct {
-    const char *name;
-    enum tsim_outcome_figure figure;
-} TERMS[] = {{"compute", TSIM_OUTCOME_COMPUTE},
-             {"recompute", TSIM_OUTCOME_RECOMPUTE},
-             {"pipeline bubble", TSIM_OUTCOME_BUBBLE},
-             {"exposed tensor traffic", TSIM_OUTCOME_EXPOSED_TENSOR},
-             {"exposed pipeline traffic", TSIM_OUTCOME_EXPOSED_PIPELINE},
-             {"exposed data traffic", TSIM_OUTCOME_EXPOSED_DATA},
-             {"exposed context traffic", TSIM_OUTCOME_EXPOSED_CONTEXT},
-             {"exposed expert traffic", TSIM_OUTCOME_EXPOSED_EXPERT},
-             {"data stall", TSIM_OUTCOME_DATA_STALL},
-             {"optimizer", TSIM_OUTCOME_OPTIMIZER},
-             {"step", TSIM_OUTCOME_STEP_TIME}};
-
 /* A bar from one sum of the changes so far to the next, among all sums: full where time is added, hatched where it is
  * saved. The last one, of the step, goes from the beginning to the end. */
 static const char *fall_text(struct tsim_arena *arena, double from, double to, double low, double high) {
@@ -175,8 +160,8 @@ static const char *fall_text(struct tsim_arena *arena, double from, double to, d
 static void find_range(const struct tsim_outcome *a, const struct tsim_outcome *b, double *low, double *high) {
     double sum = 0;
     *low = *high = 0;
-    for (size_t i = 0; TERMS[i].figure != TSIM_OUTCOME_STEP_TIME; i++) {
-        sum += b->value[TERMS[i].figure] - a->value[TERMS[i].figure];
+    for (int i = 0; i < TSIM_N_STEP_TERMS; i++) {
+        sum += b->value[tsim_step_terms[i].figure] - a->value[tsim_step_terms[i].figure];
         *low = fmin(*low, sum);
         *high = fmax(*high, sum);
     }
@@ -193,27 +178,21 @@ static void find_waterfall(struct tsim_arena *arena, const struct tsim_outcome *
     tsim_figures_init(&c->waterfall, arena, "waterfall", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     double step_s = a->value[TSIM_OUTCOME_STEP_TIME], sum_s = 0, low_s, high_s;
     find_range(a, b, &low_s, &high_s);
-    for (size_t i = 0; i < sizeof TERMS / sizeof TERMS[0] && !isnan(c->step_change_frac); i++) {
-        double from = a->value[TERMS[i].figure], to = b->value[TERMS[i].figure];
+    for (int i = 0; i <= TSIM_N_STEP_TERMS && !isnan(c->step_change_frac); i++) {
+        bool is_step = i == TSIM_N_STEP_TERMS;
+        enum tsim_outcome_figure figure = is_step ? TSIM_OUTCOME_STEP_TIME : tsim_step_terms[i].figure;
+        double from = a->value[figure], to = b->value[figure];
         if (!(fmax(from, to) > TSIM_ROUNDING_FRAC * step_s))
             continue;
-        tsim_figures_add_text(&c->waterfall, TERMS[i].name);
+        tsim_figures_add_text(&c->waterfall, is_step ? "step" : tsim_step_terms[i].name);
         tsim_figures_add(&c->waterfall, from);
         tsim_figures_add(&c->waterfall, to);
         tsim_figures_add(&c->waterfall, to - from);
         tsim_figures_add(&c->waterfall, (to - from) / step_s);
-        bool is_step = TERMS[i].figure == TSIM_OUTCOME_STEP_TIME;
         double before_s = is_step ? 0 : sum_s, after_s = is_step ? to - from : sum_s + to - from;
         tsim_figures_add_text(&c->waterfall, fall_text(arena, before_s, after_s, low_s, high_s));
         sum_s = after_s;
     }
-}
-
-static bool is_term(enum tsim_outcome_figure figure) {
-    for (size_t i = 0; i < sizeof TERMS / sizeof TERMS[0]; i++)
-        if (TERMS[i].figure == figure)
-            return true;
-    return false;
 }
 
 static void find_outputs(struct tsim_arena *arena, const struct tsim_outcome *a, const struct tsim_outcome *b,
@@ -230,7 +209,7 @@ static void find_outputs(struct tsim_arena *arena, const struct tsim_outcome *a,
         const struct tsim_outcome_spec *spec = tsim_outcome_spec(figure);
         double values[] = {a->value[figure], b->value[figure]};
         bool is_same = (isnan(values[0]) && isnan(values[1])) || fabs(values[1] - values[0]) <= 0;
-        if (is_same || (is_term(figure) && figure != TSIM_OUTCOME_STEP_TIME))
+        if (is_same || tsim_step_term(figure))
             continue;
         tsim_figures_add_text(&c->outputs, spec->name);
         for (int k = 0; k < 2; k++) {

@@ -37,19 +37,19 @@ static double figure(const struct tsim_plan *plan, enum tsim_outcome_figure whic
 /* ---- why a plan loses ---- */
 
 struct term {
-    const char *word, *text; /* for programs, for people */
+    const struct tsim_step_term *of;
     double excess_s;
 };
 
 /* Terms of the step against the best plan's, for the same number of tokens; the largest difference first. */
-static size_t find_terms(const struct tsim_plan *best, const struct tsim_plan *plan, struct term terms[TSIM_N_LOSSES]) {
+static size_t find_terms(const struct tsim_plan *best, const struct tsim_plan *plan,
+                         struct term terms[TSIM_N_STEP_TERMS]) {
     size_t n = 0;
     double step_s = figure(best, TSIM_OUTCOME_STEP_TIME), tokens = step_s / best->price.time_s;
     double scale = tokens * plan->price.time_s / figure(plan, TSIM_OUTCOME_STEP_TIME);
-    for (int i = 0; i < TSIM_N_LOSSES; i++) {
-        enum tsim_outcome_figure which = tsim_loss_figure((enum tsim_loss)i);
-        struct term term = {tsim_loss_word((enum tsim_loss)i), tsim_loss_text((enum tsim_loss)i),
-                            scale * figure(plan, which) - figure(best, which)};
+    for (int i = 0; i < TSIM_N_STEP_TERMS; i++) {
+        const struct tsim_step_term *which = &tsim_step_terms[i];
+        struct term term = {which, scale * figure(plan, which->figure) - figure(best, which->figure)};
         size_t at = n++;
         for (; at > 0 && fabs(terms[at - 1].excess_s) < fabs(term.excess_s); at--)
             terms[at] = terms[at - 1];
@@ -60,7 +60,7 @@ static size_t find_terms(const struct tsim_plan *best, const struct tsim_plan *p
 
 static void print_loss(const struct tsim_plan *best, const struct tsim_plan *plan, size_t number,
                        const struct tsim_style *style, FILE *out) {
-    struct term terms[TSIM_N_LOSSES];
+    struct term terms[TSIM_N_STEP_TERMS];
     char line[640], number_text[48];
     if (tsim_outcomes_are_alike(&best->point.outcome, &plan->point.outcome)) {
         snprintf(line, sizeof line,
@@ -79,7 +79,7 @@ static void print_loss(const struct tsim_plan *best, const struct tsim_plan *pla
         length += snprintf(line + length, sizeof line - (size_t)length, "%s %s%s of %s", n_said++ ? "," : "",
                            terms[i].excess_s > 0 ? "+" : "-",
                            tsim_quantity_human(fabs(terms[i].excess_s), TSIM_TIME_S, number_text, sizeof number_text),
-                           terms[i].text);
+                           terms[i].of->cause);
     }
     if (n_said == 0 && length > 0 && (size_t)length < sizeof line)
         snprintf(line + length, sizeof line - (size_t)length, " all terms are nearly the same");
@@ -668,12 +668,12 @@ static struct tsim_json *add_point(const struct tsim_plan_output *output, struct
 
 static void add_losses(struct tsim_json *object, const struct tsim_plan *best, const struct tsim_plan *plan) {
     struct tsim_json *loses = tsim_json_object(object, "loses");
-    struct term terms[TSIM_N_LOSSES];
+    struct term terms[TSIM_N_STEP_TERMS];
     size_t n = find_terms(best, plan, terms);
     tsim_json_number(loses, "time", plan->price.time_s / best->price.time_s - 1);
     for (size_t i = 0; i < n; i++)
         if (terms[i].excess_s != 0)
-            tsim_json_number(loses, terms[i].word, terms[i].excess_s);
+            tsim_json_number(loses, terms[i].of->word, terms[i].excess_s);
 }
 
 struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_plan_output *output) {

@@ -3,6 +3,7 @@
 #include "model/model.h"
 #include "report/terminal/summary_screen.h"
 #include "results/measured.h"
+#include "results/outcome.h"
 #include "results/verdict.h"
 
 #include <math.h>
@@ -191,26 +192,19 @@ static void print_total(struct tsim_screen *screen, const char *name, const char
     fprintf(screen->out, "  %-24s%12s%9s\n", name, value, tsim_share_text(frac, share, sizeof share));
 }
 
-static void print_terms(struct tsim_screen *screen, const struct tsim_step_terms *t) {
-    const struct share terms[] = {
-        {"compute", t->compute_s},
-        {"recompute", t->recompute_s},
-        {"pipeline bubble", t->bubble_s},
-        {"exposed tensor traffic", t->exposed_tensor_s},
-        {"exposed pipeline traffic", t->exposed_pipeline_s},
-        {"exposed data traffic", t->exposed_data_s},
-        {"exposed context traffic", t->exposed_context_s},
-        {"exposed expert traffic", t->exposed_expert_s},
-        {"optimizer", t->optimizer_s},
-        {"data stall", t->data_stall_s},
-    };
+static void print_terms(struct tsim_screen *screen, const struct tsim_result *result) {
+    struct tsim_outcome outcome;
     char text[TEXT_BYTES];
+    tsim_outcome_of_run(result, &outcome);
+    double step_s = outcome.value[TSIM_OUTCOME_STEP_TIME];
     tsim_screen_heading(screen, "where the step goes (slowest rank)");
-    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++)
-        if (terms[i].value > TSIM_ROUNDING_FRAC * t->time_s)
-            print_share(screen, terms[i].name, tsim_seconds_text(terms[i].value, t->time_s, text, sizeof text),
-                        terms[i].value / t->time_s);
-    print_total(screen, "total", tsim_seconds_text(t->time_s, t->time_s, text, sizeof text), 1.0);
+    for (int i = 0; i < TSIM_N_STEP_TERMS; i++) {
+        double term_s = outcome.value[tsim_step_terms[i].figure];
+        if (term_s > TSIM_ROUNDING_FRAC * step_s)
+            print_share(screen, tsim_step_terms[i].name, tsim_seconds_text(term_s, step_s, text, sizeof text),
+                        term_s / step_s);
+    }
+    print_total(screen, "total", tsim_seconds_text(step_s, step_s, text, sizeof text), 1.0);
 }
 
 static void print_memory(struct tsim_screen *screen, const struct tsim_result *result) {
@@ -449,7 +443,7 @@ void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct 
     print_inputs(&screen, result);
     if (result->step.simulated) {
         print_speed(&screen, prediction);
-        print_terms(&screen, &result->step.terms);
+        print_terms(&screen, result);
     }
     print_memory(&screen, result);
     if (!result->step.fits) {

@@ -5,34 +5,6 @@
 enum { DEFAULT_DOUBLINGS = 4, MOST_DOUBLINGS = 20, N_SETTINGS = 4 };
 #define MOST_ACCELERATORS 1000000
 
-static const struct {
-    const char *word, *text;
-    enum tsim_outcome_figure figure;
-} LOSSES[TSIM_N_LOSSES] = {
-    [TSIM_LOSS_COMPUTE] = {"compute", "computation", TSIM_OUTCOME_COMPUTE},
-    [TSIM_LOSS_RECOMPUTE] = {"recompute", "recomputation", TSIM_OUTCOME_RECOMPUTE},
-    [TSIM_LOSS_BUBBLE] = {"bubble", "the pipeline bubble", TSIM_OUTCOME_BUBBLE},
-    [TSIM_LOSS_TENSOR] = {"exposed_tensor", "exposed tensor-parallel communication", TSIM_OUTCOME_EXPOSED_TENSOR},
-    [TSIM_LOSS_PIPELINE] = {"exposed_pipeline", "exposed messages between stages", TSIM_OUTCOME_EXPOSED_PIPELINE},
-    [TSIM_LOSS_DATA] = {"exposed_data", "exposed data-parallel communication", TSIM_OUTCOME_EXPOSED_DATA},
-    [TSIM_LOSS_CONTEXT] = {"exposed_context", "exposed context-parallel communication", TSIM_OUTCOME_EXPOSED_CONTEXT},
-    [TSIM_LOSS_EXPERT] = {"exposed_expert", "exposed expert-parallel communication", TSIM_OUTCOME_EXPOSED_EXPERT},
-    [TSIM_LOSS_STALL] = {"data_stall", "waiting for input data", TSIM_OUTCOME_DATA_STALL},
-    [TSIM_LOSS_OPTIMIZER] = {"optimizer", "the optimizer", TSIM_OUTCOME_OPTIMIZER},
-};
-
-const char *tsim_loss_word(enum tsim_loss loss) {
-    return LOSSES[loss].word;
-}
-
-const char *tsim_loss_text(enum tsim_loss loss) {
-    return LOSSES[loss].text;
-}
-
-enum tsim_outcome_figure tsim_loss_figure(enum tsim_loss loss) {
-    return LOSSES[loss].figure;
-}
-
 /* ---- analysis ---- */
 
 static bool is_ok(const struct tsim_scale_row *row) {
@@ -49,7 +21,7 @@ static double samples_per_s(const struct tsim_scale_row *row) {
 
 struct cause {
     bool has;
-    enum tsim_loss loss;
+    enum tsim_outcome_figure term;
     double excess_s, share_frac;
 };
 
@@ -57,14 +29,14 @@ static struct cause find_cause(const struct tsim_scale_row *reference, const str
     struct cause cause = {.has = false};
     double work = (double)row->global_batch_size / (double)row->n_accelerators;
     double r = work / ((double)reference->global_batch_size / (double)reference->n_accelerators), sum_s = 0;
-    for (int i = 0; i < TSIM_N_LOSSES; i++) {
-        const enum tsim_outcome_figure figure = LOSSES[i].figure;
+    for (int i = 0; i < TSIM_N_STEP_TERMS; i++) {
+        enum tsim_outcome_figure figure = tsim_step_terms[i].figure;
         double excess_s = row->point.outcome.value[figure] - r * reference->point.outcome.value[figure];
         if (!(excess_s > 0))
             continue;
         sum_s += excess_s;
         if (!cause.has || excess_s > cause.excess_s)
-            cause = (struct cause){true, (enum tsim_loss)i, excess_s, 0};
+            cause = (struct cause){true, figure, excess_s, 0};
     }
     cause.has = cause.has && step_s(row) > r * step_s(reference);
     cause.share_frac = cause.has ? cause.excess_s / sum_s : 0;
@@ -74,7 +46,7 @@ static struct cause find_cause(const struct tsim_scale_row *reference, const str
 static void set_knee(struct tsim_scale *scale, size_t knee, const struct cause *cause) {
     scale->has_knee = cause->has;
     scale->knee = knee;
-    scale->knee_cause = cause->loss;
+    scale->knee_cause = cause->term;
     scale->knee_excess_s = cause->excess_s;
     scale->knee_share_frac = cause->share_frac;
 }
@@ -133,7 +105,7 @@ void tsim_scale_analyse(struct tsim_scale_row *rows, size_t n_rows, double until
         row->efficiency_frac = row->speedup * (double)reference->n_accelerators / (double)row->n_accelerators;
         struct cause cause = find_cause(reference, row);
         row->has_cause = row != reference && cause.has;
-        row->cause = cause.loss;
+        row->cause = cause.term;
         row->excess_s = cause.excess_s;
         row->share_frac = cause.share_frac;
     }

@@ -12,30 +12,13 @@
 #include "results/store_points.h"
 #include "study/curves/sweep.h"
 
-enum tsim_loss {
-    TSIM_LOSS_COMPUTE,
-    TSIM_LOSS_RECOMPUTE,
-    TSIM_LOSS_BUBBLE,
-    TSIM_LOSS_TENSOR,
-    TSIM_LOSS_PIPELINE,
-    TSIM_LOSS_DATA,
-    TSIM_LOSS_CONTEXT,
-    TSIM_LOSS_EXPERT,
-    TSIM_LOSS_STALL,
-    TSIM_LOSS_OPTIMIZER,
-    TSIM_N_LOSSES
-};
-const char *tsim_loss_word(enum tsim_loss loss); /* for programs: "bubble", "exposed_data" */
-enum tsim_outcome_figure tsim_loss_figure(enum tsim_loss loss);
-const char *tsim_loss_text(enum tsim_loss loss); /* for people: "communication of the data-parallel groups" */
-
 struct tsim_scale_row {
     int64_t n_accelerators, global_batch_size;
     struct tsim_point point;
     double speedup, efficiency_frac; /* NAN unless the point is ok */
     bool has_cause;                  /* false for the reference, and where nothing is lost */
-    enum tsim_loss cause;
-    double excess_s, share_frac; /* of the cause: its excess, and its part of all excesses that are above 0 */
+    enum tsim_outcome_figure cause;  /* a term of the step */
+    double excess_s, share_frac;     /* of the cause: its excess, and its part of all excesses that are above 0 */
 };
 
 struct tsim_scale_options {
@@ -56,7 +39,7 @@ struct tsim_scale {
      * TSIM_SCALE_LEAST_BEND; then the cause is that of the next row with the knee as its reference. */
     bool has_knee;
     size_t knee;
-    enum tsim_loss knee_cause;
+    enum tsim_outcome_figure knee_cause;
     double knee_excess_s, knee_share_frac;
     bool has_last_above; /* with a limit: the largest count that reaches it */
     size_t last_above;
