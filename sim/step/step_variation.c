@@ -1,6 +1,7 @@
 #include "step/step_variation.h"
 
 #include "step/noise.h"
+#include "step/unplayed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,25 +69,37 @@ double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, doubl
     return quantile(draws->time_s, draws->n, (frac - none_frac) / draws->chance_frac);
 }
 
-/* Which accelerators are slow is a matter of luck: the step with the stragglers of this seed and of those that follow.
- * Twenty of them are played pass by pass, and each is as much longer than the step `without` as it is there. */
-static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, const struct tsim_scenario *steady,
+/* Draws are played pass by pass where the scenario leaves the detail open and no traffic of theirs meets on links: a
+ * hundred steps of a whole cluster, operator by operator, would take minutes. */
+static enum tsim_detail detail_of_draws(const struct tsim_scenario *steady) {
+    struct tsim_scenario by_passes = *steady;
+    by_passes.simulation.detail = TSIM_DETAIL_PASSES;
+    bool is_screened = steady->simulation.detail == TSIM_DETAIL_AUTO && tsim_is_played(&by_passes);
+    return is_screened ? TSIM_DETAIL_PASSES : steady->simulation.detail;
+}
+
+static enum tsim_status draw(const struct tsim_variation_job *job, const struct tsim_scenario *scenario,
+                             enum tsim_detail detail, double *time_s, int64_t *events, struct tsim_diags *diags) {
+    struct tsim_scenario drawn = *scenario;
+    drawn.simulation.detail = detail;
+    return step_time(job, &drawn, time_s, events, diags);
+}
+
+/* Which accelerators are slow is a matter of luck: the step with the stragglers of this seed and of those that follow,
+ * twenty of them. */
+static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, enum tsim_detail detail, double ratio,
                                         double without_s, struct tsim_straggler_draws *draws,
                                         struct tsim_diags *diags) {
     struct tsim_scenario scenario = *job->scenario;
     double n = (double)scenario.n_accelerators, share = scenario.variability.straggler_frac, sum_s = 0;
-    struct tsim_scenario without = *steady;
     int64_t events = 0;
-    double passes_s;
     scenario.variability.compute_cv = 0;
-    scenario.simulation.detail = without.simulation.detail = TSIM_DETAIL_PASSES;
-    TSIM_TRY(step_time(job, &without, &passes_s, &events, diags));
     *draws = (struct tsim_straggler_draws){
         .has = true, .expected = n * share, .chance_frac = 1 - pow(1 - share, n), .own_s = without_s};
     for (int i = 0; i < MOST_SEEDS && draws->n < TSIM_MOST_STRAGGLER_DRAWS && events <= MOST_DRAW_EVENTS; i++) {
         if (count_stragglers(&scenario) > 0) {
-            TSIM_TRY(step_time(job, &scenario, &draws->time_s[draws->n], &events, diags));
-            draws->time_s[draws->n] *= without_s / passes_s;
+            TSIM_TRY(draw(job, &scenario, detail, &draws->time_s[draws->n], &events, diags));
+            draws->time_s[draws->n] *= ratio;
             if (i == 0)
                 draws->own_s = draws->time_s[0];
             sum_s += draws->time_s[draws->n++];
@@ -105,26 +118,38 @@ enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct 
                                          struct tsim_step_result *result, const struct tsim_scenario **typical,
                                          struct tsim_diags *diags) {
     const struct tsim_scenario *steady = tsim_scenario_without_variation(arena, job->scenario);
+    const enum tsim_detail detail = detail_of_draws(steady);
+    struct tsim_variation *variation = &result->variation;
     struct tsim_scenario *scenario = TSIM_NEW(arena, struct tsim_scenario);
     int32_t n = (int32_t)job->scenario->simulation.steps, warmup = (int32_t)job->scenario->simulation.warmup;
     struct tsim_step_row *rows = TSIM_NEW_ARRAY(arena, (size_t)n, struct tsim_step_row);
     int64_t events = 0;
+    double ratio = 1;
     *scenario = *job->scenario;
-    result->variation = (struct tsim_variation){.has = true, .n_stragglers = count_stragglers(scenario)};
-    TSIM_TRY(step_time(job, steady, &result->variation.without_s, &events, diags));
+    *variation = (struct tsim_variation){.has = true, .n_stragglers = count_stragglers(scenario)};
+    TSIM_TRY(step_time(job, steady, &variation->without_s, &events, diags));
     for (int32_t i = 0; i < n; i++) {
         scenario->variability.step = i;
         rows[i].step = i;
         if (i > 0 && !(scenario->variability.compute_cv > 0)) /* stragglers are what they are */
             rows[i].time_s = rows[0].time_s;
         else
-            TSIM_TRY(step_time(job, scenario, &rows[i].time_s, &events, diags));
+            TSIM_TRY(draw(job, scenario, detail, &rows[i].time_s, &events, diags));
+    }
+    int32_t nearest = warmup + fill_statistics(arena, rows + warmup, n - warmup, variation);
+    scenario->variability.step = nearest;
+    if (detail != scenario->simulation.detail) { /* operators make every step longer by what they make this one */
+        double time_s;
+        TSIM_TRY(step_time(job, scenario, &time_s, &events, diags));
+        ratio = time_s / rows[nearest].time_s;
+        for (int32_t i = 0; i < n; i++)
+            rows[i].time_s = i == nearest ? time_s : rows[i].time_s * ratio;
+        fill_statistics(arena, rows + warmup, n - warmup, variation);
     }
     if (scenario->variability.straggler_frac > 0 && scenario->variability.straggler_slowdown > 1 && !job->is_brief)
-        TSIM_TRY(draw_stragglers(job, steady, result->variation.without_s, &result->variation.draws, diags));
+        TSIM_TRY(draw_stragglers(job, detail, ratio, variation->without_s, &variation->draws, diags));
     result->steps = rows;
     result->n_steps = n;
-    scenario->variability.step = warmup + fill_statistics(arena, rows + warmup, n - warmup, &result->variation);
     *typical = scenario;
     return TSIM_OK;
 }

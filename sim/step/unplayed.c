@@ -158,3 +158,12 @@ enum tsim_status tsim_refuse_unplayed(const struct tsim_scenario *scenario, stru
     tsim_arena_release(&arena);
     return status;
 }
+
+bool tsim_is_played(const struct tsim_scenario *scenario) {
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    diags.is_mute = true;
+    enum tsim_status status = tsim_refuse_unplayed(scenario, &diags);
+    tsim_diags_release(&diags);
+    return status == TSIM_OK;
+}
