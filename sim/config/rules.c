@@ -520,6 +520,9 @@ static void check_updates(const struct check *c) {
     if (is_wide && tsim_draft_has(c->draft, "training.master_weights"))
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.master_weights"),
                            "training.master_weights", "has no effect: the weights themselves are of 32 bits");
+    if (t->state_precision != TSIM_FP32 && !tsim_keeps_whole_moments(t->optimizer))
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.state_precision"),
+                           "training.state_precision", "has no effect: the optimizer keeps no whole moments");
     if (t->precision != TSIM_FP16 && (t->loss_scaling.growth_interval > 0 || t->loss_scaling.skipped > 0))
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.loss_scaling"),
                            "training.loss_scaling", "has no effect: precision is %s",

@@ -16,6 +16,12 @@ enum tsim_optimizer {
     TSIM_GALORE_8BIT,
     TSIM_LAMB
 };
+/* As many numbers as parameters, each on its own: neither factored nor quantized by blocks. */
+static inline bool tsim_keeps_whole_moments(enum tsim_optimizer optimizer) {
+    return optimizer == TSIM_MOMENTUM || optimizer == TSIM_RMSPROP || optimizer == TSIM_ADAM ||
+           optimizer == TSIM_ADAMW || optimizer == TSIM_LAMB;
+}
+
 enum tsim_recompute {
     TSIM_RECOMPUTE_NONE,
     TSIM_RECOMPUTE_SELECTIVE,
@@ -159,6 +165,7 @@ struct tsim_training_spec {
     enum tsim_precision precision;
     enum tsim_precision gradient_precision; /* FP32 or BF16/FP16 */
     enum tsim_optimizer optimizer;
+    enum tsim_precision state_precision;        /* of moments that are kept whole: FP32 or BF16/FP16 */
     bool no_master_weights;                     /* in 16 or 8 bits: no fp32 copy */
     struct tsim_loss_scaling_spec loss_scaling; /* fp16 alone */
     struct tsim_offload_spec offload;

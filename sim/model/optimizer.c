@@ -13,14 +13,16 @@
 
 struct shapes {
     struct tsim_matrices of;
-    double all; /* parameters; without tables, whose rows are updated apart */
+    double all;    /* parameters; without tables, whose rows are updated apart */
+    double moment; /* bytes of one that is kept whole */
 };
 
 static struct shapes shapes_of(const struct tsim_model *m) {
     struct tsim_parts parts = tsim_model_parts(m);
     bool has_ends = tsim_model_has_ends(m);
     struct shapes s = {.of = {.rank = has_ends ? GALORE_RANK_FRAC * (double)m->hidden : HUGE_VAL},
-                       .all = tsim_model_parameters(m) - tsim_tables_parameters(m)};
+                       .all = tsim_model_parameters(m) - tsim_tables_parameters(m),
+                       .moment = 4};
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (parts.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
             tsim_layer_kind((enum tsim_part)part)->add_matrices(m, parts.times[part], &s.of);
@@ -53,11 +55,11 @@ static double state_bytes(enum tsim_optimizer optimizer, const struct shapes *s)
         return 0;
     case TSIM_MOMENTUM:
     case TSIM_RMSPROP:
-        return 4;
+        return s->moment;
     case TSIM_ADAM:
     case TSIM_ADAMW:
     case TSIM_LAMB:
-        return 8;
+        return 2 * s->moment;
     case TSIM_ADAFACTOR:
         return factored_bytes(s);
     case TSIM_ADAM_8BIT:
@@ -122,8 +124,10 @@ static double least_bytes(const struct tsim_scenario *sc, enum tsim_optimizer op
 void tsim_optimizer_cost(const struct tsim_scenario *sc, struct tsim_optimizer_cost *cost) {
     enum tsim_optimizer optimizer = sc->training.optimizer;
     struct shapes s = shapes_of(sc->model);
-    double least = least_bytes(sc, optimizer, &s), of_adam = least_bytes(sc, TSIM_ADAM, &s);
-    bool is_adam = optimizer == TSIM_ADAM || optimizer == TSIM_ADAMW;
+    double of_adam = least_bytes(sc, TSIM_ADAM, &s); /* with moments in fp32, as a profile's traffic is */
+    s.moment = tsim_operand_bytes(sc->training.state_precision);
+    double least = least_bytes(sc, optimizer, &s);
+    bool is_adam = (optimizer == TSIM_ADAM || optimizer == TSIM_ADAMW) && sc->training.state_precision == TSIM_FP32;
     *cost = (struct tsim_optimizer_cost){
         .state_bytes = state_bytes(optimizer, &s),
         .least_bytes = least,

@@ -21,6 +21,9 @@
  *                projected matrix,    states of that size, and the whole update out
  *                the projection       and in
  *
+ * Moments of momentum, rmsprop, adam(w) and lamb may be kept in 16 bits (training.state_precision: MaxText with weight_dtype
+ * bfloat16): half of each.
+ *
  * GaLore projects the matrices of attention and feed-forward blocks to rank r = hidden / 4 (its 7B model) along their
  * shorter side m: moments are r x n, the projection m x r, a byte each; embedding, head and vectors keep adam-8bit's.
  * With this its 7B model's states are 82.5 % below those of Adam in bf16, as the paper says. Its two products a step, 4

@@ -48,6 +48,19 @@ START_TEST(least_traffic) {
 }
 END_TEST
 
+/* Moments in bf16 are half of Adam's 8 bytes, and go in and out: 30 - 2 x 4 bytes a parameter. A profile's traffic is of
+ * moments in fp32, and falls as the least does; Adafactor's factors stay. */
+START_TEST(moments_in_16_bits) {
+    double in_fp32 = cost_of(TSIM_ADAM).traffic_bytes, factored = cost_of(TSIM_ADAFACTOR).state_bytes;
+    e.scenario.training.state_precision = TSIM_BF16;
+    ck_assert_double_eq(cost_of(TSIM_ADAM).state_bytes, 4);
+    ck_assert_double_eq(cost_of(TSIM_MOMENTUM).state_bytes, 2);
+    ck_assert_double_eq(cost_of(TSIM_ADAM).least_bytes, 22);
+    ck_assert_double_eq_tol(cost_of(TSIM_ADAM).traffic_bytes, in_fp32 * 22 / 30, 1e-9);
+    ck_assert_double_eq(cost_of(TSIM_ADAFACTOR).state_bytes, factored);
+}
+END_TEST
+
 /* Operations of an update, counted in the papers' algorithms. w - r g: 2. Momentum m = b m + g: 2 more. Mean square
  * v = b v + (1 - b) g g: 4, w - r g / sqrt(v): 4. Adam (Kingma and Ba 2015, section 2, corrections in the step size):
  * m 3, v 4, and w - r m / (sqrt(v) + e): 5. AdamW's decay w - r d w: 2 more. */
@@ -301,6 +314,7 @@ static Suite *optimizer_suite(void) {
     TCase *tc = tcase_create("optimizer");
     tcase_add_checked_fixture(tc, set_up_example, tear_down);
     tcase_add_test(tc, least_traffic);
+    tcase_add_test(tc, moments_in_16_bits);
     tcase_add_test(tc, operations_of_an_update);
     tcase_add_test(tc, traffic_of_software);
     tcase_add_test(tc, adafactor_state);
