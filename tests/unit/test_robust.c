@@ -1,23 +1,38 @@
-/* Whether an order survives: two runs of the example's machine, where a step is all products and rounds of kernels. */
+/* Whether an order survives: two runs of a node's small model, where a step is all products, or products and a network. */
 #include "study/search/robust.h"
 #include "support/arena_rig.h"
-#include "support/example.h"
 
 #include <math.h>
 #include <string.h>
 
-static void run(struct example *e, struct tsim_prediction *prediction) {
-    const struct tsim_run_options options = {.ignore_memory = true};
-    example_finish(e);
-    ck_assert_int_eq(tsim_train_run(&arena, &e->scenario, &options, &prediction->result, &diags), TSIM_OK);
+/* A run of scenarios/textbook/small-on-8.yaml with settings of its own. */
+enum { MOST_SETTINGS = 16 };
+#define HALF "156 TFLOP/s" /* of an A100's 312 */
+struct side {
+    struct tsim_override settings[MOST_SETTINGS];
+    size_t n;
+    struct tsim_prediction prediction;
+};
+
+static void set(struct side *side, const char *path, const char *value) {
+    ck_assert_uint_lt(side->n, MOST_SETTINGS);
+    side->settings[side->n++] = (struct tsim_override){path, value};
 }
 
-static struct tsim_robust compare(struct example *a, struct example *b) {
-    struct tsim_prediction predictions[2] = {0};
+static void run(struct side *side) {
+    const struct tsim_run_options options = {.ignore_memory = true};
+    const struct tsim_scenario *scenario;
+    ck_assert_int_eq(
+        tsim_scenario_load(&arena, "scenarios/textbook/small-on-8.yaml", side->settings, side->n, &scenario, &diags),
+        TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &side->prediction.result, &diags), TSIM_OK);
+}
+
+static struct tsim_robust compare(struct side *a, struct side *b) {
     struct tsim_robust robust;
-    run(a, &predictions[0]);
-    run(b, &predictions[1]);
-    ck_assert_int_eq(tsim_robust_run(&arena, &predictions[0], &predictions[1], &robust, &diags), TSIM_OK);
+    run(a);
+    run(b);
+    ck_assert_int_eq(tsim_robust_run(&arena, &a->prediction, &b->prediction, &robust, &diags), TSIM_OK);
     return robust;
 }
 
@@ -29,25 +44,30 @@ static const struct tsim_robust_row *find(const struct tsim_robust *robust, int 
     return NULL;
 }
 
-static void pair(struct example *a, struct example *b) {
-    example_init(a);
-    example_init(b);
-    /* memory a thousand times faster: products alone count */
-    b->accelerator.name = "another"; /* with errors of its own */
-    a->accelerator.memory_bytes_per_s = b->accelerator.memory_bytes_per_s = 1e15;
+/* Memory is a thousand times faster, and nothing waits for launches: products alone count. */
+static void make_pair(struct side *a, struct side *b) {
+    struct side *const both[] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        *both[i] = (struct side){.n = 0};
+        set(both[i], "cluster.node.accelerator.memory_bandwidth", "2000 TB/s");
+        set(both[i], "cluster.node.accelerator.efficiency.kernel_latency", "0 us");
+        set(both[i], "software.host_time_per_op", "0 us");
+        set(both[i], "simulation.network", "ideal");
+        set(both[i], "cost.rent", "0 USD/h");
+    }
 }
 
-static void slow_products(struct example *e, double factor) {
-    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
-        e->accelerator.peak_flops_per_s[p] *= factor;
+static void make_products_slow(struct side *side, const char *peak) {
+    set(side, "cluster.node.accelerator.name", "another"); /* with errors of its own */
+    set(side, "cluster.node.accelerator.peak.fp16", peak);
 }
 
 START_TEST(a_tenth_turns_five_percent) {
-    struct example a, b;
-    pair(&a, &b);
-    slow_products(&b, 0.95);
+    struct side a, b;
+    make_pair(&a, &b);
+    make_products_slow(&b, "296.4 TFLOP/s"); /* 0.95 of an A100's 312 */
     struct tsim_robust robust = compare(&a, &b);
-    ck_assert(robust.time_frac > 0.02 && robust.time_frac < 1 / 0.95 - 1 + 1e-9);
+    ck_assert_msg(robust.time_frac > 0.02 && robust.time_frac < 1 / 0.95 - 1 + 1e-9, "%g", robust.time_frac);
     ck_assert(isnan(robust.cost_frac)); /* no rent is known */
     ck_assert(!robust.time_survives);
     ck_assert(robust.cost_survives);
@@ -57,9 +77,9 @@ START_TEST(a_tenth_turns_five_percent) {
 END_TEST
 
 START_TEST(half_as_fast_stays_so) {
-    struct example a, b;
-    pair(&a, &b);
-    slow_products(&b, 0.5);
+    struct side a, b;
+    make_pair(&a, &b);
+    make_products_slow(&b, HALF);
     struct tsim_robust robust = compare(&a, &b);
     ck_assert(robust.time_frac > 0.3);
     ck_assert(robust.time_survives);
@@ -70,11 +90,11 @@ END_TEST
 
 /* Half as fast at 0.45 of the rent: cheaper by the rents' ratio over the times', unless a rent is off. */
 START_TEST(rents_count) {
-    struct example a, b;
-    pair(&a, &b);
-    slow_products(&b, 0.5);
-    a.scenario.cost.rent_usd_per_s = 1;
-    b.scenario.cost.rent_usd_per_s = 0.45;
+    struct side a, b;
+    make_pair(&a, &b);
+    make_products_slow(&b, HALF);
+    set(&a, "cost.rent", "1 USD/h");
+    set(&b, "cost.rent", "0.45 USD/h");
     struct tsim_robust robust = compare(&a, &b);
     ck_assert_double_eq_tol(robust.cost_frac, (1 + robust.time_frac) * 0.45 - 1, 1e-12);
     ck_assert_double_eq(find(&robust, 0, "rent")->less_frac, -0.1);
@@ -90,25 +110,23 @@ END_TEST
 /* B takes twice as long at the same rent: at half of it both cost the same. Intervals of 1 to 2 and 2.5 to 4 s are
  * apart, 1.5 to 3 s meets the first. */
 START_TEST(even_rent_and_intervals) {
-    struct example a, b;
-    struct tsim_prediction predictions[2] = {0};
+    struct side a, b;
     struct tsim_robust robust;
-    pair(&a, &b);
-    a.scenario.cost.rent_usd_per_s = b.scenario.cost.rent_usd_per_s = 1;
+    make_pair(&a, &b);
+    set(&a, "cost.rent", "1 USD/h");
+    set(&b, "cost.rent", "1 USD/h");
     robust = compare(&a, &b);
-    ck_assert_double_eq_tol(robust.even_rent_usd_per_s, 1, 1e-12);
+    ck_assert_double_eq_tol(robust.even_rent_usd_per_s, 1 / 3600.0, 1e-12);
     ck_assert(!robust.has_intervals);
-    slow_products(&b, 0.5);
+    make_products_slow(&b, HALF);
     robust = compare(&a, &b);
-    ck_assert_double_eq_tol(robust.even_rent_usd_per_s * (1 + robust.time_frac), 1, 1e-12);
-    run(&a, &predictions[0]);
-    run(&b, &predictions[1]);
-    predictions[0].uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 1, .step_time_high_s = 2};
-    predictions[1].uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 2.5, .step_time_high_s = 4};
-    ck_assert_int_eq(tsim_robust_run(&arena, &predictions[0], &predictions[1], &robust, &diags), TSIM_OK);
+    ck_assert_double_eq_tol(robust.even_rent_usd_per_s * (1 + robust.time_frac), 1 / 3600.0, 1e-12);
+    a.prediction.uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 1, .step_time_high_s = 2};
+    b.prediction.uncertainty = (struct tsim_uncertainty){.basis = "", .step_time_low_s = 2.5, .step_time_high_s = 4};
+    ck_assert_int_eq(tsim_robust_run(&arena, &a.prediction, &b.prediction, &robust, &diags), TSIM_OK);
     ck_assert(robust.has_intervals && !robust.intervals_overlap);
-    predictions[1].uncertainty.step_time_low_s = 1.5;
-    ck_assert_int_eq(tsim_robust_run(&arena, &predictions[0], &predictions[1], &robust, &diags), TSIM_OK);
+    b.prediction.uncertainty.step_time_low_s = 1.5;
+    ck_assert_int_eq(tsim_robust_run(&arena, &a.prediction, &b.prediction, &robust, &diags), TSIM_OK);
     ck_assert(robust.intervals_overlap);
 }
 END_TEST
@@ -116,18 +134,21 @@ END_TEST
 /* The same accelerator on a slower network: what its peak does, it does to both, so that nothing turns; the network is
  * A's and B's own. */
 START_TEST(what_both_have_moves_both) {
-    struct example a, b;
-    pair(&a, &b);
-    b.accelerator.name = a.accelerator.name;
-    a.scenario.cluster.nodes = b.scenario.cluster.nodes = 8;
-    a.scenario.cluster.accelerators_per_node = b.scenario.cluster.accelerators_per_node = 1;
-    a.scenario.parallelism.overlap.gradients = b.scenario.parallelism.overlap.gradients = false;
-    a.fabric.name = "fast";
-    b.fabric.name = "slow";
-    b.node.nic_bytes_per_s *= 0.95;
-    b.fabric.link_bytes_per_s *= 0.95;
-    a.scenario.cost.rent_usd_per_s = b.scenario.cost.rent_usd_per_s = 1;
-    struct tsim_robust robust = compare(&a, &b);
+    static const char *const FABRICS[] = {"{extends: ib-hdr, name: fast, bandwidth: 100 GB/s}",
+                                          "{extends: ib-hdr, name: slow, bandwidth: 95 GB/s}"};
+    static const char *const NICS[] = {"100 GB/s", "95 GB/s"};
+    struct side sides[2];
+    make_pair(&sides[0], &sides[1]);
+    for (int i = 0; i < 2; i++) {
+        set(&sides[i], "cluster.nodes", "8");
+        set(&sides[i], "cluster.accelerators_per_node", "1");
+        set(&sides[i], "cluster.node.nics", "1");
+        set(&sides[i], "cluster.node.nic_bandwidth", NICS[i]);
+        set(&sides[i], "cluster.fabric", FABRICS[i]);
+        set(&sides[i], "simulation.network", "fluid");
+        set(&sides[i], "cost.rent", "1 USD/h");
+    }
+    struct tsim_robust robust = compare(&sides[0], &sides[1]);
     ck_assert_msg(robust.time_frac > 0 && robust.time_frac < 0.1, "%g", robust.time_frac);
     const struct tsim_robust_row *peak = find(&robust, TSIM_BOTH_SIDES, "matrix_peak");
     ck_assert(!peak->flips_time && !peak->flips_cost);
@@ -140,8 +161,8 @@ START_TEST(what_both_have_moves_both) {
 END_TEST
 
 START_TEST(equal_ones_have_no_order) {
-    struct example a, b;
-    pair(&a, &b);
+    struct side a, b;
+    make_pair(&a, &b);
     struct tsim_robust robust = compare(&a, &b);
     ck_assert_double_eq(robust.time_frac, 0);
     ck_assert(robust.time_survives);

@@ -2,119 +2,120 @@
 
 #include <math.h>
 
-/* A scenario with hardware and software of its own, free to change. */
-struct changed {
-    struct tsim_scenario scenario;
-    struct tsim_node node;
-    struct tsim_accelerator accelerator;
-    struct tsim_fabric fabric;
-    struct tsim_software software;
-    struct tsim_storage storage;
+/* ---- the capacities: which keys each is made of ---- */
+
+enum { MOST_KEYS = TSIM_N_PRECISIONS };
+_Static_assert((int)MOST_KEYS >= 3, "a scale-up has as many");
+
+/* Keys that change together, each with the value that the machine has. The first is told. */
+struct keys {
+    struct {
+        const char *path;
+        double value;
+    } of[MOST_KEYS];
+    int n;
 };
 
-static void copy(const struct tsim_scenario *scenario, struct changed *to) {
-    to->scenario = *scenario;
-    to->node = *scenario->cluster.node;
-    to->accelerator = *to->node.accelerator;
-    to->software = *scenario->software;
-    to->node.accelerator = &to->accelerator;
-    to->scenario.cluster.node = &to->node;
-    to->scenario.software = &to->software;
-    if (scenario->data.has) {
-        to->storage = *scenario->data.storage;
-        to->scenario.data.storage = &to->storage;
-    }
-    if (!scenario->cluster.fabric)
+/* A key without a value is one that the machine lacks, or that follows from another. */
+static void add_key(struct keys *keys, const char *path, double value) {
+    if (!(value > 0))
         return;
-    to->fabric = *scenario->cluster.fabric;
-    to->scenario.cluster.fabric = &to->fabric;
+    keys->of[keys->n].path = path;
+    keys->of[keys->n++].value = value;
 }
 
-/* ---- the capacities: each multiplies by `factor` and returns the value that it had, 0 where the machine lacks it */
-
-static double scale(double *value, double factor) {
-    double before = *value;
-    *value *= factor;
-    return before;
+static void matrix_peak(const struct tsim_scenario *sc, struct keys *keys) {
+    static const char *const PATHS[TSIM_N_PRECISIONS] = {
+        [TSIM_FP32] = "cluster.node.accelerator.peak.fp32",  [TSIM_TF32] = "cluster.node.accelerator.peak.tf32",
+        [TSIM_FP16] = "cluster.node.accelerator.peak.fp16",  [TSIM_BF16] = "cluster.node.accelerator.peak.bf16",
+        [TSIM_FP8] = "cluster.node.accelerator.peak.fp8",    [TSIM_MXFP8] = "cluster.node.accelerator.peak.mxfp8",
+        [TSIM_NVFP4] = "cluster.node.accelerator.peak.nvfp4"};
+    const double *peak = sc->cluster.node->accelerator->peak_flops_per_s;
+    enum tsim_precision own = sc->training.precision;
+    add_key(keys, PATHS[own], peak[own]);
+    for (int p = 0; p < TSIM_N_PRECISIONS && keys->n > 0; p++)
+        if (p != (int)own)
+            add_key(keys, PATHS[p], peak[p]);
 }
 
-static double matrix_peak(struct changed *c, double factor) {
-    double before = c->accelerator.peak_flops_per_s[c->scenario.training.precision];
-    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
-        c->accelerator.peak_flops_per_s[p] *= factor;
-    return before;
+static void memory_bandwidth(const struct tsim_scenario *sc, struct keys *keys) {
+    add_key(keys, "cluster.node.accelerator.memory_bandwidth", sc->cluster.node->accelerator->memory_bytes_per_s);
 }
 
-static double memory_bandwidth(struct changed *c, double factor) {
-    return scale(&c->accelerator.memory_bytes_per_s, factor);
+static void kernel_latency(const struct tsim_scenario *sc, struct keys *keys) {
+    add_key(keys, "cluster.node.accelerator.efficiency.kernel_latency",
+            sc->cluster.node->accelerator->kernel_latency_s);
 }
 
-static double kernel_latency(struct changed *c, double factor) {
-    return scale(&c->accelerator.kernel_latency_s, factor);
+static bool has_scale_up(const struct tsim_scenario *sc) {
+    return sc->cluster.accelerators_per_node > 1;
 }
 
-static bool has_scale_up(const struct changed *c) {
-    return c->scenario.cluster.accelerators_per_node > 1;
+/* Without links of their own, accelerators talk through the host's. Bandwidths that were measured on the wire follow
+ * it. */
+static void scale_up_bandwidth(const struct tsim_scenario *sc, struct keys *keys) {
+    const struct tsim_node *n = sc->cluster.node;
+    if (!has_scale_up(sc))
+        return;
+    if (n->scale_up == TSIM_SCALE_UP_NONE) {
+        add_key(keys, "cluster.node.host_link", n->host_link_bytes_per_s);
+        return;
+    }
+    add_key(keys, "cluster.node.scale_up.bandwidth", n->scale_up_bytes_per_s);
+    add_key(keys, "cluster.node.scale_up.switch_uplink", n->switch_uplink_bytes_per_s);
+    add_key(keys, "cluster.node.scale_up.socket_link", n->socket_link_bytes_per_s);
 }
 
-/* Without links of their own, accelerators talk through the host's. */
-static double scale_up_bandwidth(struct changed *c, double factor) {
-    struct tsim_node *n = &c->node;
-    if (!has_scale_up(c))
-        return 0;
-    if (n->scale_up == TSIM_SCALE_UP_NONE)
-        return scale(&n->host_link_bytes_per_s, factor);
-    n->scale_up_ring_bytes_per_s *= factor;
-    n->scale_up_reduce_bytes_per_s *= factor;
-    n->switch_uplink_bytes_per_s *= factor;
-    n->socket_link_bytes_per_s *= factor;
-    return scale(&n->scale_up_bytes_per_s, factor);
+static void scale_up_latency(const struct tsim_scenario *sc, struct keys *keys) {
+    if (has_scale_up(sc))
+        add_key(keys, "cluster.node.scale_up.latency", sc->cluster.node->scale_up_latency_s);
 }
 
-static double scale_up_latency(struct changed *c, double factor) {
-    return has_scale_up(c) ? scale(&c->node.scale_up_latency_s, factor) : 0;
-}
-
-static bool has_fabric(const struct changed *c) {
-    return c->scenario.cluster.fabric && c->scenario.cluster.nodes > 1;
+static bool has_fabric(const struct tsim_scenario *sc) {
+    return sc->cluster.fabric && sc->cluster.nodes > 1;
 }
 
 /* A NIC is capped by the fabric's port: both change. */
-static double nic_bandwidth(struct changed *c, double factor) {
-    if (!has_fabric(c))
-        return 0;
-    double before = fmin(c->node.nic_bytes_per_s, c->fabric.link_bytes_per_s);
-    c->node.nic_bytes_per_s *= factor;
-    c->fabric.link_bytes_per_s *= factor;
-    return before;
+static void nic_bandwidth(const struct tsim_scenario *sc, struct keys *keys) {
+    static const char NIC[] = "cluster.node.nic_bandwidth", PORT[] = "cluster.fabric.bandwidth";
+    if (!has_fabric(sc))
+        return;
+    double nic = sc->cluster.node->nic_bytes_per_s, port = sc->cluster.fabric->link_bytes_per_s;
+    add_key(keys, nic <= port ? NIC : PORT, fmin(nic, port));
+    add_key(keys, nic <= port ? PORT : NIC, fmax(nic, port));
 }
 
-static double fabric_latency(struct changed *c, double factor) {
-    return has_fabric(c) ? scale(&c->fabric.latency_s, factor) : 0;
+static void fabric_latency(const struct tsim_scenario *sc, struct keys *keys) {
+    if (has_fabric(sc))
+        add_key(keys, "cluster.fabric.latency", sc->cluster.fabric->latency_s);
 }
 
-static double host_time(struct changed *c, double factor) {
-    c->software.host_time_per_fp8_op_s *= factor;
-    return scale(&c->software.host_time_per_op_s, factor);
+static void host_time(const struct tsim_scenario *sc, struct keys *keys) {
+    add_key(keys, "software.host_time_per_op", sc->software->host_time_per_op_s);
+    if (keys->n > 0)
+        add_key(keys, "software.host_time_per_fp8_op", sc->software->host_time_per_fp8_op_s);
 }
 
-static double storage_bandwidth(struct changed *c, double factor) {
-    c->storage.client_bytes_per_s *= factor;
-    return scale(&c->storage.bandwidth_bytes_per_s, factor);
+static void storage_bandwidth(const struct tsim_scenario *sc, struct keys *keys) {
+    if (!sc->data.has)
+        return;
+    add_key(keys, "data.storage.bandwidth", sc->data.storage->bandwidth_bytes_per_s);
+    add_key(keys, "data.storage.client_bandwidth", sc->data.storage->client_bytes_per_s);
 }
 
-static double storage_latency(struct changed *c, double factor) {
-    return scale(&c->storage.latency_s, factor);
+static void storage_latency(const struct tsim_scenario *sc, struct keys *keys) {
+    if (sc->data.has)
+        add_key(keys, "data.storage.latency", sc->data.storage->latency_s);
 }
 
-static double sample_cpu_time(struct changed *c, double factor) {
-    return scale(&c->scenario.data.sample_cpu_s, factor);
+static void sample_cpu_time(const struct tsim_scenario *sc, struct keys *keys) {
+    add_key(keys, "data.sample_cpu_time", sc->data.sample_cpu_s);
 }
 
 static const struct {
     const char *name, *key;
     enum tsim_dimension dimension;
-    double (*change)(struct changed *changed, double factor);
+    void (*list)(const struct tsim_scenario *scenario, struct keys *keys); /* none: the machine lacks it */
 } CAPACITIES[] = {{"matrix peak", "matrix_peak", TSIM_FLOPS_PER_S, matrix_peak},
                   {"memory bandwidth", "memory_bandwidth", TSIM_BYTES_PER_S, memory_bandwidth},
                   {"kernel latency", "kernel_latency", TSIM_TIME_S, kernel_latency},
@@ -131,18 +132,37 @@ _Static_assert((int)N_CAPACITIES <= (int)TSIM_MOST_SENSITIVITIES, "callers keep 
 
 /* ---- running ---- */
 
-static enum tsim_status run_changed(const struct tsim_scenario *scenario, int capacity, double factor, double *time_s,
+static bool propose(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct keys *keys,
+                    enum tsim_dimension dimension, double factor, const struct tsim_scenario **changed) {
+    struct tsim_override proposals[MOST_KEYS];
+    char text[MOST_KEYS][64];
+    struct tsim_diags diags;
+    for (int i = 0; i < keys->n; i++)
+        proposals[i] = (struct tsim_override){
+            keys->of[i].path, tsim_quantity_si(keys->of[i].value * factor, dimension, text[i], sizeof text[i])};
+    tsim_diags_init(&diags);
+    diags.is_mute = true;
+    bool is_valid = tsim_scenario_propose(arena, scenario, proposals, (size_t)keys->n, changed, &diags);
+    tsim_diags_release(&diags);
+    return is_valid;
+}
+
+/* NAN where the rules refuse the value. */
+static enum tsim_status run_changed(const struct tsim_scenario *scenario, const struct keys *keys,
+                                    enum tsim_dimension dimension, double factor, double *time_s,
                                     struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = true, .is_steady = true};
+    const struct tsim_scenario *changed;
     struct tsim_arena arena;
-    struct changed changed = {0};
     struct tsim_result result;
+    enum tsim_status status = TSIM_OK;
+    *time_s = (double)NAN;
     tsim_arena_init(&arena);
-    copy(scenario, &changed);
-    CAPACITIES[capacity].change(&changed, factor);
-    enum tsim_status status = tsim_train_run(&arena, &changed.scenario, &options, &result, diags);
-    if (status == TSIM_OK)
-        *time_s = result.step.terms.time_s;
+    if (propose(&arena, scenario, keys, dimension, factor, &changed)) {
+        status = tsim_train_run(&arena, changed, &options, &result, diags);
+        if (status == TSIM_OK)
+            *time_s = result.step.terms.time_s;
+    }
     tsim_arena_release(&arena);
     return status;
 }
@@ -159,18 +179,19 @@ enum tsim_status tsim_sensitivities_run(struct tsim_arena *arena, const struct t
     const double less = 1 - TSIM_SENSITIVITY_STEP_FRAC, more = 1 + TSIM_SENSITIVITY_STEP_FRAC;
     struct tsim_sensitivities list = {.rows = TSIM_NEW_ARRAY(arena, N_CAPACITIES, struct tsim_sensitivity)};
     for (int i = 0; i < N_CAPACITIES; i++) {
-        struct changed as_is = {0};
-        copy(scenario, &as_is);
+        struct keys keys = {.n = 0};
+        CAPACITIES[i].list(scenario, &keys);
+        if (keys.n == 0)
+            continue;
         struct tsim_sensitivity row = {.name = CAPACITIES[i].name,
                                        .key = CAPACITIES[i].key,
                                        .dimension = CAPACITIES[i].dimension,
-                                       .value = CAPACITIES[i].change(&as_is, 1)};
-        if (!(row.value > 0))
-            continue;
-        TSIM_TRY(run_changed(scenario, i, less, &row.less_time_s, diags));
-        TSIM_TRY(run_changed(scenario, i, more, &row.more_time_s, diags));
+                                       .value = keys.of[0].value};
+        TSIM_TRY(run_changed(scenario, &keys, row.dimension, less, &row.less_time_s, diags));
+        TSIM_TRY(run_changed(scenario, &keys, row.dimension, more, &row.more_time_s, diags));
         row.elasticity = log(row.more_time_s / row.less_time_s) / log(more / less);
-        insert(&list, &row);
+        if (!isnan(row.elasticity))
+            insert(&list, &row);
     }
     *sensitivities = list;
     return TSIM_OK;

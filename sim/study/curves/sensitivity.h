@@ -1,5 +1,5 @@
 /* sensitivity.h - how much the step depends on each capacity of the hardware: the scenario is run again with that
- * capacity a tenth lower and a tenth higher, everything else as it is. */
+ * capacity a tenth lower and a tenth higher, as --set would change it, everything else as it is. */
 #ifndef TSIM_STUDY_SENSITIVITY_H
 #define TSIM_STUDY_SENSITIVITY_H
 
@@ -23,7 +23,8 @@ struct tsim_sensitivities {
     int32_t n;
 };
 
-/* Rows are allocated from `arena`. Two runs for each capacity (about eight, with an input pipeline eleven); memory does
+/* Rows are allocated from `arena`. The scenario has a source, which is what changes. A capacity that may not be a tenth
+ * lower or higher has no row. Two runs for each capacity (about eight, with an input pipeline eleven); memory does
  * not matter to them. Fails only as tsim_train_run does. */
 enum tsim_status tsim_sensitivities_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                         struct tsim_sensitivities *sensitivities, struct tsim_diags *diags);
