@@ -24,8 +24,9 @@ static int32_t most_segments(const struct tsim_stage_group *group) {
     return most;
 }
 
-static int32_t pass_total(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t place) {
-    return TSIM_TOTAL_COLLECTIVES + 2 * n_collectives(group) + tsim_stage_group_place(group, item, place);
+static int32_t pass_total(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t place,
+                          bool is_played) {
+    return TSIM_TOTAL_COLLECTIVES + 2 * n_collectives(group) + tsim_stage_group_place(group, item, place, is_played);
 }
 
 void tsim_account_begin(struct tsim_arena *arena, struct tsim_stage_group *group) {
@@ -116,7 +117,8 @@ static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tic
     if (group->plan->noise_deviation_frac > 0)
         account_noise(group, index, segment);
     group->totals[TSIM_TOTAL_PASSES] += end - begin;
-    group->totals[pass_total(group, item, tsim_stage_group_n_segments(group, index) > 1 ? 1 + segment : 0)]++;
+    int32_t place = tsim_stage_group_n_segments(group, index) > 1 ? 1 + segment : 0;
+    group->totals[pass_total(group, item, place, group->plays_pass)]++;
 }
 
 void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end) {
@@ -286,7 +288,8 @@ static double seconds(const struct tsim_stage_group *group, enum tsim_total tota
     return tsim_engine_seconds(group->engine, group->totals[total]);
 }
 
-static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t place, double n) {
+static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t place, bool is_played,
+                         double n) {
     struct tsim_stage_group_account *account = group->account;
     const struct tsim_chunk_plan *chunk = &group->stage_plan->chunks[item.chunk];
     int32_t segments = item.kind == TSIM_PASS_FORWARD ? chunk->n_gathers : chunk->n_reduces;
@@ -300,7 +303,7 @@ static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item i
     account->terms.compute_s += n * kernels_s;
     account->terms.recompute_s += n * cost.recompute_s;
     account->interference_s -= n * (kernels_s + cost.recompute_s);
-    if (!tsim_pass_is_played(group, place > 0)) { /* else the rest has been timed, operator by operator */
+    if (!is_played) { /* else the rest has been timed, operator by operator */
         account->terms.compute_s += n * cost.host_excess_s;
         account->host_wait_s += n * cost.host_excess_s;
         account->terms.exposed_tensor_s += n * cost.exposed_tensor_s;
@@ -323,9 +326,11 @@ static void price_all_passes(struct tsim_stage_group *group) {
             for (int32_t place = 0; place <= group->most_segments; place++) {
                 item.chunk = group->stage_plan->alike[i];
                 item.kind = (enum tsim_pass_kind)kind;
-                int64_t n = group->totals[pass_total(group, item, place)];
-                if (n > 0)
-                    price_passes(group, item, place, (double)n);
+                for (int is_played = 0; is_played < 2; is_played++) {
+                    int64_t n = group->totals[pass_total(group, item, place, is_played)];
+                    if (n > 0)
+                        price_passes(group, item, place, is_played, (double)n);
+                }
             }
 }
 
@@ -371,7 +376,7 @@ static void add_operators(struct tsim_stage_group *group) {
 void tsim_account_close(struct tsim_stage_group *group) {
     struct tsim_stage_group_account *account = group->account;
     account->slowdown = group->slowdown;
-    account->plays_operators = group->plan->plays_operators;
+    account->plays_operators = group->plan->plays_operators != TSIM_OPERATORS_OF_NONE;
     account->interference_s += seconds(group, TSIM_TOTAL_PASSES); /* passes are stretched by collectives beside them */
     price_all_passes(group);
     add_operators(group);

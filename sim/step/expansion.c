@@ -193,7 +193,8 @@ void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim
         cross_groups(step_links, arena, placement, stage_groups, data, TSIM_CROSSED_DATA);
     if (plan->has_data_group && !plan->is_stepped && plan->scenario->model->experts.count > 0)
         cross_groups(step_links, arena, placement, stage_groups, placement->expert_data_axes, TSIM_CROSSED_EXPERT_DATA);
-    for (int axis = 0; axis < TSIM_AXIS_PIPELINE && plan->plays_operators; axis++)
+    bool plays = plan->plays_operators != TSIM_OPERATORS_OF_NONE;
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE && plays; axis++)
         cross_groups(step_links, arena, placement, stage_groups,
                      axis == TSIM_AXIS_EXPERT ? placement->expert_axes : 1u << axis, TSIM_CROSSED_PASS + axis);
 }

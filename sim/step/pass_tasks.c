@@ -89,7 +89,7 @@ static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t se
                                    .from = layers.from,
                                    .to = layers.to};
     w->n_parts = n_parts_of(group, w);
-    return tsim_pass_is_played(group, tsim_stage_group_n_segments(group, item) > 1);
+    return tsim_pass_is_played(group, item, tsim_stage_group_n_segments(group, item) > 1);
 }
 
 /* ---- tasks ---- */

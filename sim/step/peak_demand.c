@@ -109,7 +109,7 @@ static void raise_streams(const struct tsim_step_plan *plan, int32_t stage, stru
     }
     if (plan->has_data_group && plan->shards_fully)
         raise_sharded(sp, data);
-    if (plan->plays_operators)
+    if (plan->plays_operators != TSIM_OPERATORS_OF_NONE)
         raise_operators(sp->programs, TSIM_N_AXES, compute);
     if (plan->has_tied_reduction)
         raise_collective(compute, &plan->tied);
@@ -129,7 +129,8 @@ void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stag
                      in[] = {compute, data, of_messages(plan, (stage + p - 1) % p, true),
                              of_messages(plan, (stage + 1) % p, false)};
     *most = (struct tsim_stage_group_peaks){.units = {0, 0}};
-    for (int axis = 0; plan->plays_operators && axis < TSIM_AXIS_PIPELINE; axis++) {
+    bool plays = plan->plays_operators != TSIM_OPERATORS_OF_NONE;
+    for (int axis = 0; plays && axis < TSIM_AXIS_PIPELINE; axis++) {
         struct use beside = {0};
         raise_operators(plan->stages[stage].programs, (enum tsim_axis)axis, &beside);
         add(&most->units, beside.units);

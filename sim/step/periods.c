@@ -198,8 +198,11 @@ static void put_beside(const struct tsim_stage_group *group, tsim_tick now, stru
         const struct tsim_communicator *c = &group->communicators[axis];
         if (group->streams[TSIM_STREAM_BESIDE + axis] < 0)
             continue;
-        const int64_t words[] = {group->item - b->item, b->segment,        b->cursor.part,
-                                 b->cursor.step,        now - c->last_end, c->n_started - c->n_ended};
+        int64_t ended =
+            c->last_end > group->last_end ? now - c->last_end : -1; /* before that no kernel was beside it */
+        bool waits = b->item > group->item; /* for a pass that may be as far ahead as it likes */
+        const int64_t words[] = {waits ? -1 : group->item - b->item, b->segment, b->cursor.part, b->cursor.step, ended,
+                                 c->n_started - c->n_ended};
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
             tsim_words_put(state, words[i]);
     }
@@ -319,6 +322,13 @@ static bool is_alike(const struct tsim_periods *periods, const struct tsim_stage
            from->receives == to->receives && from->hop.sends == to->hop.sends && from->hop.to_next == to->hop.to_next;
 }
 
+/* Are the passes from the one item to the other all tasks, or the operators of all played? */
+static bool are_played_alike(const struct tsim_stage_group *group, int64_t from, int64_t to) {
+    const struct tsim_stage_plan *sp = group->stage_plan;
+    return group->plan->plays_operators != TSIM_OPERATORS_OF_MET || to < sp->met_until || from >= sp->met_from ||
+           (from >= sp->met_until && to < sp->met_from);
+}
+
 /* Does the whole schedule have at `index + step` what it has at `index`, so many slots later? */
 static bool repeats_at(const struct tsim_periods *periods, const struct tsim_stage_group *group, int64_t index,
                        int64_t step, struct period *period) {
@@ -331,7 +341,7 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_sta
      * each one or the last alone reductions. */
     bool is_same = a.kind == b.kind && a.pair == b.pair && a.chunk == b.chunk && a.microbatch > 0 &&
                    b.microbatch < periods->last_microbatch;
-    if (further < 0 || !(is_same || is_alike(periods, group, a, b)))
+    if (further < 0 || !(is_same || is_alike(periods, group, a, b)) || !are_played_alike(group, index, index + step))
         return false;
     if (!period->is_known[is_other]) {
         period->slots[is_other] = further;
@@ -396,7 +406,7 @@ static int64_t end_of_repeats(const struct tsim_periods *periods, const struct t
         at++;
         int64_t slots = may_pass ? step / regular.step * regular.slots : 0;
         if (may_pass && at >= from && at < to && period->is_known[0] && period->is_known[1] &&
-            period->slots[0] == slots && period->slots[1] == slots)
+            period->slots[0] == slots && period->slots[1] == slots && are_played_alike(group, at, to + step))
             at = to;
     }
     return at;
@@ -437,7 +447,7 @@ static bool leaves_a_schedule(const struct tsim_periods *periods, const struct t
         else if (*count != period->slots[item.kind != TSIM_PASS_FORWARD])
             return false;
     }
-    for (int s = FIRST_FOLLOWER; s < TSIM_N_STREAMS; s++)
+    for (int s = FIRST_FOLLOWER; s < TSIM_STREAM_BESIDE; s++) /* those beside kernels wait for no pass by its slot */
         if (stands_still(group, s, then, now) &&
             period->slots[sp->items[now[AT_LABELS + s]].kind != TSIM_PASS_FORWARD] != 0)
             return false;

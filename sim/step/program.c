@@ -482,7 +482,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         return; /* messages: their collective's own task is seen */
     struct tsim_stage_group *group = run->owners[stream].stage_group;
     run->end = end;
-    if (run->sink && run->sink->wants_operators && run->plan->plays_operators)
+    if (run->sink && run->sink->wants_operators && run->plan->plays_operators == TSIM_OPERATORS_OF_ALL)
         tell_operators(run, stream, label, begin, end);
     if (run->sink && !tsim_label_is_operator(label))
         tell_sink(run, stream, label, begin, end);
@@ -513,7 +513,7 @@ static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
                                         .n_stages = schedule->stages,
                                         .n_messages = (int64_t)run->n_stage_groups * 2 * schedule->microbatches *
                                                       schedule->chunks};
-    if (run->plan->plays_operators && run->sink->wants_operators) {
+    if (run->plan->plays_operators == TSIM_OPERATORS_OF_ALL && run->sink->wants_operators) {
         int64_t *n_operators = TSIM_NEW_ARRAY(arena, (size_t)schedule->stages, int64_t);
         for (int32_t s = 0; s < schedule->stages; s++)
             n_operators[s] = tsim_pass_n_operators(&run->stage_groups[s]);
@@ -635,10 +635,9 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
     const struct tsim_placement *placement, const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
     const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation, struct tsim_diags *diags) {
-    struct step_run run = {
-        .plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input, sink && sink->wants_operators),
-        .placement = placement,
-        .sink = sink};
+    struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input, sink),
+                           .placement = placement,
+                           .sink = sink};
     run.has_links = !run.plan->is_folded && !run.plan->is_ideal;
     struct tsim_engine_options options = {.tick_s = STEP_TICK_S,
                                           .end_of_time = TSIM_STEP_END,

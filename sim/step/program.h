@@ -11,8 +11,9 @@
  *
  * The compute stream plays a pass operator by operator (pass_program.h, pass_tasks.h): each kernel is a task, and so is
  * each collective. Operators that follow one another and that nothing can disturb are joined into one task, which takes
- * to the tick what they take one by one. A pass is still one task with `simulation.detail: passes`, where it is cut
- * through the middle of a layer (ZeRO-3 that gathers product by product), and where that of a layer list is cut at all.
+ * to the tick what they take one by one. A pass is still one task with `simulation.detail: passes` unless its collectives
+ * meet others (stage_group.h, enum tsim_operators_of), where it is cut through the middle of a layer (ZeRO-3 that gathers
+ * product by product), and where that of a layer list is cut at all.
  *
  * A pass is cut into segments where something outside must see its inside: the first micro-batch's forward pass waits
  * for parameters bucket by bucket, the last micro-batch's backward pass releases gradients bucket by bucket; fully
@@ -74,7 +75,7 @@ struct tsim_stage_group_account {
     /* Parts of terms.compute_s where passes are tasks: what their kernels take longer than the cost model says, what
      * is added by waiting for the host and by chance; and of recompute_s by chance. */
     double slowdown, host_wait_s, chance_s, recompute_chance_s;
-    bool plays_operators;            /* and where they are not: operators are timed one by one */
+    bool plays_operators;            /* and where they are not: operators are timed one by one, of some or all passes */
     double data_busy_s, send_busy_s; /* of the other streams, hidden or not */
     /* Where the stage takes batches from an input pipeline: as input_pipeline.h wants them, [n_inputs + 1]. */
     double *input_gaps_s;
@@ -173,7 +174,7 @@ struct tsim_step_sink {
     void (*begin)(void *context, const struct tsim_step_outline *outline);
     void (*take)(void *context, const struct tsim_step_task *task);
     void *context;
-    bool needs_events;
+    bool needs_events, needs_whole_passes; /* the second: with simulation.detail: passes all are one task */
     bool (*wants_operators)(void *context, int32_t stage_group);
 };
 

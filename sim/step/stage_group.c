@@ -259,7 +259,8 @@ static void begin_operators(struct tsim_stage_group *group, struct tsim_task *ta
 static bool segment_task(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cost cost;
     tsim_stage_group_segment_cost(group, group->item, group->segment, &cost);
-    if (group->plan->plays_operators && tsim_pass_tasks_begin(group, group->item, group->segment, &cost))
+    if (group->plan->plays_operators != TSIM_OPERATORS_OF_NONE &&
+        tsim_pass_tasks_begin(group, group->item, group->segment, &cost))
         return true;
     pass_task(group, &cost, task);
     return false;

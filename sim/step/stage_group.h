@@ -142,6 +142,8 @@ struct tsim_stage_plan {
     int32_t n_alike;
     const struct tsim_pass_item *items; /* the schedule's order */
     int32_t n_items;
+    /* Collectives of the data-parallel group may run beside the items before the first of these, and from the second on. */
+    int32_t met_until, met_from;
     const struct tsim_pass_route *routes; /* by chunk and kind */
     int32_t n_gathers, n_reduces;         /* buckets over all chunks */
     double optimizer_s, optimizer_hbm_bytes;
@@ -152,6 +154,11 @@ struct tsim_stage_plan {
     struct tsim_data_collective *product_gathers, *product_reduces; /* by product; NULL where units are layers */
     struct tsim_pass_programs *programs;                            /* where operators are played */
 };
+
+/* Which passes are played by their operators; the others are one task each. With simulation.detail: passes it is those
+ * beside which collectives of the data-parallel group may run, where passes have collectives of their own: how two
+ * collectives share a link, while kernels share a device with one of them, has no mean rate. */
+enum tsim_operators_of { TSIM_OPERATORS_OF_NONE, TSIM_OPERATORS_OF_MET, TSIM_OPERATORS_OF_ALL };
 
 /* The plan of a step is the same for all stage groups. */
 struct tsim_step_plan {
@@ -185,8 +192,8 @@ struct tsim_step_plan {
     int32_t n_replicas;
     int32_t n_exchanging;                         /* replicas in a row whose ranks exchange tokens for experts */
     double noise_mean_frac, noise_deviation_frac; /* of a stage group's pass: noise.h */
-    bool plays_operators;                         /* unless simulation.detail: passes, where a pass is one task */
-    bool tells_operators;                         /* somebody listens to them */
+    enum tsim_operators_of plays_operators;
+    bool tells_operators; /* somebody listens to them */
     struct tsim_data_collective *pass_collectives;
     int32_t n_pass_collectives;
 };
@@ -267,9 +274,9 @@ struct tsim_stage_group {
     struct tsim_pass_cursor cursor;
     struct tsim_communicator communicators[TSIM_AXIS_PIPELINE]; /* by axis, as their streams */
     struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE];
-    int64_t n_exchanges[2];                               /* of experts so far: on the compute stream, beside it */
-    bool plays_pass;                                      /* the pass under way has operators, else it is one task */
-    struct tsim_operator_run run;                         /* on the compute stream */
+    int64_t n_exchanges[2];       /* of experts so far: on the compute stream, beside it */
+    bool plays_pass;              /* the pass under way has operators, else it is one task */
+    struct tsim_operator_run run; /* on the compute stream */
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
     tsim_tick go_end; /* data: when the messages of the collective under way began */
     /* Signals: by tsim_stage_group_slot */
@@ -305,12 +312,11 @@ struct tsim_stage_group {
     struct tsim_stage_group_account *account;
 };
 
-/* `tells_operators`: somebody wants to hear them by their names. */
-const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                                  const struct tsim_cluster *cluster,
-                                                  const struct tsim_placement *placement,
-                                                  const struct tsim_pass_costs *costs,
-                                                  const struct tsim_step_input *input, bool tells_operators);
+/* `sink`: who will listen, or NULL. */
+const struct tsim_step_plan *
+tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                     const struct tsim_placement *placement, const struct tsim_pass_costs *costs,
+                     const struct tsim_step_input *input, const struct tsim_step_sink *sink);
 
 /* Prices what each rank of a stage group sends to another stage. `at` is one of the stage group's ranks; the message
  * stays on the node where those of all its ranks do. */
@@ -371,14 +377,6 @@ bool tsim_stage_group_data(void *context, int32_t stream, struct tsim_task *task
 bool tsim_stage_group_send_next(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_send_prev(void *context, int32_t stream, struct tsim_task *task);
 
-/* Are the operators of its passes played? One that is cut through the middle of a layer, or of a layer list, stays a
- * single task. */
-static inline bool tsim_pass_is_played(const struct tsim_stage_group *group, bool is_cut) {
-    const struct tsim_step_plan *plan = group->plan;
-    return plan->plays_operators && !plan->gathers_products &&
-           !(is_cut && tsim_model_layers_vary(plan->scenario->model));
-}
-
 /* segments.c. The cost of a segment of an item's pass (position in execution order). */
 void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                                    struct tsim_pass_cost *cost);
@@ -417,14 +415,15 @@ static inline int32_t tsim_step_n_units(const struct tsim_step_plan *plan, enum 
 static inline int32_t tsim_stage_group_slot(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     return tsim_step_slot(group->plan, item) - group->n_skipped[item.kind != TSIM_PASS_FORWARD];
 }
-/* Passes that cost the same have the same places: 0 for one that is not cut, those after it for segments. */
+/* Passes that cost the same have the same places: 0 for one that is not cut, those after it for segments; each once for
+ * passes that are one task, and once for those whose operators are played. */
 static inline int32_t tsim_stage_group_n_places(const struct tsim_stage_group *group) {
-    return group->stage_plan->n_alike * TSIM_N_PASS_KINDS * (1 + group->most_segments);
+    return 2 * group->stage_plan->n_alike * TSIM_N_PASS_KINDS * (1 + group->most_segments);
 }
 static inline int32_t tsim_stage_group_place(const struct tsim_stage_group *group, struct tsim_pass_item item,
-                                             int32_t place) {
+                                             int32_t place, bool is_played) {
     int32_t alike = group->stage_plan->chunks[item.chunk].alike;
-    return (alike * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + group->most_segments) + place;
+    return 2 * ((alike * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + group->most_segments) + place) + is_played;
 }
 /* Gives the item so many places on; below 0 are those before, which periods.h may have left out. */
 static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stage_group *group, int32_t index) {
@@ -433,6 +432,22 @@ static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stag
 /* Items that were left out. */
 static inline int32_t tsim_stage_group_n_left_out(const struct tsim_stage_group *group) {
     return (int32_t)(group->items - group->stage_plan->items);
+}
+
+/* `index`: of an item of the whole schedule. */
+static inline bool tsim_item_is_met(const struct tsim_stage_plan *sp, int64_t index) {
+    return index < sp->met_until || index >= sp->met_from;
+}
+
+/* Are the operators of an item's pass played? One that is cut through the middle of a layer, or of a layer list, stays a
+ * single task. */
+static inline bool tsim_pass_is_played(const struct tsim_stage_group *group, int32_t index, bool is_cut) {
+    const struct tsim_step_plan *plan = group->plan;
+    if (plan->plays_operators == TSIM_OPERATORS_OF_NONE || plan->gathers_products ||
+        (is_cut && tsim_model_layers_vary(plan->scenario->model)))
+        return false;
+    return plan->plays_operators == TSIM_OPERATORS_OF_ALL ||
+           tsim_item_is_met(group->stage_plan, index + tsim_stage_group_n_left_out(group));
 }
 
 /* Does this pass meet gathers (forward) or release reductions (backward)? */

@@ -505,7 +505,7 @@ void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *sc, c
                      bool is_close, struct tsim_step_result *result) {
     if (is_close)
         result->terms.time_s = tsim_step_bound_s(
-            tsim_step_plan_build(arena, sc, machine->cluster, machine->placement, machine->costs, NULL, false));
+            tsim_step_plan_build(arena, sc, machine->cluster, machine->placement, machine->costs, NULL, NULL));
     else
         result->terms.time_s = tsim_passes_bound_s(sc, machine->costs);
     result->simulated = true;

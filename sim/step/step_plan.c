@@ -196,7 +196,7 @@ static void take_shares(const struct tsim_step_plan *plan, struct tsim_group_col
     double memory = cost->hbm_bytes / flow_s / tsim_memory_rate(plan->cluster->accelerator);
     own->units_share = fmin(units, MOST_DEVICE_SHARE);
     own->memory_share = fmin(memory, MOST_DEVICE_SHARE);
-    if (plan->plays_operators)
+    if (plan->plays_operators != TSIM_OPERATORS_OF_NONE)
         return;
     own->units_share = pass_share(plan, own->units_share, own->memory_share);
     own->memory_share = 0;
@@ -591,6 +591,43 @@ static const struct tsim_pass_route *find_routes(struct tsim_arena *arena, const
     return routes;
 }
 
+/* The pass at whose end, or in whose middle where it is cut, the first gradients of the step are to be reduced. */
+static int32_t first_release(const struct tsim_step_plan *plan, const struct tsim_stage_plan *sp) {
+    int32_t last_microbatch = tsim_schedule_chunk_microbatches(&plan->schedule) - 1;
+    for (int32_t i = 0; i < sp->n_items; i++)
+        if (sp->items[i].kind != TSIM_PASS_FORWARD && sp->items[i].kind != TSIM_PASS_INPUT_GRADIENT &&
+            (plan->reduces_every_microbatch || sp->items[i].microbatch == last_microbatch))
+            return sp->chunks[sp->items[i].chunk].n_reduces > 1 ? i : i + 1;
+    return sp->n_items;
+}
+
+/* Gathers are under way until the last pass that waits for one has begun, reductions from the first release on. */
+static void find_met(const struct tsim_step_plan *plan, struct tsim_stage_plan *sp) {
+    bool meets_gathers = plan->gathers && plan->overlaps_gathers,
+         meets_reductions = plan->overlaps_reduces && !plan->waits_for_reductions;
+    sp->met_until = plan->shards_fully ? sp->n_items : 0;
+    sp->met_from = meets_reductions ? first_release(plan, sp) : sp->n_items;
+    for (int32_t i = 0; i < sp->n_items && meets_gathers; i++)
+        if (sp->items[i].kind == TSIM_PASS_FORWARD && sp->items[i].microbatch == 0)
+            sp->met_until = i + 1;
+    if (sp->met_from <= sp->met_until)
+        sp->met_until = sp->n_items;
+}
+
+/* Do collectives of the data-parallel group meet those of passes? */
+static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
+    const struct tsim_overlap *overlap = &plan->scenario->parallelism.overlap;
+    bool is_beside = plan->shards_fully ? overlap->parameters || overlap->gradients
+                                        : plan->overlaps_reduces || (plan->gathers && plan->overlaps_gathers);
+    bool has_own = false;
+    for (int i = 0; i < TSIM_N_PARTS * TSIM_N_PASS_KINDS; i++) {
+        const struct tsim_pass_cost *cost =
+            tsim_part_cost(&costs->parts[i % TSIM_N_PARTS], (enum tsim_pass_kind)(i / TSIM_N_PARTS));
+        has_own |= cost->scale_up_bytes > 0 || cost->nic_bytes > 0;
+    }
+    return plan->has_data_group && !plan->is_ideal && is_beside && has_own;
+}
+
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
                        const struct tsim_placement *placement, const struct data_groups *first, int32_t stage,
                        struct tsim_stage_plan *sp) {
@@ -612,12 +649,13 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         tsim_pass_costs_build(part, plan->cluster, placement, &own_costs);
         costs = &own_costs;
     }
-    if (plan->plays_operators && part == sc && stage > 0) {
+    bool plays = plan->plays_operators != TSIM_OPERATORS_OF_NONE;
+    if (plays && part == sc && stage > 0) {
         sp->programs = plan->stages[0].programs;
-    } else if (plan->plays_operators) {
+    } else if (plays) {
+        bool joins_kernels = plan->is_stepped ? !plan->tells_operators : plan->plays_operators == TSIM_OPERATORS_OF_MET;
         sp->programs = TSIM_NEW(arena, struct tsim_pass_programs);
-        tsim_pass_programs_build(arena, part, plan->cluster, placement, plan->is_stepped && !plan->tells_operators,
-                                 sp->programs);
+        tsim_pass_programs_build(arena, part, plan->cluster, placement, joins_kernels, sp->programs);
     }
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
     sp->alike = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, int32_t);
@@ -648,6 +686,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     }
     if (plan->shards_fully && plan->has_data_group)
         plan_fully_sharded(arena, plan, &of_stage, part, sp);
+    find_met(plan, sp);
 }
 
 static void number_slots(struct tsim_arena *arena, struct tsim_step_plan *plan) {
@@ -674,11 +713,10 @@ static void forward_only(struct tsim_step_plan *plan) {
     plan->reduces_every_microbatch = plan->waits_for_reductions = plan->bypasses_norm = false;
 }
 
-const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                                  const struct tsim_cluster *cluster,
-                                                  const struct tsim_placement *placement,
-                                                  const struct tsim_pass_costs *costs,
-                                                  const struct tsim_step_input *input, bool tells_operators) {
+const struct tsim_step_plan *
+tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
+                     const struct tsim_placement *placement, const struct tsim_pass_costs *costs,
+                     const struct tsim_step_input *input, const struct tsim_step_sink *sink) {
     struct tsim_step_plan *plan = TSIM_NEW(arena, struct tsim_step_plan);
     struct data_groups first = groups_at(placement, 0);
     int zero = sc->parallelism.zero;
@@ -689,8 +727,7 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     number_slots(arena, plan);
     plan->is_ideal = sc->simulation.network == TSIM_NETWORK_IDEAL;
     plan->is_stepped = sc->simulation.network == TSIM_NETWORK_STEPS;
-    plan->plays_operators = plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES;
-    plan->tells_operators = tells_operators;
+    plan->tells_operators = sink && sink->wants_operators;
     plan->is_mirrored = plan->schedule.schedule == TSIM_SCHEDULE_DUALPIPE;
     plan->has_data_group = (first.dense.n_ranks > 1 || first.expert.n_ranks > 1 || plan->is_mirrored) &&
                            !tsim_streams_weights(sc); /* gradients are summed on their way out */
@@ -713,7 +750,11 @@ const struct tsim_step_plan *tsim_step_plan_build(struct tsim_arena *arena, cons
     plan->n_replicas = plan->is_folded ? 1 : (int32_t)sc->parallelism.data;
     if (sc->is_forward_only)
         forward_only(plan);
-    if (plan->has_data_group && !plan->plays_operators)
+    if (plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES)
+        plan->plays_operators = TSIM_OPERATORS_OF_ALL;
+    else if (!(sink && sink->needs_whole_passes) && collectives_meet(plan, costs))
+        plan->plays_operators = TSIM_OPERATORS_OF_MET;
+    if (plan->has_data_group && plan->plays_operators == TSIM_OPERATORS_OF_NONE)
         list_layer_kernels(arena, placement, plan);
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)

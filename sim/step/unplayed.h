@@ -1,5 +1,5 @@
-/* unplayed.h - traffic whose links `simulation.detail: passes` does not play. There a pass is one activity, and
- * collectives inside it take the time that they take alone: right where each group has its links to itself, as on a
+/* unplayed.h - traffic whose links `simulation.detail: passes` does not play. There most passes are one activity,
+ * and collectives inside take the time that they take alone: right where each group has its links to itself, as on a
  * node's switch or a fabric that does not block. Where groups meet on the links of a fat tree, a dragonfly, a torus or
  * PCIe switches, and together load one of them for longer, such a run is refused; played operator by operator it is
  * not. */

@@ -253,7 +253,7 @@ static void expect_the_same(void (*random_of)(struct random_source *, struct exa
         tsim_arena_reset(&arena);
     }
     printf("%d of %ld steps shortened, %.0f %% of their events repeated\n", n_shortened, n_cases, 100 * repeated / all);
-    ck_assert_int_ge(n_shortened, n_cases / 2);
+    ck_assert_int_ge(n_shortened, n_cases * 3 / 4);
     tsim_arena_release(&arena);
 }
 

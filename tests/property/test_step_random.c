@@ -14,10 +14,8 @@ enum { N_CASES = 300 };
 
 /* Ticks round each operator, a few microseconds long. */
 #define ROUNDING_FRAC 1e-7
-/* A pass shares device and links at mean rates, as an equal of the collective beside it; kernels leave it what it wants. Most
- * where a step waits for collectives of the data-parallel group, fully sharded: of 20,000 plans 2 % are more than 2 %
- * apart, and the most is 11.6 %. */
-#define MOST_APART_FRAC 0.12
+/* A pass that is one task shares links with messages at mean rates: of 50,000 plans two are more than 2 % apart. */
+#define MOST_APART_FRAC 0.02
 
 static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc) {
     struct tsim_step_simulation simulation;
@@ -135,9 +133,9 @@ START_TEST(random_plans) {
             (int)p->context, (int)p->expert, (int)p->data, p->zero, tsim_schedule_name(p->schedule));
         tsim_arena_reset(&arena);
     }
-    printf("operators and passes: %.2f %% apart on average, %.1f %% at most\n", 100 * sum_apart / N_CASES,
+    printf("operators and passes: %.3f %% apart on average, %.1f %% at most\n", 100 * sum_apart / N_CASES,
            100 * most_apart);
-    ck_assert_double_le(sum_apart / N_CASES, 0.004);
+    ck_assert_double_le(sum_apart / N_CASES, 0.0005);
     ck_assert_int_gt(n_alone, N_CASES / 10);
     /* what differs is how collectives meet messages between stages: seldom */
     ck_assert_double_le(sum_of_differences / N_CASES, 0.0025);

@@ -40,9 +40,9 @@ static inline bool is_near(double a, double b, double tolerance) {
     return fabs(a - b) <= tolerance * (fabs(a) + fabs(b));
 }
 
-/* Each pass lasts whole picoseconds. */
+/* Ticks round each operator by half a picosecond, a hundred of a layer at most. */
 static inline double rounding_s(const struct tsim_scenario *sc) {
-    return 4e-12 * (double)(sc->n_microbatches * sc->parallelism.virtual_pipeline);
+    return 5e-11 * (double)(sc->n_microbatches * sc->model->layers);
 }
 
 #endif

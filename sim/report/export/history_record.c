@@ -517,7 +517,7 @@ struct tsim_recorder *tsim_recorder_new(struct tsim_arena *arena, const struct t
                                 .cluster = tsim_cluster_build(arena, scenario),
                                 .placement = tsim_placement_build(arena, scenario),
                                 .n_stages = (int32_t)scenario->parallelism.pipeline};
-    r->sink = (struct tsim_step_sink){begin, take, r, .needs_events = true};
+    r->sink = (struct tsim_step_sink){begin, take, r, .needs_events = true, .needs_whole_passes = true};
     return r;
 }
 
