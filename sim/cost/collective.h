@@ -76,7 +76,8 @@ struct tsim_collective_cost {
  * caches, memory and the power limit are shared, too. Twice as much: computation beside the collectives of fully
  * sharded training is slower by 0.44 of their time (step times of llm-foundry's A100 tables), where they hold 0.22 of
  * the units; between that and 0.39 fits the layer times of Korthikanti et al. 2022, table 4, where a tensor-parallel
- * collective runs beside a product. Fitted, not derived. */
+ * collective runs beside a product. Fitted, not derived: it stays beside the units and the HBM that are shared on the
+ * engine, and docs/physics.md has the errors with other factors. */
 #define TSIM_COLLECTIVE_CONTENTION 2.0
 static inline double tsim_collective_taken_frac(double sm_frac) {
     return TSIM_COLLECTIVE_CONTENTION * sm_frac < 1 ? TSIM_COLLECTIVE_CONTENTION * sm_frac : 1;
