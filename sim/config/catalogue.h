@@ -395,6 +395,9 @@ enum tsim_accumulation { TSIM_ACCUMULATION_FUSED, TSIM_ACCUMULATION_SEPARATE };
 enum tsim_gradient_reduction { TSIM_REDUCTION_SCATTER, TSIM_REDUCTION_ALL_REDUCE };
 /* Gradients are reduced, and with ZeRO-1 and -2 parameters gathered, bucket by bucket, or tensor by tensor. */
 enum tsim_data_pieces { TSIM_PIECES_BUCKET, TSIM_PIECES_TENSOR };
+/* ZeRO-1 and -2: after the update all ranks gather their slices of one flat tensor, or each rank broadcasts the whole
+ * tensors that it owns, one rank after the other. */
+enum tsim_weight_return { TSIM_RETURN_GATHER, TSIM_RETURN_BROADCASTS };
 enum tsim_gather_unit { TSIM_UNIT_LAYER, TSIM_UNIT_PRODUCT };
 /* These units compute a product whose rows are no whole number of 16 bytes; see cost/compute.h. */
 enum tsim_unaligned_products { TSIM_UNALIGNED_MATRIX, TSIM_UNALIGNED_VECTOR };
@@ -462,9 +465,18 @@ static inline bool tsim_is_in(unsigned set, int64_t value) {
     return set == 0 || (set >> value & 1);
 }
 
+/* Settings that the software has where a scenario is silent. */
+struct tsim_software_defaults {
+    enum tsim_precision fp16_gradients, bf16_gradients; /* training in fp16, and in bf16 or below */
+    int recompute;                                      /* enum tsim_recompute: none, selective or full */
+    int64_t zero, zero_staged;                          /* stage of ZeRO, and that beside a pipeline */
+    const char *source;
+};
+
 struct tsim_software {
     const char *name, *source;
     struct tsim_supports supports;
+    struct tsim_software_defaults defaults;
     struct tsim_caveats caveats;
     enum tsim_attention_kernel attention_kernel;
     enum tsim_attention_layout attention_layout;
@@ -487,6 +499,7 @@ struct tsim_software {
     enum tsim_accumulation accumulation;
     enum tsim_gradient_reduction gradient_reduction;
     enum tsim_data_pieces data_pieces;
+    enum tsim_weight_return weight_return;
     enum tsim_gather_unit gather_unit; /* fully sharded: what is gathered, and reduced, at once */
     enum tsim_shard_copies shard_copies;
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */

@@ -46,6 +46,20 @@ static void resolve_training(struct tsim_draft *draft) {
     sc->training.length = draft->tokens + draft->samples + draft->epochs * sc->data.samples + draft->steps;
 }
 
+/* Fills in what the software does where the scenario is silent. */
+static void resolve_software_defaults(struct tsim_draft *draft) {
+    struct tsim_training_spec *training = &draft->scenario.training;
+    const struct tsim_software_defaults *defaults = &draft->scenario.software->defaults;
+    if (!tsim_draft_has(draft, "training.gradient_precision"))
+        training->gradient_precision = training->precision == TSIM_FP16   ? defaults->fp16_gradients
+                                       : training->precision >= TSIM_BF16 ? defaults->bf16_gradients
+                                                                          : TSIM_FP32;
+    if (!tsim_draft_has(draft, "training.recompute"))
+        training->recompute = defaults->recompute;
+    if (!tsim_draft_has(draft, "parallelism.zero"))
+        draft->zero = draft->scenario.parallelism.pipeline > 1 ? defaults->zero_staged : defaults->zero;
+}
+
 /* A compiled program is what the accelerator's compiler makes of it, whatever profile is named; where compute and
  * exchange take turns, nothing hides. */
 static void resolve_execution(struct tsim_draft *draft, struct tsim_arena *arena) {
@@ -188,6 +202,7 @@ static void resolve_sayings(struct tsim_draft *draft) {
 
 void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader) {
     resolve_execution(draft, reader->arena);
+    resolve_software_defaults(draft);
     resolve_training(draft);
     tsim_draft_resolve_data(draft);
     resolve_cluster(draft);

@@ -348,8 +348,8 @@ static const struct tsim_key TRAINING_KEYS[] = {
     {INT_KEY("micro_batch_size", scenario.training.micro_batch_size, 1e6, "samples per pass of one model replica"),
      .default_text = "1", .is_positive = true},
     ENUM_KEY("precision", scenario.training.precision, tsim_precision_words, "bf16", "of the matrix products"),
-    ENUM_KEY("gradient_precision", scenario.training.gradient_precision, GRADIENT_PRECISIONS, "fp32",
-             "what gradients are kept and reduced in"),
+    ENUM_KEY("gradient_precision", scenario.training.gradient_precision, GRADIENT_PRECISIONS, NULL,
+             "what gradients are kept and reduced in; default: the software's (defaults), fp32 where it has none"),
     ENUM_KEY("optimizer", scenario.training.optimizer, tsim_optimizer_words, "adamw", "decides the optimizer's state"),
     {.key = "state_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.state_precision),
      .words = GRADIENT_PRECISIONS, .default_text = "fp32", .is_omitted_when_zero = true,
@@ -363,7 +363,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
      .default_text = "false", .help = "update each layer as soon as its gradient is there, and free that"},
     {CUSTOM_KEY("recompute", read_recompute, write_recompute,
                 "none, selective, full, sqrt, {every: N} or a list of parts (attention, norms, latent, activation, ffn, experts, output): "
-                "computed again in the backward pass; default: none")},
+                "computed again in the backward pass; default: the software's (defaults), none where it has none")},
     ENUM_KEY("attention", attention, ATTENTIONS, NULL, "default: as the software's attention_kernel"),
     LENGTH_KEY(tokens, "length of the run in tokens; one of tokens, samples, steps"),
     LENGTH_KEY(samples, "length of the run in samples"),
@@ -393,8 +393,8 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
     {INT_KEY("data", data, 1e10, "model replicas; auto: what is left of the cluster"), .words = AUTO, .default_text = "auto"},
     {.key = "sequence", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.sequence),
      .help = "sequence parallelism over the tensor ranks; default: true when tensor > 1"},
-    {INT_KEY("zero", zero, 3, "what data-parallel ranks share out: 1 optimizer state, 2 gradients, 3 weights as well"),
-     .default_text = "1"},
+    {INT_KEY("zero", zero, 3, "what data-parallel ranks share out: 1 optimizer state, 2 gradients, 3 weights as well; "
+             "default: the software's (defaults), 1 where it has none")},
     {INT_KEY("prefetch", scenario.parallelism.prefetch, 1e5, "ZeRO-3: units (software.gather_unit) gathered ahead of the one that runs"),
      .default_text = "1"},
     {.key = "reshard_after_forward", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.reshard_after_forward),
@@ -518,6 +518,9 @@ static void write_measured(struct tsim_writer *writer, const char *key, const ch
 
 /* Keys that follow from others where nobody writes them, and that change with the plan. */
 static const char *const DERIVED[] = {"software",
+                                      "training.gradient_precision",
+                                      "training.recompute",
+                                      "parallelism.zero",
                                       "parallelism.layers_per_stage",
                                       "parallelism.data",
                                       "parallelism.zero_group",

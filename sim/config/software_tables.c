@@ -47,6 +47,8 @@ static const struct tsim_word REDUCTIONS[] = {
     {"scatter", TSIM_REDUCTION_SCATTER}, {"all-reduce", TSIM_REDUCTION_ALL_REDUCE}, {NULL, 0}};
 static const struct tsim_word PIECES[] = {
     {"bucket", TSIM_PIECES_BUCKET}, {"tensor", TSIM_PIECES_TENSOR}, {NULL, 0}};
+static const struct tsim_word WEIGHT_RETURNS[] = {
+    {"all-gather", TSIM_RETURN_GATHER}, {"broadcasts", TSIM_RETURN_BROADCASTS}, {NULL, 0}};
 static const struct tsim_word UNITS[] = {{"layer", TSIM_UNIT_LAYER}, {"product", TSIM_UNIT_PRODUCT}, {NULL, 0}};
 static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
                                                 {"per-parameter", TSIM_COPIES_PER_PARAMETER},
@@ -65,6 +67,8 @@ static const struct tsim_word SPLITS[] = {
 static const struct tsim_word ZEROS[] = {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {NULL, 0}};
 static const struct tsim_word RECOMPUTES[] = {
     {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL}, {NULL, 0}};
+static const struct tsim_word FP16_GRADIENTS[] = {{"fp32", TSIM_FP32}, {"fp16", TSIM_FP16}, {NULL, 0}};
+static const struct tsim_word BF16_GRADIENTS[] = {{"fp32", TSIM_FP32}, {"bf16", TSIM_BF16}, {NULL, 0}};
 static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
 
 #define OVERLAP(name_, help_)                                                                                          \
@@ -98,6 +102,20 @@ static const struct tsim_key SUPPORT_KEYS[] = {
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_supports, source), .help = "where it was read"}};
 static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / sizeof SUPPORT_KEYS[0], false};
 
+#define DEFAULT(name_, field_, words_, default_, help_)                                                                \
+    {.key = (name_), .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software_defaults, field_), .words = (words_),  \
+     .default_text = (default_), .help = (help_)}
+static const struct tsim_key DEFAULT_KEYS[] = {
+    DEFAULT("fp16_gradients", fp16_gradients, FP16_GRADIENTS, "fp32", "training.gradient_precision of training in fp16"),
+    DEFAULT("bf16_gradients", bf16_gradients, BF16_GRADIENTS, "fp32", "the same of training in bf16 or fewer bits"),
+    DEFAULT("recompute", recompute, RECOMPUTES, "none", "training.recompute"),
+    {INTEGER(struct tsim_software_defaults, "zero", zero, 3, "parallelism.zero"), .default_text = "1"},
+    {INTEGER(struct tsim_software_defaults, "zero_with_pipeline", zero_staged, 2, "the same beside a pipeline"),
+     .default_text = "1"},
+    {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_software_defaults, source),
+     .help = "where they were read"}};
+static const struct tsim_table DEFAULTS = {DEFAULT_KEYS, sizeof DEFAULT_KEYS / sizeof DEFAULT_KEYS[0], false};
+
 #define SOFTWARE_TIME(...) {QUANTITY(struct tsim_software, __VA_ARGS__), .default_text = "0", .unit = "us", .max = 10}
 static const struct tsim_key SOFTWARE_KEYS[] = {
     SCHEMA_KEY(SOFTWARE_SCHEMA),
@@ -106,6 +124,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "supports", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, supports), .table = &SUPPORTS,
      .is_omitted_when_zero = true,
      .help = "what the software can run: plans and advice keep to it, and a scenario that asks for more is warned"},
+    {.key = "defaults", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, defaults), .table = &DEFAULTS,
+     .help = "settings where the scenario is silent; what it says wins"},
     {.key = "caveats", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, caveats), .table = &CAVEATS,
      .help = "what is known to be missing, a warning for scenarios with such ranks"},
     {.key = "attention_kernel", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_kernel),
@@ -168,6 +188,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "data_pieces", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, data_pieces), .words = PIECES,
      .default_text = "bucket",
      .help = "what one data-parallel collective takes, but fully sharded: a bucket, or a tensor of parameters"},
+    {.key = "weight_return", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, weight_return),
+     .words = WEIGHT_RETURNS, .default_text = "all-gather", .is_omitted_when_zero = true,
+     .help = "with ZeRO-1 and -2 updated weights come back by an all-gather of slices, or by a broadcast from each rank "
+             "that owns whole tensors, one after the other"},
     {.key = "gather_unit", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, gather_unit), .words = UNITS,
      .default_text = "layer",
      .help = "fully sharded: what is gathered at once, a layer or the weights of one of its products (not message by "

@@ -42,10 +42,16 @@ struct data_groups {
 struct share {
     double dense, expert;
     double n_pieces; /* 0: one; messages of the simulated network go out joined all the same */
+    double n_tensors;
 };
 
 /* A layer has two matrices of the attention, two of the MLP (joined products count once), two norms. */
 enum { TENSORS_OF_A_LAYER = 6 };
+
+static double tensors_of_layer(const struct tsim_scenario *sc) {
+    bool has_gate = sc->model->gated_mlp && sc->software->gate_products == TSIM_GATE_TWO;
+    return TENSORS_OF_A_LAYER + has_gate + sc->model->qkv_bias;
+}
 
 static double communicated_weight_bytes(const struct tsim_scenario *sc) {
     enum tsim_precision precision = sc->training.precision;
@@ -251,21 +257,29 @@ static void reduction(const struct tsim_step_plan *plan, const struct data_group
                       reduce);
 }
 
-static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
-                       double n_pieces, bool is_expert, struct tsim_data_collective *gather) {
+static void add_gather(const struct tsim_step_plan *plan, enum tsim_collective_op op, struct tsim_group data,
+                       double shards, double parameters, double n_pieces, bool is_expert,
+                       struct tsim_data_collective *gather) {
     double bytes = parameters * communicated_weight_bytes(plan->scenario);
     struct tsim_collective_cost cost;
     begin_group(gather);
-    collectives(plan, TSIM_ALL_GATHER, bytes, shard_group(data, shards), n_pieces, &cost);
-    add_part(gather, (struct tsim_collective_part){TSIM_ALL_GATHER, bytes, TSIM_AMONG_SHARDS, is_expert}, &cost);
+    collectives(plan, op, bytes, shard_group(data, shards), n_pieces, &cost);
+    add_part(gather, (struct tsim_collective_part){op, bytes, TSIM_AMONG_SHARDS, is_expert}, &cost);
     take_shares(plan, &gather->groups[gather->n_groups - 1]);
 }
 
 static void gathering(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *gather) {
-    add_gather(plan, data->dense, tsim_shards(plan->scenario), share.dense, share.n_pieces, false, gather);
+    double shards = tsim_shards(plan->scenario), n_pieces = share.n_pieces;
+    enum tsim_collective_op op = TSIM_ALL_GATHER;
+    if (plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS) { /* a rank without a tensor sends nothing */
+        op = TSIM_BROADCAST;
+        n_pieces = fmin(shards, share.n_tensors);
+    }
+    add_gather(plan, op, data->dense, shards, share.dense, n_pieces, false, gather);
     if (share.expert > 0)
-        add_gather(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true, gather);
+        add_gather(plan, TSIM_ALL_GATHER, data->expert, tsim_expert_shards(plan->scenario), share.expert,
+                   share.n_pieces, true, gather);
 }
 
 /* Activations leave for the host beside the forward pass and come back beside the backward pass: each takes the longer
@@ -312,11 +326,12 @@ static int32_t n_buckets(const struct tsim_step_plan *plan, const struct data_gr
 }
 
 static struct share part_of(const struct tsim_step_plan *plan, const struct tsim_chunk_plan *chunk, int32_t n_parts) {
-    double tensors = TENSORS_OF_A_LAYER * chunk->n_layers + chunk->has_embedding + 2 * chunk->has_head;
+    bool is_by_tensor = plan->scenario->software->data_pieces == TSIM_PIECES_TENSOR;
+    double tensors = tensors_of_layer(plan->scenario) * chunk->n_layers + chunk->has_embedding + 2 * chunk->has_head;
     return (struct share){.dense = (chunk->parameters - chunk->expert_parameters) / n_parts,
                           .expert = chunk->expert_parameters / n_parts,
-                          .n_pieces =
-                              plan->scenario->software->data_pieces == TSIM_PIECES_TENSOR ? tensors / n_parts : 0};
+                          .n_pieces = is_by_tensor ? tensors / n_parts : 0,
+                          .n_tensors = tensors / n_parts};
 }
 
 static bool same_chunk(const struct tsim_chunk_plan *a, const struct tsim_chunk_plan *b) {
