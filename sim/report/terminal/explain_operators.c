@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this share of the step a difference of two sums is rounding. */
-#define ROUNDING_FRAC 1e-9
+/* Below this share of the step a time is what ticks and sums round. */
+#define ROUNDING_FRAC 1e-8
 
 enum { TEXT_BYTES = 96, NARROW_WIDTH = 76, MOST_ROWS = 5 * TSIM_N_PARTS * TSIM_MAX_OPS + 16 };
 
@@ -24,7 +24,8 @@ struct walk {
     const char *part;
     enum tsim_pass_kind kind;
     double count;
-    double kernels_s, exposed_s[TSIM_N_AXES]; /* of the step, so far */
+    double slowdown;               /* of the rank's kernels */
+    double exposed_s[TSIM_N_AXES]; /* of the step, so far */
 };
 
 static double ratio(double a, double b) {
@@ -64,7 +65,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
     struct walk *walk = context;
     bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
     const struct tsim_accelerator *a = walk->scenario->cluster.node->accelerator;
-    double step_s = walk->count * (is_collective ? op->exposed_s : op->time_s);
+    double step_s = walk->count * (is_collective ? op->exposed_s : walk->slowdown * op->time_s);
     struct tsim_explained_operator *row = add(walk, step_s);
     row->name = op->op->name;
     row->part = walk->part;
@@ -79,7 +80,6 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
         walk->exposed_s[op->op->axis] += step_s;
         return;
     }
-    walk->kernels_s += step_s;
     row->is_vector = op->op->kind == TSIM_OP_ELEMENTWISE && op->op->flops <= 0;
     row->flops =
         row->is_vector ? tsim_op_vector_flops(walk->scenario->model, op->op, is_backward(op->phase)) : op->op->flops;
@@ -90,7 +90,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
 }
 
 /* Adds a part of the step beside operators; nothing where it is rounding. */
-static void add_rest(struct walk *walk, const char *name, const char *bound, double step_s) {
+static void add_beside(struct walk *walk, const char *name, const char *bound, double step_s) {
     if (fabs(step_s) <= ROUNDING_FRAC * walk->step_time_s)
         return;
     struct tsim_explained_operator *row = add(walk, step_s);
@@ -123,6 +123,7 @@ void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanat
                             struct tsim_explained_operators *operators) {
     struct walk walk = {.scenario = explanation->scenario,
                         .operators = operators,
+                        .slowdown = 1,
                         .step_time_s = explanation->result->step.terms.time_s};
     operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
     operators->n = 0;
@@ -130,24 +131,45 @@ void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanat
         add_operators(&walk, arena, stage, &counts[stage]);
 }
 
+/* In the step collectives of passes also meet other traffic, so that together they expose more or less than each does
+ * alone. */
+static void add_met(struct walk *walk, const char *name, enum tsim_axis axis, double exposed_s) {
+    add_beside(walk, name, "communication", exposed_s - walk->exposed_s[axis]);
+}
+
+static void add_data_traffic(struct walk *walk, const struct tsim_stage_group_account *a) {
+    add_met(walk, "other data traffic", TSIM_AXIS_DATA,
+            a->terms.exposed_data_s -
+                (a->exposed_gather_s + a->exposed_reduce_s + a->exposed_norm_s + a->interference_s));
+    add_beside(walk, "waits for parameters", "communication", a->exposed_gather_s);
+    add_beside(walk, "waits for reductions", "communication", a->exposed_reduce_s);
+    add_beside(walk, "the gradient's norm", "communication", a->exposed_norm_s);
+    add_beside(walk, "slowed by collectives", "communication", a->interference_s);
+}
+
 void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation,
                                 struct tsim_explained_operators *operators) {
-    const struct tsim_step_terms *t = &explanation->result->step.terms;
-    struct walk walk = {.scenario = explanation->scenario, .operators = operators, .step_time_s = t->time_s};
+    const struct tsim_stage_group_account *account = &explanation->account;
+    const struct tsim_step_terms *t = &account->terms;
+    struct walk walk = {.scenario = explanation->scenario,
+                        .operators = operators,
+                        .slowdown = account->slowdown,
+                        .step_time_s = t->time_s};
     operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
     operators->n = 0;
     int32_t stage = tsim_explain_critical_rank(explanation->result)->stage;
     struct tsim_part_counts counts = tsim_stage_part_counts(explanation->scenario, stage);
     add_operators(&walk, arena, stage, &counts);
-    add_rest(&walk, "waiting for the host", "host", t->compute_s + t->recompute_s - walk.kernels_s);
-    add_rest(&walk, "other tensor traffic", "communication", t->exposed_tensor_s - walk.exposed_s[TSIM_AXIS_TENSOR]);
-    add_rest(&walk, "other context traffic", "communication", t->exposed_context_s - walk.exposed_s[TSIM_AXIS_CONTEXT]);
-    add_rest(&walk, "other expert traffic", "communication", t->exposed_expert_s - walk.exposed_s[TSIM_AXIS_EXPERT]);
-    add_rest(&walk, "pipeline traffic", "communication", t->exposed_pipeline_s);
-    add_rest(&walk, "data traffic", "communication", t->exposed_data_s - walk.exposed_s[TSIM_AXIS_DATA]);
-    add_rest(&walk, "optimizer", "memory", t->optimizer_s);
-    add_rest(&walk, "pipeline bubble", NULL, t->bubble_s);
-    add_rest(&walk, "data stall", NULL, t->data_stall_s);
+    add_beside(&walk, "waiting for the host", "host", account->host_wait_s);
+    add_beside(&walk, "variation of passes", NULL, account->chance_s + account->recompute_chance_s);
+    add_met(&walk, "other tensor traffic", TSIM_AXIS_TENSOR, t->exposed_tensor_s);
+    add_met(&walk, "other context traffic", TSIM_AXIS_CONTEXT, t->exposed_context_s);
+    add_met(&walk, "other expert traffic", TSIM_AXIS_EXPERT, t->exposed_expert_s);
+    add_beside(&walk, "pipeline traffic", "communication", t->exposed_pipeline_s);
+    add_data_traffic(&walk, account);
+    add_beside(&walk, "optimizer", "memory", t->optimizer_s);
+    add_beside(&walk, "pipeline bubble", NULL, t->bubble_s);
+    add_beside(&walk, "data stall", NULL, t->data_stall_s);
 }
 
 /* ---- the table ---- */

@@ -28,8 +28,8 @@ void tsim_explain_heading(FILE *out, const struct tsim_style *style, const char 
 const struct tsim_rank_row *tsim_explain_critical_rank(const struct tsim_result *result);
 
 /* The rows of the operator table. A row is an operator of a part of the model in one phase, or what else the step is
- * made of (part NULL). step_s over all rows adds up to the step's time: kernels count whole, collectives with what they
- * add to the passes. */
+ * made of (part NULL), as the rank's account has it (step/program.h). step_s over all rows adds up to the step's time:
+ * kernels count whole, slower ones longer, and collectives with what they add to the passes. */
 struct tsim_explained_operator {
     const char *name;
     const char *part;    /* "embedding", "layer", "head" */
