@@ -195,9 +195,12 @@ struct tsim_accelerator {
     double matrix_sustained_frac[TSIM_N_PRECISIONS]; /* long-run fraction of peak for large products (power, clocks) */
     double memory_sustained_frac;                    /* of memory_bytes_per_s for element-wise kernels */
     double fp8_gradients_frac; /* rate of products whose sums go to fp32 on the way, over others'; 0: alike */
+    double accumulation_exposed_frac; /* of the time of a sum's traffic, beside the product that adds to it */
+    double grouped_products_frac;     /* rate of grouped products over that of one; 0: alike */
     double matrix_ramp_k; /* of a 16-bit product: depth at which half its tile time is start-up, eff = K / (K + ramp) */
     double speed_spread_frac;            /* coefficient of variation of the sustained matrix rates between specimens */
     double attention_frac[TSIM_N_FLASH]; /* of peak; forward and backward, long sequences; cuDNN: 0 = as flash3 */
+    double wide_heads_frac;              /* of cuDNN's rate, heads of more than 128 elements; 0: by the ramp */
     double kernel_latency_s;             /* shortest kernel, and the gap that a kernel adds beside its roofline time */
     double power_idle_w, power_limit_w;
     double power_cap_w; /* set below the limit: clocks fall (cost/compute.h); 0: none */

@@ -56,6 +56,8 @@ static const struct tsim_key FLASH_KEYS[] = {
     FLASH_RATE("flash2", TSIM_FLASH2, "FlashAttention 2"),
     FLASH_RATE("flash3", TSIM_FLASH3, "FlashAttention 3"),
     FLASH_RATE("cudnn", TSIM_FLASH_CUDNN, "cuDNN's kernel; 0: as flash3"),
+    SHARE("wide_heads", offsetof(struct tsim_accelerator, wide_heads_frac), false,
+          "rate of cuDNN's kernel with heads of more than 128 elements over that with 128; 0: by the head dimension's ramp"),
 };
 TSIM_TABLE(FLASH, FLASH_KEYS, true);
 
@@ -89,6 +91,10 @@ static const struct tsim_key EFFICIENCY_KEYS[] = {
      .help = "fractions of the peaks that long matrix products reach; default: 0.65 of each, an estimate"},
     SHARE("fp8_gradients", offsetof(struct tsim_accelerator, fp8_gradients_frac), false,
           "rate of fp8 products whose sums are promoted to fp32 (of gradients; all with block scaling) over others'; 0: alike"),
+    SHARE("accumulation_exposed", offsetof(struct tsim_accelerator, accumulation_exposed_frac), false,
+          "part of the time to read and write a sum of gradients that the product which adds to it does not hide; 0: it hides all"),
+    SHARE("grouped_products", offsetof(struct tsim_accelerator, grouped_products_frac), false,
+          "rate of the products of several experts, launched side by side, over that of one product; 0: alike"),
     {.key = "memory_sustained", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .default_text = "0.79",
      .is_guessed = true, .is_positive = true, .offset = offsetof(struct tsim_accelerator, memory_sustained_frac),
      .help = "fraction of memory_bandwidth that element-wise kernels reach"},

@@ -30,6 +30,8 @@ enum { CLOCK_STEPS = 40 };
 /* Flash attention's shape terms, and cuDNN's and FlashAttention-1's own; see the header. */
 #define FLASH_HEAD_DIM_RAMP 20.0
 #define FLASH_REFERENCE_HEAD_DIM 128.0
+#define FLASH_TILE_QUERIES 128.0
+#define FLASH_BLACKWELL_TILE_QUERIES 256.0
 #define FLASH_RAMP_TOKENS 190.0
 #define FLASH_CAUSAL_RAMP_TOKENS 600.0
 #define CUDNN_RAMP_TOKENS 330.0
@@ -357,6 +359,10 @@ static struct tsim_amount product_time(struct tsim_term_recorder *r, const struc
     if (a->fp8_gradients_frac > 0 && is_promoted(software, op))
         time = slower(r, time, "with sums in fp32",
                       tsim_of_accelerator(r, a, "efficiency.fp8_gradients", a->fp8_gradients_frac, TSIM_FRACTION));
+    if (op->is_grouped && a->grouped_products_frac > 0)
+        time =
+            slower(r, time, "grouped",
+                   tsim_of_accelerator(r, a, "efficiency.grouped_products", a->grouped_products_frac, TSIM_FRACTION));
     if (!is_slow)
         return time;
     return slower(r, time, "with unaligned rows",
@@ -387,6 +393,22 @@ static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_k
     return is_causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
 }
 
+/* With few heads a causal forward pass waits for its longest tile; see the header. Measured of cuDNN's kernel. */
+static bool has_last_tile(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel,
+                          const struct tsim_op *op) {
+    return op->causal && !op->is_gradient && tsim_flash_of(a, kernel) == TSIM_FLASH_CUDNN;
+}
+
+static struct tsim_amount last_tile(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                    const struct tsim_op *op) {
+    double tile = a->nccl_generation == TSIM_BLACKWELL ? FLASH_BLACKWELL_TILE_QUERIES : FLASH_TILE_QUERIES;
+    return tsim_product(r, "of the longest tile, which the others wait for", "2 x queries of a tile x units / queries",
+                        TSIM_FRACTION,
+                        TSIM_PARTS(constant(r, "longest over mean tile", 2, TSIM_FRACTION),
+                                   constant(r, "queries of a tile", tile, TSIM_COUNT), units_of(r, a),
+                                   tsim_inverse(shape(r, "queries of all heads", op->queries))));
+}
+
 /* The factor that the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence: one
  * kernel is causal over its own, of the others half attend from all of them to half a piece, half from half of them
  * to a whole one. */
@@ -401,6 +423,9 @@ static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const str
                      TSIM_PARTS(constant(r, op->causal ? "ramp of causal attention" : "ramp of attention",
                                          flash_ramp(a, kernel, op->causal), TSIM_COUNT),
                                 tsim_inverse(own)));
+    struct tsim_amount tail = last_tile(NULL, a, op);
+    if (has_last_tile(a, kernel, op) && tail.value > first.value)
+        first = last_tile(r, a, op);
     struct tsim_amount one = constant(r, "without a ramp", 1, TSIM_FRACTION);
     if (op->pieces == 1)
         return tsim_sum(r, "slowdown by the ramp", "1 + ramp / tokens", TSIM_FRACTION, TSIM_PARTS(one, first));
@@ -419,9 +444,12 @@ static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const str
     return tsim_sum(r, "slowdown by the ramp", "1 + mean of the pieces", TSIM_FRACTION, TSIM_PARTS(one, mean));
 }
 
-static struct tsim_amount head_dim_factor(struct tsim_term_recorder *r, enum tsim_attention_kernel kernel,
-                                          const struct tsim_op *op) {
+static struct tsim_amount head_dim_factor(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                          enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     bool is_small = op->head_dim <= FLASH1_SMALL_HEAD_DIM && kernel == TSIM_ATTENTION_FLASH1;
+    bool is_wide = op->head_dim > FLASH_REFERENCE_HEAD_DIM && tsim_flash_of(a, kernel) == TSIM_FLASH_CUDNN;
+    if (is_wide && a->wide_heads_frac > 0)
+        return tsim_of_accelerator(r, a, "efficiency.attention.wide_heads", a->wide_heads_frac, TSIM_FRACTION);
     if (is_first_generation(kernel)) /* Triton's was not measured apart by head dimension */
         return constant(r, "factor of the head dimension",
                         !is_small    ? 1
@@ -453,7 +481,7 @@ static struct tsim_amount flash_time(struct tsim_term_recorder *r, const struct 
     enum tsim_attention_kernel kernel = software->attention_kernel;
     struct tsim_amount rate = tsim_product(
         r, "rate of long sequences", "peak x the kernel's fraction x head dimension x direction", TSIM_FLOPS_PER_S,
-        TSIM_PARTS(peak_rate(r, a, op->precision), flash_frac(r, a, kernel), head_dim_factor(r, kernel, op),
+        TSIM_PARTS(peak_rate(r, a, op->precision), flash_frac(r, a, kernel), head_dim_factor(r, a, kernel, op),
                    constant(r, op->is_gradient ? "backward over both" : "forward over both",
                             direction_factor(kernel, op), TSIM_FRACTION)));
     return tsim_product(r, "on the matrix units", "FLOPs / rate x slowdown", TSIM_TIME_S,
@@ -520,6 +548,19 @@ static struct tsim_amount memory_time(struct tsim_term_recorder *r, const struct
                         TSIM_PARTS(bytes, tsim_inverse(tsim_memory_rate_recorded(r, a))));
 }
 
+/* A product waits for this at the ends of its tiles, where they add to a sum in memory. */
+static struct tsim_amount accumulation_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                            const struct tsim_op *op) {
+    if (!(op->sum_bytes > 0 && a->accumulation_exposed_frac > 0))
+        return (struct tsim_amount){0};
+    return tsim_product(
+        r, "for the sum that it adds to", "bytes / rate x part that is not hidden", TSIM_TIME_S,
+        TSIM_PARTS(
+            tsim_given(r, "bytes of the sum, read and written", op->sum_bytes, TSIM_BYTES, OF_SHAPE),
+            tsim_inverse(tsim_memory_rate_recorded(r, a)),
+            tsim_of_accelerator(r, a, "efficiency.accumulation_exposed", a->accumulation_exposed_frac, TSIM_FRACTION)));
+}
+
 static struct tsim_amount exchange_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                         struct tsim_amount bytes) {
     if (!(a->exchange_bytes_per_s > 0))
@@ -552,8 +593,13 @@ struct tsim_amount tsim_kernel_recorded(struct tsim_term_recorder *r, const stru
                        launch = launch_time(r, a, op), roofline = memory;
     double at_full_clock_s = matrix.value;
     matrix = under_limit(r, a, matrix, memory, &clock);
-    if (matrix.value > 0)
-        roofline = tsim_largest(r, "roofline", "the longer of the two", TSIM_TIME_S, TSIM_PARTS(matrix, memory));
+    if (matrix.value > 0) {
+        struct tsim_amount waits = accumulation_time(r, a, op), busy = matrix;
+        if (waits.value > 0)
+            busy = tsim_sum(r, "on the matrix units, and waiting for the sum", "their sum", TSIM_TIME_S,
+                            TSIM_PARTS(matrix, waits));
+        roofline = tsim_largest(r, "roofline", "the longer of the two", TSIM_TIME_S, TSIM_PARTS(busy, memory));
+    }
     struct tsim_amount time =
         tsim_sum(r, op->name, matrix.value > 0 ? "max(matrix units, memory) + latency" : "memory + latency",
                  TSIM_TIME_S, TSIM_PARTS(roofline, exchange, launch));

@@ -35,6 +35,21 @@
  * them in the matrix units' fewer bits unless scales are of blocks: `fp8_gradients` is the one rate over the other
  * (Hopper; Blackwell has one mode).
  *
+ * Sums of gradients. A product that adds its result to a sum in memory (the weight gradient with gradient accumulation
+ * fused) reads and writes that sum at the ends of its tiles, in fp32 four times what a product writes. The matrix units
+ * wait for `accumulation_exposed` of that time, the rest is hidden:
+ *
+ *   time = max(matrix + exposed * sum_bytes / memory_rate, memory)
+ *
+ * On B200 0.38 of it (hardware/calibration/b200-node-kernels.csv: products of 2 ms and more, which reach 0.454 of the
+ * peak with sums in fp32, 0.478 in bf16 and 0.49 without one at a depth of 4,096; within 2.7 % for each). The layouts of
+ * forward products, input gradients and weight gradients make no other difference there: less than 1 %.
+ *
+ * Grouped products. The products of several experts are launched side by side on a few streams; each is too small to
+ * fill the chip alone, and its tiles do not mix freely with the next one's: `grouped_products` is their rate over that of
+ * one product (B200, cuBLAS on four streams: 0.95 of it under the power limit). Short ones wait for their launches, which
+ * is the host's time (step/pass.h).
+ *
  * Convolutions in groups. A group's few columns fill a tile badly, so libraries let a tile take several groups, or do
  * without matrix units where each channel is a group (CUTLASS, include/cutlass/conv/convolution.h: GroupMode's
  * kMultipleGroup, kDepthwise; PyTorch, aten/src/ATen/native/cuda/DepthwiseConv2d.cu). Taken is the fastest of 1, 2, 4,
@@ -55,6 +70,15 @@
  * Around a ring of context ranks a kernel's s is that of its piece: one is causal over the rank's own t = s/cp tokens, of
  * cp - 1 others half attend from t tokens to t/2 and half from t/2 to t, with the ramp of attention that is not causal:
  * (1 + r_causal/t + (cp - 1) (1 + 1.5 r/t)) / cp (Transformer Engine, AttnFuncWithCPAndKVP2P).
+ * A causal forward pass of few heads waits for its longest tile, one of t queries that attends to all s keys. Tiles are
+ * dealt to U units as these get free, so the last of them ends about its own time after the mean of all: with q queries
+ * of all heads together the work of a unit is q s / 2U rows of keys and the longest tile's is t s, which is 2 t U / q of
+ * it. cuDNN's kernel on B200 has tiles of t = 256: with 8, 16, 32, 64 heads of 4,096 queries it reaches 0.155, 0.289,
+ * 0.366 and 0.436 of the peak, by this 0.16, 0.25, 0.34 and 0.41 where the rate is 0.53 (b200-node-kernels.csv, while
+ * cool); 128 on the chips before, whose kernels were measured with more heads. The larger of it and r / s is taken.
+ * Backward passes have no such tail from 8 heads on. Heads of more than 128 elements (192 of keys, 128 of values) are
+ * slower in cuDNN's kernel on B200: `wide_heads`.
+ *
  * Backward passes are slower than forward passes, which shows where forward passes are repeated. For its FLOP a forward
  * pass is 1.2 times as fast: FlashAttention-2 on A100 1.11 to 1.28, cuDNN on H200 1.17 to 1.33 and on GB200 1.2 to 1.3
  * (causal, 2k to 32k tokens; NVIDIA/cudnn-frontend@816ea45 benchmark/attention_training/results/llama3.1), of Triton

@@ -55,6 +55,7 @@ static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
     op->batch = batch;
     op->flops *= batch;
     op->bytes *= batch;
+    op->sum_bytes *= batch;
     return op;
 }
 
@@ -120,6 +121,7 @@ static inline void cast_activation(struct tsim_op_list *list, const struct tsim_
  * Engine's nvte_multi_stream_cublas_gemm), compiled ones all as one kernel. */
 static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_shape *z) {
     op->is_sequential = z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL;
+    op->is_grouped = z->groups > 1 && !op->is_sequential;
     if (op->is_sequential)
         op->kernels = z->groups;
     else

@@ -44,6 +44,8 @@ struct tsim_op {
     enum tsim_precision precision;
     double batch, m, n, k;     /* GEMM: `batch` products of (m x k) by (k x n) */
     bool is_sequential;        /* GEMM: one of the `batch` after another, not side by side */
+    bool is_grouped;           /* GEMM: the `batch` are of one set of experts, each with weights of its own */
+    double sum_bytes;          /* GEMM: of `bytes`, those of a sum of gradients that it reads, adds to and writes */
     bool is_gradient;          /* GEMM: of a linear layer's input or weight; FLASH: the backward pass */
     bool is_padded;            /* GEMM: the library pads the rows of its operands (convolutions) */
     double groups;             /* GEMM: of a convolution, products of channels that do not mix; else 0 */
@@ -54,6 +56,7 @@ struct tsim_op {
     double kernels;            /* one after another */
     double launches;           /* by the host, where they are more than `kernels`: some run side by side */
     double sequence, head_dim; /* FLASH: tokens attended to, head dimension */
+    double queries;            /* FLASH: of all heads and sequences of a kernel */
     double pieces;             /* FLASH: into which a ring cuts the sequence, each a kernel's; 1 without one */
     bool causal;
     enum tsim_op_collective collective;

@@ -26,6 +26,7 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         op->precision = z->attention_precision;
         op->sequence = z->sk;
         op->head_dim = (dk + d) / 2;
+        op->queries = z->t * z->heads;
         op->causal = z->causal;
         op->flops = 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
         op->bytes = (z->t * (z->query + z->q) + z->tk * (z->key + z->value)) * attention_bytes(z) + bias_bytes(z, e);
@@ -60,6 +61,7 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
         op->is_gradient = true;
         op->sequence = z->sk;
         op->head_dim = (dk + d) / 2;
+        op->queries = z->t * z->heads;
         op->causal = z->causal;
         op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
         op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * attention_bytes(z) +

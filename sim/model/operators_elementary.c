@@ -123,6 +123,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     struct tsim_op *weight =
         gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);
     weight->is_gradient = weight->is_weight_gradient = true;
+    weight->sum_bytes = adds ? 2 * z->gradient_bytes * n * k : 0;
     grouped(weight, z);
     accumulate(list, z, n * k);
     if (z->model->bias && !cast_sums_bias(z))

@@ -102,6 +102,44 @@ START_TEST(promoted_sums_are_slower) {
 }
 END_TEST
 
+/* A product that adds to a sum: 2,560 x 1,280 in fp32, read and written at 1 TB/s; a quarter of that is waited for, as
+ * long as operands and sum together do not take longer. */
+START_TEST(waits_for_the_sum) {
+    double sum_bytes = 2 * 4.0 * 2560 * 1280;
+    struct tsim_op op = {.kind = TSIM_OP_GEMM,
+                         .precision = TSIM_BF16,
+                         .batch = 1,
+                         .m = 2560,
+                         .n = 1280,
+                         .k = 25600,
+                         .sum_bytes = sum_bytes,
+                         .bytes = sum_bytes};
+    struct tsim_kernel_cost cost;
+    example_init(&e);
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    double hidden_s = cost.time_s;
+    e.accelerator.accumulation_exposed_frac = 0.25;
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.time_s - hidden_s, 0.25 * sum_bytes / 1e12, 1e-12);
+    ck_assert_double_eq_tol(cost.matrix_s, tile_s(25600), 1e-12);
+    op.bytes = 1e10;
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.time_s, cost.memory_s, 1e-12);
+}
+END_TEST
+
+/* Products of experts, not batches of another kind, have the rate of grouped ones. */
+START_TEST(grouped_products_are_slower) {
+    struct tsim_op op = {.kind = TSIM_OP_GEMM, .precision = TSIM_BF16, .batch = 4, .m = 2560, .n = 1280, .k = 256};
+    example_init(&e);
+    double plain_s = matrix_s(&op);
+    e.accelerator.grouped_products_frac = 0.8;
+    ck_assert_double_eq(matrix_s(&op), plain_s);
+    op.is_grouped = true;
+    ck_assert_double_eq_tol(matrix_s(&op), plain_s / 0.8, 1e-15);
+}
+END_TEST
+
 /* A skinny product of great depth is split over the units: 1 tile of 256 x 128 and K 4096 in 8 slices. Smaller tiles:
  * 64 x 64 at 0.7 gives 8 tiles x 8 slices = 64 <= 100 units: 1/8 of a tile's depth at 1/8 the area / 0.7. */
 START_TEST(split_k) {
@@ -204,6 +242,7 @@ static double kernels_s(const struct attention_row *row, double flops, bool is_b
                          .is_gradient = is_backward,
                          .sequence = row->sequence,
                          .head_dim = row->head_dim,
+                         .queries = 64 * row->sequence,
                          .pieces = pieces,
                          .causal = row->causal,
                          .flops = flops,
@@ -315,6 +354,59 @@ START_TEST(forward_attention_is_faster) {
 }
 END_TEST
 
+/* cuDNN's forward pass on a B200 while it is cool: microseconds of 4,096 causal tokens in 8, 16, 32, 64 and 128 heads of 128
+ * (hardware/calibration/b200-node-kernels.csv). Eight take as long as sixteen, because both wait for the longest tile. */
+START_TEST(few_heads_wait_for_the_longest_tile) {
+    static const double HEADS[] = {8, 16, 32, 64, 128}, MEASURED_US[] = {98.5, 105.6, 166.9, 280.4, 490.3};
+    struct tsim_kernel_cost cost;
+    example_init(&e);
+    e.accelerator.peak_flops_per_s[TSIM_BF16] = 2250e12;
+    e.accelerator.attention_frac[TSIM_FLASH_CUDNN] = 0.5;
+    e.accelerator.compute_units = 148;
+    e.accelerator.nccl_generation = TSIM_BLACKWELL;
+    e.accelerator.kernel_latency_s = 3e-6;
+    e.software.attention_kernel = TSIM_ATTENTION_CUDNN;
+    for (size_t i = 0; i < sizeof HEADS / sizeof HEADS[0]; i++) {
+        struct tsim_op op = {.kind = TSIM_OP_FLASH,
+                             .precision = TSIM_BF16,
+                             .sequence = 4096,
+                             .head_dim = 128,
+                             .queries = 4096 * HEADS[i],
+                             .pieces = 1,
+                             .causal = true,
+                             .flops = 2 * 4096.0 * 4096 * 128 * HEADS[i],
+                             .kernels = 1};
+        tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+        ck_assert_double_eq_tol(cost.time_s / (MEASURED_US[i] * 1e-6), 1, 0.25);
+        op.is_gradient = true; /* has no such tail: half of the heads, half of the time */
+        tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+        double whole_s = cost.matrix_s;
+        op.queries /= 2;
+        op.flops /= 2;
+        tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+        ck_assert_double_eq_tol(cost.matrix_s / whole_s, 0.5, 1e-9);
+    }
+}
+END_TEST
+
+/* Heads wider than 128 of cuDNN's kernel alone. */
+START_TEST(wide_heads) {
+    static const struct attention_row WIDE = {65536, 160, false, 0}, NARROW = {65536, 128, false, 0};
+    example_init(&e);
+    e.accelerator.attention_frac[TSIM_FLASH_CUDNN] = 0.5;
+    e.software.attention_kernel = TSIM_ATTENTION_CUDNN;
+    double by_ramp_s = attention_s(&WIDE, 1e18, true), narrow_s = attention_s(&NARROW, 1e18, true);
+    ck_assert_double_lt(by_ramp_s, narrow_s);
+    e.accelerator.wide_heads_frac = 0.75;
+    ck_assert_double_eq_tol(attention_s(&WIDE, 1e18, true) / narrow_s, 1 / 0.75, 1e-6);
+    ck_assert_double_eq(attention_s(&NARROW, 1e18, true), narrow_s);
+    e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
+    double flash2_s = attention_s(&WIDE, 1e18, true);
+    e.accelerator.wide_heads_frac = 0;
+    ck_assert_double_eq(attention_s(&WIDE, 1e18, true), flash2_s);
+}
+END_TEST
+
 /* An accelerator without a rate of cuDNN's kernel takes FlashAttention-3's. */
 START_TEST(cudnn_without_a_rate) {
     example_init(&e);
@@ -371,6 +463,8 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, depth_ramp);
     tcase_add_test(tcase, depth_ramp_is_a_time);
     tcase_add_test(tcase, promoted_sums_are_slower);
+    tcase_add_test(tcase, waits_for_the_sum);
+    tcase_add_test(tcase, grouped_products_are_slower);
     tcase_add_test(tcase, split_k);
     tcase_add_test(tcase, more_than_a_wave_is_not_split);
     tcase_add_test(tcase, fp32_has_no_slow_tiles);
@@ -383,6 +477,8 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, flash_attention_1_on_a100);
     tcase_add_test(tcase, cudnn_attention_on_h200);
     tcase_add_test(tcase, forward_attention_is_faster);
+    tcase_add_test(tcase, few_heads_wait_for_the_longest_tile);
+    tcase_add_test(tcase, wide_heads);
     tcase_add_test(tcase, cudnn_without_a_rate);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -1,95 +1,147 @@
 #include "study/judge/calibrate.h"
 
-#include "config/catalogue_load.h"
-#include "config/scenario.h"
 #include "cost/compute.h"
 #include "study/judge/least_squares.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { LINE_BYTES = 512, N_COLUMNS = 9, LEAST_PRODUCTS = 4, LEAST_COPIES = 3 };
+enum { LEAST_PRODUCTS = 4, LEAST_COPIES = 3, LEAST_OF_A_CLASS = 2 };
 #define LEAST_EFFECT_FRAC 1e-3 /* of a row's time, when a value changes by a tenth */
-static const char HEADER[] = "accelerator,op,precision,batch,m,n,k,bytes,time_us";
+#define LEAST_LOAD_S 0.1       /* less is over before the power limit acts */
+#define WARM_LOAD_S 10.0       /* after which the chip does not get warmer */
+#define LEAST_LOAD_RATIO 10.0
+#define WIDE_HEAD 128.0
+
+/* Where the fit begins for values that the catalogue's accelerator does not have. */
+#define START_ACCUMULATION 0.3
+#define START_GROUPED 0.9
+#define START_ATTENTION 0.4
+#define START_WIDE_HEADS 0.9
+#define START_WARMING 0.02
+#define START_GROUPED_LAUNCH_S 5e-6
 
 const char *tsim_calibrated_name(enum tsim_calibrated value) {
-    static const char *const NAMES[] = {"matrix_sustained", "matrix_ramp_k", "memory_sustained", "kernel_latency"};
+    static const char *const NAMES[] = {"matrix_sustained", "matrix_ramp_k", "accumulation_exposed", "grouped_products",
+                                        "attention",        "wide_heads",    "memory_sustained",     "kernel_latency",
+                                        "warming",          "grouped_launch"};
     return NAMES[value];
+}
+
+bool tsim_calibrated_is_written(enum tsim_calibrated value) {
+    return value != TSIM_CALIBRATED_WARMING && value != TSIM_CALIBRATED_GROUPED_LAUNCH;
 }
 
 /* ---- the model ---- */
 
-static double *field_of(struct tsim_accelerator *a, enum tsim_precision precision, enum tsim_calibrated value) {
+static double *field_of(struct tsim_accelerator *a, const struct tsim_kernel_rows *rows, enum tsim_calibrated value) {
     switch (value) {
     case TSIM_CALIBRATED_MATRIX_SUSTAINED:
-        return &a->matrix_sustained_frac[precision];
+        return &a->matrix_sustained_frac[rows->precision];
     case TSIM_CALIBRATED_MATRIX_RAMP:
         return &a->matrix_ramp_k;
+    case TSIM_CALIBRATED_ACCUMULATION:
+        return &a->accumulation_exposed_frac;
+    case TSIM_CALIBRATED_GROUPED:
+        return &a->grouped_products_frac;
+    case TSIM_CALIBRATED_ATTENTION:
+        return &a->attention_frac[rows->flash];
+    case TSIM_CALIBRATED_WIDE_HEADS:
+        return &a->wide_heads_frac;
     case TSIM_CALIBRATED_MEMORY_SUSTAINED:
         return &a->memory_sustained_frac;
     case TSIM_CALIBRATED_KERNEL_LATENCY:
+        return &a->kernel_latency_s;
+    case TSIM_CALIBRATED_WARMING:
+    case TSIM_CALIBRATED_GROUPED_LAUNCH:
     case TSIM_N_CALIBRATED:
         break;
     }
-    return &a->kernel_latency_s;
+    return NULL;
 }
 
-/* Both inputs in the precision, the result in no fewer than 16 bits. */
-static double product_bytes(enum tsim_precision precision, const struct tsim_kernel_row *row) {
-    double element_bytes = tsim_operand_bytes(precision);
-    return row->batch *
-           (element_bytes * (row->m * row->k + row->k * row->n) + fmax(2, element_bytes) * row->m * row->n);
+/* The catalogue's accelerator with other values; shares are no more than the whole. */
+static struct tsim_accelerator with_values(const struct tsim_kernel_rows *rows, const double *values) {
+    struct tsim_accelerator a = *rows->accelerator;
+    for (int i = 0; i < TSIM_N_CALIBRATED; i++) {
+        double *field = field_of(&a, rows, (enum tsim_calibrated)i);
+        bool is_share =
+            i == TSIM_CALIBRATED_ACCUMULATION || i == TSIM_CALIBRATED_GROUPED || i == TSIM_CALIBRATED_WIDE_HEADS;
+        if (field)
+            *field = is_share ? fmin(values[i], 1) : values[i];
+    }
+    return a;
 }
 
-static double predict_s(const struct tsim_accelerator *a, enum tsim_precision precision,
-                        const struct tsim_kernel_row *row) {
-    if (row->is_copy)
-        return row->bytes / tsim_memory_rate(a) + a->kernel_latency_s;
-    double matrix_s = tsim_gemm_s(a, precision, row->batch, row->m, row->n, row->k);
-    return fmax(matrix_s, product_bytes(precision, row) / tsim_memory_rate(a)) + a->kernel_latency_s;
+static bool is_product(const struct tsim_kernel_row *row) {
+    return row->op.kind == TSIM_OP_GEMM && !row->op.is_grouped;
+}
+
+static bool is_memory(const struct tsim_kernel_row *row) {
+    return row->op.kind == TSIM_OP_ELEMENTWISE;
+}
+
+static bool warms_up(const struct tsim_kernel_row *row) {
+    return row->load_s > 0 && (is_product(row) || row->op.kind == TSIM_OP_FLASH);
+}
+
+static double predict_s(const struct tsim_kernel_rows *rows, const double *values, const struct tsim_kernel_row *row) {
+    struct tsim_accelerator a = with_values(rows, values);
+    const struct tsim_software software = {.attention_kernel = rows->kernel};
+    struct tsim_kernel_cost cost;
+    if (warms_up(row)) {
+        double faster = pow(WARM_LOAD_S / fmin(row->load_s, WARM_LOAD_S), values[TSIM_CALIBRATED_WARMING]);
+        a.matrix_sustained_frac[rows->precision] *= faster;
+        a.attention_frac[rows->flash] *= faster;
+    }
+    tsim_kernel_cost(&a, &software, &row->op, &cost);
+    return row->op.is_grouped ? fmax(cost.time_s, row->op.batch * values[TSIM_CALIBRATED_GROUPED_LAUNCH]) : cost.time_s;
 }
 
 /* ---- the fit ---- */
 
 struct fit {
     const struct tsim_calibration *calibration;
+    double values[TSIM_N_CALIBRATED]; /* those that are not fitted, too */
     enum tsim_calibrated which[TSIM_N_CALIBRATED];
     size_t n_values;
 };
 
 static void relative_errors(const double *values, double *errors, void *context) {
     const struct fit *fit = context;
-    struct tsim_accelerator a = *fit->calibration->accelerator;
+    const struct tsim_calibration *c = fit->calibration;
+    double all[TSIM_N_CALIBRATED];
+    memcpy(all, fit->values, sizeof all);
     for (size_t i = 0; i < fit->n_values; i++)
-        *field_of(&a, fit->calibration->precision, fit->which[i]) = values[i];
-    for (size_t i = 0; i < fit->calibration->n_rows; i++) {
-        const struct tsim_kernel_row *row = &fit->calibration->rows[i];
-        errors[i] = predict_s(&a, fit->calibration->precision, row) / row->measured_s - 1.0;
-    }
+        all[fit->which[i]] = values[i];
+    for (size_t i = 0; i < c->measured.n; i++)
+        if (c->rows[i].is_fitted) {
+            const struct tsim_kernel_row *row = c->rows[i].measured;
+            *errors++ = predict_s(&c->measured, all, row) / row->measured_s - 1.0;
+        }
 }
 
-static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *calibration, const char *file,
+static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *c, const char *file,
                                    struct tsim_diags *diags) {
     struct tsim_place place = {.file = file};
     double values[TSIM_N_CALIBRATED], low_95[TSIM_N_CALIBRATED], high_95[TSIM_N_CALIBRATED];
-    if (calibration->n_rows < fit->n_values || fit->n_values == 0) {
-        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "%zu rows for %zu values: too few to fit",
-                         calibration->n_rows, fit->n_values);
+    if (c->n_fitted < fit->n_values || fit->n_values == 0) {
+        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "%zu rows for %zu values: too few to fit%s",
+                         c->n_fitted, fit->n_values,
+                         c->n_fitted < c->measured.n ? "; those under load for less than 0.1 s are not fitted" : "");
         return TSIM_ERR_INFEASIBLE;
     }
     for (size_t i = 0; i < fit->n_values; i++)
-        values[i] = calibration->values[fit->which[i]].before;
-    struct tsim_least_squares problem = {calibration->n_rows, fit->n_values, relative_errors, fit};
+        values[i] = fit->values[fit->which[i]];
+    struct tsim_least_squares problem = {c->n_fitted, fit->n_values, relative_errors, fit};
     const char *why = tsim_least_squares_fit(&problem, values, low_95, high_95);
     if (why) {
         tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "the fit does not converge: %s", why);
         return TSIM_ERR_INFEASIBLE;
     }
     for (size_t i = 0; i < fit->n_values; i++) {
-        struct tsim_calibration_value *value = &calibration->values[fit->which[i]];
-        value->after = values[i];
+        struct tsim_calibration_value *value = &c->values[fit->which[i]];
+        value->after = fit->values[fit->which[i]] = values[i];
         value->low_95 = low_95[i];
         value->high_95 = high_95[i];
     }
@@ -97,15 +149,16 @@ static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *cal
 }
 
 /* Where the others are as fitted, too: of products that all wait for memory the matrix rate is not told. */
-static bool has_effect(const struct tsim_calibration *c, enum tsim_calibrated which) {
-    struct tsim_accelerator base = *c->accelerator, changed;
-    for (int i = 0; i < TSIM_N_CALIBRATED; i++)
-        *field_of(&base, c->precision, (enum tsim_calibrated)i) = c->values[i].after;
-    changed = base;
-    *field_of(&changed, c->precision, which) *= 0.9;
-    for (size_t i = 0; i < c->n_rows; i++) {
-        double base_s = predict_s(&base, c->precision, &c->rows[i]);
-        if (fabs(predict_s(&changed, c->precision, &c->rows[i]) - base_s) > LEAST_EFFECT_FRAC * base_s)
+static bool has_effect(const struct fit *fit, enum tsim_calibrated which) {
+    const struct tsim_calibration *c = fit->calibration;
+    double changed[TSIM_N_CALIBRATED];
+    memcpy(changed, fit->values, sizeof changed);
+    changed[which] *= 0.9;
+    for (size_t i = 0; i < c->measured.n; i++) {
+        if (!c->rows[i].is_fitted)
+            continue;
+        double base_s = predict_s(&c->measured, fit->values, c->rows[i].measured);
+        if (fabs(predict_s(&c->measured, changed, c->rows[i].measured) - base_s) > LEAST_EFFECT_FRAC * base_s)
             return true;
     }
     return false;
@@ -120,207 +173,172 @@ static enum tsim_status fit_what_tells(struct fit *fit, struct tsim_calibration 
         bool tells[TSIM_N_CALIBRATED];
         n = fit->n_values;
         for (size_t i = 0; i < n; i++)
-            tells[i] = has_effect(c, fit->which[i]);
+            tells[i] = has_effect(fit, fit->which[i]);
         for (size_t i = 0; i < n; i++) {
             struct tsim_calibration_value *value = &c->values[fit->which[i]];
-            if (tells[i])
+            if (tells[i]) {
                 fit->which[n_kept++] = fit->which[i];
-            else
-                *value = (struct tsim_calibration_value){
-                    .before = value->before, .after = value->before, .low_95 = (double)NAN, .high_95 = (double)NAN};
+                continue;
+            }
+            *value = (struct tsim_calibration_value){
+                .before = value->before, .after = value->before, .low_95 = (double)NAN, .high_95 = (double)NAN};
+            fit->values[fit->which[i]] = value->before;
         }
         fit->n_values = n_kept;
     }
     return TSIM_OK;
 }
 
+/* ---- what the rows can tell apart ---- */
+
+struct range {
+    size_t n;
+    double least, most;
+};
+
+static void widen(struct range *range, double value) {
+    range->least = range->n == 0 ? value : fmin(range->least, value);
+    range->most = range->n == 0 ? value : fmax(range->most, value);
+    range->n++;
+}
+
+/* Products and attention that were over before the power limit acts; grouped ones draw less than it. */
+static bool was_cool(const struct tsim_kernel_row *row) {
+    return warms_up(row) && row->load_s < LEAST_LOAD_S;
+}
+
+static void choose_rows(struct tsim_calibration *c) {
+    for (size_t i = 0; i < c->measured.n; i++) {
+        c->rows[i] = (struct tsim_calibrated_row){.measured = &c->measured.items[i],
+                                                  .is_fitted = !was_cool(&c->measured.items[i])};
+        c->n_fitted += c->rows[i].is_fitted;
+    }
+}
+
 /* Chooses the values that the rows can tell apart; the rest keeps the catalogue's. */
 static void choose_values(struct tsim_calibration *c, struct fit *fit) {
-    size_t n_products = 0, n_copies = 0;
-    double least_k = HUGE_VAL, most_k = 0, least_bytes = HUGE_VAL, most_bytes = 0;
-    for (size_t i = 0; i < c->n_rows; i++) {
-        const struct tsim_kernel_row *row = &c->rows[i];
-        n_copies += row->is_copy;
-        n_products += !row->is_copy;
-        if (row->is_copy) {
-            least_bytes = fmin(least_bytes, row->bytes);
-            most_bytes = fmax(most_bytes, row->bytes);
-        } else {
-            least_k = fmin(least_k, row->k);
-            most_k = fmax(most_k, row->k);
-        }
+    struct range depths = {0}, copies = {0}, loads = {0};
+    size_t n_sums = 0, n_grouped = 0, n_attention = 0, n_wide = 0;
+    for (size_t i = 0; i < c->measured.n; i++) {
+        const struct tsim_kernel_row *row = c->rows[i].measured;
+        if (!c->rows[i].is_fitted)
+            continue;
+        if (is_product(row))
+            widen(&depths, row->op.k);
+        if (is_product(row) && row->load_s > 0)
+            widen(&loads, fmin(row->load_s, WARM_LOAD_S));
+        if (is_memory(row))
+            widen(&copies, row->op.bytes);
+        n_sums += is_product(row) && row->op.sum_bytes > 0;
+        n_grouped += row->op.is_grouped;
+        n_attention += row->op.kind == TSIM_OP_FLASH && row->op.head_dim <= WIDE_HEAD;
+        n_wide += row->op.kind == TSIM_OP_FLASH && row->op.head_dim > WIDE_HEAD;
     }
-    c->values[TSIM_CALIBRATED_MATRIX_SUSTAINED].fitted = n_products > 0;
-    c->values[TSIM_CALIBRATED_MATRIX_RAMP].fitted = n_products >= LEAST_PRODUCTS && most_k > least_k;
-    c->values[TSIM_CALIBRATED_MEMORY_SUSTAINED].fitted = n_copies > 0;
-    c->values[TSIM_CALIBRATED_KERNEL_LATENCY].fitted = n_copies >= LEAST_COPIES && most_bytes > least_bytes;
+    const bool is_told[TSIM_N_CALIBRATED] = {
+        [TSIM_CALIBRATED_MATRIX_SUSTAINED] = depths.n > 0,
+        [TSIM_CALIBRATED_MATRIX_RAMP] = depths.n >= LEAST_PRODUCTS && depths.most > depths.least,
+        [TSIM_CALIBRATED_ACCUMULATION] = n_sums >= LEAST_OF_A_CLASS && depths.n >= n_sums + LEAST_OF_A_CLASS,
+        [TSIM_CALIBRATED_GROUPED] = n_grouped >= LEAST_OF_A_CLASS && depths.n > 0,
+        [TSIM_CALIBRATED_ATTENTION] = n_attention > 0,
+        [TSIM_CALIBRATED_WIDE_HEADS] = n_wide > 0 && n_attention > 0 && c->measured.kernel == TSIM_ATTENTION_CUDNN,
+        [TSIM_CALIBRATED_MEMORY_SUSTAINED] = copies.n > 0,
+        [TSIM_CALIBRATED_KERNEL_LATENCY] = copies.n >= LEAST_COPIES && copies.most > copies.least,
+        [TSIM_CALIBRATED_WARMING] = loads.n >= LEAST_PRODUCTS && loads.most >= LEAST_LOAD_RATIO * loads.least,
+        [TSIM_CALIBRATED_GROUPED_LAUNCH] = n_grouped >= LEAST_OF_A_CLASS,
+    };
+    static const double STARTS[TSIM_N_CALIBRATED] = {
+        [TSIM_CALIBRATED_ACCUMULATION] = START_ACCUMULATION, [TSIM_CALIBRATED_GROUPED] = START_GROUPED,
+        [TSIM_CALIBRATED_ATTENTION] = START_ATTENTION,       [TSIM_CALIBRATED_WIDE_HEADS] = START_WIDE_HEADS,
+        [TSIM_CALIBRATED_WARMING] = START_WARMING,           [TSIM_CALIBRATED_GROUPED_LAUNCH] = START_GROUPED_LAUNCH_S,
+    };
     for (int i = 0; i < TSIM_N_CALIBRATED; i++) {
-        struct tsim_accelerator a = *c->accelerator;
+        struct tsim_accelerator a = *c->measured.accelerator;
         struct tsim_calibration_value *value = &c->values[i];
-        value->before = value->after = *field_of(&a, c->precision, (enum tsim_calibrated)i);
+        const double *field = field_of(&a, &c->measured, (enum tsim_calibrated)i);
+        value->before = value->after = field ? *field : 0;
         value->low_95 = value->high_95 = (double)NAN;
-        value->fitted = value->fitted && value->before > 0.0; /* a zero has no logarithm to start from */
+        fit->values[i] = value->before > 0 ? value->before : is_told[i] ? STARTS[i] : 0;
+        value->fitted = is_told[i] && fit->values[i] > 0.0; /* a zero has no logarithm to start from */
         if (value->fitted)
             fit->which[fit->n_values++] = (enum tsim_calibrated)i;
     }
 }
 
-static void compare(struct tsim_calibration *c) {
-    struct tsim_accelerator after = *c->accelerator;
+/* ---- what came of it ---- */
+
+static struct tsim_calibrated_class *class_of(struct tsim_calibration *c, const struct tsim_calibrated_row *row) {
+    for (size_t i = 0; i < c->n_classes; i++)
+        if (c->classes[i].is_fitted == row->is_fitted && strcmp(c->classes[i].kind, row->measured->kind) == 0)
+            return &c->classes[i];
+    c->classes[c->n_classes] = (struct tsim_calibrated_class){.kind = row->measured->kind, .is_fitted = row->is_fitted};
+    return &c->classes[c->n_classes++];
+}
+
+static double mean(double sum, size_t n) {
+    return n > 0 ? sum / (double)n : (double)NAN;
+}
+
+static void average_clocks(struct tsim_calibration *c, struct tsim_calibrated_class *class) {
+    double clock_hz = 0, power_w = 0;
+    size_t n_clocks = 0, n_powers = 0;
+    for (size_t i = 0; i < c->measured.n; i++) {
+        const struct tsim_kernel_row *row = c->rows[i].measured;
+        if (class_of(c, &c->rows[i]) != class)
+            continue;
+        clock_hz += row->clock_hz;
+        power_w += row->power_w;
+        n_clocks += row->clock_hz > 0;
+        n_powers += row->power_w > 0;
+    }
+    class->clock_hz = mean(clock_hz, n_clocks);
+    class->power_w = mean(power_w, n_powers);
+}
+
+static void compare(struct tsim_calibration *c, const struct fit *fit) {
+    double before[TSIM_N_CALIBRATED];
     for (int i = 0; i < TSIM_N_CALIBRATED; i++)
-        *field_of(&after, c->precision, (enum tsim_calibrated)i) = c->values[i].after;
-    for (size_t i = 0; i < c->n_rows; i++) {
-        struct tsim_kernel_row *row = &c->rows[i];
-        row->before_s = predict_s(c->accelerator, c->precision, row);
-        row->after_s = predict_s(&after, c->precision, row);
-        c->before_frac += fabs(row->before_s / row->measured_s - 1.0) / (double)c->n_rows;
-        c->after_frac += fabs(row->after_s / row->measured_s - 1.0) / (double)c->n_rows;
+        before[i] = c->values[i].before;
+    for (size_t i = 0; i < c->measured.n; i++) {
+        struct tsim_calibrated_row *row = &c->rows[i];
+        struct tsim_calibrated_class *class = class_of(c, row);
+        double measured_s = row->measured->measured_s;
+        row->before_s = predict_s(&c->measured, before, row->measured);
+        row->after_s = predict_s(&c->measured, fit->values, row->measured);
+        class->n++;
+        class->before_frac += fabs(row->before_s / measured_s - 1.0);
+        class->after_frac += fabs(row->after_s / measured_s - 1.0);
+        class->bias_frac += row->after_s / measured_s - 1.0;
     }
-}
-
-/* ---- the file ---- */
-
-struct reading {
-    struct tsim_arena *arena;
-    const char *file;
-    struct tsim_diags *diags;
-    struct tsim_kernel_row *rows; /* on the heap */
-    size_t n, capacity;
-    const char *accelerator, *precision; /* of the first row */
-};
-
-__attribute__((format(printf, 3, 4))) static enum tsim_status refuse(const struct reading *reading, int line,
-                                                                     const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    const char *text = tsim_arena_vprintf(reading->arena, format, args);
-    va_end(args);
-    tsim_diags_error(reading->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = reading->file, .line = line}, "",
-                     "%s", text);
-    return TSIM_ERR_SCHEMA;
-}
-
-static enum tsim_status cannot_read(const struct reading *reading) {
-    tsim_diags_error(reading->diags, TSIM_ERR_IO, (struct tsim_place){.file = reading->file}, "", "cannot be read: %s",
-                     strerror(errno));
-    return TSIM_ERR_IO;
-}
-
-static bool number(const char *text, double *value) {
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*value) && *value > 0.0;
-}
-
-static bool take_numbers(char *const *fields, struct tsim_kernel_row *row) {
-    double time_us = 0.0;
-    bool good = number(fields[8], &time_us);
-    row->measured_s = time_us / 1e6;
-    if (row->is_copy)
-        return good && number(fields[7], &row->bytes);
-    return good && number(fields[3], &row->batch) && number(fields[4], &row->m) && number(fields[5], &row->n) &&
-           number(fields[6], &row->k);
-}
-
-static enum tsim_status take_row(struct reading *reading, char *line, int at) {
-    char *fields[N_COLUMNS];
-    size_t n = 0;
-    for (char *field = line; field; n++) {
-        char *comma = strchr(field, ',');
-        if (n < N_COLUMNS)
-            fields[n] = field;
-        if (comma)
-            *comma = '\0';
-        field = comma ? comma + 1 : NULL;
+    for (size_t i = 0; i < c->n_classes; i++) {
+        struct tsim_calibrated_class *class = &c->classes[i];
+        if (class->is_fitted) {
+            c->before_frac += class->before_frac / (double)c->n_fitted;
+            c->after_frac += class->after_frac / (double)c->n_fitted;
+        }
+        class->before_frac /= (double)class->n;
+        class->after_frac /= (double)class->n;
+        class->bias_frac /= (double)class->n;
+        average_clocks(c, class);
     }
-    if (n != N_COLUMNS)
-        return refuse(reading, at, "%zu columns, not the 9 of %s", n, HEADER);
-    struct tsim_kernel_row row = {.line = at, .is_copy = strcmp(fields[1], "copy") == 0};
-    if (!row.is_copy && strcmp(fields[1], "gemm") != 0)
-        return refuse(reading, at, "op is '%s', not gemm or copy", fields[1]);
-    if (!take_numbers(fields, &row))
-        return refuse(reading, at, "a %s needs %s and time_us, all above 0", fields[1],
-                      row.is_copy ? "bytes" : "batch, m, n, k");
-    if (!reading->accelerator)
-        reading->accelerator = tsim_arena_strdup(reading->arena, fields[0]);
-    if (!row.is_copy && !reading->precision)
-        reading->precision = tsim_arena_strdup(reading->arena, fields[2]);
-    if (strcmp(reading->accelerator, fields[0]) != 0)
-        return refuse(reading, at, "'%s' after '%s': one accelerator in a file", fields[0], reading->accelerator);
-    if (!row.is_copy && strcmp(reading->precision, fields[2]) != 0)
-        return refuse(reading, at, "'%s' after '%s': one precision in a file", fields[2], reading->precision);
-    reading->rows = tsim_heap_grow(reading->rows, &reading->capacity, reading->n + 1, sizeof *reading->rows);
-    reading->rows[reading->n++] = row;
-    return TSIM_OK;
-}
-
-/* The rest of a long comment is passed over; no row is as long. */
-static bool has_whole_line(const char *line, FILE *stream) {
-    int c = '\0';
-    if (strlen(line) + 1 < LINE_BYTES || line[LINE_BYTES - 2] == '\n')
-        return true;
-    while (line[0] == '#' && c != '\n' && c != EOF)
-        c = fgetc(stream);
-    return line[0] == '#';
-}
-
-static enum tsim_status read_lines(struct reading *reading, FILE *stream) {
-    char line[LINE_BYTES];
-    bool has_header = false;
-    for (int at = 1; fgets(line, sizeof line, stream); at++) {
-        if (!has_whole_line(line, stream))
-            return refuse(reading, at, "a line of more than %d characters", LINE_BYTES - 2);
-        line[strcspn(line, "\r\n")] = '\0';
-        if (line[0] == '#' || line[0] == '\0')
-            continue;
-        if (!has_header && strcmp(line, HEADER) != 0)
-            return refuse(reading, at, "the columns are not %s", HEADER);
-        if (has_header)
-            TSIM_TRY(take_row(reading, line, at));
-        has_header = true;
-    }
-    if (ferror(stream))
-        return cannot_read(reading);
-    return reading->n > 0 ? TSIM_OK : refuse(reading, 0, "no kernel in it");
-}
-
-static enum tsim_status find_precision(const struct reading *reading, const struct tsim_accelerator *a,
-                                       enum tsim_precision *precision) {
-    if (!reading->precision) { /* copies alone */
-        *precision = TSIM_BF16;
-        return TSIM_OK;
-    }
-    for (int i = 0; i < TSIM_N_PRECISIONS; i++) {
-        if (strcmp(tsim_precision_name((enum tsim_precision)i), reading->precision) != 0)
-            continue;
-        *precision = (enum tsim_precision)i;
-        return a->peak_flops_per_s[i] > 0 ? TSIM_OK : refuse(reading, 0, "%s has no %s", a->name, reading->precision);
-    }
-    return refuse(reading, 0, "precision is '%s', not fp32, tf32, fp16, bf16, fp8, mxfp8 or nvfp4", reading->precision);
 }
 
 enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *file,
                                         struct tsim_calibration *calibration, struct tsim_diags *diags) {
-    struct reading reading = {.arena = arena, .file = file, .diags = diags};
-    struct tsim_calibration c = {0};
-    FILE *stream = fopen(file, "r");
-    if (!stream)
-        return cannot_read(&reading);
-    enum tsim_status status = read_lines(&reading, stream);
-    fclose(stream);
-    if (status == TSIM_OK) {
-        c.rows = TSIM_NEW_ARRAY(arena, reading.n, struct tsim_kernel_row);
-        c.n_rows = reading.n;
-        memcpy(c.rows, reading.rows, reading.n * sizeof *c.rows);
-    }
-    tsim_heap_free(reading.rows);
-    TSIM_TRY(status);
-    TSIM_TRY(tsim_catalogue_load_accelerator(arena, reading.accelerator, &c.accelerator, diags));
-    TSIM_TRY(find_precision(&reading, c.accelerator, &c.precision));
+    struct tsim_calibration c = {.n_fitted = 0};
+    TSIM_TRY(tsim_kernel_rows_read(arena, file, &c.measured, diags));
+    c.rows = TSIM_NEW_ARRAY(arena, c.measured.n, struct tsim_calibrated_row);
+    c.classes = TSIM_NEW_ARRAY(arena, c.measured.n, struct tsim_calibrated_class);
+    choose_rows(&c);
     struct fit fit = {.calibration = &c};
     choose_values(&c, &fit);
     TSIM_TRY(fit_what_tells(&fit, &c, file, diags));
-    compare(&c);
+    for (int i = 0; i < TSIM_N_CALIBRATED; i++) {
+        struct tsim_accelerator after = with_values(&c.measured, fit.values);
+        const double *field = field_of(&after, &c.measured, (enum tsim_calibrated)i);
+        if (c.values[i].fitted && field)
+            c.values[i].after = *field;
+    }
+    compare(&c, &fit);
     *calibration = c;
     return TSIM_OK;
 }

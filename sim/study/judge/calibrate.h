@@ -1,50 +1,72 @@
-/* calibrate.h - an accelerator's efficiencies from measured kernels, by nonlinear least squares on relative errors
- * (predicted / measured time - 1) of the same formulas that predict them (cost/compute.h).
+/* calibrate.h - an accelerator's efficiencies from measured kernels (kernel_rows.h), by nonlinear least squares on
+ * relative errors (predicted / measured time - 1) of the same formulas that predict them (cost/compute.h).
  *
- * The file is CSV with the columns accelerator,op,precision,batch,m,n,k,bytes,time_us; lines that start with # and
- * empty lines are passed over. One accelerator (an id of the catalogue) and one precision in a file. op is gemm (a
- * product of m x k and k x n, `batch` times; bytes is empty) or copy (`bytes` read and written; batch, m, n, k are
- * empty). */
+ * What a training step reaches is what a chip reaches for minutes. A product alone runs faster at first: until the power
+ * limit acts, after some tens of milliseconds, and then less and less as the chip gets warm. On a B200 the same
+ * products reached 0.64 of the peak after 15 ms of load, 0.515 after 0.15 s, 0.50 after 0.3 to 2 s and 0.475 after 2.5
+ * to 7 s (hardware/calibration/b200-node-kernels.csv). So where a file says how long the load lasted, products and
+ * attention of less than 0.1 s are compared and not fitted, and the rate of the others is
+ *
+ *   rate(load) = rate * (10 s / load)^warming, at least `rate`
+ *
+ * whose exponent is fitted too; what is written is the rate after 10 s. Grouped products do not keep the matrix units
+ * busy enough for that.
+ *
+ * Grouped products that are short wait for their launches: at least `grouped_launch` each. It is the host's time on the
+ * machine that was measured, is fitted so that it is not taken for the chip's, and is not written. */
 #ifndef TSIM_STUDY_CALIBRATE_H
 #define TSIM_STUDY_CALIBRATE_H
 
-#include "base/arena.h"
-#include "base/status.h"
-#include "config/catalogue.h"
+#include "study/judge/kernel_rows.h"
 
 enum tsim_calibrated {
     TSIM_CALIBRATED_MATRIX_SUSTAINED, /* with a product */
     TSIM_CALIBRATED_MATRIX_RAMP,      /* with four products, not all of one depth */
-    TSIM_CALIBRATED_MEMORY_SUSTAINED, /* with a copy */
-    TSIM_CALIBRATED_KERNEL_LATENCY,   /* with three copies, not all of one size */
+    TSIM_CALIBRATED_ACCUMULATION,     /* with products that add to a sum, and others */
+    TSIM_CALIBRATED_GROUPED,          /* with grouped products, and others */
+    TSIM_CALIBRATED_ATTENTION,        /* with attention, heads of at most 128 elements */
+    TSIM_CALIBRATED_WIDE_HEADS,       /* with cuDNN's attention of wider heads, and others */
+    TSIM_CALIBRATED_MEMORY_SUSTAINED, /* with a copy or an element-wise kernel */
+    TSIM_CALIBRATED_KERNEL_LATENCY,   /* with three of these, not all of one size */
+    TSIM_CALIBRATED_WARMING,          /* with products under load for times of which one is ten times another */
+    TSIM_CALIBRATED_GROUPED_LAUNCH,   /* with grouped products */
     TSIM_N_CALIBRATED
 };
 
-struct tsim_kernel_row {
-    int line;
-    bool is_copy;
-    double batch, m, n, k;                /* a product: so many of m x k by k x n */
-    double bytes;                         /* a copy: read and written together */
-    double measured_s, before_s, after_s; /* predicted with the catalogue's values, and with those fitted */
+struct tsim_calibrated_row {
+    const struct tsim_kernel_row *measured;
+    bool is_fitted;           /* else the chip was cool */
+    double before_s, after_s; /* predicted with the catalogue's values, and with those fitted */
 };
 
 struct tsim_calibration_value {
     bool fitted;            /* and a tenth less of it changes some row's time by a thousandth at least */
-    double before, after;   /* fraction, elements of k, fraction, seconds */
+    double before, after;   /* fractions, elements of k, seconds, an exponent */
     double low_95, high_95; /* NAN: as many rows as values */
 };
 
-struct tsim_calibration {
-    const struct tsim_accelerator *accelerator; /* as in the catalogue */
-    enum tsim_precision precision;
-    struct tsim_kernel_row *rows;
-    size_t n_rows;
-    struct tsim_calibration_value values[TSIM_N_CALIBRATED];
-    double before_frac, after_frac; /* mean absolute relative errors */
+/* Rows of one kind, those fitted and those that were cool apart. */
+struct tsim_calibrated_class {
+    const char *kind;
+    bool is_fitted;
+    size_t n;
+    double before_frac, after_frac, bias_frac; /* mean absolute relative errors; mean error with the fitted values */
+    double clock_hz, power_w;                  /* means of the rows that say them; NAN: none does */
 };
 
-/* "matrix_sustained", "matrix_ramp_k", "memory_sustained", "kernel_latency". */
+struct tsim_calibration {
+    struct tsim_kernel_rows measured;
+    struct tsim_calibrated_row *rows; /* as many as measured */
+    struct tsim_calibrated_class *classes;
+    size_t n_fitted, n_classes;
+    struct tsim_calibration_value values[TSIM_N_CALIBRATED];
+    double before_frac, after_frac; /* mean absolute relative errors of the rows that are fitted */
+};
+
+/* As the accelerator's file has it: "matrix_sustained", "matrix_ramp_k", "accumulation_exposed", "grouped_products",
+ * "attention", "wide_heads", "memory_sustained", "kernel_latency"; and "warming", "grouped_launch", which it has not. */
 const char *tsim_calibrated_name(enum tsim_calibrated value);
+bool tsim_calibrated_is_written(enum tsim_calibrated value);
 
 /* Everything is allocated from `arena`. TSIM_ERR_IO, TSIM_ERR_SCHEMA (a line that is no row), TSIM_ERR_REFERENCE (no
  * such accelerator), TSIM_ERR_INFEASIBLE (fewer rows than values to fit, or no convergence). */
