@@ -120,8 +120,9 @@ static struct tsim_sharing_candidate pop_candidate(struct tsim_sharing *sharing)
 }
 
 /* The level at which the resource would be full if only its open users' rates still rose. */
-static double fill_level(const struct tsim_sharing_resource *r) {
-    return r->remaining > 0 ? r->remaining / r->load : 0;
+static double fill_level(const struct tsim_sharing *sharing, int32_t resource) {
+    double remaining = sharing->resources[resource].remaining;
+    return remaining > 0 ? remaining / sharing->loads[resource].now : 0;
 }
 
 static void prepare_resources(struct tsim_sharing *sharing) {
@@ -129,7 +130,7 @@ static void prepare_resources(struct tsim_sharing *sharing) {
         struct tsim_sharing_resource *r = &sharing->resources[sharing->touched[t]];
         r->n_inside = r->n_open = 0;
         r->outside = r->used;
-        r->load = r->most = 0;
+        sharing->loads[sharing->touched[t]] = (struct tsim_sharing_load){0, 0, 0};
     }
 }
 
@@ -144,8 +145,8 @@ static void open_region(struct tsim_sharing *sharing) {
             r->n_inside++;
             r->n_open++;
             r->outside -= sharing->demands[i].per_unit * a->rate;
-            r->load += load;
-            r->most += sharing->demands[i].per_unit * a->bound;
+            sharing->loads[sharing->demands[i].resource].now += load;
+            sharing->loads[sharing->demands[i].resource].most += sharing->demands[i].per_unit * a->bound;
             lowest = least(lowest, r->capacity / load);
         }
         if (a->bound / a->weight < lowest) /* else it can never bind */
@@ -154,8 +155,9 @@ static void open_region(struct tsim_sharing *sharing) {
 }
 
 /* Could it be full with all in the region at their bounds? */
-static bool may_bind(const struct tsim_sharing_resource *r) {
-    return r->outside + r->most > r->capacity * (1 - SPARE_FRAC);
+static bool may_bind(const struct tsim_sharing *sharing, int32_t resource) {
+    const struct tsim_sharing_resource *r = &sharing->resources[resource];
+    return r->outside + sharing->loads[resource].most > r->capacity * (1 - SPARE_FRAC);
 }
 
 static void open_resources(struct tsim_sharing *sharing) {
@@ -164,9 +166,9 @@ static void open_resources(struct tsim_sharing *sharing) {
         if (r->n_inside == r->n_users || r->outside < 0)
             r->outside = 0;
         r->remaining = r->capacity - r->outside;
-        r->load_mark = r->load;
-        if (r->n_open > 1 && may_bind(r))
-            push_candidate(sharing, fill_level(r), sharing->touched[t]);
+        sharing->loads[sharing->touched[t]].mark = sharing->loads[sharing->touched[t]].now;
+        if (r->n_open > 1 && may_bind(sharing, sharing->touched[t]))
+            push_candidate(sharing, fill_level(sharing, sharing->touched[t]), sharing->touched[t]);
     }
 }
 
@@ -179,10 +181,9 @@ static void push_own_resources(struct tsim_sharing *sharing) {
         int32_t first = -1;
         for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand) {
             int32_t resource = sharing->demands[i].resource;
-            const struct tsim_sharing_resource *r = &sharing->resources[resource];
-            if (r->n_open > 1 || !may_bind(r))
+            if (sharing->resources[resource].n_open > 1 || !may_bind(sharing, resource))
                 continue;
-            double level = fill_level(r);
+            double level = fill_level(sharing, resource);
             if (first < 0 || level < lowest || (level == lowest && resource < first)) {
                 lowest = level;
                 first = resource;
@@ -193,14 +194,15 @@ static void push_own_resources(struct tsim_sharing *sharing) {
     }
 }
 
-static void refresh_load(struct tsim_sharing *sharing, struct tsim_sharing_resource *r) {
-    r->load = 0;
-    for (int32_t i = r->first_user; i >= 0; i = sharing->demands[i].next_user) {
+static void refresh_load(struct tsim_sharing *sharing, int32_t resource) {
+    struct tsim_sharing_load *load = &sharing->loads[resource];
+    load->now = 0;
+    for (int32_t i = sharing->resources[resource].first_user; i >= 0; i = sharing->demands[i].next_user) {
         const struct tsim_sharing_activity *a = &sharing->activities[sharing->demands[i].activity];
         if (a->is_open)
-            r->load += a->weight * sharing->demands[i].per_unit;
+            load->now += a->weight * sharing->demands[i].per_unit;
     }
-    r->load_mark = r->load;
+    load->mark = load->now;
 }
 
 static void fix(struct tsim_sharing *sharing, int32_t activity, double rate, int32_t bottleneck) {
@@ -212,9 +214,10 @@ static void fix(struct tsim_sharing *sharing, int32_t activity, double rate, int
         struct tsim_sharing_resource *r = &sharing->resources[sharing->demands[i].resource];
         r->n_open--;
         r->remaining -= sharing->demands[i].per_unit * rate;
-        r->load -= a->weight * sharing->demands[i].per_unit;
-        if (r->n_open > 0 && r->load < r->load_mark * REFRESH_FRAC)
-            refresh_load(sharing, r);
+        struct tsim_sharing_load *load = &sharing->loads[sharing->demands[i].resource];
+        load->now -= a->weight * sharing->demands[i].per_unit;
+        if (r->n_open > 0 && load->now < load->mark * REFRESH_FRAC)
+            refresh_load(sharing, sharing->demands[i].resource);
     }
 }
 
@@ -280,7 +283,7 @@ static void fill_region(struct tsim_sharing *sharing) {
         const struct tsim_sharing_resource *r = &sharing->resources[first.who];
         if (r->n_open == 0)
             continue;
-        double now = fill_level(r);
+        double now = fill_level(sharing, first.who);
         if (now <= level * (1 + TSIM_SHARING_SAME)) {
             now = level;
         } else if (now > first.level * (1 + TSIM_SHARING_SAME)) {

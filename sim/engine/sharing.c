@@ -15,6 +15,7 @@ void tsim_sharing_init(struct tsim_sharing *sharing) {
 
 void tsim_sharing_release(struct tsim_sharing *sharing) {
     tsim_heap_free(sharing->resources);
+    tsim_heap_free(sharing->loads);
     tsim_heap_free(sharing->activities);
     tsim_heap_free(sharing->demands);
     tsim_heap_free(sharing->candidates);
@@ -31,6 +32,8 @@ int32_t tsim_sharing_add_resource(struct tsim_sharing *sharing, double capacity)
     sharing->resources = tsim_heap_grow(sharing->resources, &sharing->resource_capacity, sharing->n_resources + 1,
                                         sizeof *sharing->resources);
     sharing->resources[sharing->n_resources] = (struct tsim_sharing_resource){.capacity = capacity, .first_user = -1};
+    sharing->loads =
+        tsim_heap_grow(sharing->loads, &sharing->load_capacity, sharing->n_resources + 1, sizeof *sharing->loads);
     return (int32_t)sharing->n_resources++;
 }
 

@@ -77,13 +77,17 @@ struct tsim_sharing_resource {
     int32_t first_user, n_users;
     /* of the solve under way, where is_touched: users in the region; those of them that are not yet fixed */
     int32_t n_inside;
-    int32_t n_open : 30;    /* in 30 bits, because large clusters have a hundred thousand resources */
-    bool is_marked : 1;     /* in `marked`: the next solve begins here */
-    bool is_touched : 1;    /* the fields below are those of the solve under way, too */
-    double outside;         /* used by activities that are not in the region */
-    double remaining;       /* capacity less outside less what is fixed */
-    double load, load_mark; /* sum of weight * per_unit of the open ones; its value when last summed afresh */
-    double most;            /* used by those in the region when all are at their bounds */
+    int32_t n_open : 30; /* in 30 bits, because large clusters have a hundred thousand resources */
+    bool is_marked : 1;  /* in `marked`: the next solve begins here */
+    bool is_touched : 1; /* the fields below are those of the solve under way, too */
+    double outside;      /* used by activities that are not in the region */
+    double remaining;    /* capacity less outside less what is fixed */
+};
+
+/* More of a resource in the solve under way: kept apart, as most starts and ends need no solve. */
+struct tsim_sharing_load {
+    double now, mark; /* sum of weight * per_unit of the open ones; its value when last summed afresh */
+    double most;      /* used by those in the region when all are at their bounds */
 };
 
 struct tsim_sharing_activity {
@@ -106,14 +110,15 @@ struct tsim_sharing_candidate { /* a resource (>= 0) that would fill, or an acti
 /* Read-only to others, except through the functions. */
 struct tsim_sharing {
     struct tsim_sharing_resource *resources;
+    struct tsim_sharing_load *loads; /* by resource */
     struct tsim_sharing_activity *activities;
     struct tsim_sharing_demand *demands;
     struct tsim_sharing_candidate *candidates;
     int32_t *marked, *touched, *region;
     int32_t *changed; /* after a solve: the n_changed activities whose rate is another than before, new ones included */
     size_t n_resources, n_activities, n_demands, n_candidates, n_marked, n_touched, n_region, n_changed;
-    size_t resource_capacity, activity_capacity, demand_capacity, candidate_capacity, marked_capacity, touched_capacity,
-        region_capacity, changed_capacity;
+    size_t resource_capacity, load_capacity, activity_capacity, demand_capacity, candidate_capacity, marked_capacity,
+        touched_capacity, region_capacity, changed_capacity;
     int32_t first_free_demand;
     int64_t n_filled; /* activities that went through progressive filling so far: the cost of sharing, for benchmarks */
 };

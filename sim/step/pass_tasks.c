@@ -94,14 +94,6 @@ static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t se
 
 /* ---- tasks ---- */
 
-static void demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
-                          const struct tsim_played *played, struct tsim_task *task) {
-    for (int32_t i = 0; i < group->n_members; i++) {
-        tsim_stage_group_demand(group, stream, task, group->members[i].units, played->units_frac);
-        tsim_stage_group_demand(group, stream, task, group->members[i].memory, played->memory_frac);
-    }
-}
-
 static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                          const struct tsim_played *played, struct tsim_task *task) {
     double up = played->scale_up_bytes_per_s, nic = played->nic_bytes_per_s;
@@ -140,7 +132,7 @@ static void collective_task(struct tsim_stage_group *group, enum tsim_stage_grou
     }
     tsim_played_task(group->engine, played, 1, task);
     if (played->flow_s > 0) {
-        demand_device(group, stream, played, task);
+        tsim_stage_group_demand_device(group, stream, task, played->units_frac, played->memory_frac);
         if (!group->plan->is_ideal)
             demand_links(group, stream, played, task);
     }
@@ -166,7 +158,7 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
     case TSIM_PLAYED_KERNEL:
         tsim_played_task(group->engine, played, group->cursor.slowdown, task);
         group->run.kernels = task->flow;
-        demand_device(group, TSIM_STREAM_COMPUTE, played, task);
+        tsim_stage_group_demand_device(group, TSIM_STREAM_COMPUTE, task, played->units_frac, played->memory_frac);
         return;
     case TSIM_PLAYED_COLLECTIVE:
         collective_task(group, TSIM_STREAM_COMPUTE, played, task);

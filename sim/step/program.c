@@ -61,8 +61,9 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     tsim_stage_group_peaks_find(run->plan, group->stage, &most);
     for (int32_t i = 0; i < group->n_members; i++) {
         members[i].rank = -1;
-        members[i].units = add_resource(run, 1, most.units);
-        members[i].memory = add_resource(run, 1, most.memory);
+        bool has_device = i == 0 || run->plan->is_stepped;
+        members[i].units = has_device ? add_resource(run, 1, most.units) : members[0].units;
+        members[i].memory = has_device ? add_resource(run, 1, most.memory) : members[0].memory;
         members[i].scale_up_out = add_link(run, TSIM_LINK_OUT, cluster->scale_up_bytes_per_s, most.scale_up_out);
         members[i].scale_up_in = add_link(run, TSIM_LINK_IN, cluster->scale_up_bytes_per_s, most.scale_up_in);
         members[i].nic_out = add_link(run, TSIM_LINK_NIC_OUT, cluster->nic_bytes_per_s, most.nic_out);

@@ -59,10 +59,9 @@ static void pass_task(struct tsim_stage_group *group, const struct tsim_pass_cos
     double nic = fmin(cost->nic_bytes / cost->time_s, group->plan->cluster->nic_bytes_per_s);
     if (nic > 0 || (cost->scale_up_bytes > 0 && up > 0))
         task->weight = TSIM_COLLECTIVE_WEIGHT;
+    double share = device_frac(group->plan, cost);
+    tsim_stage_group_demand_device(group, TSIM_STREAM_COMPUTE, task, share, share);
     for (int32_t i = 0; i < group->n_members; i++) {
-        double share = device_frac(group->plan, cost);
-        tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].units, share);
-        tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].memory, share);
         if (up > 0) {
             double rate = fmin(cost->scale_up_bytes / cost->time_s, up);
             tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].scale_up_out, rate);

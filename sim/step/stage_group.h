@@ -362,6 +362,10 @@ void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_sta
 /* stage_group_collective.c. A demand of a task: in its own room, else in the stage group's scratch. */
 void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                              struct tsim_task *task, int32_t resource, double per_unit);
+/* So much of the compute units and of HBM's rate of every member. These do the same at the same time, so one device
+ * stands for all but message by message. */
+void tsim_stage_group_demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                    struct tsim_task *task, double units, double memory);
 /* Makes of `task` the collective; what else it waits for, lowers and joins is the caller's. */
 void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                  const struct tsim_data_collective *collective, struct tsim_task *task);

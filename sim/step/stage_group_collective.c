@@ -40,6 +40,14 @@ void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_gro
     group->demands[stream][task->n_more_demands++] = demand;
 }
 
+void tsim_stage_group_demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                    struct tsim_task *task, double units, double memory) {
+    for (int32_t i = 0; i < (group->plan->is_stepped ? group->n_members : 1); i++) {
+        tsim_stage_group_demand(group, stream, task, group->members[i].units, units);
+        tsim_stage_group_demand(group, stream, task, group->members[i].memory, memory);
+    }
+}
+
 /* Each kernel has its rank's device, before anything is sent: passes beside it stand still. */
 static void kernel_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                         const struct tsim_data_collective *collective, struct tsim_task *task) {
@@ -48,10 +56,8 @@ static void kernel_task(struct tsim_stage_group *group, enum tsim_stage_group_st
     task->work = collective->kernel_s;
     task->bound_per_s = 1;
     task->weight = TSIM_COLLECTIVE_WEIGHT;
-    for (int32_t i = 0; i < group->n_members && !group->plan->is_ideal; i++) {
-        tsim_stage_group_demand(group, stream, task, group->members[i].units, 1);
-        tsim_stage_group_demand(group, stream, task, group->members[i].memory, 1);
-    }
+    if (!group->plan->is_ideal)
+        tsim_stage_group_demand_device(group, stream, task, 1, 1);
 }
 
 void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
@@ -104,11 +110,9 @@ static void network_task(struct tsim_stage_group *group, enum tsim_stage_group_s
     task->weight = TSIM_COLLECTIVE_WEIGHT;
     if (group->plan->is_ideal || !(flow_s > 0))
         return;
-    for (int32_t i = 0; i < group->n_members; i++) {
-        tsim_stage_group_demand(group, stream, task, group->members[i].units, own->units_share);
-        tsim_stage_group_demand(group, stream, task, group->members[i].memory, own->memory_share);
+    tsim_stage_group_demand_device(group, stream, task, own->units_share, own->memory_share);
+    for (int32_t i = 0; i < group->n_members; i++)
         link_demands(group, stream, collective, own, i, task);
-    }
 }
 
 /* Is it played in several tasks? */
