@@ -97,14 +97,16 @@ enum tsim_list_kind {
     TSIM_LIST_ADD,
     TSIM_LIST_MAX_POOL,
     TSIM_LIST_AVERAGE_POOL,
-    TSIM_LIST_TABLES,     /* of a recommendation model: all of its embedding tables */
-    TSIM_LIST_INTERACTION /* dot products of the pairs of `groups` vectors */
+    TSIM_LIST_TABLES,      /* of a recommendation model: all of its embedding tables */
+    TSIM_LIST_INTERACTION, /* dot products of the pairs of `groups` vectors */
+    TSIM_LIST_CROSS        /* first vector times this one, and the one before added */
 };
 struct tsim_list_layer {
     enum tsim_list_kind kind;
     int32_t block; /* 0 .. model->layers - 1: blocks are what other models' layers are */
     int64_t in, out, in_area, out_area, kernel_area, stride, groups;
     bool has_bias, is_first; /* first: its input needs no gradient */
+    bool is_bottom;          /* of a recommendation model: what its numbers go through before they meet vectors */
 };
 
 /* A model of kind dlrm has embedding tables beside its list, and is written by widths. */
@@ -145,6 +147,7 @@ struct tsim_model {
     const struct tsim_embedding_table *tables;
     size_t n_tables;
     struct tsim_widths bottom_mlp, top_mlp;
+    int64_t cross_layers, cross_rank; /* of a recommendation model, in place of dot products; 0: none */
     const struct tsim_list_entry *entries;
     const struct tsim_list_layer *list; /* NULL: a transformer */
     size_t n_entries, n_list;
@@ -429,6 +432,17 @@ enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING
  * convolution that takes its result. */
 enum tsim_batch_norm { TSIM_BATCH_NORM_APART, TSIM_BATCH_NORM_SUMS_FUSED, TSIM_BATCH_NORM_FUSED };
 
+/* Embedding tables (model/tables.h). How they are dealt out to ranks: by CAPACITY, those above an even share cut by rows;
+ * WHOLE, as many to each rank; by LOOKUPS, those that most rows are looked up in cut by rows. And how rows get their
+ * gradients: from the vectors' at once (FUSED); as a tensor of a gradient for each lookup (SPARSE); or first summed for each
+ * row (REDUCED). */
+enum tsim_table_placement { TSIM_TABLES_BY_CAPACITY, TSIM_TABLES_WHOLE, TSIM_TABLES_BY_LOOKUPS };
+enum tsim_table_update { TSIM_UPDATE_FUSED, TSIM_UPDATE_SPARSE, TSIM_UPDATE_REDUCED };
+enum tsim_bottom_mlp { TSIM_BOTTOM_REPLICATED, TSIM_BOTTOM_FIRST_RANK };
+
+/* Bias and activation behind a product of a list, where they are fused: in its kernel, or in a pass of their own. */
+enum tsim_bias_activation { TSIM_BIAS_IN_PRODUCT, TSIM_BIAS_PASS };
+
 /* How rows of tokens are brought into the order of their experts and back: by one kernel each, with the weighted sum of
  * what the experts gave, or operator by operator (layer_experts.c). */
 enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT };
@@ -510,6 +524,12 @@ struct tsim_software {
     enum tsim_expert_dispatch expert_dispatch;
     enum tsim_expert_permutation expert_permutation;
     enum tsim_batch_norm batch_norm;
+    enum tsim_table_placement table_placement;
+    enum tsim_table_update table_update;
+    enum tsim_bottom_mlp bottom_mlp;
+    enum tsim_bias_activation bias_activation;
+    bool fp32_tables;               /* whatever the training's precision */
+    double replicated_tables_bytes; /* in fp32; smaller ones are on every rank */
     enum tsim_expert_products expert_products;
     enum tsim_fp8_scaling fp8_scaling;
     bool fp8_dispatch;              /* training in fp8, what experts take travels in fp8 */

@@ -73,6 +73,12 @@ const struct tsim_key tsim_dlrm_keys[TSIM_N_DLRM_KEYS] = {
      .help = "widths of the layers that the numbers go through; the last as wide as a row of the tables"},
     {.key = "top_mlp", .kind = TSIM_KEY_CUSTOM, .read = read_top, .write = write_top, .is_required = true,
      .help = "widths of the layers behind the interaction"},
+    {.key = "cross_layers", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, cross_layers), .max = 100,
+     .default_text = "0", .is_omitted_when_zero = true,
+     .help = "layers that multiply all vectors with what they become, in place of dot products of pairs"},
+    {.key = "cross_rank", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, cross_rank), .max = 1e6,
+     .default_text = "512", .is_positive = true, .is_omitted_when_zero = true,
+     .help = "width between the two products of a cross layer"},
     {.key = "tables", .kind = TSIM_KEY_CUSTOM, .read = read_tables, .write = write_tables, .is_required = true,
      .described_by = &TABLES,
      .help = "embedding tables: list of {rows, dim, pooling}"},
@@ -105,9 +111,19 @@ static void put_mlp(struct stack *stack, int64_t in, const struct tsim_widths *w
         struct tsim_list_layer *product = put(stack, TSIM_LIST_PRODUCT, in, widths->width[i]);
         product->has_bias = true;
         product->is_first = is_first && i == 0;
+        product->is_bottom = is_first;
         if (is_first || i + 1 < widths->n)
-            put(stack, TSIM_LIST_RELU, widths->width[i], widths->width[i]);
+            put(stack, TSIM_LIST_RELU, widths->width[i], widths->width[i])->is_bottom = is_first;
         in = widths->width[i];
+    }
+}
+
+/* Wang et al. 2021, DCN V2 (arXiv:2008.13535), section 3.1, with weights of low rank: x_0 * (U (V x) + b) + x. */
+static void put_cross(struct stack *stack, int64_t width, int64_t rank, int64_t n) {
+    for (int64_t i = 0; i < n; i++, stack->block++) {
+        put(stack, TSIM_LIST_PRODUCT, width, rank);
+        put(stack, TSIM_LIST_PRODUCT, rank, width)->has_bias = true;
+        put(stack, TSIM_LIST_CROSS, width, width);
     }
 }
 
@@ -127,7 +143,7 @@ static bool has_one_width(struct tsim_reader *reader, const struct tsim_value *m
 }
 
 /* Naumov et al. 2019, section 2.1: the dot products of all pairs of vectors (one of each table, one of the bottom
- * layers), beside the bottom layers' result. */
+ * layers), beside the bottom layers' result; or cross layers on all vectors side by side. */
 void tsim_dlrm_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                       struct tsim_model *m) {
     if (!has_one_width(reader, mapping, path, m))
@@ -135,11 +151,15 @@ void tsim_dlrm_finish(struct tsim_reader *reader, const struct tsim_value *mappi
     int64_t dim = m->bottom_mlp.width[m->bottom_mlp.n - 1], vectors = (int64_t)m->n_tables + 1;
     int64_t pairs = vectors * (vectors - 1) / 2;
     struct stack stack = {
-        .layers = TSIM_NEW_ARRAY(reader->arena, 2 * (m->bottom_mlp.n + m->top_mlp.n) + 2, struct tsim_list_layer)};
+        .layers = TSIM_NEW_ARRAY(reader->arena, 2 * (m->bottom_mlp.n + m->top_mlp.n) + 2 + 3 * (size_t)m->cross_layers,
+                                 struct tsim_list_layer)};
     put(&stack, TSIM_LIST_TABLES, 0, (int64_t)m->n_tables * dim);
     put_mlp(&stack, m->input_channels, &m->bottom_mlp, true);
-    put(&stack, TSIM_LIST_INTERACTION, vectors * dim, pairs + dim)->groups = vectors;
-    put_mlp(&stack, pairs + dim, &m->top_mlp, false);
+    if (m->cross_layers > 0)
+        put_cross(&stack, vectors * dim, m->cross_rank, m->cross_layers);
+    else
+        put(&stack, TSIM_LIST_INTERACTION, vectors * dim, pairs + dim)->groups = vectors;
+    put_mlp(&stack, m->cross_layers > 0 ? vectors * dim : pairs + dim, &m->top_mlp, false);
     m->list = stack.layers;
     m->n_list = stack.n;
     m->layers = stack.block;

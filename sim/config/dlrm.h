@@ -4,8 +4,8 @@
 
 #include "config/schema.h"
 
-extern const struct tsim_key tsim_dlrm_keys[]; /* of a model: dense_features, bottom_mlp, top_mlp, tables */
-enum { TSIM_N_DLRM_KEYS = 4 };
+extern const struct tsim_key tsim_dlrm_keys[]; /* of a model: dense_features, bottom_mlp, top_mlp, cross, tables */
+enum { TSIM_N_DLRM_KEYS = 6 };
 
 /* Keys of a model that is a list of layers: what every kind of model has, and its own. */
 enum { TSIM_MOST_LIST_KEYS = 4 + TSIM_N_DLRM_KEYS };

@@ -37,6 +37,14 @@ static const struct tsim_word PERMUTATIONS[] = {
 static const struct tsim_word BATCH_NORMS[] = {{"apart", TSIM_BATCH_NORM_APART},
                                                {"sums-fused", TSIM_BATCH_NORM_SUMS_FUSED},
                                                {"fused", TSIM_BATCH_NORM_FUSED}, {NULL, 0}};
+static const struct tsim_word PLACEMENTS[] = {
+    {"capacity", TSIM_TABLES_BY_CAPACITY}, {"whole", TSIM_TABLES_WHOLE}, {"lookups", TSIM_TABLES_BY_LOOKUPS}, {NULL, 0}};
+static const struct tsim_word UPDATES[] = {
+    {"fused", TSIM_UPDATE_FUSED}, {"sparse", TSIM_UPDATE_SPARSE}, {"reduced", TSIM_UPDATE_REDUCED}, {NULL, 0}};
+static const struct tsim_word BOTTOMS[] = {
+    {"replicated", TSIM_BOTTOM_REPLICATED}, {"first-rank", TSIM_BOTTOM_FIRST_RANK}, {NULL, 0}};
+static const struct tsim_word BIAS_ACTIVATIONS[] = {
+    {"in-product", TSIM_BIAS_IN_PRODUCT}, {"pass", TSIM_BIAS_PASS}, {NULL, 0}};
 static const struct tsim_word UNALIGNED_PRODUCTS[] = {
     {"matrix-units", TSIM_UNALIGNED_MATRIX}, {"vector-units", TSIM_UNALIGNED_VECTOR}, {NULL, 0}};
 static const struct tsim_word GRAPHS[] = {
@@ -240,6 +248,26 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .default_text = "apart",
      .help = "batch norms with their activations: passes of their own; sums in the convolution before, and the rest in "
              "the addition behind; or also the rest in the convolution behind (fusion other than none)"},
+    {.key = "table_placement", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, table_placement),
+     .words = PLACEMENTS, .default_text = "capacity",
+     .help = "embedding tables over ranks: by capacity, those above an even share cut by rows; whole, as many to each rank; "
+             "or by lookups, those with most of them cut by rows"},
+    {.key = "table_update", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, table_update), .words = UPDATES,
+     .default_text = "fused",
+     .help = "rows of embedding tables: updated from the vectors' gradients at once; through a tensor of gradients, one for "
+             "each lookup; or through one summed gradient a row, with a state for each of its elements"},
+    {.key = "bottom_mlp", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, bottom_mlp), .words = BOTTOMS,
+     .default_text = "replicated", .help = "recommendation models: on every rank, or on the first for the samples of all"},
+    {.key = "bias_activation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, bias_activation),
+     .words = BIAS_ACTIVATIONS, .default_text = "in-product",
+     .help = "bias and activation of linear layers of lists: in the product's kernel, or in one pass behind it (fusion other "
+             "than none)"},
+    {.key = "fp32_tables", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, fp32_tables),
+     .help = "embedding tables are in fp32 and give vectors in the training's precision"},
+    {QUANTITY(struct tsim_software, "replicated_tables", TSIM_BYTES, replicated_tables_bytes,
+              "embedding tables below this, in fp32, are on every rank, and their gradients are summed over all"),
+     .default_text = "0"},
     {.key = "expert_products", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_products),
      .words = EXPERT_PRODUCTS, .default_text = "grouped",
      .help = "the experts of a rank: their products side by side, or one expert after the other"},

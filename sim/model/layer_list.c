@@ -163,6 +163,10 @@ static struct tsim_op *winograd(struct tsim_op_list *list, const char *name, con
     return op;
 }
 
+static bool has_bias_pass(const struct batch *b, const struct tsim_list_layer *l) {
+    return l->has_bias && b->is_fused && b->scenario->software->bias_activation == TSIM_BIAS_PASS;
+}
+
 static void product_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
     double g = (double)l->groups, pixels = b->samples * (double)l->out_area;
     if (is_winograd(b, l))
@@ -172,6 +176,8 @@ static void product_forward(struct tsim_op_list *list, const struct batch *b, co
                     (double)(l->kernel_area * l->in) / g);
     if (l->has_bias && !b->is_fused)
         elementwise(list, "bias", out_elements(b, l), 2 * b->e, 1);
+    if (has_bias_pass(b, l))
+        elementwise(list, "bias, activation", out_elements(b, l), 2 * b->e, 1);
 }
 
 /* The kernel of an input's gradient reads more where it takes on the backward pass of the norm that made its
@@ -195,6 +201,8 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
     const char *input = is_image ? "convolution, input" : "linear, input";
     const char *weight = is_image ? "convolution, weight" : "linear, weight";
     struct tsim_op *op;
+    if (has_bias_pass(b, l)) /* masks the gradient and sums it */
+        elementwise(list, "bias, activation", out_elements(b, l), 3 * b->e, 1);
     if (!l->is_first) {
         op = is_short ? winograd(list, input, b, l, pixels / 4, in / g, out / g)
                       : convolution(list, input, b, l, pixels * step, in / g, area * out / g / step);
@@ -207,7 +215,7 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
     double gradient_bytes = b->scenario->training.gradient_precision == TSIM_FP32 ? 4 : 2;
     op->bytes += (2 * gradient_bytes - b->e) * weights_of(l);
     op->is_weight_gradient = true;
-    if (l->has_bias)
+    if (l->has_bias && !has_bias_pass(b, l))
         elementwise(list, "bias gradient", out_elements(b, l), b->e, 1)->is_weight_gradient = true;
 }
 
@@ -252,6 +260,14 @@ static void norm_forward(struct tsim_op_list *list, const struct batch *b, const
         elementwise(list, "batch norm", n, 2 * b->e, 1);
 }
 
+/* The bottom MLP may be one rank's, for the samples of all. */
+static struct batch batch_at(const struct batch *b, const struct tsim_list_layer *l) {
+    struct batch at = *b;
+    if (l->is_bottom && b->scenario->software->bottom_mlp == TSIM_BOTTOM_FIRST_RANK)
+        at.samples *= (double)b->scenario->parallelism.data;
+    return at;
+}
+
 static void layer_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m, size_t i) {
     const struct tsim_list_layer *l = &m->list[i];
     double n = out_elements(b, l), e = b->e;
@@ -279,6 +295,9 @@ static void layer_forward(struct tsim_op_list *list, const struct batch *b, cons
         return;
     case TSIM_LIST_INTERACTION:
         interaction(list, b, l, false);
+        return;
+    case TSIM_LIST_CROSS: /* product, first and last vectors in, one out */
+        elementwise(list, "cross", n, 4 * e, 1);
         return;
     }
     TSIM_BUG("layer %d", (int)l->kind);
@@ -316,6 +335,9 @@ static void layer_backward(struct tsim_op_list *list, const struct batch *b, con
     case TSIM_LIST_INTERACTION:
         interaction(list, b, l, true);
         return;
+    case TSIM_LIST_CROSS: /* gradient, product and first vector in, the product's gradient out, the first's added to */
+        elementwise(list, "cross", n, 6 * e, 1);
+        return;
     }
     TSIM_BUG("layer %d", (int)l->kind);
 }
@@ -333,8 +355,10 @@ void tsim_block_forward(const struct tsim_scenario *sc, int64_t block, struct ts
     const struct tsim_model *m = sc->model;
     struct batch b = batch_of(sc);
     for (size_t i = 0; i < m->n_list; i++)
-        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0))
-            layer_forward(list, &b, m, i);
+        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0)) {
+            struct batch at = batch_at(&b, &m->list[i]);
+            layer_forward(list, &at, m, i);
+        }
     if (block == m->layers - 1 && !m->has_blocks_behind)
         loss(list, &b, &m->list[m->n_list - 1]);
 }
@@ -345,8 +369,10 @@ void tsim_block_backward(const struct tsim_scenario *sc, int64_t block, struct t
     if (block == m->layers - 1 && !m->has_blocks_behind)
         loss(list, &b, &m->list[m->n_list - 1]);
     for (size_t i = m->n_list; i-- > 0;)
-        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0))
-            layer_backward(list, &b, m, i);
+        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0)) {
+            struct batch at = batch_at(&b, &m->list[i]);
+            layer_backward(list, &at, m, i);
+        }
 }
 
 /* ---- parts ---- */
@@ -379,10 +405,11 @@ void tsim_block_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim
     (void)parts; /* nothing of a list is executed again */
     for (size_t i = 0; i < sc->model->n_list; i++) {
         const struct tsim_list_layer *l = &sc->model->list[i];
-        double in_bytes = in_elements(&b, l) * b.e;
+        struct batch at = batch_at(&b, l);
+        double in_bytes = in_elements(&at, l) * b.e;
         if (b.batch_norm == TSIM_BATCH_NORM_FUSED && l->kind == TSIM_LIST_PRODUCT && takes_norm(sc->model, i))
             continue; /* made again of the norm's input, in the convolution */
-        if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION)
+        if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION || l->kind == TSIM_LIST_CROSS)
             product_bytes += in_bytes;
         else if (l->kind == TSIM_LIST_NORM)
             norm_bytes += in_bytes;

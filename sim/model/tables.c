@@ -9,6 +9,13 @@
 #define STATE_BYTES 4.0 /* of a row */
 #define SORT_PASSES 4.0
 #define SMALL_SHARE 0.01
+#define FP32_BYTES 4.0
+/* HugeCTR's planner counts what a rank's share of a table costs besides its lookups, the vector that it sends, in lookups
+ * (NVIDIA's train.py for MLPerf: 9 times slower links than memory over 4 times more traffic in memory); and how often
+ * it looks for a better plan (sharding/planner.py: max_search_iter). */
+#define VECTOR_LOOKUPS (9.0 / 4)
+#define MOST_PLANS 20
+#define MOST_OF_MEMORY 0.75 /* train.py: memory_cap_for_embedding of 60 GB, of 80 */
 
 double tsim_tables_parameters(const struct tsim_model *m) {
     double n = 0;
@@ -29,12 +36,19 @@ double tsim_tables_active_parameters(const struct tsim_model *m) {
 struct piece {
     double rows, elements; /* held */
     double lookups, dim, vectors;
+    double distinct; /* rows that a step looks up */
+    size_t table;
     int64_t number; /* where sizes are equal */
 };
 
 struct rank {
-    double rows, elements, lookups, lookup_elements, vector_elements;
+    double rows, elements, lookups, lookup_elements, vector_elements, distinct_elements;
+    size_t tables, last; /* last: of its tables */
 };
+
+static bool is_replica(const struct tsim_embedding_table *table, const struct tsim_software *software) {
+    return (double)table->rows * (double)table->dim * FP32_BYTES < software->replicated_tables_bytes;
+}
 
 static int compare_pieces(const void *a, const void *b) {
     const struct piece *x = a, *y = b;
@@ -48,13 +62,17 @@ static double pieces_of(const struct tsim_embedding_table *table, double share_e
     return fmax(fmin(n, fmin(ranks, (double)table->rows)), 1);
 }
 
-static struct piece piece_of(const struct tsim_embedding_table *table, double pieces, int64_t number) {
-    double rows = (double)table->rows / pieces, pooling = (double)table->pooling, dim = (double)table->dim;
+/* n lookups of a step in r rows, taken as even, are of r (1 - e^(-n / r)) different ones. */
+static struct piece piece_of(const struct tsim_model *m, size_t table, double pieces, double samples, int64_t number) {
+    const struct tsim_embedding_table *t = &m->tables[table];
+    double rows = (double)t->rows / pieces, pooling = (double)t->pooling, dim = (double)t->dim;
     return (struct piece){.rows = rows,
                           .elements = rows * dim,
                           .lookups = pooling / pieces,
                           .dim = dim,
                           .vectors = 1 - pow(1 - 1 / pieces, pooling),
+                          .distinct = -rows * expm1(-pooling / pieces * samples / rows),
+                          .table = table,
                           .number = number};
 }
 
@@ -64,6 +82,9 @@ static void give(struct rank *rank, const struct piece *piece) {
     rank->lookups += piece->lookups;
     rank->lookup_elements += piece->lookups * piece->dim;
     rank->vector_elements += piece->vectors * piece->dim;
+    rank->distinct_elements += piece->distinct * piece->dim;
+    rank->last = piece->table;
+    rank->tables++;
 }
 
 static struct rank *fewest_lookups(struct rank *ranks, size_t n) {
@@ -92,7 +113,8 @@ static void sift_down(struct rank *ranks, size_t n) {
 }
 
 /* Largest first; what is left below `small_elements` by lookups. */
-static void deal(const struct piece *pieces, size_t n_pieces, double small_elements, struct rank *ranks, size_t n) {
+static void deal_capacity(const struct piece *pieces, size_t n_pieces, double small_elements, struct rank *ranks,
+                          size_t n) {
     for (size_t i = 0; i < n_pieces; i++) {
         if (pieces[i].elements < small_elements) {
             give(fewest_lookups(ranks, n), &pieces[i]);
@@ -103,6 +125,117 @@ static void deal(const struct piece *pieces, size_t n_pieces, double small_eleme
     }
 }
 
+/* Whole tables, the largest first, to the emptiest rank that has fewer than its number (NVIDIA DeepLearningExamples, DLRM,
+ * distribute_to_buckets). */
+static void deal_whole(const struct piece *pieces, size_t n_pieces, struct rank *ranks, size_t n) {
+    size_t most = (n_pieces + n - 1) / n;
+    for (size_t i = 0; i < n_pieces; i++) {
+        struct rank *best = NULL;
+        for (size_t k = 0; k < n; k++)
+            if (ranks[k].tables < most && (!best || ranks[k].elements < best->elements))
+                best = &ranks[k];
+        give(best, &pieces[i]);
+    }
+}
+
+static int compare_lookups(const void *a, const void *b) {
+    const struct piece *x = a, *y = b;
+    if (x->lookups != y->lookups)
+        return x->lookups > y->lookups ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static double load_of(const struct rank *rank) {
+    return rank->lookups + VECTOR_LOOKUPS * (double)rank->tables;
+}
+
+/* Pieces, those with most lookups first, to the rank with the least load that has room and none of this table. Returns the
+ * largest load; infinite, with the table in `large`, where no rank has room. */
+static double deal_lookups(const struct piece *pieces, size_t n_pieces, double most_elements, struct rank *ranks,
+                           size_t n, size_t *large) {
+    double most = 0;
+    memset(ranks, 0, n * sizeof *ranks);
+    for (size_t i = 0; i < n_pieces; i++) {
+        struct rank *best = NULL;
+        for (size_t k = 0; k < n; k++)
+            if ((!best || load_of(&ranks[k]) < load_of(best)) &&
+                ranks[k].elements + pieces[i].elements <= most_elements &&
+                (ranks[k].tables == 0 || ranks[k].last != pieces[i].table))
+                best = &ranks[k];
+        if (!best) {
+            *large = pieces[i].table;
+            return HUGE_VAL;
+        }
+        give(best, &pieces[i]);
+        most = fmax(most, load_of(best));
+    }
+    return most;
+}
+
+/* ---- pieces ---- */
+
+struct dealt {
+    struct piece *pieces;
+    size_t n, capacity;
+    double *cuts; /* pieces of each table */
+};
+
+static void cut(struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal) {
+    d->n = 0;
+    for (size_t i = 0; i < m->n_tables; i++)
+        for (size_t j = 0; !is_replica(&m->tables[i], deal->software) && j < (size_t)d->cuts[i]; j++, d->n++) {
+            d->pieces = tsim_heap_grow(d->pieces, &d->capacity, d->n + 1, sizeof *d->pieces);
+            d->pieces[d->n] = piece_of(m, i, d->cuts[i], deal->samples, (int64_t)d->n);
+        }
+}
+
+static bool can_halve(const struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
+                      size_t table, size_t n) {
+    return !is_replica(&m->tables[table], deal->software) &&
+           2 * d->cuts[table] <= fmin((double)n, (double)m->tables[table].rows);
+}
+
+/* The table whose pieces have most lookups, of those that can be cut in twice as many; n_tables if none can. */
+static size_t hottest(const struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
+                      size_t n) {
+    size_t best = m->n_tables;
+    for (size_t i = 0; i < m->n_tables; i++)
+        if (can_halve(d, m, deal, i, n) && (best == m->n_tables || (double)m->tables[i].pooling / d->cuts[i] >
+                                                                       (double)m->tables[best].pooling / d->cuts[best]))
+            best = i;
+    return best;
+}
+
+/* HugeCTR's planner: the table with the hottest pieces is cut again and again, or the one that finds no room, and the best
+ * of these plans is kept; if none has room, each rank has a piece of every table. */
+static void plan_lookups(struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal,
+                         struct rank *ranks, size_t n) {
+    size_t capacity = 0;
+    double least = HUGE_VAL, *kept = tsim_heap_grow(NULL, &capacity, m->n_tables, sizeof *kept);
+    for (size_t i = 0; i < m->n_tables; i++)
+        kept[i] = fmin((double)n, (double)m->tables[i].rows);
+    for (int plan = 0; plan < MOST_PLANS; plan++) {
+        size_t large = m->n_tables;
+        cut(d, m, deal);
+        qsort(d->pieces, d->n, sizeof *d->pieces, compare_lookups);
+        double load = deal_lookups(d->pieces, d->n, deal->most_elements, ranks, n, &large);
+        if (load < least) {
+            least = load;
+            memcpy(kept, d->cuts, m->n_tables * sizeof *kept);
+        }
+        size_t table = large < m->n_tables ? large : hottest(d, m, deal, n);
+        if (table == m->n_tables || !can_halve(d, m, deal, table, n))
+            break;
+        d->cuts[table] *= 2;
+    }
+    memcpy(d->cuts, kept, m->n_tables * sizeof *kept);
+    tsim_heap_free(kept);
+    size_t large;
+    cut(d, m, deal);
+    qsort(d->pieces, d->n, sizeof *d->pieces, compare_lookups);
+    deal_lookups(d->pieces, d->n, least < HUGE_VAL ? deal->most_elements : HUGE_VAL, ranks, n, &large);
+}
+
 static void largest_of(const struct rank *ranks, size_t n, struct tsim_tables_share *share) {
     for (size_t i = 0; i < n; i++) {
         share->rows = fmax(share->rows, ranks[i].rows);
@@ -110,42 +243,85 @@ static void largest_of(const struct rank *ranks, size_t n, struct tsim_tables_sh
         share->lookups = fmax(share->lookups, ranks[i].lookups);
         share->lookup_elements = fmax(share->lookup_elements, ranks[i].lookup_elements);
         share->vector_elements = fmax(share->vector_elements, ranks[i].vector_elements);
+        share->distinct_elements = fmax(share->distinct_elements, ranks[i].distinct_elements);
         share->all_vector_elements += ranks[i].vector_elements;
     }
 }
 
-void tsim_tables_share(const struct tsim_model *m, int64_t n_ranks, struct tsim_tables_share *share) {
+static void count_replicas(const struct tsim_model *m, const struct tsim_software *software,
+                           struct tsim_tables_share *share) {
+    for (size_t i = 0; i < m->n_tables; i++) {
+        const struct tsim_embedding_table *table = &m->tables[i];
+        if (!is_replica(table, software))
+            continue;
+        share->replica_elements += (double)table->rows * (double)table->dim;
+        share->replica_lookups += (double)table->pooling;
+        share->replica_lookup_elements += (double)table->pooling * (double)table->dim;
+        share->replica_vector_elements += (double)table->dim;
+    }
+}
+
+void tsim_tables_share(const struct tsim_model *m, const struct tsim_tables_deal *deal, int64_t n_ranks,
+                       struct tsim_tables_share *share) {
+    const struct tsim_software *software = deal->software;
     size_t n_dealt = (size_t)(n_ranks < TSIM_TABLES_MOST_RANKS ? n_ranks : TSIM_TABLES_MOST_RANKS);
     double even = tsim_tables_parameters(m) / (double)n_dealt;
-    size_t n = 0, capacity = 0, rank_capacity = 0;
-    struct piece *pieces = NULL;
-    struct rank *ranks = NULL;
+    struct dealt d = {0};
+    size_t rank_capacity = 0, cut_capacity = 0;
     *share = (struct tsim_tables_share){0};
     if (m->n_tables == 0)
         return;
-    for (size_t i = 0; i < m->n_tables; i++) {
-        double k = pieces_of(&m->tables[i], even, (double)n_dealt);
-        pieces = tsim_heap_grow(pieces, &capacity, n + (size_t)k, sizeof *pieces);
-        for (size_t j = 0; j < (size_t)k; j++, n++)
-            pieces[n] = piece_of(&m->tables[i], k, (int64_t)n);
-    }
-    ranks = tsim_heap_grow(ranks, &rank_capacity, n_dealt, sizeof *ranks);
+    count_replicas(m, software, share);
+    struct rank *ranks = tsim_heap_grow(NULL, &rank_capacity, n_dealt, sizeof *ranks);
     memset(ranks, 0, n_dealt * sizeof *ranks);
-    qsort(pieces, n, sizeof *pieces, compare_pieces);
-    deal(pieces, n, SMALL_SHARE * even, ranks, n_dealt);
+    d.cuts = tsim_heap_grow(NULL, &cut_capacity, m->n_tables, sizeof *d.cuts);
+    for (size_t i = 0; i < m->n_tables; i++)
+        d.cuts[i] =
+            software->table_placement == TSIM_TABLES_BY_CAPACITY ? pieces_of(&m->tables[i], even, (double)n_dealt) : 1;
+    if (software->table_placement == TSIM_TABLES_BY_LOOKUPS) {
+        plan_lookups(&d, m, deal, ranks, n_dealt);
+    } else {
+        cut(&d, m, deal);
+        qsort(d.pieces, d.n, sizeof *d.pieces, compare_pieces);
+        if (software->table_placement == TSIM_TABLES_WHOLE)
+            deal_whole(d.pieces, d.n, ranks, n_dealt);
+        else
+            deal_capacity(d.pieces, d.n, SMALL_SHARE * even, ranks, n_dealt);
+    }
     largest_of(ranks, n_dealt, share);
-    tsim_heap_free(pieces);
+    tsim_heap_free(d.pieces);
+    tsim_heap_free(d.cuts);
     tsim_heap_free(ranks);
-}
-
-static void share_of(const struct tsim_scenario *sc, struct tsim_tables_share *share) {
-    tsim_tables_share(sc->model, sc->parallelism.data, share);
 }
 
 /* ---- memory ---- */
 
+/* An element of a vector or of its gradient. */
 static double element_bytes(const struct tsim_scenario *sc) {
     return sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
+}
+
+static double row_bytes(const struct tsim_scenario *sc) {
+    return sc->software->fp32_tables ? FP32_BYTES : element_bytes(sc);
+}
+
+static double state_bytes(const struct tsim_scenario *sc) {
+    return sc->training.optimizer == TSIM_SGD ? 0 : STATE_BYTES;
+}
+
+/* Samples of all ranks in a pass. */
+static double all_samples(const struct tsim_scenario *sc) {
+    return (double)sc->training.micro_batch_size * (double)sc->parallelism.data;
+}
+
+static void share_of(const struct tsim_scenario *sc, struct tsim_tables_share *share) {
+    bool has_whole_states = sc->software->table_update == TSIM_UPDATE_REDUCED;
+    double each = row_bytes(sc) + (has_whole_states ? state_bytes(sc) : 0);
+    struct tsim_tables_deal deal = {.software = sc->software,
+                                    .samples = all_samples(sc),
+                                    .most_elements =
+                                        MOST_OF_MEMORY * sc->cluster.node->accelerator->memory_bytes / each};
+    tsim_tables_share(sc->model, &deal, sc->parallelism.data, share);
 }
 
 double tsim_tables_weight_bytes(const struct tsim_scenario *sc) {
@@ -153,11 +329,7 @@ double tsim_tables_weight_bytes(const struct tsim_scenario *sc) {
     if (sc->model->n_tables == 0)
         return 0;
     share_of(sc, &share);
-    return share.elements * element_bytes(sc);
-}
-
-static double state_bytes(const struct tsim_scenario *sc) {
-    return sc->training.optimizer == TSIM_SGD ? 0 : STATE_BYTES;
+    return (share.elements + share.replica_elements) * row_bytes(sc);
 }
 
 double tsim_tables_state_bytes(const struct tsim_scenario *sc) {
@@ -165,12 +337,8 @@ double tsim_tables_state_bytes(const struct tsim_scenario *sc) {
     if (sc->model->n_tables == 0)
         return 0;
     share_of(sc, &share);
-    return share.rows * state_bytes(sc);
-}
-
-/* Samples of all ranks in a pass. */
-static double all_samples(const struct tsim_scenario *sc) {
-    return (double)sc->training.micro_batch_size * (double)sc->parallelism.data;
+    bool is_of_elements = sc->software->table_update == TSIM_UPDATE_REDUCED;
+    return (is_of_elements ? share.elements + share.replica_elements : share.rows) * state_bytes(sc);
 }
 
 double tsim_tables_buffer_bytes(const struct tsim_scenario *sc) {
@@ -183,11 +351,13 @@ double tsim_tables_buffer_bytes(const struct tsim_scenario *sc) {
 
 /* ---- kernels ---- */
 
-/* The larger of what a rank sends and of what it gets. */
+/* The larger of what a rank sends and of what it gets. Of a bottom MLP on one rank vectors are sent, too. */
 static void exchange(const struct tsim_scenario *sc, const struct tsim_tables_share *share, const char *name,
                      struct tsim_op_list *list) {
-    double sent = all_samples(sc) * share->vector_elements,
-           received = (double)sc->training.micro_batch_size * share->all_vector_elements;
+    bool sends_bottom = sc->software->bottom_mlp == TSIM_BOTTOM_FIRST_RANK;
+    double bottom = sends_bottom ? (double)sc->model->tables[0].dim : 0;
+    double sent = all_samples(sc) * (share->vector_elements + bottom),
+           received = (double)sc->training.micro_batch_size * (share->all_vector_elements + bottom);
     if (sc->parallelism.data == 1)
         return;
     struct tsim_op *op = add(list, name, TSIM_OP_COLLECTIVE);
@@ -196,23 +366,75 @@ static void exchange(const struct tsim_scenario *sc, const struct tsim_tables_sh
     op->collective_bytes = fmax(sent, received) * element_bytes(sc);
 }
 
+/* Whole tables on ranks: what the ranks sent is joined, and gradients are cut (torch.cat, split and contiguous of
+ * DeepLearningExamples' BottomToTop). */
+static void join(const struct tsim_scenario *sc, const char *name, struct tsim_op_list *list) {
+    double vectors = (double)(sc->model->n_tables + 1) * (double)sc->model->tables[0].dim;
+    if (sc->software->table_placement == TSIM_TABLES_WHOLE)
+        elementwise(list, name, (double)sc->training.micro_batch_size, 2 * vectors * element_bytes(sc), 1);
+}
+
 void tsim_tables_forward(const struct tsim_scenario *sc, struct tsim_op_list *list) {
     struct tsim_tables_share share;
-    double samples = all_samples(sc), e = element_bytes(sc);
+    double samples = all_samples(sc), e = element_bytes(sc), w = row_bytes(sc);
     share_of(sc, &share);
     elementwise(list, "tables, gather", samples,
-                share.lookups * INDEX_BYTES + (share.lookup_elements + share.vector_elements) * e, 1);
+                share.lookups * INDEX_BYTES + share.lookup_elements * w + share.vector_elements * e, 1);
+    if (share.replica_elements > 0)
+        elementwise(list, "tables, gather of replicas", (double)sc->training.micro_batch_size,
+                    share.replica_lookups * INDEX_BYTES + share.replica_lookup_elements * w +
+                        share.replica_vector_elements * e,
+                    1);
     exchange(sc, &share, "tables: vectors to samples", list);
+    join(sc, "tables, join", list);
+}
+
+/* Summed over all ranks in fp32. */
+static void reduce_replicas(const struct tsim_scenario *sc, const struct tsim_tables_share *share,
+                            struct tsim_op_list *list) {
+    if (!(share->replica_elements > 0) || sc->parallelism.data == 1)
+        return;
+    struct tsim_op *op = add(list, "tables: gradients of replicas", TSIM_OP_COLLECTIVE);
+    op->collective = TSIM_OP_ALL_REDUCE;
+    op->axis = TSIM_AXIS_DATA;
+    op->collective_bytes = share->replica_elements * FP32_BYTES;
+}
+
+static void update_replicas(const struct tsim_scenario *sc, const struct tsim_tables_share *share,
+                            struct tsim_op_list *list) {
+    if (share->replica_elements > 0)
+        elementwise(list, "tables, update of replicas", share->replica_elements,
+                    FP32_BYTES + 2 * row_bytes(sc) + 2 * state_bytes(sc), 1);
+}
+
+/* Bytes for each lookup of what rows are updated with: where a tensor has a gradient for each lookup, it is written, unscaled
+ * (training in 16 bits), multiplied by the rate and added to the rows (torch.optim.SGD with sparse gradients that are not
+ * coalesced); where it has one for each row, written and read with the row's states. */
+static void update(const struct tsim_scenario *sc, const struct tsim_tables_share *share, struct tsim_op_list *list) {
+    enum tsim_table_update how = sc->software->table_update;
+    double samples = all_samples(sc), e = element_bytes(sc), w = row_bytes(sc);
+    double indices = share->lookups * INDEX_BYTES, vectors = share->vector_elements * e, rows = share->lookup_elements;
+    bool is_scaled = sc->training.precision == TSIM_FP16;
+    if (how != TSIM_UPDATE_SPARSE)
+        elementwise(list, "tables, sort", samples, share->lookups * SORT_PASSES * 2 * 2 * INDEX_BYTES, 2 * SORT_PASSES);
+    reduce_replicas(sc, share, list);
+    if (how == TSIM_UPDATE_FUSED)
+        elementwise(list, "tables, update", samples,
+                    indices + share->lookups * 2 * state_bytes(sc) + vectors + 2 * rows * w, 1);
+    else if (how == TSIM_UPDATE_SPARSE)
+        elementwise(list, "tables, update", samples,
+                    indices + vectors + rows * ((is_scaled ? 6 : 4) * FP32_BYTES + 2 * w), is_scaled ? 4 : 3);
+    else
+        elementwise(
+            list, "tables, update", samples,
+            indices + vectors + share->distinct_elements / samples * (2 * FP32_BYTES + 2 * state_bytes(sc) + 2 * w), 2);
 }
 
 void tsim_tables_backward(const struct tsim_scenario *sc, struct tsim_op_list *list) {
     struct tsim_tables_share share;
-    double samples = all_samples(sc), e = element_bytes(sc);
     share_of(sc, &share);
+    join(sc, "tables, cut", list);
     exchange(sc, &share, "tables: gradients to tables", list);
-    elementwise(list, "tables, sort", samples, share.lookups * SORT_PASSES * 2 * 2 * INDEX_BYTES, 2 * SORT_PASSES);
-    elementwise(list, "tables, update", samples,
-                share.lookups * (INDEX_BYTES + 2 * state_bytes(sc)) +
-                    (share.vector_elements + 2 * share.lookup_elements) * e,
-                1);
+    update(sc, &share, list);
+    update_replicas(sc, &share, list);
 }

@@ -1,21 +1,33 @@
 /* tables.h - embedding tables of a recommendation model (DLRM; Naumov et al. 2019, arXiv:1906.00091): where they lie,
  * what is looked up, exchanged and kept.
  *
- * Products are replicated; tables are not: each rank holds some, whole, for the samples of all ranks (Naumov et al.
- * 2019, section 3.2). They are dealt out by capacity: a table above an even share of all bytes is cut by rows into
- * equal pieces, and pieces go, the largest first, to the emptiest rank. Pieces below a hundredth of a share are no
- * matter of capacity: they go to the rank with the fewest lookups.
+ * Products are replicated; tables are not: each rank holds some, for the samples of all ranks (Naumov et al.
+ * 2019, section 3.2). How they are dealt out is the software's (table_placement):
+ * - capacity: a table above an even share of all bytes is cut by rows into
+ *   equal pieces, and pieces go, the largest first, to the emptiest rank. Pieces below a hundredth of a share are no
+ *   matter of capacity: they go to the rank with the fewest lookups.
+ * - whole: as many tables to each rank, the largest first to the emptiest (NVIDIA DeepLearningExamples, DLRM:
+ *   distribute_to_buckets). What numbers become may be the first rank's work for all samples (bottom_mlp).
+ * - lookups: the table whose pieces have most lookups is cut in two, and so on; pieces go, those with most lookups first, to the
+ *   rank with fewest, a vector counting as 2.25 lookups; of twenty such plans the one with the least load is
+ *   taken (HugeCTR in MLPerf: mlcommons/training_results_v5.0, NVIDIA/benchmarks/dlrm_dcnv2/implementations/hugectr/sharding/planner.py).
+ * Tables below `replicated_tables` are on every rank: nothing of them is exchanged, and their gradients are summed over
+ * all ranks in fp32 (there, DP_SHARDING_THRESHOLD).
  *
  * Forward a rank gathers the rows that the samples of all ranks want of its tables and adds those of one sample and
  * table (pooling). An all-to-all then gives each rank the vectors of its own samples. The backward pass goes the same
- * way with gradients, and updates the rows at once (FBGEMM's fused backward and optimizer). A piece sends a vector for
- * a sample that has a row in it: of p rows and k pieces with 1 - (1 - 1/k)^p.
+ * way with gradients. A piece sends a vector for a sample that has a row in it: of p rows and k pieces with
+ * 1 - (1 - 1/k)^p.
  *
  * Gathers are bound by memory: forward each row is read with its index, and a vector written; backward a gradient is
- * read, indices are sorted (read and written for each of four digits of 8 bits, with the place that they came from:
- * CUB's radix sort), and each row is read and written, with its state. Rows are not found in caches. Training in 16
- * bits holds tables in 16 bits, without a copy in fp32 (NVIDIA DeepLearningExamples, DLRM). Every optimizer but sgd
- * keeps one fp32 value a row: row-wise Adagrad (FBGEMM, EXACT_ROWWISE_ADAGRAD). */
+ * read. Then rows are updated (table_update): at once, in place (fused: FBGEMM's fused backward and optimizer), with one
+ * fp32 value a row as state unless the optimizer is sgd (row-wise Adagrad, EXACT_ROWWISE_ADAGRAD); through a tensor of fp32 that has a
+ * gradient for each lookup (sparse: PyTorch); or through one fp32 gradient a row, with a state of each element
+ * (reduced: HugeCTR's AdaGrad). All but sparse sort the indices first (read and written for each of four digits of 8 bits, with
+ * the place that they came from: CUB's radix sort). Rows are not found in caches; of a step's lookups in a table,
+ * taken as even over its rows, so many are of different ones that each is updated once (reduced).
+ * Training in 16 bits holds tables in 16 bits, or, with fp32_tables, in 32 and gives vectors of 16 (DeepLearningExamples:
+ * FusedJointEmbedding with amp_train; HugeCTR). */
 #ifndef TSIM_MODEL_TABLES_H
 #define TSIM_MODEL_TABLES_H
 
@@ -31,9 +43,18 @@ struct tsim_tables_share {
     double elements, rows;           /* held */
     double lookups, lookup_elements; /* of each sample of the whole cluster: rows, and their elements */
     double vector_elements;          /* of each such sample: pooled and sent */
+    double distinct_elements;        /* of the rows that a step looks up, whatever the sample */
     double all_vector_elements;      /* the same over all ranks: what a rank gets for each sample of its own */
+    double replica_elements;         /* on every rank; and of each sample of its own: */
+    double replica_lookups, replica_lookup_elements, replica_vector_elements;
 };
-void tsim_tables_share(const struct tsim_model *model, int64_t n_ranks, struct tsim_tables_share *share);
+/* How they are dealt out: by whom, for how many samples a step, and, by lookups, with room for how many elements. */
+struct tsim_tables_deal {
+    const struct tsim_software *software;
+    double samples, most_elements;
+};
+void tsim_tables_share(const struct tsim_model *model, const struct tsim_tables_deal *deal, int64_t n_ranks,
+                       struct tsim_tables_share *share);
 
 /* Fullest rank. */
 double tsim_tables_weight_bytes(const struct tsim_scenario *scenario);

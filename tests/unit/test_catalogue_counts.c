@@ -41,6 +41,8 @@ static const struct count {
     {"bert-large", 335141888.0},     {"palm-540b", 540356474880.0},   {"vit-large", 304326632.0},
     {"mixtral-8x7b", 46702792704.0}, {"deepseek-v3", 671026419200.0}, {"resnet50", 25557032.0},
     {"alexnet", 61100840.0},         {"mlp-mnist", 266610.0},         {"dlrm", 24036595969.0},
+    /* 204,184,588 rows; cross layers of 2 x 3,456 x 512 with a bias */
+    {"dlrm-dcnv2", 26151671809.0},
     {"t5-11b", 11307321344.0},
 };
 

@@ -239,6 +239,47 @@ START_TEST(a_bias_by_itself) {
 }
 END_TEST
 
+/* A cross layer of 5 samples, fp16, 6 wide: product, first and last vectors in and one out; backward gradient, product and first
+ * vector in, the product's gradient out, the first's added to. A bias in a pass of its own: 2 and 3 times the product's 3
+ * wide result, which sums the gradient, too; of a bottom MLP on the first of two ranks, for 10 samples. */
+START_TEST(cross_layer_and_bias_pass) {
+    struct example x;
+    struct tsim_op_list list;
+    struct tsim_list_layer cross = {.kind = TSIM_LIST_CROSS, .in = 6, .in_area = 1, .out = 6, .out_area = 1};
+    struct tsim_list_layer product = {.kind = TSIM_LIST_PRODUCT,
+                                      .in = 6,
+                                      .in_area = 1,
+                                      .out = 3,
+                                      .out_area = 1,
+                                      .kernel_area = 1,
+                                      .stride = 1,
+                                      .groups = 1,
+                                      .has_bias = true};
+    init_small(&x);
+    x.model.list = &cross;
+    x.model.n_list = 1;
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(find(&list, "cross")->bytes, 4 * 5 * 6 * 2);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(find(&list, "cross")->bytes, 6 * 5 * 6 * 2);
+    x.model.list = &product;
+    x.software.fusion = TSIM_FUSION_COMPILE;
+    x.software.bias_activation = TSIM_BIAS_PASS;
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(find(&list, "bias, activation")->bytes, 2 * 5 * 3 * 2);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(find(&list, "bias, activation")->bytes, 3 * 5 * 3 * 2);
+    ck_assert_ptr_null(seek(&list, "bias gradient"));
+    product.is_bottom = true;
+    x.scenario.parallelism.data = 2;
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(find(&list, "bias, activation")->bytes, 2 * 5 * 3 * 2);
+    x.software.bottom_mlp = TSIM_BOTTOM_FIRST_RANK;
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(find(&list, "bias, activation")->bytes, 2 * 10 * 3 * 2);
+}
+END_TEST
+
 /* DLRM's interaction of 5 samples, fp16: 9 vectors of 16, 36 products of two and the 16 of the bottom MLP go on.
  * Products of all with all are 2 x 9 x 9 x 16 FLOPs, twice that for the gradients. A fused kernel reads and writes each
  * once; otherwise a copy puts the vectors side by side before the product and another picks the triangle after it. */
@@ -459,6 +500,7 @@ static Suite *layer_list_suite(void) {
     tcase_add_test(tc, published_macs);
     tcase_add_test(tc, resnet_blocks);
     tcase_add_test(tc, a_bias_by_itself);
+    tcase_add_test(tc, cross_layer_and_bias_pass);
     tcase_add_test(tc, interaction_by_hand);
     tcase_add_test(tc, traffic_by_hand);
     tcase_add_test(tc, batch_norms_in_convolutions);

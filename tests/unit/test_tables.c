@@ -32,6 +32,9 @@ START_TEST(published_counts) {
 }
 END_TEST
 
+static const struct tsim_software SOFTWARE = {.table_placement = TSIM_TABLES_BY_CAPACITY};
+static const struct tsim_tables_deal CAPACITY = {.software = &SOFTWARE, .samples = 1};
+
 /* Four tables of 100, 60, 40 and 1 rows, 2 wide. */
 static const struct tsim_embedding_table TABLES[] = {{100, 2, 3}, {60, 2, 1}, {40, 2, 1}, {1, 2, 1}};
 
@@ -41,17 +44,17 @@ static const struct tsim_embedding_table TABLES[] = {{100, 2, 3}, {60, 2, 1}, {4
 START_TEST(dealt_by_capacity) {
     struct tsim_model m = {.tables = TABLES, .n_tables = 4};
     struct tsim_tables_share share;
-    tsim_tables_share(&m, 1, &share);
+    tsim_tables_share(&m, &CAPACITY, 1, &share);
     ck_assert_double_eq(share.rows, 201);
     ck_assert_double_eq(share.elements, 402);
     ck_assert_double_eq(share.lookups, 6);
     ck_assert_double_eq(share.vector_elements, 4 * 2);
-    tsim_tables_share(&m, 2, &share);
+    tsim_tables_share(&m, &CAPACITY, 2, &share);
     ck_assert_double_eq(share.rows, 101);
     ck_assert_double_eq(share.lookups, 3);
     ck_assert_double_eq(share.vector_elements, 3 * 2); /* 60, 40 and 1 */
     ck_assert_double_eq(share.all_vector_elements, 4 * 2);
-    tsim_tables_share(&m, 4, &share);
+    tsim_tables_share(&m, &CAPACITY, 4, &share);
     ck_assert_double_eq(share.rows, 60); /* pieces 50, 50, 40, 30 and 30: the last on top of the first */
     ck_assert_double_eq_tol(share.all_vector_elements, 2 * (2 * 0.875 + 2 * 0.5 + 1 + 1), 1e-12);
 }
@@ -63,7 +66,7 @@ START_TEST(equal_ones_in_order) {
     static const struct tsim_embedding_table EQUAL[] = {{10, 2, 5}, {10, 2, 1}, {10, 2, 1}};
     struct tsim_model m = {.tables = EQUAL, .n_tables = 3};
     struct tsim_tables_share share;
-    tsim_tables_share(&m, 2, &share);
+    tsim_tables_share(&m, &CAPACITY, 2, &share);
     ck_assert_double_eq(share.rows, 20);
     ck_assert_double_eq(share.lookups, 5);
     ck_assert_double_eq(share.lookup_elements, 5 * 2);
@@ -76,7 +79,7 @@ START_TEST(small_ones_by_lookups) {
     static const struct tsim_embedding_table UNEVEN[] = {{100, 2, 1}, {90, 2, 9}, {1, 1, 1}};
     struct tsim_model m = {.tables = UNEVEN, .n_tables = 3};
     struct tsim_tables_share share;
-    tsim_tables_share(&m, 2, &share);
+    tsim_tables_share(&m, &CAPACITY, 2, &share);
     ck_assert_double_eq(share.rows, 101);
     ck_assert_double_eq(share.lookups, 9);
     ck_assert_double_eq(share.lookup_elements, 18);
@@ -102,7 +105,7 @@ START_TEST(always_to_the_emptiest) {
             rows[emptiest] += (double)tables[i].rows;
             fullest = fmax(fullest, rows[emptiest]);
         }
-        tsim_tables_share(&m, 7, &share);
+        tsim_tables_share(&m, &CAPACITY, 7, &share);
         ck_assert_double_eq(share.rows, fullest);
     }
 }
@@ -114,13 +117,69 @@ START_TEST(dealt_to_many) {
     double before = 1e30;
     for (int64_t n = 1; n <= 2 * TSIM_TABLES_MOST_RANKS; n *= 2) {
         struct tsim_tables_share share;
-        tsim_tables_share(m, n, &share);
+        tsim_tables_share(m, &CAPACITY, n, &share);
         double dealt = (double)(n < TSIM_TABLES_MOST_RANKS ? n : TSIM_TABLES_MOST_RANKS);
         ck_assert_double_le(share.elements, before);
         ck_assert_double_ge(share.elements * dealt, 187767399.0 * 128 * (1 - 1e-9));
         ck_assert_double_le(share.elements * dealt, 2.2 * 187767399.0 * 128);
         before = share.elements;
     }
+}
+END_TEST
+
+/* Two ranks by lookups. A table that 30 rows of are looked up is cut in two: loads of 15 lookups and 2.25 for the vector; the
+ * tables of 40 and of 1 row follow, one to each, and halves of the one of 60: 15 + 1 + 0.5 lookups and 3 vectors on
+ * either rank, 50 + 40 + 30 rows on the first. With room for 110 rows that plan is none: uncut, the table of 60 goes to the
+ * first, the others to the second. With room for 55 rows no plan is, and each rank has a piece of all. */
+START_TEST(dealt_by_lookups) {
+    static const struct tsim_embedding_table HOT[] = {{100, 2, 30}, {60, 2, 1}, {40, 2, 1}, {1, 2, 1}};
+    struct tsim_model m = {.tables = HOT, .n_tables = 4};
+    struct tsim_software software = {.table_placement = TSIM_TABLES_BY_LOOKUPS};
+    struct tsim_tables_deal deal = {.software = &software, .samples = 1, .most_elements = 1e9};
+    struct tsim_tables_share share;
+    tsim_tables_share(&m, &deal, 2, &share);
+    ck_assert_double_eq(share.lookups, 16.5);
+    ck_assert_double_eq(share.rows, 120);
+    deal.most_elements = 2 * 110;
+    tsim_tables_share(&m, &deal, 2, &share);
+    ck_assert_double_eq(share.lookups, 17);
+    ck_assert_double_eq(share.rows, 110);
+    deal.most_elements = 2 * 55;
+    tsim_tables_share(&m, &deal, 2, &share);
+    ck_assert_double_eq(share.rows, 101);
+}
+END_TEST
+
+/* Whole tables, two to each of two ranks: the first table's rank gets the last, though the other had fewer lookups. */
+START_TEST(dealt_whole) {
+    struct tsim_model m = {.tables = TABLES, .n_tables = 4};
+    struct tsim_software software = {.table_placement = TSIM_TABLES_WHOLE};
+    struct tsim_tables_deal deal = {.software = &software, .samples = 1};
+    struct tsim_tables_share share;
+    tsim_tables_share(&m, &deal, 2, &share);
+    ck_assert_double_eq(share.rows, 101);
+    ck_assert_double_eq(share.lookups, 4);
+    ck_assert_double_eq(share.vector_elements, 2 * 2);
+    ck_assert_double_eq(share.all_vector_elements, 4 * 2);
+}
+END_TEST
+
+/* The table of one row takes 8 bytes in fp32. Of 10 lookups in two rows 2 (1 - e^-5) are of different ones. */
+START_TEST(replicas_and_distinct_rows) {
+    static const struct tsim_embedding_table SMALL[] = {{2, 2, 5}, {1, 2, 1}};
+    struct tsim_model m = {.tables = SMALL, .n_tables = 2};
+    struct tsim_software software = {.replicated_tables_bytes = 9};
+    struct tsim_tables_deal deal = {.software = &software, .samples = 2};
+    struct tsim_tables_share share;
+    tsim_tables_share(&m, &deal, 1, &share);
+    ck_assert_double_eq(share.replica_elements, 2);
+    ck_assert_double_eq(share.replica_lookups, 1);
+    ck_assert_double_eq(share.replica_vector_elements, 2);
+    ck_assert_double_eq(share.rows, 2);
+    ck_assert_double_eq_tol(share.distinct_elements, 2 * 2 * (1 - exp(-5)), 1e-12);
+    software.replicated_tables_bytes = 8; /* not below */
+    tsim_tables_share(&m, &deal, 1, &share);
+    ck_assert_double_eq(share.replica_elements, 0);
 }
 END_TEST
 
@@ -167,6 +226,81 @@ START_TEST(kernels_by_hand) {
     x.scenario.parallelism.data = 1;
     tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_int_eq(list.n, 2); /* nothing to exchange */
+}
+END_TEST
+
+static const struct tsim_op *find(const struct tsim_op_list *list, const char *name) {
+    for (int32_t i = 0; i < list->n; i++)
+        if (strcmp(list->ops[i].name, name) == 0)
+            return &list->ops[i];
+    return NULL;
+}
+
+/* fp16 with tables in fp32: rows of 2 are 8 bytes, vectors 4. A rank of two looks up 3 rows of its tables for a sample and sends
+ * 3 vectors: 24 + 3 x 8 + 3 x 4 bytes forward. Sparse gradients are written, unscaled, multiplied and added, 6 times 4 bytes
+ * an element, and rows read and written. Reduced ones are written and read, with a state and the row in and out, once for each row
+ * that 10 samples look up: of 100 rows 3 each. */
+START_TEST(updates_by_hand) {
+    struct example x;
+    struct tsim_op_list list;
+    init_small(&x);
+    x.scenario.training.precision = TSIM_FP16;
+    x.software.fp32_tables = true;
+    x.scenario.software = &x.software;
+    x.scenario.training.optimizer = TSIM_SGD;
+    x.software.table_update = TSIM_UPDATE_SPARSE;
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(list.ops[0].bytes, 10 * (24 + 24 + 12));
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_ptr_null(find(&list, "tables, sort"));
+    ck_assert_double_eq(find(&list, "tables, update")->bytes, 10 * (24 + 12 + 6 * (6 * 4 + 2 * 4)));
+    x.scenario.training.precision = TSIM_FP32; /* nothing to unscale */
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(find(&list, "tables, update")->bytes, 10 * (24 + 24 + 6 * (4 * 4 + 2 * 4)));
+    x.software.table_update = TSIM_UPDATE_REDUCED;
+    x.scenario.training.optimizer = TSIM_MOMENTUM;
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    double distinct = 100 * (1 - exp(-30 / 100.0)),
+           others = 60 * (1 - exp(-10 / 60.0)) + 40 * (1 - exp(-10 / 40.0)) + 1 - exp(-10);
+    ck_assert_double_eq_tol(find(&list, "tables, update")->bytes,
+                            10 * (24 + 24) + 2 * fmax(distinct, others) * (2 * 4 + 2 * 4 + 2 * 4), 1e-9);
+    ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 101 * 2 * 4); /* of each element */
+}
+END_TEST
+
+/* The table of one row on both ranks: 5 samples look it up there, its gradient of 2 in fp32 is summed, and its row updated. */
+START_TEST(replicas_by_hand) {
+    struct example x;
+    struct tsim_op_list list;
+    init_small(&x);
+    x.scenario.software = &x.software;
+    x.scenario.training.optimizer = TSIM_SGD;
+    x.software.replicated_tables_bytes = 9;
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(find(&list, "tables, gather of replicas")->bytes, 5 * (8 + 8 + 8));
+    ck_assert_double_eq(find(&list, "tables: vectors to samples")->collective_bytes,
+                        10 * 2 * 8); /* of 60 and 40 rows */
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    const struct tsim_op *sum = find(&list, "tables: gradients of replicas");
+    ck_assert_int_eq(sum->collective, TSIM_OP_ALL_REDUCE);
+    ck_assert_double_eq(sum->collective_bytes, 8);
+    ck_assert_double_eq(find(&list, "tables, update of replicas")->bytes, 2 * (4 + 2 * 4));
+    ck_assert_double_eq(tsim_tables_weight_bytes(&x.scenario), (100 + 1) * 2 * 4);
+}
+END_TEST
+
+/* A bottom MLP on the first rank sends its vector of 2 for each of 10 samples, too; what whole tables' ranks sent is joined: 5
+ * vectors of 2 in and out for each of 5 samples. */
+START_TEST(bottom_on_the_first_rank) {
+    struct example x;
+    struct tsim_op_list list;
+    init_small(&x);
+    x.scenario.software = &x.software;
+    x.software.bottom_mlp = TSIM_BOTTOM_FIRST_RANK;
+    x.software.table_placement = TSIM_TABLES_WHOLE;
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
+    ck_assert_double_eq(find(&list, "tables: vectors to samples")->collective_bytes, 10 * (2 + 1) * 8);
+    ck_assert_double_eq(find(&list, "tables, join")->bytes, 5 * 2 * 5 * 8);
 }
 END_TEST
 
@@ -220,7 +354,13 @@ static Suite *tables_suite(void) {
     tcase_add_test(tc, small_ones_by_lookups);
     tcase_add_test(tc, always_to_the_emptiest);
     tcase_add_test(tc, dealt_to_many);
+    tcase_add_test(tc, dealt_by_lookups);
+    tcase_add_test(tc, dealt_whole);
+    tcase_add_test(tc, replicas_and_distinct_rows);
     tcase_add_test(tc, kernels_by_hand);
+    tcase_add_test(tc, updates_by_hand);
+    tcase_add_test(tc, replicas_by_hand);
+    tcase_add_test(tc, bottom_on_the_first_rank);
     tcase_add_test(tc, one_table);
     tcase_add_test(tc, memory_by_hand);
     suite_add_tcase(suite, tc);
