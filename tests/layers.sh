@@ -102,9 +102,12 @@ names() {
     sources ch | grep -E '_parts\.[ch]$' | sed 's/$/   (named after being a part)/'
 }
 
-# A comment is a sentence: what opens with a question word or without its noun does not say who does what.
+# A sentence of a comment, a document or a help text has a subject: one that opens with "Of" or "What" and does not ask hides who does what.
 comments() {
-    find sim tests -name '*.[ch]' | sort | xargs grep -nE '/\*+ (Of|What) ' /dev/null | sed 's/$/   (open with a subject and a verb)/'
+    {
+        find sim tests -name '*.[ch]' -o -name '*.def' | sort | xargs grep -nE '(/\*+ |^ *\* +|\. )(Of|What) ' /dev/null
+        grep -nE '(^|\. )(Of|What) ' docs/*.md README.md CONTRIBUTING.md /dev/null 2>/dev/null
+    } | grep -vE '(Of|What) [^.]*\?' | sed 's/$/   (open with a subject and a verb)/'
 }
 
 # Where a model's keys become kinds of layer nobody above asks for the keys: a kind answers (sim/model/layer_kind.h).
@@ -187,7 +190,10 @@ self_test() {
     expect "a header and a file of one name" clean cost/x.c '' cost/x.h ''
     expect "a file that is a part" 'sim/cost/x_parts.h .*being a part' cost/x_parts.h ''
     expect "a comment without a subject" 'sim/cost/x.c:2:.*subject' cost/x.c 'int a; /* Its size. */\n/* Of the size. */\n'
-    expect "a comment that asks" 'sim/cost/x.h:1:.*subject' cost/x.h '    /* What it costs. */\n'
+    expect "a comment that seems to ask" 'sim/cost/x.h:1:.*subject' cost/x.h '    /* What it costs. */\n'
+    expect "a sentence inside a comment" 'sim/cost/x.h:2:.*subject' cost/x.h '/* It adds\n * costs. Of two the larger. */\n'
+    expect "a comment that asks" clean cost/x.h '/* It adds. What does it cost? */\n'
+    expect "a sentence of a document" '^docs/a.md:2:.*subject' ../docs/a.md 'Costs.\nWhat it costs is added.\n'
     expect "a key of the model above its kinds" 'sim/cost/x.c:1:.*kinds of layer' cost/x.c 'a = sc->model->encoder_layers;\n'
     expect "a list that is no model's" clean cost/x.c 'a = lacks->list;\n' model/y.c 'a = m->list;\n'
     expect "a path in docs that is not there" '^docs/a.md:2: sim/cost/y.h ' ../docs/a.md 'See `sim/cost`.\nAnd `sim/cost/y.h`.\n'

@@ -69,7 +69,8 @@ headline() {
 
 # Without the column of intervals: there are none of memory.
 memory() {
-  printf '\n## Memory\n\nOf the fullest accelerator: what allocators report, or what nvidia-smi does (BLOOM), which counts what its allocator holds in
+  printf '\n## Memory\n\nThese are of the fullest accelerator: what allocators report, or what nvidia-smi does (BLOOM),
+  which counts what its allocator holds in
 reserve. Times that are doubtful do not make memory so; all rows are here.\n\n'
   awk -F, 'NR > 1 {split($1, word, "-"); print "all\t" $5 "\t0"; print word[1] "\t" $5 "\t0"}' hardware/calibration/memory.csv |
     score source | sed 's/ [^|]*|$//'
@@ -162,7 +163,7 @@ TEXT
   by source source
   by accelerator accelerator
   by 'source, accelerator' 'source ", " accelerator'
-  printf '\n## By cause\n\nWhat a systematic error would show in.\n'
+  printf '\n## By cause\n\nA systematic error would show in these.\n'
   by 'micro-batch' 'range(micro_batch, 2, 4, 8)'
   by 'hidden size' 'range(hidden, 4096, 8192, 12288)'
   by 'tensor degree' '(tensor < 2 ? "1#1" : tensor < 4 ? "2#2" : tensor < 8 ? "3#4" : "4#8 and more")'
@@ -181,7 +182,7 @@ TEXT
 | --- | --- | --- |
 TEXT
   worst
-  printf '\nWhat is known of the reasons:\n\n'
+  printf '\nThese reasons are known:\n\n'
   cat tools/accuracy_remarks.md
   echo
   cat <<'TEXT'

@@ -1,4 +1,4 @@
-/* output.h - files that are there as a whole or not at all. What is written goes to NAME.PID.tmp beside the file, which
+/* output.h - files that are there as a whole or not at all. Writing goes to NAME.PID.tmp beside the file, which
  * is brought to the disk and renamed when everything is written. Until then NAME is what it was; after a failure, an
  * exit or a signal that can be caught nothing of the temporary one is left. (A kill -9 leaves it.)
  *

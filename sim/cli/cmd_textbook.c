@@ -116,12 +116,11 @@ static void print_example(struct tsim_arena *arena, const struct tsim_style *sty
 
 static const char *score_text(struct tsim_arena *arena, const struct tsim_textbook *textbook) {
     const size_t *n = textbook->n_right;
-    return tsim_arena_printf(
-        arena,
-        "Of %zu numbers of the text %zu agree. Where they differ tsim is right about %zu, the text "
-        "about %zu; %zu answer another question, and of %zu nobody can know.",
-        textbook->n_values, textbook->n_agree, n[TSIM_TEXTBOOK_TSIM], n[TSIM_TEXTBOOK_TEXT], n[TSIM_TEXTBOOK_BOTH],
-        n[TSIM_TEXTBOOK_NOBODY]);
+    return tsim_arena_printf(arena,
+                             "%zu of the text's %zu numbers agree. Where they differ tsim is right about %zu, the text "
+                             "about %zu; %zu answer another question, and of %zu nobody can know.",
+                             textbook->n_agree, textbook->n_values, n[TSIM_TEXTBOOK_TSIM], n[TSIM_TEXTBOOK_TEXT],
+                             n[TSIM_TEXTBOOK_BOTH], n[TSIM_TEXTBOOK_NOBODY]);
 }
 
 static void print_people(struct tsim_arena *arena, const struct tsim_textbook *textbook) {

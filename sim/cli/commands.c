@@ -54,8 +54,8 @@ static const struct tsim_command COMMANDS[] = {
      1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
     {"compare", "A B", "two scenarios or runs: what differs, and what that changes",
      "A and B are scenarios, or numbers of runs in the database, which are simulated\n"
-     "again by this version. What differs in the inputs, where the step's time goes\n"
-     "from A to B, and the figures that change, with the interval of each step.\n"
+     "again by this version. It shows the inputs that differ, where the step's time\n"
+     "goes from A to B, and the figures that change, with the interval of each step.\n"
      "--sensitivity runs both again with each capacity, latency and rent a tenth\n"
      "lower and higher, one at a time, and says which of them would turn the order\n"
      "round, in time or in rent per token. --report makes a page of it, with both\n"
@@ -91,7 +91,7 @@ static const struct tsim_command COMMANDS[] = {
      "--vary) over these keys say which values to try, axes over other keys\n"
      "(cluster.node, cluster.nodes) are candidates. Limits (sweep.limits, or --set\n"
      "sweep.limits.days=60; cost, power, memory, any figure) are kept; of a candidate\n"
-     "without a plan it says which is missed and by how much. Of values that are not\n"
+     "without a plan it says which is missed and by how much. Where no values are\n"
      "listed it tries those that the scenario's software can run (its supports), or,\n"
      "with --any-software, all. The plans are those that\n"
      "simulating all of them would find. --sensitivity asks whether the order of the\n"
@@ -181,9 +181,10 @@ static const struct tsim_command COMMANDS[] = {
      "  chakra       execution traces of MLCommons Chakra (.et), one for each rank:\n"
      "               what 'tsim replay' takes\n"
      "What a recipe does not say (which machine) is assumed and marked so; --set\n"
-     "changes it. What slows or speeds a run and is not modelled is a warning. What\n"
-     "changes the model, the data type, the batch or the parallelism and is not\n"
-     "understood is an error, as are contradictions. FILE may be '-'.",
+     "changes it. A setting that slows or speeds a run and is not modelled is a\n"
+     "warning. One that changes the model, the data type, the batch or the\n"
+     "parallelism and is not understood is an error, as are contradictions. FILE may\n"
+     "be '-'.",
      2, SIZE_MAX,
      TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE) |
          TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,

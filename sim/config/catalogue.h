@@ -369,8 +369,8 @@ enum tsim_attention_layout {
  * products with matrices of 2 x 2 in fp32 (foundation-model-stack, fms/modules/positions.py, adjusted_qk). */
 enum tsim_rotary { TSIM_ROTARY_BY_FUSION, TSIM_ROTARY_FUSED, TSIM_ROTARY_COMPLEX, TSIM_ROTARY_MATRIX };
 /* A gated feed-forward block's two matrices: products of their own, whose input gradients are added (torchtitan,
- * transformers), or one, whose result is split and its gradients joined (nanotron). Of consequence where nothing is
- * fused. */
+ * transformers), or one, whose result is split and its gradients joined (nanotron). It matters where nothing is fused.
+ */
 enum tsim_gate_products { TSIM_GATE_TWO, TSIM_GATE_ONE };
 /* RMS norms: as `fusion` says, or a kernel of their own whatever it says. */
 enum tsim_norm_kernels { TSIM_NORMS_BY_FUSION, TSIM_NORMS_FUSED };

@@ -20,8 +20,8 @@ static bool needs_escape(unsigned code_point) {
            code_point == 0xFEFF || code_point == 0xFFFE || code_point == 0xFFFF;
 }
 
-/* Decodes the character at `text`, which libyaml has checked to be UTF-8; *length gets its bytes. What is not UTF-8 (a
- * command line can hold anything) gives U+FFFD, one byte at a time. */
+/* Decodes the character at `text`, which libyaml has checked to be UTF-8; *length gets its bytes. Bytes that are not
+ * UTF-8 (a command line can hold anything) give U+FFFD, one byte at a time. */
 static unsigned decode(const char *text, size_t *length) {
     unsigned first = (unsigned char)text[0];
     size_t n = first < 0x80 ? 1 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 0;

@@ -7,7 +7,7 @@
  *
  * Symbols: n ranks on N nodes, g on a node (g_min on the one that holds fewest), S bytes.
  *   ring            a rank forwards V bytes in all: 2(n-1)/n S for all_reduce, (n-1)/n S for all_gather and
- *                   reduce_scatter, S for broadcast. Of a channel's g ranks on a node g - 1 forward over the node's
+ *                   reduce_scatter, S for broadcast. With g ranks of a channel on a node g - 1 forward over the node's
  *                   links and one over a NIC; the channels take turns, so a rank sends V(g-1)/g up and V/g out.
  *   tree            all_reduce: a chain on the node carries S up and S down, 2S(g-1)/g a rank. Two binary trees carry
  *                   S/2 each between nodes, and a node with two children in one tree is a leaf in the other: it sends

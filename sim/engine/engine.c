@@ -91,8 +91,8 @@ static void end_due(struct tsim_engine *engine, int place, int32_t stream) {
     tsim_engine_end_task(engine, stream);
 }
 
-/* All of the present tick, in the order that engine.h promises. What starts brings no event of this tick, but may end
- * at once. */
+/* Goes through the present tick in the order that engine.h promises. A task that starts brings no event of this tick,
+ * but may end at once. */
 static void run_tick(struct tsim_engine *engine) {
     for (;;) {
         struct tsim_event first;

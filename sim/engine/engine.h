@@ -12,7 +12,7 @@
  *   signal    a countdown; it fires when it reaches zero. Tasks wait for signals and lower them when they finish. A
  *             task that waits has seen a signal once it has fired: rearming it later does not take that back.
  *   counter   only rises; one task at a time may wait until it has reached a value, and tasks raise it by one when they
- *             finish. What a signal is for one event, a counter is for a sequence of them (messages that arrive in
+ *             finish. A signal stands for one event, a counter for a sequence of them (messages that arrive in
  *             order, of which the sender may be any number ahead).
  *   join      tasks of several streams that carry the same join id start together, as ONE activity (the demands of
  *             all parties merged), when the last of them is ready, and finish together: a collective, a matched
@@ -93,7 +93,8 @@ typedef void (*tsim_observer_fn)(void *context, int32_t stream, int64_t label, t
                                  tsim_tick end);
 
 /* Writes what a task is, for deadlock reports: "rank 3: receive of microbatch 2 from rank 2"; with stream -1, what the
- * signal of number `label` is, with stream -2 the counter. What is left empty is reported by its number. */
+ * signal of number `label` is, with stream -2 the counter. A task whose text is left empty is reported by its number.
+ */
 typedef void (*tsim_describe_fn)(void *context, int32_t stream, int64_t label, char *text, size_t size);
 
 /* Called when everything of a tick is done, before time goes on. Read-only, but for rearming signals. */
@@ -138,8 +139,8 @@ enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *
 tsim_tick tsim_engine_now(const struct tsim_engine *engine);
 /* Task starts, task ends, and solves that changed a rate. */
 int64_t tsim_engine_n_events(const struct tsim_engine *engine);
-/* Units that flowed through a resource so far, with what is under way: energy and link load need no second model. Of a
- * meter: without what is under way. */
+/* Units that flowed through a resource so far, with what is under way: energy and link load need no second model. A
+ * meter does not count what is under way. */
 double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource);
 
 /* Between ticks: adds to `state` what the engine is doing, with times counted from now, and neither labels nor signals.

@@ -15,8 +15,8 @@
  *     makes nothing but runs, and costs the same whether 8 or 8,192 do it.
  * Decisions that were measured (tests/bench/bench_engine.c prints today's figures):
  *   - the index costs 1 ns, and buys that a changed rate moves an event instead of leaving a dead one behind: a flow
- *     that is re-rated a thousand times still has one entry. What is moved out of a run leaves a hole, and goes to the
- *     heap; a run is closed up when it has more holes than events;
+ *     that is re-rated a thousand times still has one entry. An event that is moved out of a run leaves a hole, and
+ *     goes to the heap; a run is closed up when it has more holes than events;
  *   - a pop from the heap leaves the root vacant until the next change, and a put then sifts down from there once,
  *     where pop and put apart would sift twice: 7 ns of a hold, 10 ns when two flows take turns at re-rating each
  *     other;

@@ -2,7 +2,7 @@
  *
  * The region R starts with the activities whose bottleneck is a marked resource, and those that have no rate yet. All
  * others keep their rates, so a resource r offers R the capacity C_r - sum over a not in R of d_{a,r} x_a. Filling R
- * gives its members a bound or a bottleneck within R. What can still be wrong shows on the touched resources only
+ * gives its members a bound or a bottleneck within R. Errors that remain show on the touched resources only
  * (those that a member demands), and only where members and others meet:
  *   - a member's bottleneck r has an outsider with a larger share      -> that outsider joins R;
  *   - an outsider's bottleneck r is no longer saturated, or a member
@@ -322,7 +322,8 @@ static void include_broken(struct tsim_sharing *sharing, int32_t resource) {
     }
 }
 
-/* False if nothing had to be added: the region is enough. What was free and is free is nobody's bottleneck. */
+/* False if nothing had to be added: the region is enough. A resource that was free and is free is nobody's bottleneck.
+ */
 static bool extend_region(struct tsim_sharing *sharing) {
     size_t n_before = sharing->n_region, n_touched = sharing->n_touched;
     for (size_t t = 0; t < n_touched; t++) {

@@ -51,7 +51,7 @@ void tsim_job_free(struct tsim_job *job); /* NULL is allowed */
 enum tsim_job_status tsim_job_load_file(struct tsim_job *job, const char *file);
 enum tsim_job_status tsim_job_load_text(struct tsim_job *job, const char *text);
 
-/* As --set PATH=VALUE: ("parallelism.tensor", "4"). Later ones win. What cannot be is told by tsim_job_run. */
+/* As --set PATH=VALUE: ("parallelism.tensor", "4"). Later ones win. Values that cannot be are told by tsim_job_run. */
 enum tsim_job_status tsim_job_set(struct tsim_job *job, const char *path, const char *value);
 
 /* Simulate what does not fit in memory all the same, in runs and sweeps from now on. */

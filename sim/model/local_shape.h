@@ -29,7 +29,7 @@ struct tsim_op_shape {
 struct tsim_op_shape tsim_op_shape_first(const struct tsim_scenario *scenario);
 struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *scenario);
 /* The bytes of a micro-batch's residual stream on one context rank, of all tensor ranks: in an encoder-decoder model
- * that of both stacks. What goes into the decoder travels with the encoder's tokens (both embeddings are looked up on
+ * that of both stacks. The decoder's input travels with the encoder's tokens (both embeddings are looked up on
  * the first stage), the encoder's result with the decoder's. */
 double tsim_stream_bytes(const struct tsim_scenario *scenario);
 /* All of them, first to last; gives their number. */

@@ -3,7 +3,7 @@
  * Symbols: E experts, k of them for each token, n ranks that share the experts (E/n each), t tokens that each rank
  * routes in a layer, so n t k rows among n ranks: t k on average.
  *
- * The slowest rank decides: the others wait for it in the exchanges. What it gets over the mean:
+ * The slowest rank decides: the others wait for it in the exchanges. It gets more than the mean:
  *   chance      Each token picks k distinct experts, all equally likely: the rows of a rank are a sum over n t tokens of
  *               hypergeometric picks (k draws, E/n of E are its own), variance n t k (1/n)(1 - 1/n)(E-k)/(E-1).
  *   popularity  Experts differ: their shares have coefficient of variation c (`experts.imbalance`) around 1/E. A rank's

@@ -351,7 +351,7 @@ double tsim_tables_buffer_bytes(const struct tsim_scenario *sc) {
 
 /* ---- kernels ---- */
 
-/* The larger of what a rank sends and of what it gets. Of a bottom MLP on one rank vectors are sent, too. */
+/* The larger of what a rank sends and of what it gets. Vectors of a bottom MLP on one rank are sent, too. */
 static void exchange(const struct tsim_scenario *sc, const struct tsim_tables_share *share, const char *name,
                      struct tsim_op_list *list) {
     bool sends_bottom = sc->software->bottom_mlp == TSIM_BOTTOM_FIRST_RANK;

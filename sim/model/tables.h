@@ -7,7 +7,7 @@
  *   equal pieces, and pieces go, the largest first, to the emptiest rank. Pieces below a hundredth of a share are no
  *   matter of capacity: they go to the rank with the fewest lookups.
  * - whole: as many tables to each rank, the largest first to the emptiest (NVIDIA DeepLearningExamples, DLRM:
- *   distribute_to_buckets). What numbers become may be the first rank's work for all samples (bottom_mlp).
+ *   distribute_to_buckets). The bottom MLP may be the first rank's work for all samples (bottom_mlp).
  * - lookups: the table whose pieces have most lookups is cut in two, and so on; pieces go, those with most lookups first, to the
  *   rank with fewest, a vector counting as 2.25 lookups; of twenty such plans the one with the least load is
  *   taken (HugeCTR in MLPerf: mlcommons/training_results_v5.0, NVIDIA/benchmarks/dlrm_dcnv2/implementations/hugectr/sharding/planner.py).

@@ -1,6 +1,7 @@
 /* pattern.h - a collective as messages: who sends how much to whom over which links, in which order. Const once built.
  *
- * A pattern consists of lanes, one after another's messages of one rank (or of one edge of a tree). What a lane does:
+ * A pattern consists of lanes, one after another's messages of one rank (or of one edge of a tree). A lane does this,
+ * by pattern:
  *   rings     phases of a ring; in a phase of R messages a lane sends message k when message k - 1 of its predecessor
  *             has come, and begins the next phase when all R have. ring: one phase. hierarchical: scatter on the node,
  *             ring across nodes, gather on the node. torus: a lane for each part and direction (cost/torus.h); scatter
@@ -10,9 +11,9 @@
  *   waves     one message for each edge of the trees, pipelined: it starts as many latencies after the collective as it
  *             has edges before it, and all flow at the same time.
  *
- * Channels are not lanes: a message uses every link for the share that all channels together give it. Of g channels of
- * a ring over several nodes g - 1 leave a rank towards its neighbour on the node and one towards the next node, so 1/g
- * of each message crosses the rank's own NIC. On a mesh they spread over all links.
+ * Channels are not lanes: a message uses every link for the share that all channels together give it. In a ring of g
+ * channels over several nodes g - 1 leave a rank towards its neighbour on the node and one towards the next node, so
+ * 1/g of each message crosses the rank's own NIC. On a mesh they spread over all links.
  *
  * Times come from the collective's cost (cost/collective.h): its latency is spread evenly over the messages in a row,
  * and a message flows at the rate at which the cost has a rank send, unless a link is in the way. So without

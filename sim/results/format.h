@@ -1,8 +1,8 @@
 /* format.h - figures as people read them, alike in every command and on every page: three significant digits and the
  * prefix that fits (tsim_quantity_human); whole numbers in full, from 10,000 on with a prefix; shares in tenths of a per
- * cent. Memory has four digits, always in GB, because it is compared with a capacity. What is to be added up in a
- * column, or stands beside a published measurement, has as many decimals as that takes. Functions write into the caller's buffer and return it,
- * unless they say otherwise. */
+ * cent. Memory has four digits, always in GB, because it is compared with a capacity. A figure that is to be added up
+ * in a column, or stands beside a published measurement, has as many decimals as that takes. Functions write into the
+ * caller's buffer and return it, unless they say otherwise. */
 #ifndef TSIM_RESULTS_FORMAT_H
 #define TSIM_RESULTS_FORMAT_H
 

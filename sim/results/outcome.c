@@ -185,10 +185,9 @@ static void put_row(const struct tsim_outcome_spec *spec, FILE *out) {
 void tsim_outcome_reference(FILE *out) {
     fputs(
         "\n## Figures of a summary\n\n"
-        "Called as in `tsim run --json`; `tsim explain SCENARIO FIGURE` shows what one is made of. What has a column "
-        "in "
-        "the\n"
-        "database is a figure of the points of `sweep` and `plan`, too: `--where`, `sweep.limits` and the objective "
+        "Called as in `tsim run --json`; `tsim explain SCENARIO FIGURE` shows what one is made of. A figure with a "
+        "column in the\n"
+        "database is one of the points of `sweep` and `plan`, too: `--where`, `sweep.limits` and the objective "
         "take "
         "it by\n"
         "its name, its column, the name without its section where that is unique, or one of its words. (`bubble` is a "

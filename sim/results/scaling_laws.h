@@ -10,8 +10,8 @@
  *               U (1 + r (1 - exp(-R / r))) fresh ones, r = 15.4
  *   images      Goyal et al. 2017 (arXiv:1706.02677): learning rate 0.1 x batch / 256 with warm-up, as good up to 8,192
  *
- * Tokens and parameters are a decoder's of language: everything but epochs is left out for other models. Of a mixture
- * of experts the parameters are those that a token passes through, which is a convention, not a result of the paper. */
+ * Tokens and parameters are a decoder's of language: everything but epochs is left out for other models. Parameters of
+ * a mixture of experts are those that a token passes through, which is a convention, not a result of the paper. */
 #ifndef TSIM_RESULTS_SCALING_LAWS_H
 #define TSIM_RESULTS_SCALING_LAWS_H
 
@@ -34,7 +34,7 @@ struct tsim_scaling_laws { /* NAN: does not apply */
 /* Is there anything that they say of this run? */
 bool tsim_scaling_laws_apply(const struct tsim_result *result);
 
-/* Notes are allocated from `arena`; NULL: the numbers alone. What heard the run hears of these, too. */
+/* Notes are allocated from `arena`; NULL: the numbers alone. The run's recorder hears of these, too. */
 void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_scaling_laws *out);
 
 /* Their parts, for tests. */

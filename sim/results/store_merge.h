@@ -1,5 +1,6 @@
-/* store_merge.h - one database out of several: the sweeps and points of each are laid into one. What is there already
- * stays or is written over by the same, so that merging twice changes nothing. Runs of `tsim run` are not merged. */
+/* store_merge.h - one database out of several: the sweeps and points of each are laid into one. Rows that are there
+ * already stay or are written over by the same, so that merging twice changes nothing. Runs of `tsim run` are not
+ * merged. */
 #ifndef TSIM_RESULTS_STORE_MERGE_H
 #define TSIM_RESULTS_STORE_MERGE_H
 

@@ -23,8 +23,8 @@ const char *tsim_store_migration_2(struct tsim_arena *arena) {
         tsim_store_figures(arena, TSIM_STORE_POINTS, 2, ", ", " REAL"));
 }
 
-/* Ready views for `tsim query`. Versions before had some that did not say which sweep. Of equally fast points the first
- * one counts. */
+/* Ready views for `tsim query`. Versions before had some that did not say which sweep. The first of equally fast
+ * points counts. */
 const char TSIM_STORE_MIGRATION_6[] =
     "DROP VIEW IF EXISTS best_per_gpu_count; DROP VIEW IF EXISTS cost_per_trillion_tokens;"
     "DROP VIEW IF EXISTS infeasible;"

@@ -237,8 +237,8 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
     TSIM_BUG("label %lld", (long long)label);
 }
 
-/* Operators of a pass from `from`, where those before them ended. What kernels take beyond their own time was taken from
- * them by a collective of their pass, else by others: that is left to interference. */
+/* Accounts operators of a pass from `from`, where those before them ended. Time that kernels take beyond their own was
+ * taken from them by a collective of their pass, else by others: that is left to interference. */
 static void account_operators(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
     const struct tsim_operator_run *run = &group->run;
     tsim_tick own = run->kernels + run->host;

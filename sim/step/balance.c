@@ -59,8 +59,8 @@ static bool stage_fits(const struct balance *b, int32_t stage) {
 
 /* ---- one part per stage ---- */
 
-/* The cost of stage k with layers first .. last - 1; infinite where a stage between the ends would have none. What does
- * not fit costs so much more that it is taken only when nothing fits. */
+/* The cost of stage k with layers first .. last - 1; infinite where a stage between the ends would have none. A split
+ * that does not fit costs so much more that it is taken only when nothing fits. */
 static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t last) {
     int64_t at = (int64_t)k * (b->sc->model->layers + 1) + last - first;
     struct tsim_parts layers;

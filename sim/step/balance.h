@@ -7,8 +7,8 @@
  * time of all is found first, by asking how far the stages get within a given one; only what a split of that time can
  * hold after k stages is gone through, and sizes are found by halving. Splits in which a stage does not fit in memory
  * count only where no other exists. Several parts per stage: from the even split, a layer is moved from the slowest
- * stage to whichever gains most, until none does; where layers are alike that is the optimum as well. Of equal splits
- * the one nearest to even is taken. */
+ * stage to whichever gains most, until none does; where layers are alike that is the optimum as well. The one nearest
+ * to even is taken of equal splits. */
 #ifndef TSIM_STEP_BALANCE_H
 #define TSIM_STEP_BALANCE_H
 

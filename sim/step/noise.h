@@ -4,8 +4,8 @@
  * others. A stage group's ranks (tensor x context) wait for the slowest of them at each collective: over a stretch of
  * kernels t_1, t_2 ... between two collectives that is the maximum of g normals with deviation cv * sqrt(sum t^2),
  * longer than the mean by E(g) of that and with a deviation of its own, D(g) of that (base/normal.h). A pass is the sum
- * of its stretches: one number is drawn for it. What replicas and pipeline stages then wait for each other comes out of
- * the simulation.
+ * of its stretches: one number is drawn for it. The simulation shows how long replicas and pipeline stages then wait
+ * for each other.
  *
  * Stragglers: each accelerator is slow with probability `fraction`, by its rank and the seed, in every step.
  *

@@ -26,7 +26,7 @@ enum { MOST_ROWS = 2 * TSIM_MAX_OPS };
  * (tests/unit/test_dispatch_measured.c). */
 #define PER_NODE_LINK_FRAC 0.85
 
-/* See the header. Of a token's copies in `request` one goes to each node, and on to each rank, that has experts of it.
+/* See the header. One of a token's copies in `request` goes to each node, and on to each rank, that has experts of it.
  */
 static void per_node_cost(const struct walk *w, const struct tsim_collective_request *request,
                           struct tsim_collective_cost *cost) {

@@ -21,7 +21,7 @@ enum place {
     N_PLACES = AT_LABELS + TSIM_N_STREAMS
 };
 
-/* Times and counts are those of the whole step, with what was left out. What is of any length is in the logs. */
+/* Times and counts are those of the whole step, with what was left out. Lists of any length are in the logs. */
 struct moment {
     size_t state_at, n_words; /* what must be the same; n_words 0: was not written down */
     tsim_tick now;

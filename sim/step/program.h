@@ -139,8 +139,9 @@ struct tsim_step_operator {
     double hbm_bytes;
 };
 
-/* A task of a stage group's stream, told when it has ended. Of a collective message by message: its whole. An operator
- * is of kind OPERATOR, collectives of a pass on the stream of their axis, also those that kernels wait for. */
+/* A task of a stage group's stream, told when it has ended. A collective that is played message by message is told as
+ * one. An operator is of kind OPERATOR, collectives of a pass on the stream of their axis, also those that kernels
+ * wait for. */
 struct tsim_step_task {
     int32_t stage_group; /* as in the simulation's stage groups */
     enum tsim_stage_group_stream stream;
@@ -168,8 +169,8 @@ struct tsim_step_outline {
 };
 
 /* Listens to a step: `begin` before the first task. The tasks of a stream come in the order of time, a pass after its
- * operators. What repeats is simulated once and told as often as it happens (periods.h), unless the sink needs the
- * tasks' events. Operators are told of the stage groups that `wants_operators` of; NULL: of none. */
+ * operators. A period that repeats is simulated once and told as often as it happens (periods.h), unless the sink
+ * needs the tasks' events. Operators are told of the stage groups that `wants_operators` of; NULL: of none. */
 struct tsim_step_sink {
     void (*begin)(void *context, const struct tsim_step_outline *outline);
     void (*take)(void *context, const struct tsim_step_task *task);

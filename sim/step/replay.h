@@ -7,7 +7,7 @@
  * the file.
  *
  * Kernels take the time that was recorded; by roofline max(operations / sustained matrix rate, bytes / sustained memory
- * rate) of the cluster's accelerator where operations or bytes are told, two at a time sharing it. What is on the host
+ * rate) of the cluster's accelerator where operations or bytes are told, two at a time sharing it. Work on the host
  * takes the time that was recorded. Loads and stores: bytes over the host link.
  *
  * Collectives begin when the last of the traced ranks of their group is ready, and take what cost/collective.h says for

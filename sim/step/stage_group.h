@@ -323,7 +323,7 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scena
 void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                           struct tsim_coordinates at, int32_t to, struct tsim_step_message *message);
 
-/* account.c. What a stage group has done is added up in whole numbers, ticks and counts, and priced once at the end: so
+/* account.c. The work of a stage group is added up in whole numbers, ticks and counts, and priced once at the end: so
  * a period that is left out can be added any number of times, and the sums are those of the step that went through all
  * of it. */
 enum tsim_total {

@@ -348,7 +348,7 @@ static struct tsim_bound_shares bound_shares(struct tsim_term_recorder *r, const
 }
 
 /* The time of the step's products at the peak of the precision it trains in: less than that no plan and no software
- * makes of them. What is recomputed is left out, since a step can do without. */
+ * makes of them. Recomputed products are left out, since a step can do without. */
 static double least_s(const struct tsim_scenario *sc, const struct tsim_step_result *result) {
     double peak_flops_per_s = sc->cluster.node->accelerator->peak_flops_per_s[sc->training.precision], flops = 0;
     for (int32_t i = 0; i < result->n_operators; i++)

@@ -249,7 +249,8 @@ static bool is_same(const struct tsim_step_simulation *simulation, const struct 
 }
 
 /* Waits that fall into slack do not lengthen the step, and the next input pipeline finds them too short by as much
- * again. What is missing when they have taken their turns, the first batch waits longer: then the whole step moves. */
+ * again. The first batch waits longer by what is missing when they have taken their turns: then the whole step moves.
+ */
 static enum tsim_status top_up(struct turns *t, const struct tsim_input_pipeline_flow *flow,
                                struct tsim_step_simulation *simulation) {
     for (int i = 0; i < MAX_TOP_UPS && !is_same(simulation, flow) && simulation->time_s < flow->step_s; i++) {

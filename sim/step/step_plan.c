@@ -550,8 +550,8 @@ static void normalize(struct tsim_layer_units *units) {
 
 /* DeepSpeed fetches the weights of a module when one before it begins (runtime/zero/partitioned_param_coordinator.py,
  * fetch_sub_module), in large models the one before: so short products are waited for beside long ones, before the
- * links are full. What is executed again of less than a whole layer runs with the product whose gradients come before
- * attention's. */
+ * links are full. Operators that are executed again of less than a whole layer run with the product whose gradients
+ * come before attention's. */
 static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement *placement) {
     const struct tsim_scenario *sc = plan->scenario;
     struct tsim_layer_units *forward = &plan->layer_units[0], *backward = &plan->layer_units[1];

@@ -1,6 +1,6 @@
 /* textbook.h - the worked examples of textbooks beside what this program says: every number of an example is computed
- * by a run of a scenario in scenarios/textbook, by a function of model/, partition/ or cost/, or from the catalogue. What is
- * computed stands in scenarios/textbook/examples/examples.yaml, as expressions (textbook.c).
+ * by a run of a scenario in scenarios/textbook, by a function of model/, partition/ or cost/, or from the catalogue.
+ * The computations stand in scenarios/textbook/examples/examples.yaml, as expressions (textbook.c).
  *
  * The examples are those of the chapter "Model Training" of Vijay Janapa Reddi, Machine Learning Systems, volume 1
  * (github.com/harvard-edge/cs249r_book, book/quarto/contents/vol1/training/training.qmd at 97118ba0d8, February 2026;

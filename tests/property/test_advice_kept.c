@@ -1,7 +1,7 @@
 /* Advice is a promise: each line, set as it says, is a valid scenario whose step takes the time that it says; and the run
  * as it is logged is given the same lines. So is what would fit in memory: set as it says, it takes the memory that it
- * says. Of every fourth shipped scenario and of random ones (support/random_scenario.h); TSIM_CASES says how many of these
- * are drawn (100) and takes every shipped one, TSIM_SEED from which seed. */
+ * says. It is asked of every fourth shipped scenario and of random ones (support/random_scenario.h); TSIM_CASES says
+ * how many of these are drawn (100) and takes every shipped one, TSIM_SEED from which seed. */
 #include "run/run.h"
 #include "study/search/advice.h"
 #include "support/arena_rig.h"

@@ -135,7 +135,7 @@ static int32_t signal_of(const struct player *player, int s, int k, int which) {
     return player->signal_at[2 * (s * player->system->n_tasks + k) + which];
 }
 
-/* Each stream counts its tasks. Of the streams that wait for its tasks, one asks the counter, the others the signals.
+/* Each stream counts its tasks. One of the streams that wait for its tasks asks the counter, the others the signals.
  */
 static bool asks_counter(const struct system *system, int s, int waits_stream) {
     return s == (waits_stream + 1) % system->n_streams;

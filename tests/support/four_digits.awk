@@ -1,5 +1,5 @@
 # Rounds predictions to four digits, so that a last digit that moves touches no expectation: numbers with a decimal point and
-# more than seven digits, which nothing prints for people. What is less than 1e-9 is the dust of a difference: 0.
+# more than seven digits, which nothing prints for people. Less than 1e-9 is the dust of a difference: 0.
 {
   line = ""
   while (match($0, /-?[0-9]+\.[0-9]+(e[-+][0-9]+)?/)) {

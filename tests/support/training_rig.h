@@ -1,5 +1,5 @@
-/* arena_rig.h, and scenarios in its arena, as a text or shipped by their id, and their training. What a test asks for
- * must succeed; try_text alone may not. */
+/* arena_rig.h, and scenarios in its arena, as a text or shipped by their id, and their training. Everything that a
+ * test asks for must succeed; try_text alone may fail. */
 #ifndef TSIM_TESTS_SUPPORT_TRAINING_RIG_H
 #define TSIM_TESTS_SUPPORT_TRAINING_RIG_H
 

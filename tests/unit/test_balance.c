@@ -120,7 +120,7 @@ static bool is_nearer(int64_t size, int64_t other, int64_t even) {
 }
 
 /* Each number of layers tried on each stage behind each number of layers before it: best(k, i) of the header, word by
- * word. Of sizes that are equal but for rounding the one nearest to even. */
+ * word. The one nearest to even is taken of sizes that are equal but for rounding. */
 static void plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int64_t *split) {
     static double best[MOST_STAGES + 1][MOST_LAYERS + 1], times[MOST_LAYERS + 1];
     static int64_t taken[MOST_STAGES + 1][MOST_LAYERS + 1];

@@ -156,7 +156,8 @@ static void write_row(FILE *out, const char *shape, double time_s, const char *r
 }
 
 /* Products under load for 0.2 to 10 s, faster the shorter; with sums in fp32 and without; grouped ones, of which small
- * ones wait for 20 us of launches each; attention with heads of 128 and of 160. What ran for 10 ms is left out. */
+ * ones wait for 20 us of launches each; attention with heads of 128 and of 160. Kernels that ran for 10 ms are left
+ * out. */
 START_TEST(finds_classes_of_shapes) {
     static const double LOADS[] = {0.2, 0.5, 1, 2, 5, 10, 20};
     char file[] = "/tmp/tsim-calibrate-XXXXXX", shape[96];

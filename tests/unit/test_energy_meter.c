@@ -68,7 +68,7 @@ START_TEST(checkpoints_are_idle_in_their_hour) {
 }
 END_TEST
 
-/* Nodes fail at the rate n / m and are away for r on average: by Little's law n r / m of them at a time. Of 40 runs of
+/* Nodes fail at the rate n / m and are away for r on average: by Little's law n r / m of them at a time. In 40 runs of
  * 100 days with 2,000 failures each the count's standard error is 0.35 %, that of the mean repair 0.35 %. */
 START_TEST(nodes_in_repair_are_counted) {
     enum { N = 40 };

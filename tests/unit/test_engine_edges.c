@@ -315,8 +315,8 @@ static void expect_limit(const char *message) {
     ck_assert_str_eq(script.diags.items[0].message, message);
 }
 
-/* 1 GB at 1 b/s in ticks of 1 ps ends after 2^63 ps = 9.22e6 s: an error that names the message. What could be done
- * before that has been done, with right times: B shares A's link and is bounded; C is elsewhere. */
+/* 1 GB at 1 b/s in ticks of 1 ps ends after 2^63 ps = 9.22e6 s: an error that names the message. Everything before
+ * that has been done, with right times: B shares A's link and is bounded; C is elsewhere. */
 START_TEST(a_gigabyte_at_one_bit_per_second) {
     int32_t slow = resource(0.125);
     struct script_step *a = flow(1e9, 0, slow), *b = flow(0.1, 0, slow), *c = flow(5, 0, resource(1));
@@ -371,8 +371,8 @@ static void expect_deadlock(const char *const *messages, size_t n_messages) {
         ck_assert_str_eq(script.diags.items[i].message, messages[i]);
 }
 
-/* Rank 0 sends microbatch 3, rank 1 receives microbatch 4: both ranks and both operations are named. What came before,
- * microbatch 2, has arrived: 1e9 bytes at 1e9 B/s. */
+/* Rank 0 sends microbatch 3, rank 1 receives microbatch 4: both ranks and both operations are named. The message
+ * before, microbatch 2, has arrived: 1e9 bytes at 1e9 B/s. */
 START_TEST(a_send_of_the_wrong_microbatch) {
     int32_t rank0 = script_stream(&script), rank1 = script_stream(&script);
     struct script_step *sent = message(rank0, 2, 1e9, "rank 0: send of microbatch 2 to rank 1");

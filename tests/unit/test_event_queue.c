@@ -83,8 +83,8 @@ START_TEST(removed_events_do_not_come) {
 }
 END_TEST
 
-/* Ascending events stand in a run. What is taken out of its middle, by removal or by moving, leaves holes: neither they
- * nor events of the same tick that come before them may show. */
+/* Ascending events stand in a run. Events that are taken out of its middle, by removal or by moving, leave holes:
+ * neither they nor events of the same tick that come before them may show. */
 START_TEST(events_leave_a_run_anywhere) {
     enum { N = 1000 };
     for (int32_t item = 0; item < N; item++)

@@ -17,7 +17,7 @@ static const char *hash_of(const char *a, const char *b) {
 }
 
 /* FNV-1a with 128 bits, of the bytes and a NUL after each text; by integers of any size (h ^ byte) (2^88 + 0x13b)
- * modulo 2^128 in another program. Of nothing: the offset basis. */
+ * modulo 2^128 in another program. That of nothing is the offset basis. */
 START_TEST(known_values) {
     ck_assert_str_eq(hash_of(NULL, NULL), "6c62272e07bb014262b821756295c58d");
     ck_assert_str_eq(hash_of("a", NULL), "0880954519ab1be95aa0733055b70e0c");

@@ -43,8 +43,8 @@ START_TEST(flash_flops) {
 END_TEST
 
 /* ViT-L/16, two images of 224 x 224: 196 patches of 3 x 16 x 16 values each are projected to h; the class token alone
- * meets 1,000 classes; on every tensor rank whole. Pixels need no gradient. Of 14 x 14 with a patch for each pixel: 3
- * values in each. */
+ * meets 1,000 classes; on every tensor rank whole. Pixels need no gradient. An image of 14 x 14 with a patch for each
+ * pixel has 3 values in each. */
 START_TEST(image_ends) {
     struct tsim_op_list list;
     const int64_t patch = _i == 0 ? 16 : 1;
@@ -187,7 +187,7 @@ START_TEST(decoder_layer_volumes) {
 }
 END_TEST
 
-/* User buffers send partial sums in fp8 where a scale is known before the product. What the embedding sums is no
+/* User buffers send partial sums in fp8 where a scale is known before the product. The embedding's sums are no
  * product's. */
 START_TEST(fp8_partial_sums) {
     static const struct {

@@ -193,7 +193,7 @@ static int count_of(const struct tsim_op_list *list, const char *name) {
 }
 
 /* Tensor 2, by width: there and back, forward and backward, 512 tokens of 2 h bytes are copied and exchanged over the
- * tensor ranks, and the rows copied beside their gather and their scatter. What expert ranks exchange stays the same,
+ * tensor ranks, and the rows copied beside their gather and their scatter. The exchange of expert ranks stays the same,
  * and so does everything where experts are whole, or tokens are not shared out. */
 START_TEST(dispatch_by_width) {
     struct tsim_op_list lists[2][2];

@@ -103,7 +103,7 @@ START_TEST(recomputed_with_the_core) {
 END_TEST
 
 /* Rotation of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15; complex 2 + 4, 4 + 4, 4 + 2
- * bytes; matrices 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2. Of a quarter of each head a quarter of that, and
+ * bytes; matrices 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2. A quarter of each head takes a quarter of that, and
  * the whole put together, 2 + 2 bytes, or backward two gradients of the whole from zeros: written 2 x 2, the parts
  * copied 2 + 2, both read and their sum written. */
 static const struct rotation {
@@ -186,8 +186,8 @@ START_TEST(bias_of_a_line) {
 }
 END_TEST
 
-/* 32 U logits. Written out 2 + 4 bytes read and written, 8 of log-softmax; backward 16, and back to 16 bits 6. Of a
- * shifted copy 8 more, and backward 12: zeros, and the copied part's gradient read and written. */
+/* 32 U logits. Written out 2 + 4 bytes read and written, 8 of log-softmax; backward 16, and back to 16 bits 6. A
+ * shifted copy takes 8 more, and backward 12: zeros, and the copied part's gradient read and written. */
 START_TEST(loss_of_a_copy) {
     for (int is_shifted = 0; is_shifted < 2; is_shifted++) {
         example_init(&e);

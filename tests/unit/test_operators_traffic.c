@@ -209,9 +209,9 @@ static double bytes_of(const struct tsim_op_list *list, const char *prefix, doub
     return bytes;
 }
 
-/* Scales of each tile: norms are cast by kernels of their own. Of the tensor itself: what no norm wrote is read once
- * more before, by a kernel of its own; compiled, what the activation wrote is not either. Whatever fp8's scales are,
- * MXFP8 reads 2 bytes and writes 33/32 twice, and NVFP4 reads twice 2 and writes 9/16 twice. */
+/* Scales of each tile: norms are cast by kernels of their own. With scales of the tensor itself, what no norm wrote is
+ * read once more before, by a kernel of its own; compiled, what the activation wrote is not either. Whatever fp8's
+ * scales are, MXFP8 reads 2 bytes and writes 33/32 twice, and NVFP4 reads twice 2 and writes 9/16 twice. */
 #define MX_BYTES (2 + 2 * 33 / 32.0)
 #define NV_BYTES (4 + 2 * 9 / 16.0)
 START_TEST(scaling) {

@@ -30,8 +30,8 @@ static struct tsim_optimizer_cost cost_of(enum tsim_optimizer optimizer) {
 }
 
 /* Bytes of a parameter, fp32 gradient, bf16 weight with an fp32 copy: 4 + 8 + 2 with nothing else; momentum and mean
- * square 8 more, Adam 16, LAMB another 12, 8-bit Adam 2 x 2 (1 + 4 / 2048). Of 16 bits without a copy 4 + 4; in fp32 4
- * + 8. */
+ * square 8 more, Adam 16, LAMB another 12, 8-bit Adam 2 x 2 (1 + 4 / 2048). Weights of 16 bits without a copy take 4 +
+ * 4; in fp32 4 + 8. */
 START_TEST(least_traffic) {
     ck_assert_double_eq(cost_of(TSIM_SGD).least_bytes, 14);
     ck_assert_double_eq(cost_of(TSIM_MOMENTUM).least_bytes, 22);
@@ -175,7 +175,7 @@ START_TEST(matrices_of_latent_attention) {
 END_TEST
 
 /* Projected to rank 64 / 4: of each matrix of the layers both moments are 16 times its longer side, in a byte, and a
- * projection 16 times the shorter; all else has whole moments. Of fp32 gradients and a bf16 weight with a copy the
+ * projection 16 times the shorter; all else has whole moments. With fp32 gradients and a bf16 weight with a copy the
  * update reads and writes states, a gradient and an update of the moments' size in fp32 both ways, and the whole
  * update. 2 x 16 operations an element project there, and back. */
 START_TEST(galore_by_hand) {

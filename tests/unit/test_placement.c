@@ -86,8 +86,8 @@ START_TEST(pipeline_neighbours) {
 }
 END_TEST
 
-/* Pipeline 4 of 3 replicas on nodes of 4: stage 0 is ranks 0 to 2, stage 1 ranks 3 to 5. Of the messages between them
- * that of replica 0 stays on node 0, those of the others do not. */
+/* Pipeline 4 of 3 replicas on nodes of 4: stage 0 is ranks 0 to 2, stage 1 ranks 3 to 5. The message between them of
+ * replica 0 stays on node 0, those of the others do not. */
 START_TEST(pipeline_neighbours_that_differ) {
     const struct tsim_placement *p = place(3, 4, 1, 1, 4);
     struct tsim_neighbours stages = tsim_placement_neighbours(p, TSIM_AXIS_PIPELINE);

@@ -90,8 +90,8 @@ START_TEST(products_off_the_alignment) {
 }
 END_TEST
 
-/* As on B300, with operands of 16 bits, less the products: each quantizes both of its operands. What is counted is the
- * traffic; launches, which are not, are the rest. */
+/* As on B300, with operands of 16 bits, less the products: each quantizes both of its operands. The traffic is
+ * counted; launches, which are not, are the rest. */
 START_TEST(quantizing_the_operands) {
     static const struct {
         enum tsim_precision precision;

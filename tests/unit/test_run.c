@@ -80,7 +80,7 @@ static double executed(void) {
 }
 
 /* In 2^30 FLOPs per sample a layer's products are 24 forward (see test_operators.c), its scores 4 and the head 64, twice
- * that backward. Of the causal square flash attention executes half, and backward QK^T once more: 5 products for 2. An
+ * that backward. Flash attention executes half of the causal square, and backward QK^T once more: 5 products for 2. An
  * embedding is looked up, which 6 N counts as a product. */
 START_TEST(executed_by_hand) {
     example_init(&e);

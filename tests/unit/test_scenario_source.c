@@ -72,7 +72,7 @@ START_TEST(loads_are_as_from_the_file) {
 }
 END_TEST
 
-/* Standard input cannot be read twice: the text is kept. What it extends is read again. */
+/* Standard input cannot be read twice: the text is kept. The files that it extends are read again. */
 START_TEST(it_is_opened_again_without_its_file) {
     const char *file = write_scenario();
     struct tsim_scenario_source source, again;

@@ -179,7 +179,7 @@ END_TEST
 
 /* [solve] 4 x1 + 2.6 x2 + 1.2 x3 <= 14.6,  2 x2 + 4.1 x3 + 5 x4 <= 10.7,  6 x5 <= 7;  p = 5.1, 7, 8.5, 6.2, 1.
  * Levels: 14.6 / (4/5.1 + 2.6/7 + 1.2/8.5) = 14.6 / 1.29692 = 11.26; 10.7 / (2/7 + 4.1/8.5 + 5/6.2) = 10.7 / 1.57452 =
- * 6.79573; 7 / 6. The third is alone: x5 = 7/6. Of the others the second fills first: x2 = L / 7 = 0.970818, x3 = L /
+ * 6.79573; 7 / 6. The third is alone: x5 = 7/6. The second of the others fills first: x2 = L / 7 = 0.970818, x3 = L /
  * 8.5 = 0.799497, x4 = L / 6.2 = 1.096085. The first leaves x1 = (14.6 - 2.6 x2 - 1.2 x3) / 4 = 2.779119. */
 START_TEST(three_resources) {
     double level = 10.7 / (2 / 7.0 + 4.1 / 8.5 + 5 / 6.2), x2 = level / 7, x3 = level / 8.5;
@@ -208,7 +208,7 @@ END_TEST
 /* [usage] test 3: flows 0 to 10 over ten links of 10; flows 11 to 15 alone on links of 1. Users of the links:
  *   l0: 1 7    l1: 1 7 8    l2: 1 8    l3: 8    l4: 0 3 9    l5: 0 3 4 9    l6: 0 4 9 10    l7: 2 4 6 9 10    l8: 2 10
  *   l9: 5 6 9
- * l7 has most users and fills first, at 10 / 5 = 2: flows 2, 4, 6, 9, 10 have 2. What is left: l4 8 for two (4), l5 6
+ * l7 has most users and fills first, at 10 / 5 = 2: flows 2, 4, 6, 9, 10 have 2. Left are: l4 8 for two (4), l5 6
  * for two (3), l6 4 for one (4), l9 6 for one (6), l1 10 for three (10/3). So l5 at 3: flows 0 and 3 have 3; then l1 at
  * 10/3: flows 1, 7, 8; then l9 at 6: flow 5. */
 START_TEST(eleven_flows_over_ten_links) {

@@ -164,7 +164,7 @@ START_TEST(dealt_whole) {
 }
 END_TEST
 
-/* The table of one row takes 8 bytes in fp32. Of 10 lookups in two rows 2 (1 - e^-5) are of different ones. */
+/* The table of one row takes 8 bytes in fp32. 10 lookups in two rows are of 2 (1 - e^-5) different ones. */
 START_TEST(replicas_and_distinct_rows) {
     static const struct tsim_embedding_table SMALL[] = {{2, 2, 5}, {1, 2, 1}};
     struct tsim_model m = {.tables = SMALL, .n_tables = 2};

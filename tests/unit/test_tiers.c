@@ -162,9 +162,9 @@ static double local_share(int64_t nodes, int64_t copies, double restart_s) {
 }
 
 /* A failure at the rate 1 / M comes in a restart of R with q = 1 - exp(-R / M), and so on: 1 / (1 - q) for each
- * that finds the job at work. Of two nodes with each other's copies the first leaves one, the second nothing. Of four
- * the second is the other one of its pair in one of three cases, and the third in all. Of three with two copies the
- * third. 400 runs of 240 h have some 130,000 failures: a share's standard error is 0.14 %. */
+ * that finds the job at work. With two nodes that have each other's copies the first leaves one, the second nothing.
+ * With four the second is the other one of its pair in one of three cases, and the third in all. With three and two
+ * copies it is the third. 400 runs of 240 h have some 130,000 failures: a share's standard error is 0.14 %. */
 START_TEST(a_group_of_nodes_can_be_lost) {
     double restart_s = HOUR / 3, q = 1 - exp(-1.0 / 3), tolerance = 4 * 0.0014 + 1e-3 /* a second without memory */;
     ck_assert_double_eq_tol(local_share(2, 1, restart_s), 1 - q, tolerance);

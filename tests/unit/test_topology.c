@@ -360,8 +360,8 @@ START_TEST(dragonfly_routes_are_minimal) {
 END_TEST
 
 /* 8 nodes of 8 ports are four routers of 16: a group of four, whose 31 links out of each go by way of the others, too,
- * at half of what they carry: 15.5 links for 16 ports. Of 64 nodes in groups of 16 routers two groups are linked by all 9
- * global links of each router. */
+ * at half of what they carry: 15.5 links for 16 ports. With 64 nodes in groups of 16 routers two groups are linked by
+ * all 9 global links of each router. */
 START_TEST(adaptive_dragonflies_are_pools) {
     example.fabric.topology = TSIM_TOPOLOGY_DRAGONFLY;
     example.fabric.routing = TSIM_ROUTING_ADAPTIVE;

@@ -214,8 +214,8 @@ START_TEST(every_schedule_is_sound) {
 }
 END_TEST
 
-/* 4 stages, 64 samples over 2 replicas: 32 micro-batches. Each crosses 3 borders forward and 3 backward. Of the
- * replicas one is simulated; a stage makes 64 passes and an optimizer step. */
+/* 4 stages, 64 samples over 2 replicas: 32 micro-batches. Each crosses 3 borders forward and 3 backward. One of the
+ * replicas is simulated; a stage makes 64 passes and an optimizer step. */
 START_TEST(counts_are_those_of_the_schedule) {
     use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
     json_t *events = traced(".json", NULL);

@@ -386,8 +386,8 @@ static void end_ring(struct ring *ring) {
     tsim_engine_release(ring->engine);
 }
 
-/* Rank 1's message waits for rank 2, which has no buffer for it, and rank 3, after its first, for rank 2's. What has come is
- * counted from the first use on. */
+/* Rank 1's message waits for rank 2, which has no buffer for it, and rank 3, after its first, for rank 2's. Messages
+ * that have come are counted from the first use on. */
 START_TEST(a_rank_that_never_comes) {
     static const char *const WAITS[2][4] = {
         {"stream 0 (rank 0: message 3 of 3 to rank 1) waits for counter 0 (messages from rank 3 to rank 0) to reach 2",

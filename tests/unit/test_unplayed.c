@@ -1,6 +1,6 @@
 /* Groups that meet on links which their collectives do not play are refused; where they are played, the term that waits is
  * the one that is blamed. 8 nodes of 8 H100, two to a leaf that is oversubscribed 8 to 1; tensor, context or expert groups
- * with a rank on each node. Of a ring one rank of a leaf's two sends to the next leaf: eight rings on uplinks of 16 / 8
+ * with a rank on each node. One rank of a leaf's two sends to the next leaf in a ring: eight rings on uplinks of 16 / 8
  * ports, 4 times as long as alone. */
 #include "run/run.h"
 #include "step/unplayed.h"

@@ -34,8 +34,8 @@ void tsim_gpt_put_batch(struct tsim_gpt *g, int64_t world, int64_t sequence_leng
 /* Rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */
 int64_t tsim_vocabulary_of(const char *name);
 
-/* Where a run takes place: `nodes` and `per_node` may be NULL; then `least_world` accelerators are assumed. What is not
- * said is assumed. Overrides of cluster.nodes count. Returns nodes x accelerators per node. */
+/* Where a run takes place: `nodes` and `per_node` may be NULL; then `least_world` accelerators are assumed. Places
+ * that are not said are assumed. Overrides of cluster.nodes count. Returns nodes x accelerators per node. */
 int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_import_input *input,
                                 const struct tsim_setting *nodes, const struct tsim_setting *per_node,
                                 const struct tsim_setting *machine, int64_t least_world);

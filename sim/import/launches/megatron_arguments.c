@@ -2,8 +2,8 @@
 
 /* Arguments of Megatron-LM (megatron/training/arguments.py, 2020 to 2026), of Megatron-DeepSpeed, of the launchers, and
  * the names of programs ("program"), by what they do to a run. Those that gpt.c reads stand here too where it reads them
- * only beside others: --moe-ffn-hidden-size has no effect without --num-experts. What stands nowhere is an error, so
- * that an argument of next year is not taken for one without effect. */
+ * only beside others: --moe-ffn-hidden-size has no effect without --num-experts. An argument that stands nowhere is an
+ * error, so that one of next year is not taken for one without effect. */
 
 #define NOTHING(patterns)                                                                                              \
     { patterns, NULL, false }

@@ -27,7 +27,7 @@
 #define OTHER_TYPE "the data type of a part of the run is another, which is not modelled"
 
 /* Settings that nothing asks for, by their keys here (examples/nlp/language_modeling/conf of NVIDIA/NeMo, the launcher's
- * and NeMo 2's recipes). What a job is stands in its names and targets too. What stands nowhere is an error. */
+ * and NeMo 2's recipes). A job is known by its names and targets, too. A setting that stands nowhere is an error. */
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
     /* what the job is */

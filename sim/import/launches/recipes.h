@@ -1,6 +1,7 @@
-/* recipes.h - training recipes of other programs as scenarios. What a setting becomes stands behind each key of the
- * scenario; what a recipe does not say is assumed and marked so; settings that have no effect on performance, or that
- * are not modelled, stand in comments at its end. Settings that contradict each other are mistakes of the recipe. */
+/* recipes.h - training recipes of other programs as scenarios. Behind each key of the scenario stands the setting that
+ * it comes from; what a recipe does not say is assumed and marked so; settings that have no effect on performance, or
+ * that are not modelled, stand in comments at its end. Settings that contradict each other are mistakes of the recipe.
+ */
 #ifndef TSIM_IMPORT_RECIPES_H
 #define TSIM_IMPORT_RECIPES_H
 

@@ -294,8 +294,8 @@ static bool pass_over(struct tsim_shell *s, size_t end, const char *word) {
     return true;
 }
 
-/* At '(': of $(cat <<END ...) the document, without the ends of lines behind it. What other commands print nobody
- * knows. */
+/* At '(': of $(cat <<END ...) the document, without the ends of lines behind it. Nobody knows what other commands
+ * print. */
 static void expand_document(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
     const size_t size = s->size;
     s->pos++;

@@ -18,8 +18,8 @@
 #define STAGES "where stages begin: --set parallelism.layers_per_stage=[...] beside --ignore says it"
 #define ELSEWHERE "what it changes stands in a module of its own, which is not read"
 
-/* Settings that nothing asks for (torchtitan/config/job_config.py, and older places of them). What stands nowhere is an
- * error. */
+/* Settings that nothing asks for (torchtitan/config/job_config.py, and older places of them). A setting that stands
+ * nowhere is an error. */
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
     REFUSED("job.custom_config_module job.custom_import experimental.custom_import "

@@ -1,5 +1,5 @@
 /* machine.h - private to import: what a file says of one machine's accelerators, links and NICs, and the node file
- * (tsim/node/v1) that comes of it. What is not said is the node's of the catalogue that is most like it. */
+ * (tsim/node/v1) that comes of it. The rest is taken from the catalogue's node that is most like it. */
 #ifndef TSIM_IMPORT_MACHINE_H
 #define TSIM_IMPORT_MACHINE_H
 

@@ -26,7 +26,8 @@ struct tsim_recorder *tsim_recorder_new(struct tsim_arena *arena, const struct t
 void tsim_recorder_release(struct tsim_recorder *recorder);
 const struct tsim_step_sink *tsim_recorder_sink(struct tsim_recorder *recorder);
 
-/* After the step. Of accelerator `rank`, in `arena`; the groups are those of all executions asked for so far. */
+/* Gives the execution of accelerator `rank` after the step, in `arena`; its groups are those of all executions asked
+ * for so far. */
 void tsim_recorder_history(struct tsim_recorder *recorder, struct tsim_arena *arena, int32_t rank,
                            struct tsim_history *execution);
 /* The groups of all executions that were asked for: their number. */

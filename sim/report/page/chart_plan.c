@@ -1,5 +1,5 @@
-/* Charts of a search for plans: the best side by side, the front of time, cost and energy, the clusters. What they show of
- * a plan beside its summary is what page_plan.c adds. */
+/* Charts of a search for plans: the best side by side, the front of time, cost and energy, the clusters. Beside a
+ * plan's summary they show what page_plan.c adds. */
 #include "base/arena.h"
 #include "config/scenario.h"
 #include "report/page/chart_draw.h"

@@ -62,7 +62,8 @@ static void stage_table(struct tsim_arena *arena, const struct tsim_explanation 
     }
 }
 
-/* Activations of the fullest stage by tensor. What a stage holds of each is known where passes in flight are whole. */
+/* Adds activations of the fullest stage by tensor. It is known how many of each a stage holds where passes in flight
+ * are whole. */
 static void add_activations(struct tsim_figures *figures, const struct tsim_scenario *sc, int32_t stage,
                             enum tsim_part part, double times, double *sum_bytes) {
     struct tsim_kept kept;

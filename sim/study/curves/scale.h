@@ -2,8 +2,8 @@
  *
  *   strong: the global batch stays, so each accelerator has less to do;   weak: the batch per accelerator stays.
  *
- * Efficiency is throughput per accelerator over that of the smallest count that runs. What is lost at a count is, term
- * by term of the step, the time above what the smallest count's term would come to if it scaled with the work per
+ * Efficiency is throughput per accelerator over that of the smallest count that runs. The loss at a count is, term by
+ * term of the step, the time above what the smallest count's term would come to if it scaled with the work per
  * accelerator: excess = term - r * reference term, r = work per accelerator over the reference's; the term with the
  * largest excess is the cause. Excesses add up to the step's own, t - r * t_reference. */
 #ifndef TSIM_STUDY_SCALE_H

@@ -1,7 +1,7 @@
 /* calibrate.h - an accelerator's efficiencies from measured kernels (kernel_rows.h), by nonlinear least squares on
  * relative errors (predicted / measured time - 1) of the same formulas that predict them (cost/compute.h).
  *
- * What a training step reaches is what a chip reaches for minutes. A product alone runs faster at first: until the power
+ * A training step reaches what a chip reaches for minutes. A product alone runs faster at first: until the power
  * limit acts, after some tens of milliseconds, and then less and less as the chip gets warm. On a B200 the same
  * products reached 0.64 of the peak after 15 ms of load, 0.515 after 0.15 s, 0.50 after 0.3 to 2 s and 0.475 after 2.5
  * to 7 s (hardware/calibration/b200-node-kernels.csv). So where a file says how long the load lasted, products and

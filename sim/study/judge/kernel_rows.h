@@ -2,7 +2,7 @@
  *
  * The file has the columns accelerator,op,precision,batch,m,n,k,bytes,time_us, then any of direction,sum,kernel,causal,
  * repeats,clock_mhz,power_w. Lines that start with # and empty lines are passed over. One accelerator (an id of the
- * catalogue), one precision and one attention kernel in a file. What a column has no meaning for is empty.
+ * catalogue), one precision and one attention kernel in a file. A cell that means nothing for a kernel is empty.
  *
  *   op          gemm         `batch` products of m x k by k x n
  *               grouped      the same of `batch` experts, each with weights of its own, launched side by side

@@ -1,7 +1,7 @@
 /* nccl_tests.h - measured collectives from what nccl-tests prints: its table (also through mpirun or srun, which put a
- * word before each line) or its JSON (-J). Of each size the time out of place. Which collective it was is told by the
- * program's name in the file (newer versions print it) or by the file's name; how many ranks and nodes by its list of
- * devices. */
+ * word before each line) or its JSON (-J). The time out of place of each size counts. Which collective it was is told
+ * by the program's name in the file (newer versions print it) or by the file's name; how many ranks and nodes by its
+ * list of devices. */
 #ifndef TSIM_STUDY_NCCL_TESTS_H
 #define TSIM_STUDY_NCCL_TESTS_H
 

@@ -60,8 +60,8 @@ struct tsim_profile_event {
 void tsim_profile_add_kernel(struct tsim_profile_builder *builder, const struct tsim_profile_event *event);
 /* When the host made the call of that number. */
 void tsim_profile_add_launch(struct tsim_profile_builder *builder, int64_t correlation, double start_s);
-/* A marked step, as the host or (better) as the device saw it. What is added under one number is one step, which
- * profilers mark on every stream; a negative number: a step of its own.
+/* A marked step, as the host or (better) as the device saw it. Marks of one number are one step, which profilers mark
+ * on every stream; a negative number: a step of its own.
  *
  * A host runs ahead of its device: kernels that run between its marks may belong to the step before, and its own may
  * run on long after the mark's end. So steps of the host have the kernels that were launched between their marks, and

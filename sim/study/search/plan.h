@@ -1,15 +1,15 @@
 /* plan.h - the best plans of a space, the same that simulating every one of them would find.
  *
- * Each combination is resolved and checked like a scenario (plan_space.h). What is valid gets its memory worked out,
+ * Each combination is resolved and checked like a scenario (plan_space.h). The memory of a valid one is worked out,
  * and where that fits a bound: figures that the plan cannot beat (run/run.h). Plans are taken in the order of that
- * bound, TSIM_PLAN_ROUND at a time, on all threads. A plan is left out (pruned) when its bound shows that it is neither
- * among the best nor on the front: its objective is worse than that of the last of the best so far (and, where it is
- * sure to fit, than that of the best such plan), or a limit is broken; and a plan that was simulated needs no more
- * time, no more money and no more energy for each token. First the cheap bound, then a closer one, then a simulation
- * pass by pass, which is a bound, too, once the error of passes is taken off (screening), and then the simulation with
- * every operator, of the few that are left. Plans whose traffic meets on links are not screened, and none is where the
- * scenario names the detail to simulate with. A round knows what the rounds before it found, so that results and counts
- * do not depend on the number of threads.
+ * bound, TSIM_PLAN_ROUND at a time, on all threads. A plan is left out (pruned) when its bound shows that it is
+ * neither among the best nor on the front: its objective is worse than that of the last of the best so far (and, where
+ * it is sure to fit, than that of the best such plan), or a limit is broken; and a plan that was simulated needs no
+ * more time, no more money and no more energy for each token. First the cheap bound, then a closer one, then a
+ * simulation pass by pass, which is a bound, too, once the error of passes is taken off (screening), and then the
+ * simulation with every operator, of the few that are left. Plans whose traffic meets on links are not screened, and
+ * none is where the scenario names the detail to simulate with. A round knows what the rounds before it found, so that
+ * results and counts do not depend on the number of threads.
  *
  * Objectives and limits that no bound is known for (mean power, memory) prune nothing: then all plans are simulated. */
 #ifndef TSIM_STUDY_PLAN_H
@@ -46,9 +46,9 @@ struct tsim_plan {
         n_own_runs; /* measured: like it; on its accelerator (study/judge/uncertainty.h). -1: not known */
 };
 
-/* A candidate that has no plan among those admitted, and why not. Of the limits that none of its plans can keep, the
- * one that is missed by most; `nearest` is the best that any of them could reach: of a figure that is bounded before a
- * plan is simulated (days, cost, memory) the bound, which is a little better than any plan is. */
+/* A candidate that has no plan among those admitted, and why not: among the limits that none of its plans can keep,
+ * the one that is missed by most; `nearest` is the best that any of them could reach: of a figure that is bounded
+ * before a plan is simulated (days, cost, memory) the bound, which is a little better than any plan is. */
 enum tsim_plan_lack {
     TSIM_PLAN_LACKS_VALID,  /* none is valid: the batch, the layers or the accelerators do not divide */
     TSIM_PLAN_LACKS_MEMORY, /* none fits; excess_bytes: what the smallest lacks */

@@ -62,8 +62,8 @@ const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_
 /* False: the combination is the same plan as another one, or cannot be one by its divisions alone. */
 bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
                          struct tsim_plan_choice *choice);
-/* The first from *position on of which that is true, and where; false at the candidate's end. What no plan has in
- * common is passed over at once: to list a space so is many times faster than to ask each of its positions. */
+/* The first from *position on of which that is true, and where; false at the candidate's end. Combinations that are no
+ * plan are passed over at once: to list a space so is many times faster than to ask each of its positions. */
 bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
                            struct tsim_plan_choice *choice);
 

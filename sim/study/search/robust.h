@@ -1,8 +1,8 @@
 /* robust.h - does the order of two predictions survive an error of a tenth in any one of their inputs? Each capacity
  * and latency of the hardware of one side (sensitivity.h) is changed alone, and the other side left as it is; for the
  * cost also each side's rent. An input of a part that both sides have (the same accelerator with the same peak, the
- * same node's links, fabric, software) is off for both or for none: both are changed. What is compared is time, and
- * rent, per token. */
+ * same node's links, fabric, software) is off for both or for none: both are changed. Time and rent per token are
+ * compared. */
 #ifndef TSIM_STUDY_ROBUST_H
 #define TSIM_STUDY_ROBUST_H
 

@@ -1,5 +1,5 @@
 /* starter.h - a first scenario out of five answers, for somebody who has none: valid, commented, with the fastest plan
- * that fits (study/search/plan.h). What nobody asked for takes usual values, each with a comment that says why. */
+ * that fits (study/search/plan.h). Keys that nobody asked for take usual values, each with a comment that says why. */
 #ifndef TSIM_STUDY_STARTER_H
 #define TSIM_STUDY_STARTER_H
 
