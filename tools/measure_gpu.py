@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """Measures the GPU of this machine with PyTorch, and makes calibration files and scenarios of what it measured.
 
-    tools/measure_gpu.py measure hardware/calibration/ID-DATE.csv     needs PyTorch and nvidia-smi; 15 to 30 minutes
+    tools/measure_gpu.py measure hardware/calibration/ID-DATE.csv     needs PyTorch and nvidia-smi; 20 to 40 minutes
+    tools/measure_gpu.py measure FILE --dry-run                       needs neither: times are made up, the format is not
     tools/measure_gpu.py files hardware/calibration/ID-DATE.csv --accelerator ID --out FOLDER     needs neither
 
 ID is the accelerator's in the catalogue (tsim list accelerators). `measure` takes: matrix products by shape and precision in
-the three layouts of training (forward, gradient of the input, gradient of the weights), attention by length and head
-dimension, memory-bound operators, the optimizer, the gaps between launches, idle and loaded power, and whole training steps
-of GPT-2 (124M, 350M, 774M, 1.5B) and of four layers of Llama 7B. `files` writes, for each precision,
-FOLDER/ID-kernels-PRECISION.csv as `tsim calibrate kernels` reads it, for each whole step FOLDER/measured-MODEL-ID.yaml, a
-scenario with `measured:` that `tsim validate` compares, and prints what is left for the software profile and the power.
+the three layouts of training (forward, gradient of the input, gradient of the weights, alone and added to a sum), products of
+experts side by side, attention by kernel, length and head dimension, memory-bound operators and the permutation of tokens to experts,
+the optimizer, the gaps between launches, idle and loaded power, and whole training steps of GPT-2 (124M, 350M, 774M, 1.5B) and
+of four layers of Llama 7B. Each kernel runs for a second before it is timed, so that the power limit acts as in training; clock
+and power are those meanwhile. `files` writes, for each precision, FOLDER/ID-kernels-PRECISION.csv as `tsim calibrate kernels`
+reads it, for each whole step FOLDER/measured-MODEL-ID.yaml, a scenario with `measured:` that `tsim validate` compares, and prints
+what is left for the software profile and the power.
 
 The file: `# key: value` lines (gpu, driver, power_limit_w, torch, cuda, date), then CSV with the columns
-what,name,precision,batch,m,n,k,bytes,time_us,power_w; empty where a column has no meaning:
-  gemm       name: forward, input_gradient, weight_gradient; the product m x k by k x n that the layout makes
-  attention  name: forward, backward; batch: sequences x heads, m: queries, n: keys, k: head dimension
+what,name,precision,batch,m,n,k,bytes,time_us,power_w,sum,kernel,causal,repeats,clock_mhz; empty where a column has no meaning:
+  gemm       name: forward, input_gradient, weight_gradient; the product m x k by k x n that the layout makes; sum: precision of
+             the sum that it is added to
+  grouped    the same, `batch` products of experts with weights of their own
+  attention  name: forward, backward; batch: sequences x heads, m: queries, n: keys, k: head dimension; kernel: flash2, cudnn
   memory     name: the operator; bytes: read and written
   optimizer  name: adamw; m: parameters; bytes: read and written
   launch     name: eager, graph; time_us: of one tiny kernel of many in a row
@@ -22,6 +27,7 @@ what,name,precision,batch,m,n,k,bytes,time_us,power_w; empty where a column has 
   step       name: the model; batch: sequences, m: tokens of each; bytes: most memory in use; power_w: mean
 """
 import argparse
+import collections
 import csv
 import datetime
 import os
@@ -31,10 +37,11 @@ import sys
 import threading
 import time
 
-COLUMNS = "what name precision batch m n k bytes time_us power_w".split()
-KINDS = ("gemm", "attention", "memory", "optimizer", "launch", "power", "step")
+COLUMNS = "what name precision batch m n k bytes time_us power_w sum kernel causal repeats clock_mhz".split()
+NUMBERS = "batch m n k bytes time_us power_w repeats clock_mhz".split()
+KINDS = ("gemm", "grouped", "attention", "memory", "optimizer", "launch", "power", "step")
 NEEDED = {  # columns that a kind cannot do without
-    "gemm": "batch m n k time_us", "attention": "batch m n k time_us", "memory": "bytes time_us",
+    "gemm": "batch m n k time_us", "grouped": "batch m n k time_us", "attention": "batch m n k kernel causal time_us", "memory": "bytes time_us",
     "optimizer": "m bytes time_us", "launch": "time_us", "power": "power_w", "step": "batch m time_us"}
 
 # name -> (catalogue id or None, layers, hidden, heads, ffn_hidden, vocab, gated, sequence length, sequences in a step)
@@ -45,6 +52,60 @@ MODELS = {
     "gpt2-1.5b": ("gpt2-xl", 48, 1600, 25, 6400, 50257, False, 1024, 2),
     "llama-4-layers": (None, 4, 4096, 32, 11008, 32000, True, 2048, 4),
 }
+
+
+# ---- what is measured
+
+
+Kernel = collections.namedtuple("Kernel", "what name precision batch m n k bytes sum kernel causal", defaults=("",) * 8)
+SIZES = {"bf16": 2, "fp16": 2, "fp32": 4}
+
+
+def layouts(what, precision, batch, tokens, n, k, sums):
+    """The three products of a linear layer of `n` results of `k` inputs; the last one also added to a sum."""
+    yield Kernel(what, "forward", precision, batch, tokens, n, k)
+    yield Kernel(what, "input_gradient", precision, batch, tokens, k, n)
+    for kept in ("",) + sums:
+        yield Kernel(what, "weight_gradient", precision, batch, n, k, tokens, sum=kept)
+
+
+def plan(precisions, quick):
+    """Every kernel, in the order of measuring."""
+    shapes, tokens = [], 256 if quick else 4096
+    for hidden, ffn in ((768, 3072), (1600, 6400), (4096, 11008), (8192, 28672)):
+        shapes += [(tokens, 3 * hidden, hidden), (tokens, hidden, hidden), (tokens, ffn, hidden), (tokens, hidden, ffn)]
+    shapes += [(2048, n, 1024) for n in (1024, 1088, 2048, 2112)]  # one tile more, one wave more
+    shapes += [(8192, 8192, k) for k in (64, 256, 1024, 8192)]     # how the rate grows with the depth
+    for precision in precisions:
+        for m, n, k in shapes[:2] if quick else shapes:
+            yield from layouts("gemm", precision, 1, m, n, k, ("bf16", "fp32") if precision == "bf16" else ())
+    for experts, rows, n, k in ((2, 16, 64, 32),) if quick else ((8, 4096, 28672, 4096), (8, 4096, 4096, 14336), (32, 1024, 4096, 7168),
+                                                                 (32, 1024, 7168, 2048), (128, 256, 4096, 7168)):
+        yield from layouts("grouped", "bf16", experts, rows, n, k, ("bf16", "fp32"))
+    for kernel in ("cudnn", "flash2"):
+        for length in (128,) if quick else (1024, 2048, 4096, 8192, 16384, 32768):
+            for head in (64, 128):
+                for heads in (16,) if quick else (8, max(16, 32 * 4096 // length)):
+                    for name in ("forward", "backward"):
+                        yield Kernel("attention", name, "bf16", heads, length, length, head, kernel=kernel, causal="yes")
+    for elements in ((1 << 16,) if quick else (1 << 16, 1 << 20, 1 << 24, 1 << 28)):
+        for name, passes in (("copy", 2), ("add", 3), ("gelu", 2), ("softmax", 2), ("layernorm", 2)):
+            yield Kernel("memory", name, "bf16", bytes=passes * 2 * elements)
+    for rows in (64,) if quick else (4096, 16384):
+        for name in ("permute", "unpermute"):  # rows of 4,096 elements, each to 8 experts and back
+            yield Kernel("memory", name, "bf16", bytes=(1 + 8) * 2 * 4096 * rows)
+
+
+def demands(kernel):
+    """(FLOP, bytes) of a kernel."""
+    if kernel.what == "memory":
+        return 0, kernel.bytes
+    area = kernel.batch * kernel.m * kernel.n
+    if kernel.what == "attention":
+        return (2 if kernel.name == "forward" else 5) * area * kernel.k, 8 * kernel.batch * kernel.m * kernel.k
+    size = SIZES[kernel.precision]
+    result = 2 * SIZES[kernel.sum] if kernel.sum else size
+    return 2 * area * kernel.k, kernel.batch * size * kernel.k * (kernel.m + kernel.n) + result * area
 
 
 # ---- measuring
@@ -58,8 +119,11 @@ def nvidia_smi(field):
         return ""
 
 
-class Power:
-    """Mean of nvidia-smi's power.draw while inside, in watts; None without nvidia-smi."""
+class Monitor:
+    """Means of nvidia-smi's power.draw and clocks.sm while inside, in W and MHz; None without nvidia-smi."""
+
+    def __init__(self, skipped=5):
+        self.skipped = skipped  # samples that belong to what ran before
 
     def __enter__(self):
         self.samples, self.ended = [], threading.Event()
@@ -70,7 +134,7 @@ class Power:
     def sample(self):
         while not self.ended.is_set():
             try:
-                self.samples.append(float(nvidia_smi("power.draw")))
+                self.samples.append([float(value) for value in nvidia_smi("power.draw,clocks.sm").split(",")])
             except ValueError:
                 return
             self.ended.wait(0.1)
@@ -78,55 +142,15 @@ class Power:
     def __exit__(self, *_):
         self.ended.set()
         self.thread.join()
-        # The first half second belongs to what ran before.
-        late = self.samples[5:] or self.samples
-        self.watts = statistics.fmean(late) if late else None
+        late = self.samples[self.skipped:] or self.samples
+        self.watts, self.mhz = (statistics.fmean(column) for column in zip(*late)) if late else (None, None)
 
 
-class Bench:
-    def __init__(self, torch, device, quick):
-        self.torch, self.device, self.quick = torch, device, quick
+class Rows:
+    """What was measured, so far."""
+
+    def __init__(self):
         self.rows = []
-
-    def synchronize(self):
-        if self.device == "cuda":
-            self.torch.cuda.synchronize()
-
-    def seconds(self, call, least_s=0.2):
-        """Median of five timed loops; the host issues a loop ahead of the device, so its own time hides."""
-        least_s = 0.005 if self.quick else least_s
-        call()
-        self.synchronize()
-        start = time.perf_counter()
-        call()
-        self.synchronize()
-        calls = max(1, min(2000, int(least_s / max(time.perf_counter() - start, 1e-6))))
-        times = []
-        for _ in range(2 if self.quick else 5):
-            if self.device == "cuda":
-                begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-                begin.record()
-                for _ in range(calls):
-                    call()
-                end.record()
-                end.synchronize()
-                times.append(begin.elapsed_time(end) / 1e3 / calls)
-            else:
-                start = time.perf_counter()
-                for _ in range(calls):
-                    call()
-                times.append((time.perf_counter() - start) / calls)
-        return statistics.median(times)
-
-    def watts(self, call, run_s=8.0):
-        run_s = 0.2 if self.quick else run_s
-        with Power() as power:
-            until = time.perf_counter() + run_s
-            while time.perf_counter() < until:
-                for _ in range(10):
-                    call()
-                self.synchronize()
-        return power.watts
 
     def add(self, what, name, precision="", **values):
         row = {"what": what, "name": name, "precision": precision, **values}
@@ -134,57 +158,153 @@ class Bench:
         print(", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items() if v not in ("", None)),
               file=sys.stderr)
 
-    def precisions(self):
-        torch = self.torch
-        yield "bf16", torch.bfloat16
+
+class DryRun(Rows):
+    """Times of a made-up GPU: 0.6 of 1 PFLOP/s in 16 bits, 0.06 of it in fp32, 2.4 TB/s, 4 us a kernel; under load for a second."""
+
+    def measure(self, quick):
+        for kernel in plan(("bf16", "fp16", "fp32"), quick):
+            flops, size = demands(kernel)
+            peak = 6e13 if kernel.precision == "fp32" else 6e14
+            took = max(flops / peak, size / 2.4e12) + 4e-6
+            self.add(**kernel._asdict(), time_us=took * 1e6, repeats=max(1, int(1 / took)), clock_mhz=1500.0, power_w=600.0)
+
+
+class Bench(Rows):
+    def __init__(self, torch, device, quick):
+        super().__init__()
+        self.torch, self.device, self.quick = torch, device, quick
+
+    def synchronize(self):
         if self.device == "cuda":
-            yield "fp16", torch.float16
-        yield "fp32", torch.float32  # TF32 is off: PyTorch's default for products
+            self.torch.cuda.synchronize()
 
-    def gemms(self):
-        torch, shapes = self.torch, []
-        tokens = 256 if self.quick else 4096
-        for hidden, ffn in ((768, 3072), (1600, 6400), (4096, 11008), (8192, 28672)):
-            shapes += [(tokens, 3 * hidden, hidden), (tokens, hidden, hidden), (tokens, ffn, hidden), (tokens, hidden, ffn)]
-        shapes += [(2048, n, 1024) for n in (1024, 1088, 2048, 2112)]  # one tile more, one wave more
-        shapes += [(8192, 8192, k) for k in (64, 256, 1024, 8192)]     # how the rate grows with the depth
-        shapes = shapes[:2] if self.quick else shapes
-        for precision, dtype in self.precisions():
-            for m, n, k in shapes:
-                x = torch.randn(m, k, device=self.device, dtype=dtype)
-                w = torch.randn(n, k, device=self.device, dtype=dtype)
-                g = torch.randn(m, n, device=self.device, dtype=dtype)
-                for name, size, call in (("forward", (m, n, k), lambda: x @ w.t()),
-                                         ("input_gradient", (m, k, n), lambda: g @ w),
-                                         ("weight_gradient", (n, k, m), lambda: g.t() @ x)):
-                    self.add("gemm", name, precision, batch=1, m=size[0], n=size[1], k=size[2], time_us=self.seconds(call) * 1e6)
+    def loop(self, call, calls):
+        """Seconds of a call; the host issues a loop ahead of the device, so its own time hides."""
+        if self.device == "cuda":
+            begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            for _ in range(calls):
+                call()
+            end.record()
+            end.synchronize()
+            return begin.elapsed_time(end) / 1e3 / calls
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        return (time.perf_counter() - start) / calls
 
-    def attention(self):
+    def load(self, call, least_s=0.2, load_s=1.0):
+        """Under load for load_s, then the median of five timed loops of least_s: seconds, calls in all, watts, MHz."""
+        least_s, load_s = (0.005, 0.005) if self.quick else (least_s, load_s)
+        call()
+        self.synchronize()
+        start = time.perf_counter()
+        call()
+        self.synchronize()
+        calls = max(1, min(2000, int(least_s / max(time.perf_counter() - start, 1e-6))))
+        with Monitor() as monitor:
+            start, repeats = time.perf_counter(), 0
+            while time.perf_counter() < start + load_s:
+                self.loop(call, calls)
+                repeats += calls
+            n = 2 if self.quick else 5
+            took = statistics.median(self.loop(call, calls) for _ in range(n))
+        return took, repeats + n * calls, monitor.watts, monitor.mhz
+
+    def seconds(self, call, least_s=0.2):
+        return self.load(call, least_s, 0.0)[0]
+
+    def watts(self, call, run_s=8.0):
+        run_s = 0.2 if self.quick else run_s
+        with Monitor() as monitor:
+            until = time.perf_counter() + run_s
+            while time.perf_counter() < until:
+                for _ in range(10):
+                    call()
+                self.synchronize()
+        return monitor.watts
+
+    def kernels(self):
+        precisions = ("bf16", "fp16", "fp32") if self.device == "cuda" else ("bf16", "fp32")  # TF32 is off: PyTorch's default
+        for kernel in plan(precisions, self.quick):
+            try:
+                took, repeats, watts, mhz = self.load(getattr(self, kernel.what)(kernel))
+                self.add(**kernel._asdict(), time_us=took * 1e6, repeats=repeats, power_w=watts, clock_mhz=mhz)
+            except (ImportError, AttributeError, NotImplementedError, RuntimeError, TypeError) as error:
+                print(f"measure_gpu: {kernel} left out: {str(error).splitlines()[0]}", file=sys.stderr)
+
+    def tensor(self, *shape, precision="bf16"):
         torch = self.torch
-        lengths = (128,) if self.quick else (512, 1024, 2048, 4096, 8192, 16384)
-        for length in lengths:
-            for head in (64, 128):
-                heads, sequences = 16, max(1, 16384 // length)
-                shape = (1 if self.quick else sequences, heads, length, head)
-                q, k, v = (torch.randn(shape, device=self.device, dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
-                run = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-                forward = self.seconds(lambda: run().detach())
-                out, grad = run(), torch.randn(shape, device=self.device, dtype=torch.bfloat16)
-                backward = self.seconds(lambda: torch.autograd.grad(out, (q, k, v), grad, retain_graph=True))
-                for name, took in (("forward", forward), ("backward", backward)):
-                    self.add("attention", name, "bf16", batch=shape[0] * heads, m=length, n=length, k=head, time_us=took * 1e6)
+        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}[precision]
+        return torch.randn(*shape, device=self.device, dtype=dtype)
 
-    def memory_bound(self):
+    def gemm(self, kernel):
+        """Operands as they lie in memory: features of tokens, and weights as results by inputs."""
+        m, n, k, precision = kernel.m, kernel.n, kernel.k, kernel.precision
+        if kernel.name == "forward":
+            x, w = self.tensor(m, k, precision=precision), self.tensor(n, k, precision=precision)
+            return lambda: x @ w.t()
+        if kernel.name == "input_gradient":
+            g, w = self.tensor(m, k, precision=precision), self.tensor(k, n, precision=precision)
+            return lambda: g @ w
+        g, x = self.tensor(k, m, precision=precision), self.tensor(k, n, precision=precision)
+        if not kernel.sum:
+            return lambda: g.t() @ x
+        kept = self.tensor(m, n, precision=kernel.sum)
+        if kernel.sum == precision:
+            return lambda: self.torch.addmm(kept, g.t(), x, out=kept)
+        # Transformer Engine's: PyTorch's products add only to sums of their own precision.
+        from transformer_engine.pytorch.cpp_extensions import general_gemm
+        return lambda: general_gemm(x, g, out=kept, out_dtype=kept.dtype, accumulate=True, layout="NT", grad=True)
+
+    def grouped(self, kernel):
+        """On four streams, as Transformer Engine's nvte_multi_stream_cublas_gemm launches them."""
+        torch, calls = self.torch, [self.gemm(kernel) for _ in range(kernel.batch)]
+        if self.device != "cuda":
+            return lambda: [call() for call in calls]
+        streams, main = [torch.cuda.Stream() for _ in range(4)], torch.cuda.current_stream()
+
+        def run():
+            for stream in streams:
+                stream.wait_stream(main)
+            for i, call in enumerate(calls):
+                with torch.cuda.stream(streams[i % len(streams)]):
+                    call()
+            for stream in streams:
+                main.wait_stream(stream)
+
+        return run
+
+    def attention(self, kernel):
+        torch = self.torch
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        backend = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash2": SDPBackend.FLASH_ATTENTION}[kernel.kernel]
+        shape = (1, kernel.batch, kernel.m, kernel.k)
+        q, k, v = (self.tensor(*shape).requires_grad_(True) for _ in range(3))
+
+        def forward():
+            with sdpa_kernel(backend):
+                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+        if kernel.name == "forward":
+            return lambda: forward().detach()
+        out, grad = forward(), self.tensor(*shape)
+        return lambda: torch.autograd.grad(out, (q, k, v), grad, retain_graph=True)
+
+    def memory(self, kernel):
         torch, f = self.torch, self.torch.nn.functional
-        for elements in ((1 << 16,) if self.quick else (1 << 16, 1 << 20, 1 << 24, 1 << 28)):
-            x = torch.randn(elements // 1024, 1024, device=self.device, dtype=torch.bfloat16)
-            y, weight, bias = torch.empty_like(x), *(torch.ones(1024, device=self.device, dtype=torch.bfloat16) for _ in range(2))
-            size = 2 * elements
-            z = torch.randn_like(x)
-            for name, passes, call in (("copy", 2, lambda: y.copy_(x)), ("add", 3, lambda: torch.add(x, z, out=y)),
-                                       ("gelu", 2, lambda: f.gelu(x)), ("softmax", 2, lambda: torch.softmax(x, -1)),
-                                       ("layernorm", 2, lambda: f.layer_norm(x, (1024,), weight, bias))):
-                self.add("memory", name, "bf16", bytes=passes * size, time_us=self.seconds(call) * 1e6)
+        if kernel.name in ("permute", "unpermute"):
+            rows = kernel.bytes // ((1 + 8) * 2 * 4096)
+            tokens, order = self.tensor(rows, 4096), torch.randperm(8 * rows, device=self.device) % rows
+            copies = self.tensor(8 * rows, 4096)
+            if kernel.name == "permute":
+                return lambda: torch.index_select(tokens, 0, order, out=copies)
+            return lambda: tokens.index_add_(0, order, copies)
+        x = self.tensor(kernel.bytes // (6 if kernel.name == "add" else 4) // 1024, 1024)
+        y, z, weight, bias = torch.empty_like(x), torch.randn_like(x), self.tensor(1024), self.tensor(1024)
+        return {"copy": lambda: y.copy_(x), "add": lambda: torch.add(x, z, out=y), "gelu": lambda: f.gelu(x),
+                "softmax": lambda: torch.softmax(x, -1), "layernorm": lambda: f.layer_norm(x, (1024,), weight, bias)}[kernel.name]
 
     def optimizer(self):
         torch = self.torch
@@ -213,7 +333,7 @@ class Bench:
         long = torch.empty(1 << (16 if self.quick else 30), device=self.device, dtype=torch.uint8)
         other = torch.empty_like(long)
         self.synchronize()
-        with Power() as idle:
+        with Monitor() as idle:
             time.sleep(0.2 if self.quick else 10.0)
         for name, watts in (("idle", idle.watts), ("gemm", self.watts(lambda: a @ b)),
                             ("memory", self.watts(lambda: other.copy_(long)))):
@@ -303,24 +423,33 @@ def network(torch, layers, hidden, heads, ffn, vocab, gated, length):
     return Network()
 
 
-def measure(path, device, quick):
+def measure(path, device, quick, is_dry):
+    if is_dry:
+        bench = DryRun()
+        bench.measure(quick)
+        head = {"gpu": "none: a dry run, every time is made up", "date": datetime.date.today().isoformat()}
+        return write_rows(path, head, bench.rows)
     import torch
     if device == "cuda" and not torch.cuda.is_available():
         sys.exit("measure_gpu: PyTorch sees no GPU here")
     bench = Bench(torch, device, quick)
     torch.manual_seed(1)
-    for part in (bench.power, bench.gemms, bench.attention, bench.memory_bound, bench.optimizer, bench.launches, bench.steps):
+    for part in (bench.power, bench.kernels, bench.optimizer, bench.launches, bench.steps):
         part()
     head = {"gpu": torch.cuda.get_device_name() if device == "cuda" else "none: the CPU, to try the script",
             "driver": nvidia_smi("driver_version"), "power_limit_w": nvidia_smi("power.limit"),
             "clock_max_mhz": nvidia_smi("clocks.max.sm"), "torch": torch.__version__, "cuda": torch.version.cuda or "",
             "date": datetime.date.today().isoformat(), "note": "tiny shapes: a trial" if quick else ""}
+    return write_rows(path, head, bench.rows)
+
+
+def write_rows(path, head, rows):
     with open(path, "w", newline="", encoding="utf-8") as file:
         for key, value in head.items():
             file.write(f"# {key}: {value}\n")
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        for row in bench.rows:
+        for row in rows:
             writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else "" if v is None else v for k, v in row.items()})
 
 
@@ -353,12 +482,14 @@ def read(path):
             if row["what"] not in KINDS:
                 sys.exit(where + f"'{row['what']}' is none of {', '.join(KINDS)}")
             for name in COLUMNS[3:]:
+                if not row[name] and name in NEEDED[row["what"]].split():
+                    sys.exit(where + f"{row['what']} without {name}")
+                if name not in NUMBERS:
+                    continue
                 try:
                     row[name] = float(row[name]) if row[name] else None
                 except ValueError:
                     sys.exit(where + f"{name} is '{row[name]}', not a number")
-                if row[name] is None and name in NEEDED[row["what"]].split():
-                    sys.exit(where + f"{row['what']} without {name}")
                 if row[name] is not None and not row[name] > 0:
                     sys.exit(where + f"{name} is {row[name]:g}, not above 0")
             if row["what"] == "step" and row["name"] not in MODELS:
@@ -374,16 +505,27 @@ def origin(head, path):
     return f"tools/measure_gpu.py, {', '.join(known)} ({os.path.basename(path)})"
 
 
+def attention_kernel(rows):
+    """The one whose rate the file gets: cuDNN's where it was measured."""
+    measured = {row["kernel"] for row in rows if row["what"] == "attention"}
+    return "cudnn" if "cudnn" in measured else min(measured, default="")
+
+
 def write_kernels(folder, accelerator, precision, rows, source):
-    path = os.path.join(folder, f"{accelerator}-kernels-{precision}.csv")
+    path, kernel = os.path.join(folder, f"{accelerator}-kernels-{precision}.csv"), attention_kernel(rows)
+    number = lambda value: "" if value is None else f"{value:g}"
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"# Products and copies, {precision}: {source}\naccelerator,op,precision,batch,m,n,k,bytes,time_us\n")
+        file.write(f"# Kernels, {precision}: {source}\naccelerator,op,precision,batch,m,n,k,bytes,time_us,"
+                   "direction,sum,kernel,causal,repeats,clock_mhz,power_w\n")
         for row in rows:
-            if row["what"] == "gemm" and row["precision"] == precision:
+            what, load = row["what"], ",".join(number(row[name]) for name in ("repeats", "clock_mhz", "power_w"))
+            if what == "memory":  # bytes are bytes, in any precision
+                op = "copy" if row["name"] == "copy" else "elementwise"
+                file.write(f"{accelerator},{op},{precision},,,,,{number(row['bytes'])},{number(row['time_us'])},,,,,{load}\n")
+            elif row["precision"] == precision and (what in ("gemm", "grouped") or what == "attention" and row["kernel"] == kernel):
                 size = ",".join(f"{row[name]:.0f}" for name in ("batch", "m", "n", "k"))
-                file.write(f"{accelerator},gemm,{precision},{size},,{row['time_us']:g}\n")
-            elif row["what"] == "memory" and row["name"] == "copy":  # bytes are bytes, in any precision
-                file.write(f"{accelerator},copy,{precision},,,,,{row['bytes']:g},{row['time_us']:g}\n")
+                file.write(f"{accelerator},{what},{precision},{size},,{number(row['time_us'])},{row['name']},{row['sum']},"
+                           f"{row['kernel']},{row['causal']},{load}\n")
     return path
 
 
@@ -416,7 +558,8 @@ def summary(rows):
         elif row["what"] == "attention":
             # Causal: half the products; backward makes five of them where forward makes two.
             flops = row["batch"] * row["m"] * row["n"] * row["k"] * (2 if row["name"] == "forward" else 5)
-            yield f"{label} {row['m']:.0f} tokens, heads of {row['k']:.0f}: {flops / took / 1e6:.1f} TFLOP/s"
+            yield (f"{label} {row['kernel']} {row['batch']:.0f} x {row['m']:.0f} tokens, heads of {row['k']:.0f}: "
+                   f"{flops / took / 1e6:.1f} TFLOP/s")
         elif row["what"] in ("memory", "optimizer") and row["name"] != "copy":
             yield f"{label} {row['bytes'] / 1e6:.1f} MB: {row['bytes'] / took / 1e3:.0f} GB/s"
         elif row["what"] == "step" and row["power_w"]:
@@ -442,6 +585,7 @@ def main():
     one = commands.add_parser("measure", help="measure the GPU of this machine")
     one.add_argument("file")
     one.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu: to try the script, with --quick")
+    one.add_argument("--dry-run", action="store_true", help="measure nothing: made-up times, to try what reads the file")
     one.add_argument("--quick", action="store_true", help="tiny shapes: tries the script, measures nothing of worth")
     two = commands.add_parser("files", help="calibration files and scenarios of a measured file")
     two.add_argument("file")
@@ -449,7 +593,7 @@ def main():
     two.add_argument("--out", default=".", help="folder")
     given = parser.parse_args()
     if given.command == "measure":
-        measure(given.file, given.device, given.quick)
+        measure(given.file, given.device, given.quick, given.dry_run)
     else:
         files(given.file, given.accelerator, given.out)
 

@@ -227,15 +227,21 @@ struct writing {
     const char *file, *output; /* of the measurements, and the one that is written */
 };
 
+/* An accelerator has no part of its peak that is more than the whole; a fit may find one, or an interval reach there. */
+static double writable(int value, double number) {
+    return is_time(value) || value == TSIM_CALIBRATED_MATRIX_RAMP ? number : fmin(number, 1);
+}
+
 /* {value, source, status} under efficiency: of an accelerator that extends the catalogue's. */
 static void write_value(FILE *out, const struct writing *writing, const char *key, int i) {
     const struct tsim_calibration_value *value = &writing->calibration->values[i];
     double scale = is_time(i) ? 1e6 : 1.0;
     const char *unit = is_time(i) ? " us" : "";
-    fprintf(out, "%s: {value: %.4g%s, source: %s, status: fitted", key, scale * value->after, unit,
+    fprintf(out, "%s: {value: %.4g%s, source: %s, status: fitted", key, scale * writable(i, value->after), unit,
             source_text(writing->arena, writing->file, writing->calibration->n_fitted));
     if (!isnan(value->low_95))
-        fprintf(out, ", interval: [%.4g%s, %.4g%s]", scale * value->low_95, unit, scale * value->high_95, unit);
+        fprintf(out, ", interval: [%.4g%s, %.4g%s]", scale * writable(i, value->low_95), unit,
+                scale * writable(i, value->high_95), unit);
     fputc('}', out);
 }
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_PRODUCTS = 4, LEAST_COPIES = 3, LEAST_OF_A_CLASS = 2 };
+enum { LEAST_PRODUCTS = 4, LEAST_COPIES = 3, LEAST_OF_A_CLASS = 2, SEARCHES = 4 };
 #define LEAST_EFFECT_FRAC 1e-3 /* of a row's time, when a value changes by a tenth */
 #define LEAST_LOAD_S 0.1       /* less is over before the power limit acts */
 #define WARM_LOAD_S 10.0       /* after which the chip does not get warmer */
@@ -60,15 +60,19 @@ static double *field_of(struct tsim_accelerator *a, const struct tsim_kernel_row
     return NULL;
 }
 
-/* The catalogue's accelerator with other values; shares are no more than the whole. */
+/* Shares are no more than the whole. */
+static bool is_share(int value) {
+    return value == TSIM_CALIBRATED_ACCUMULATION || value == TSIM_CALIBRATED_GROUPED ||
+           value == TSIM_CALIBRATED_WIDE_HEADS;
+}
+
+/* The catalogue's accelerator with other values. */
 static struct tsim_accelerator with_values(const struct tsim_kernel_rows *rows, const double *values) {
     struct tsim_accelerator a = *rows->accelerator;
     for (int i = 0; i < TSIM_N_CALIBRATED; i++) {
         double *field = field_of(&a, rows, (enum tsim_calibrated)i);
-        bool is_share =
-            i == TSIM_CALIBRATED_ACCUMULATION || i == TSIM_CALIBRATED_GROUPED || i == TSIM_CALIBRATED_WIDE_HEADS;
         if (field)
-            *field = is_share ? fmin(values[i], 1) : values[i];
+            *field = is_share(i) ? fmin(values[i], 1) : values[i];
     }
     return a;
 }
@@ -135,6 +139,9 @@ static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *c, 
         values[i] = fit->values[fit->which[i]];
     struct tsim_least_squares problem = {c->n_fitted, fit->n_values, relative_errors, fit};
     const char *why = tsim_least_squares_fit(&problem, values, low_95, high_95);
+    /* Waves of tiles make steps in the times; from where one search ends the next one may go on. */
+    for (int i = 1; i < SEARCHES && !why; i++)
+        why = tsim_least_squares_fit(&problem, values, low_95, high_95);
     if (why) {
         tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "the fit does not converge: %s", why);
         return TSIM_ERR_INFEASIBLE;
@@ -249,8 +256,7 @@ static void choose_values(struct tsim_calibration *c, struct fit *fit) {
     static const double STARTS[TSIM_N_CALIBRATED] = {
         [TSIM_CALIBRATED_ACCUMULATION] = START_ACCUMULATION, [TSIM_CALIBRATED_GROUPED] = START_GROUPED,
         [TSIM_CALIBRATED_ATTENTION] = START_ATTENTION,       [TSIM_CALIBRATED_WIDE_HEADS] = START_WIDE_HEADS,
-        [TSIM_CALIBRATED_WARMING] = START_WARMING,           [TSIM_CALIBRATED_GROUPED_LAUNCH] = START_GROUPED_LAUNCH_S,
-    };
+        [TSIM_CALIBRATED_WARMING] = START_WARMING,           [TSIM_CALIBRATED_GROUPED_LAUNCH] = START_GROUPED_LAUNCH_S};
     for (int i = 0; i < TSIM_N_CALIBRATED; i++) {
         struct tsim_accelerator a = *c->measured.accelerator;
         struct tsim_calibration_value *value = &c->values[i];
@@ -333,10 +339,12 @@ enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *fi
     choose_values(&c, &fit);
     TSIM_TRY(fit_what_tells(&fit, &c, file, diags));
     for (int i = 0; i < TSIM_N_CALIBRATED; i++) {
-        struct tsim_accelerator after = with_values(&c.measured, fit.values);
-        const double *field = field_of(&after, &c.measured, (enum tsim_calibrated)i);
-        if (c.values[i].fitted && field)
-            c.values[i].after = *field;
+        struct tsim_calibration_value *value = &c.values[i];
+        if (!is_share(i))
+            continue;
+        value->after = fmin(value->after, 1);
+        value->low_95 = isnan(value->low_95) ? value->low_95 : fmin(value->low_95, 1);
+        value->high_95 = isnan(value->high_95) ? value->high_95 : fmin(value->high_95, 1);
     }
     compare(&c, &fit);
     *calibration = c;

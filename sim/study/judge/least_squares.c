@@ -7,6 +7,8 @@
 #include <math.h>
 
 enum { MOST_ITERATIONS = 200, MOST_LOG = 230 }; /* of 1e100 */
+/* Where the errors have a kink a search may go to and fro for ever; it stands where so little is gained any more. */
+#define STANDSTILL_FRAC 1e-6
 
 /* A step may go far; beyond these bounds nothing is a rate or a time any more. */
 static double value_of(double log_value) {
@@ -32,16 +34,21 @@ static int errors_at(const gsl_vector *logs, void *context, gsl_vector *errors) 
     return is_finite ? GSL_SUCCESS : GSL_EDOM;
 }
 
+static double sum_of_squares(const gsl_multifit_nlinear_workspace *workspace) {
+    const gsl_vector *errors = gsl_multifit_nlinear_residual(workspace);
+    double sum = 0;
+    for (size_t i = 0; i < errors->size; i++)
+        sum += gsl_vector_get(errors, i) * gsl_vector_get(errors, i);
+    return sum;
+}
+
 /* Values with their 95 % intervals. */
 static void take_values(const struct tsim_least_squares *problem, gsl_multifit_nlinear_workspace *workspace,
                         double *values, double *low_95, double *high_95) {
     const gsl_vector *logs = gsl_multifit_nlinear_position(workspace);
-    const gsl_vector *errors = gsl_multifit_nlinear_residual(workspace);
     gsl_matrix *covariance = gsl_matrix_alloc(problem->n_values, problem->n_values);
     gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(workspace), 0.0, covariance);
-    double sum = 0.0, freedom = (double)problem->n_rows - (double)problem->n_values;
-    for (size_t i = 0; i < problem->n_rows; i++)
-        sum += gsl_vector_get(errors, i) * gsl_vector_get(errors, i);
+    double sum = sum_of_squares(workspace), freedom = (double)problem->n_rows - (double)problem->n_values;
     for (size_t i = 0; i < problem->n_values; i++) {
         double log_value = gsl_vector_get(logs, i), width = (double)NAN;
         if (freedom > 0)
@@ -74,6 +81,12 @@ const char *tsim_least_squares_fit(const struct tsim_least_squares *problem, dou
         gsl_vector_set(start, i, log(values[i]));
     gsl_multifit_nlinear_init(start, &fdf, workspace);
     int status = gsl_multifit_nlinear_driver(MOST_ITERATIONS, 1e-8, 1e-8, 0.0, NULL, NULL, &info, workspace);
+    if (status == GSL_EMAXITER) {
+        double sum = sum_of_squares(workspace);
+        status = gsl_multifit_nlinear_driver(MOST_ITERATIONS, 1e-8, 1e-8, 0.0, NULL, NULL, &info, workspace);
+        if (status == GSL_EMAXITER && sum - sum_of_squares(workspace) <= STANDSTILL_FRAC * sum)
+            status = GSL_SUCCESS;
+    }
     /* No further progress (GSL_ENOPROG) from a finite point is an optimum to rounding. */
     bool is_done = status == GSL_SUCCESS || status == GSL_ENOPROG;
     if (is_done)
