@@ -372,8 +372,8 @@ enum tsim_rotary { TSIM_ROTARY_BY_FUSION, TSIM_ROTARY_FUSED, TSIM_ROTARY_COMPLEX
  * transformers), or one, whose result is split and its gradients joined (nanotron). It matters where nothing is fused.
  */
 enum tsim_gate_products { TSIM_GATE_TWO, TSIM_GATE_ONE };
-/* RMS norms: as `fusion` says, or a kernel of their own whatever it says. */
-enum tsim_norm_kernels { TSIM_NORMS_BY_FUSION, TSIM_NORMS_FUSED };
+/* RMS norms: as `fusion` says, or a kernel of their own whatever it says, on its input or on a copy of it in fp32. */
+enum tsim_norm_kernels { TSIM_NORMS_BY_FUSION, TSIM_NORMS_FUSED, TSIM_NORMS_FUSED_FP32 };
 
 enum tsim_fusion { TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE, TSIM_FUSION_COMPILE };
 

@@ -13,7 +13,7 @@ static const struct tsim_word ATTENTION_LAYOUTS[] = {
     {"sequence-first", TSIM_LAYOUT_SEQUENCE_FIRST}, {"packed", TSIM_LAYOUT_PACKED},
     {"heads-first", TSIM_LAYOUT_HEADS_FIRST}, {"repeated", TSIM_LAYOUT_REPEATED}, {NULL, 0}};
 static const struct tsim_word NORM_KERNELS[] = {
-    {"by-fusion", TSIM_NORMS_BY_FUSION}, {"fused", TSIM_NORMS_FUSED}, {NULL, 0}};
+    {"by-fusion", TSIM_NORMS_BY_FUSION}, {"fused", TSIM_NORMS_FUSED}, {"fused-fp32", TSIM_NORMS_FUSED_FP32}, {NULL, 0}};
 static const struct tsim_word GATE_PRODUCTS[] = {{"two", TSIM_GATE_TWO}, {"one", TSIM_GATE_ONE}, {NULL, 0}};
 static const struct tsim_word ROTARIES[] = {
     {"by-fusion", TSIM_ROTARY_BY_FUSION},
@@ -151,7 +151,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "a gated block's matrices, where nothing is fused: two, input gradients added, or one, gradients joined"},
     {.key = "norms", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, norms), .words = NORM_KERNELS,
      .default_text = "by-fusion",
-     .help = "RMS norms: as fusion says (written out with none), or a kernel of their own"},
+     .help = "RMS norms: as fusion says (written out with none), or a kernel of their own, on a copy of the input in fp32 with fused-fp32"},
     {.key = "fusion", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fusion), .words = FUSIONS,
      .is_required = true, .help = "which element-wise operators are fused"},
     {QUANTITY(struct tsim_software, "dropout", TSIM_FRACTION, dropout, "probability; 0: no traffic and no masks"),

@@ -85,6 +85,10 @@ static const double TREE_CORRECTION[3][N_TREE_SIZES] = {
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
 };
 
+/* Bytes of data in one step of a channel's buffer, by protocol (src/include/device.h: NCCL_LL_SLICE_LINES of 16 bytes, half
+ * of them flags; NCCL_LL128_SLICE_ELEMS of 8, 15 of 16 data; an eighth of NCCL_BUFFSIZE). */
+static const double CHUNK_BYTES[3] = {32768, 576000, 524288};
+
 /* Messages of send/receive up to this size go as LL (NCCL_P2P_LL_THRESHOLD). */
 static const double P2P_LL_BYTES = 16384;
 /* Messages to many nodes at once meet in the fabric: of what a ring reaches on a NIC. 2 nodes of 8 A100 over RoCE, long

@@ -34,7 +34,9 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
     double e = z->element_bytes, linear = z->linear_bytes, latent = latent_width(z->model);
     double blocks = z->model->parallel_block ? 1 : 2;                /* with a norm, an input and a mask each */
     bool gives_stream = parts & TSIM_RECOMPUTE_OUTPUT && blocks > 1; /* again, between the blocks */
-    tsim_keep(kept, "inputs of the norms", z->ts * (gives_stream ? 1 : blocks) * z->h * e);
+    bool has_copy = z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32 &&
+                    !(parts & TSIM_RECOMPUTE_NORMS);
+    tsim_keep(kept, "inputs of the norms", z->ts * (gives_stream ? 1 : blocks) * z->h * (has_copy ? 4 : e));
     if (!(parts & TSIM_RECOMPUTE_NORMS))
         tsim_keep(kept, "inputs of the blocks", z->ts * (z->model->parallel_norms ? 2 : blocks) * z->h * linear);
     tsim_keep(kept, "masks of dropout", z->ts * blocks * z->h * z->mask_bytes);

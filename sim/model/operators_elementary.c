@@ -30,13 +30,23 @@ static bool norms_are_written_out(const struct tsim_op_shape *z) {
            z->software->norms == TSIM_NORMS_BY_FUSION;
 }
 
+/* x.float() before Apex's MixedFusedRMSNorm, which gives the type of its weights. */
+static bool norms_copy_input(const struct tsim_op_shape *z) {
+    return z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32;
+}
+
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes;
     /* An RMS norm as frameworks write it out in fp32: converted, squared, its mean, scaled, converted, times the
      * weight. */
-    bool written_out = norms_are_written_out(z);
-    elementwise(list, name, z->ts * z->h, written_out ? (e + 4) + 8 + 4 + 8 + (4 + e) + 2 * e : 2 * e,
-                written_out ? 6 : 1)
+    bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
+    elementwise(list, name, z->ts * z->h,
+                written_out ? (e + 4) + 8 + 4 + 8 + (4 + e) + 2 * e
+                : copies    ? (e + 4) + (4 + e)
+                            : 2 * e,
+                written_out ? 6
+                : copies    ? 2
+                            : 1)
         ->parts = TSIM_RECOMPUTE_NORMS;
 }
 
@@ -141,14 +151,18 @@ void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_sh
 
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes;
-    bool written_out = norms_are_written_out(z);
+    bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
     /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out,
      * what autograd runs: through the weight, its gradient (a product, summed), converted, through the scale, the
      * scale's gradient (a product, summed), through the square in three passes (pow_backward), the two added,
-     * converted. */
+     * converted. Of a copy in fp32, x and dx are fp32, and dx is converted. */
     elementwise(list, name, z->ts * z->h,
-                written_out ? 2 * e + 4 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e) : 3 * e + 2 * e,
-                written_out ? 12 : 2);
+                written_out ? 2 * e + 4 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e)
+                : copies    ? (e + 4 + 4) + (e + 4) + (4 + e)
+                            : 3 * e + 2 * e,
+                written_out ? 12
+                : copies    ? 3
+                            : 2);
     elementwise(list, "residual gradient", z->ts * z->h, 3 * e, 1);
 }
 

@@ -41,17 +41,12 @@ struct data_groups {
 /* Parameters of one tensor rank that collectives are about, and how many collectives. */
 struct share {
     double dense, expert;
-    double n_pieces; /* 0: one; messages of the simulated network go out joined all the same */
-    double n_tensors;
+    double n_pieces;                       /* 0: one; messages of the simulated network go out joined all the same */
+    double n_matrices, n_vectors, n_parts; /* of the whole chunk, of which this is one of so many parts */
 };
 
 /* A layer has two matrices of the attention, two of the MLP (joined products count once), two norms. */
-enum { TENSORS_OF_A_LAYER = 6 };
-
-static double tensors_of_layer(const struct tsim_scenario *sc) {
-    bool has_gate = sc->model->gated_mlp && sc->software->gate_products == TSIM_GATE_TWO;
-    return TENSORS_OF_A_LAYER + has_gate + sc->model->qkv_bias;
-}
+enum { MATRICES_OF_A_LAYER = 4, VECTORS_OF_A_LAYER = 2 };
 
 static double communicated_weight_bytes(const struct tsim_scenario *sc) {
     enum tsim_precision precision = sc->training.precision;
@@ -257,29 +252,41 @@ static void reduction(const struct tsim_step_plan *plan, const struct data_group
                       reduce);
 }
 
-static void add_gather(const struct tsim_step_plan *plan, enum tsim_collective_op op, struct tsim_group data,
-                       double shards, double parameters, double n_pieces, bool is_expert,
-                       struct tsim_data_collective *gather) {
+/* The largest tensor that is left goes to the rank that has least (InternLM/InternEvo@00a2a34 internlm/solver/optimizer/
+ * hybrid_zero_optim.py, _partition_param_list), and each rank sends what it has as one: ranks without a matrix have
+ * vectors, and those without either send nothing. */
+static void broadcasts(const struct tsim_step_plan *plan, double bytes, struct tsim_group shards, struct share share,
+                       struct tsim_collective_cost *cost) {
+    double n_owners = fmin(shards.n_ranks, share.n_matrices), n_matrices = n_owners / share.n_parts;
+    double n_vectors = fmin(shards.n_ranks - n_owners, share.n_vectors) / share.n_parts;
+    double vector_bytes = (double)plan->scenario->model->hidden * communicated_weight_bytes(plan->scenario);
+    struct tsim_collective_cost vectors;
+    collectives(plan, TSIM_BROADCAST, bytes, shards, n_matrices, cost);
+    collectives(plan, TSIM_BROADCAST, n_vectors * vector_bytes, shards, n_vectors, &vectors);
+    add_collective(cost, &vectors);
+}
+
+static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
+                       struct share share, bool is_expert, struct tsim_data_collective *gather) {
     double bytes = parameters * communicated_weight_bytes(plan->scenario);
+    bool is_broadcast = plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS && !is_expert;
+    enum tsim_collective_op op = is_broadcast ? TSIM_BROADCAST : TSIM_ALL_GATHER;
+    struct tsim_group group = shard_group(data, shards);
     struct tsim_collective_cost cost;
     begin_group(gather);
-    collectives(plan, op, bytes, shard_group(data, shards), n_pieces, &cost);
+    if (is_broadcast)
+        broadcasts(plan, bytes, group, share, &cost);
+    else
+        collectives(plan, op, bytes, group, share.n_pieces, &cost);
     add_part(gather, (struct tsim_collective_part){op, bytes, TSIM_AMONG_SHARDS, is_expert}, &cost);
     take_shares(plan, &gather->groups[gather->n_groups - 1]);
 }
 
 static void gathering(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *gather) {
-    double shards = tsim_shards(plan->scenario), n_pieces = share.n_pieces;
-    enum tsim_collective_op op = TSIM_ALL_GATHER;
-    if (plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS) { /* a rank without a tensor sends nothing */
-        op = TSIM_BROADCAST;
-        n_pieces = fmin(shards, share.n_tensors);
-    }
-    add_gather(plan, op, data->dense, shards, share.dense, n_pieces, false, gather);
+    add_gather(plan, data->dense, tsim_shards(plan->scenario), share.dense, share, false, gather);
     if (share.expert > 0)
-        add_gather(plan, TSIM_ALL_GATHER, data->expert, tsim_expert_shards(plan->scenario), share.expert,
-                   share.n_pieces, true, gather);
+        add_gather(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share, true, gather);
 }
 
 /* Activations leave for the host beside the forward pass and come back beside the backward pass: each takes the longer
@@ -326,12 +333,17 @@ static int32_t n_buckets(const struct tsim_step_plan *plan, const struct data_gr
 }
 
 static struct share part_of(const struct tsim_step_plan *plan, const struct tsim_chunk_plan *chunk, int32_t n_parts) {
-    bool is_by_tensor = plan->scenario->software->data_pieces == TSIM_PIECES_TENSOR;
-    double tensors = tensors_of_layer(plan->scenario) * chunk->n_layers + chunk->has_embedding + 2 * chunk->has_head;
+    const struct tsim_scenario *sc = plan->scenario;
+    bool has_gate = sc->model->gated_mlp && sc->software->gate_products == TSIM_GATE_TWO;
+    double matrices = (MATRICES_OF_A_LAYER + has_gate) * chunk->n_layers + chunk->has_embedding + chunk->has_head;
+    double vectors = (VECTORS_OF_A_LAYER + sc->model->qkv_bias) * chunk->n_layers + chunk->has_head;
+    bool is_by_tensor = sc->software->data_pieces == TSIM_PIECES_TENSOR;
     return (struct share){.dense = (chunk->parameters - chunk->expert_parameters) / n_parts,
                           .expert = chunk->expert_parameters / n_parts,
-                          .n_pieces = is_by_tensor ? tensors / n_parts : 0,
-                          .n_tensors = tensors / n_parts};
+                          .n_pieces = is_by_tensor ? (matrices + vectors) / n_parts : 0,
+                          .n_matrices = matrices,
+                          .n_vectors = vectors,
+                          .n_parts = n_parts};
 }
 
 static bool same_chunk(const struct tsim_chunk_plan *a, const struct tsim_chunk_plan *b) {

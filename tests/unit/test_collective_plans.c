@@ -73,8 +73,6 @@ START_TEST(rings) {
         {TSIM_ALL_GATHER, TSIM_PROTOCOL_LL128, 1, 8, 14 + 7 * 1.9, g1, 0, g1 / (0.92 * 365)},
         {TSIM_ALL_GATHER, TSIM_PROTOCOL_SIMPLE, 1, 8, 8.4 + 7 * 3.4, g1, 0, g1 / 365},
         {TSIM_REDUCE_SCATTER, TSIM_PROTOCOL_SIMPLE, 1, 8, 8.4 + 7 * 3.4, g1, 0, g1 / 365},
-        {TSIM_BROADCAST, TSIM_PROTOCOL_LL, 1, 8, 6.6 + 7 * 0.6, 1, 0, 1 / 141.0},
-        {TSIM_BROADCAST, TSIM_PROTOCOL_SIMPLE, 1, 2, 8.4 + 3.4, 1, 0, 1 / 365.0},
         {TSIM_ALL_REDUCE, TSIM_PROTOCOL_LL, 1, 8, 6.6 + 14 * 0.6, 2 * g1, 0, 2 * g1 / 141},
         {TSIM_ALL_REDUCE, TSIM_PROTOCOL_LL128, 1, 8, 14 + 14 * 1.9, 2 * g1, 0, 2 * g1 / (0.92 * 365)},
         {TSIM_ALL_GATHER, TSIM_PROTOCOL_LL, 2, 8, 6.6 + 14 * 1 + 2.7, g2 * g1, g2 / 8, g2 / 39},
@@ -95,6 +93,43 @@ START_TEST(rings) {
         {TSIM_ALL_GATHER, TSIM_PROTOCOL_SIMPLE, 4, 1, 8.4 + 3 * 14, 0, 0.75, 0.75 / 46.5}};
     for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++)
         check_plan(&PLANS[i], TSIM_ALGORITHM_RING);
+}
+END_TEST
+
+/* Its first chunk goes whole from NIC to NIC, of 16 channels between nodes and with Simple from rank to rank, of 24 on
+ * one node: 32 KiB, 576,000 bytes or 512 KiB of data a channel. */
+START_TEST(broadcasts) {
+    const double g3 = 7 / 8.0, nics = 8 * 46.5e9;
+    const struct plan PLANS[] = {
+        {TSIM_BROADCAST, TSIM_PROTOCOL_LL, 1, 8, 6.6 + 7 * 0.6, 1, 0, 1 / 141.0},
+        {TSIM_BROADCAST, TSIM_PROTOCOL_SIMPLE, 1, 2, 8.4 + 3.4 + 24 * 524288 / 365e9 / US, 1, 0, 1 / 365.0},
+        {TSIM_BROADCAST, TSIM_PROTOCOL_LL, 3, 8, 6.6 + 21 * 1 + 2 * 2.7 + 2 * 16 * 32768 / (0.5 * nics) / US, g3,
+         1 / 8.0, 1 / 20.4},
+        {TSIM_BROADCAST, TSIM_PROTOCOL_LL128, 3, 8, 14 + 21 * 1.9 + 2 * 4 + 2 * 16 * 576000 / (0.92 * nics) / US, g3,
+         1 / 8.0, 1 / 8.0 / 46.5 / 0.92},
+        {TSIM_BROADCAST, TSIM_PROTOCOL_SIMPLE, 3, 8,
+         8.4 + 21 * 3.4 + 2 * 14 + (2 * 16 * 524288 / nics + 21 * 16 * 524288 / 365e9) / US, g3, 1 / 8.0,
+         1 / 8.0 / 46.5}};
+    for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++)
+        check_plan(&PLANS[i], TSIM_ALGORITHM_RING);
+}
+END_TEST
+
+/* NCCL takes each of a broadcast's 1,023 hops for one of the network, 2.7 us with LL and 4 with LL128: what LL128 gains
+ * from 20.4 GB/s to 0.92 of 8 NICs pays at (7.4 + 1,023 x 1.3 us) / (1 / 20.4 - 1 / 342.2) ns = 29 MB; by the hops that
+ * there are it would from 21 MB on. */
+START_TEST(protocol_of_a_broadcast) {
+    static const struct {
+        double bytes;
+        enum tsim_protocol protocol;
+    } ROWS[] = {{25e6, TSIM_PROTOCOL_LL}, {28e6, TSIM_PROTOCOL_LL}, {30e6, TSIM_PROTOCOL_LL128}};
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        const struct tsim_collective_request request = {
+            .op = TSIM_BROADCAST, .bytes = ROWS[i].bytes, .group = even(128, 8)};
+        struct tsim_collective_cost cost;
+        tsim_collective_cost(build(128), &request, &cost);
+        ck_assert_int_eq(cost.protocol, ROWS[i].protocol);
+    }
 }
 END_TEST
 
@@ -200,6 +235,8 @@ static Suite *plans_suite(void) {
     TCase *tcase = tcase_create("by hand");
     tcase_add_checked_fixture(tcase, set_up_example, tear_down);
     tcase_add_test(tcase, rings);
+    tcase_add_test(tcase, broadcasts);
+    tcase_add_test(tcase, protocol_of_a_broadcast);
     tcase_add_test(tcase, trees);
     tcase_add_test(tcase, messages);
     tcase_add_test(tcase, channels_of_messages);

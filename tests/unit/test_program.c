@@ -412,6 +412,36 @@ START_TEST(reduced_tensor_by_tensor) {
 }
 END_TEST
 
+/* The same with ZeRO-1, on 8 nodes of 8: 8 layers of four matrices, the embedding and the head are the whole of what
+ * 34 ranks own, and 8 layers' norms and the last one what 17 others do; 13 have nothing to send. */
+START_TEST(weights_come_back_by_broadcasts) {
+    enum { N_MATRICES = 8 * 4 + 2, N_VECTORS = 8 * 2 + 1 };
+    init(1, 1, TSIM_SCHEDULE_1F1B, 64);
+    e.scenario.cluster.nodes = 8;
+    e.scenario.cluster.accelerators_per_node = 8;
+    e.scenario.simulation.network = TSIM_NETWORK_FLUID;
+    e.scenario.parallelism.zero = 1;
+    e.scenario.parallelism.overlap.gradients = e.scenario.parallelism.overlap.parameters = false;
+    e.software.bucket_elements = (int64_t)1 << 40;
+    example_finish(&e);
+    double gathered_s = simulate().time_s;
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    struct tsim_collective_request request = {
+        .op = TSIM_ALL_GATHER, .bytes = tsim_stage_parameters(&e.scenario, 0) * 2, .group = {64, 8, 8, 8}};
+    struct tsim_collective_cost gather, matrix, vector;
+    tsim_collective_cost(cluster, &request, &gather);
+    request.op = TSIM_BROADCAST;
+    request.bytes /= N_MATRICES;
+    tsim_collective_cost(cluster, &request, &matrix);
+    request.bytes = 1024 * 2;
+    tsim_collective_cost(cluster, &request, &vector);
+    e.software.weight_return = TSIM_RETURN_BROADCASTS;
+    double more_s = N_MATRICES * matrix.time_s + N_VECTORS * vector.time_s - gather.time_s;
+    ck_assert_double_gt(more_s, 0);
+    ck_assert_double_eq_tol(simulate().time_s - gathered_s, more_s, 1e-6 * more_s);
+}
+END_TEST
+
 enum { N_BACKWARD = 5 };
 struct buckets {
     int n_begun, n_reduced;
@@ -470,6 +500,7 @@ static Suite *program_suite(void) {
     tcase_add_test(tcase, gradient_reduction);
     tcase_add_test(tcase, sharded_gradients_without_overlap);
     tcase_add_test(tcase, reduced_tensor_by_tensor);
+    tcase_add_test(tcase, weights_come_back_by_broadcasts);
     tcase_add_test(tcase, sharded_gradients_have_room_for_two_buckets);
     tcase_add_test(tcase, dropped_weights_are_gathered_again);
     tcase_add_test(tcase, products_wait_for_their_own_weights);
