@@ -26,9 +26,6 @@ struct run {
 
 static void show_progress(void *context, const struct tsim_plan_progress *progress) {
     enum { BAR_COLUMNS = 24 };
-    static const char *const PARTS[] = {[TSIM_PLAN_BOUNDING] = "1 of 3: bounds of plans",
-                                        [TSIM_PLAN_SCREENING] = "2 of 3: plans by their bounds, pass by pass",
-                                        [TSIM_PLAN_SIMULATING] = "3 of 3: the best of them, operator by operator"};
     const struct run *run = context;
     char bar[3 * BAR_COLUMNS + 1], left[48] = "";
     if (progress->is_interrupted)
@@ -40,8 +37,9 @@ static void show_progress(void *context, const struct tsim_plan_progress *progre
     tsim_text_pad(stderr, bar, BAR_COLUMNS);
     if (progress->left_s >= 1)
         tsim_quantity_human(ceil(progress->left_s), TSIM_TIME_S, left, sizeof left);
-    fprintf(stderr, "] %s %lld/%lld%s%s%s\033[K", PARTS[progress->part], (long long)progress->n_done,
-            (long long)progress->n_plans, *left ? ", " : "", left, *left ? " left" : "");
+    fprintf(stderr, "] %s %lld/%lld%s%s%s\033[K",
+            progress->is_bounding ? "1 of 2: bounds of plans" : "2 of 2: plans by their bounds",
+            (long long)progress->n_done, (long long)progress->n_plans, *left ? ", " : "", left, *left ? " left" : "");
     fflush(stderr);
 }
 

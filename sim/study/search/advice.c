@@ -2,6 +2,7 @@
 
 #include "config/supports.h"
 #include "run/run.h"
+#include "step/unplayed.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct candidate {
     const struct tsim_scenario *scenario;
     struct tsim_override settings[MAX_SETTINGS];
     size_t n_settings; /* where there are several, each may be a candidate of its own */
+    bool is_screened;  /* time_s is of its passes */
     double time_s;
 };
 
@@ -219,18 +221,27 @@ static void add_input(struct candidates *list, const struct tsim_result *result)
     add_all_of_input(list);
 }
 
-static void simulate(struct candidate *candidate) {
+static double simulate(const struct tsim_scenario *scenario) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_result result;
     const struct tsim_run_options options = {.is_steady = true};
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    candidate->time_s = 0;
-    if (tsim_train_run(&arena, candidate->scenario, &options, &result, &diags) == TSIM_OK && result.step.simulated)
-        candidate->time_s = result.step.terms.time_s;
+    double time_s = 0;
+    if (tsim_train_run(&arena, scenario, &options, &result, &diags) == TSIM_OK && result.step.simulated)
+        time_s = result.step.terms.time_s;
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
+    return time_s;
+}
+
+/* Pass by pass where that leaves no traffic out: enough to tell which of them are worth a closer look. */
+static void screen(struct candidate *candidate) {
+    struct tsim_scenario by_passes = *candidate->scenario;
+    by_passes.simulation.detail = TSIM_DETAIL_PASSES;
+    candidate->is_screened = candidate->scenario->simulation.detail == TSIM_DETAIL_AUTO && tsim_is_played(&by_passes);
+    candidate->time_s = simulate(candidate->is_screened ? &by_passes : candidate->scenario);
 }
 
 static bool is_of_input(const struct candidate *candidate) {
@@ -279,7 +290,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
     add_graphs(&list, result);
     add_input(&list, result);
     for (int32_t i = 0; i < list.n; i++)
-        simulate(&list.items[i]);
+        screen(&list.items[i]);
     drop_needless_sets(&list);
     double own_s = tsim_steady_time_s(&result->step);
     while (prediction->n_advice < MAX_ADVICE) {
@@ -287,6 +298,11 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
         for (int32_t i = 0; i < list.n; i++)
             if (list.items[i].time_s > 0 && (!best || list.items[i].time_s < SAME_FRAC * best->time_s))
                 best = &list.items[i];
+        if (best && best->is_screened) {
+            best->is_screened = false;
+            best->time_s = simulate(best->scenario);
+            continue;
+        }
         double gain_frac = best ? 1 - best->time_s / own_s : 0;
         if (gain_frac < MIN_GAIN_FRAC)
             return;

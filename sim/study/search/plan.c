@@ -12,11 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 256, BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16, FINE_ROUND = 8 };
-
-/* A step that is played pass by pass is as long as one that is played operator by operator to within this fraction: nearly
- * always (tests/property/test_step_random.c says how often). */
-#define SCREENING_ERROR_FRAC 0.02
+enum { MOST_THREADS = 256, BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16 };
 
 enum fate {
     FATE_OPEN,
@@ -35,8 +31,6 @@ struct item {
     enum fate fate;
     bool breaks_limit; /* whatever the simulation says */
     bool may_not_fit;
-    bool is_bounded_closely;
-    bool is_screened; /* its objective and price are bounds, by its passes */
     double objective; /* bound, then value; more is better (negated where less is) */
     struct tsim_plan_price price;
     double excess_bytes;
@@ -66,16 +60,13 @@ struct search {
     int64_t n_total, n_unseen; /* plans that divide; those that an interrupt kept from being bounded */
     bool heeds;                /* an interrupt is looked for */
     bool is_interrupted;
-    enum tsim_plan_part part;
     double began_s;            /* this part of the search, by a steady clock */
     struct outcomes *outcomes; /* by candidate */
     struct known known;
     size_t order_at;     /* of the rounds: how far the order is used up */
     struct item **round; /* TSIM_PLAN_ROUND */
-    size_t n_round;
-    /* The plans of a round as they are for certain: after screening a little worse than their passes say. */
-    struct item *certain;
     struct tsim_point *points;
+    size_t n_round;
 };
 
 /* ---- figures that a bound says something about ---- */
@@ -139,22 +130,6 @@ static struct tsim_plan_price price_of(const struct tsim_scenario *sc, const str
     return (struct tsim_plan_price){.time_s = outcome->value[TSIM_OUTCOME_STEP_TIME] / tokens,
                                     .cost_usd = isnan(cost) ? 0 : cost * 1e-12,
                                     .energy_j = outcome->value[TSIM_OUTCOME_STEP_ENERGY] / tokens};
-}
-
-static void rate(const struct search *search, const struct tsim_scenario *sc, const struct tsim_outcome *outcome,
-                 struct item *item) {
-    item->objective = objective_of(search, outcome, false);
-    item->price = price_of(sc, outcome);
-}
-
-/* Every figure of which less or more is better, off by a fraction to the worse side; a negative one: to the better. */
-static struct tsim_outcome worsened(const struct tsim_outcome *outcome, double frac) {
-    struct tsim_outcome result = *outcome;
-    for (int f = 0; f < TSIM_N_OUTCOMES; f++) {
-        enum tsim_goal goal = tsim_outcome_spec((enum tsim_outcome_figure)f)->goal;
-        result.value[f] *= goal == TSIM_GOAL_LESS ? 1 + frac : goal == TSIM_GOAL_MORE ? 1 - frac : 1;
-    }
-    return result;
 }
 
 /* ---- what is excluded ---- */
@@ -363,67 +338,33 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
 
 /* ---- rounds ---- */
 
-/* Runs a round's plan; false: it cannot be run. */
-static bool run_plan(struct search *search, struct worker *worker, const struct tsim_scenario *scenario, size_t index) {
-    struct tsim_point *point = &search->points[index];
-    const struct tsim_plan_candidate *candidate =
-        tsim_plan_candidate_at(search->options->space, search->round[index]->position);
-    struct tsim_run_options options = {.is_brief = true, .memo = memo_of(search, worker, candidate)};
-    struct tsim_prediction prediction = {0};
-    struct tsim_diags diags;
-    tsim_diags_init(&diags);
-    bool is_good = tsim_train_run(&worker->scratch, scenario, &options, &prediction.result, &diags) == TSIM_OK;
-    tsim_diags_release(&diags);
-    *point = (struct tsim_point){.position = search->round[index]->position, .status = TSIM_POINT_OK};
-    if (is_good)
-        tsim_outcome_of(&prediction, &point->outcome);
-    search->round[index]->fate = is_good ? FATE_SIMULATED : FATE_FAILED;
-    return is_good;
-}
-
-/* Passes cost a tenth of their operators and say nearly the same: nothing that is far behind by its passes is among
- * the best by its operators. */
-static bool can_be_screened(const struct search *search, const struct tsim_plan_candidate *candidate) {
-    const struct tsim_simulation_spec *simulation = &candidate->job->simulation;
-    return !search->options->is_exhaustive && is_bounded(search->options->ranking.objective) &&
-           simulation->network == TSIM_NETWORK_FLUID && simulation->detail == TSIM_DETAIL_AUTO;
-}
-
-/* A plan whose traffic meets on links can only be played operator by operator; it stays open. */
-static void screen(struct search *search, struct worker *worker, const struct tsim_scenario *scenario, size_t index) {
-    struct item *item = search->round[index];
-    struct tsim_point *point = &search->points[index];
-    struct tsim_scenario by_passes = *scenario;
-    by_passes.simulation.detail = TSIM_DETAIL_PASSES;
-    if (!tsim_is_played(&by_passes) || !run_plan(search, worker, &by_passes, index))
-        return;
-    struct tsim_outcome at_best = worsened(&point->outcome, -SCREENING_ERROR_FRAC);
-    point->outcome = worsened(&point->outcome, SCREENING_ERROR_FRAC);
-    search->certain[index] = *item;
-    rate(search, scenario, &point->outcome, &search->certain[index]);
-    rate(search, scenario, &at_best, item);
-    item->is_screened = true;
-}
-
 static void simulate(struct search *search, struct worker *worker, size_t index) {
     struct tsim_arena *arena = &worker->scratch;
     struct item *item = search->round[index];
+    struct tsim_point *point = &search->points[index];
     const struct tsim_plan_candidate *candidate;
     const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
-    if (!search->options->is_exhaustive && !item->is_bounded_closely) {
-        struct tsim_prediction bound = {0};
-        tsim_train_bound(arena, scenario, memo_of(search, worker, candidate), true, &bound.result);
-        set_bound(search, worker, &bound, item);
-        item->is_bounded_closely = true;
+    struct tsim_run_options options = {.is_brief = true, .memo = memo_of(search, worker, candidate)};
+    struct tsim_prediction prediction = {0};
+    struct tsim_diags diags;
+    if (!search->options->is_exhaustive) {
+        tsim_train_bound(arena, scenario, options.memo, true, &prediction.result);
+        set_bound(search, worker, &prediction, item);
     }
-    if (is_excluded(search, item))
-        item->fate = FATE_PRUNED;
-    else if (search->part == TSIM_PLAN_SCREENING)
-        screen(search, worker, scenario, index);
-    else if (run_plan(search, worker, scenario, index)) {
-        rate(search, scenario, &search->points[index].outcome, item);
-        note_nearest(search, worker, item, &search->points[index].outcome, false);
-        search->certain[index] = *item;
+    item->fate = FATE_PRUNED;
+    if (!is_excluded(search, item)) {
+        tsim_diags_init(&diags);
+        bool is_good = tsim_train_run(arena, scenario, &options, &prediction.result, &diags) == TSIM_OK;
+        item->fate = is_good ? FATE_SIMULATED : FATE_FAILED;
+        *point = (struct tsim_point){.position = item->position, .status = TSIM_POINT_OK};
+        if (is_good)
+            tsim_outcome_of(&prediction, &point->outcome);
+        tsim_diags_release(&diags);
+    }
+    if (item->fate == FATE_SIMULATED) {
+        item->objective = objective_of(search, &point->outcome, false);
+        item->price = price_of(scenario, &point->outcome);
+        note_nearest(search, worker, item, &point->outcome, false);
     }
     tsim_arena_reset(arena);
 }
@@ -449,9 +390,9 @@ static void join_front(struct known *known, const struct item *item) {
 }
 
 /* The next open items that are not excluded by what is known; false when none is left. */
-static bool next_round(struct search *search, struct item **order, size_t n_order, size_t most) {
+static bool next_round(struct search *search, struct item **order, size_t n_order) {
     search->n_round = 0;
-    while (search->order_at < n_order && search->n_round < most) {
+    while (search->order_at < n_order && search->n_round < TSIM_PLAN_ROUND) {
         struct item *item = order[search->order_at++];
         if (is_excluded(search, item))
             item->fate = FATE_PRUNED;
@@ -464,8 +405,8 @@ static bool next_round(struct search *search, struct item **order, size_t n_orde
 static void learn(struct search *search, struct tsim_plan_result *result) {
     const struct tsim_ranking *ranking = &search->options->ranking;
     for (size_t i = 0; i < search->n_round; i++) {
-        const struct item *item = &search->certain[i];
-        if (search->round[i]->fate != FATE_SIMULATED || !tsim_ranking_admits(ranking, &search->points[i]))
+        const struct item *item = search->round[i];
+        if (item->fate != FATE_SIMULATED || !tsim_ranking_admits(ranking, &search->points[i]))
             continue;
         result->n_admitted++;
         tsim_best_offer(&search->known.best, ranking, &search->points[i]);
@@ -485,65 +426,37 @@ static double now_s(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void report_to(tsim_plan_report_fn report, void *context, const struct search *search, int64_t n_done,
-                      int64_t n_plans) {
+static void report_to(tsim_plan_report_fn report, void *context, const struct search *search, bool is_bounding,
+                      int64_t n_done, int64_t n_plans) {
     double left_s = (now_s() - search->began_s) * (double)(n_plans - n_done) / (double)n_done;
-    const struct tsim_plan_progress progress = {n_plans, n_done, search->part, search->is_interrupted,
+    const struct tsim_plan_progress progress = {n_plans, n_done, is_bounding, search->is_interrupted,
                                                 n_done > 0 ? left_s : (double)NAN};
     if (report)
         report(context, &progress);
 }
 
-/* Screens or simulates the open plans, round by round. */
-static void play_all(struct search *search, enum tsim_plan_part part, struct team *team, tsim_plan_report_fn report,
-                     void *context, struct tsim_plan_result *result) {
+static void simulate_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context,
+                         struct tsim_plan_result *result) {
     struct item **order = NULL;
     size_t n_order = 0, capacity = 0;
     order = tsim_heap_grow(order, &capacity, search->n_items + 1, sizeof *order);
-    for (size_t i = 0; i < search->n_items; i++) {
-        struct item *item = &search->items[i];
-        const struct tsim_plan_candidate *candidate = &search->options->space->candidates[item->candidate];
-        if (item->fate == FATE_OPEN && (part != TSIM_PLAN_SCREENING || can_be_screened(search, candidate)))
-            order[n_order++] = item;
-    }
+    for (size_t i = 0; i < search->n_items; i++)
+        if (search->items[i].fate == FATE_OPEN)
+            order[n_order++] = &search->items[i];
     if (n_order > 0)
         qsort(order, n_order, sizeof *order, by_objective);
-    search->part = part;
-    search->order_at = 0;
     search->began_s = now_s();
-    bool is_last =
-        search->is_interrupted; /* a short round of what is known by then, so that there is something to show */
+    bool is_last = search->is_interrupted; /* a short round of what was bounded, so that there is something to show */
     search->heeds &= !is_last;
-    while (next_round(search, order, n_order, is_last || part == TSIM_PLAN_SIMULATING ? FINE_ROUND : TSIM_PLAN_ROUND)) {
+    while (next_round(search, order, n_order)) {
         team_run(team, search, simulate, search->n_round);
         learn(search, result);
         search->is_interrupted |= is_interrupted(search);
-        report_to(report, context, search, (int64_t)search->order_at, (int64_t)n_order);
+        report_to(report, context, search, false, (int64_t)search->order_at, (int64_t)n_order);
         if (is_last || search->is_interrupted)
             break;
     }
     tsim_heap_free(order);
-}
-
-/* Those that were screened are open again, in the order and with the bounds that their passes give them, and the search
- * knows nothing else of them. */
-static void reopen(struct search *search, struct tsim_plan_result *result) {
-    struct known *known = &search->known;
-    for (size_t i = 0; i < search->n_items; i++)
-        if (search->items[i].is_screened)
-            search->items[i].fate = FATE_OPEN;
-    for (size_t c = 0; c < search->options->space->n_candidates; c++)
-        known->own[c].fate = FATE_OPEN;
-    known->safe.fate = FATE_OPEN;
-    known->best.n = known->n_front = 0;
-    result->n_admitted = 0;
-}
-
-static void simulate_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context,
-                         struct tsim_plan_result *result) {
-    play_all(search, TSIM_PLAN_SCREENING, team, report, context, result);
-    reopen(search, result);
-    play_all(search, TSIM_PLAN_SIMULATING, team, report, context, result);
 }
 
 /* ---- the result ---- */
@@ -602,7 +515,7 @@ static void bound_all(struct search *search, struct team *team, tsim_plan_report
         team_run(team, search, bound_block, (n + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
         keep_open(search);
         search->is_interrupted = is_interrupted(search);
-        report_to(report, context, search, search->n_total - search->n_unseen, search->n_total);
+        report_to(report, context, search, true, search->n_total - search->n_unseen, search->n_total);
     }
 }
 
@@ -619,9 +532,8 @@ static void count(const struct search *search, struct tsim_plan_result *result) 
     }
     for (size_t i = 0; i < search->n_items; i++) {
         enum fate fate = search->items[i].fate;
-        bool is_run = search->items[i].is_screened || fate == FATE_SIMULATED || fate == FATE_FAILED;
-        result->n_evaluated += is_run;
-        result->n_pruned += !is_run && fate == FATE_PRUNED;
+        result->n_pruned += fate == FATE_PRUNED;
+        result->n_evaluated += fate == FATE_SIMULATED || fate == FATE_FAILED;
         result->n_unseen += fate == FATE_OPEN;
     }
     result->n_unbounded = search->n_unseen;
@@ -805,7 +717,6 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
                                struct tsim_diags *diags) {
     struct search search = {.options = options,
                             .round = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct item *),
-                            .certain = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct item),
                             .points = TSIM_NEW_ARRAY(arena, TSIM_PLAN_ROUND, struct tsim_point)};
     struct team *team = TSIM_NEW(arena, struct team);
     search.known.own = TSIM_NEW_ARRAY(arena, options->space->n_candidates, struct item);

@@ -2,14 +2,12 @@
  *
  * Each combination is resolved and checked like a scenario (plan_space.h). The memory of a valid one is worked out,
  * and where that fits a bound: figures that the plan cannot beat (run/run.h). Plans are taken in the order of that
- * bound, TSIM_PLAN_ROUND at a time, on all threads. A plan is left out (pruned) when its bound shows that it is
- * neither among the best nor on the front: its objective is worse than that of the last of the best so far (and, where
- * it is sure to fit, than that of the best such plan), or a limit is broken; and a plan that was simulated needs no
- * more time, no more money and no more energy for each token. First the cheap bound, then a closer one, then a
- * simulation pass by pass, which is a bound, too, once the error of passes is taken off (screening), and then the
- * simulation with every operator, of the few that are left. Plans whose traffic meets on links are not screened, and
- * none is where the scenario names the detail to simulate with. A round knows what the rounds before it found, so that
- * results and counts do not depend on the number of threads.
+ * bound, TSIM_PLAN_ROUND at a time, on all threads. A plan is left out (pruned) when its bound shows that it is neither
+ * among the best nor on the front: its objective is worse than that of the last of the best so far (and, where it is
+ * sure to fit, than that of the best such plan), or a limit is broken; and a plan that was simulated needs no more
+ * time, no more money and no more energy for each token. First the cheap bound, then a closer one, then the simulation.
+ * A round knows what the rounds before it found, so that results and counts do not depend on the number of
+ * threads.
  *
  * Objectives and limits that no bound is known for (mean power, memory) prune nothing: then all plans are simulated. */
 #ifndef TSIM_STUDY_PLAN_H
@@ -18,7 +16,8 @@
 #include "study/search/plan_space.h"
 #include "study/search/ranking.h"
 
-enum { TSIM_PLAN_ROUND = 64 };
+/* Small: what is simulated before anything is known is simulated for nothing. */
+enum { TSIM_PLAN_ROUND = 8 };
 
 struct tsim_plan_search {
     const struct tsim_plan_space *space;
@@ -86,12 +85,9 @@ struct tsim_plan_result {
     double least_excess_bytes; /* of those too large, what the smallest lacks; NAN: none */
 };
 
-enum tsim_plan_part { TSIM_PLAN_BOUNDING, TSIM_PLAN_SCREENING, TSIM_PLAN_SIMULATING };
-
 struct tsim_plan_progress {
-    int64_t n_plans, n_done; /* bounded; of those that are left, screened or pruned; of those left then, simulated */
-    enum tsim_plan_part part;
-    bool is_interrupted;
+    int64_t n_plans, n_done; /* bounded; then, of those that are left, simulated or pruned */
+    bool is_bounding, is_interrupted;
     double left_s; /* until this part is over, at the pace so far; NAN: not known */
 };
 typedef void (*tsim_plan_report_fn)(void *context, const struct tsim_plan_progress *progress);
