@@ -53,12 +53,9 @@ static enum tsim_status simulate(struct chakra *x) {
     struct tsim_result result;
     struct tsim_run_options options = {.is_steady = true,
                                        .ignore_memory = x->arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
-    struct tsim_scenario *of_passes = TSIM_NEW(&x->arena, struct tsim_scenario); /* the recorder cuts them itself */
-    *of_passes = *x->scenario;
-    of_passes->simulation.detail = TSIM_DETAIL_PASSES;
-    x->recorder = tsim_recorder_new(&x->arena, of_passes);
+    x->recorder = tsim_recorder_new(&x->arena, x->scenario);
     options.sink = tsim_recorder_sink(x->recorder);
-    TSIM_TRY(tsim_train_run(&x->arena, of_passes, &options, &result, &x->diags));
+    TSIM_TRY(tsim_train_run(&x->arena, x->scenario, &options, &result, &x->diags));
     if (!result.step.simulated)
         return wrong(x, "it does not fit in memory, and is not simulated", "--ignore-memory, or what tsim run says");
     return TSIM_OK;
@@ -88,12 +85,21 @@ static enum tsim_status write_files(struct chakra *x) {
                                     &x->diags);
 }
 
-static enum tsim_status export(struct chakra *x) {
+/* The recorder listens to passes and cuts them into their operators itself. */
+static enum tsim_status load(struct chakra *x) {
+    static const struct tsim_override OF_PASSES = {"simulation.detail", "passes"};
+    const struct tsim_scenario *given;
     TSIM_TRY(tsim_scenario_load(&x->arena, x->arguments->operands[0], x->arguments->overrides,
-                                x->arguments->n_overrides, &x->scenario, &x->diags));
-    TSIM_TRY(check(x));
-    TSIM_TRY(simulate(x));
-    return write_files(x);
+                                x->arguments->n_overrides, &given, &x->diags));
+    if (given->simulation.detail == TSIM_DETAIL_OPERATORS)
+        tsim_diags_warning(&x->diags, (struct tsim_place){given->file, 0, 0}, OF_PASSES.path,
+                           "has no effect: passes are played whole, and their kernels are laid out in the trace");
+    bool is_valid = tsim_scenario_propose(&x->arena, given, &OF_PASSES, 1, &x->scenario, &x->diags);
+    return is_valid ? TSIM_OK : TSIM_ERR_INFEASIBLE;
+}
+
+static enum tsim_status export(struct chakra *x) {
+    TSIM_TRY(load(x)); TSIM_TRY(check(x)); TSIM_TRY(simulate(x)); return write_files(x);
 }
 
 enum tsim_exit tsim_export_chakra(const struct tsim_arguments *arguments) {

@@ -622,6 +622,10 @@ START_TEST(there_and_back) {
     struct tsim_replay_options as_recorded = {.eager_bytes = 4 * 1048576.0};
     ck_assert_int_eq(tsim_replay(&arena, sc, e, n, NULL, 0, &as_recorded, &replay, &diags), TSIM_OK);
     ck_assert_double_eq_tol(replay.time_s / result.step.terms.time_s, 1, 0.005);
+    ck_assert_int_eq(tsim_scenario_load(&arena, file, NULL, 0, &sc, &diags), TSIM_OK);
+    options.sink = NULL;
+    ck_assert_int_eq(tsim_train_run(&arena, sc, &options, &result, &diags), TSIM_OK); /* operator by operator */
+    ck_assert_double_eq_tol(replay.time_s / result.step.terms.time_s, 1, 0.01);
 }
 END_TEST
 
