@@ -155,7 +155,7 @@ void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape
     /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out,
      * what autograd runs: through the weight, its gradient (a product, summed), converted, through the scale, the
      * scale's gradient (a product, summed), through the square in three passes (pow_backward), the two added,
-     * converted. Of a copy in fp32, x and dx are fp32, and dx is converted. */
+     * converted. With a copy in fp32, x and dx are fp32, and dx is converted. */
     elementwise(list, name, z->ts * z->h,
                 written_out ? 2 * e + 4 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e)
                 : copies    ? (e + 4 + 4) + (e + 4) + (4 + e)
