@@ -55,6 +55,7 @@ struct tsim_experts {
     int64_t first, every;   /* layer l (from 0) has experts where l >= first and (l - first + 1) % every == 0 */
     int64_t node_limit;     /* nodes whose experts a token may choose from; 0: all */
     bool router_bias;       /* a correction per expert, added to its score (DeepSeek-V3) */
+    bool limited;           /* gate and other half are clamped before the activation (GPT-OSS) */
     double imbalance_frac;  /* coefficient of variation between the experts' popularity, beyond chance */
     double capacity_factor; /* rows of an expert's buffer over the mean, padded; 0: as many as come */
 };
@@ -197,7 +198,7 @@ struct tsim_accelerator {
     /* Calibrated: one set per accelerator, few, each with a physical meaning (see cost/compute.h). */
     double matrix_sustained_frac[TSIM_N_PRECISIONS]; /* long-run fraction of peak for large products (power, clocks) */
     double memory_sustained_frac;                    /* of memory_bytes_per_s for element-wise kernels */
-    double fp8_gradients_frac; /* rate of products whose sums go to fp32 on the way, over others'; 0: alike */
+    double fp8_gradients_frac;        /* rate of products whose sums go to fp32 on the way, over others'; 0: alike */
     double accumulation_exposed_frac; /* of the time of a sum's traffic, beside the product that adds to it */
     double grouped_products_frac;     /* rate of grouped products over that of one; 0: alike */
     double matrix_ramp_k; /* of a 16-bit product: depth at which half its tile time is start-up, eff = K / (K + ramp) */
@@ -446,6 +447,8 @@ enum tsim_bias_activation { TSIM_BIAS_IN_PRODUCT, TSIM_BIAS_PASS };
 /* How rows of tokens are brought into the order of their experts and back: by one kernel each, with the weighted sum of
  * what the experts gave, or operator by operator (layer_experts.c). */
 enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT };
+/* An expert's limits and last bias: in the kernels beside them, or PyTorch's operators one after another. */
+enum tsim_expert_epilogue { TSIM_EPILOGUE_FUSED, TSIM_EPILOGUE_WRITTEN_OUT };
 
 /* Products of the experts of one rank: side by side, their tiles filling the compute units together; or those of one
  * expert after another (Megatron-Core's SequentialMLP), whose results are then copied to one tensor. */
@@ -523,6 +526,7 @@ struct tsim_software {
     enum tsim_interleaving interleaving;         /* how many micro-batches an interleaved schedule takes */
     enum tsim_expert_dispatch expert_dispatch;
     enum tsim_expert_permutation expert_permutation;
+    enum tsim_expert_epilogue expert_epilogue;
     enum tsim_batch_norm batch_norm;
     enum tsim_table_placement table_placement;
     enum tsim_table_update table_update;

@@ -34,6 +34,8 @@ static const struct tsim_key EXPERT_KEYS[] = {
      .is_omitted_when_zero = true},
     {.key = "router_bias", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_experts, router_bias),
      .default_text = "false", .help = "a correction is added to each expert's score"},
+    {.key = "limited", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_experts, limited), .default_text = "false",
+     .is_omitted_when_zero = true, .help = "what the activation takes is limited first (GPT-OSS)"},
     {EXPERT_NUMBER("imbalance", imbalance_frac, TSIM_FRACTION,
                    "coefficient of variation of the experts' popularity, beyond chance"), .max = 100},
     {EXPERT_NUMBER("capacity_factor", capacity_factor, TSIM_COUNT,

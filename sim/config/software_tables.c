@@ -32,6 +32,8 @@ static const struct tsim_word EXPERT_PRODUCTS[] = {
     {"grouped", TSIM_PRODUCTS_GROUPED}, {"sequential", TSIM_PRODUCTS_SEQUENTIAL}, {NULL, 0}};
 static const struct tsim_word SCALINGS[] = {
     {"delayed", TSIM_SCALING_DELAYED}, {"current", TSIM_SCALING_CURRENT}, {"block", TSIM_SCALING_BLOCK}, {NULL, 0}};
+static const struct tsim_word EPILOGUES[] = {
+    {"fused", TSIM_EPILOGUE_FUSED}, {"written-out", TSIM_EPILOGUE_WRITTEN_OUT}, {NULL, 0}};
 static const struct tsim_word PERMUTATIONS[] = {
     {"fused", TSIM_PERMUTATION_FUSED}, {"written-out", TSIM_PERMUTATION_WRITTEN_OUT}, {NULL, 0}};
 static const struct tsim_word BATCH_NORMS[] = {{"apart", TSIM_BATCH_NORM_APART},
@@ -244,6 +246,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "expert_permutation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_permutation),
      .words = PERMUTATIONS, .default_text = "fused",
      .help = "rows of tokens into the order of their experts and back: one kernel each, or operator by operator"},
+    {.key = "expert_epilogue", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, expert_epilogue),
+     .words = EPILOGUES, .default_text = "fused", .is_omitted_when_zero = true,
+     .help = "limits (experts.limited) and last biases of experts: in the kernels beside them, or PyTorch's operators one "
+             "after another"},
     {.key = "batch_norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, batch_norm), .words = BATCH_NORMS,
      .default_text = "apart",
      .help = "batch norms with their activations: passes of their own; sums in the convolution before, and the rest in "

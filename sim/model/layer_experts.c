@@ -22,7 +22,16 @@
  *   unpermute, back    weights times the gradient (1 + k), the weights' own gradients multiplied out and
  *                      summed (1 + 2k, k), the rows picked again (2k)                                     6k + 2
  *   permute, back      zeros 1; index_add reads k and adds, 2k                                            3k + 1
- * Fused it is 1 + k each way. */
+ * Fused it is 1 + k each way.
+ *
+ * Limits and last bias written out (`expert_epilogue`; Megatron-Core of 2025, fusions/fused_bias_geglu.py,
+ * weighted_bias_quick_geglu_impl, and transformer/moe/experts.py, TEGroupedMLP._apply_bias). Passes over a half of the
+ * first product's rows, and over rows of the second's:
+ *   limits             two clamps read and write, joined: 2 read, 2 written                              8
+ *   limits, back       each reads the gradient and what it clamped, writes; the two halves joined again  10
+ *   bias               b p of each expert is written, added (2 read, 1 written), experts joined (2)      6
+ *   bias, back         g p written and summed for b (the sum is the bias's gradient below), g b for p (read, written, read),
+ *                      experts joined (2)                                                                7 */
 #include "model/kept.h"
 #include "model/matrices.h"
 #include "model/operator_builders.h"
@@ -39,6 +48,11 @@
 #define UNPERMUTE_KERNELS 4.0
 #define UNPERMUTE_BACK_KERNELS 4.0
 #define PERMUTE_BACK_KERNELS 2.0
+/* Two clamps and a join; backward two masks and a join. */
+#define LIMITS_KERNELS 3.0
+/* For each expert, beside a join: product and sum; backward two products and two sums. */
+#define BIAS_KERNELS 2.0
+#define BIAS_BACK_KERNELS 4.0
 /* Passes over the fp32 scores of a token: softmax reads and writes, top-k reads, the map and the loss read. */
 #define ROUTING_PASSES 5.0
 
@@ -144,6 +158,23 @@ static void permutation(struct tsim_op_list *list, const struct tsim_op_shape *z
     elementwise(list, name, x->own * z->h, (fused ? 1 + x->active : passes) * z->element_bytes, fused ? 1 : kernels);
 }
 
+static bool is_epilogue_written_out(const struct tsim_op_shape *z) {
+    return z->software->expert_epilogue == TSIM_EPILOGUE_WRITTEN_OUT;
+}
+
+static void limits(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x, double passes) {
+    if (z->model->experts.limited && is_epilogue_written_out(z))
+        elementwise(list, "expert limits", x->rows * x->f, passes * z->element_bytes, LIMITS_KERNELS)->parts =
+            TSIM_RECOMPUTE_ACTIVATION;
+}
+
+static void last_bias(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x, double passes,
+                      double kernels_of_expert) {
+    if (z->model->bias && is_epilogue_written_out(z))
+        elementwise(list, "expert bias", x->rows * z->h, passes * z->element_bytes,
+                    kernels_of_expert * x->grouped.groups + 1);
+}
+
 static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
     bool fused = z->software->fusion == TSIM_FUSION_TE && is_permutation_fused(z);
     gemm(list, "router", z->attention_precision, x->own, x->count, z->h, z->element_bytes, 4);
@@ -165,12 +196,14 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     pad_rows(list, z, &x, "pad, experts");
     cast(list, g, "cast, experts", x.rows * z->h);
     grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g)->product = TSIM_PRODUCT_UP;
+    limits(list, z, &x, 8);
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
     cast_activation(list, g, "cast, expert activation", x.rows * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g)->product = TSIM_PRODUCT_DOWN;
     pad_rows(list, z, &x, "unpad, experts");
+    last_bias(list, z, &x, 6, BIAS_KERNELS);
     join_experts(list, z, &x);
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
@@ -203,12 +236,14 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     exchange(list, z, &x, "expert: combine, gradient", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
+    last_bias(list, z, &x, 7, BIAS_BACK_KERNELS);
     pad_rows(list, z, &x, "pad, experts");
     tsim_op_product_backward(
         list, &x.grouped, TSIM_PRODUCT_DOWN,
         &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, true),
                 tsim_op_activation_kernels(z, true));
+    limits(list, z, &x, 10);
     tsim_op_product_backward(list, &x.grouped, TSIM_PRODUCT_UP,
                              &(struct tsim_op_linear){.input = "expert up, input",
                                                       .weight = "expert up, weight",
@@ -283,6 +318,9 @@ void tsim_experts_keep(const struct tsim_scenario *sc, unsigned parts, struct ts
         tsim_keep(kept, "router: scores", z.ts * x.count * 4);
         tsim_keep(kept, "experts: inputs", x.rows * z.h * z.linear_bytes);
         tsim_keep(kept, "experts: inner tensors", x.rows * x.f * tsim_inner_kept_bytes(&z, parts));
+        if (z.model->experts.limited && is_epilogue_written_out(&z) && !(parts & TSIM_RECOMPUTE_ACTIVATION))
+            tsim_keep(kept, "experts: limited inner tensors",
+                      x.rows * x.f * tsim_model_up_products(z.model) * z.element_bytes);
         if (!is_permutation_fused(&z)) /* weighted after the experts */
             tsim_keep(kept, "experts: results", z.ts * x.active * z.h * z.element_bytes);
     }

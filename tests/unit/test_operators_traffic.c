@@ -494,6 +494,33 @@ static double all_bytes(const struct tsim_op_list *list, const char *name) {
     return bytes;
 }
 
+/* Eight experts of 4 h, two for each token: rows of 4 h are clamped and joined in 8 passes and 10 back, rows of h get
+ * their bias in 6 and 7; kernels by expert, and a join. Nothing of it where it is fused, or the model has neither. */
+START_TEST(expert_epilogue_written_out) {
+    for (int i = 0; i < 4; i++) {
+        struct tsim_op_list forward, backward;
+        bool is_written_out = i & 1, has_them = i & 2, runs = is_written_out && has_them;
+        example_init(&e);
+        e.model.experts =
+            (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 4096, .every = 1, .limited = has_them};
+        e.model.bias = has_them;
+        e.software.fusion = TSIM_FUSION_TE;
+        e.software.expert_epilogue = is_written_out ? TSIM_EPILOGUE_WRITTEN_OUT : TSIM_EPILOGUE_FUSED;
+        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
+        ck_assert_double_eq(all_bytes(&forward, "expert limits"), runs ? 2.0 * 8 * 2 * 4 * MI : 0);
+        ck_assert_double_eq(all_bytes(&backward, "expert limits"), runs ? 2.0 * 10 * 2 * 4 * MI : 0);
+        ck_assert_double_eq(all_bytes(&forward, "expert bias"), runs ? 2.0 * 6 * 2 * MI : 0);
+        ck_assert_double_eq(all_bytes(&backward, "expert bias"), runs ? 2.0 * 7 * 2 * MI : 0);
+        if (runs) {
+            ck_assert_double_eq(find(&forward, "expert limits")->kernels, 3);
+            ck_assert_double_eq(find(&forward, "expert bias")->kernels, 2 * 8 + 1);
+            ck_assert_double_eq(find(&backward, "expert bias")->kernels, 4 * 8 + 1);
+        }
+    }
+}
+END_TEST
+
 /* Attention in fp8 halves what it reads and writes, and what is fp8 already is only transposed; the product before an
  * activation writes its result too, in fp8, and one pass applies the derivative (4 in, 2 out) beside transposing that
  * result. Passes that cast gradients with the scales of earlier steps sum them for the bias, others do not. */
@@ -551,6 +578,7 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, patches);
     tcase_add_test(tcase, expert_layer);
     tcase_add_test(tcase, permutation_written_out);
+    tcase_add_test(tcase, expert_epilogue_written_out);
     suite_add_tcase(suite, tcase);
     return suite;
 }
