@@ -543,6 +543,7 @@ struct tsim_software {
     bool fp8_activation_input;      /* training in fp8, inputs of the activation function are kept in fp8 as well */
     int64_t nics_used;              /* per node; 0 = all */
     int64_t data_blocks;            /* compute units that a data-parallel collective holds at most; 0 = the library's */
+    bool casts_weights;             /* fully sharded: those in 16 bits are made of the fp32 copy as they are gathered */
     bool keeps_gradients;           /* those summed up in fp32 stay in the weights' precision, too */
     bool keeps_outputs;             /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
     double flat_bucket_elements;    /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */

@@ -585,10 +585,20 @@ bool tsim_has_plain_layers(const struct tsim_model *model) {
     return !model->list && model->experts.count == 0 && model->latent.kv_rank == 0 && model->encoder_layers == 0;
 }
 
+/* Every layer has experts, none are shared, and a rank has all of them. */
+static bool has_like_expert_layers(const struct tsim_scenario *scenario) {
+    const struct tsim_model *m = scenario->model;
+    const struct tsim_experts *x = &m->experts;
+    return !m->list && x->count > 0 && x->first == 0 && x->every <= 1 && x->shared == 0 && m->latent.kv_rank == 0 &&
+           m->encoder_layers == 0 && m->mtp_layers == 0 && scenario->parallelism.expert <= 1;
+}
+
 const char *tsim_products_obstacle(const struct tsim_scenario *scenario) {
     if (scenario->simulation.network == TSIM_NETWORK_STEPS)
         return "message by message";
-    return tsim_has_plain_layers(scenario->model) ? NULL : "of experts, latent attention, two stacks or a layer list";
+    return tsim_has_plain_layers(scenario->model) || has_like_expert_layers(scenario)
+               ? NULL
+               : "of layers of several kinds, divided or shared experts, latent attention, two stacks or a layer list";
 }
 
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {

@@ -205,7 +205,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "gather_unit", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, gather_unit), .words = UNITS,
      .default_text = "layer",
      .help = "fully sharded: what is gathered at once, a layer or the weights of one of its products (not message by "
-             "message, nor of other than plain transformer layers)"},
+             "message; in plain transformer layers, or where each has experts that no ranks divide and none are shared)"},
     {.key = "shard_copies", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, shard_copies),
      .words = SHARD_COPIES, .default_text = "flat",
      .help = "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "
@@ -283,6 +283,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
              "thread blocks that a data-parallel collective holds at most: buffers registered with NCCL, NCCL_MAX_CTAS; "
              "0: as many as it takes"),
      .is_omitted_when_zero = true, .default_text = "0"},
+    {.key = "casts_weights", .kind = TSIM_KEY_BOOL, .default_text = "false",
+     .offset = offsetof(struct tsim_software, casts_weights),
+     .help = "fully sharded, with an fp32 copy: weights in the training's precision are made of it where they are gathered, "
+             "and not kept"},
     {.key = "keeps_gradients", .kind = TSIM_KEY_BOOL, .default_text = "false",
      .offset = offsetof(struct tsim_software, keeps_gradients),
      .help = "gradients that are summed up in fp32 stay in the weights' precision as well"},

@@ -468,9 +468,12 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
     struct tsim_held_parameters held = tsim_held_parameters(r, sc, stage);
     struct tsim_amount updated = zero >= 1 ? held.shard : held.all;
     *terms = (struct tsim_stage_terms){0};
-    terms->weights =
-        state(r, "memory.weights_bytes", zero >= 3 ? held.shard : held.all, tsim_weight_bytes(sc->training.precision),
-              "training.precision of the scenario", tsim_tables_weight_bytes(sc));
+    bool has_weights = zero < 3 || !tsim_has_master_weights(sc) || !sc->software->casts_weights;
+    terms->weights = state(r, "memory.weights_bytes", zero >= 3 ? held.shard : held.all,
+                           has_weights ? tsim_weight_bytes(sc->training.precision) : 0,
+                           has_weights ? "training.precision of the scenario"
+                                       : "made of the fp32 copy as they are gathered (software.casts_weights)",
+                           tsim_tables_weight_bytes(sc));
     terms->gradients = gradients(r, sc, stage, &held);
     terms->master = state(r, "memory.master_bytes", updated, tsim_has_master_weights(sc) ? 4 : 0,
                           "an fp32 copy where training is in 16 or 8 bits (training.master_weights)", 0);

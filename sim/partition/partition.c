@@ -129,12 +129,20 @@ bool tsim_gathers_products(const struct tsim_scenario *sc) {
     return sc->software->gather_unit == TSIM_UNIT_PRODUCT && sc->parallelism.zero == 3 && !tsim_products_obstacle(sc);
 }
 
+enum tsim_part tsim_products_part(const struct tsim_model *m) {
+    return m->experts.count > 0 ? TSIM_PART_EXPERT_LAYER : TSIM_PART_LAYER;
+}
+
 void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parameters[TSIM_N_LAYER_PRODUCTS]) {
     const struct tsim_model *m = sc->model;
     double tp = (double)sc->parallelism.tensor, of_attention = (double)(m->heads * m->head_dim * m->hidden) / tp;
-    struct tsim_layer_parameters p = tsim_layer_count(m, TSIM_PART_LAYER);
-    parameters[TSIM_PRODUCT_DOWN] = (double)(m->ffn_hidden * m->hidden) / tp;
-    parameters[TSIM_PRODUCT_UP] = p.ffn / tp - parameters[TSIM_PRODUCT_DOWN];
+    struct tsim_layer_parameters p = tsim_layer_count(m, tsim_products_part(m));
+    double expert_ranks = (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
+    double down = (double)(m->ffn_hidden * m->hidden) / tp, experts = p.experts / expert_ranks;
+    if (m->experts.count > 0)
+        down = (double)(m->experts.count * m->experts.ffn_hidden * m->hidden) / expert_ranks;
+    parameters[TSIM_PRODUCT_DOWN] = down;
+    parameters[TSIM_PRODUCT_UP] = p.ffn / tp + experts + p.router - down;
     parameters[TSIM_PRODUCT_OUT] = of_attention;
     parameters[TSIM_PRODUCT_QKV] = p.attention / tp - of_attention + p.norms;
 }

@@ -62,6 +62,7 @@ double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 /* Fully sharded, are weights gathered product by product (software.gather_unit)? Then what each gathers, of one tensor
  * rank: norms, which stay whole in such software, are counted with the first. */
 bool tsim_gathers_products(const struct tsim_scenario *scenario);
+enum tsim_part tsim_products_part(const struct tsim_model *model); /* the kind of layer that they are of */
 void tsim_layer_product_parameters(const struct tsim_scenario *scenario, double parameters[TSIM_N_LAYER_PRODUCTS]);
 /* Fully sharded, a unit (layer or product) is gathered when the one so many places before it is done: one more than
  * parallelism.prefetch, or one where each gather is waited for. So many are held whole at a time. */

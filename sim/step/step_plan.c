@@ -578,8 +578,10 @@ static void cut_layers(struct tsim_step_plan *plan, const struct tsim_placement 
     }
     struct product_times there = {.at = {TSIM_PRODUCT_QKV, TSIM_PRODUCT_QKV}};
     struct product_times back = {.at = {TSIM_PRODUCT_DOWN, is_whole ? TSIM_PRODUCT_QKV : TSIM_PRODUCT_OUT}};
-    tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_FORWARD, add_to_product, &there);
-    tsim_pass_visit(sc, plan->cluster, placement, TSIM_PART_LAYER, TSIM_PASS_BACKWARD, add_to_product, &back);
+    tsim_pass_visit(sc, plan->cluster, placement, tsim_products_part(sc->model), TSIM_PASS_FORWARD, add_to_product,
+                    &there);
+    tsim_pass_visit(sc, plan->cluster, placement, tsim_products_part(sc->model), TSIM_PASS_BACKWARD, add_to_product,
+                    &back);
     find_dropped(sc, is_dropped);
     for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++) {
         enum tsim_layer_product product = (enum tsim_layer_product)i;

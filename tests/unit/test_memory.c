@@ -291,6 +291,25 @@ START_TEST(model_state) {
 }
 END_TEST
 
+/* Software that makes the 16-bit weights of the fp32 copy as it gathers them keeps none: fully sharded, with a copy. */
+START_TEST(weights_made_of_the_copy) {
+    example_init(&e);
+    double h = 1024, n = 8 * (12 * h * h + 4 * h) + 2 * 32768 * h + 2 * h;
+    struct tsim_stage_memory m;
+    e.software.casts_weights = true;
+    for (int zero = 2; zero <= 3; zero++) {
+        e.scenario.parallelism.zero = zero;
+        tsim_stage_memory(&e.scenario, 0, &m);
+        ck_assert_double_eq_tol(m.weights_bytes, zero < 3 ? n * 2 : 0, 1e-3);
+        ck_assert_double_eq_tol(m.master_bytes, n * 4 / 8, 1e-3);
+    }
+    e.scenario.training.no_master_weights = true;
+    tsim_stage_memory(&e.scenario, 0, &m);
+    ck_assert_double_eq_tol(m.weights_bytes, n * 2 / 8, 1e-3);
+    ck_assert_double_eq(m.master_bytes, 0);
+}
+END_TEST
+
 /* The example with experts of width 2048 in every second layer: 8, 2 for each token, 1 shared, over 4 of 8 ranks. A
  * rank holds 4 layers of 12 h^2 and 4 of attention's 4 h^2, the router's 8 h, the shared expert's 2 h 2048 and 2
  * experts, each as much; norms 2h x 17, table and head. Experts' states are sharded by 2 ranks, all others by 8. */
@@ -516,6 +535,7 @@ static Suite *memory_suite(void) {
     tcase_add_test(tcase, zero_bubble_memory);
     tcase_add_test(tcase, uneven_chunks);
     tcase_add_test(tcase, model_state);
+    tcase_add_test(tcase, weights_made_of_the_copy);
     tcase_add_test(tcase, bytes_of_a_parameter);
     tcase_add_test(tcase, expert_state);
     tcase_add_test(tcase, expert_buffers);

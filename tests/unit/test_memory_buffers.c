@@ -94,6 +94,33 @@ START_TEST(gathered_weights) {
 }
 END_TEST
 
+/* Eight experts of width 2,048 in each layer: up 16 U and the router's, down 16 U. Gathered alike where no ranks divide
+ * them and none are shared. */
+START_TEST(gathered_experts) {
+    double p[TSIM_N_LAYER_PRODUCTS], sum = 0;
+    example_init(&e);
+    e.scenario.parallelism.zero = 3;
+    e.software.gather_unit = TSIM_UNIT_PRODUCT;
+    e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 2048, .every = 1};
+    ck_assert(tsim_gathers_products(&e.scenario));
+    ck_assert_int_eq(tsim_products_part(&e.model), TSIM_PART_EXPERT_LAYER);
+    tsim_layer_product_parameters(&e.scenario, p);
+    ck_assert_double_eq_tol(p[TSIM_PRODUCT_DOWN] / MIB, 8 * 2, 1e-9);
+    ck_assert_double_eq_tol(p[TSIM_PRODUCT_UP] / MIB, 8 * 2 + 8 / H, 1e-9);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
+        sum += p[i];
+    ck_assert_double_eq_tol(sum / MIB, 8 * 4 + 4 + 8 / H + 4 / H, 1e-9);
+    e.model.experts.every = 2;
+    ck_assert(!tsim_gathers_products(&e.scenario));
+    e.model.experts.every = 1;
+    e.model.experts.shared = 1;
+    ck_assert(!tsim_gathers_products(&e.scenario));
+    e.model.experts.shared = 0;
+    e.scenario.parallelism.expert = 2;
+    ck_assert(!tsim_gathers_products(&e.scenario));
+}
+END_TEST
+
 /* Products of 3, 1, 4 and 4 U weights, one layer after another: 4.5 million are more than 4 U and less than 5, so where
  * the product before is small, that before it is begun with, too. Going backward they come the other way round. */
 START_TEST(gathered_ahead) {
@@ -460,6 +487,7 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, small_vocabulary);
     tcase_add_test(tcase, two_stages);
     tcase_add_test(tcase, gathered_weights);
+    tcase_add_test(tcase, gathered_experts);
     tcase_add_test(tcase, gathered_ahead);
     tcase_add_test(tcase, gathered_at_attention);
     tcase_add_test(tcase, context_ranks);
