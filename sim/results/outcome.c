@@ -28,9 +28,14 @@
 #define KG SI("kg", TSIM_KG)
 #define USD SI("USD", TSIM_USD)
 #define COLUMN_OF(...) (&(const struct tsim_outcome_column){__VA_ARGS__})
-#define COLUMN(version, place, name) COLUMN_OF(#name, version, place, true)
-#define POINTS_COLUMN(version, place, name) COLUMN_OF(#name, version, place, false)
-#define NO_COLUMN COLUMN_OF(NULL, 0, -1, true)
+#define COLUMN(version, place, name) COLUMN_OF(#name, version, place, true, NULL)
+#define POINTS_COLUMN(version, place, name) COLUMN_OF(#name, version, place, false, NULL)
+#define NO_COLUMN(why) COLUMN_OF(NULL, 0, -1, true, why)
+#define FOLLOWS "of a run alone: it follows from figures that points have"
+#define OF_SCENARIO "of a run alone: it is known without a simulation"
+#define SPREAD "of a run alone: it is the spread inside it"
+#define PART "of a run alone: it is a part of another figure"
+#define ONE_RUN "of a run alone: it is worked out for one at a time"
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define NO_WORDS WORDS(NULL)
 /* clang-format on */
@@ -175,8 +180,8 @@ const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, cha
 
 static void put_row(const struct tsim_outcome_spec *spec, FILE *out) {
     const char *column = spec->column->name;
-    fprintf(out, "| `%s` | %s | %s%s%s |", spec->name, spec->unit->word, column ? "`" : "", column ? column : "",
-            column ? "`" : "");
+    fprintf(out, "| `%s` | %s | %s%s%s |", spec->name, spec->unit->word, column ? "`" : "",
+            column ? column : spec->column->why, column ? "`" : "");
     for (size_t k = 0; spec->words[k]; k++)
         fprintf(out, "%s %s", k ? "," : "", spec->words[k]);
     fprintf(out, " | %s |\n", spec->meaning);
@@ -264,6 +269,11 @@ bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const
     }
     *near = tsim_did_you_mean(name, names, n_names);
     return false;
+}
+
+const char *tsim_outcome_why_not_of_points(const char *name) {
+    enum tsim_outcome_figure figure;
+    return tsim_outcome_find_term(name, &figure) ? SPECS[figure].column->why : NULL;
 }
 
 bool tsim_outcome_find_term(const char *name, enum tsim_outcome_figure *figure) {

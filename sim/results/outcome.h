@@ -20,7 +20,7 @@ enum {
     TSIM_N_OUTCOME_COLUMNS = 0
 #define COLUMN(version, place, name) +1
 #define POINTS_COLUMN(version, place, name) +1
-#define NO_COLUMN
+#define NO_COLUMN(why)
 #define FIGURE(NAME, path, column, unit, goal, words, value, meaning) column
 #include "results/outcome.def"
 #undef COLUMN
@@ -60,6 +60,7 @@ struct tsim_outcome_column {
     int version;      /* of the database (store.h) that has it first */
     int place;        /* among the columns of figures, from 0 */
     bool is_in_runs;  /* in the table `runs`, too, and the figure in a run's summary */
+    const char *why;  /* NULL with a name; else why points have no such figure: "of a run alone: it is ..." */
 };
 
 struct tsim_outcome_spec {
@@ -103,6 +104,9 @@ void tsim_outcome_reference(FILE *out);
 /* Finds a figure with a column: by "throughput.mfu", by the column's name ("step_time_s"), by "mfu" alone where that is
  * unique, or by one of its words. False: none; *near then has the nearest name, or NULL. */
 bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const char **near);
+
+/* Why points have no figure of that name although a run's summary has; NULL: no figure is called so. */
+const char *tsim_outcome_why_not_of_points(const char *name);
 
 /* Finds any figure of a run's summary, for `explain`: by its path, by one of its words, or by "mfu" alone. Words go
  * first here: "bubble" is a time, which has parts, where a condition means the fraction. */

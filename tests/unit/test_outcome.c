@@ -263,11 +263,17 @@ START_TEST(every_figure_is_found) {
             ck_assert(tsim_outcome_find_term(spec->name, &figure) && (int)figure == i);
         for (size_t k = 0; spec->words[k]; k++)
             ck_assert_msg(tsim_outcome_find_term(spec->words[k], &figure) && (int)figure == i, "%s", spec->words[k]);
-        if (!spec->column->name)
+        if (!spec->column->name) { /* a point has none, and the row says why */
+            ck_assert(!tsim_outcome_find(spec->name, &figure, &near));
+            ck_assert_msg(strncmp(tsim_outcome_why_not_of_points(spec->name), "of a run alone: it ", 19) == 0, "%s",
+                          spec->name);
             continue;
+        }
+        ck_assert_ptr_null(tsim_outcome_why_not_of_points(spec->name));
         ck_assert(tsim_outcome_find(spec->name, &figure, &near) && (int)figure == i);
         ck_assert(tsim_outcome_find(spec->column->name, &figure, &near) && (int)figure == i);
     }
+    ck_assert_ptr_null(tsim_outcome_why_not_of_points("nothing"));
     for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS; i++) /* a place that two take leaves another empty */
         columns[i] = TSIM_N_OUTCOMES;
     tsim_outcome_columns(columns);

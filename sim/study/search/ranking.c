@@ -15,9 +15,12 @@ static const char NO_GOAL[] = "more or less of it is neither better nor worse";
 /* Is it a figure that can be ranked by? */
 static bool find(const char *name, enum tsim_outcome_figure *figure, const char **near, const char **why) {
     *near = NULL;
-    *why = "no figure is called so";
-    if (!tsim_outcome_find(name, figure, near))
+    if (!tsim_outcome_find(name, figure, near)) {
+        *why = tsim_outcome_why_not_of_points(name);
+        *near = *why ? NULL : *near;
+        *why = *why ? *why : "no figure is called so";
         return false;
+    }
     *why = NO_GOAL;
     return tsim_outcome_spec(*figure)->goal != TSIM_GOAL_NONE;
 }
