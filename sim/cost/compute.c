@@ -393,10 +393,9 @@ static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_k
     return is_causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
 }
 
-/* With few heads a causal forward pass waits for its longest tile; see the header. Measured of cuDNN's kernel. */
-static bool has_last_tile(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel,
-                          const struct tsim_op *op) {
-    return op->causal && !op->is_gradient && tsim_flash_of(a, kernel) == TSIM_FLASH_CUDNN;
+/* With few heads a causal forward pass waits for its longest tile; see the header. */
+static bool has_last_tile(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
+    return op->causal && !op->is_gradient && !is_first_generation(kernel);
 }
 
 static struct tsim_amount last_tile(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
@@ -424,7 +423,7 @@ static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const str
                                          flash_ramp(a, kernel, op->causal), TSIM_COUNT),
                                 tsim_inverse(own)));
     struct tsim_amount tail = last_tile(NULL, a, op);
-    if (has_last_tile(a, kernel, op) && tail.value > first.value)
+    if (has_last_tile(kernel, op) && tail.value > first.value)
         first = last_tile(r, a, op);
     struct tsim_amount one = constant(r, "without a ramp", 1, TSIM_FRACTION);
     if (op->pieces == 1)

@@ -42,12 +42,12 @@
  *   time = max(matrix + exposed * sum_bytes / memory_rate, memory)
  *
  * On B200 0.38 of it (hardware/calibration/b200-node-kernels.csv: products of 2 ms and more, which reach 0.454 of the
- * peak with sums in fp32, 0.478 in bf16 and 0.49 without one at a depth of 4,096; within 2.7 % for each). The layouts of
+ * peak with sums in fp32, 0.478 in bf16 and 0.49 without one at a depth of 4,096; within 2.7 % for each); on A100 0.16, between 0.09 and 0.30 (a100-80gb-pcie-kernels.csv). The layouts of
  * forward products, input gradients and weight gradients make no other difference there: less than 1 %.
  *
  * Grouped products. The products of several experts are launched side by side on a few streams; each is too small to
  * fill the chip alone, and its tiles do not mix freely with the next one's: `grouped_products` is their rate over that of
- * one product (B200, cuBLAS on four streams: 0.95 of it under the power limit). Short ones wait for their launches, which
+ * one product (cuBLAS on four streams, on B200 0.95 of it under the power limit, on A100 all of it). Short ones wait for their launches, which
  * is the host's time (step/pass.h).
  *
  * Convolutions in groups. A group's few columns fill a tile badly, so libraries let a tile take several groups, or do
@@ -73,11 +73,13 @@
  * A causal forward pass of few heads waits for its longest tile, one of t queries that attends to all s keys. Tiles are
  * dealt to U units as these get free, so the last of them ends about its own time after the mean of all: with q queries
  * of all heads together the work of a unit is q s / 2U rows of keys and the longest tile's is t s, which is 2 t U / q of
- * it. cuDNN's kernel on B200 has tiles of t = 256: with 8, 16, 32, 64 heads of 4,096 queries it reaches 0.155, 0.289,
+ * it. FlashAttention-2 has tiles of t = 128: with 4, 8, 16, 32 and 64 heads of 4,096 queries it reaches 0.257, 0.388, 0.496,
+ * 0.566 and 0.594 of A100's peak, times 1 + 2 t U / q the same 0.69, 0.72, 0.70, 0.69, 0.66
+ * (a100-80gb-pcie-kernels.csv). cuDNN's kernel on B200 has t = 256: with 8, 16, 32 and 64 heads it reaches 0.155, 0.289,
  * 0.366 and 0.436 of the peak, by this 0.16, 0.25, 0.34 and 0.41 where the rate is 0.53 (b200-node-kernels.csv, while
- * cool); 128 on the chips before, whose kernels were measured with more heads. The larger of it and r / s is taken.
- * Backward passes have no such tail from 8 heads on. Heads of more than 128 elements (192 of keys, 128 of values) are
- * slower in cuDNN's kernel on B200: `wide_heads`.
+ * cool). The larger of it and r / s is taken, since r was fitted to many heads; FlashAttention-1 is spared, which was not
+ * measured so. Backward passes wait less, by half or not at all: nothing is taken. Heads of more than 128 elements (192
+ * of keys, 128 of values) are slower in cuDNN's kernel on B200: `wide_heads`.
  *
  * Backward passes are slower than forward passes, which shows where forward passes are repeated. For its FLOP a forward
  * pass is 1.2 times as fast: FlashAttention-2 on A100 1.11 to 1.28, cuDNN on H200 1.17 to 1.33 and on GB200 1.2 to 1.3

@@ -389,6 +389,36 @@ START_TEST(few_heads_wait_for_the_longest_tile) {
 }
 END_TEST
 
+/* FlashAttention-2 on an A100: microseconds of 4,096 causal tokens in 4 to 64 heads of 128 (hardware/calibration/
+ * a100-80gb-pcie-kernels.csv). The first generation keeps its own lengths. */
+START_TEST(few_heads_of_flash_attention_2) {
+    static const double HEADS[] = {4, 8, 16, 32, 64}, MEASURED_US[] = {214.2, 283.6, 444.4, 778.1, 1484};
+    struct tsim_kernel_cost cost;
+    example_init(&e);
+    e.accelerator.peak_flops_per_s[TSIM_BF16] = 312e12;
+    e.accelerator.attention_frac[TSIM_FLASH1] = e.accelerator.attention_frac[TSIM_FLASH2] = 0.61;
+    e.accelerator.compute_units = 108;
+    e.accelerator.nccl_generation = TSIM_AMPERE;
+    for (size_t i = 0; i < sizeof HEADS / sizeof HEADS[0]; i++) {
+        struct tsim_op op = {.kind = TSIM_OP_FLASH,
+                             .precision = TSIM_BF16,
+                             .sequence = 4096,
+                             .head_dim = 128,
+                             .queries = 4096 * HEADS[i],
+                             .pieces = 1,
+                             .causal = true,
+                             .flops = 2 * 4096.0 * 4096 * 128 * HEADS[i],
+                             .kernels = 1};
+        e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
+        tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+        ck_assert_double_eq_tol(cost.time_s / (MEASURED_US[i] * 1e-6), 1, 0.1);
+        e.software.attention_kernel = TSIM_ATTENTION_FLASH1;
+        tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+        ck_assert_double_eq_tol(cost.matrix_s, op.flops / (312e12 * 0.61) * (1 + 310.0 / 4096), 1e-9);
+    }
+}
+END_TEST
+
 /* Heads wider than 128 of cuDNN's kernel alone. */
 START_TEST(wide_heads) {
     static const struct attention_row WIDE = {65536, 160, false, 0}, NARROW = {65536, 128, false, 0};
@@ -478,6 +508,7 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, cudnn_attention_on_h200);
     tcase_add_test(tcase, forward_attention_is_faster);
     tcase_add_test(tcase, few_heads_wait_for_the_longest_tile);
+    tcase_add_test(tcase, few_heads_of_flash_attention_2);
     tcase_add_test(tcase, wide_heads);
     tcase_add_test(tcase, cudnn_without_a_rate);
     suite_add_tcase(suite, tcase);
