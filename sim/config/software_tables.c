@@ -210,6 +210,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .words = SHARD_COPIES, .default_text = "flat",
      .help = "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "
              "(per-parameter); divided where they are (in-place); none"},
+    {.key = "sequence_copies", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_software, sequence_copies),
+     .default_text = "false", .is_omitted_when_zero = true,
+     .help = "sequence parallelism cuts the tokens of each sample: what is gathered is copied into samples, what is scattered "
+             "out of them, but with overlap.tensor"},
     {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, overlap),
      .table = &tsim_overlap_table, .help = "communication under computation; absent: false"},
     {.key = "pipeline_overlap", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, pipeline_overlap),

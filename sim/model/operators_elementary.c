@@ -6,11 +6,21 @@
 
 /* ---- forward ---- */
 
+/* Sequence parallelism along the tokens of a sample: what is gathered lies by ranks, and is copied into samples; what is
+ * scattered the other way round. With tensor overlap products take the pieces as they come. */
+static struct tsim_op *sequence_copy(struct tsim_op_list *list, const struct tsim_op_shape *z, double bytes) {
+    bool copies = z->software->sequence_copies && z->sequence_parallel && !z->scenario->parallelism.overlap.tensor;
+    return copies ? elementwise(list, "tensor: samples, copy", bytes, 2, 1) : NULL;
+}
+
 /* Before a column-parallel product of depth `width`: with sequence parallelism the tokens are gathered. */
 void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width) {
-    if (z->sequence_parallel)
-        tensor_collective(list, name, TSIM_OP_ALL_GATHER, z->t * width * z->linear_bytes,
-                          z->scenario->parallelism.overlap.tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED);
+    if (!z->sequence_parallel)
+        return;
+    double bytes = z->t * width * z->linear_bytes;
+    tensor_collective(list, name, TSIM_OP_ALL_GATHER, bytes,
+                      z->scenario->parallelism.overlap.tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED);
+    sequence_copy(list, z, bytes);
 }
 
 /* After a row-parallel product: partial sums are reduced, onto token shards with sequence parallelism. In chunks beside
@@ -20,6 +30,7 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
     if (z->tp == 1)
         return;
     bool pipelined = z->scenario->parallelism.overlap.tensor && z->sequence_parallel;
+    sequence_copy(list, z, z->t * z->h * z->element_bytes);
     sum_partial(list, z, name, z->t * z->h * (pipelined && scales_are_known(z) ? z->linear_bytes : z->element_bytes),
                 pipelined ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
 }
@@ -113,12 +124,17 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     double e = z->element_bytes, le = z->linear_bytes, n = linear->n, k = linear->k;
     bool parallel = z->tp > 1 && !linear->shares_collectives,
          asynchronous = overlap->tensor_backward || overlap->tensor;
-    if (parallel && z->sequence_parallel)
+    if (parallel && z->sequence_parallel) {
         /* Column: x was kept as shards and is gathered again for dW. Row: dy arrives as shards. */
-        tensor_collective(list, linear->gather, TSIM_OP_ALL_GATHER, z->t * (linear->is_column_parallel ? k : n) * le,
+        double bytes = z->t * (linear->is_column_parallel ? k : n) * le;
+        tensor_collective(list, linear->gather, TSIM_OP_ALL_GATHER, bytes,
                           linear->is_column_parallel ? (asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED)
                                                      : (overlap->tensor ? TSIM_PIPELINED_NEXT : TSIM_EXPOSED))
             ->is_weight_gradient = linear->is_column_parallel;
+        struct tsim_op *copy = sequence_copy(list, z, bytes);
+        if (copy)
+            copy->is_weight_gradient = linear->is_column_parallel;
+    }
     if (linear->takes_fp8)
         transpose(list, z, "cast, gradient", z->groups * z->t * n);
     else if (!linear->is_cast)
@@ -127,8 +143,10 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
         gemm(list, linear->input, z->linear_precision, z->t, k, n, le, linear->gives_fp8 ? z->linear_bytes : e);
     input->is_gradient = true;
     grouped(input, z);
-    if (parallel && linear->is_column_parallel)
+    if (parallel && linear->is_column_parallel) {
+        sequence_copy(list, z, z->t * k * e);
         sum_partial(list, z, linear->reduce, z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
+    }
     bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && z->scenario->parallelism.zero < 2;
     struct tsim_op *weight =
         gemm(list, linear->weight, z->linear_precision, n, k, z->t, le, adds ? 2 * z->gradient_bytes : e);

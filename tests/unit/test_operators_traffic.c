@@ -521,6 +521,26 @@ START_TEST(expert_epilogue_written_out) {
 }
 END_TEST
 
+/* Rows of h in 2 bytes are read and written, four times forward (before the two column-parallel products, after the two
+ * row-parallel ones), six times backward (the column-parallel ones' inputs are gathered again), and never where products
+ * take the pieces as they come. */
+START_TEST(gathered_samples_are_copied) {
+    for (int i = 0; i < 3; i++) {
+        struct tsim_op_list forward, backward;
+        example_init(&e);
+        e.scenario.parallelism.tensor = 4;
+        e.scenario.parallelism.sequence = true;
+        e.scenario.parallelism.overlap.tensor = i == 2;
+        e.software.sequence_copies = i > 0;
+        example_finish(&e);
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &forward);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
+        ck_assert_double_eq(all_bytes(&forward, "tensor: samples, copy"), i == 1 ? 4 * 4.0 * MI : 0);
+        ck_assert_double_eq(all_bytes(&backward, "tensor: samples, copy"), i == 1 ? 6 * 4.0 * MI : 0);
+    }
+}
+END_TEST
+
 /* Attention in fp8 halves what it reads and writes, and what is fp8 already is only transposed; the product before an
  * activation writes its result too, in fp8, and one pass applies the derivative (4 in, 2 out) beside transposing that
  * result. Passes that cast gradients with the scales of earlier steps sum them for the bias, others do not. */
@@ -579,6 +599,7 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, expert_layer);
     tcase_add_test(tcase, permutation_written_out);
     tcase_add_test(tcase, expert_epilogue_written_out);
+    tcase_add_test(tcase, gathered_samples_are_copied);
     suite_add_tcase(suite, tcase);
     return suite;
 }
