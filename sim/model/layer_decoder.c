@@ -125,11 +125,11 @@ void tsim_decoder_matrices(const struct tsim_model *m, double times, struct tsim
 
 /* Keys and values of the cross attention meet the encoder's tokens, all other parameters the decoder's; its queries meet
  * the keys of both. */
-struct tsim_layer_flops tsim_decoder_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p,
-                                           double first_length, double last_length) {
+void tsim_decoder_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first_length,
+                        double last_length, struct tsim_layer_flops *flops) {
     double of_encoder = (double)(2 * m->kv_heads * m->head_dim * m->hidden);
     double macs = (p->attention + p->ffn + p->cross - of_encoder) * last_length + of_encoder * first_length,
            scores = last_length * (last_length + first_length);
-    return (struct tsim_layer_flops){2 * macs / first_length,
-                                     4 * (double)(m->heads * m->head_dim) * scores / first_length};
+    *flops = (struct tsim_layer_flops){2 * macs / first_length,
+                                       4 * (double)(m->heads * m->head_dim) * scores / first_length};
 }

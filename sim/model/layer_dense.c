@@ -97,10 +97,10 @@ void tsim_dense_matrices(const struct tsim_model *m, double times, struct tsim_m
 
 /* A token meets each parameter of a product once, an expert's where it is one of its own, and the keys of its stack:
  * 2 Q + 2 V FLOPs for each head and key, with queries of dimension Q and values of V. */
-struct tsim_layer_flops tsim_stream_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p,
-                                          double first_length, double last_length) {
+void tsim_stream_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first_length,
+                       double last_length, struct tsim_layer_flops *flops) {
     double products = p->attention + p->latent + p->ffn + p->router + p->shared + tsim_active_frac(m) * p->experts;
     (void)last_length;
-    return (struct tsim_layer_flops){2 * products, 2 * (double)m->heads *
-                                                       (tsim_model_key_dim(m) + (double)m->head_dim) * first_length};
+    *flops = (struct tsim_layer_flops){2 * products, 2 * (double)m->heads *
+                                                         (tsim_model_key_dim(m) + (double)m->head_dim) * first_length};
 }

@@ -91,7 +91,9 @@ struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, en
 struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,
                                                  double first_length, double last_length) {
     struct tsim_layer_parameters parameters = tsim_layer_count(model, part);
-    return KINDS[part].flops(model, &parameters, first_length, last_length);
+    struct tsim_layer_flops flops;
+    KINDS[part].flops(model, &parameters, first_length, last_length, &flops);
+    return flops;
 }
 
 bool tsim_layer_has_graph(const struct tsim_model *model, enum tsim_part part) {

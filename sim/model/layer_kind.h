@@ -64,8 +64,8 @@ struct tsim_layer_kind {
     /* The rest is asked of layers alone. */
     void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters); /* adds to zeros */
     /* Counts by convention (struct tsim_layer_flops), in stacks of so many tokens; NULL: lists count theirs whole. */
-    struct tsim_layer_flops (*flops)(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                                     double first_length, double last_length);
+    void (*flops)(const struct tsim_model *model, const struct tsim_layer_parameters *parameters, double first_length,
+                  double last_length, struct tsim_layer_flops *flops);
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
     /* Do frameworks that make a CUDA graph of each layer make one of this? NULL: never. Shapes of a graph are fixed, and
      * it takes and gives one tensor alone. */

@@ -235,12 +235,10 @@ void tsim_decoder_keep(const struct tsim_scenario *scenario, unsigned parts, str
 void tsim_dense_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 void tsim_experts_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 void tsim_decoder_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-struct tsim_layer_flops tsim_stream_flops(const struct tsim_model *model,
-                                          const struct tsim_layer_parameters *parameters, double first_length,
-                                          double last_length);
-struct tsim_layer_flops tsim_decoder_flops(const struct tsim_model *model,
-                                           const struct tsim_layer_parameters *parameters, double first_length,
-                                           double last_length);
+void tsim_stream_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                       double first_length, double last_length, struct tsim_layer_flops *flops);
+void tsim_decoder_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                        double first_length, double last_length, struct tsim_layer_flops *flops);
 bool tsim_experts_have_graph(const struct tsim_model *model);
 double tsim_dense_waiting_bytes(const struct tsim_scenario *scenario);
 double tsim_experts_waiting_bytes(const struct tsim_scenario *scenario);
