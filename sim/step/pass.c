@@ -138,6 +138,25 @@ static enum tsim_bound bound_of(enum tsim_limit limit) {
     return TSIM_BOUND_LATENCY;
 }
 
+/* That the host takes for each launch. */
+static double launch_s(const struct tsim_scenario *sc) {
+    bool casts = tsim_is_quantized(sc->training.precision) && sc->software->host_time_per_fp8_op_s > 0;
+    return casts ? sc->software->host_time_per_fp8_op_s : sc->software->host_time_per_op_s;
+}
+
+/* So many launches wait in a stream's queue until one blocks (forums.developer.nvidia.com, CUDA stream are blocked when
+ * launch lots of kernels, 2018: about 1000). */
+#define QUEUED_LAUNCHES 1024
+
+struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *sc) {
+    const struct tsim_software *software = sc->software;
+    double each_s =
+        software->cuda_graphs == TSIM_GRAPHS_STEP
+            ? 0
+            : fmax(launch_s(sc), fmax(software->host_time_per_collective_s, software->host_time_per_checkpoint_s));
+    return (struct tsim_pass_launches){each_s, software->launch_blocking ? 0 : QUEUED_LAUNCHES * each_s};
+}
+
 static void walk_list(struct walk *w, const struct tsim_op_list *list) {
     for (int32_t i = 0; i < list->n; i++) {
         const struct tsim_op *op = &list->ops[i];
@@ -156,6 +175,8 @@ static void walk_list(struct walk *w, const struct tsim_op_list *list) {
             row.hbm_bytes = cost.hbm_bytes;
             row.memory_s = fmin(cost.hbm_bytes / tsim_memory_rate(w->cluster->accelerator), cost.time_s);
             row.bound = TSIM_BOUND_COMMUNICATION;
+            if (cost.time_s > 0)
+                row.host_s = launch_s(w->scenario) + w->scenario->software->host_time_per_collective_s;
         } else {
             struct tsim_kernel_cost cost;
             tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, op, &cost);
@@ -166,6 +187,7 @@ static void walk_list(struct walk *w, const struct tsim_op_list *list) {
             row.exchange_s = cost.exchange_s;
             row.hbm_bytes = op->bytes;
             row.bound = bound_of(cost.limit);
+            row.host_s = fmax(op->kernels, op->launches) * launch_s(w->scenario);
         }
         TSIM_ASSERT(w->n_rows < MOST_ROWS);
         w->rows[w->n_rows++] = row;
@@ -213,7 +235,28 @@ static void expose(const struct walk *w) {
     tsim_arena_release(&arena);
 }
 
-static void tell_rows(struct walk *w) {
+/* A graph is launched at once, in about the time of one kernel: 2.5 us and 1 ns for each of its nodes since CUDA 12.6,
+ * 200 ns for each before (NVIDIA's technical blog, Constant Time Launch for Straight-Line CUDA Graphs, 2024; the
+ * figures are recalled). The software's time for an operator stands for it: Python calls a graph, too. */
+static void capture(const struct walk *w, enum tsim_part part) {
+    const struct tsim_software *software = w->scenario->software;
+    bool is_captured = software->cuda_graphs == TSIM_GRAPHS_STEP ||
+                       (software->cuda_graphs == TSIM_GRAPHS_LAYERS && tsim_layer_has_graph(w->scenario->model, part));
+    double host_s = 0;
+    for (int32_t i = 0; i < w->n_rows && is_captured; i++) {
+        host_s += w->rows[i].host_s;
+        w->rows[i].host_s = 0;
+    }
+    if (software->cuda_graphs == TSIM_GRAPHS_LAYERS && host_s > 0)
+        w->rows[0].host_s = fmin(host_s, software->host_time_per_op_s);
+}
+
+static void tell_rows(struct walk *w, enum tsim_part part) {
+    bool recomputes = w->kind == TSIM_PASS_BACKWARD || w->kind == TSIM_PASS_INPUT_GRADIENT;
+    if (w->n_rows > 0 && recomputes && !tsim_layer_kind(part)->is_end &&
+        w->scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
+        w->rows[0].host_s += w->scenario->software->host_time_per_checkpoint_s;
+    capture(w, part);
     expose(w);
     for (int32_t i = 0; i < w->n_rows; i++)
         w->visit(w->context, &w->rows[i]);
@@ -236,14 +279,14 @@ static void visit_backward(struct walk *w, enum tsim_part part, int64_t at) {
     w->phase = "backward";
     tsim_operators_backward(sc, part, at, &list);
     walk_list(w, &list);
-    tell_rows(w);
+    tell_rows(w, part);
 }
 
 static void visit_forward(struct walk *w, enum tsim_part part, int64_t at) {
     struct tsim_op_list list;
     tsim_operators_forward(w->scenario, part, at, &list);
     walk_list(w, &list);
-    tell_rows(w);
+    tell_rows(w, part);
 }
 
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
@@ -287,7 +330,7 @@ void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenar
             tsim_pass_visit(scenario, cluster, placement, (enum tsim_part)part, (enum tsim_pass_kind)kind,
                             add_to_program, &builder);
             tsim_pass_builder_close(&builder);
-            if (joins_kernels)
+            if (joins_kernels && !scenario->software->launch_blocking)
                 tsim_pass_program_join_kernels(builder.program);
         }
 }
@@ -296,9 +339,7 @@ void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenar
 
 struct sum {
     struct tsim_pass_cost cost;
-    double host_s;
     double stretch_s2; /* squares since the last collective */
-    double host_s_per_op, host_s_per_collective;
 };
 
 static double *exposed_term(struct tsim_pass_cost *cost, enum tsim_axis axis) {
@@ -320,14 +361,11 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     if (row->op->kind == TSIM_OP_COLLECTIVE) {
         *exposed_term(cost, row->op->axis) += row->exposed_s;
         end_stretch(sum);
-        if (row->time_s > 0)
-            sum->host_s += sum->host_s_per_op + sum->host_s_per_collective;
     } else {
         *(recomputed ? &cost->recompute_s : &cost->compute_s) += row->time_s;
         double square_s2 = row->time_s * row->time_s / fmax(row->op->kernels, 1);
         cost->squares_s2 += square_s2;
         sum->stretch_s2 += square_s2;
-        sum->host_s += fmax(row->op->kernels, row->op->launches) * sum->host_s_per_op;
     }
     cost->flops += row->op->flops;
     cost->matrix_busy_s += row->matrix_power_s;
@@ -335,36 +373,18 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     cost->hbm_bytes += row->hbm_bytes;
     cost->scale_up_bytes += row->scale_up_bytes;
     cost->nic_bytes += row->nic_bytes;
+    cost->host_s += row->host_s;
 }
 
-/* A graph is launched at once, in about the time of one kernel: 2.5 us and 1 ns for each of its nodes since CUDA 12.6,
- * 200 ns for each before (NVIDIA's technical blog, Constant Time Launch for Straight-Line CUDA Graphs, 2024; the
- * figures are recalled). The software's time for an operator stands for it: Python calls a graph, too. */
-static double launched_s(const struct tsim_scenario *scenario, enum tsim_part part, double host_s) {
-    const struct tsim_software *software = scenario->software;
-    if (software->cuda_graphs == TSIM_GRAPHS_STEP)
-        return 0;
-    bool is_captured = software->cuda_graphs == TSIM_GRAPHS_LAYERS && tsim_layer_has_graph(scenario->model, part);
-    return is_captured ? fmin(host_s, software->host_time_per_op_s) : host_s;
-}
-
-/* host_excess_s holds the host's time of one part until tsim_pass_sum compares the whole pass with it. */
 static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                                        const struct tsim_placement *placement, enum tsim_part part,
                                        enum tsim_pass_kind kind) {
-    const struct tsim_software *software = scenario->software;
-    bool casts = tsim_is_quantized(scenario->training.precision) && software->host_time_per_fp8_op_s > 0;
-    struct sum sum = {.host_s_per_op = casts ? software->host_time_per_fp8_op_s : software->host_time_per_op_s,
-                      .host_s_per_collective = software->host_time_per_collective_s};
+    struct sum sum = {.stretch_s2 = 0};
     tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, &sum);
-    bool recomputes = kind == TSIM_PASS_BACKWARD || kind == TSIM_PASS_INPUT_GRADIENT;
-    if (recomputes && !tsim_layer_kind(part)->is_end && scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
-        sum.host_s += software->host_time_per_checkpoint_s;
     end_stretch(&sum);
     double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
     sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
                       sum.cost.exposed_data_s;
-    sum.cost.host_excess_s = launched_s(scenario, part, sum.host_s);
     int64_t variants = tsim_part_variants(scenario->model, part);
     if (variants > 1) /* their mean */
         tsim_pass_scale(&sum.cost, 1 / (double)variants);
@@ -398,7 +418,9 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
     sum->exposed_context_s += times * part->exposed_context_s;
     sum->exposed_expert_s += times * part->exposed_expert_s;
     sum->exposed_data_s += times * part->exposed_data_s;
+    sum->host_s += times * part->host_s;
     sum->host_excess_s += times * part->host_excess_s;
+    sum->link_s += times * part->link_s;
     sum->flops += times * part->flops;
     sum->matrix_busy_s += times * part->matrix_busy_s;
     sum->memory_busy_s += times * part->memory_busy_s;
@@ -429,8 +451,7 @@ void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (parts->times[part] > 0)
             add_times(sum, tsim_part_cost(&costs->parts[part], kind), parts->times[part]);
-    if (!costs->launches_block)
-        sum->host_excess_s = fmax(sum->host_excess_s - sum->time_s, 0);
+    sum->host_excess_s = costs->launches_block ? sum->host_s : fmax(sum->host_s - sum->time_s, 0);
     sum->compute_s += sum->host_excess_s;
     sum->time_s += sum->host_excess_s;
 }

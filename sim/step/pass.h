@@ -12,8 +12,8 @@
  * ranks of its own number on other nodes, while what arrived is handed on, a copy for each rank (DeepEP; DeepSeek-AI
  * 2024, section 3.2.2).
  *
- * The host launches kernels one after another, too: a pass takes max(accelerator, host), or their sum where each launch
- * waits for the kernel before it. */
+ * The host launches kernels one after another, too: a pass that is one task takes max(accelerator, host), or their sum
+ * where each launch waits for the kernel before it. Played by its operators, each kernel waits for its launch. */
 #ifndef TSIM_STEP_PASS_H
 #define TSIM_STEP_PASS_H
 
@@ -27,7 +27,9 @@ struct tsim_pass_cost {
     double recompute_s; /* kernels executed a second time */
     double exposed_tensor_s, exposed_context_s, exposed_expert_s;
     double exposed_data_s;               /* exchanges of embedding vectors */
-    double host_excess_s;                /* part of compute_s: accelerator waiting for launches */
+    double host_s;                       /* the host takes to launch its operators */
+    double host_excess_s;                /* part of compute_s: accelerator waiting for launches, or for link_s */
+    double link_s;                       /* copies beside it take on the link to the host */
     double flops;                        /* executed on the matrix units, recomputation included */
     double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */
     double hbm_bytes, scale_up_bytes, nic_bytes;
@@ -59,6 +61,13 @@ struct tsim_pass_memo *tsim_pass_memo_new(struct tsim_arena *arena);
 const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, const struct tsim_scenario *scenario,
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement);
+
+/* That the host takes for a launch, and the most that it is ahead of the accelerator, in its own time; 0, 0: it never is
+ * in the way. */
+struct tsim_pass_launches {
+    double each_s, most_ahead_s;
+};
+struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *scenario);
 
 /* The sum of parts, each so often, the host's limit applied to the whole. */
 void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,

@@ -27,8 +27,17 @@ static struct tsim_played *put(struct tsim_pass_builder *b, enum tsim_played_kin
     return played;
 }
 
+/* The host launches one after another, so an entry that follows another on the stream waits for the launch of both. */
+static struct tsim_played *put_launched(struct tsim_pass_builder *b, enum tsim_played_kind kind, enum tsim_axis axis) {
+    struct tsim_played *played = put(b, kind, axis);
+    played->host_s = b->host_s;
+    b->host_s = 0;
+    return played;
+}
+
+/* The host launches what begins after it together with it. */
 static void put_start(struct tsim_pass_builder *b, enum tsim_axis axis, int32_t count) {
-    put(b, TSIM_PLAYED_START, axis)->count = count;
+    put_launched(b, TSIM_PLAYED_START, axis)->count = count;
 }
 
 static void put_wait(struct tsim_pass_builder *b, enum tsim_axis axis, int32_t count) {
@@ -37,12 +46,17 @@ static void put_wait(struct tsim_pass_builder *b, enum tsim_axis axis, int32_t c
 
 /* One of so many equal pieces of a kernel. */
 static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_operator *row, double n_pieces) {
-    struct tsim_played *kernel = put(b, TSIM_PLAYED_KERNEL, TSIM_N_AXES);
+    double n_launches = fmax(fmax(row->op->kernels, row->op->launches), 1), others_frac = 1 - 1 / n_launches;
+    double later_host_s = fmin(b->host_s, row->host_s * others_frac);
+    b->host_s -= later_host_s;
+    struct tsim_played *kernel = put_launched(b, TSIM_PLAYED_KERNEL, TSIM_N_AXES);
+    kernel->later_host_s = later_host_s;
     kernel->row = b->row;
     kernel->name = row->op->name;
     kernel->phase = row->phase;
     kernel->bound = row->bound;
     kernel->flow_s = row->time_s / n_pieces;
+    kernel->before_last_s = kernel->flow_s * others_frac;
     kernel->units_frac = 1; /* its blocks are spread over all of them, whatever it waits for */
     kernel->memory_frac = row->memory_s / row->time_s;
     kernel->flops = row->op->flops / n_pieces;
@@ -53,7 +67,8 @@ static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_opera
 /* One of so many equal pieces of a collective. */
 static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim_played_kind kind,
                                           const struct tsim_pass_operator *row, double n_pieces) {
-    struct tsim_played *played = put(b, kind, row->op->axis);
+    bool is_of_compute = kind == TSIM_PLAYED_COLLECTIVE;
+    struct tsim_played *played = is_of_compute ? put_launched(b, kind, row->op->axis) : put(b, kind, row->op->axis);
     double flow_s = fmax(row->time_s - row->latency_s, 0);
     played->row = b->row;
     played->name = row->op->name;
@@ -108,10 +123,12 @@ static void put_scatter(struct tsim_pass_builder *b, const struct tsim_pass_oper
     struct tsim_played product = b->program->at[--b->program->n];
     int32_t n = (int32_t)b->n_chunks;
     product.flow_s /= b->n_chunks;
+    product.before_last_s /= b->n_chunks;
     product.flops /= b->n_chunks;
     product.hbm_bytes /= b->n_chunks;
     for (int32_t i = 0; i < n; i++) {
         *put(b, TSIM_PLAYED_KERNEL, TSIM_N_AXES) = product;
+        product.host_s = product.later_host_s = 0; /* the other pieces are launched with the first */
         if (i == n - 1)
             break;
         put_start(b, row->op->axis, 1);
@@ -165,13 +182,14 @@ static void add_operator(struct tsim_pass_builder *b, const struct tsim_pass_ope
 /* Lets what runs beside the whole part begin before everything else. */
 static void start_first(struct tsim_pass_builder *b) {
     struct tsim_pass_program *program = b->program;
-    put_start(b, b->part_axis, b->n_beside_part);
+    put(b, TSIM_PLAYED_START, b->part_axis)->count = b->n_beside_part; /* each is launched at its place */
     struct tsim_played start = program->at[program->n - 1];
     memmove(program->at + 1, program->at, (size_t)(program->n - 1) * sizeof *program->at);
     program->at[0] = start;
 }
 
 void tsim_pass_builder_add(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
+    b->host_s += row->host_s;
     add_operator(b, row);
     b->row++;
 }
@@ -210,6 +228,8 @@ bool tsim_pass_program_is_plain(const struct tsim_pass_program *program) {
 
 static void join_kernel(struct tsim_played *joined, const struct tsim_played *next) {
     double flow_s = joined->flow_s + next->flow_s;
+    joined->later_host_s += next->host_s + next->later_host_s;
+    joined->before_last_s = joined->flow_s + next->before_last_s;
     joined->memory_frac = (joined->memory_frac * joined->flow_s + next->memory_frac * next->flow_s) / flow_s;
     joined->flow_s = flow_s;
     joined->flops += next->flops;
@@ -221,7 +241,8 @@ void tsim_pass_program_join_kernels(struct tsim_pass_program *program) {
     for (int32_t i = 0; i < program->n; i++) {
         const struct tsim_played *played = &program->at[i];
         struct tsim_played *last = n > 0 ? &program->at[n - 1] : NULL;
-        if (last && last->kind == TSIM_PLAYED_KERNEL && played->kind == TSIM_PLAYED_KERNEL)
+        if (last && last->kind == TSIM_PLAYED_KERNEL && played->kind == TSIM_PLAYED_KERNEL &&
+            last->later_host_s + played->host_s <= last->flow_s)
             join_kernel(last, played);
         else
             program->at[n++] = *played;

@@ -31,6 +31,7 @@ struct tsim_pass_operator {
     double matrix_s, matrix_power_s, memory_s, exchange_s; /* as in tsim_kernel_cost */
     double scale_up_bytes, nic_bytes, hbm_bytes;
     double sm_frac; /* collectives: of the compute units, while they run */
+    double host_s;  /* that the host takes to launch it; of a graph, all of it with its first operator */
     enum tsim_bound bound;
 };
 
@@ -59,6 +60,9 @@ struct tsim_played {
     enum tsim_collective_op collective;
     double collective_bytes;  /* S of cost/collective.h */
     double latency_s, flow_s; /* alone; kernels: all of it is flow */
+    /* That the host takes until the first of its kernels is launched, and then until the last is; what all kernels but
+     * the last take. */
+    double host_s, later_host_s, before_last_s;
     double flops, hbm_bytes;
     double units_frac, memory_frac; /* of the compute units and of HBM's rate that it asks for while it flows alone */
     double scale_up_bytes_per_s, nic_bytes_per_s; /* that each rank sends, while it flows */
@@ -81,6 +85,7 @@ struct tsim_pass_builder {
     struct tsim_arena *arena;
     struct tsim_pass_program *program;
     double n_chunks; /* of a pipelined product */
+    double host_s;   /* of what is launched before the next entry of the compute stream, which waits for it */
     int32_t row;
     const struct tsim_op *last_kernel;
     /* The product beside which a collective that has been put runs, what it is waited for as, and whether in chunks. */
@@ -93,7 +98,8 @@ struct tsim_pass_builder {
 void tsim_pass_builder_add(struct tsim_pass_builder *builder, const struct tsim_pass_operator *row);
 void tsim_pass_builder_close(struct tsim_pass_builder *builder);
 
-/* Kernels that follow one another become one, which asks for as much of HBM over its time as they do together. */
+/* Kernels that follow one another become one, which asks for as much of HBM over its time as they do together; not where
+ * one may wait for its launch. */
 void tsim_pass_program_join_kernels(struct tsim_pass_program *program);
 /* The first entry from `at` on that the communicator of `axis` plays, or the compute stream (TSIM_N_AXES); n: none. */
 int32_t tsim_pass_program_next(const struct tsim_pass_program *program, int32_t at, enum tsim_axis axis);

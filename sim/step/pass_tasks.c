@@ -150,6 +150,26 @@ static tsim_tick kernel_ticks(const struct tsim_stage_group *group, const struct
     return ticks_of(group, played->flow_s * group->cursor.slowdown);
 }
 
+/* The compute stream is free for the entry, which begins when the host has launched it, one after another: returns that,
+ * or later where its kernels wait for one another's launches. A launch waits for room in the queue, that is for the
+ * kernel `ahead` of it to begin; where each waits for the kernel before it to end, there is none. */
+static tsim_tick launched(const struct tsim_stage_group *group, struct tsim_host_stream *host,
+                          const struct tsim_played *played, tsim_tick free) {
+    if (!host->is_there || host->is_launched) {
+        host->is_launched = false;
+        return free;
+    }
+    tsim_tick earliest = host->meets ? free : free - host->ahead;
+    host->meets = false;
+    if (host->free_at < earliest)
+        host->free_at = earliest;
+    host->free_at += ticks_of(group, played->host_s);
+    tsim_tick begin = host->free_at > free ? host->free_at : free;
+    host->free_at += ticks_of(group, played->later_host_s);
+    tsim_tick last = host->free_at - (host->ahead > 0 ? ticks_of(group, played->before_last_s) : 0);
+    return last > begin ? last : begin;
+}
+
 static void play(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
     group->run = (struct tsim_operator_run){.part = group->cursor.part,
                                             .playing = played,
@@ -238,13 +258,15 @@ static bool run_task(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cursor *w = &group->cursor;
     const struct tsim_member *member = &group->members[0];
     struct sent sent = {0, 0};
-    tsim_tick ticks = 0;
+    tsim_tick ticks = 0, now = tsim_engine_now(group->engine);
     const struct tsim_played *played = entry_at(group, w, TSIM_N_AXES);
     if (!can_follow(group, played) || !is_quiet(group))
         return false;
-    group->run = (struct tsim_operator_run){.part = w->part, .step = w->step};
+    group->run = (struct tsim_operator_run){.part = w->part, .step = w->step, .before = group->host};
     for (; played && ticks < TSIM_STEP_END / 4 && can_follow(group, played); played = entry_at(group, w, TSIM_N_AXES)) {
-        ticks += add_to_run(group, played, &sent);
+        tsim_tick begin = launched(group, &group->host, played, now + ticks);
+        group->run.host += begin - now - ticks;
+        ticks = begin - now + add_to_run(group, played, &sent);
         group->run.n++;
         w->step++;
     }
@@ -266,41 +288,66 @@ bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t
                            const struct tsim_pass_cost *cost) {
     struct tsim_pass_cursor *w = &group->cursor;
     group->plays_pass = false;
-    if (!enter(group, item, segment, w) || !entry_at(group, w, TSIM_N_AXES))
+    if (!enter(group, item, segment, w) || !entry_at(group, w, TSIM_N_AXES)) {
+        group->host.meets = true;
         return false;
+    }
     w->slowdown = tsim_stage_group_slowdown(group, item, segment);
-    w->host_s = cost->host_excess_s > 0 ? cost->host_excess_s : 0;
-    w->whole_s = cost->time_s;
+    w->link_s = cost->link_s;
     w->label = tsim_label(TSIM_TASK_PASS, item, segment);
     w->is_active = group->plays_pass = true;
+    group->host.meets = segment == 0;
     return true;
 }
 
-/* The host has launched the pass's last kernel, and the copies between it and the accelerator are over, so long after the
- * pass began; where each launch waits for the kernel before it, so long after its kernels. */
-static void host_task(struct tsim_stage_group *group, struct tsim_task *task) {
-    struct tsim_pass_cursor *w = &group->cursor;
-    double wait_s = w->host_s;
-    if (!group->plan->scenario->software->launch_blocking)
-        wait_s = w->whole_s - tsim_engine_seconds(group->engine, tsim_engine_now(group->engine) - group->steps_begin);
+/* Copies between the host and the accelerator are over so long after the pass began. */
+static void link_task(struct tsim_stage_group *group, struct tsim_task *task) {
+    double wait_s =
+        group->cursor.link_s - tsim_engine_seconds(group->engine, tsim_engine_now(group->engine) - group->steps_begin);
     task->latency = wait_s > 0 ? tsim_engine_ticks(group->engine, wait_s) : 0;
     group->run = (struct tsim_operator_run){.host = task->latency};
+}
+
+/* A task that takes no time: only when all that the pass waits for is there can be said how long its first kernels wait
+ * for the host. */
+static bool opens(struct tsim_stage_group *group, const struct tsim_task *task) {
+    struct tsim_pass_cursor *w = &group->cursor;
+    bool waits = !w->is_open && group->host.is_there && (task->n_waits > 0 || task->awaited_counter >= 0);
+    w->is_open = true;
+    if (waits)
+        group->run = (struct tsim_operator_run){.part = 0};
+    return waits;
+}
+
+/* The entry has not been launched when the compute stream comes to it. */
+static bool launch_task(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
+    tsim_tick now = tsim_engine_now(group->engine), begin = launched(group, &group->host, played, now);
+    group->host.is_launched = true;
+    group->run = (struct tsim_operator_run){.host = begin - now};
+    task->latency = begin - now;
+    return begin > now;
+}
+
+static void operator_task(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
+    if (run_task(group, task) || launch_task(group, played, task))
+        return;
+    group->host.is_launched = false;
+    play(group, played, task);
+    group->cursor.step++;
 }
 
 void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cursor *w = &group->cursor;
     const struct tsim_played *played = entry_at(group, w, TSIM_N_AXES);
     task->label = tsim_label(TSIM_TASK_OPERATOR, tsim_label_item(w->label), tsim_label_segment(w->label));
-    if (played) {
-        if (!run_task(group, task)) {
-            play(group, played, task);
-            w->step++;
-        }
-        if (w->host_s > 0 || entry_at(group, w, TSIM_N_AXES))
-            return;
-    } else {
-        host_task(group, task);
-    }
+    if (opens(group, task))
+        return;
+    if (played)
+        operator_task(group, played, task);
+    else
+        link_task(group, task);
+    if (played && (w->link_s > 0 || entry_at(group, w, TSIM_N_AXES)))
+        return;
     task->label = w->label;
     task->n_lowers = w->n_lowers;
     memcpy(task->lowers, w->lowers, sizeof task->lowers);
@@ -328,15 +375,20 @@ void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin,
     struct tsim_pass_cursor w = group->cursor;
     if (run->n == 0) {
         const struct tsim_played *played = run->playing ? run->playing : &HOST;
-        if (is_told(played))
+        if (is_told(played) && end > begin)
             ended(context, played, run->part, begin, end);
         return;
     }
+    struct tsim_host_stream host = run->before;
     w.part = run->part;
     w.program = NULL;
     w.step = run->step;
     for (int32_t i = 0; i < run->n; i++, w.step++) {
         const struct tsim_played *played = entry_at(group, &w, TSIM_N_AXES);
+        tsim_tick from = launched(group, &host, played, begin);
+        if (from > begin)
+            ended(context, &HOST, w.part, begin, from);
+        begin = from;
         end = begin +
               (played->kind == TSIM_PLAYED_KERNEL ? kernel_ticks(group, played) : collective_ticks(group, played));
         ended(context, played, w.part, begin, end);

@@ -187,9 +187,19 @@ static void put_cursor(const struct tsim_stage_group *group, const struct tsim_p
     tsim_words_put(state, w->is_active);
     if (!w->is_active)
         return;
-    const int64_t words[] = {w->kind, w->from, w->part, w->step, now - group->steps_begin, now - group->operator_end};
+    const int64_t words[] = {
+        w->kind, w->from, w->part, w->step, w->is_open, now - group->steps_begin, now - group->operator_end};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         tsim_words_put(state, words[i]);
+}
+
+/* How far the host is ahead of the accelerator, or behind. */
+static void put_host(const struct tsim_host_stream *host, tsim_tick now, struct tsim_words *state) {
+    if (!host->is_there)
+        return;
+    tsim_words_put(state, now - host->free_at < host->ahead ? now - host->free_at : host->ahead);
+    tsim_words_put(state, host->meets);
+    tsim_words_put(state, host->is_launched);
 }
 
 static void put_beside(const struct tsim_stage_group *group, tsim_tick now, struct tsim_words *state) {
@@ -220,6 +230,7 @@ static bool put_stage_group(const struct tsim_stage_group *group, tsim_tick now,
     for (int32_t i = 0; i < group->n_owed; i++)
         tsim_words_put(state, group->item - group->owed[i]);
     put_cursor(group, &group->cursor, now, state);
+    put_host(&group->host, now, state);
     put_beside(group, now, state);
     put_streams(group, state);
     return put_messages(group, now, state);

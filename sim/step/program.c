@@ -3,7 +3,6 @@
 #include "cluster/power.h"
 #include "model/model.h"
 #include "step/background.h"
-#include "step/folding.h"
 #include "step/link_utilization.h"
 #include "step/noise.h"
 #include "step/pass_tasks.h"
@@ -45,14 +44,11 @@ static int32_t add_resource(const struct step_run *run, double capacity, struct 
                                                          : tsim_engine_add_resource(run->engine, capacity);
 }
 
-/* A member's link of its own; -1 where it is one of the topology's, which takes its place. Folded, all links of a torus
- * are one: where each axis has some of them to itself, it only counts. */
+/* A member's link of its own; -1 where it is one of the topology's, which takes its place. */
 static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, double bytes_per_s,
                         struct tsim_peak_demand most) {
     if (run->has_links && run->links.topology->count[kind] > 0)
         return -1;
-    if (run->plan->is_folded && tsim_axes_have_own_dimensions(run->plan->cluster, run->placement))
-        return tsim_engine_add_meter(run->engine);
     return add_resource(run, fmax(bytes_per_s, 1), most);
 }
 
@@ -251,6 +247,15 @@ static void add_input(struct tsim_arena *arena, struct tsim_stage_group *group) 
         account->input_gaps_s = TSIM_NEW_ARRAY(arena, (size_t)account->n_inputs + 1, double);
 }
 
+static struct tsim_host_stream host_stream(const struct step_run *run) {
+    struct tsim_pass_launches launches = tsim_pass_launches(run->plan->scenario);
+    if (!run->plan->plays_operators || !(launches.each_s > 0))
+        return (struct tsim_host_stream){.is_there = false};
+    return (struct tsim_host_stream){
+        .is_there = true,
+        .ahead = launches.most_ahead_s > 0 ? tsim_engine_ticks(run->engine, launches.most_ahead_s) : 0};
+}
+
 static void add_stage_groups(struct tsim_arena *arena, struct step_run *run,
                              struct tsim_stage_group_account *accounts) {
     int32_t p = run->plan->schedule.stages;
@@ -273,6 +278,7 @@ static void add_stage_groups(struct tsim_arena *arena, struct step_run *run,
         add_resources(arena, run, group);
         add_messages(run, group);
         slow_down(run, group);
+        group->host = host_stream(run);
         tsim_account_begin(arena, group);
         add_signals(arena, run, group);
         add_streams(arena, run, group);

@@ -7,6 +7,9 @@
  *   send next   activations to the next model part
  *   send prev   gradients to the previous one (both on the compute stream when point to point is not overlapped)
  *   beside      one for each axis whose collectives run beside a pass's own kernels
+ *   host        the thread that launches what the compute stream plays, a kernel or collective after another. It waits
+ *               for nothing but room in the queue of launches and the beginning of a pass, so when it has launched what
+ *               is known without tasks of its own (pass_tasks.c); kernels wait for it
  * A rank's work exists only as the state of these small machines; nothing is laid out in advance.
  *
  * The compute stream plays a pass operator by operator (pass_program.h, pass_tasks.h): each kernel is a task, and so is

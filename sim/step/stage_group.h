@@ -72,11 +72,21 @@ struct tsim_pass_cursor {
     int64_t from, to; /* layers of the model */
     int32_t n_parts, part, step;
     const struct tsim_pass_program *program; /* the part's; NULL: to be looked up */
-    /* The compute stream's figures: by how much its kernels are slower than their kind, what the pass waits for the
-     * host, and what it takes in all where nothing is in its way. */
-    double slowdown, host_s, whole_s;
+    /* The compute stream's figures: by how much its kernels are slower than their kind, and what the copies beside the
+     * pass take on the link to the host. */
+    double slowdown, link_s;
+    bool is_open;  /* all that the pass waits for is there */
     int64_t label; /* of the whole pass, and what it lowers */
     int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
+};
+
+/* The stream of the host's thread that launches what the compute stream plays. */
+struct tsim_host_stream {
+    bool is_there;     /* else it never is in the way */
+    bool meets;        /* it begins the next pass with the accelerator */
+    bool is_launched;  /* the entry at which the compute stream stands */
+    tsim_tick free_at; /* it has launched what came so far */
+    tsim_tick ahead;   /* the most that it is ahead of the accelerator */
 };
 
 /* A task of the compute stream plays one operator, or several that nothing can disturb. */
@@ -84,6 +94,7 @@ struct tsim_operator_run {
     int32_t n, part, step; /* operators that are joined, 0: one that is not; where the cursor stood before the first */
     const struct tsim_played *playing;    /* the one that is not joined; NULL: waiting for the host */
     const struct tsim_played *waited_for; /* a collective of which all time is exposed, a START or a WAIT; else NULL */
+    struct tsim_host_stream before;       /* the host's stream, before the first */
     tsim_tick kernels, host, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
 };
 
@@ -274,9 +285,10 @@ struct tsim_stage_group {
     struct tsim_pass_cursor cursor;
     struct tsim_communicator communicators[TSIM_AXIS_PIPELINE]; /* by axis, as their streams */
     struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE];
-    int64_t n_exchanges[2];       /* of experts so far: on the compute stream, beside it */
-    bool plays_pass;              /* the pass under way has operators, else it is one task */
-    struct tsim_operator_run run; /* on the compute stream */
+    int64_t n_exchanges[2]; /* of experts so far: on the compute stream, beside it */
+    bool plays_pass;        /* the pass under way has operators, else it is one task */
+    struct tsim_host_stream host;
+    struct tsim_operator_run run;                             /* on the compute stream */
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
     tsim_tick go_end; /* data: when the messages of the collective under way began */
     /* Signals: by tsim_stage_group_slot */

@@ -269,9 +269,7 @@ static void broadcasts(const struct tsim_step_plan *plan, double bytes, struct t
 static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
                        struct share share, bool is_expert, struct tsim_data_collective *gather) {
     double bytes = parameters * communicated_weight_bytes(plan->scenario);
-    bool returns =
-        !plan->shards_fully; /* what the optimizer has updated; fully sharded, weights are gathered for use */
-    bool is_broadcast = returns && plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS && !is_expert;
+    bool is_broadcast = plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS && !is_expert;
     enum tsim_collective_op op = is_broadcast ? TSIM_BROADCAST : TSIM_ALL_GATHER;
     struct tsim_group group = shard_group(data, shards);
     struct tsim_collective_cost cost;
@@ -295,6 +293,7 @@ static void gathering(const struct tsim_step_plan *plan, const struct data_group
  * of the two. */
 static void wait_for_host_link(struct tsim_pass_cost *cost, double link_s) {
     double excess_s = fmax(link_s - cost->time_s, 0);
+    cost->link_s = link_s;
     cost->host_excess_s += excess_s;
     cost->compute_s += excess_s;
     cost->time_s += excess_s;

@@ -282,24 +282,62 @@ static bool wants_all(void *context, int32_t stage_group) {
     return true;
 }
 
-/* One rank, two micro-batches. The host takes a millisecond to launch a kernel, which takes microseconds: the step takes
- * what the host takes. A graph of the whole step leaves the kernels' time; where each launch waits for the kernel before
- * it, both add up. FLOP are those of the rows. */
-START_TEST(host_slower_than_its_kernels) {
-    enum { M = 2 };
-    static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD};
-    const double host_s = 1e-3;
+/* The recurrence of a pass, kernel by kernel: each begins when the one before it has ended and the host has launched it,
+ * which takes so long for each, one after another from the pass's beginning. */
+struct launched {
+    double host_s, launched_s, end_s;
+};
+
+static void launch_row(void *context, const struct tsim_pass_operator *row) {
+    struct launched *at = context;
+    double n = fmax(row->op->kernels, row->op->launches);
+    for (int i = 0; i < (int)n; i++) {
+        at->launched_s += at->host_s;
+        at->end_s = fmax(at->end_s, at->launched_s) + row->time_s / n;
+    }
+}
+
+/* One rank, two micro-batches of three parts, with so long a launch. */
+enum { N_MICROBATCHES = 2 };
+
+static double pass_s(enum tsim_pass_kind kind, double host_s) {
+    struct launched at = {.host_s = host_s};
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
+    bool is_forward = kind == TSIM_PASS_FORWARD;
+    enum tsim_part first = is_forward ? TSIM_PART_EMBEDDING : TSIM_PART_HEAD,
+                   last = is_forward ? TSIM_PART_HEAD : TSIM_PART_EMBEDDING;
+    tsim_pass_visit(&e.scenario, cluster, placement, first, kind, launch_row, &at);
+    for (int64_t i = 0; i < e.model.layers; i++)
+        tsim_pass_visit(&e.scenario, cluster, placement, TSIM_PART_LAYER, kind, launch_row, &at);
+    tsim_pass_visit(&e.scenario, cluster, placement, last, kind, launch_row, &at);
+    return at.end_s;
+}
+
+static double passes_s(double host_s) {
+    return N_MICROBATCHES * (pass_s(TSIM_PASS_FORWARD, host_s) + pass_s(TSIM_PASS_BACKWARD, host_s));
+}
+
+static void init_host(void) {
     example_init(&e);
     e.scenario.cluster.accelerators_per_node = 1;
-    e.scenario.training.global_batch_size = M;
+    e.scenario.training.global_batch_size = N_MICROBATCHES;
     e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
     e.software.optimizer_traffic_bytes = 0;
     example_finish(&e);
+}
+
+/* A step without a host's time takes what its kernels take. FLOP are those of the rows. A graph of the whole step leaves
+ * the kernels' time; where each launch waits for the kernel before it, launches and kernels add up. */
+START_TEST(host_slower_than_its_kernels) {
+    static const enum tsim_part PARTS[] = {TSIM_PART_EMBEDDING, TSIM_PART_LAYER, TSIM_PART_HEAD};
+    const double host_s = 1e-3;
+    init_host();
     double kernels_s = 0, launches = 0, flops = 0;
     for (int i = 0; i < 3; i++)
         for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++) {
             struct rows rows = visit(PARTS[i], (enum tsim_pass_kind)kind);
-            double n = M * (PARTS[i] == TSIM_PART_LAYER ? 8 : 1);
+            double n = N_MICROBATCHES * (PARTS[i] == TSIM_PART_LAYER ? 8 : 1);
             kernels_s += n * rows.time_s;
             launches += n * rows.n_launched;
             flops += n * rows.flops;
@@ -313,12 +351,53 @@ START_TEST(host_slower_than_its_kernels) {
     ck_assert_double_eq_tol(executed, flops, 1e-9 * flops);
     e.software.host_time_per_op_s = host_s;
     ck_assert_double_gt(launches * host_s, 2 * kernels_s);
-    ck_assert_double_eq_tol(simulate().time_s, launches * host_s + rest_s, 1e-9);
+    ck_assert_double_eq_tol(simulate().time_s, passes_s(host_s) + rest_s, 1e-9);
     e.software.launch_blocking = true;
     ck_assert_double_eq_tol(simulate().time_s, launches * host_s + kernels_s + rest_s, 1e-9);
     e.software.launch_blocking = false;
     e.software.cuda_graphs = TSIM_GRAPHS_STEP;
     ck_assert_double_eq_tol(simulate().time_s, kernels_s + rest_s, 1e-9);
+}
+END_TEST
+
+/* From a host that is much faster than the kernels, which leaves each pass the launch of its first kernel, to one that is
+ * slower than most of them: what kernels wait is the recurrence's, and the account's. */
+START_TEST(kernels_wait_for_their_launches) {
+    static const double HOST_S[] = {1e-7, 1e-5, 3e-5, 1e-4, 3e-4};
+    init_host();
+    double kernels_s = passes_s(0), rest_s = simulate().stage_groups[0].terms.optimizer_s;
+    bool is_between = false;
+    for (size_t i = 0; i < sizeof HOST_S / sizeof HOST_S[0]; i++) {
+        double expected_s = passes_s(HOST_S[i]);
+        e.software.host_time_per_op_s = HOST_S[i];
+        struct tsim_step_simulation simulation = simulate();
+        ck_assert_double_eq_tol(simulation.time_s, expected_s + rest_s, 1e-8);
+        ck_assert_double_eq_tol(simulation.stage_groups[0].host_wait_s, expected_s - kernels_s, 1e-8);
+        if (i == 0)
+            ck_assert_double_eq_tol(expected_s - kernels_s, 2 * N_MICROBATCHES * HOST_S[i], 1e-9);
+        is_between |= expected_s > 1.1 * kernels_s && expected_s < 2 * kernels_s;
+    }
+    ck_assert(is_between);
+}
+END_TEST
+
+/* A graph of each layer is launched in the time of one kernel. */
+START_TEST(layers_in_graphs) {
+    const double host_s = 1e-4;
+    init_host();
+    double whole_s = passes_s(0), rest_s = simulate().stage_groups[0].terms.optimizer_s;
+    e.software.host_time_per_op_s = host_s;
+    double without_s = simulate().time_s;
+    e.software.cuda_graphs = TSIM_GRAPHS_LAYERS;
+    double with_s = simulate().time_s;
+    ck_assert_double_lt(with_s, without_s);
+    ck_assert_double_gt(with_s, whole_s + rest_s);
+    /* All launches one after another from the beginning of a pass, before the last kernel at the latest. */
+    double ends = 0;
+    for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++)
+        ends += visit(TSIM_PART_EMBEDDING, (enum tsim_pass_kind)kind).n_launched +
+                visit(TSIM_PART_HEAD, (enum tsim_pass_kind)kind).n_launched;
+    ck_assert_double_lt(with_s, whole_s + rest_s + N_MICROBATCHES * (ends + 2 * (double)e.model.layers) * host_s);
 }
 END_TEST
 
@@ -333,6 +412,8 @@ static Suite *played_suite(void) {
     tcase_add_test(tests, two_communicators_share_the_link);
     tcase_add_test(tests, joined_kernels);
     tcase_add_test(tests, host_slower_than_its_kernels);
+    tcase_add_test(tests, kernels_wait_for_their_launches);
+    tcase_add_test(tests, layers_in_graphs);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -167,7 +167,7 @@ START_TEST(host_of_fp8) {
         e.scenario.training.precision = i < 2 ? TSIM_FP8 : TSIM_BF16;
         e.software.host_time_per_op_s = 1e-6;
         e.software.host_time_per_fp8_op_s = i == 0 ? 0 : 3e-6;
-        host_s[i] = costs().parts[TSIM_PART_LAYER].forward.host_excess_s; /* of one part the whole of the host's time */
+        host_s[i] = costs().parts[TSIM_PART_LAYER].forward.host_s;
     }
     ck_assert_double_eq_tol(host_s[1], 3 * host_s[0], 1e-15);
     ck_assert_double_gt(host_s[0], host_s[2]); /* casts are operators, too */
@@ -185,7 +185,7 @@ START_TEST(blocking_launches) {
         struct tsim_parts parts = {.times = {[TSIM_PART_LAYER] = 8}};
         struct tsim_pass_cost sum;
         double kernels_s = 8 * c.parts[TSIM_PART_LAYER].forward.time_s,
-               host_s = 8 * c.parts[TSIM_PART_LAYER].forward.host_excess_s;
+               host_s = 8 * c.parts[TSIM_PART_LAYER].forward.host_s;
         tsim_pass_sum(&c, TSIM_PASS_FORWARD, &parts, &sum);
         ck_assert_double_gt(kernels_s, host_s);
         ck_assert_double_eq_tol(sum.time_s, kernels_s + (blocks ? host_s : 0), 1e-15);
@@ -203,15 +203,15 @@ START_TEST(graphs_are_launched_at_once) {
         e.software.cuda_graphs = (enum tsim_cuda_graphs)graphs;
         of[graphs] = costs();
     }
-    ck_assert_double_gt(of[TSIM_GRAPHS_NONE].parts[TSIM_PART_LAYER].backward.host_excess_s, 5e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].forward.host_excess_s, 1e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].backward.host_excess_s, 1e-6);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_EXPERT_LAYER].forward.host_excess_s,
-                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_EXPERT_LAYER].forward.host_excess_s);
-    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_HEAD].forward.host_excess_s,
-                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_HEAD].forward.host_excess_s);
-    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_HEAD].forward.host_excess_s, 0);
-    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_EXPERT_LAYER].backward.host_excess_s, 0);
+    ck_assert_double_gt(of[TSIM_GRAPHS_NONE].parts[TSIM_PART_LAYER].backward.host_s, 5e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].forward.host_s, 1e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_LAYER].backward.host_s, 1e-6);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_EXPERT_LAYER].forward.host_s,
+                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_EXPERT_LAYER].forward.host_s);
+    ck_assert_double_eq(of[TSIM_GRAPHS_LAYERS].parts[TSIM_PART_HEAD].forward.host_s,
+                        of[TSIM_GRAPHS_NONE].parts[TSIM_PART_HEAD].forward.host_s);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_HEAD].forward.host_s, 0);
+    ck_assert_double_eq(of[TSIM_GRAPHS_STEP].parts[TSIM_PART_EXPERT_LAYER].backward.host_s, 0);
 }
 END_TEST
 
@@ -224,16 +224,16 @@ START_TEST(layers_with_graphs) {
     e.software.host_time_per_op_s = 1e-6;
     e.software.cuda_graphs = TSIM_GRAPHS_LAYERS;
     of = costs();
-    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].forward.host_excess_s, 1e-6);
-    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].backward.host_excess_s, 1e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].forward.host_s, 1e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].backward.host_s, 1e-6);
     example_init(&e);
     e.model.encoder_layers = 4;
     e.scenario.training.decoder_sequence_length = 256;
     e.software.host_time_per_op_s = 1e-6;
     e.software.cuda_graphs = TSIM_GRAPHS_LAYERS;
     of = costs();
-    ck_assert_double_eq(of.parts[TSIM_PART_ENCODER_LAYER].forward.host_excess_s, 1e-6);
-    ck_assert_double_gt(of.parts[TSIM_PART_DECODER_LAYER].forward.host_excess_s, 5e-6);
+    ck_assert_double_eq(of.parts[TSIM_PART_ENCODER_LAYER].forward.host_s, 1e-6);
+    ck_assert_double_gt(of.parts[TSIM_PART_DECODER_LAYER].forward.host_s, 5e-6);
 }
 END_TEST
 
