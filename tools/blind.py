@@ -4,16 +4,20 @@ row for each scenario with a measured speed to hardware/calibration/blind.csv, u
 written again: the first prediction stands, whatever is learnt from the run afterwards.
 
 Rates are turned into times of a step, so that a plus is always "predicted too slow". `low_s` and `high_s` are the interval
-that `tsim run` printed. A run that was predicted not to fit in memory, though it ran, has no predicted time."""
+that `tsim run` printed. A run that was predicted not to fit in memory, though it ran, has no predicted time.
+
+blind-residuals.csv beside it says of those that have one what they are, in the columns of residuals.csv, for `tsim calibrate intervals`."""
 
 import csv
 import datetime
+import io
 import json
 import pathlib
 import subprocess
 import sys
 
 TABLE = pathlib.Path(__file__).resolve().parent.parent / "hardware/calibration/blind.csv"
+TRAITS = TABLE.with_name("blind-residuals.csv")
 COLUMNS = ["run", "recorded", "commit", "accelerator", "kind", "accelerators", "measured_s", "predicted_s", "low_s", "high_s"]
 SPEEDS = ["step_time", "tokens_per_s_per_gpu", "tokens_per_s", "samples_per_s", "model_tflops_per_gpu", "hardware_tflops_per_gpu", "mfu", "hfu"]
 
@@ -60,19 +64,38 @@ def row(tsim, version, file):
     }
 
 
+def traits(tsim, file, recorded):
+    """The run's row of residuals, with what was recorded of it; None where it has no predicted time."""
+    out = subprocess.run([tsim, "validate", file, "--no-db", "--residuals"], capture_output=True, text=True).stdout
+    found = list(csv.DictReader(io.StringIO(out)))
+    if not found or not recorded["predicted_s"]:
+        return None
+    predicted_s = float(recorded["predicted_s"])
+    ratio = lambda key: f"{float(recorded[key]) / predicted_s:.4f}" if recorded[key] else "nan"
+    return found[0] | {"measured_over_predicted": ratio("measured_s"), "low": ratio("low_s"), "high": ratio("high_s"), "step_time_s": recorded["predicted_s"]}
+
+
+def write(table, columns, rows, key):
+    rows.sort(key=lambda r: r[key])
+    with table.open("w", newline="") as out:
+        writer = csv.DictWriter(out, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def main():
     tsim, version, files = sys.argv[1], sys.argv[2], sys.argv[3:]
     rows = list(csv.DictReader(TABLE.open())) if TABLE.exists() else []
+    known = list(csv.DictReader(TRAITS.open())) if TRAITS.exists() else []
     there = {r["run"] for r in rows}
     for file in files:
         new = row(tsim, version, file)
         if new and new["run"] not in there:
             rows.append(new)
-    rows.sort(key=lambda r: r["run"])
-    with TABLE.open("w", newline="") as out:
-        writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+            known += [t for t in [traits(tsim, file, new)] if t]
+    write(TABLE, COLUMNS, rows, "run")
+    if known:
+        write(TRAITS, list(known[0]), known, "case")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #   --check        against the committed table: what moved by more than half a point, sources that got worse
 #   --write        writes the table, unless a source's mean error got worse by more than half a point
 #   --write-worse  writes it all the same
+# The table's intervals are of intervals.csv, which both ways of writing fit first (tsim calibrate intervals); held-intervals.csv says what they hold.
 # --memory prints that of the measured memories, doubtful times or not; both ways of writing write its table, too, and that
 # of the runs that are compared and not scored (compared.py).
 # Moved means |measured / predicted| by more than 0.005; the mean error is that of predicted / measured - 1.
@@ -67,6 +68,9 @@ case ${2-} in
   fi
   mkdir -p "$(dirname "$table")"
   cat "$new" >"$table"
+  "$tsim" calibrate intervals "$table" "${table%/*}/blind-residuals.csv" "${table%/*}/intervals.csv" --csv |
+    grep '^held,' >"${table%/*}/held-intervals.csv"
+  residuals >"$table" # with the new intervals
   memory >"${table%/*}/memory.csv"
   tools/compared.py "$tsim" >"${table%/*}/compared.csv"
   ;;

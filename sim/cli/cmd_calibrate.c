@@ -323,6 +323,8 @@ enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
         return tsim_calibrate_nccl_tests(arguments);
     if (strcmp(what, "profile") == 0)
         return tsim_is_refused(arguments, what, OF_LINKS, 3) ? TSIM_EXIT_USAGE : tsim_calibrate_profile(arguments);
-    fprintf(stderr, "tsim calibrate: '%s' is not known; kernels, nccl-tests and profile are\n", what);
+    if (strcmp(what, "intervals") == 0)
+        return tsim_is_refused(arguments, what, OF_LINKS, 4) ? TSIM_EXIT_USAGE : tsim_calibrate_intervals(arguments);
+    fprintf(stderr, "tsim calibrate: '%s' is not known; kernels, nccl-tests, profile and intervals are\n", what);
     return TSIM_EXIT_USAGE;
 }

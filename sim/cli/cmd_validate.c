@@ -4,7 +4,7 @@
 #include "results/format.h"
 #include "results/measured.h"
 #include "study/judge/scoreboard.h"
-#include "study/judge/uncertainty.h"
+#include "study/judge/coverage.h"
 
 #include <math.h>
 
@@ -205,10 +205,10 @@ static enum tsim_status log_cases(const struct tsim_arguments *arguments, struct
 }
 
 static enum tsim_exit write_results(const struct tsim_arguments *arguments, struct tsim_arena *arena,
-                                    const struct tsim_validation *validation) {
+                                    const struct tsim_validation *validation, struct tsim_diags *diags) {
     if (arguments->has[TSIM_OPTION_RESIDUALS])
-        tsim_residuals_print(arena, stdout, validation);
-    else if (arguments->has[TSIM_OPTION_CSV])
+        return tsim_exit_of(tsim_residuals_print(arena, stdout, validation, diags));
+    if (arguments->has[TSIM_OPTION_CSV])
         print_csv(arena, validation);
     else if (!tsim_is_json_on_stdout(arguments))
         print_table(arena, validation);
@@ -242,7 +242,7 @@ enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments) {
     if (arguments->has[TSIM_OPTION_DB])
         status =
             tsim_exit_worse(status, tsim_exit_of(log_cases(arguments, &arena, &validation, started_at, &log_diags)));
-    status = tsim_exit_worse(status, write_results(arguments, &arena, &validation));
+    status = tsim_exit_worse(status, write_results(arguments, &arena, &validation, &log_diags));
     status = tsim_exit_worse(status, tsim_flush_results());
     tsim_report_diags(arguments, &log_diags);
     status = tsim_exit_worse(status, check_gate(arguments, &validation.score));

@@ -24,6 +24,7 @@ enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_export_chakra(const struct tsim_arguments *arguments); /* export --format chakra */
 enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_calibrate_nccl_tests(const struct tsim_arguments *arguments); /* calibrate nccl-tests */
+enum tsim_exit tsim_calibrate_intervals(const struct tsim_arguments *arguments);  /* calibrate intervals */
 enum tsim_exit tsim_calibrate_profile(const struct tsim_arguments *arguments);    /* calibrate profile */
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_replay(const struct tsim_arguments *arguments);

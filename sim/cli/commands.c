@@ -163,6 +163,11 @@ static const struct tsim_command COMMANDS[] = {
      "  profile FILE SCENARIO      a profiler's trace of a step beside what is\n"
      "                             predicted: FILE is of PyTorch's profiler (JSON,\n"
      "                             also .gz) or a SQLite export of Nsight Systems.\n"
+     "  intervals MEASURED BLIND [SIZES.csv]  how wide intervals have to be, and what\n"
+     "                             they hold of sources and accelerators left out:\n"
+     "                             tables of validate --residuals, the second of runs\n"
+     "                             predicted before anybody had compared them.\n"
+     "                             SIZES.csv is written.\n"
      "Fits what the measurements tell apart by least squares on relative errors, and\n"
      "prints each value beside the catalogue's with its 95 % interval, and each error.",
      2, SIZE_MAX,

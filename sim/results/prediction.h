@@ -11,8 +11,11 @@ struct tsim_percentiles { /* one in ten is below p10, one in ten above p90 */
 
 struct tsim_uncertainty {
     const char *basis; /* "90 % from 30 similar runs"; NULL: no interval */
+    const char *reasons[3]; /* what makes it wide: "no measured run on accelerators of AMD" */
+    int n_reasons;
     double step_time_low_s, step_time_high_s;
-    int32_t n_similar, n_own; /* measured runs that are like it; on its accelerator, in its class of precision */
+    int32_t n_similar, n_own; /* measured runs on its accelerator in its class of precision, of its kind of model with
+                                  its software; all on that accelerator in that class */
     bool has_run;             /* the rest is there: of the whole run (study/judge/forecast.h) */
     struct tsim_percentiles days, cost_usd, energy_kwh; /* cost: the rent, NAN where it is not known */
     const char *because[6];

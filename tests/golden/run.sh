@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 summary() { # SCENARIO -> summary without what differs from run to run, and the exit status
   "$tsim" run "$1" --json --no-db --quiet 2>"$work/err" >"$work/out"
   local status=$?
-  sed -E '/^  "uncertainty": \{$/,/^  \}/d; /"(wall_s|peak_rss_bytes|run_id|version)"/d' "$work/out" | awk -f ../support/four_digits.awk
+  sed -E '/^  "uncertainty": \{.*\}/d; /^  "uncertainty": \{$/,/^  \}/d; /"(wall_s|peak_rss_bytes|run_id|version)"/d' "$work/out" | awk -f ../support/four_digits.awk
   cat "$work/err"
   echo "exit status $status"
 }

@@ -1,164 +1,214 @@
-/* Intervals from residuals: distances and quantiles by hand, calibration on the committed table. */
-#include "study/judge/uncertainty.h"
+/* Intervals: the error model by laws and closed forms, what its tables hold, and coverage of the committed ones. */
+#include "base/random.h"
+#include "study/judge/coverage.h"
 #include "support/check_main.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { N_ROWS = 19 };
+enum { N_SOURCES = 40, RUNS_EACH = 5, N_ROWS = N_SOURCES * RUNS_EACH };
 
 static const struct tsim_traits A100 = {.accelerator = "a100",
                                         .vendor = "NVIDIA",
                                         .software = "megatron",
                                         .model = "dense",
+                                        .splits = "tensor",
                                         .precision = TSIM_BF16,
-                                        .peak_flops_per_s = 312e12,
-                                        .n_accelerators = 64,
-                                        .tensor = 8,
-                                        .pipeline = 4,
-                                        .micro_batch = 1,
+                                        .n_accelerators = 8,
+                                        .sequence = 2048,
                                         .parameters = 1e10};
 
-/* 19 rows: rank 0.05 x 20 is the first, 0.95 x 20 the last. Their log ratios are -0.09, -0.08, ..., 0.09. */
-static struct tsim_residuals rows_of(struct tsim_residual *rows, const char *const names[N_ROWS]) {
-    for (int i = 0; i < N_ROWS; i++)
-        rows[i] =
-            (struct tsim_residual){.name = names[i], .source = "paper", .traits = A100, .log_ratio = 0.01 * (i - 9)};
-    return (struct tsim_residuals){.rows = rows, .n = N_ROWS};
+static const struct tsim_error_sizes *sizes(void) {
+    static struct tsim_error_sizes sizes = {.run = {0.03, 0.06}, .low = {1, 2}, .high = {1.5, 2}};
+    for (int part = 0; part < TSIM_N_ERROR_PARTS; part++)
+        for (int class = 0; class < TSIM_N_ERROR_CLASSES; class ++)
+            sizes.part[part][class] = class == TSIM_ERROR_DENSE ? 0.05 : 0.1;
+    return &sizes;
 }
-static const char *const NAMES[N_ROWS] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j",
-                                          "k", "l", "m", "n", "o", "p", "q", "r", "s"};
 
-START_TEST(distances) {
+/* Sources whose errors have a spread, and whose runs have another around them. */
+static struct tsim_residuals made_up(struct tsim_arena *arena, double source_spread, double run_spread,
+                                     int n_machines) {
+    struct tsim_residual *rows = TSIM_NEW_ARRAY(arena, N_ROWS, struct tsim_residual);
+    struct tsim_random random;
+    tsim_random_init(&random, 7, 0, 0);
+    for (int s = 0, i = 0; s < N_SOURCES; s++) {
+        double of_source = source_spread * tsim_random_normal(&random);
+        for (int k = 0; k < RUNS_EACH; k++, i++) {
+            rows[i] = (struct tsim_residual){.name = tsim_arena_printf(arena, "s%d-%d", s, k),
+                                             .source = tsim_arena_printf(arena, "s%d", s),
+                                             .traits = A100,
+                                             .log_ratio = of_source + run_spread * tsim_random_normal(&random),
+                                             .measured_s = 1};
+            if (n_machines > 1)
+                rows[i].traits.accelerator = tsim_arena_printf(arena, "a%d", s % n_machines);
+        }
+    }
+    return (struct tsim_residuals){rows, N_ROWS};
+}
+
+static struct tsim_error_of_run error_of(struct tsim_arena *arena, const struct tsim_residuals *rows,
+                                         struct tsim_traits traits, const char *source, const char *name) {
+    struct tsim_error_of_run error;
+    tsim_error_of_run(arena, tsim_error_model_new(arena, rows, sizes(), NULL, NULL), &traits, source, name, &error);
+    return error;
+}
+
+/* An effect that nobody has measured adds the square of its size, and so does each doubling beyond what was measured. */
+START_TEST(what_is_new_adds_its_variance) {
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    const struct tsim_residuals rows = made_up(&arena, 0.02, 0.02, 1);
     struct tsim_traits other = A100;
-    ck_assert_double_eq(tsim_traits_distance(&A100, &other), 0.0);
-    other.precision = TSIM_FP16; /* 16 bits like bf16 */
-    ck_assert_double_eq(tsim_traits_distance(&A100, &other), 0.0);
-    other.n_accelerators = 512; /* three doublings */
-    other.tensor = 2;           /* two */
-    ck_assert_double_eq_tol(tsim_traits_distance(&A100, &other), 0.45 + 0.2, 1e-12);
-    ck_assert_double_eq(tsim_traits_distance(&A100, &other), tsim_traits_distance(&other, &A100));
+    struct tsim_error_of_run known = error_of(&arena, &rows, A100, NULL, NULL);
+    ck_assert_int_eq(known.n_runs[TSIM_ERROR_VENDOR], N_ROWS);
+    other.splits = "pipeline";
+    struct tsim_error_of_run split = error_of(&arena, &rows, other, NULL, NULL);
+    ck_assert_int_eq(split.n_runs[TSIM_ERROR_SPLITS], 0);
+    ck_assert_double_eq_tol(split.part_variance[TSIM_ERROR_SPLITS], 0.05 * 0.05, 1e-12);
+    ck_assert_double_gt(split.sd, known.sd);
+    other.vendor = "AMD";
+    ck_assert_double_gt(error_of(&arena, &rows, other, NULL, NULL).sd, split.sd);
     other = A100;
-    other.accelerator = "x100";
-    other.peak_flops_per_s *= 4;
-    other.precision = TSIM_FP8;
-    other.model = "experts";
-    ck_assert_double_eq_tol(tsim_traits_distance(&A100, &other), 0.5 + 0.8 + 1 + 2, 1e-12);
+    other.n_accelerators = 16;
+    struct tsim_error_of_run twice = error_of(&arena, &rows, other, NULL, NULL);
+    ck_assert_double_eq_tol(twice.sd * twice.sd - known.sd * known.sd, 0.05 * 0.05, 1e-9);
+    ck_assert_int_eq(twice.n_runs[TSIM_ERROR_COUNT], 0);
+    other.n_accelerators = 64;
+    struct tsim_error_of_run eight = error_of(&arena, &rows, other, NULL, NULL);
+    ck_assert_double_eq_tol(eight.sd * eight.sd - known.sd * known.sd, 3 * 0.05 * 0.05, 1e-9);
+    other = A100;
+    other.sequence = 8192;
+    struct tsim_error_of_run longer = error_of(&arena, &rows, other, NULL, NULL);
+    ck_assert_double_eq_tol(longer.sd * longer.sd - known.sd * known.sd, 2 * 0.05 * 0.05, 1e-9);
     other = A100;
     other.estimates_rate = true;
-    ck_assert_double_eq(tsim_traits_distance(&A100, &other), 2.0);
-}
-END_TEST
-
-START_TEST(quantiles_of_the_like) {
-    struct tsim_arena arena;
-    struct tsim_residual rows[N_ROWS];
-    struct tsim_interval interval;
-    struct tsim_residuals residuals = rows_of(rows, NAMES);
-    tsim_arena_init(&arena);
-    tsim_interval_of(&arena, &residuals, &A100, NULL, NULL, &interval);
-    ck_assert_int_eq(interval.n_neighbours, N_ROWS);
-    ck_assert_int_eq(interval.n_similar, N_ROWS);
-    ck_assert_double_eq_tol(interval.low_ratio, exp(-0.09), 1e-12);
-    ck_assert_double_eq_tol(interval.high_ratio, exp(0.09), 1e-12);
-    /* Without the last: 18 rows, rank 0.05 x 19 below the first, 0.95 x 19 above the last. */
-    tsim_interval_of(&arena, &residuals, &A100, "s", NULL, &interval);
-    ck_assert_double_eq_tol(interval.high_ratio, exp(0.08), 1e-12);
-    tsim_interval_of(&arena, &residuals, &A100, NULL, "paper", &interval);
-    ck_assert_int_eq(interval.n_neighbours, 0);
-    ck_assert(isnan(interval.low_ratio));
+    ck_assert_double_eq_tol(error_of(&arena, &rows, other, NULL, NULL).part_variance[TSIM_ERROR_RATE], 0.05 * 0.05,
+                            1e-12);
     tsim_arena_release(&arena);
 }
 END_TEST
 
-/* An accelerator without a run in its class of precision has at least 0.2 to each side; with few runs all of them,
- * however far from the rest; with ten and more what is like it alone. */
-START_TEST(few_runs_of_the_accelerator) {
+/* Nobody's first run is as sure as one more run of a source whose others are known; sources that scatter leave more open. */
+START_TEST(siblings_make_it_narrow) {
     struct tsim_arena arena;
-    struct tsim_residual rows[N_ROWS];
-    struct tsim_interval interval;
-    struct tsim_residuals residuals = rows_of(rows, NAMES);
-    struct tsim_traits other = A100;
-    other.accelerator = "x100";
     tsim_arena_init(&arena);
-    tsim_interval_of(&arena, &residuals, &other, NULL, NULL, &interval);
-    ck_assert_int_eq(interval.n_own, 0);
-    ck_assert_double_eq_tol(interval.low_ratio, exp(-0.2), 1e-12);
-    ck_assert_double_eq_tol(interval.high_ratio, exp(0.2), 1e-12);
-    rows[0].traits = other;
-    rows[0].log_ratio = 0.3;
-    tsim_interval_of(&arena, &residuals, &other, NULL, NULL, &interval);
-    ck_assert_int_eq(interval.n_own, 1);
-    ck_assert_double_gt(interval.low_ratio, exp(-0.1));
-    ck_assert_double_eq_tol(interval.high_ratio, exp(0.3), 1e-12);
-    rows[0].traits.precision = TSIM_FP8; /* another class: none of its own again */
-    tsim_interval_of(&arena, &residuals, &other, NULL, NULL, &interval);
-    ck_assert_int_eq(interval.n_own, 0);
-    tsim_interval_of(&arena, &residuals, &A100, NULL, NULL, &interval);
-    ck_assert_int_eq(interval.n_own, N_ROWS - 1);
+    const struct tsim_residuals rows = made_up(&arena, 0.1, 0.01, 1), close = made_up(&arena, 0.01, 0.01, 1);
+    struct tsim_error_of_run first = error_of(&arena, &rows, A100, NULL, NULL),
+                             next = error_of(&arena, &rows, A100, "s3", "s3-1");
+    ck_assert_double_gt(first.sd, 2 * next.sd);
+    ck_assert_double_gt(first.sd, 2 * error_of(&arena, &close, A100, NULL, NULL).sd);
+    double mean = 0;
+    for (int k = 0; k < RUNS_EACH; k++)
+        mean += rows.rows[3 * RUNS_EACH + k].log_ratio / RUNS_EACH;
+    ck_assert_double_eq_tol(next.mean, mean, 0.04); /* its siblings' errors are expected of it */
     tsim_arena_release(&arena);
 }
 END_TEST
 
-START_TEST(wide_where_nothing_is_like) {
+static bool is_row(const struct tsim_residual *row, const void *name) {
+    return strcmp(row->name, name) == 0;
+}
+
+/* A run that is named counts as not measured. */
+START_TEST(own_run_is_left_out) {
     struct tsim_arena arena;
-    struct tsim_residual rows[N_ROWS];
-    struct tsim_interval interval;
-    struct tsim_residuals residuals = rows_of(rows, NAMES);
-    struct tsim_traits other = A100;
-    other.model = "experts"; /* distance 2: 1.25 beyond similar, so 0.025 wider to each side */
+    struct tsim_error_of_run without;
     tsim_arena_init(&arena);
-    tsim_interval_of(&arena, &residuals, &other, NULL, NULL, &interval);
-    ck_assert_int_eq(interval.n_similar, 0);
-    ck_assert_double_eq_tol(interval.high_ratio, exp(0.09 + 0.025), 1e-12);
-    /* All too fast: the interval holds the prediction all the same, with 2 % below it. */
-    for (int i = 0; i < N_ROWS; i++)
-        rows[i].log_ratio = 0.1;
-    tsim_interval_of(&arena, &residuals, &A100, NULL, NULL, &interval);
-    ck_assert_double_eq_tol(interval.low_ratio, exp(-0.02), 1e-12);
-    ck_assert_double_eq_tol(interval.high_ratio, exp(0.1), 1e-12);
+    const struct tsim_residuals rows = made_up(&arena, 0.05, 0.02, 1);
+    struct tsim_error_of_run named = error_of(&arena, &rows, A100, "s3", "s3-1");
+    tsim_error_of_run(&arena, tsim_error_model_new(&arena, &rows, sizes(), is_row, "s3-1"), &A100, "s3", NULL,
+                      &without);
+    ck_assert_double_eq_tol(named.mean, without.mean, 0.002);
+    ck_assert_double_eq_tol(named.sd, without.sd, 0.002);
+    ck_assert_int_eq(named.n_runs[TSIM_ERROR_SOURCE], RUNS_EACH - 1);
     tsim_arena_release(&arena);
 }
 END_TEST
 
-/* Each run's interval from all other sources: 90 % of them hold what was measured, give or take 5 points. */
+START_TEST(sizes_are_found_again) {
+    struct tsim_arena arena;
+    struct tsim_error_sizes found;
+    tsim_arena_init(&arena);
+    const struct tsim_residuals rows = made_up(&arena, 0.1, 0.02, 20);
+    tsim_error_sizes_fit(&arena, &rows, &found);
+    ck_assert_double_eq_tol(found.part[TSIM_ERROR_SOURCE][TSIM_ERROR_DENSE], 0.1, 0.03);
+    ck_assert_double_eq_tol(found.run[TSIM_ERROR_DENSE], 0.02, 0.004);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
+START_TEST(ends) {
+    const struct tsim_error_of_run error = {.mean = 0.01, .sd = 0.04}, biased = {.mean = 0.2, .sd = 0.05};
+    struct tsim_ratios ratios = tsim_interval_of(&error, sizes(), TSIM_ERROR_DENSE);
+    ck_assert_double_eq_tol(ratios.low, exp(0.01 - 0.04), 1e-12);
+    ck_assert_double_eq_tol(ratios.high, exp(0.01 + 0.06), 1e-12);
+    ratios = tsim_interval_of(&biased, sizes(), TSIM_ERROR_OTHER); /* holds the prediction all the same */
+    ck_assert_double_eq_tol(ratios.low, exp(-0.02), 1e-12);
+    ck_assert_double_eq_tol(ratios.high, exp(0.3), 1e-12);
+}
+END_TEST
+
+/* The committed tables: sources and accelerators that are left out have 85 to 95 % of their runs inside, and at least eight groups in ten hold. */
 START_TEST(intervals_are_calibrated) {
     struct tsim_arena arena;
     struct tsim_diags diags;
-    struct tsim_residuals residuals;
-    struct tsim_interval interval;
-    size_t n_inside = 0;
+    struct tsim_evidence evidence;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    ck_assert_int_eq(tsim_residuals_read(&arena, NULL, &residuals, &diags), TSIM_OK);
-    ck_assert_uint_gt(residuals.n, 200);
-    for (size_t i = 0; i < residuals.n; i++) {
-        const struct tsim_residual *row = &residuals.rows[i];
-        double ratio = exp(row->log_ratio);
-        tsim_interval_of(&arena, &residuals, &row->traits, NULL, row->source, &interval);
-        n_inside += interval.low_ratio <= ratio && ratio <= interval.high_ratio;
+    ck_assert_int_eq(tsim_evidence_read(&arena, &evidence, &diags), TSIM_OK);
+    ck_assert_uint_gt(evidence.measured.n, 600);
+    for (int by = 0; by < TSIM_LEFT_OUT_BLIND; by++) {
+        struct tsim_coverage coverage;
+        tsim_coverage_of(&arena, &evidence.measured, &evidence.sizes, (enum tsim_left_out)by, &coverage);
+        double inside = (double)coverage.held[0].n_inside / coverage.held[0].n;
+        printf("left out by %s: %.1f %% of the runs inside, %.0f %% of the groups hold\n",
+               tsim_left_out_name((enum tsim_left_out)by), 100 * inside, 100 * coverage.holds_frac);
+        ck_assert_double_ge(inside, 0.85);
+        ck_assert_double_le(inside, 0.95);
+        ck_assert_double_ge(coverage.holds_frac, 0.8);
     }
-    double frac = (double)n_inside / (double)residuals.n;
-    printf("of %zu runs %.1f %% are within intervals from other sources\n", residuals.n, 100.0 * frac);
-    ck_assert_double_ge(frac, 0.85);
-    ck_assert_double_le(frac, 0.95);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
 }
 END_TEST
 
+/* The ends are told from what was left out, so that made-up sources have nine in ten inside. */
+START_TEST(fitted_intervals_hold) {
+    struct tsim_arena arena;
+    struct tsim_error_sizes found;
+    struct tsim_coverage coverage;
+    const struct tsim_residuals none = {0};
+    tsim_arena_init(&arena);
+    const struct tsim_residuals rows = made_up(&arena, 0.1, 0.02, 20);
+    tsim_intervals_fit(&arena, &rows, &none, &found);
+    tsim_coverage_of(&arena, &rows, &found, TSIM_LEFT_OUT_SOURCE, &coverage);
+    ck_assert_uint_eq(coverage.n_held, 1 + N_SOURCES);
+    ck_assert_double_eq_tol((double)coverage.held[0].n_inside / N_ROWS, 0.9, 0.05);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
+/* ---- tables ---- */
+
 #define HEADER                                                                                                         \
     "case,source,accelerator,vendor,software,model,precision,zero3,peak_tflops,accelerators,tensor,pipeline,"          \
-    "micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s,estimated_rate\n"
-#define ROW "run-1,run,a100,NVIDIA,megatron,dense,bf16,0,312,64,8,4,1,1e10,%s,0.9,1.1,4096,2.5,0\n"
+    "micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s,estimated_rate,sequence,splits\n"
+#define ROW "run-1,run,a100,NVIDIA,megatron,dense,bf16,0,312,8,8,4,1,1e10,%s,0.9,1.1,4096,2.5,0,2048,tensor\n"
+
+static const char *file_of(struct tsim_arena *arena, const char *format, const char *ratio) {
+    char *file = tsim_arena_strdup(arena, "/tmp/tsim-residuals-XXXXXX");
+    FILE *stream = fdopen(mkstemp(file), "w");
+    fprintf(stream, format, ratio);
+    fclose(stream);
+    return file;
+}
 
 static enum tsim_status read_text(struct tsim_arena *arena, const char *format, const char *ratio,
                                   struct tsim_residuals *residuals, int *line) {
     struct tsim_diags diags;
-    char file[] = "/tmp/tsim-residuals-XXXXXX";
-    FILE *stream = fdopen(mkstemp(file), "w");
-    fprintf(stream, format, ratio);
-    fclose(stream);
+    const char *file = file_of(arena, format, ratio);
     tsim_diags_init(&diags);
     enum tsim_status status = tsim_residuals_read(arena, file, residuals, &diags);
     *line = diags.n_items ? diags.items[0].at.line : 0;
@@ -175,8 +225,10 @@ START_TEST(tables) {
     ck_assert_int_eq(read_text(&arena, HEADER ROW, "1.25", &residuals, &line), TSIM_OK);
     ck_assert_uint_eq(residuals.n, 1);
     ck_assert_str_eq(residuals.rows[0].source, "run");
+    ck_assert_str_eq(residuals.rows[0].traits.splits, "tensor");
+    ck_assert_double_eq(residuals.rows[0].traits.sequence, 2048);
     ck_assert_double_eq(residuals.rows[0].log_ratio, log(1.25));
-    ck_assert_double_eq(tsim_traits_distance(&residuals.rows[0].traits, &A100), 0.0);
+    ck_assert_double_eq(residuals.rows[0].measured_s, 1.25 * 2.5);
     ck_assert_int_eq(read_text(&arena, HEADER ROW, "-1", &residuals, &line), TSIM_ERR_SCHEMA);
     ck_assert_int_eq(line, 2);
     ck_assert_int_eq(read_text(&arena, HEADER "run-1,run,a100%s\n", "", &residuals, &line), TSIM_ERR_SCHEMA);
@@ -186,15 +238,48 @@ START_TEST(tables) {
 }
 END_TEST
 
+START_TEST(table_of_sizes) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_error_sizes read;
+    char text[1024] = "";
+    bool has;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    FILE *stream = fmemopen(text, sizeof text, "w");
+    tsim_error_sizes_write(stream, sizes());
+    fclose(stream);
+    const char *good = file_of(&arena, "%s", text);
+    ck_assert_int_eq(tsim_error_sizes_read(good, &read, &has, &diags), TSIM_OK);
+    ck_assert(has);
+    ck_assert_double_eq(read.run[TSIM_ERROR_OTHER], 0.06);
+    ck_assert_double_eq(read.high[TSIM_ERROR_DENSE], 1.5);
+    ck_assert_double_eq(read.part[TSIM_ERROR_VENDOR][TSIM_ERROR_DENSE], 0.05);
+    remove(good);
+    ck_assert_int_eq(tsim_error_sizes_read(good, &read, &has, &diags), TSIM_OK);
+    ck_assert(!has);
+    const char *bad = file_of(&arena, "part,dense,other\nsource,0.1,%s\n", "-1");
+    ck_assert_int_eq(tsim_error_sizes_read(bad, &read, &has, &diags), TSIM_ERR_SCHEMA);
+    ck_assert_int_eq(diags.items[0].at.line, 2);
+    remove(bad);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
 static Suite *uncertainty_suite(void) {
     Suite *suite = suite_create("uncertainty");
     TCase *tests = tcase_create("uncertainty");
-    tcase_add_test(tests, distances);
-    tcase_add_test(tests, quantiles_of_the_like);
-    tcase_add_test(tests, wide_where_nothing_is_like);
-    tcase_add_test(tests, few_runs_of_the_accelerator);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, what_is_new_adds_its_variance);
+    tcase_add_test(tests, siblings_make_it_narrow);
+    tcase_add_test(tests, own_run_is_left_out);
+    tcase_add_test(tests, sizes_are_found_again);
+    tcase_add_test(tests, ends);
     tcase_add_test(tests, intervals_are_calibrated);
+    tcase_add_test(tests, fitted_intervals_hold);
     tcase_add_test(tests, tables);
+    tcase_add_test(tests, table_of_sizes);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -48,6 +48,12 @@ static void add_reasons(struct tsim_json *uncertainty, const char *key, const st
         tsim_json_text(because, NULL, prediction->uncertainty.because[i]);
 }
 
+static void add_wide_for(struct tsim_json *uncertainty, const char *key, const struct tsim_prediction *prediction) {
+    struct tsim_json *reasons = tsim_json_array(uncertainty, key);
+    for (int i = 0; i < prediction->uncertainty.n_reasons; i++)
+        tsim_json_text(reasons, NULL, prediction->uncertainty.reasons[i]);
+}
+
 static void add_measured(struct tsim_json *root, const struct tsim_result *result) {
     struct tsim_measured_rows rows;
     tsim_measured_of(result, &rows);

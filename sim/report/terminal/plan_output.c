@@ -5,7 +5,6 @@
 #include "results/format.h"
 #include "results/verdict.h"
 #include "study/curves/scale.h"
-#include "study/judge/uncertainty.h"
 
 #include <math.h>
 #include <string.h>
@@ -322,33 +321,19 @@ static void print_prices(struct tsim_arena *arena, const struct tsim_plan_output
         print_risks(arena, output, &plans[i], i, style, out);
 }
 
-/* A predicted figure is as good as the runs that it was compared with: of accelerators with few or none of them. */
+/* A predicted figure is as good as the runs that it was compared with: what hardly any of them, or none, can tell. */
 static void print_evidence(struct tsim_arena *arena, const struct tsim_plan *plans, size_t n,
                            const struct tsim_style *style, FILE *out) {
     for (size_t i = 0; i < n; i++) {
-        const struct tsim_scenario *job = plans[i].candidate->job;
-        const char *name = job->cluster.node->accelerator->name;
-        int bits = (int)lround(8 * tsim_operand_bytes(job->training.precision));
-        bool is_said = plans[i].n_own_runs < 0 || plans[i].n_own_runs >= TSIM_FEW_RUNS;
+        bool is_said = !plans[i].unknown;
         for (size_t before = 0; before < i && !is_said; before++)
-            is_said = strcmp(plans[before].candidate->job->cluster.node->accelerator->name, name) == 0;
+            is_said = plans[before].unknown && strcmp(plans[before].unknown, plans[i].unknown) == 0;
         if (is_said)
             continue;
         fputs("  ", out);
-        if (plans[i].n_own_runs == 0)
-            tsim_text_wrap(out, style, 4,
-                           tsim_arena_printf(arena,
-                                             "no measured run of a %s in %d bits was compared: its 90 %% is an "
-                                             "assumption, at least %.0f %% to each side",
-                                             name, bits, 100 * (1 - exp(-TSIM_UNMEASURED_LOG_RATIO))));
-        else
-            tsim_text_wrap(out, style, 4,
-                           tsim_arena_printf(arena,
-                                             "of a %s in %d bits only %d measured run%s compared: its 90 %% holds "
-                                             "%s, and may be too narrow",
-                                             name, bits, (int)plans[i].n_own_runs,
-                                             plans[i].n_own_runs == 1 ? " was" : "s were",
-                                             plans[i].n_own_runs == 1 ? "its error" : "all of their errors"));
+        tsim_text_wrap(out, style, 4,
+                       tsim_arena_printf(arena, "what widens the 90 %% of %s: %s",
+                                         plans[i].candidate->job->cluster.node->accelerator->name, plans[i].unknown));
     }
 }
 
@@ -659,6 +644,8 @@ static struct tsim_json *add_point(const struct tsim_plan_output *output, struct
         tsim_json_integer(object, "similar_runs", plan->n_similar_runs);
         tsim_json_integer(object, "runs_on_accelerator", plan->n_own_runs);
     }
+    if (plan->unknown)
+        tsim_json_text(object, "wide_for", plan->unknown);
     struct tsim_json *token = tsim_json_object(object, "per_token");
     tsim_json_number(token, "time_s", plan->price.time_s);
     tsim_json_number(token, "cost_usd", plan->price.cost_usd > 0 ? plan->price.cost_usd : (double)NAN);

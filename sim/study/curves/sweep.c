@@ -28,7 +28,7 @@ struct bench {
     struct tsim_diags diags; /* of one point */
     const struct tsim_space_setting **settings;
     struct tsim_override *overrides;
-    const struct tsim_residuals *residuals; /* what intervals are made from; NULL: nothing is simulated */
+    const struct tsim_evidence *evidence; /* what intervals are made from; NULL: nothing is simulated */
 };
 
 static size_t overrides_of(const struct bench *bench, int64_t position) {
@@ -134,7 +134,7 @@ static void simulate_point(struct bench *bench, const struct tsim_scenario *scen
     point->status = result->step.fits ? TSIM_POINT_OK : TSIM_POINT_DOES_NOT_FIT;
     if (!result->step.fits)
         set_memory_reason(point, result);
-    tsim_uncertainty_set(&bench->arena, bench->residuals, &prediction);
+    tsim_uncertainty_set(&bench->arena, bench->evidence, &prediction);
     tsim_outcome_of(&prediction, &point->outcome);
 }
 
@@ -145,8 +145,8 @@ static void bench_clear(struct bench *bench) {
 }
 
 static void bench_init(struct bench *bench, struct tsim_arena *arena, const struct tsim_sweep *sweep,
-                       const struct tsim_residuals *residuals) {
-    *bench = (struct bench){.sweep = sweep, .residuals = residuals};
+                       const struct tsim_evidence *evidence) {
+    *bench = (struct bench){.sweep = sweep, .evidence = evidence};
     tsim_arena_init(&bench->arena);
     tsim_diags_init(&bench->diags);
     bench->settings = TSIM_NEW_ARRAY(arena, sweep->space->most_settings, const struct tsim_space_setting *);
@@ -162,14 +162,14 @@ enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t positi
                                   struct tsim_point *point, struct tsim_diags *diags) {
     struct tsim_arena arena;
     struct bench bench;
-    struct tsim_residuals residuals;
+    struct tsim_evidence evidence;
     const struct tsim_scenario *scenario;
     enum tsim_found found = TSIM_FOUND_NOT;
     tsim_arena_init(&arena);
-    bench_init(&bench, &arena, sweep, &residuals);
+    bench_init(&bench, &arena, sweep, &evidence);
     bench.source = *sweep->source;
     point->position = position;
-    enum tsim_status status = tsim_residuals_read(&arena, NULL, &residuals, &bench.diags);
+    enum tsim_status status = tsim_evidence_read(&arena, &evidence, &bench.diags);
     if (status == TSIM_OK)
         status = load_point(&bench, point, &scenario);
     if (status == TSIM_OK && finder)
@@ -306,7 +306,7 @@ struct job {
     const struct tsim_sweep *sweep;
     const char *file;
     int64_t sweep_id;
-    struct tsim_residuals residuals;
+    struct tsim_evidence evidence;
     pthread_mutex_t mutex; /* guards all that follows */
     pthread_cond_t has_points, has_room;
     int64_t n_mine, first, n_taken; /* of this shard's positions; the first one taken; how many are */
@@ -406,7 +406,7 @@ static void *work(void *argument) {
     struct tsim_arena arena;
     tsim_arena_init(&arena);
     tsim_arena_init(&worker.source_arena);
-    bench_init(&worker.bench, &arena, worker.job->sweep, &worker.job->residuals);
+    bench_init(&worker.bench, &arena, worker.job->sweep, &worker.job->evidence);
     finish_work(&worker, compute_all(&worker, &arena));
     tsim_point_finder_close(worker.finder);
     tsim_store_close(worker.store);
@@ -612,7 +612,7 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
     tsim_arena_init(&arena);
     tsim_arena_init(&keeper.arena);
     keeper.started_s = keeper.committed_s = now_s(CLOCK_MONOTONIC);
-    enum tsim_status status = tsim_residuals_read(&arena, NULL, &job->residuals, diags);
+    enum tsim_status status = tsim_evidence_read(&arena, &job->evidence, diags);
     if (status == TSIM_OK)
         status = tsim_store_n_leading_points(store, sweep_id, sweep->shard, sweep->n_shards, &job->first, diags);
     if (status == TSIM_OK)

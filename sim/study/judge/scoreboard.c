@@ -1,6 +1,6 @@
 #include "study/judge/scoreboard.h"
 
-#include "study/judge/uncertainty.h"
+#include "study/judge/residuals.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 #include "study/judge/uncertainty.h"
 
-#include "config/catalogue_load.h"
-#include "results/measured.h"
 #include "study/judge/forecast.h"
 
 #include <errno.h>
@@ -9,377 +7,203 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_NEIGHBOURS = 20, LINE_BYTES = 1024 };
-static const double QUANTILE = 0.05;        /* cut off on each side */
+enum { LINE_BYTES = 256 };
 static const double LEAST_LOG_RATIO = 0.02; /* to each side */
-static const double GROWTH = 0.02;          /* to each side, log ratio for each unit of distance beyond similar */
+/* Shares of the variance; what is known of the accelerator itself is soon worth a word. */
+static const double WORTH_A_WORD = 0.05, ACCELERATOR_WORTH_A_WORD = 0.02;
+enum { FEW_WITH_IT = 2, MOST_REASONS = 3 };
 
-/* ---- likeness ---- */
+/* ---- the sizes' table ---- */
 
-static const char *model_word(const struct tsim_model *model) {
-    switch (model->kind) {
-    case TSIM_MODEL_CNN:
-        return "cnn";
-    case TSIM_MODEL_DLRM:
-        return "dlrm";
-    case TSIM_MODEL_MLP:
-        return "mlp";
-    case TSIM_MODEL_TRANSFORMER:
-        break;
+static const char SIZES_HEADER[] = "part,dense,other";
+
+/* The table's rows in its order; NULL behind the last. */
+static double *row_of(struct tsim_error_sizes *sizes, int row, const char **name) {
+    *name = NULL;
+    if (row < TSIM_N_ERROR_PARTS) {
+        *name = tsim_error_part_name((enum tsim_error_part)row);
+        return sizes->part[row];
     }
-    return model->experts.count > 0 ? "experts" : "dense";
-}
-
-/* Is the matrix rate that the products run at among the estimates that the scenario leans on? */
-static bool leans_on_rate(const struct tsim_scenario *s) {
-    const char *precision = tsim_precision_name(s->training.precision);
-    for (size_t i = 0; i < s->n_estimates; i++) {
-        const char *key = strstr(s->estimates[i], " efficiency.matrix_sustained.");
-        if (key && strcmp(strrchr(key, '.') + 1, precision) == 0)
-            return true;
+    switch (row - TSIM_N_ERROR_PARTS) {
+    case 0:
+        *name = "run";
+        return sizes->run;
+    case 1:
+        *name = "low end";
+        return sizes->low;
+    case 2:
+        *name = "high end";
+        return sizes->high;
+    default:
+        return NULL;
     }
-    return false;
 }
 
-void tsim_traits_of(const struct tsim_result *result, struct tsim_traits *traits) {
-    const struct tsim_scenario *s = result->scenario;
-    const struct tsim_accelerator *accelerator = s->cluster.node->accelerator;
-    double peak_flops_per_s = fmax(accelerator->peak_flops_per_s[TSIM_FP16], accelerator->peak_flops_per_s[TSIM_BF16]);
-    *traits = (struct tsim_traits){
-        .accelerator = accelerator->name,
-        .vendor = accelerator->vendor ? accelerator->vendor : "",
-        .software = s->software->name,
-        .precision = s->training.precision,
-        .model = model_word(s->model),
-        .shards_parameters = s->parallelism.zero == 3,
-        .estimates_rate = leans_on_rate(s),
-        .peak_flops_per_s = fmax(peak_flops_per_s, accelerator->peak_flops_per_s[TSIM_FP32]),
-        .n_accelerators = (double)s->n_accelerators,
-        .tensor = (double)s->parallelism.tensor,
-        .pipeline = (double)s->parallelism.pipeline,
-        .micro_batch = (double)s->training.micro_batch_size,
-        .parameters = result->step.parameters,
-    };
+void tsim_error_sizes_write(FILE *out, const struct tsim_error_sizes *sizes) {
+    struct tsim_error_sizes copy = *sizes;
+    const char *name;
+    double *row;
+    fprintf(out, "%s\n", SIZES_HEADER);
+    for (int i = 0; (row = row_of(&copy, i, &name)); i++)
+        fprintf(out, "%s,%.4f,%.4f\n", name, row[TSIM_ERROR_DENSE], row[TSIM_ERROR_OTHER]);
 }
 
-/* By bits: 32, 16, 8, 4. */
-static long precision_class(enum tsim_precision precision) {
-    return lround(log2(tsim_operand_bytes(precision)));
-}
-
-static double doublings(double a, double b) {
-    return fabs(log2(a / b));
-}
-
-double tsim_traits_distance(const struct tsim_traits *a, const struct tsim_traits *b) {
-    double distance = 0.0;
-    if (strcmp(a->accelerator, b->accelerator) != 0)
-        distance += 0.5 + 0.4 * doublings(a->peak_flops_per_s, b->peak_flops_per_s);
-    distance += strcmp(a->vendor, b->vendor) != 0 ? 1.0 : 0.0;
-    distance += precision_class(a->precision) != precision_class(b->precision) ? 1.0 : 0.0;
-    distance += strcmp(a->model, b->model) != 0 ? 2.0 : 0.0;
-    distance += a->estimates_rate != b->estimates_rate ? 2.0 : 0.0;
-    distance += a->shards_parameters != b->shards_parameters ? 0.5 : 0.0;
-    distance += strcmp(a->software, b->software) != 0 ? 0.5 : 0.0;
-    distance += 0.15 * doublings(a->n_accelerators, b->n_accelerators);
-    distance += 0.1 * (doublings(a->tensor, b->tensor) + doublings(a->pipeline, b->pipeline) +
-                       doublings(a->parameters, b->parameters) + doublings(a->micro_batch, b->micro_batch));
-    return distance;
-}
-
-/* ---- the interval ---- */
-
-struct neighbour {
-    double distance, log_ratio;
-    const char *name; /* orders those equally far away */
-};
-
-static int by_distance(const void *a, const void *b) {
-    const struct neighbour *left = a, *right = b;
-    if (left->distance != right->distance)
-        return left->distance < right->distance ? -1 : 1;
-    return strcmp(left->name, right->name);
-}
-
-static int by_log_ratio(const void *a, const void *b) {
-    double left = ((const struct neighbour *)a)->log_ratio, right = ((const struct neighbour *)b)->log_ratio;
-    return (left > right) - (left < right);
-}
-
-/* Rank frac (n + 1) of n, the conformal one, between two ranks linearly; the extremes where n is small. */
-static double quantile(const struct neighbour *sorted, size_t n, double frac) {
-    double at = fmin(fmax(frac * ((double)n + 1.0) - 1.0, 0.0), (double)n - 1.0);
-    size_t below = (size_t)at, above = below + 1 < n ? below + 1 : below;
-    double weight = at - (double)below;
-    return sorted[below].log_ratio * (1.0 - weight) + sorted[above].log_ratio * weight;
-}
-
-struct own_runs {
-    int32_t n;
-    double low, high; /* log ratios */
-};
-
-static bool is_named(const char *name, const char *other) {
-    return other && strcmp(name, other) == 0;
-}
-
-static bool is_own(const struct tsim_traits *a, const struct tsim_traits *b) {
-    return strcmp(a->accelerator, b->accelerator) == 0 &&
-           precision_class(a->precision) == precision_class(b->precision);
-}
-
-/* Widens the interval by what is known of the accelerator itself, where that is little. */
-static void widen(const struct own_runs *own, struct tsim_interval *interval) {
-    interval->n_own = own->n;
-    if (own->n >= TSIM_FEW_RUNS)
-        return;
-    double low = own->n > 0 ? own->low : -TSIM_UNMEASURED_LOG_RATIO;
-    double high = own->n > 0 ? own->high : TSIM_UNMEASURED_LOG_RATIO;
-    interval->low_ratio = fmin(interval->low_ratio, exp(low));
-    interval->high_ratio = fmax(interval->high_ratio, exp(high));
-}
-
-void tsim_interval_of(struct tsim_arena *arena, const struct tsim_residuals *residuals,
-                      const struct tsim_traits *traits, const char *without_name, const char *without_source,
-                      struct tsim_interval *interval) {
-    struct neighbour *near = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct neighbour);
-    struct own_runs own = {.low = HUGE_VAL, .high = -HUGE_VAL};
-    size_t n = 0;
-    double sum = 0.0;
-    *interval = (struct tsim_interval){.low_ratio = (double)NAN, .high_ratio = (double)NAN};
-    for (size_t i = 0; i < residuals->n; i++) {
-        const struct tsim_residual *row = &residuals->rows[i];
-        if (is_named(row->name, without_name) || is_named(row->source, without_source))
-            continue;
-        if (is_own(traits, &row->traits))
-            own = (struct own_runs){own.n + 1, fmin(own.low, row->log_ratio), fmax(own.high, row->log_ratio)};
-        near[n++] = (struct neighbour){tsim_traits_distance(traits, &row->traits), row->log_ratio, row->name};
-    }
-    if (n == 0)
-        return;
-    qsort(near, n, sizeof *near, by_distance);
-    n = n < N_NEIGHBOURS ? n : N_NEIGHBOURS;
-    for (size_t i = 0; i < n; i++) {
-        sum += near[i].distance;
-        interval->n_similar += near[i].distance <= TSIM_SIMILAR_DISTANCE;
-    }
-    interval->n_neighbours = (int32_t)n;
-    interval->mean_distance = sum / (double)n;
-    qsort(near, n, sizeof *near, by_log_ratio);
-    double growth = GROWTH * fmax(0.0, interval->mean_distance - TSIM_SIMILAR_DISTANCE);
-    interval->low_ratio = exp(fmin(-LEAST_LOG_RATIO, quantile(near, n, QUANTILE)) - growth);
-    interval->high_ratio = exp(fmax(LEAST_LOG_RATIO, quantile(near, n, 1.0 - QUANTILE)) + growth);
-    widen(&own, interval);
-}
-
-/* ---- the table ---- */
-
-static const char HEADER[] =
-    "case,source,accelerator,vendor,software,model,precision,zero3,peak_tflops,accelerators,"
-    "tensor,pipeline,micro_batch,parameters,measured_over_predicted,low,high,hidden,step_time_s,estimated_rate";
-enum {
-    CASE,
-    SOURCE,
-    ACCELERATOR,
-    VENDOR,
-    SOFTWARE,
-    MODEL,
-    PRECISION,
-    ZERO3,
-    PEAK_TFLOPS,
-    ACCELERATORS,
-    TENSOR,
-    PIPELINE,
-    MICRO_BATCH,
-    PARAMETERS,
-    RATIO,
-    LOW,
-    HIGH,
-    HIDDEN,
-    STEP_TIME,
-    ESTIMATED_RATE,
-    N_COLUMNS
-};
-
-/* Cuts the line at its commas; how many fields there are. */
-static size_t split(char *line, const char *fields[N_COLUMNS]) {
-    size_t n = 0;
-    line[strcspn(line, "\r\n")] = '\0';
-    for (char *at = line; at; n++) {
-        char *comma = strchr(at, ',');
-        if (n < N_COLUMNS)
-            fields[n] = at;
-        if (comma)
-            *comma = '\0';
-        at = comma ? comma + 1 : NULL;
-    }
-    return n;
-}
-
-static bool find_precision(const char *word, enum tsim_precision *precision) {
-    for (int i = 0; i < TSIM_N_PRECISIONS; i++)
-        if (strcmp(tsim_precision_name((enum tsim_precision)i), word) == 0) {
-            *precision = (enum tsim_precision)i;
-            return true;
-        }
-    return false;
-}
-
-static bool parse_row(struct tsim_arena *arena, char *line, struct tsim_residual *row) {
-    const char *fields[N_COLUMNS];
-    double number[N_COLUMNS];
-    if (split(line, fields) != N_COLUMNS)
+static bool parse_size(char *line, const char *name, double size[TSIM_N_ERROR_CLASSES]) {
+    const char *fields[1 + TSIM_N_ERROR_CLASSES];
+    if (tsim_csv_split(line, fields, 1 + TSIM_N_ERROR_CLASSES) != 1 + TSIM_N_ERROR_CLASSES ||
+        strcmp(fields[0], name) != 0)
         return false;
-    for (int i = 0; i < N_COLUMNS; i++) {
+    for (int class = 0; class < TSIM_N_ERROR_CLASSES; class ++) {
         char *end;
-        number[i] = i > PRECISION ? strtod(fields[i], &end) : 0.0;
-        bool is_flag = i == ZERO3;
-        if (i > PRECISION && i < LOW &&
-            (end == fields[i] || *end || !isfinite(number[i]) || (!is_flag && number[i] <= 0)))
+        size[class] = strtod(fields[1 + class], &end);
+        if (end == fields[1 + class] || *end || !(size[class] > 0) || !isfinite(size[class]))
             return false;
     }
-    struct tsim_traits *t = &row->traits;
-    row->name = tsim_arena_strdup(arena, fields[CASE]);
-    row->source = tsim_arena_strdup(arena, fields[SOURCE]);
-    row->log_ratio = log(number[RATIO]);
-    *t = (struct tsim_traits){
-        .accelerator = tsim_arena_strdup(arena, fields[ACCELERATOR]),
-        .vendor = tsim_arena_strdup(arena, fields[VENDOR]),
-        .software = tsim_arena_strdup(arena, fields[SOFTWARE]),
-        .model = tsim_arena_strdup(arena, fields[MODEL]),
-        .shards_parameters = number[ZERO3] != 0.0,
-        .estimates_rate = number[ESTIMATED_RATE] != 0.0,
-        .peak_flops_per_s = 1e12 * number[PEAK_TFLOPS],
-        .n_accelerators = number[ACCELERATORS],
-        .tensor = number[TENSOR],
-        .pipeline = number[PIPELINE],
-        .micro_batch = number[MICRO_BATCH],
-        .parameters = number[PARAMETERS],
-    };
-    return find_precision(fields[PRECISION], &t->precision);
+    return true;
 }
 
-static enum tsim_status cannot_read(const char *file, struct tsim_diags *diags) {
-    tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){.file = file}, "", "cannot be read: %s", strerror(errno));
-    return TSIM_ERR_IO;
-}
-
-static enum tsim_status read_rows(struct tsim_arena *arena, const char *file, FILE *stream,
-                                  struct tsim_residuals *residuals, struct tsim_diags *diags) {
+static enum tsim_status read_sizes(const char *file, FILE *stream, struct tsim_error_sizes *sizes,
+                                   struct tsim_diags *diags) {
     char line[LINE_BYTES];
-    struct tsim_residual *rows = NULL;
-    size_t n = 0, capacity = 0;
-    enum tsim_status status = TSIM_OK;
-    for (int at = 1; status == TSIM_OK && fgets(line, sizeof line, stream); at++) {
-        if (at == 1 && strncmp(line, HEADER, strlen(HEADER)) == 0)
-            continue;
-        rows = tsim_heap_grow(rows, &capacity, n + 1, sizeof *rows);
-        if (at > 1 && parse_row(arena, line, &rows[n])) {
-            n++;
-            continue;
-        }
-        struct tsim_place place = {.file = file, .line = at};
-        tsim_diags_error(diags, TSIM_ERR_SCHEMA, place, "", at == 1 ? "the columns are not %s" : "no residual: not %s",
-                         HEADER);
-        status = TSIM_ERR_SCHEMA;
-    }
-    if (status == TSIM_OK && ferror(stream))
-        status = cannot_read(file, diags);
-    if (status == TSIM_OK) {
-        struct tsim_residual *kept = TSIM_NEW_ARRAY(arena, n + 1, struct tsim_residual);
-        if (n > 0)
-            memcpy(kept, rows, n * sizeof *rows);
-        *residuals = (struct tsim_residuals){.rows = kept, .n = n};
-    }
-    tsim_heap_free(rows);
-    return status;
+    const char *name = SIZES_HEADER;
+    int at = 1;
+    bool is_right = fgets(line, sizeof line, stream) && strncmp(line, SIZES_HEADER, strlen(SIZES_HEADER)) == 0;
+    for (double *row; is_right && (row = row_of(sizes, at - 1, &name)); at++)
+        is_right = fgets(line, sizeof line, stream) && parse_size(line, name, row);
+    if (is_right)
+        return TSIM_OK;
+    tsim_diags_error(diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file, .line = at}, "",
+                     "no sizes of errors: expected %s", name);
+    return TSIM_ERR_SCHEMA;
 }
 
-enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file, struct tsim_residuals *residuals,
-                                     struct tsim_diags *diags) {
-    const char *folder = file ? NULL : tsim_catalogue_folder(arena);
-    if (folder)
-        file = tsim_arena_printf(arena, "%s/hardware/calibration/residuals.csv", folder);
+enum tsim_status tsim_error_sizes_read(const char *file, struct tsim_error_sizes *sizes, bool *has,
+                                       struct tsim_diags *diags) {
     errno = 0;
     FILE *stream = file ? fopen(file, "r") : NULL;
-    if (!stream && errno != 0 && errno != ENOENT)
-        return cannot_read(file, diags);
-    if (!stream) {
-        *residuals = (struct tsim_residuals){0};
-        return TSIM_OK;
+    *has = stream != NULL;
+    if (!stream && errno != 0 && errno != ENOENT) {
+        tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){.file = file}, "", "cannot be read: %s",
+                         strerror(errno));
+        return TSIM_ERR_IO;
     }
-    enum tsim_status status = read_rows(arena, file, stream, residuals, diags);
+    if (!stream)
+        return TSIM_OK;
+    enum tsim_status status = read_sizes(file, stream, sizes, diags);
     fclose(stream);
     return status;
 }
 
-/* From the first time or rate that was measured and is not doubtful. */
-static bool time_ratio(const struct tsim_result *result, double *ratio) {
-    struct tsim_measured_rows measured;
-    tsim_measured_of(result, &measured);
-    for (int32_t i = 0; i < measured.n && !result->scenario->measured.doubtful; i++) {
-        const struct tsim_measured_row *row = &measured.rows[i];
-        if (!tsim_metric_is_speed(row->metric))
-            continue;
-        bool is_time = tsim_metric_kind(row->metric) == TSIM_METRIC_KIND_TIME;
-        *ratio = is_time ? row->measured / row->predicted : row->predicted / row->measured;
+enum tsim_status tsim_evidence_read(struct tsim_arena *arena, struct tsim_evidence *evidence,
+                                    struct tsim_diags *diags) {
+    bool has;
+    *evidence = (struct tsim_evidence){0};
+    TSIM_TRY(tsim_error_sizes_read(tsim_calibration_file(arena, "intervals.csv"), &evidence->sizes, &has, diags));
+    if (!has)
+        return TSIM_OK;
+    TSIM_TRY(tsim_residuals_read(arena, tsim_calibration_file(arena, "residuals.csv"), &evidence->measured, diags));
+    evidence->model = tsim_error_model_new(arena, &evidence->measured, &evidence->sizes, NULL, NULL);
+    return TSIM_OK;
+}
+
+/* ---- the interval ---- */
+
+struct tsim_ratios tsim_interval_of(const struct tsim_error_of_run *error, const struct tsim_error_sizes *sizes,
+                                    enum tsim_error_class class) {
+    return (struct tsim_ratios){exp(fmin(-LEAST_LOG_RATIO, error->mean - sizes->low[class] * error->sd)),
+                                exp(fmax(LEAST_LOG_RATIO, error->mean + sizes->high[class] * error->sd))};
+}
+
+/* ---- words ---- */
+
+static const char *plural_of(const char *model) {
+    static const char *const WORDS[][2] = {
+        {"dense", "dense transformers"},  {"experts", "mixtures of experts"},
+        {"encoder", "encoders"},          {"encoder-decoder", "encoders with decoders"},
+        {"image", "vision transformers"}, {"cnn", "convolutional networks"},
+        {"mlp", "perceptrons"},           {"dlrm", "recommendation models"}};
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++)
+        if (strcmp(WORDS[i][0], model) == 0)
+            return WORDS[i][1];
+    return model;
+}
+
+/* Says what nobody, or hardly anybody, has measured. */
+static const char *reason_of(struct tsim_arena *arena, enum tsim_error_part part, const struct tsim_traits *t,
+                             int32_t n_runs) {
+    const char *few = n_runs == 0 ? "no measured run" : n_runs == 1 ? "one measured run" : "two measured runs";
+    switch (part) {
+    case TSIM_ERROR_VENDOR:
+        return tsim_arena_printf(arena, "%s on accelerators of %.40s", few, t->vendor);
+    case TSIM_ERROR_ACCELERATOR:
+        return tsim_arena_printf(arena, "%s of %s on a %.40s in %d bits", few, plural_of(t->model), t->accelerator,
+                                 (int)lround(8 * tsim_operand_bytes(t->precision)));
+    case TSIM_ERROR_SOFTWARE:
+        return tsim_arena_printf(arena, "%s of %s with %.60s", few, plural_of(t->model), t->software);
+    case TSIM_ERROR_SPLITS:
+        return tsim_arena_printf(arena, "%s with %.60s split by %s", few, t->software, t->splits);
+    case TSIM_ERROR_KIND:
+        return tsim_arena_printf(arena, "%s of %s", few, plural_of(t->model));
+    case TSIM_ERROR_MODEL:
+        return tsim_arena_printf(arena, "%s of this model", few);
+    case TSIM_ERROR_RATE:
+        return tsim_arena_printf(arena, "the matrix rate of %.40s is an estimate", t->accelerator);
+    case TSIM_ERROR_COUNT:
+        return "more accelerators than were ever measured";
+    case TSIM_ERROR_SEQUENCE:
+        return "longer sequences than were ever measured";
+    case TSIM_ERROR_SOURCE:
+    case TSIM_N_ERROR_PARTS:
+        break;
+    }
+    return NULL;
+}
+
+/* Wider by it, and known of by few or none. */
+static bool is_reason(const struct tsim_error_of_run *error, enum tsim_error_part part) {
+    double least = part == TSIM_ERROR_ACCELERATOR ? ACCELERATOR_WORTH_A_WORD : WORTH_A_WORD;
+    if (part == TSIM_ERROR_SOURCE || error->part_variance[part] < least * error->sd * error->sd)
+        return false;
+    if (part == TSIM_ERROR_RATE)
         return true;
-    }
-    return false;
+    return error->n_runs[part] <= (part >= TSIM_ERROR_COUNT ? 0 : FEW_WITH_IT);
 }
 
-void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *validation,
-                       struct tsim_residuals *residuals) {
-    struct tsim_residual *rows = TSIM_NEW_ARRAY(arena, validation->n_cases + 1, struct tsim_residual);
-    size_t n = 0;
-    for (size_t i = 0; i < validation->n_cases; i++) {
-        const struct tsim_case *item = &validation->cases[i];
-        double ratio;
-        if (item->status != TSIM_CASE_OK || !time_ratio(&item->result, &ratio))
-            continue;
-        rows[n].name = item->name;
-        rows[n].source = tsim_arena_strndup(arena, item->name, strcspn(item->name, "-"));
-        rows[n].log_ratio = log(ratio);
-        tsim_traits_of(&item->result, &rows[n].traits);
-        rows[n].hidden = (double)item->result.scenario->model->hidden;
-        rows[n].step_time_s = item->result.step.terms.time_s;
-        n++;
+/* The widest first. */
+static void find_reasons(struct tsim_arena *arena, const struct tsim_error_of_run *error,
+                         const struct tsim_traits *traits, struct tsim_uncertainty *u) {
+    bool is_said[TSIM_N_ERROR_PARTS] = {false};
+    u->n_reasons = 0;
+    while (u->n_reasons < MOST_REASONS) {
+        int widest = -1;
+        for (int part = 0; part < TSIM_N_ERROR_PARTS; part++)
+            if (!is_said[part] && is_reason(error, (enum tsim_error_part)part) &&
+                (widest < 0 || error->part_variance[part] > error->part_variance[widest]))
+                widest = part;
+        if (widest < 0)
+            return;
+        is_said[widest] = true;
+        u->reasons[u->n_reasons++] = reason_of(arena, (enum tsim_error_part)widest, traits, error->n_runs[widest]);
     }
-    *residuals = (struct tsim_residuals){.rows = rows, .n = n};
 }
 
-void tsim_residuals_print(struct tsim_arena *arena, FILE *out, const struct tsim_validation *validation) {
-    struct tsim_residuals residuals;
-    tsim_residuals_of(arena, validation, &residuals);
-    fprintf(out, "%s\n", HEADER);
-    for (size_t i = 0; i < residuals.n; i++) {
-        const struct tsim_residual *row = &residuals.rows[i];
-        const struct tsim_traits *t = &row->traits;
-        struct tsim_interval interval;
-        tsim_interval_of(arena, &residuals, t, row->name, row->source, &interval);
-        fprintf(out, "%s,%s,%s,%s,%s,%s,%s,%d,%.4g,%.0f,%.0f,%.0f,%.0f,%.4g,%.4f,%.4f,%.4f,%.0f,%.4g,%d\n", row->name,
-                row->source, t->accelerator, t->vendor, t->software, t->model, tsim_precision_name(t->precision),
-                t->shards_parameters, t->peak_flops_per_s / 1e12, t->n_accelerators, t->tensor, t->pipeline,
-                t->micro_batch, t->parameters, exp(row->log_ratio), interval.low_ratio, interval.high_ratio,
-                row->hidden, row->step_time_s, t->estimates_rate);
-    }
+const char *tsim_uncertainty_reasons(struct tsim_arena *arena, const struct tsim_uncertainty *u) {
+    const char *text = NULL;
+    for (int i = 0; i < u->n_reasons; i++)
+        text = tsim_arena_printf(arena, "%s%s%s", text ? text : "", text ? ", " : "", u->reasons[i]);
+    return text;
+}
+
+/* "90 % from 20 similar runs", "90 % without a similar run: no measured run on accelerators of AMD". */
+static const char *basis_of(struct tsim_arena *arena, const struct tsim_uncertainty *u) {
+    const char *text = u->n_similar == 0   ? "90 % without a similar run"
+                       : u->n_similar == 1 ? "90 % from one similar run"
+                                           : tsim_arena_printf(arena, "90 %% from %d similar runs", (int)u->n_similar);
+    const char *reasons = tsim_uncertainty_reasons(arena, u);
+    return reasons ? tsim_arena_printf(arena, "%s: %s", text, reasons) : text;
 }
 
 /* ---- of one run ---- */
-
-/* "90 % from 20 runs, 3 similar, none on a b200 in 16 bits". */
-static const char *basis_of(struct tsim_arena *arena, const struct tsim_interval *interval,
-                            const struct tsim_traits *traits) {
-    int n = (int)interval->n_neighbours, n_similar = (int)interval->n_similar,
-        bits = (int)lround(8 * tsim_operand_bytes(traits->precision));
-    const char *text = n_similar == n   ? tsim_arena_printf(arena, "90 %% from %d similar runs", n)
-                       : n_similar == 0 ? tsim_arena_printf(arena, "90 %% from %d runs, none similar", n)
-                                        : tsim_arena_printf(arena, "90 %% from %d runs, %d similar", n, n_similar);
-    if (interval->n_own >= TSIM_FEW_RUNS)
-        return text;
-    const char *few = interval->n_own > 0 ? tsim_arena_printf(arena, "%d", (int)interval->n_own) : "none";
-    return tsim_arena_printf(arena, "%s, %s on %.40s in %d bits", text, few, traits->accelerator, bits);
-}
 
 static double end_of(const struct tsim_result *result, const char *end, double ratio, const char *basis) {
     struct tsim_term_recorder *r = result->recorder;
@@ -391,33 +215,52 @@ static double end_of(const struct tsim_result *result, const char *end, double r
         .value;
 }
 
-void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_residuals *residuals,
+static void count_runs(const struct tsim_residuals *measured, const struct tsim_traits *t, const char *name,
+                       struct tsim_uncertainty *u) {
+    for (size_t i = 0; i < measured->n; i++) {
+        const struct tsim_traits *other = &measured->rows[i].traits;
+        if (strcmp(measured->rows[i].name, name) == 0 || strcmp(other->accelerator, t->accelerator) != 0 ||
+            tsim_operand_bytes(other->precision) != tsim_operand_bytes(t->precision))
+            continue;
+        u->n_own++;
+        u->n_similar += strcmp(other->software, t->software) == 0 && strcmp(other->model, t->model) == 0;
+    }
+}
+
+static const char *source_of(const struct tsim_residuals *measured, const char *name) {
+    for (size_t i = 0; i < measured->n; i++)
+        if (strcmp(measured->rows[i].name, name) == 0)
+            return measured->rows[i].source;
+    return NULL;
+}
+
+void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_evidence *evidence,
                           struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
+    const char *name = result->scenario->name;
+    struct tsim_uncertainty *u = &prediction->uncertainty;
     struct tsim_traits traits;
-    struct tsim_interval interval;
-    if (!result->step.simulated)
+    struct tsim_error_of_run error;
+    if (!result->step.simulated || !evidence->model)
         return;
-    tsim_traits_of(result, &traits);
-    tsim_interval_of(arena, residuals, &traits, result->scenario->name, NULL, &interval);
-    if (interval.n_neighbours == 0)
-        return;
-    const char *basis = basis_of(arena, &interval, &traits);
-    prediction->uncertainty =
-        (struct tsim_uncertainty){.basis = basis,
-                                  .n_similar = interval.n_similar,
-                                  .n_own = interval.n_own,
-                                  .step_time_low_s = end_of(result, "low", interval.low_ratio, basis),
-                                  .step_time_high_s = end_of(result, "high", interval.high_ratio, basis)};
+    tsim_traits_of(arena, result, &traits);
+    tsim_error_of_run(arena, evidence->model, &traits, source_of(&evidence->measured, name), name, &error);
+    struct tsim_ratios ratios = tsim_interval_of(&error, &evidence->sizes, tsim_error_class_of(&traits));
+    *u = (struct tsim_uncertainty){0};
+    count_runs(&evidence->measured, &traits, name, u);
+    find_reasons(arena, &error, &traits, u);
+    u->basis = basis_of(arena, u);
+    u->step_time_low_s = end_of(result, "low", ratios.low, u->basis);
+    u->step_time_high_s = end_of(result, "high", ratios.high, u->basis);
     tsim_forecast(arena, prediction);
 }
 
 enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_prediction *prediction,
                                       struct tsim_diags *diags) {
-    struct tsim_residuals residuals;
+    struct tsim_evidence evidence;
     if (!prediction->result.step.simulated)
         return TSIM_OK;
-    TSIM_TRY(tsim_residuals_read(arena, NULL, &residuals, diags));
-    tsim_uncertainty_set(arena, &residuals, prediction);
+    TSIM_TRY(tsim_evidence_read(arena, &evidence, diags));
+    tsim_uncertainty_set(arena, &evidence, prediction);
     return TSIM_OK;
 }

@@ -622,7 +622,7 @@ static const struct tsim_percentiles NOT_KNOWN = {(double)NAN, (double)NAN, (dou
 
 /* Run again, in full: for what the search itself does without. */
 static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search,
-                                  const struct tsim_residuals *residuals, int64_t position, struct tsim_plan *plan,
+                                  const struct tsim_evidence *evidence, int64_t position, struct tsim_plan *plan,
                                   struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = false};
     struct tsim_arena own; /* a run's results are a hundred times what is kept of them */
@@ -633,7 +633,7 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
     tsim_plan_choice_at(plan->candidate, position, &plan->choice);
     enum tsim_status status = tsim_train_run(&own, scenario, &options, &prediction.result, diags);
     if (status == TSIM_OK) {
-        tsim_uncertainty_set(&own, residuals, &prediction);
+        tsim_uncertainty_set(&own, evidence, &prediction);
         plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
         tsim_outcome_of(&prediction, &plan->point.outcome);
         plan->price = price_of(scenario, &plan->point.outcome);
@@ -644,6 +644,7 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
             tsim_may_not_fit(prediction.result.step.memory.peak_bytes, prediction.result.step.memory.capacity_bytes);
         plan->n_similar_runs = u->basis ? u->n_similar : -1;
         plan->n_own_runs = u->basis ? u->n_own : -1;
+        plan->unknown = u->basis ? tsim_uncertainty_reasons(arena, u) : NULL;
     }
     tsim_arena_release(&own);
     return status;
@@ -658,13 +659,13 @@ static const struct tsim_plan *completed(const struct tsim_plan *plans, size_t n
 
 /* Once for each plan: most of the front are among the best. */
 static enum tsim_status complete(struct tsim_arena *arena, const struct search *search,
-                                 const struct tsim_residuals *residuals, int64_t position,
+                                 const struct tsim_evidence *evidence, int64_t position,
                                  const struct tsim_plan_result *result, struct tsim_plan *plan,
                                  struct tsim_diags *diags) {
     const struct tsim_plan *done = completed(result->best, result->n_best, position);
     done = done ? done : completed(result->front, result->n_front, position);
     if (!done)
-        return run_again(arena, search, residuals, position, plan, diags);
+        return run_again(arena, search, evidence, position, plan, diags);
     *plan = *done;
     return TSIM_OK;
 }
@@ -679,25 +680,25 @@ static int by_time(const void *a, const void *b) {
 static enum tsim_status complete_all(struct tsim_arena *arena, const struct search *search,
                                      struct tsim_plan_result *result, struct tsim_diags *diags) {
     const struct known *known = &search->known;
-    struct tsim_residuals residuals;
-    TSIM_TRY(tsim_residuals_read(arena, NULL, &residuals, diags));
+    struct tsim_evidence evidence;
+    TSIM_TRY(tsim_evidence_read(arena, &evidence, diags));
     struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan);
     result->front = front;
     for (; result->n_best < known->best.n; result->n_best++)
-        TSIM_TRY(complete(arena, search, &residuals, known->best.points[result->n_best].position, result,
+        TSIM_TRY(complete(arena, search, &evidence, known->best.points[result->n_best].position, result,
                           &result->best[result->n_best], diags));
     if (known->n_front > 0)
         qsort(known->front, known->n_front, sizeof *known->front, by_time);
     for (; result->n_front < known->n_front; result->n_front++)
-        TSIM_TRY(complete(arena, search, &residuals, known->front[result->n_front].position, result,
+        TSIM_TRY(complete(arena, search, &evidence, known->front[result->n_front].position, result,
                           &front[result->n_front], diags));
     result->has_safe = known->safe.fate == FATE_SIMULATED;
     if (result->has_safe)
-        TSIM_TRY(complete(arena, search, &residuals, known->safe.position, result, &result->safe, diags));
+        TSIM_TRY(complete(arena, search, &evidence, known->safe.position, result, &result->safe, diags));
     struct tsim_plan *own = TSIM_NEW_ARRAY(arena, search->options->space->n_candidates, struct tsim_plan);
     for (size_t i = 0; i < search->options->space->n_candidates; i++)
         if (known->own[i].fate == FATE_SIMULATED)
-            TSIM_TRY(complete(arena, search, &residuals, known->own[i].position, result, &own[result->n_own++], diags));
+            TSIM_TRY(complete(arena, search, &evidence, known->own[i].position, result, &own[result->n_own++], diags));
     result->own = own;
     return TSIM_OK;
 }

@@ -43,6 +43,7 @@ struct tsim_plan {
     bool may_not_fit;                       /* by tsim_may_not_fit (results/verdict.h) */
     int32_t n_similar_runs,
         n_own_runs; /* measured: like it; on its accelerator (study/judge/uncertainty.h). -1: not known */
+    const char *unknown; /* what makes its interval wide, in words; NULL: nothing worth one */
 };
 
 /* A candidate that has no plan among those admitted, and why not: among the limits that none of its plans can keep,

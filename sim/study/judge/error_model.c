@@ -1,0 +1,528 @@
+#include "study/judge/error_model.h"
+
+#include "base/hash.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Doublings are counted from here. */
+#define COUNT_FROM 8.0
+#define SEQUENCE_FROM 2048.0
+
+static const double FIRST_SIZE = 0.05, FIRST_RUN_SIZE = 0.04; /* what a size is taken to be before anything is known */
+static const double RUN_WEIGHT = 4;                           /* of FIRST_RUN_SIZE, in runs */
+static const double MACHINE_WEIGHT = 4; /* of the common variance of sources beside a machine's own, in sources */
+static const double CELL_WEIGHT = 8;    /* of the common variance of runs beside a cell's own, in runs */
+enum { MOST_EFFECTS = 64, MOST_STEPS = 80, INDEX_ROOM = 4 };
+
+static const char *const PART_NAMES[TSIM_N_ERROR_PARTS] = {
+    [TSIM_ERROR_SOURCE] = "source",           [TSIM_ERROR_MODEL] = "model",         [TSIM_ERROR_SOFTWARE] = "software",
+    [TSIM_ERROR_ACCELERATOR] = "accelerator", [TSIM_ERROR_SPLITS] = "splits",       [TSIM_ERROR_KIND] = "kind",
+    [TSIM_ERROR_VENDOR] = "vendor",           [TSIM_ERROR_RATE] = "estimated rate", [TSIM_ERROR_COUNT] = "accelerators",
+    [TSIM_ERROR_SEQUENCE] = "sequence"};
+
+/* All models have the same size of these. */
+static const bool IS_COMMON[TSIM_N_ERROR_PARTS] = {[TSIM_ERROR_SPLITS] = true,
+                                                   [TSIM_ERROR_VENDOR] = true,
+                                                   [TSIM_ERROR_RATE] = true,
+                                                   [TSIM_ERROR_COUNT] = true,
+                                                   [TSIM_ERROR_SEQUENCE] = true};
+
+/* The mean of these moves the interval; what others let expect counts by its square: runs of sources that were left out are met no better
+ * with it. */
+static const bool IS_TRUSTED[TSIM_N_ERROR_PARTS] = {
+    [TSIM_ERROR_SOURCE] = true, [TSIM_ERROR_MODEL] = true, [TSIM_ERROR_ACCELERATOR] = true};
+
+const char *tsim_error_part_name(enum tsim_error_part part) {
+    return PART_NAMES[part];
+}
+
+enum tsim_error_class tsim_error_class_of(const struct tsim_traits *traits) {
+    return strcmp(traits->model, "dense") == 0 ? TSIM_ERROR_DENSE : TSIM_ERROR_OTHER;
+}
+
+/* ---- effects by name ---- */
+
+struct effect {
+    uint64_t key;
+    enum tsim_error_part part;
+    enum tsim_error_class class;
+    int32_t group; /* of a source: its machine; else -1 */
+    int32_t n_runs;
+};
+
+struct term { /* of a run's sum */
+    uint64_t key;
+    enum tsim_error_part part;
+    double times;
+};
+
+struct terms {
+    struct term item[MOST_EFFECTS];
+    int n;
+    uint64_t machine, cell;
+};
+
+static uint64_t key_of(const char *kind, const char *a, const char *b, const char *c) {
+    const char *const texts[] = {kind, a, b, c};
+    struct tsim_hash hash;
+    tsim_hash_init(&hash);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        tsim_hash_add(&hash, texts[i]);
+    return hash.low ^ hash.high;
+}
+
+static void add_term(struct terms *terms, enum tsim_error_part part, uint64_t key, double times) {
+    if (terms->n < MOST_EFFECTS)
+        terms->item[terms->n++] = (struct term){key, part, times};
+}
+
+static void add_doublings(struct tsim_arena *arena, struct terms *terms, enum tsim_error_part part, double value,
+                          double from) {
+    double doublings = value > 0 ? log2(value / from) : 0;
+    const char *side = doublings < 0 ? "below" : "above";
+    for (int i = 0; i < fabs(doublings); i++)
+        add_term(terms, part, key_of(PART_NAMES[part], side, tsim_arena_printf(arena, "%d", i), ""),
+                 fmin(1, fabs(doublings) - i));
+}
+
+static const char *bits_of(enum tsim_precision precision) {
+    return lround(8 * tsim_operand_bytes(precision)) == 4   ? "4"
+           : lround(8 * tsim_operand_bytes(precision)) == 8 ? "8"
+           : lround(8 * tsim_operand_bytes(precision)) > 16 ? "32"
+                                                            : "16";
+}
+
+static void terms_of(struct tsim_arena *arena, const struct tsim_traits *t, const char *source, struct terms *terms) {
+    const char *machine = tsim_arena_printf(arena, "%s %s %s", t->accelerator, bits_of(t->precision), t->model);
+    *terms = (struct terms){
+        .machine = key_of("machine", machine, "", ""),
+        .cell = key_of("cell", machine, tsim_arena_printf(arena, "%.0f", floor(log10(t->parameters))), "")};
+    add_term(terms, TSIM_ERROR_SOURCE, source ? key_of("source", source, machine, "") : 0, 1);
+    add_term(terms, TSIM_ERROR_MODEL, key_of("model", t->model, tsim_arena_printf(arena, "%.3g", t->parameters), ""),
+             1);
+    add_term(terms, TSIM_ERROR_ACCELERATOR, terms->machine, 1);
+    add_term(terms, TSIM_ERROR_SOFTWARE, key_of("software", t->software, t->model, ""), 1);
+    add_term(terms, TSIM_ERROR_SPLITS, key_of("splits", t->splits, t->software, ""), 1);
+    if (tsim_error_class_of(t) == TSIM_ERROR_OTHER)
+        add_term(terms, TSIM_ERROR_KIND, key_of("kind", t->model, "", ""), 1);
+    add_term(terms, TSIM_ERROR_VENDOR, key_of("vendor", t->vendor, "", ""), 1);
+    if (t->estimates_rate)
+        add_term(terms, TSIM_ERROR_RATE, key_of("rate", t->accelerator, "", ""), 1);
+    add_doublings(arena, terms, TSIM_ERROR_COUNT, t->n_accelerators, COUNT_FROM);
+    add_doublings(arena, terms, TSIM_ERROR_SEQUENCE, t->sequence, SEQUENCE_FROM);
+}
+
+/* ---- equations ---- */
+
+struct entry {
+    int32_t at;
+    double times;
+};
+
+struct equation { /* of a measured run */
+    const struct tsim_residual *row;
+    struct entry entries[MOST_EFFECTS + 1];
+    int n;
+    enum tsim_error_class class;
+    int32_t cell;
+    double weight;
+};
+
+struct grouped { /* runs or sources whose variance is their own as far as it is known */
+    uint64_t key;
+    double sum;      /* of squares over the common variance */
+    double n, times; /* times the common variance */
+};
+
+/* Unknowns in the order of the parts, so that the equations stay sparse, and the mean last. The matrix is its Cholesky factor by columns. */
+struct tsim_error_model {
+    const struct tsim_error_sizes *sizes;
+    struct effect *effects;
+    int32_t n_effects, n_unknowns;
+    struct equation *equations;
+    int32_t n_equations;
+    struct grouped *machines, *cells;
+    int32_t n_machines, n_cells;
+    double *factor, *solution;
+    int32_t *index; /* open addressing by key: 1 + number of an effect */
+    size_t index_size;
+    double most_accelerators, most_sequence;
+};
+
+static int32_t *slot_of(const struct tsim_error_model *m, uint64_t key) {
+    size_t at = (size_t)(key % m->index_size);
+    while (m->index[at] && m->effects[m->index[at] - 1].key != key)
+        at = (at + 1) % m->index_size;
+    return &m->index[at];
+}
+
+static int32_t find_group(const struct grouped *groups, int32_t n, uint64_t key) {
+    for (int32_t i = 0; i < n; i++)
+        if (groups[i].key == key)
+            return i;
+    return -1;
+}
+
+static int32_t group_of(struct grouped *groups, int32_t *n, uint64_t key) {
+    int32_t found = find_group(groups, *n, key);
+    if (found >= 0)
+        return found;
+    groups[*n] = (struct grouped){.key = key, .times = 1};
+    return (*n)++;
+}
+
+static double times_of(const struct grouped *groups, int32_t at) {
+    return at < 0 ? 1 : groups[at].times;
+}
+
+static double size_of(const struct tsim_error_model *m, enum tsim_error_part part, enum tsim_error_class class,
+                      int32_t machine) {
+    return m->sizes->part[part][class] * sqrt(times_of(m->machines, machine));
+}
+
+/* Adds the run's effects; entries hold numbers of effects until they are put in order. */
+static void add_equation(struct tsim_arena *scratch, struct tsim_error_model *m, const struct tsim_residual *row) {
+    struct equation *e = &m->equations[m->n_equations++];
+    struct terms terms;
+    terms_of(scratch, &row->traits, row->source, &terms);
+    *e = (struct equation){.row = row, .n = terms.n, .class = tsim_error_class_of(&row->traits)};
+    e->cell = group_of(m->cells, &m->n_cells, terms.cell);
+    int32_t machine = group_of(m->machines, &m->n_machines, terms.machine);
+    for (int i = 0; i < terms.n; i++) {
+        int32_t *slot = slot_of(m, terms.item[i].key);
+        if (!*slot) {
+            m->effects[m->n_effects] = (struct effect){.key = terms.item[i].key,
+                                                       .part = terms.item[i].part,
+                                                       .class = e->class,
+                                                       .group = terms.item[i].part == TSIM_ERROR_SOURCE ? machine : -1};
+            *slot = ++m->n_effects;
+        }
+        m->effects[*slot - 1].n_runs++;
+        e->entries[i] = (struct entry){*slot - 1, terms.item[i].times};
+    }
+    m->most_accelerators = fmax(m->most_accelerators, row->traits.n_accelerators);
+    m->most_sequence = fmax(m->most_sequence, row->traits.sequence);
+}
+
+static void put_in_order(struct tsim_arena *scratch, struct tsim_error_model *m) {
+    int32_t *place = TSIM_NEW_ARRAY(scratch, (size_t)m->n_effects + 1, int32_t), next = 0;
+    struct effect *sorted = TSIM_NEW_ARRAY(scratch, (size_t)m->n_effects + 1, struct effect);
+    for (int part = 0; part < TSIM_N_ERROR_PARTS; part++)
+        for (int32_t i = 0; i < m->n_effects; i++)
+            if ((int)m->effects[i].part == part) {
+                sorted[next] = m->effects[i];
+                place[i] = next++;
+            }
+    for (size_t i = 0; i < m->index_size; i++)
+        if (m->index[i])
+            m->index[i] = 1 + place[m->index[i] - 1];
+    memcpy(m->effects, sorted, (size_t)m->n_effects * sizeof *sorted);
+    m->n_unknowns = m->n_effects + 1;
+    for (int32_t i = 0; i < m->n_equations; i++) {
+        struct equation *e = &m->equations[i];
+        for (int k = 0; k < e->n; k++)
+            e->entries[k].at = place[e->entries[k].at];
+        e->entries[e->n++] = (struct entry){m->n_effects, 1}; /* the mean */
+    }
+}
+
+/* L L^T = A in place; columns that begin with zeros cost nothing. */
+static void factorize(double *a, int32_t n) {
+    for (int32_t j = 0; j < n; j++) {
+        double *column = a + (size_t)j * (size_t)n;
+        for (int32_t k = 0; k < j; k++) {
+            const double *before = a + (size_t)k * (size_t)n;
+            double times = before[j];
+            if (times != 0)
+                for (int32_t i = j; i < n; i++)
+                    column[i] -= times * before[i];
+        }
+        double root = sqrt(column[j]);
+        for (int32_t i = j; i < n; i++)
+            column[i] /= root;
+    }
+}
+
+/* x = L^-1 x */
+static void forward(const struct tsim_error_model *m, double *x) {
+    int32_t n = m->n_unknowns;
+    for (int32_t j = 0; j < n; j++) {
+        const double *column = m->factor + (size_t)j * (size_t)n;
+        if (x[j] == 0)
+            continue;
+        x[j] /= column[j];
+        for (int32_t i = j + 1; i < n; i++)
+            x[i] -= column[i] * x[j];
+    }
+}
+
+/* x = L^-T x */
+static void backward(const struct tsim_error_model *m, double *x) {
+    int32_t n = m->n_unknowns;
+    for (int32_t j = n - 1; j >= 0; j--) {
+        const double *column = m->factor + (size_t)j * (size_t)n;
+        double sum = x[j];
+        for (int32_t i = j + 1; i < n; i++)
+            sum -= column[i] * x[i];
+        x[j] = sum / column[j];
+    }
+}
+
+static void solve(struct tsim_error_model *m) {
+    size_t n = (size_t)m->n_unknowns;
+    memset(m->factor, 0, n * n * sizeof *m->factor);
+    memset(m->solution, 0, n * sizeof *m->solution);
+    for (int32_t i = 0; i < m->n_effects; i++) {
+        double size = size_of(m, m->effects[i].part, m->effects[i].class, m->effects[i].group);
+        m->factor[(size_t)i * n + (size_t)i] = 1 / (size * size);
+    }
+    for (int32_t i = 0; i < m->n_equations; i++) {
+        struct equation *e = &m->equations[i];
+        double run = m->sizes->run[e->class];
+        e->weight = 1 / (run * run * m->cells[e->cell].times);
+        for (int k = 0; k < e->n; k++) {
+            double weighted = e->weight * e->entries[k].times;
+            m->solution[e->entries[k].at] += weighted * e->row->log_ratio;
+            for (int o = 0; o < e->n; o++)
+                if (e->entries[o].at >= e->entries[k].at)
+                    m->factor[(size_t)e->entries[k].at * n + (size_t)e->entries[o].at] +=
+                        weighted * e->entries[o].times;
+        }
+    }
+    factorize(m->factor, m->n_unknowns);
+    forward(m, m->solution);
+    backward(m, m->solution);
+}
+
+/* L^-1 of the entries into `x`. */
+static void whiten(const struct tsim_error_model *m, const struct entry *entries, int n, double *x) {
+    memset(x, 0, (size_t)m->n_unknowns * sizeof *x);
+    for (int i = 0; i < n; i++)
+        x[entries[i].at] += entries[i].times;
+    forward(m, x);
+}
+
+static double product(const double *a, const double *b, int32_t n) {
+    double sum = 0;
+    for (int32_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static double left_over(const struct tsim_error_model *m, const struct equation *e) {
+    double error = e->row->log_ratio;
+    for (int k = 0; k < e->n; k++)
+        error -= e->entries[k].times * m->solution[e->entries[k].at];
+    return error;
+}
+
+/* Mean square of an effect, given the runs. */
+static double square_of(const struct tsim_error_model *m, int32_t effect, double *x) {
+    whiten(m, &(struct entry){effect, 1}, 1, x);
+    return m->solution[effect] * m->solution[effect] + product(x, x, m->n_unknowns);
+}
+
+static void share_out(struct grouped *groups, int32_t n, double weight) {
+    for (int32_t i = 0; i < n; i++) {
+        groups[i].times = (weight + groups[i].sum) / (weight + groups[i].n);
+        groups[i].sum = groups[i].n = 0;
+    }
+}
+
+/* The variances of machines and cells beside the common ones, from what the solution leaves. */
+static void compare_groups(struct tsim_error_model *m, double *x) {
+    for (int32_t i = 0; i < m->n_effects && m->effects[i].part == TSIM_ERROR_SOURCE; i++) {
+        double size = m->sizes->part[TSIM_ERROR_SOURCE][m->effects[i].class];
+        m->machines[m->effects[i].group].sum += square_of(m, i, x) / (size * size);
+        m->machines[m->effects[i].group].n++;
+    }
+    for (int32_t i = 0; i < m->n_equations; i++) {
+        const struct equation *e = &m->equations[i];
+        double error = left_over(m, e) / m->sizes->run[e->class];
+        m->cells[e->cell].sum += error * error;
+        m->cells[e->cell].n++;
+    }
+    share_out(m->machines, m->n_machines, MACHINE_WEIGHT);
+    share_out(m->cells, m->n_cells, CELL_WEIGHT);
+}
+
+static struct tsim_error_model *equations_of(struct tsim_arena *arena, const struct tsim_residuals *residuals,
+                                             const struct tsim_error_sizes *sizes, tsim_residual_filter *without,
+                                             const void *context) {
+    struct tsim_error_model *m = TSIM_NEW_ARRAY(arena, 1, struct tsim_error_model);
+    struct tsim_arena scratch;
+    size_t most = residuals->n * MOST_EFFECTS / 4 + MOST_EFFECTS;
+    *m = (struct tsim_error_model){.sizes = sizes,
+                                   .effects = TSIM_NEW_ARRAY(arena, most, struct effect),
+                                   .equations = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct equation),
+                                   .machines = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct grouped),
+                                   .cells = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct grouped),
+                                   .index = TSIM_NEW_ARRAY(arena, INDEX_ROOM * most, int32_t),
+                                   .index_size = INDEX_ROOM * most};
+    memset(m->index, 0, m->index_size * sizeof *m->index);
+    tsim_arena_init(&scratch);
+    for (size_t i = 0; i < residuals->n; i++)
+        if (!without || !without(&residuals->rows[i], context))
+            add_equation(&scratch, m, &residuals->rows[i]);
+    put_in_order(&scratch, m);
+    tsim_arena_release(&scratch);
+    size_t n = (size_t)m->n_unknowns;
+    m->factor = TSIM_NEW_ARRAY(arena, n * n, double);
+    m->solution = TSIM_NEW_ARRAY(arena, n, double);
+    return m;
+}
+
+const struct tsim_error_model *tsim_error_model_new(struct tsim_arena *arena, const struct tsim_residuals *residuals,
+                                                    const struct tsim_error_sizes *sizes, tsim_residual_filter *without,
+                                                    const void *context) {
+    struct tsim_error_model *m = equations_of(arena, residuals, sizes, without, context);
+    if (m->n_equations == 0)
+        return NULL;
+    solve(m);
+    compare_groups(m, TSIM_NEW_ARRAY(arena, (size_t)m->n_unknowns, double));
+    solve(m);
+    return m;
+}
+
+/* ---- sizes ---- */
+
+struct sums {
+    double part[TSIM_N_ERROR_PARTS][TSIM_N_ERROR_CLASSES], n_part[TSIM_N_ERROR_PARTS][TSIM_N_ERROR_CLASSES];
+    double run[TSIM_N_ERROR_CLASSES], n_run[TSIM_N_ERROR_CLASSES];
+};
+
+static void next_sizes(const struct sums *sums, struct tsim_error_sizes *sizes) {
+    for (int part = 0; part < TSIM_N_ERROR_PARTS; part++)
+        for (int class = 0; class < TSIM_N_ERROR_CLASSES; class ++) {
+            double sum = sums->part[part][class], n = sums->n_part[part][class];
+            if (IS_COMMON[part]) {
+                sum += sums->part[part][!class];
+                n += sums->n_part[part][!class];
+            }
+            sizes->part[part][class] = sqrt((FIRST_SIZE * FIRST_SIZE + sum) / (1 + n));
+        }
+    for (int class = 0; class < TSIM_N_ERROR_CLASSES; class ++)
+        sizes->run[class] =
+            sqrt((RUN_WEIGHT * FIRST_RUN_SIZE * FIRST_RUN_SIZE + sums->run[class]) / (RUN_WEIGHT + sums->n_run[class]));
+}
+
+static struct sums sums_of(const struct tsim_error_model *m, double *x) {
+    struct sums sums = {0};
+    for (int32_t i = 0; i < m->n_effects; i++) {
+        const struct effect *e = &m->effects[i];
+        sums.part[e->part][e->class] += square_of(m, i, x) / times_of(m->machines, e->group);
+        sums.n_part[e->part][e->class]++;
+    }
+    for (int32_t i = 0; i < m->n_equations; i++) {
+        const struct equation *e = &m->equations[i];
+        double error = left_over(m, e);
+        whiten(m, e->entries, e->n, x);
+        sums.run[e->class] += (error * error + product(x, x, m->n_unknowns)) / m->cells[e->cell].times;
+        sums.n_run[e->class]++;
+    }
+    return sums;
+}
+
+void tsim_error_sizes_fit(struct tsim_arena *arena, const struct tsim_residuals *residuals,
+                          struct tsim_error_sizes *sizes) {
+    *sizes = (struct tsim_error_sizes){
+        .run = {FIRST_RUN_SIZE, FIRST_RUN_SIZE}, .low = {1.645, 1.645}, .high = {1.645, 1.645}};
+    for (int part = 0; part < TSIM_N_ERROR_PARTS; part++)
+        sizes->part[part][TSIM_ERROR_DENSE] = sizes->part[part][TSIM_ERROR_OTHER] = FIRST_SIZE;
+    struct tsim_error_model *m = equations_of(arena, residuals, sizes, NULL, NULL);
+    double *x = TSIM_NEW_ARRAY(arena, (size_t)m->n_unknowns, double);
+    for (int step = 0; step < MOST_STEPS; step++) {
+        solve(m);
+        struct sums sums = sums_of(m, x);
+        compare_groups(m, x);
+        next_sizes(&sums, sizes);
+    }
+}
+
+/* ---- of a run ---- */
+
+static const struct equation *equation_of(const struct tsim_error_model *m, const char *name) {
+    for (int32_t i = 0; name && i < m->n_equations; i++)
+        if (strcmp(m->equations[i].row->name, name) == 0)
+            return &m->equations[i];
+    return NULL;
+}
+
+static bool has_effect(const struct equation *e, int32_t effect) {
+    for (int k = 0; e && k < e->n; k++)
+        if (e->entries[k].at == effect)
+            return true;
+    return false;
+}
+
+/* Products with the inverse of the equations' matrix, as it is without the run's own equation. */
+struct without {
+    const struct equation *own;
+    const double *whitened;
+    double left; /* 1 / its weight, less its variance */
+};
+
+static double variance_of(const struct tsim_error_model *m, const struct without *w, const double *x) {
+    double variance = product(x, x, m->n_unknowns);
+    double shared = w->own ? product(x, w->whitened, m->n_unknowns) : 0;
+    return variance + (w->own ? shared * shared / w->left : 0);
+}
+
+/* The mean of the entries' sum, whose whitened form is x. */
+static double expected_of(const struct tsim_error_model *m, const struct without *w, const struct entry *entries, int n,
+                          const double *x) {
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += entries[i].times * m->solution[entries[i].at];
+    return w->own ? sum - product(x, w->whitened, m->n_unknowns) * left_over(m, w->own) / w->left : sum;
+}
+
+void tsim_error_of_run(struct tsim_arena *arena, const struct tsim_error_model *m, const struct tsim_traits *traits,
+                       const char *source, const char *name, struct tsim_error_of_run *error) {
+    struct terms terms;
+    struct entry entries[MOST_EFFECTS + 1];
+    double *x = TSIM_NEW_ARRAY(arena, (size_t)m->n_unknowns, double),
+           *own = TSIM_NEW_ARRAY(arena, (size_t)m->n_unknowns, double);
+    struct without without = {.own = equation_of(m, name), .whitened = own};
+    enum tsim_error_class class = tsim_error_class_of(traits);
+    double new_variance = 0;
+    int n = 0;
+    *error = (struct tsim_error_of_run){0};
+    if (without.own) {
+        whiten(m, without.own->entries, without.own->n, own);
+        without.left = 1 / without.own->weight - product(own, own, m->n_unknowns);
+    }
+    terms_of(arena, traits, source, &terms);
+    int32_t machine = find_group(m->machines, m->n_machines, terms.machine);
+    for (int i = 0; i < terms.n; i++) {
+        const struct term *term = &terms.item[i];
+        int32_t at = *slot_of(m, term->key) - 1;
+        double size = size_of(m, term->part, class, term->part == TSIM_ERROR_SOURCE ? machine : -1);
+        if (at >= 0) {
+            struct entry entry = {at, term->times};
+            entries[n++] = entry;
+            whiten(m, &entry, 1, x);
+            error->part_variance[term->part] += variance_of(m, &without, x);
+            error->n_runs[term->part] = m->effects[at].n_runs - has_effect(without.own, at);
+        } else {
+            error->part_variance[term->part] += term->times * term->times * size * size;
+            new_variance += term->times * term->times * size * size;
+        }
+    }
+    error->n_runs[TSIM_ERROR_COUNT] = traits->n_accelerators <= m->most_accelerators;
+    error->n_runs[TSIM_ERROR_SEQUENCE] = traits->sequence <= m->most_sequence;
+    entries[n++] = (struct entry){m->n_effects, 1};
+    whiten(m, entries, n, x);
+    double expected = expected_of(m, &without, entries, n, x),
+           run_variance = m->sizes->run[class] * m->sizes->run[class] *
+                          times_of(m->cells, find_group(m->cells, m->n_cells, terms.cell)),
+           variance = new_variance + variance_of(m, &without, x) + run_variance;
+    int n_trusted = 0;
+    for (int i = 0; i < n; i++)
+        if (entries[i].at < m->n_effects && IS_TRUSTED[m->effects[entries[i].at].part])
+            entries[n_trusted++] = entries[i];
+    whiten(m, entries, n_trusted, x);
+    error->mean = expected_of(m, &without, entries, n_trusted, x);
+    error->sd = sqrt(variance + (expected - error->mean) * (expected - error->mean));
+}
