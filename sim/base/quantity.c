@@ -42,6 +42,9 @@ static const struct unit UNITS[] = {
     {TSIM_TIME_S, "min", MINUTE, 0},
     {TSIM_TIME_S, "h", HOUR, 0},
     {TSIM_TIME_S, "d", DAY, 0},
+    {TSIM_TIME_S, "day", DAY, 0},
+    {TSIM_TIME_S, "days", DAY, 0},
+    {TSIM_TIME_S, "weeks", 7 * DAY, 0},
     {TSIM_TIME_S, "y", YEAR, 0},
     {TSIM_PER_S, "/s", 1, UP},
     {TSIM_PER_S, "tokens/s", 1, UP},
@@ -270,12 +273,11 @@ static const struct unit *find_unit(enum tsim_dimension dimension, const char *t
 /* People write these for units that have another name here. */
 static const char *everyday_name(const char *unit) {
     static const char *const NAMES[][2] = {
-        {"sec", "s"},         {"secs", "s"},   {"second", "s"}, {"seconds", "s"},   {"minute", "min"},
-        {"minutes", "min"},   {"mins", "min"}, {"m", "min"},    {"hr", "h"},        {"hrs", "h"},
-        {"hour", "h"},        {"hours", "h"},  {"day", "d"},    {"days", "d"},      {"year", "y"},
-        {"years", "y"},       {"yr", "y"},     {"$", "USD"},    {"dollars", "USD"}, {"$/h", "USD/h"},
-        {"$/kWh", "USD/kWh"}, {"K", "k"},      {"bn", "B"},     {"billion", "B"},   {"million", "M"},
-        {"trillion", "T"},
+        {"sec", "s"},       {"secs", "s"},   {"second", "s"},    {"seconds", "s"}, {"minute", "min"},
+        {"minutes", "min"}, {"mins", "min"}, {"m", "min"},       {"hr", "h"},      {"hrs", "h"},
+        {"hour", "h"},      {"hours", "h"},  {"week", "weeks"},  {"year", "y"},    {"years", "y"},
+        {"yr", "y"},        {"$", "USD"},    {"dollars", "USD"}, {"$/h", "USD/h"}, {"$/kWh", "USD/kWh"},
+        {"K", "k"},         {"bn", "B"},     {"billion", "B"},   {"million", "M"}, {"trillion", "T"},
     };
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
         if (strcmp(unit, NAMES[i][0]) == 0)

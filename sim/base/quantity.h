@@ -4,7 +4,7 @@
  * "50000 h", "0.02 /h", "3 USD/h", "20 M USD", "0.10 USD/kWh", "0.4 kg/kWh", "1830 MHz", "700 W", "2 T" (a count).
  * Prefixes k M G T P E (decimal, also m u n p for s, W, J, USD...) and Ki Mi Gi Ti Pi (binary, for bytes, bits and
  * counts); b is bits and B bytes, but in a count B is a billion ("300B"); money is US dollars alone; times: s, ms, us,
- * ns, ps, min, h, d, y (365.25 d). Numbers as in C ("1e-3", "1_000" refused).
+ * ns, ps, min, h, d (also day, days), weeks, y (365.25 d). Numbers as in C ("1e-3", "1_000" refused).
  */
 #ifndef TSIM_BASE_QUANTITY_H
 #define TSIM_BASE_QUANTITY_H

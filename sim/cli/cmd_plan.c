@@ -1,15 +1,12 @@
 #include "cli/command.h"
 
-#include "cli/limits.h"
+#include "cli/search_bar.h"
 #include "report/page/page.h"
 #include "report/terminal/robust_output.h"
 #include "study/curves/section.h"
 #include "study/judge/uncertainty.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 struct run {
     const struct tsim_arguments *arguments;
@@ -21,27 +18,8 @@ struct run {
     struct tsim_plan_result result;
     struct tsim_figures sensitivity; /* of the two best clusters */
     const char *verdict;
-    bool has_bar;
+    struct tsim_search_bar bar;
 };
-
-static void show_progress(void *context, const struct tsim_plan_progress *progress) {
-    enum { BAR_COLUMNS = 24 };
-    const struct run *run = context;
-    char bar[3 * BAR_COLUMNS + 1], left[48] = "";
-    if (progress->is_interrupted)
-        tsim_limits_lift();
-    if (!run->has_bar || progress->n_plans == 0)
-        return;
-    tsim_bar((double)progress->n_done / (double)progress->n_plans, BAR_COLUMNS, bar, sizeof bar);
-    fputs("\r[", stderr);
-    tsim_text_pad(stderr, bar, BAR_COLUMNS);
-    if (progress->left_s >= 1)
-        tsim_quantity_human(ceil(progress->left_s), TSIM_TIME_S, left, sizeof left);
-    fprintf(stderr, "] %s %lld/%lld%s%s%s\033[K",
-            progress->is_bounding ? "1 of 2: bounds of plans" : "2 of 2: plans by their bounds",
-            (long long)progress->n_done, (long long)progress->n_plans, *left ? ", " : "", left, *left ? " left" : "");
-    fflush(stderr);
-}
 
 /* The scenario's axes, unless the command line has some; none at all is good, too: the plan alone is searched. */
 static enum tsim_status read_axes(struct run *run, const struct tsim_value *section, const struct tsim_space **axes) {
@@ -67,7 +45,6 @@ static void warn_of_where(struct run *run, const struct tsim_value *section) {
 static enum tsim_status search(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
     const struct tsim_space *axes;
-    const char *term = getenv("TERM");
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
     const struct tsim_value *section;
     TSIM_TRY(tsim_section_find(&run->arena, &run->source, arguments->overrides, arguments->n_overrides, &section,
@@ -81,11 +58,11 @@ static enum tsim_status search(struct run *run) {
     run->search.space = &run->space;
     run->search.n_threads = tsim_n_jobs(arguments);
     run->search.heeds_interrupt = true;
-    run->has_bar = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !arguments->has[TSIM_OPTION_QUIET];
+    tsim_search_bar_init(&run->bar, arguments);
     tsim_memory_keep();
-    enum tsim_status status = tsim_plan_run(&run->arena, &run->search, show_progress, run, &run->result, &run->diags);
-    if (run->has_bar)
-        fputs("\r\033[K", stderr);
+    enum tsim_status status =
+        tsim_plan_run(&run->arena, &run->search, tsim_search_bar_show, &run->bar, &run->result, &run->diags);
+    tsim_search_bar_clear(&run->bar);
     return status;
 }
 
@@ -136,22 +113,11 @@ static enum tsim_status find_sensitivity(struct run *run) {
 
 /* ---- the page ---- */
 
-/* The best plan as a scenario of its own: what is set on the command line, then what the plan sets. */
 static enum tsim_status load_best(struct run *run, const struct tsim_scenario **scenario, struct tsim_diags *diags) {
     const struct tsim_arguments *arguments = run->arguments;
     const struct tsim_plan *plan = run->result.has_safe ? &run->result.safe : &run->result.best[0];
-    struct tsim_json *set = tsim_json_new_parsed(plan->set_json);
-    size_t n_own = tsim_json_count(set), n = arguments->n_overrides;
-    struct tsim_override *all = TSIM_NEW_ARRAY(&run->arena, n + n_own, struct tsim_override);
-    for (size_t i = 0; i < n; i++)
-        all[i] = arguments->overrides[i];
-    for (size_t i = 0; i < n_own; i++) {
-        const char *key = tsim_json_key(set, i);
-        all[n++] = (struct tsim_override){tsim_arena_strdup(&run->arena, key),
-                                          tsim_json_value_text(&run->arena, tsim_json_find(set, key))};
-    }
-    tsim_json_release(set);
-    return tsim_scenario_load_from(&run->arena, &run->source, all, n, scenario, diags);
+    return tsim_load_plan(&run->arena, &run->source, arguments->overrides, arguments->n_overrides, plan->set_json,
+                          scenario, diags);
 }
 
 static enum tsim_exit write_report(struct run *run, const struct tsim_plan_output *output) {

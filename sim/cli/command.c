@@ -212,3 +212,20 @@ const char *tsim_timestamp(struct tsim_arena *arena) {
         strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return tsim_arena_strdup(arena, text);
 }
+
+enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                const struct tsim_override *overrides, size_t n, const char *set_json,
+                                const struct tsim_scenario **scenario, struct tsim_diags *diags) {
+    struct tsim_json *set = tsim_json_new_parsed(set_json);
+    size_t n_own = tsim_json_count(set);
+    struct tsim_override *all = TSIM_NEW_ARRAY(arena, n + n_own, struct tsim_override);
+    for (size_t i = 0; i < n; i++)
+        all[i] = overrides[i];
+    for (size_t i = 0; i < n_own; i++) {
+        const char *key = tsim_json_key(set, i);
+        all[n++] = (struct tsim_override){tsim_arena_strdup(arena, key),
+                                          tsim_json_value_text(arena, tsim_json_find(set, key))};
+    }
+    tsim_json_release(set);
+    return tsim_scenario_load_from(arena, source, all, n, scenario, diags);
+}

@@ -16,6 +16,7 @@ enum tsim_exit tsim_cmd_explain(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_sweep(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_plan(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_buy(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_scale(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_merge(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_query(const struct tsim_arguments *arguments);
@@ -104,6 +105,11 @@ bool tsim_is_run_number(const char *operand);
 enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                    const char *operand, const struct tsim_scenario **scenario,
                                    struct tsim_diags *diags);
+
+/* A plan that a search found, as a scenario of its own: the overrides, then what the plan sets, {"PATH": VALUE, ...}. */
+enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                const struct tsim_override *overrides, size_t n_overrides, const char *set_json,
+                                const struct tsim_scenario **scenario, struct tsim_diags *diags);
 
 /* The present moment as ISO 8601 in UTC, in `arena`. */
 const char *tsim_timestamp(struct tsim_arena *arena);

@@ -102,6 +102,21 @@ static const struct tsim_command COMMANDS[] = {
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT) |
          TSIM_HAS(TSIM_OPTION_ANY_SOFTWARE),
      tsim_cmd_plan},
+    {"buy", "[SCENARIO]", "rent, reserve or buy: which cluster makes a date and a budget",
+     "Searches the machines of the catalogue, how many of each, and their plans, or\n"
+     "the candidates of sweep: and --vary, for the one most likely to have trained\n"
+     "--model on --tokens by the --deadline within the --budget; among those with the\n"
+     "same chance the one that costs least. A scenario says the same in goal:. Days,\n"
+     "dollars and energy are one distribution of tsim's own error, luck with failures\n"
+     "and prices. The runner-up of each kind, why it lost, and what would turn the\n"
+     "choice round follow. --objective ranks what makes the goal by cost, days or\n"
+     "energy. --report makes a page of it, with a run of the choice. Exit status 3:\n"
+     "nothing makes the goal, and the nearest goal is said. Nothing is logged.",
+     0, 1,
+     INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_TOKENS) |
+         TSIM_HAS(TSIM_OPTION_DEADLINE) | TSIM_HAS(TSIM_OPTION_BUDGET) | TSIM_HAS(TSIM_OPTION_VARY) |
+         TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_REPORT),
+     tsim_cmd_buy},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"
      "are added or left out and data-parallel replicas with them. Efficiency is\n"

@@ -24,6 +24,11 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_FABRIC] = {"fabric", TSIM_OPTION_NEEDS_VALUE, "ID", "the network (default: as fast as the NICs)"},
     [TSIM_OPTION_GOAL] = {"goal", TSIM_OPTION_NEEDS_VALUE, "WORD", "what to rank by: time (default), cost, energy",
                           "time cost energy"},
+    [TSIM_OPTION_TOKENS] = {"tokens", TSIM_OPTION_NEEDS_VALUE, "N", "length of the run: 15T (goal.tokens)"},
+    [TSIM_OPTION_DEADLINE] = {"deadline", TSIM_OPTION_NEEDS_VALUE, "TIME",
+                              "when it is to be over: '90 days' (goal.deadline)"},
+    [TSIM_OPTION_BUDGET] = {"budget", TSIM_OPTION_NEEDS_VALUE, "MONEY",
+                            "what it may cost: '20 M USD' (goal.budget)"},
     [TSIM_OPTION_SET] = {"set", TSIM_OPTION_NEEDS_VALUE, "PATH=VALUE",
                          "set one key: --set parallelism.tensor=4 (repeatable)"},
     [TSIM_OPTION_SEED] = {"seed", TSIM_OPTION_NEEDS_VALUE, "N", "seed of all randomness (simulation.seed)"},
@@ -226,6 +231,25 @@ static bool take_limit(const struct parser *parser, enum tsim_option option, con
                     is_time ? "a time from 1 ms on, as in 30 s or 2 h" : "a size from 1 MB on, as in 8 GB", text);
 }
 
+static bool take_goal(const struct parser *parser, enum tsim_option option, const char *text) {
+    static const struct {
+        enum tsim_option option;
+        enum tsim_dimension dimension;
+        const char *path, *needs;
+    } GOALS[] = {{TSIM_OPTION_TOKENS, TSIM_COUNT, "goal.tokens", "a number of tokens, as in 15T or 300B"},
+                 {TSIM_OPTION_DEADLINE, TSIM_TIME_S, "goal.deadline", "a time, as in '90 days'"},
+                 {TSIM_OPTION_BUDGET, TSIM_USD, "goal.budget", "money, as in '20 M USD'"}};
+    size_t i = 0;
+    double value;
+    char why[160], hint[160];
+    while (GOALS[i].option != option)
+        i++;
+    if (tsim_quantity_parse(text, GOALS[i].dimension, false, &value, why, hint) != TSIM_OK || !(value > 0))
+        return complain(parser, "--%s needs %s, not '%s'", OPTIONS[option].name, GOALS[i].needs, text);
+    add_override(parser, GOALS[i].path, text);
+    return true;
+}
+
 static bool take_percent(const struct parser *parser, const char *option, const char *text, double *frac) {
     char *end;
     double percent = strtod(text, &end);
@@ -245,6 +269,10 @@ static bool take_value(const struct parser *parser, enum tsim_option option, con
     case TSIM_OPTION_SEED:
         return parse_integer(value, 0, INT64_MAX, &seed) ||
                complain(parser, "--seed needs a whole number from 0 on, not '%s'", value);
+    case TSIM_OPTION_TOKENS:
+    case TSIM_OPTION_DEADLINE:
+    case TSIM_OPTION_BUDGET:
+        return take_goal(parser, option, value);
     case TSIM_OPTION_JOBS:
         return take_jobs(parser, value);
     case TSIM_OPTION_MAX_MEMORY:

@@ -189,6 +189,11 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &POWER, .help = "electrical power"},
     {ACCELERATOR_QUANTITY("rent", TSIM_USD_PER_S, rent_usd_per_s, "price of an hour"), .default_text = "0"},
     {ACCELERATOR_QUANTITY("purchase", TSIM_USD, purchase_usd, "price"), .default_text = "0", .unit = "USD"},
+    {ACCELERATOR_QUANTITY("reserved", TSIM_USD_PER_S, reserved_usd_per_s, "price of an hour under a contract of a year; 0: not known"),
+     .default_text = "0", .unit = "USD/h", .is_omitted_when_zero = true},
+    {ACCELERATOR_QUANTITY("price_spread", TSIM_FRACTION, price_spread,
+                          "sellers ask within this factor of these prices in eight of ten cases"),
+     .default_text = "1.6", .is_positive = true, .min = 1, .max = 100},
     {ACCELERATOR_QUANTITY("reserve", TSIM_BYTES, usable_memory_reserve_bytes,
                           "memory that driver, context and communicators take"), .default_text = "0"},
 };

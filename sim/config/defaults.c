@@ -103,6 +103,9 @@ static void resolve_cost(struct tsim_draft *draft) {
         sc->cost.rent_usd_per_s = sc->cluster.node->accelerator->rent_usd_per_s;
     if (!tsim_draft_has(draft, "cost.purchase"))
         sc->cost.purchase_usd = sc->cluster.node->accelerator->purchase_usd;
+    if (!tsim_draft_has(draft, "cost.price_spread"))
+        sc->cost.price_spread =
+            tsim_draft_has(draft, "cost.rent") ? 1 : sc->cluster.node->accelerator->price_spread;
     sc->simulation.fold = draft->fold;
 }
 

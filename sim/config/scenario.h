@@ -228,7 +228,14 @@ struct tsim_cost_spec {
     double host_frac, network_frac, storage_frac;                        /* of the purchase, on top of it */
     double interest_frac, maintenance_frac;                              /* of the capital, a year */
     double residual_frac, utilization_frac;                              /* after the lifetime; during it */
-    const char *date;                                                    /* of the prices */
+    double price_spread; /* prices are right within this factor in eight of ten cases; 1: they are what they are */
+    double facility_usd_per_kw, facility_lifetime_s; /* building, power and cooling for a kW of the nodes */
+    double delivery_s;                               /* from the order of a machine to its first step */
+    const char *date;                                /* of the prices */
+};
+/* `tsim buy` is to reach it; 0: not said. */
+struct tsim_goal_spec {
+    double tokens, deadline_s, budget_usd;
 };
 /* X(NAME, word): what interrupts a run. Its components fail; a straggler is a node that turned slow, when it is found
  * out. */
@@ -306,6 +313,7 @@ struct tsim_scenario {
     struct tsim_energy_spec energy;
     struct tsim_cost_spec cost;
     struct tsim_reliability_spec reliability;
+    struct tsim_goal_spec goal;
     struct tsim_simulation_spec simulation;
     struct tsim_measured measured;
     int64_t n_accelerators;       /* nodes x accelerators_per_node */

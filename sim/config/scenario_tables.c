@@ -453,9 +453,29 @@ static const struct tsim_key COST_KEYS[] = {
      .default_text = "10 %", .max = 1},
     {QUANTITY_KEY("utilization", TSIM_FRACTION, scenario.cost.utilization_frac, "of an owned machine in its lifetime"),
      .default_text = "80 %", .is_positive = true, .max = 1},
+    {QUANTITY_KEY("price_spread", TSIM_FRACTION, scenario.cost.price_spread,
+                  "prices are right within this factor in eight of ten cases; default: the accelerator's, 1 where rent is given"),
+     .is_positive = true, .min = 1, .max = 100},
+    {QUANTITY_KEY("facility", TSIM_USD, scenario.cost.facility_usd_per_kw,
+                  "building, power and cooling for a kW of the nodes (Cushman & Wakefield 2025: 9.3 to 15 M USD a MW)"),
+     .default_text = "11700 USD"},
+    {QUANTITY_KEY("facility_lifetime", TSIM_TIME_S, scenario.cost.facility_lifetime_s, "that the facility is written off over; an assumption"),
+     .default_text = "20 y", .is_positive = true, .min = TSIM_DAY_S, .max = 100 * TSIM_YEAR_S},
+    {QUANTITY_KEY("delivery", TSIM_TIME_S, scenario.cost.delivery_s, "from the order of a machine to its first step; an assumption"),
+     .default_text = "84 d", .max = 10 * TSIM_YEAR_S},
     {.key = "date", .kind = TSIM_KEY_STRING, .offset = AT(scenario.cost.date), .default_text = "2026", .help = "of the prices"},
 };
 TSIM_TABLE(COST, COST_KEYS, false);
+
+static const struct tsim_key GOAL_KEYS[] = {
+    {QUANTITY_KEY("tokens", TSIM_COUNT, scenario.goal.tokens, "length of the run, in place of the training section's"),
+     .is_positive = true, .is_omitted_when_zero = true, .min = 1e3, .max = 1e17},
+    {QUANTITY_KEY("deadline", TSIM_TIME_S, scenario.goal.deadline_s, "from today, by which the run is over"),
+     .is_positive = true, .is_omitted_when_zero = true, .min = TSIM_HOUR_S, .max = 30 * TSIM_YEAR_S},
+    {QUANTITY_KEY("budget", TSIM_USD, scenario.goal.budget_usd, "that may be spent until then"),
+     .is_positive = true, .is_omitted_when_zero = true, .min = 1, .max = 1e12},
+};
+TSIM_TABLE(GOAL, GOAL_KEYS, false);
 
 static const struct tsim_key STRAGGLER_KEYS[] = {
     {QUANTITY_KEY("fraction", TSIM_FRACTION, scenario.variability.straggler_frac, "of the accelerators that are slow"), .max = 1,
@@ -516,6 +536,22 @@ static void write_measured(struct tsim_writer *writer, const char *key, const ch
     tsim_writer_end(writer, '}');
 }
 
+static void read_goal(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    if (value && value->kind != TSIM_VALUE_MAPPING)
+        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
+    else
+        tsim_schema_read(reader, &GOAL, value, path, field);
+}
+
+static void write_goal(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_goal_spec *goal = &((const struct tsim_draft *)field)->scenario.goal;
+    if (!(goal->tokens > 0 || goal->deadline_s > 0 || goal->budget_usd > 0))
+        return;
+    tsim_writer_begin(writer, key, '{');
+    tsim_writer_table(writer, &GOAL, path, field);
+    tsim_writer_end(writer, '}');
+}
+
 /* Keys that follow from others where nobody writes them, and that change with the plan. */
 static const char *const DERIVED[] = {"software",
                                       "training.gradient_precision",
@@ -571,6 +607,7 @@ static const struct tsim_key SCENARIO_KEYS[] = {
      .described_by = &tsim_reliability_table},
     {SECTION_KEY("energy", &ENERGY, "facility, price and carbon of electricity")},
     {SECTION_KEY("cost", &COST, "money, per accelerator")},
+    {CUSTOM_KEY("goal", read_goal, write_goal, "what tsim buy is to reach: length, date, money"), .described_by = &GOAL},
     {SECTION_KEY("simulation", &SIMULATION, "how it is simulated")},
     {CUSTOM_KEY("measured", read_measured, write_measured, "a measurement to compare with"), .described_by = &MEASURED},
     {CUSTOM_KEY("sweep", read_sweep, NULL, "points to try, for tsim sweep and tsim plan"),

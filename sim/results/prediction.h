@@ -9,6 +9,12 @@ struct tsim_percentiles { /* one in ten is below p10, one in ten above p90 */
     double p10, p50, p90;
 };
 
+/* A distribution by its quantiles, ascending: point i stands for the i-th part of all cases. */
+enum { TSIM_DISTRIBUTION_POINTS = 100 };
+struct tsim_distribution {
+    double at[TSIM_DISTRIBUTION_POINTS];
+};
+
 struct tsim_uncertainty {
     const char *basis; /* "90 % from 30 similar runs"; NULL: no interval */
     const char *reasons[3]; /* what makes it wide: "no measured run on accelerators of AMD" */
@@ -18,6 +24,7 @@ struct tsim_uncertainty {
                                   its software; all on that accelerator in that class */
     bool has_run;             /* the rest is there: of the whole run (study/judge/forecast.h) */
     struct tsim_percentiles days, cost_usd, energy_kwh; /* cost: the rent, NAN where it is not known */
+    struct tsim_distribution days_at;
     const char *because[6];
     int n_because;
 };

@@ -13,11 +13,16 @@ struct tsim_json *tsim_page_new(void) {
     struct tsim_json *page = tsim_json_new_object();
     tsim_json_text(page, "schema", "tsim/report/v1");
     tsim_json_text(page, "version", TSIM_VERSION);
+    tsim_json_array(page, "decisions");
     tsim_json_array(page, "comparisons");
     tsim_json_array(page, "plans");
     tsim_json_array(page, "runs");
     tsim_json_array(page, "sweeps");
     return page;
+}
+
+void tsim_page_add_decision(struct tsim_json *page, struct tsim_json *decision) {
+    tsim_json_take(tsim_json_member(page, "decisions"), NULL, decision);
 }
 
 void tsim_page_add_comparison(struct tsim_json *page, struct tsim_json *comparison) {

@@ -1,7 +1,7 @@
 /* page.h - reports as one HTML file that needs nothing else: the template (page.html), the charts as pictures (chart.h) and
  * the data are in it.
  *
- * The data is one JSON object, {"schema": "tsim/report/v1", "comparisons", "plans", "runs", "sweeps": [...]}; the
+ * The data is one JSON object, {"schema": "tsim/report/v1", "decisions", "comparisons", "plans", "runs", "sweeps": [...]}; the
  * page's own script makes its tables, with text set as text, never as markup. In the file no '<' of the data is left, so that
  * no name or description can end the element that holds it. */
 #ifndef TSIM_REPORT_PAGE_H
@@ -36,6 +36,9 @@ enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json 
 /* Two runs side by side, as tsim_comparison_json says it, which the page owns from here on. It stands before the runs.
  */
 void tsim_page_add_comparison(struct tsim_json *page, struct tsim_json *comparison);
+
+/* A decision to rent, reserve or buy, as tsim_decision_json says it, which the page owns from here on. It stands first. */
+void tsim_page_add_decision(struct tsim_json *page, struct tsim_json *decision);
 
 /* A search for plans: its JSON, with the space that was searched and the limits. It stands before the runs. */
 void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const struct tsim_plan_output *output);

@@ -390,8 +390,8 @@ static const char *set_word(struct tsim_arena *arena, const struct tsim_json *se
     return tsim_arena_printf(arena, "--set %s%s=%s%s", quote, key, value, quote);
 }
 
-/* On a terminal in lines that a shell takes together, else in one. */
-static void print_settings(struct tsim_arena *arena, const char *set_json, const struct tsim_style *style, FILE *out) {
+void tsim_plan_print_settings(struct tsim_arena *arena, const char *set_json, const struct tsim_style *style,
+                              FILE *out) {
     struct tsim_json *set = tsim_json_new_parsed(set_json);
     int at = 1;
     fputc(' ', out);
@@ -447,7 +447,7 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output
     fputc('\n', out);
     if (!best->may_not_fit) {
         fputs("run the best with\n", out);
-        print_settings(arena, best->set_json, style, out);
+        tsim_plan_print_settings(arena, best->set_json, style, out);
         return;
     }
     if (result->has_safe) {
@@ -463,14 +463,14 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output
                 tsim_gigabytes_text(figure(safe, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
                 tsim_quantity_human(figure(safe, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, step, sizeof step),
                 tsim_error_text(safe->price.time_s / best->price.time_s - 1, more, sizeof more)));
-        print_settings(arena, safe->set_json, style, out);
+        tsim_plan_print_settings(arena, safe->set_json, style, out);
     }
     tsim_text_wrap(
         out, style, 0,
         tsim_arena_printf(arena, "%srun the best, which may not fit (%s of %s), with", result->has_safe ? "or " : "",
                           tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
                           tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_CAPACITY), capacity, sizeof capacity)));
-    print_settings(arena, best->set_json, style, out);
+    tsim_plan_print_settings(arena, best->set_json, style, out);
 }
 
 static void print_best(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,

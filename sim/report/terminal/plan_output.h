@@ -20,6 +20,10 @@ void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *ou
 /* "tp4 pp2x20 dp128 zero1": what is one, or as usual, is left out. */
 const char *tsim_plan_text(struct tsim_arena *arena, const struct tsim_plan *plan);
 
+/* "  --set PATH=VALUE ..." with which a run is the plan: on a terminal in lines that a shell takes together, else in one. */
+void tsim_plan_print_settings(struct tsim_arena *arena, const char *set_json, const struct tsim_style *style,
+                              FILE *out);
+
 /* "no plan is within the limits: days: 213 at least, 60 allowed (+255.0 %)"; the same after the cluster's name, where there
  * are several. */
 const char *tsim_plan_reason_text(struct tsim_arena *arena, const struct tsim_plan_gap *gap);

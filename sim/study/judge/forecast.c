@@ -88,7 +88,8 @@ static double quantile(const double *sorted, size_t n, double frac) {
     return sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
 }
 
-static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct tsim_prediction *prediction) {
+static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct tsim_prediction *prediction,
+                                       struct tsim_distribution *at) {
     const struct tsim_result *result = &prediction->result;
     const struct tsim_campaign *c = &result->campaign;
     struct factor m = model_error(result->step.terms.time_s, &prediction->uncertainty), r = failure_rate(result),
@@ -102,6 +103,8 @@ static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct ts
                     days[n++] =
                         m.at[i] * s.at[k] * (c->work_s + l.at[o] * (1 + failing * (r.at[j] - 1))) / SECONDS_PER_DAY;
     qsort(days, n, sizeof *days, ascending);
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
+        at->at[i] = quantile(days, n, frac_of(i, TSIM_DISTRIBUTION_POINTS));
     return (struct tsim_percentiles){quantile(days, n, 0.1), quantile(days, n, 0.5), quantile(days, n, 0.9)};
 }
 
@@ -169,7 +172,7 @@ void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction)
     if (!c->has || !u->basis)
         return;
     u->has_run = true;
-    u->days = days_of(arena, prediction);
+    u->days = days_of(arena, prediction, &u->days_at);
     u->cost_usd = scaled(u->days, c->rent_usd, c->mean_days);
     u->energy_kwh = scaled(u->days, c->energy_kwh, c->mean_days);
     record(prediction, "days", &u->days, TSIM_FRACTION, "campaign.days", c->days, TSIM_FRACTION);

@@ -158,6 +158,8 @@ static bool is_excluded(const struct search *search, const struct item *item) {
     if (item->breaks_limit)
         return true;
     const struct item *own = &search->known.own[item->candidate], *safe = &search->known.safe;
+    if (search->options->is_for_candidates)
+        return own->fate != FATE_OPEN && item->objective < own->objective;
     if (!item->may_not_fit && (safe->fate == FATE_OPEN || item->objective >= safe->objective))
         return false;
     if (own->fate == FATE_OPEN || item->objective >= own->objective || best->n < TSIM_BEST_POINTS ||
@@ -308,9 +310,13 @@ static void set_bound(const struct search *search, struct worker *worker, const 
                       struct item *item) {
     const struct tsim_result *bound = &prediction->result;
     struct tsim_outcome outcome;
-    item->fate = bound->step.fits ? FATE_OPEN : FATE_TOO_LARGE;
-    item->excess_bytes = bound->step.memory.peak_bytes - bound->step.memory.capacity_bytes;
-    if (!bound->step.fits)
+    double capacity_bytes = bound->step.memory.capacity_bytes,
+           peak_bytes =
+               bound->step.memory.peak_bytes * (search->options->is_for_candidates ? TSIM_NINE_IN_TEN_PEAKS : 1);
+    bool fits = bound->step.fits && peak_bytes <= capacity_bytes;
+    item->fate = fits ? FATE_OPEN : FATE_TOO_LARGE;
+    item->excess_bytes = peak_bytes - capacity_bytes;
+    if (!fits)
         return;
     tsim_outcome_of(prediction, &outcome);
     item->objective = objective_of(search, &outcome, true);
@@ -639,6 +645,7 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
         plan->price = price_of(scenario, &plan->point.outcome);
         plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
         plan->days = u->has_run ? u->days : NOT_KNOWN;
+        plan->days_at = u->days_at;
         plan->cost_usd = u->has_run ? u->cost_usd : NOT_KNOWN;
         plan->may_not_fit =
             tsim_may_not_fit(prediction.result.step.memory.peak_bytes, prediction.result.step.memory.capacity_bytes);

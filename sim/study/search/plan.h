@@ -23,7 +23,10 @@ struct tsim_plan_search {
     const struct tsim_plan_space *space;
     struct tsim_ranking ranking;
     int32_t n_threads;
-    bool is_exhaustive;   /* nothing is pruned: for tests */
+    bool is_exhaustive; /* nothing is pruned: for tests */
+    /* Only the best of each candidate is asked for, of plans of which none may not fit (results/verdict.h): what may not
+     * counts as too large, and the five best and the front are those of the plans that were simulated. */
+    bool is_for_candidates;
     bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked where one came */
 };
 
@@ -40,6 +43,7 @@ struct tsim_plan {
     struct tsim_plan_choice choice;
     const char *set_json;
     struct tsim_percentiles days, cost_usd; /* of the whole run (study/judge/forecast.h); NAN: it has none */
+    struct tsim_distribution days_at;       /* where `days` are known */
     bool may_not_fit;                       /* by tsim_may_not_fit (results/verdict.h) */
     int32_t n_similar_runs,
         n_own_runs; /* measured: like it; on its accelerator (study/judge/uncertainty.h). -1: not known */

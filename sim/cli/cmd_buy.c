@@ -1,0 +1,175 @@
+#include "cli/command.h"
+
+#include "cli/search_bar.h"
+#include "config/recognize.h"
+#include "report/page/page.h"
+#include "report/terminal/decision_output.h"
+#include "study/curves/section.h"
+
+#include <string.h>
+
+struct buy {
+    const struct tsim_arguments *arguments;
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_scenario_source source;
+    struct tsim_decision_search search;
+    struct tsim_decision decision;
+};
+
+/* ---- what is asked ---- */
+
+/* Llama 3 405B had batches of 8 M tokens from its first 252 M on (arXiv:2407.21783, section 3.4.1). A multiple of 576
+ * divides over 2^k, 3 x 2^k and 9 x 2^k replicas. */
+#define BATCH_TOKENS 8e6
+enum { BATCH_MULTIPLE = 576 };
+
+static const char *model_text(struct buy *buy, const char *model, int64_t batch) {
+    const char *slash = strrchr(model, '/'), *name = slash ? slash + 1 : model;
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+    return tsim_arena_printf(&buy->arena,
+                             "schema: tsim/v1\nname: buy-%.*s\nmodel: %s\ncluster: {node: %s}\n"
+                             "training: {global_batch_size: %lld}\nreliability: {}\n",
+                             (int)length, name, model, TSIM_DEFAULT_NODE, (long long)batch);
+}
+
+static int64_t batch_of(const struct tsim_scenario *job) {
+    double samples = BATCH_TOKENS / (double)job->training.sequence_length;
+    int64_t multiples = (int64_t)(samples / BATCH_MULTIPLE + 0.5);
+    return BATCH_MULTIPLE * (multiples > 1 ? multiples : 1);
+}
+
+/* The scenario that --model stands for: failures as often as the machines have them, and a batch that any cluster can
+ * divide. Its cluster is any: candidates take its place. */
+static enum tsim_status open_model(struct buy *buy, const char *model) {
+    const struct tsim_scenario *job;
+    struct tsim_scenario_source first;
+    const char *text = model_text(buy, model, BATCH_MULTIPLE);
+    TSIM_TRY(tsim_scenario_open_text(&buy->arena, "--model", text, &first, &buy->diags));
+    TSIM_TRY(tsim_scenario_load_job(&buy->arena, &first, NULL, 0, &job, &buy->diags));
+    tsim_diags_release(&buy->diags); /* its warnings come again */
+    tsim_diags_init(&buy->diags);
+    text = model_text(buy, model, batch_of(job));
+    return tsim_scenario_open_text(&buy->arena, "--model", text, &buy->source, &buy->diags);
+}
+
+static void take_model(struct buy *buy, const char *model) {
+    const struct tsim_arguments *arguments = buy->arguments;
+    struct tsim_override *all = TSIM_NEW_ARRAY(&buy->arena, arguments->n_overrides + 1, struct tsim_override);
+    for (size_t i = 0; i < arguments->n_overrides; i++)
+        all[i] = arguments->overrides[i];
+    buy->search.overrides = all;
+    buy->search.n_overrides = arguments->n_overrides;
+    if (arguments->n_operands > 0 && model)
+        all[buy->search.n_overrides++] = (struct tsim_override){"model", model};
+}
+
+/* Candidates of the command line, or of the scenario's `sweep:`; NULL: the catalogue's. */
+static enum tsim_status read_axes(struct buy *buy, const struct tsim_space **axes) {
+    const struct tsim_arguments *arguments = buy->arguments;
+    const struct tsim_space_words words = {arguments->vary, arguments->n_vary, arguments->zip, arguments->n_zip};
+    const struct tsim_value *section;
+    *axes = NULL;
+    TSIM_TRY(tsim_section_find(&buy->arena, &buy->source, buy->search.overrides, buy->search.n_overrides, &section,
+                               &buy->diags));
+    if (words.n_vary + words.n_zip == 0 && !tsim_value_find(section, "axes") && !tsim_value_find(section, "zip") &&
+        !tsim_value_find(section, "points"))
+        return TSIM_OK;
+    struct tsim_space *space = TSIM_NEW(&buy->arena, struct tsim_space);
+    *axes = space;
+    return tsim_space_read(&buy->arena, section, &words, space, &buy->diags);
+}
+
+static enum tsim_status decide(struct buy *buy) {
+    const struct tsim_arguments *arguments = buy->arguments;
+    const char *model = arguments->value[TSIM_OPTION_MODEL];
+    struct tsim_search_bar bar;
+    take_model(buy, model);
+    TSIM_TRY(arguments->n_operands > 0
+                 ? tsim_scenario_open(&buy->arena, arguments->operands[0], &buy->source, &buy->diags)
+                 : open_model(buy, model));
+    TSIM_TRY(read_axes(buy, &buy->search.axes));
+    buy->search.source = &buy->source;
+    buy->search.n_threads = tsim_n_jobs(arguments);
+    buy->search.heeds_interrupt = true;
+    tsim_search_bar_init(&bar, arguments);
+    tsim_memory_keep();
+    enum tsim_status status =
+        tsim_decide(&buy->arena, &buy->search, tsim_search_bar_show, &bar, &buy->decision, &buy->diags);
+    tsim_search_bar_clear(&bar);
+    return status;
+}
+
+/* ---- what is said ---- */
+
+static enum tsim_exit write_report(struct buy *buy) {
+    enum { MOST_SLICES = 3000 };
+    const struct tsim_decision *decision = &buy->decision;
+    const struct tsim_logged logged = {.run_id = 0};
+    const struct tsim_scenario *choice;
+    struct tsim_json *page = tsim_page_new();
+    struct tsim_diags diags; /* warnings have been given for the candidates */
+    enum tsim_status status = TSIM_OK;
+    tsim_diags_init(&diags);
+    tsim_page_add_decision(page, tsim_decision_json(&buy->arena, decision, buy->search.objective));
+    if (decision->n_offers > 0)
+        status = tsim_load_plan(&buy->arena, &buy->source, decision->overrides, decision->n_overrides,
+                                decision->offers[0].plan->set_json, &choice, &diags);
+    if (decision->n_offers > 0 && status == TSIM_OK)
+        status = tsim_page_add_run(&buy->arena, page, choice, false, &logged, MOST_SLICES, &diags);
+    if (status != TSIM_OK)
+        tsim_report_diags(buy->arguments, &diags);
+    enum tsim_exit code = tsim_exit_of(status);
+    if (code == TSIM_EXIT_OK)
+        code = tsim_write_page(buy->arguments->value[TSIM_OPTION_REPORT], page);
+    tsim_diags_release(&diags);
+    tsim_json_release(page);
+    return code;
+}
+
+static enum tsim_exit write_results(struct buy *buy) {
+    const struct tsim_arguments *arguments = buy->arguments;
+    const struct tsim_decision *decision = &buy->decision;
+    enum tsim_exit code = TSIM_EXIT_OK;
+    if (!tsim_is_json_on_stdout(arguments)) {
+        struct tsim_style style = tsim_style_of(stdout);
+        tsim_decision_print(&buy->arena, decision, buy->search.objective, &style, stdout);
+    }
+    if (arguments->has[TSIM_OPTION_JSON])
+        code = tsim_write_json(arguments, tsim_decision_json(&buy->arena, decision, buy->search.objective));
+    if (arguments->has[TSIM_OPTION_REPORT])
+        code = tsim_exit_worse(code, write_report(buy));
+    if (decision->is_interrupted)
+        return code == TSIM_EXIT_OK ? TSIM_EXIT_INTERRUPTED : code;
+    return decision->is_met ? code : tsim_exit_worse(code, TSIM_EXIT_INVALID);
+}
+
+static bool read_objective(struct buy *buy) {
+    const char *word = buy->arguments->value[TSIM_OPTION_OBJECTIVE];
+    for (int i = 0; i < TSIM_N_DECISION_OBJECTIVES; i++)
+        if (!word || strcmp(word, TSIM_DECISION_OBJECTIVES[i]) == 0) {
+            buy->search.objective = (enum tsim_decision_objective)i;
+            return true;
+        }
+    fprintf(stderr, "tsim buy: --objective is chance, cost, days or energy, not '%s'\nTry 'tsim buy --help'.\n", word);
+    return false;
+}
+
+enum tsim_exit tsim_cmd_buy(const struct tsim_arguments *arguments) {
+    struct buy buy = {.arguments = arguments};
+    if (!read_objective(&buy))
+        return TSIM_EXIT_USAGE;
+    if (arguments->n_operands == 0 && !arguments->has[TSIM_OPTION_MODEL]) {
+        fputs("tsim buy: needs --model ID, or a SCENARIO\nTry 'tsim buy --help'.\n", stderr);
+        return TSIM_EXIT_USAGE;
+    }
+    tsim_arena_init(&buy.arena);
+    tsim_diags_init(&buy.diags);
+    enum tsim_exit code = tsim_exit_of(decide(&buy));
+    tsim_report_diags(arguments, &buy.diags);
+    if (code == TSIM_EXIT_OK)
+        code = write_results(&buy);
+    tsim_diags_release(&buy.diags);
+    tsim_arena_release(&buy.arena);
+    return code;
+}

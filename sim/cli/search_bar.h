@@ -1,0 +1,18 @@
+/* search_bar.h - how far a search for plans is, on standard error where that is a terminal: a bar, the part it is at,
+ * and the time left. */
+#ifndef TSIM_CLI_SEARCH_BAR_H
+#define TSIM_CLI_SEARCH_BAR_H
+
+#include "cli/options.h"
+#include "study/search/plan.h"
+
+struct tsim_search_bar {
+    bool is_shown;
+};
+
+void tsim_search_bar_init(struct tsim_search_bar *bar, const struct tsim_arguments *arguments);
+/* For tsim_plan_run, with the bar as its context. Lifts the limit of time once the search is interrupted. */
+void tsim_search_bar_show(void *context, const struct tsim_plan_progress *progress);
+void tsim_search_bar_clear(const struct tsim_search_bar *bar);
+
+#endif

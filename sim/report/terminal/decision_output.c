@@ -1,0 +1,345 @@
+#include "report/terminal/decision_output.h"
+
+#include "base/version.h"
+#include "report/terminal/plan_output.h"
+#include "results/format.h"
+
+#include <math.h>
+
+static const struct tsim_scenario *job_of(const struct tsim_offer *offer) {
+    return offer->plan->candidate->job;
+}
+
+/* ---- numbers with as many digits as their interval supports ---- */
+
+/* To the first digit of half the distance between one case in ten and nine, and to three digits at most. */
+static double rounded(double value, const struct tsim_percentiles *range) {
+    double half = (range->p90 - range->p10) / 2;
+    if (!(value > 0))
+        return value;
+    double unit = pow(10, fmax(floor(log10(value)) - 2, half > 0 ? floor(log10(half)) : -(double)INFINITY));
+    return unit * floor(value / unit + 0.5);
+}
+
+static const char *days_text(double days) {
+    static _Thread_local char text[32];
+    snprintf(text, sizeof text, days >= 10 ? "%.0f" : "%.3g", days);
+    return text;
+}
+
+/* A value that was rounded shows no more digits than it was rounded to. */
+static const char *short_text(struct tsim_arena *arena, double value, const char *unit) {
+    static const char *const PREFIXES[] = {" ", " k", " M", " G", " T"};
+    size_t i = 0;
+    for (; i + 1 < sizeof PREFIXES / sizeof PREFIXES[0] && fabs(value) >= 1000; i++)
+        value /= 1000;
+    return tsim_arena_printf(arena, "%.3g%s%s", value, PREFIXES[i], unit);
+}
+
+static const char *money(struct tsim_arena *arena, double usd) {
+    return short_text(arena, usd, usd >= 1000 ? " USD" : "USD");
+}
+
+static const char *chance_text(struct tsim_arena *arena, double chance) {
+    if (isnan(chance))
+        return "-";
+    return chance > 0.94 ? "95 %" : chance < 0.03 ? "under 5 %" : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
+}
+
+static const char *plan_text(struct tsim_arena *arena, const struct tsim_plan *plan) {
+    return tsim_arena_printf(arena, "%s, micro-batch %lld", tsim_plan_text(arena, plan),
+                             (long long)plan->choice.value[TSIM_PLAN_MICRO_BATCH]);
+}
+
+/* ---- the page ---- */
+
+static void line(const char *head, const char *text, const struct tsim_style *style, FILE *out) {
+    enum { HEAD_COLUMNS = 12 };
+    fputs("  ", out);
+    tsim_text_pad(out, head, HEAD_COLUMNS - 2);
+    tsim_text_wrap(out, style, HEAD_COLUMNS, text);
+}
+
+static const char *goal_text(struct tsim_arena *arena, const struct tsim_decision *decision) {
+    const struct tsim_scenario *job = decision->job;
+    const struct tsim_goal_spec *goal = &job->goal;
+    char length[96], time[96];
+    const char *text = job->model->name;
+    if (job->training.length_kind == TSIM_LENGTH_TOKENS)
+        text = tsim_arena_printf(arena, "%s on %s tokens", text,
+                                 tsim_rate_text(job->training.length, length, sizeof length));
+    if (goal->deadline_s > 0)
+        text = tsim_arena_printf(arena, "%s in %s", text,
+                                 tsim_quantity_human(goal->deadline_s, TSIM_TIME_S, time, sizeof time));
+    if (goal->budget_usd > 0)
+        text = tsim_arena_printf(arena, "%s for %s", text, money(arena, goal->budget_usd));
+    return text;
+}
+
+static void print_ranges(struct tsim_arena *arena, const struct tsim_offer *offer, const struct tsim_style *style,
+                         FILE *out) {
+    static const struct tsim_column COLUMNS[] = {
+        {"", false}, {"one in ten below", true}, {"middle", true}, {"one in ten above", true}};
+    const double days[] = {offer->days.p10, offer->days.p50, offer->days.p90};
+    const double costs[] = {offer->cost_usd.p10, offer->cost_usd.p50, offer->cost_usd.p90};
+    const double energies[] = {offer->energy_kwh.p10, offer->energy_kwh.p50, offer->energy_kwh.p90};
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    tsim_text_table_add(&table, offer->delivery_days > 0 ? "  days, delivery included" : "  days");
+    for (int i = 0; i < 3; i++)
+        tsim_text_table_add(&table, days_text(rounded(days[i], &offer->days)));
+    tsim_text_table_add(&table, "  cost");
+    for (int i = 0; i < 3; i++)
+        tsim_text_table_add(&table, money(arena, rounded(costs[i], &offer->cost_usd)));
+    if (!isnan(energies[1])) {
+        tsim_text_table_add(&table, "  energy");
+        for (int i = 0; i < 3; i++) {
+            tsim_text_table_add(&table, short_text(arena, 1000 * rounded(energies[i], &offer->energy_kwh), "Wh"));
+        }
+    }
+    tsim_text_table_print(&table, style, out);
+}
+
+static const char *evidence_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
+    const struct tsim_plan *plan = offer->plan;
+    const char *accelerator = job_of(offer)->cluster.node->accelerator->name;
+    if (offer->evidence == TSIM_GROUNDS_ESTIMATE)
+        return tsim_arena_printf(arena, "an estimate: no run was measured on %s, and none like this one", accelerator);
+    return tsim_arena_printf(
+        arena, "%s: %d measured runs on %s in this class of precision, %d of them of such a model with this software",
+        offer->evidence == TSIM_GROUNDS_MEASURED ? "measured" : "similar runs", (int)plan->n_own_runs, accelerator,
+        (int)plan->n_similar_runs);
+}
+
+static const char *capital_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
+    const struct tsim_capital *c = &offer->capital;
+    if (!(c->usd > 0))
+        return "not known: it cannot be bought";
+    return tsim_arena_printf(arena, "%s%s: nodes %s, network %s, storage %s, its life's share of the facility %s",
+                             money(arena, c->usd), offer->purchase == TSIM_PURCHASE_BUY ? "" : " if it were bought",
+                             money(arena, c->nodes_usd), money(arena, c->network_usd), money(arena, c->storage_usd),
+                             money(arena, c->facility_usd));
+}
+
+static const char *terms_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
+    const struct tsim_cost_spec *c = &job_of(offer)->cost;
+    char spread[64] = "", price[48], commitment[48];
+    const struct tsim_accelerator *a = job_of(offer)->cluster.node->accelerator;
+    if (c->price_spread > 1)
+        snprintf(spread, sizeof spread, ", within a factor of %.2g in eight of ten cases", c->price_spread);
+    if (offer->purchase == TSIM_PURCHASE_BUY)
+        return tsim_arena_printf(
+            arena, "an accelerator %s%s; all of it is paid, and nothing taken off for what it is worth afterwards",
+            money(arena, c->purchase_usd), spread);
+    double rate = offer->purchase == TSIM_PURCHASE_RENT ? c->rent_usd_per_s
+                  : c->reserved_usd_per_s > 0           ? c->reserved_usd_per_s
+                                                        : a->reserved_usd_per_s;
+    const char *least =
+        offer->purchase == TSIM_PURCHASE_RESERVE
+            ? tsim_arena_printf(arena, ", paid for at least %s",
+                                tsim_quantity_human(c->commitment_s, TSIM_TIME_S, commitment, sizeof commitment))
+            : ", electricity included";
+    return tsim_arena_printf(arena, "an accelerator %s%s%s",
+                             tsim_quantity_human(rate, TSIM_USD_PER_S, price, sizeof price), spread, least);
+}
+
+static void print_choice(struct tsim_arena *arena, const struct tsim_decision *decision, const struct tsim_style *style,
+                         FILE *out) {
+    const struct tsim_offer *offer = &decision->offers[0];
+    const struct tsim_scenario *job = job_of(offer);
+    char count[96];
+    fprintf(out, "%s%s%s %s%s%s (%s %s)\n", tsim_tint_on(style, TSIM_TINT_BOLD),
+            decision->is_met ? "" : "nearest: ", TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer),
+            tsim_tint_off(style), "", tsim_count_text((double)job->n_accelerators, count, sizeof count),
+            job->cluster.node->accelerator->name);
+    line("plan", plan_text(arena, offer->plan), style, out);
+    if (!isnan(offer->chance_in_time) && !isnan(offer->chance_in_budget))
+        line("chance",
+             tsim_arena_printf(arena, "%s of both: %s of the date, %s of the budget",
+                               chance_text(arena, offer->chance_of_both), chance_text(arena, offer->chance_in_time),
+                               chance_text(arena, offer->chance_in_budget)),
+             style, out);
+    else
+        line("chance",
+             tsim_arena_printf(arena, "%s of %s", chance_text(arena, offer->chance_of_both),
+                               isnan(offer->chance_in_time) ? "keeping the budget" : "making the date"),
+             style, out);
+    line("price", terms_text(arena, offer), style, out);
+    line("capital", capital_text(arena, offer), style, out);
+    line("evidence", evidence_text(arena, offer), style, out);
+    print_ranges(arena, offer, style, out);
+}
+
+static void print_alternatives(struct tsim_arena *arena, const struct tsim_decision *decision,
+                               const struct tsim_style *style, FILE *out) {
+    static const struct tsim_column COLUMNS[] = {{"", false},    {"", false},      {"cluster", false}, {"days", true},
+                                                 {"cost", true}, {"chance", true}, {"evidence", false}};
+    struct tsim_text_table table;
+    if (decision->n_alternatives == 0)
+        return;
+    fputs("\nwhat comes next, of each kind\n", out);
+    tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (size_t i = 0; i < decision->n_alternatives; i++) {
+        const struct tsim_offer *offer = decision->alternatives[i].offer;
+        tsim_text_table_add(&table, tsim_arena_printf(arena, "%zu", i + 1));
+        tsim_text_table_add(&table, TSIM_PURCHASE_WORDS[offer->purchase]);
+        tsim_text_table_add(&table, tsim_offer_cluster(arena, offer));
+        tsim_text_table_add(&table, days_text(rounded(offer->days.p50, &offer->days)));
+        tsim_text_table_add(&table, money(arena, rounded(offer->cost_usd.p50, &offer->cost_usd)));
+        tsim_text_table_add(&table, chance_text(arena, offer->chance_of_both));
+        tsim_text_table_add(&table, TSIM_GROUNDS_WORDS[offer->evidence]);
+    }
+    tsim_text_table_print(&table, style, out);
+    for (size_t i = 0; i < decision->n_alternatives; i++) {
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4, tsim_arena_printf(arena, "%zu: %s", i + 1, decision->alternatives[i].why_not));
+    }
+}
+
+static void print_sentences(const char *head, const char *const *sentences, size_t n, const struct tsim_style *style,
+                            FILE *out) {
+    if (n == 0)
+        return;
+    fprintf(out, "\n%s\n", head);
+    for (size_t i = 0; i < n; i++) {
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4, sentences[i]);
+    }
+}
+
+static void print_searched(struct tsim_arena *arena, const struct tsim_decision *decision,
+                           const struct tsim_style *style, FILE *out) {
+    char plans[96], simulated[96];
+    size_t n_left_out = 0;
+    for (size_t i = 0; i < decision->n_machines; i++)
+        n_left_out += decision->machines[i].left_out != NULL;
+    const char *of =
+        decision->n_machines > 0
+            ? tsim_arena_printf(arena, " of %zu machines of the catalogue (%zu more cannot do it: --json says why)",
+                                decision->n_machines - n_left_out, n_left_out)
+            : "";
+    fputc('\n', out);
+    tsim_text_wrap(
+        out, style, 0,
+        tsim_arena_printf(arena, "searched: %zu clusters%s, %s plans that divide, %s of them simulated%s",
+                          decision->n_clusters, of, tsim_count_text((double)decision->n_plans, plans, sizeof plans),
+                          tsim_count_text((double)decision->n_simulated, simulated, sizeof simulated),
+                          decision->is_interrupted ? "; it was interrupted, and this is the best so far" : ""));
+}
+
+void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *decision,
+                         enum tsim_decision_objective objective, const struct tsim_style *style, FILE *out) {
+    fprintf(out, "%s%s\n\n", goal_text(arena, decision),
+            objective == TSIM_DECIDE_BY_CHANCE
+                ? ""
+                : tsim_arena_printf(arena, "; by %s", TSIM_DECISION_OBJECTIVES[objective]));
+    if (decision->n_offers == 0) {
+        fputs("no cluster that was tried has a plan that fits and a price\n", out);
+        print_searched(arena, decision, style, out);
+        return;
+    }
+    if (!decision->is_met)
+        fputs("nothing that was tried is likelier than not to make it\n", out);
+    for (size_t i = 0; i < decision->n_misses; i++) {
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4, decision->misses[i]);
+    }
+    print_choice(arena, decision, style, out);
+    print_alternatives(arena, decision, style, out);
+    print_sentences("what would turn it round", decision->flips, decision->n_flips, style, out);
+    print_searched(arena, decision, style, out);
+    fputs("run it with\n", out);
+    tsim_plan_print_settings(arena, decision->offers[0].plan->set_json, style, out);
+}
+
+/* ---- JSON ---- */
+
+static void add_range(struct tsim_json *parent, const char *key, const struct tsim_percentiles *range) {
+    if (isnan(range->p50))
+        return;
+    struct tsim_json *object = tsim_json_object(parent, key);
+    tsim_json_number(object, "p10", range->p10);
+    tsim_json_number(object, "p50", range->p50);
+    tsim_json_number(object, "p90", range->p90);
+}
+
+static void fill_offer(struct tsim_arena *arena, struct tsim_json *object, const struct tsim_offer *offer,
+                       const char *action) {
+    const struct tsim_scenario *job = job_of(offer);
+    tsim_json_text(object, "action", action);
+    tsim_json_text(object, "node", job->cluster.node->name);
+    tsim_json_integer(object, "nodes", job->cluster.nodes);
+    if (job->cluster.fabric)
+        tsim_json_text(object, "fabric", job->cluster.fabric->name);
+    tsim_json_integer(object, "accelerators", job->n_accelerators);
+    tsim_json_text(object, "plan", plan_text(arena, offer->plan));
+    tsim_json_parsed(object, "set", offer->plan->set_json);
+    add_range(object, "days", &offer->days);
+    add_range(object, "cost_usd", &offer->cost_usd);
+    add_range(object, "energy_kwh", &offer->energy_kwh);
+    tsim_json_number(object, "chance_in_time", offer->chance_in_time);
+    tsim_json_number(object, "chance_in_budget", offer->chance_in_budget);
+    tsim_json_number(object, "chance_of_both", offer->chance_of_both);
+    tsim_json_number(object, "expected_cost_usd", offer->mean_usd);
+    if (offer->capital.usd > 0) {
+        tsim_json_number(object, "capital_usd", offer->capital.usd);
+        struct tsim_json *parts = tsim_json_object(object, "capital");
+        tsim_json_number(parts, "nodes_usd", offer->capital.nodes_usd);
+        tsim_json_number(parts, "network_usd", offer->capital.network_usd);
+        tsim_json_number(parts, "storage_usd", offer->capital.storage_usd);
+        tsim_json_number(parts, "facility_usd", offer->capital.facility_usd);
+    }
+    tsim_json_text(object, "evidence", TSIM_GROUNDS_WORDS[offer->evidence]);
+    tsim_json_integer(object, "measured_runs", offer->plan->n_own_runs > 0 ? offer->plan->n_own_runs : 0);
+    tsim_json_integer(object, "similar_runs", offer->plan->n_similar_runs > 0 ? offer->plan->n_similar_runs : 0);
+}
+
+static void add_texts(struct tsim_json *root, const char *key, const char *const *texts, size_t n) {
+    struct tsim_json *list = tsim_json_array(root, key);
+    for (size_t i = 0; i < n; i++)
+        tsim_json_text(list, NULL, texts[i]);
+}
+
+struct tsim_json *tsim_decision_json(struct tsim_arena *arena, const struct tsim_decision *decision,
+                                     enum tsim_decision_objective objective) {
+    const struct tsim_goal_spec *goal = &decision->job->goal;
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_text(root, "schema", "tsim/decision/v1");
+    tsim_json_text(root, "scenario", decision->job->name);
+    struct tsim_json *said = tsim_json_object(root, "goal");
+    if (decision->job->training.length_kind == TSIM_LENGTH_TOKENS)
+        tsim_json_number(said, "tokens", decision->job->training.length);
+    tsim_json_number(said, "deadline_s", goal->deadline_s > 0 ? goal->deadline_s : (double)NAN);
+    tsim_json_number(said, "budget_usd", goal->budget_usd > 0 ? goal->budget_usd : (double)NAN);
+    tsim_json_text(root, "objective", TSIM_DECISION_OBJECTIVES[objective]);
+    struct tsim_json *choice = tsim_json_object(root, "decision");
+    if (decision->n_offers == 0)
+        tsim_json_text(choice, "action", "none");
+    else
+        fill_offer(arena, choice, &decision->offers[0],
+                   decision->is_met ? TSIM_PURCHASE_WORDS[decision->offers[0].purchase] : "none");
+    struct tsim_json *list = tsim_json_array(root, "alternatives");
+    for (size_t i = 0; i < decision->n_alternatives; i++) {
+        struct tsim_json *object = tsim_json_object(list, NULL);
+        fill_offer(arena, object, decision->alternatives[i].offer,
+                   TSIM_PURCHASE_WORDS[decision->alternatives[i].offer->purchase]);
+        tsim_json_text(object, "why_not", decision->alternatives[i].why_not);
+    }
+    add_texts(root, "flips", decision->flips, decision->n_flips);
+    if (decision->n_misses > 0)
+        add_texts(root, "misses", decision->misses, decision->n_misses);
+    struct tsim_json *left_out = tsim_json_array(root, "left_out");
+    for (size_t i = 0; i < decision->n_machines; i++)
+        if (decision->machines[i].left_out) {
+            struct tsim_json *object = tsim_json_object(left_out, NULL);
+            tsim_json_text(object, "node", decision->machines[i].node);
+            tsim_json_text(object, "why", decision->machines[i].left_out);
+        }
+    tsim_json_integer(root, "clusters", (int64_t)decision->n_clusters);
+    tsim_json_integer(root, "plans", decision->n_plans);
+    tsim_json_integer(root, "evaluated", decision->n_simulated);
+    if (decision->is_interrupted)
+        tsim_json_bool(root, "interrupted", true);
+    tsim_json_text(tsim_json_object(root, "simulator"), "version", TSIM_VERSION);
+    return root;
+}

@@ -1,0 +1,20 @@
+/* decision_output.h - a decision (study/judge/decision.h) as one page of text and as JSON. */
+#ifndef TSIM_REPORT_DECISION_OUTPUT_H
+#define TSIM_REPORT_DECISION_OUTPUT_H
+
+#include "report/terminal/table.h"
+#include "results/json.h"
+#include "study/judge/decision.h"
+
+void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *decision,
+                         enum tsim_decision_objective objective, const struct tsim_style *style, FILE *out);
+
+/* {"schema": "tsim/decision/v1", "goal", "decision": {"action", "node", "nodes", "fabric", "plan", "set", "days", "cost_usd",
+ * "energy_kwh": {"p10", "p50", "p90"}, "chance_in_time", "chance_in_budget", "chance_of_both", "expected_cost_usd",
+ * "capital_usd", "capital", "evidence", "measured_runs", ...}, "alternatives": [the same with "why_not"], "flips",
+ * "misses", "left_out", ...}. Where nothing makes the goal "action" is "none", and the rest is of what comes nearest. The
+ * caller releases it. */
+struct tsim_json *tsim_decision_json(struct tsim_arena *arena, const struct tsim_decision *decision,
+                                     enum tsim_decision_objective objective);
+
+#endif

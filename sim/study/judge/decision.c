@@ -1,0 +1,681 @@
+#include "study/judge/decision.h"
+
+#include "base/normal.h"
+#include "results/format.h"
+#include "study/judge/uncertainty.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PRICE_POINTS = 20,
+    MOST_REFINED = 3,
+    MOST_SIZES = 64,
+    MOST_FLIPS = 8,
+    MOST_MISSES = 4,
+    SCAN_STEPS = 24,
+    HALVINGS = 12
+};
+#define LIKELY 0.5
+#define MOST_CHANCE 0.95
+static const double MOST_CHANCES[] = {MOST_CHANCE, 0.90, 0.80}; /* by evidence: a judgement */
+#define CHANCE_STEP 0.05
+#define DAYS_WITHOUT_DATE 60.0 /* a first guess of how long a run may take where no date is set */
+#define FIRST_DATE_FRAC 0.8    /* of the time there is: the first guess of a cluster's size aims at it */
+
+const char *const TSIM_PURCHASE_WORDS[TSIM_N_PURCHASES] = {"rent", "reserve", "buy"};
+const char *const TSIM_GROUNDS_WORDS[] = {"measured", "similar", "estimate"};
+const char *const TSIM_DECISION_OBJECTIVES[TSIM_N_DECISION_OBJECTIVES] = {"chance", "cost", "days", "energy"};
+const struct tsim_changes TSIM_NO_CHANGES = {1, 1, 1, 1, 1, NULL, 0};
+
+static const struct tsim_scenario *job_of(const struct tsim_offer *offer) {
+    return offer->plan->candidate->job;
+}
+
+static double figure(const struct tsim_offer *offer, enum tsim_outcome_figure which) {
+    return offer->plan->point.outcome.value[which];
+}
+
+static double or_nothing(double value) {
+    return isnan(value) ? 0 : value;
+}
+
+/* Without failures the days are the mean. */
+static double mean_days(const struct tsim_offer *offer) {
+    double days = figure(offer, TSIM_OUTCOME_MEAN_DAYS);
+    return isnan(days) ? figure(offer, TSIM_OUTCOME_DAYS) : days;
+}
+
+const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer *offer) {
+    const struct tsim_cluster_spec *cluster = &job_of(offer)->cluster;
+    char count[96];
+    return tsim_arena_printf(arena, "%s x %s%s%s", tsim_count_text((double)cluster->nodes, count, sizeof count),
+                             cluster->node->name, cluster->nodes > 1 && cluster->fabric ? ", " : "",
+                             cluster->nodes > 1 && cluster->fabric ? cluster->fabric->name : "");
+}
+
+/* ---- one distribution ---- */
+
+static double price_factor(const struct tsim_scenario *job, int i) {
+    double spread = job->cost.price_spread;
+    double z = tsim_normal_quantile((i + 0.5) / PRICE_POINTS) / tsim_normal_quantile(0.9);
+    return spread > 1 ? exp(z * log(spread)) : 1;
+}
+
+static bool is_same_machine(const struct tsim_offer *a, const struct tsim_offer *b) {
+    return strcmp(job_of(a)->cluster.node->accelerator->name, job_of(b)->cluster.node->accelerator->name) == 0;
+}
+
+static double days_under(const struct tsim_offer *offer, const struct tsim_changes *changes, int i) {
+    double slip = changes->slipping && is_same_machine(offer, changes->slipping) ? changes->slip : 1;
+    return slip * offer->plan->days_at.at[i] * (1 + offer->failing_frac * (changes->failures - 1));
+}
+
+static double cost_under(const struct tsim_offer *offer, const struct tsim_changes *changes, double days,
+                         double price) {
+    bool is_bought = offer->purchase == TSIM_PURCHASE_BUY;
+    double asked = price * (is_bought ? changes->purchase : changes->rent);
+    return asked * (offer->asked_usd + offer->asked_usd_per_day * fmax(days, offer->least_days)) + offer->usd +
+           days * (offer->usd_per_day + changes->power_price * offer->power_usd_per_day);
+}
+
+double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
+    return fmin(MOST_CHANCES[evidence], CHANCE_STEP * floor(chance / CHANCE_STEP + 0.5));
+}
+
+static int ascending(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double quantile(const double *sorted, int n, double frac) {
+    double at = fmax(0, frac * n - 0.5);
+    int below = (int)at, above = below + 1 < n ? below + 1 : below;
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+static struct tsim_percentiles percentiles(const double *sorted, int n) {
+    return (struct tsim_percentiles){quantile(sorted, n, 0.1), quantile(sorted, n, 0.5), quantile(sorted, n, 0.9)};
+}
+
+void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes) {
+    const struct tsim_scenario *job = job_of(offer);
+    const struct tsim_goal_spec *goal = &job->goal;
+    double costs[TSIM_DISTRIBUTION_POINTS * PRICE_POINTS], ends[TSIM_DISTRIBUTION_POINTS], sum = 0;
+    double deadline_days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : (double)INFINITY;
+    double budget_usd = goal->budget_usd > 0 ? goal->budget_usd : (double)INFINITY;
+    double delay = offer->delivery_days + (offer->purchase == TSIM_PURCHASE_BUY ? changes->delay_days : 0);
+    int n = 0, n_time = 0, n_budget = 0, n_both = 0;
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++) {
+        double days = days_under(offer, changes, i);
+        ends[i] = days + delay;
+        for (int j = 0; j < PRICE_POINTS; j++) {
+            bool in_time = ends[i] <= deadline_days;
+            costs[n] = cost_under(offer, changes, days, price_factor(job, j));
+            sum += costs[n];
+            n_time += in_time;
+            n_budget += costs[n] <= budget_usd;
+            n_both += in_time && costs[n] <= budget_usd;
+            n++;
+        }
+    }
+    offer->mean_usd = sum / n;
+    offer->chance_of_both = tsim_chance_shown((double)n_both / n, offer->evidence);
+    offer->chance_in_time = goal->deadline_s > 0 ? tsim_chance_shown((double)n_time / n, offer->evidence) : (double)NAN;
+    offer->chance_in_budget =
+        goal->budget_usd > 0 ? tsim_chance_shown((double)n_budget / n, offer->evidence) : (double)NAN;
+    if (changes != &TSIM_NO_CHANGES)
+        return;
+    qsort(costs, (size_t)n, sizeof *costs, ascending);
+    double each_kwh = figure(offer, TSIM_OUTCOME_ENERGY_KWH) / mean_days(offer);
+    offer->cost_usd = percentiles(costs, n);
+    offer->days = percentiles(ends, TSIM_DISTRIBUTION_POINTS);
+    offer->energy_kwh =
+        (struct tsim_percentiles){(offer->days.p10 - delay) * each_kwh, (offer->days.p50 - delay) * each_kwh,
+                                  (offer->days.p90 - delay) * each_kwh};
+}
+
+bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
+                          const struct tsim_offer *a, const struct tsim_offer *b) {
+    bool a_makes_it = a->chance_of_both >= LIKELY, b_makes_it = b->chance_of_both >= LIKELY;
+    double x = a->mean_usd, y = b->mean_usd;
+    if (objective != TSIM_DECIDE_BY_CHANCE && a_makes_it != b_makes_it)
+        return a_makes_it;
+    if ((objective == TSIM_DECIDE_BY_CHANCE || !a_makes_it) && a->chance_of_both != b->chance_of_both)
+        return a->chance_of_both > b->chance_of_both;
+    if (objective == TSIM_DECIDE_BY_DAYS || (objective == TSIM_DECIDE_BY_CHANCE && !(goal->deadline_s > 0)))
+        x = a->days.p50, y = b->days.p50;
+    if (objective == TSIM_DECIDE_BY_ENERGY)
+        x = a->energy_kwh.p50, y = b->energy_kwh.p50;
+    if (x != y)
+        return x < y;
+    return a->mean_usd < b->mean_usd;
+}
+
+/* ---- offers of a plan ---- */
+
+static double nodes_with_spares(const struct tsim_offer *offer) {
+    return (double)job_of(offer)->cluster.nodes + or_nothing(figure(offer, TSIM_OUTCOME_SPARES));
+}
+
+static struct tsim_capital capital_of(const struct tsim_offer *offer) {
+    const struct tsim_scenario *job = job_of(offer);
+    const struct tsim_cost_spec *c = &job->cost;
+    const struct tsim_node *node = job->cluster.node;
+    double nodes = nodes_with_spares(offer);
+    double usd = nodes * (double)job->cluster.accelerators_per_node * c->purchase_usd;
+    double kw = (node->power_limit_w > 0 ? nodes * node->power_limit_w
+                                         : figure(offer, TSIM_OUTCOME_LOADED_POWER) / job->energy.pue) /
+                1e3;
+    struct tsim_capital capital = {.nodes_usd = usd * (1 + c->host_frac),
+                                   .network_usd = usd * c->network_frac,
+                                   .storage_usd = usd * c->storage_frac};
+    capital.facility_usd =
+        usd > 0 ? or_nothing(kw) * c->facility_usd_per_kw * fmin(1, c->lifetime_s / c->facility_lifetime_s) : 0;
+    capital.usd = capital.nodes_usd + capital.network_usd + capital.storage_usd + capital.facility_usd;
+    return capital;
+}
+
+static enum tsim_grounds evidence_of(const struct tsim_plan *plan) {
+    if (plan->n_own_runs >= TSIM_FEW_RUNS && plan->n_similar_runs > 0)
+        return TSIM_GROUNDS_MEASURED;
+    return plan->n_own_runs > 0 || plan->n_similar_runs > 0 ? TSIM_GROUNDS_SIMILAR : TSIM_GROUNDS_ESTIMATE;
+}
+
+static double failing_frac(const struct tsim_offer *offer) {
+    double goodput = figure(offer, TSIM_OUTCOME_GOODPUT);
+    return isnan(goodput) ? 0 : fmax(0, 1 - goodput);
+}
+
+/* False: it has no price. */
+static bool price(struct tsim_offer *offer) {
+    const struct tsim_scenario *job = job_of(offer);
+    const struct tsim_cost_spec *c = &job->cost;
+    double accelerators = nodes_with_spares(offer) * (double)job->cluster.accelerators_per_node;
+    double reserved =
+        c->reserved_usd_per_s > 0 ? c->reserved_usd_per_s : job->cluster.node->accelerator->reserved_usd_per_s;
+    switch (offer->purchase) {
+    case TSIM_PURCHASE_RENT:
+        offer->asked_usd_per_day = figure(offer, TSIM_OUTCOME_RENT) / mean_days(offer);
+        return offer->asked_usd_per_day > 0;
+    case TSIM_PURCHASE_RESERVE:
+        offer->asked_usd_per_day = accelerators * reserved * TSIM_DAY_S;
+        offer->least_days = c->commitment_s / TSIM_DAY_S;
+        return offer->asked_usd_per_day > 0;
+    case TSIM_PURCHASE_BUY:
+        offer->usd = offer->capital.facility_usd;
+        offer->asked_usd = offer->capital.usd - offer->usd;
+        offer->usd_per_day = offer->asked_usd * c->maintenance_frac * TSIM_DAY_S / TSIM_YEAR_S;
+        offer->power_usd_per_day = figure(offer, TSIM_OUTCOME_ELECTRICITY) / mean_days(offer);
+        offer->delivery_days = c->delivery_s / TSIM_DAY_S;
+        return offer->asked_usd > 0;
+    case TSIM_N_PURCHASES:
+        break;
+    }
+    return false;
+}
+
+static void add_offers(struct tsim_decision *decision, const struct tsim_plan *plan) {
+    for (int purchase = 0; purchase < TSIM_N_PURCHASES; purchase++) {
+        struct tsim_offer *offer = &decision->offers[decision->n_offers];
+        *offer = (struct tsim_offer){.plan = plan, .purchase = (enum tsim_purchase)purchase};
+        offer->capital = capital_of(offer);
+        offer->failing_frac = failing_frac(offer);
+        offer->evidence = evidence_of(plan);
+        if (isnan(plan->days.p50) || !price(offer))
+            continue;
+        tsim_offer_evaluate(offer, &TSIM_NO_CHANGES);
+        decision->n_offers++;
+    }
+}
+
+static void rank(struct tsim_decision *decision, enum tsim_decision_objective objective) {
+    for (size_t i = 1; i < decision->n_offers; i++) { /* stable: of equal ones the earlier stays first */
+        struct tsim_offer offer = decision->offers[i];
+        size_t at = i;
+        for (; at > 0 && tsim_offer_is_better(&decision->job->goal, objective, &offer, &decision->offers[at - 1]); at--)
+            decision->offers[at] = decision->offers[at - 1];
+        decision->offers[at] = offer;
+    }
+}
+
+/* ---- the search ---- */
+
+struct deciding {
+    struct tsim_arena *arena;
+    const struct tsim_decision_search *search;
+    struct tsim_override *overrides; /* the goal's length among them */
+    size_t n_overrides;
+    tsim_plan_report_fn report;
+    void *context;
+    struct tsim_decision *decision;
+    struct tsim_diags *diags;
+};
+
+static enum tsim_status search_space(struct deciding *d, const struct tsim_space *axes) {
+    struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
+    struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
+    struct tsim_plan_search search = {.space = space,
+                                      .ranking = {.objective = TSIM_OUTCOME_DAYS},
+                                      .n_threads = d->search->n_threads,
+                                      .is_for_candidates = true,
+                                      .heeds_interrupt = d->search->heeds_interrupt};
+    struct tsim_diags warnings; /* of candidates of ours: nobody chose them */
+    tsim_diags_init(&warnings);
+    enum tsim_status status = tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes,
+                                                   false, space, d->search->axes ? d->diags : &warnings);
+    tsim_diags_release(&warnings);
+    TSIM_TRY(status);
+    TSIM_TRY(tsim_plan_run(d->arena, &search, d->report, d->context, result, d->diags));
+    struct tsim_decision *decision = d->decision;
+    size_t n = decision->n_offers + result->n_own * TSIM_N_PURCHASES;
+    struct tsim_offer *offers = TSIM_NEW_ARRAY(d->arena, n, struct tsim_offer);
+    if (decision->n_offers > 0)
+        memcpy(offers, decision->offers, decision->n_offers * sizeof *offers);
+    decision->offers = offers;
+    for (size_t i = 0; i < result->n_own; i++)
+        add_offers(decision, &result->own[i]);
+    decision->job = space->candidates[0].job;
+    decision->n_clusters += space->n_candidates;
+    decision->n_plans += result->n_plans - result->n_invalid - result->n_unplayed;
+    decision->n_simulated += result->n_evaluated;
+    decision->is_interrupted |= result->is_interrupted;
+    rank(decision, d->search->objective);
+    return TSIM_OK;
+}
+
+static void add_size(struct tsim_cluster_size *sizes, size_t *n, const struct tsim_machine *machine, int64_t nodes) {
+    for (size_t i = 0; i < *n; i++)
+        if (sizes[i].machine == machine && sizes[i].nodes == nodes)
+            return;
+    if (*n < MOST_SIZES)
+        sizes[(*n)++] = (struct tsim_cluster_size){machine, nodes};
+}
+
+static const struct tsim_machine *machine_of(const struct tsim_decision *decision, const struct tsim_offer *offer) {
+    for (size_t i = 0; i < decision->n_machines; i++)
+        if (strcmp(decision->machines[i].node, job_of(offer)->cluster.node->name) == 0)
+            return &decision->machines[i];
+    return NULL;
+}
+
+/* Each machine as often as a first guess says; then the best machines in the sizes that their predictions ask for. */
+static enum tsim_status search_catalogue(struct deciding *d) {
+    struct tsim_decision *decision = d->decision;
+    const struct tsim_goal_spec *goal = &decision->job->goal;
+    double days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : DAYS_WITHOUT_DATE;
+    struct tsim_cluster_size sizes[MOST_SIZES];
+    struct tsim_space space;
+    size_t n = 0, n_first;
+    TSIM_TRY(tsim_machines_list(d->arena, d->search->source, d->overrides, d->n_overrides, &decision->machines,
+                                &decision->n_machines, d->diags));
+    for (size_t i = 0; i < decision->n_machines; i++) {
+        const struct tsim_machine *machine = &decision->machines[i];
+        if (!machine->left_out)
+            add_size(sizes, &n, machine,
+                     tsim_round_nodes(machine->job, tsim_nodes_for(machine, FIRST_DATE_FRAC * days)));
+    }
+    if (n == 0) {
+        tsim_diags_error(d->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "cluster.node",
+                         "no machine of the catalogue can run it");
+        return TSIM_ERR_INFEASIBLE;
+    }
+    TSIM_TRY(tsim_clusters_space(d->arena, sizes, n, &space, d->diags));
+    TSIM_TRY(search_space(d, &space));
+    n_first = n;
+    const struct tsim_machine *seen[MOST_REFINED];
+    size_t n_seen = 0;
+    const struct tsim_offer *bests = decision->offers;
+    for (size_t i = 0; i < decision->n_offers && !decision->is_interrupted; i++) {
+        const struct tsim_offer *offer = &bests[i];
+        const struct tsim_machine *machine = machine_of(decision, offer);
+        size_t at = 0;
+        while (at < n_seen && seen[at] != machine)
+            at++;
+        if (at == n_seen && n_seen < MOST_REFINED)
+            seen[n_seen++] = machine;
+        double left_days = days - offer->delivery_days;
+        if (at == MOST_REFINED || !(left_days > 0))
+            continue;
+        double least = (double)job_of(offer)->cluster.nodes * (offer->days.p90 - offer->delivery_days) / left_days;
+        int64_t nodes = tsim_round_nodes(machine->job, least);
+        add_size(sizes, &n, machine, nodes);
+        add_size(sizes, &n, machine, tsim_round_nodes(machine->job, (double)nodes + 1));
+        if (nodes > 1)
+            add_size(sizes, &n, machine, nodes / 2 > 0 ? nodes / 2 : 1);
+    }
+    if (n == n_first || decision->is_interrupted)
+        return TSIM_OK;
+    TSIM_TRY(tsim_clusters_space(d->arena, sizes + n_first, n - n_first, &space, d->diags));
+    return search_space(d, &space);
+}
+
+/* ---- why not ---- */
+
+static const char *percent(struct tsim_arena *arena, double chance) {
+    return chance >= MOST_CHANCE ? "95 %" : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
+}
+
+static const char *usd_text(struct tsim_arena *arena, double usd) {
+    char text[48];
+    return tsim_arena_strdup(arena, tsim_quantity_human(usd, TSIM_USD, text, sizeof text));
+}
+
+static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *best, const struct tsim_offer *other,
+                           enum tsim_decision_objective objective) {
+    const struct tsim_goal_spec *goal = &job_of(best)->goal;
+    if (other->chance_of_both < best->chance_of_both) {
+        double most = MOST_CHANCES[other->evidence];
+        if (most < MOST_CHANCES[best->evidence] && !(other->chance_in_time < most) && !(other->chance_in_budget < most))
+            return tsim_arena_printf(arena, "no chance above %s is claimed for it: too few runs like it were measured",
+                                     percent(arena, most));
+        bool is_late = goal->deadline_s > 0 && !(other->chance_in_time > other->chance_in_budget);
+        const char *what =
+            is_late ? tsim_arena_printf(arena, "in the middle case it ends after %.0f days%s", other->days.p50,
+                                        other->delivery_days > 0 ? ", delivery included" : "")
+                    : tsim_arena_printf(arena, "in the middle case it costs %s", usd_text(arena, other->cost_usd.p50));
+        return tsim_arena_printf(arena, "its chance of the goal is %s, against %s: %s",
+                                 percent(arena, other->chance_of_both), percent(arena, best->chance_of_both), what);
+    }
+    if (objective == TSIM_DECIDE_BY_ENERGY)
+        return tsim_arena_printf(arena, "it needs %.0f %% more energy",
+                                 100 * (other->energy_kwh.p50 / best->energy_kwh.p50 - 1));
+    if (objective == TSIM_DECIDE_BY_DAYS || (objective == TSIM_DECIDE_BY_CHANCE && !(goal->deadline_s > 0)))
+        return tsim_arena_printf(arena, "it ends %.2g %% later", 100 * (other->days.p50 / best->days.p50 - 1));
+    return tsim_arena_printf(arena,
+                             "it is as likely to make the goal and is expected to cost %.0f %% more: %s against %s",
+                             100 * (other->mean_usd / best->mean_usd - 1), usd_text(arena, other->mean_usd),
+                             usd_text(arena, best->mean_usd));
+}
+
+static bool is_same_node(const struct tsim_offer *a, const struct tsim_offer *b) {
+    return strcmp(job_of(a)->cluster.node->name, job_of(b)->cluster.node->name) == 0;
+}
+
+/* The best of each other way to get a cluster, of the same machine in another number, and of the next machines. */
+static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *decision,
+                              enum tsim_decision_objective objective) {
+    enum { MOST_MACHINES = 4, MOST_ALTERNATIVES = TSIM_N_PURCHASES + 1 + MOST_MACHINES };
+    const struct tsim_offer *best = &decision->offers[0], *machines[MOST_MACHINES];
+    bool has_purchase[TSIM_N_PURCHASES] = {false}, has_size = false;
+    size_t n_machines = 0;
+    decision->alternatives = TSIM_NEW_ARRAY(arena, MOST_ALTERNATIVES, struct tsim_alternative);
+    has_purchase[best->purchase] = decision->is_met;
+    for (size_t i = decision->is_met ? 1 : 0; i < decision->n_offers; i++) {
+        const struct tsim_offer *offer = &decision->offers[i];
+        bool is_kind = !has_purchase[offer->purchase];
+        bool is_size = !has_size && is_same_node(offer, best) && offer->purchase == best->purchase && offer != best;
+        bool is_machine = n_machines < MOST_MACHINES && !is_same_node(offer, best);
+        for (size_t k = 0; k < n_machines; k++)
+            is_machine &= !is_same_node(offer, machines[k]);
+        if (!is_kind && !is_size && !is_machine)
+            continue;
+        has_purchase[offer->purchase] = true;
+        has_size |= is_size;
+        if (is_machine)
+            machines[n_machines++] = offer;
+        decision->alternatives[decision->n_alternatives++] = (struct tsim_alternative){
+            offer, decision->is_met || offer != best
+                       ? why_not(arena, best, offer, objective)
+                       : "it comes nearest, and is more likely to miss the goal than to make it"};
+    }
+}
+
+/* ---- what would turn it round ---- */
+
+static void apply(struct tsim_decision *decision, const struct tsim_changes *changes) {
+    for (size_t i = 0; i < decision->n_offers; i++)
+        tsim_offer_evaluate(&decision->offers[i], changes);
+}
+
+/* The best offer under changes; those of the same node and way as the choice count as the choice, and NULL stands for none
+ * that makes the goal. */
+static const struct tsim_offer *best_under(struct tsim_decision *decision, enum tsim_decision_objective objective,
+                                           const struct tsim_changes *changes) {
+    const struct tsim_offer *best = NULL, *choice = &decision->offers[0];
+    apply(decision, changes);
+    for (size_t i = 0; i < decision->n_offers; i++)
+        if (!best || tsim_offer_is_better(&decision->job->goal, objective, &decision->offers[i], best))
+            best = &decision->offers[i];
+    if (best->chance_of_both < LIKELY)
+        return NULL;
+    return is_same_node(best, choice) && best->purchase == choice->purchase ? choice : best;
+}
+
+enum change { CHANGE_RENT, CHANGE_PURCHASE, CHANGE_POWER, CHANGE_FAILURES, CHANGE_SLIP, CHANGE_DELAY };
+
+static struct tsim_changes changed(const struct tsim_decision *decision, enum change which, double amount) {
+    struct tsim_changes c = TSIM_NO_CHANGES;
+    c.rent = which == CHANGE_RENT ? amount : 1;
+    c.purchase = which == CHANGE_PURCHASE ? amount : 1;
+    c.power_price = which == CHANGE_POWER ? amount : 1;
+    c.failures = which == CHANGE_FAILURES ? amount : 1;
+    c.slip = which == CHANGE_SLIP ? amount : 1;
+    c.slipping = which == CHANGE_SLIP ? &decision->offers[0] : NULL;
+    c.delay_days = which == CHANGE_DELAY ? amount : 0;
+    return c;
+}
+
+/* The nearest amount, from `from` towards `to`, with which another offer is the best; NAN: none. */
+static double flip_at(struct tsim_decision *decision, enum tsim_decision_objective objective, enum change which,
+                      double from, double to, const struct tsim_offer **other) {
+    const struct tsim_offer *choice = &decision->offers[0];
+    bool is_delay = which == CHANGE_DELAY;
+    double same = from, at = (double)NAN;
+    for (int i = 1; i <= SCAN_STEPS && isnan(at); i++) {
+        double amount = is_delay ? from + (to - from) * i / SCAN_STEPS : from * pow(to / from, (double)i / SCAN_STEPS);
+        struct tsim_changes changes = changed(decision, which, amount);
+        if (best_under(decision, objective, &changes) != choice)
+            at = amount;
+        else
+            same = amount;
+    }
+    for (int i = 0; i < HALVINGS && !isnan(at); i++) {
+        double middle = (same + at) / 2;
+        struct tsim_changes changes = changed(decision, which, middle);
+        if (best_under(decision, objective, &changes) != choice)
+            at = middle;
+        else
+            same = middle;
+    }
+    if (!isnan(at)) {
+        struct tsim_changes changes = changed(decision, which, at);
+        *other = best_under(decision, objective, &changes);
+    }
+    return at;
+}
+
+static const char *then_text(struct tsim_arena *arena, const struct tsim_offer *other) {
+    return other ? tsim_arena_printf(arena, "%s %s", TSIM_PURCHASE_WORDS[other->purchase],
+                                     tsim_offer_cluster(arena, other))
+                 : "nothing makes the goal any more";
+}
+
+static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, enum tsim_decision_objective objective,
+                     enum change which, double to) {
+    const struct tsim_offer *choice = &decision->offers[0], *other = NULL;
+    const struct tsim_scenario *job = job_of(choice);
+    double from = which == CHANGE_DELAY ? 0 : 1, at = flip_at(decision, objective, which, from, to, &other);
+    const char *then = then_text(arena, other), *sentence = NULL;
+    char now[48], value[48];
+    bool has = !isnan(at);
+    switch (which) {
+    case CHANGE_RENT: {
+        double rent = job->cost.rent_usd_per_s;
+        bool is_reserved = choice->purchase == TSIM_PURCHASE_RESERVE;
+        if (is_reserved)
+            rent = choice->asked_usd_per_day / TSIM_DAY_S /
+                   (nodes_with_spares(choice) * (double)job->cluster.accelerators_per_node);
+        if (choice->purchase == TSIM_PURCHASE_BUY)
+            sentence = has ? tsim_arena_printf(arena, "rents %.0f %% lower everywhere: %s", 100 * (1 - at), then)
+                           : "no fall of rents to a tenth changes it";
+        else
+            sentence = has ? tsim_arena_printf(arena, "rents %.0f %% higher everywhere (%s where it is %s now): %s",
+                                               100 * (at - 1),
+                                               tsim_quantity_human(at * rent, TSIM_USD_PER_S, value, sizeof value),
+                                               tsim_quantity_human(rent, TSIM_USD_PER_S, now, sizeof now), then)
+                           : "no rise of rents up to ten times changes it";
+        break;
+    }
+    case CHANGE_PURCHASE:
+        sentence = has ? tsim_arena_printf(arena, "machines to buy %.0f %% %s: %s", 100 * fabs(at - 1),
+                                           at < 1 ? "cheaper" : "dearer", then)
+                       : "machines to buy at a tenth or ten times their price change nothing";
+        break;
+    case CHANGE_POWER:
+        sentence = has ? tsim_arena_printf(
+                             arena, "electricity above %s (%s now): %s",
+                             tsim_quantity_human(at * job->energy.price_usd_per_j, TSIM_USD_PER_J, value, sizeof value),
+                             tsim_quantity_human(job->energy.price_usd_per_j, TSIM_USD_PER_J, now, sizeof now), then)
+                   : choice->power_usd_per_day > 0 ? "no price of electricity up to ten times changes it"
+                                                   : "no price of electricity changes it: it is in the rent";
+        break;
+    case CHANGE_FAILURES:
+        sentence = has ? tsim_arena_printf(arena, "failures %.3g times as frequent: %s", at, then)
+                       : "failures up to ten times as frequent change nothing";
+        break;
+    case CHANGE_SLIP:
+        sentence = has ? tsim_arena_printf(arena, "%s %.1f %% slower than predicted: %s",
+                                           job->cluster.node->accelerator->name, 100 * (at - 1), then)
+                       : tsim_arena_printf(arena, "%s may be up to twice as slow as predicted",
+                                           job->cluster.node->accelerator->name);
+        break;
+    case CHANGE_DELAY:
+        if (choice->purchase == TSIM_PURCHASE_BUY)
+            sentence = has ? tsim_arena_printf(arena, "delivery %.0f days later than after %.0f: %s", at,
+                                               choice->delivery_days, then)
+                           : "no delay of delivery up to a year changes it";
+        else
+            sentence = has ? tsim_arena_printf(arena, "machines to buy delivered %.0f days earlier than after %.0f: %s",
+                                               -at, job->cost.delivery_s / TSIM_DAY_S, then)
+                           : "machines to buy change nothing even if they are delivered at once";
+        break;
+    }
+    decision->flips[decision->n_flips++] = sentence;
+}
+
+/* A machine that serves several runs pays above so much use of its life. */
+static void say_utilization(struct tsim_arena *arena, struct tsim_decision *decision) {
+    const struct tsim_offer *choice = &decision->offers[0];
+    double utilization = figure(choice, TSIM_OUTCOME_OWNED_UTILIZATION);
+    char life[48];
+    if (isnan(utilization))
+        return;
+    tsim_quantity_human(job_of(choice)->cost.lifetime_s, TSIM_TIME_S, life, sizeof life);
+    decision->flips[decision->n_flips++] =
+        utilization <= 1
+            ? tsim_arena_printf(arena,
+                                "over %s such a cluster is cheaper to own than to rent where it is in use more "
+                                "than %.0f %% of the time (its facility left out)",
+                                life, 100 * utilization)
+            : tsim_arena_printf(
+                  arena, "over %s such a cluster is cheaper to rent than to own however much it is in use", life);
+}
+
+static void find_flips(struct tsim_arena *arena, struct tsim_decision *decision,
+                       enum tsim_decision_objective objective) {
+    const struct tsim_offer *choice = &decision->offers[0];
+    bool is_bought = choice->purchase == TSIM_PURCHASE_BUY;
+    decision->flips = TSIM_NEW_ARRAY(arena, MOST_FLIPS, const char *);
+    say_flip(arena, decision, objective, CHANGE_RENT, is_bought ? 0.1 : 10);
+    say_flip(arena, decision, objective, CHANGE_PURCHASE, is_bought ? 10 : 0.1);
+    say_utilization(arena, decision);
+    say_flip(arena, decision, objective, CHANGE_POWER, 10);
+    say_flip(arena, decision, objective, CHANGE_FAILURES, 10);
+    say_flip(arena, decision, objective, CHANGE_DELAY,
+             is_bought ? TSIM_YEAR_S / TSIM_DAY_S : -job_of(choice)->cost.delivery_s / TSIM_DAY_S);
+    say_flip(arena, decision, objective, CHANGE_SLIP, 2);
+    apply(decision, &TSIM_NO_CHANGES);
+}
+
+/* ---- no goal met ---- */
+
+/* The least deadline, or budget, that some offer keeps in nine cases of ten while it keeps the other goal at least in the
+ * middle case. */
+static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision) {
+    const struct tsim_goal_spec *goal = &decision->job->goal;
+    const struct tsim_offer *soonest = NULL, *cheapest = NULL;
+    double deadline_days = goal->deadline_s / TSIM_DAY_S;
+    decision->misses = TSIM_NEW_ARRAY(arena, MOST_MISSES, const char *);
+    for (size_t i = 0; i < decision->n_offers; i++) {
+        const struct tsim_offer *offer = &decision->offers[i];
+        bool in_budget = !(goal->budget_usd > 0) || offer->cost_usd.p50 <= goal->budget_usd;
+        bool in_time = !(goal->deadline_s > 0) || offer->days.p50 <= deadline_days;
+        if (in_budget && (!soonest || offer->days.p90 < soonest->days.p90))
+            soonest = offer;
+        if (in_time && (!cheapest || offer->cost_usd.p90 < cheapest->cost_usd.p90))
+            cheapest = offer;
+    }
+    if (goal->deadline_s > 0 && soonest)
+        decision->misses[decision->n_misses++] = tsim_arena_printf(
+            arena, "%sthe date that can be kept is %.0f days, %.0f %% later (in nine cases of ten; %s %s)",
+            goal->budget_usd > 0 ? "within the budget " : "", soonest->days.p90,
+            100 * (soonest->days.p90 / deadline_days - 1), TSIM_PURCHASE_WORDS[soonest->purchase],
+            tsim_offer_cluster(arena, soonest));
+    if (goal->budget_usd > 0 && cheapest)
+        decision->misses[decision->n_misses++] =
+            tsim_arena_printf(arena, "%sthe budget that suffices is %s, %.0f %% more (in nine cases of ten; %s %s)",
+                              goal->deadline_s > 0 ? "by that date " : "", usd_text(arena, cheapest->cost_usd.p90),
+                              100 * (cheapest->cost_usd.p90 / goal->budget_usd - 1),
+                              TSIM_PURCHASE_WORDS[cheapest->purchase], tsim_offer_cluster(arena, cheapest));
+    if (goal->deadline_s > 0 && !soonest)
+        decision->misses[decision->n_misses++] =
+            "the budget fails: nothing that was tried costs so little, however long it takes";
+    if (goal->budget_usd > 0 && !cheapest)
+        decision->misses[decision->n_misses++] = "the date fails: nothing that was tried is so fast, whatever it costs";
+}
+
+/* ---- the whole ---- */
+
+static enum tsim_status read_goal(struct deciding *d) {
+    char tokens[48];
+    const struct tsim_scenario *job;
+    const struct tsim_decision_search *search = d->search;
+    d->overrides = TSIM_NEW_ARRAY(d->arena, search->n_overrides + 2, struct tsim_override);
+    for (size_t i = 0; i < search->n_overrides; i++)
+        d->overrides[i] = search->overrides[i];
+    d->n_overrides = search->n_overrides;
+    struct tsim_diags first; /* heard again once the goal's length is there */
+    tsim_diags_init(&first);
+    if (tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, &first) == TSIM_OK &&
+        job->goal.tokens > 0) {
+        tsim_quantity_si(job->goal.tokens, TSIM_COUNT, tokens, sizeof tokens);
+        d->overrides[d->n_overrides++] = (struct tsim_override){"training.tokens", tsim_arena_strdup(d->arena, tokens)};
+    }
+    tsim_diags_release(&first);
+    TSIM_TRY(tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, d->diags));
+    d->decision->job = job;
+    if (job->simulation.detail == TSIM_DETAIL_AUTO) /* within 2 % of operators (plan.c), at a tenth of the time */
+        d->overrides[d->n_overrides++] = (struct tsim_override){"simulation.detail", "passes"};
+    if (job->training.length_kind == TSIM_LENGTH_NONE)
+        tsim_diag_hint(tsim_diags_error(d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name},
+                                        "goal.tokens", "the run has no length"),
+                       "--tokens 2T, or goal: {tokens: 2 T}");
+    if (!(job->goal.deadline_s > 0) && !(job->goal.budget_usd > 0))
+        tsim_diag_hint(tsim_diags_error(d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name}, "goal",
+                                        "neither a date nor a budget is set"),
+                       "--deadline '90 days' --budget '20 M USD', or one of them");
+    return d->diags->n_errors > 0 ? TSIM_ERR_SCHEMA : TSIM_OK;
+}
+
+enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decision_search *search,
+                             tsim_plan_report_fn report, void *context, struct tsim_decision *decision,
+                             struct tsim_diags *diags) {
+    struct deciding d = {
+        .arena = arena, .search = search, .report = report, .context = context, .decision = decision, .diags = diags};
+    *decision = (struct tsim_decision){.n_offers = 0};
+    TSIM_TRY(read_goal(&d));
+    decision->overrides = d.overrides;
+    decision->n_overrides = d.n_overrides;
+    TSIM_TRY(search->axes ? search_space(&d, search->axes) : search_catalogue(&d));
+    if (decision->n_offers == 0)
+        return TSIM_OK;
+    decision->is_met = decision->offers[0].chance_of_both >= LIKELY;
+    find_alternatives(arena, decision, search->objective);
+    if (decision->is_met)
+        find_flips(arena, decision, search->objective);
+    else
+        find_misses(arena, decision);
+    return TSIM_OK;
+}

@@ -1,0 +1,205 @@
+#include "study/search/clusters.h"
+
+#include "config/recognize.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_ACCELERATORS = 32768, MOST_CHUNKS = 5, MOST_VARIED = 8 };
+#define FLOPS_PER_TOKEN 6.0 /* of each active parameter, forward and backward */
+#define REACHED_FRAC (2.0 / 3)
+#define BYTES_PER_PARAMETER 16.0
+#define MEMORY_FRAC 0.5
+#define MOST_PRICE_RATIO 1.6 /* of what products cost, over the least of all machines: dearer ones are left out */
+
+/* ---- which machines ---- */
+
+static bool is_alone(const char *id) { /* an accelerator without links, which the catalogue makes up */
+    return strncmp(id, "single-", sizeof "single-" - 1) == 0;
+}
+
+static int64_t whole_batch_divisor(const struct tsim_scenario *job, int64_t accelerators) {
+    int64_t odd = accelerators;
+    while (odd % 2 == 0)
+        odd /= 2;
+    if (job->training.global_batch_size % odd == 0)
+        return accelerators;
+    int64_t power = 1;
+    while (2 * power <= accelerators)
+        power *= 2;
+    return power;
+}
+
+/* The job on a node of it; NULL, with the reason, where it cannot run there. */
+static const struct tsim_scenario *try_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                           const struct tsim_override *overrides, size_t n, const char *node,
+                                           const char *fabric, const char **reason) {
+    struct tsim_override *all = TSIM_NEW_ARRAY(arena, n + 3, struct tsim_override);
+    const struct tsim_scenario *job = NULL;
+    struct tsim_diags diags;
+    for (size_t i = 0; i < n; i++)
+        all[i] = overrides[i];
+    all[n] = (struct tsim_override){"cluster.node", node};
+    all[n + 1] = (struct tsim_override){"cluster.nodes", "1"};
+    all[n + 2] = (struct tsim_override){"cluster.fabric", fabric};
+    tsim_diags_init(&diags);
+    enum tsim_status status = tsim_scenario_load_job(arena, source, all, n + 3, &job, &diags);
+    for (size_t i = 0; status != TSIM_OK && i < diags.n_items && !*reason; i++)
+        if (!diags.items[i].is_warning)
+            *reason = tsim_arena_strdup(arena, diags.items[i].message);
+    tsim_diags_release(&diags);
+    return status == TSIM_OK ? job : NULL;
+}
+
+static enum tsim_status find_machine(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                     const struct tsim_override *overrides, size_t n, struct tsim_machine *machine,
+                                     struct tsim_diags *diags) {
+    const struct tsim_node *node;
+    TSIM_TRY(tsim_catalogue_load_node(arena, machine->node, &node, diags));
+    TSIM_TRY(tsim_usual_fabric(arena, node, &machine->fabric, diags));
+    if (!machine->fabric) {
+        machine->left_out = "it has no network";
+        return TSIM_OK;
+    }
+    if (!(node->accelerator->rent_usd_per_s > 0) && !(node->accelerator->purchase_usd > 0)) {
+        machine->left_out = "no price of it is known";
+        return TSIM_OK;
+    }
+    machine->job = try_job(arena, source, overrides, n, machine->node, machine->fabric, &machine->left_out);
+    if (machine->job)
+        machine->software = node->accelerator->software ? node->accelerator->software : machine->job->software->name;
+    if (machine->job)
+        machine->accelerators_per_node = whole_batch_divisor(machine->job, node->accelerators);
+    else if (!machine->left_out)
+        machine->left_out = "the job cannot run on it";
+    return TSIM_OK;
+}
+
+static double sustained_per_s(const struct tsim_scenario *job) {
+    const struct tsim_accelerator *a = job->cluster.node->accelerator;
+    enum tsim_precision precision = job->training.precision;
+    return a->peak_flops_per_s[precision] * a->matrix_sustained_frac[precision];
+}
+
+/* The price of the rate that long products reach, rented and bought; INFINITY: the machine cannot be had so. */
+static double rent_per_flop(const struct tsim_scenario *job) {
+    return job->cost.rent_usd_per_s > 0 ? job->cost.rent_usd_per_s / sustained_per_s(job) : (double)INFINITY;
+}
+
+static double purchase_per_flop(const struct tsim_scenario *job) {
+    return job->cost.purchase_usd > 0 ? job->cost.purchase_usd / sustained_per_s(job) : (double)INFINITY;
+}
+
+/* Machines whose products alone cost far more than the cheapest one's, rented and bought. */
+static void leave_out_dear(struct tsim_arena *arena, struct tsim_machine *machines, size_t n) {
+    double least_rent = (double)INFINITY, least_purchase = (double)INFINITY;
+    for (size_t i = 0; i < n; i++)
+        if (!machines[i].left_out) {
+            least_rent = fmin(least_rent, rent_per_flop(machines[i].job));
+            least_purchase = fmin(least_purchase, purchase_per_flop(machines[i].job));
+        }
+    for (size_t i = 0; i < n; i++) {
+        if (machines[i].left_out)
+            continue;
+        double ratio =
+            fmin(rent_per_flop(machines[i].job) / least_rent,
+                 isfinite(least_purchase) ? purchase_per_flop(machines[i].job) / least_purchase : (double)INFINITY);
+        if (ratio > MOST_PRICE_RATIO)
+            machines[i].left_out = tsim_arena_printf(
+                arena, "a product costs %.2g times as much on it as on the cheapest machine, before anything is lost",
+                ratio);
+    }
+}
+
+enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                    const struct tsim_override *overrides, size_t n_overrides,
+                                    const struct tsim_machine **machines, size_t *n_machines,
+                                    struct tsim_diags *diags) {
+    const char *const *ids;
+    size_t n_ids;
+    TSIM_TRY(tsim_catalogue_list(arena, TSIM_CATALOGUE_NODES, &ids, &n_ids, diags));
+    struct tsim_machine *list = TSIM_NEW_ARRAY(arena, n_ids, struct tsim_machine);
+    *machines = list;
+    *n_machines = 0;
+    for (size_t i = 0; i < n_ids; i++) {
+        if (is_alone(ids[i]))
+            continue;
+        struct tsim_machine *machine = &list[(*n_machines)++];
+        *machine = (struct tsim_machine){.node = ids[i]};
+        TSIM_TRY(find_machine(arena, source, overrides, n_overrides, machine, diags));
+    }
+    leave_out_dear(arena, list, *n_machines);
+    return TSIM_OK;
+}
+
+/* ---- how many ---- */
+
+int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes) {
+    bool takes_threes = job->training.global_batch_size % 3 == 0;
+    for (int64_t power = 1;; power *= 2) {
+        if ((double)power >= nodes)
+            return power;
+        if (takes_threes && power >= 2 && (double)(power / 2 * 3) >= nodes)
+            return power / 2 * 3;
+    }
+}
+
+double tsim_nodes_for(const struct tsim_machine *machine, double days) {
+    const struct tsim_scenario *job = machine->job;
+    const struct tsim_accelerator *a = job->cluster.node->accelerator;
+    double active = tsim_model_active_parameters(job->model), all = tsim_model_parameters(job->model);
+    double samples = job->training.length; /* in whatever the length is said */
+    double tokens = job->training.length_kind == TSIM_LENGTH_TOKENS ? samples
+                    : job->training.length_kind == TSIM_LENGTH_SAMPLES
+                        ? samples * (double)job->training.sequence_length
+                        : samples * (double)job->training.sequence_length * (double)job->training.global_batch_size;
+    double per_s = sustained_per_s(job) * REACHED_FRAC;
+    double for_time = FLOPS_PER_TOKEN * active * tokens / (per_s * days * TSIM_DAY_S);
+    double for_memory = BYTES_PER_PARAMETER * all / (MEMORY_FRAC * a->memory_bytes);
+    double most = (double)MOST_ACCELERATORS / (double)machine->accelerators_per_node;
+    return fmin(most, fmax(for_time, for_memory) / (double)machine->accelerators_per_node);
+}
+
+/* ---- the space ---- */
+
+static const char *joined(struct tsim_arena *arena, const char *text, const char *more) {
+    return *text ? tsim_arena_printf(arena, "%s,%s", text, more) : more;
+}
+
+static const char *chunks_text(struct tsim_arena *arena, const struct tsim_model *model) {
+    const char *text = "1";
+    int n = 1;
+    for (int64_t chunks = 2; chunks <= model->layers && n < MOST_CHUNKS; chunks++)
+        if (model->layers % chunks == 0 || (model->layers + 2) % chunks == 0) {
+            text = joined(arena, text, tsim_arena_printf(arena, "%lld", (long long)chunks));
+            n++;
+        }
+    return text;
+}
+
+enum tsim_status tsim_clusters_space(struct tsim_arena *arena, const struct tsim_cluster_size *sizes, size_t n,
+                                     struct tsim_space *space, struct tsim_diags *diags) {
+    const char *software = "", *nodes = "", *counts = "", *each = "", *fabrics = "", *vary[MOST_VARIED];
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_machine *m = sizes[i].machine;
+        nodes = joined(arena, nodes, m->node);
+        fabrics = joined(arena, fabrics, m->fabric);
+        software = joined(arena, software, m->software);
+        counts = joined(arena, counts, tsim_arena_printf(arena, "%lld", (long long)sizes[i].nodes));
+        each = joined(arena, each, tsim_arena_printf(arena, "%lld", (long long)m->accelerators_per_node));
+    }
+    const char *zip =
+        tsim_arena_printf(arena, "cluster.node=%s;cluster.nodes=%s;cluster.accelerators_per_node=%s;cluster.fabric=%s",
+                          nodes, counts, each, fabrics);
+    if (sizes[0].machine->job->software_defaulted)
+        zip = tsim_arena_printf(arena, "%s;software=%s", zip, software);
+    struct tsim_space_words words = {.vary = vary, .zip = &zip, .n_zip = 1};
+    if (sizes[0].machine->job->model->kind == TSIM_MODEL_TRANSFORMER) {
+        vary[words.n_vary++] = tsim_arena_printf(arena, "parallelism.virtual_pipeline=%s",
+                                                 chunks_text(arena, sizes[0].machine->job->model));
+        vary[words.n_vary++] = "parallelism.sequence=true";
+        vary[words.n_vary++] = "training.micro_batch_size=1,2,4";
+    }
+    return tsim_space_read(arena, NULL, &words, space, diags);
+}

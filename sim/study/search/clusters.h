@@ -1,0 +1,40 @@
+/* clusters.h - clusters of the catalogue as the candidates of a search: each node that the job can run on and that has a
+ * price that is not far above the others' for the same products, with the fabric that its NICs fill, so many times as a run of a given length needs. */
+#ifndef TSIM_STUDY_CLUSTERS_H
+#define TSIM_STUDY_CLUSTERS_H
+
+#include "config/scenario.h"
+#include "study/search/space.h"
+
+struct tsim_machine {
+    const char *node, *fabric;       /* ids */
+    int64_t accelerators_per_node;   /* so many that a batch divides over them */
+    const char *software;            /* its own, or what runs on GPUs */
+    const struct tsim_scenario *job; /* on one such node */
+    const char *left_out;            /* why it is no candidate; NULL: it is one */
+};
+
+/* Every node of the catalogue's files, in their order. Fails with what reading the catalogue fails with. */
+enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                    const struct tsim_override *overrides, size_t n_overrides,
+                                    const struct tsim_machine **machines, size_t *n_machines, struct tsim_diags *diags);
+
+/* The least number of nodes, 2^k or 3 x 2^k (this where the batch is a multiple of 3), that is not below `nodes`. */
+int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes);
+
+/* About how many nodes end the run in so many days, by 6 FLOP for each active parameter and token at two thirds of what
+ * long products reach, and not fewer than hold the model with its optimizer in mixed precision (16 bytes a parameter)
+ * in half of their memory. */
+double tsim_nodes_for(const struct tsim_machine *machine, double days);
+
+struct tsim_cluster_size {
+    const struct tsim_machine *machine;
+    int64_t nodes;
+};
+/* An axis of these clusters, and beside it fewer values of a plan's keys than `tsim plan` tries, so that a whole
+ * catalogue is searched in seconds: virtual_pipeline the five smallest divisors, sequence true, micro-batches 1, 2, 4.
+ */
+enum tsim_status tsim_clusters_space(struct tsim_arena *arena, const struct tsim_cluster_size *sizes, size_t n,
+                                     struct tsim_space *space, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,118 @@
+/* Offers: their cost, their chance of making the goal, and which of two is better. */
+#include "study/judge/decision.h"
+#include "support/arena_rig.h"
+
+#include <math.h>
+
+static struct tsim_scenario job;
+static struct tsim_accelerator accelerator = {.name = "a"};
+static struct tsim_node node = {.name = "n", .accelerator = &accelerator};
+static struct tsim_plan_candidate candidate = {.job = &job};
+static struct tsim_plan plan;
+
+/* A run of `from` to `to` days, evenly; prices within `spread`. */
+static struct tsim_offer offer_of(double from, double to, double spread) {
+    job = (struct tsim_scenario){.cost = {.price_spread = spread}};
+    job.cluster.node = &node;
+    plan = (struct tsim_plan){.candidate = &candidate};
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
+        plan.days_at.at[i] = from + (to - from) * (i + 0.5) / TSIM_DISTRIBUTION_POINTS;
+    return (struct tsim_offer){.plan = &plan, .purchase = TSIM_PURCHASE_RENT, .asked_usd_per_day = 100};
+}
+
+/* Ten days at 100 USD, each price within a factor of two in eight of ten cases: half of them cost 1,000 or less, nine in
+ * ten 2,000 or less. */
+START_TEST(prices_spread) {
+    struct tsim_offer offer = offer_of(10, 10, 2);
+    job.goal.budget_usd = 1000;
+    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
+    ck_assert_double_eq_tol(offer.chance_in_budget, 0.5, 1e-9);
+    job.goal.budget_usd = 2000;
+    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
+    ck_assert_double_eq_tol(offer.chance_in_budget, 0.9, 1e-9);
+    ck_assert_double_eq_tol(offer.cost_usd.p50, 1000, 30);
+    ck_assert_double_eq_tol(offer.cost_usd.p90, 2000, 60);
+    ck_assert(isnan(offer.chance_in_time));
+}
+END_TEST
+
+/* 80 to 120 days against 90: a quarter is in time. Date and budget of a run without spread depend on the same days. */
+START_TEST(both_goals_come_from_the_same_days) {
+    struct tsim_offer offer = offer_of(80, 120, 1);
+    job.goal.deadline_s = 90 * TSIM_DAY_S;
+    job.goal.budget_usd = 11000;
+    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
+    ck_assert_double_eq_tol(offer.chance_in_time, 0.25, 1e-9);
+    ck_assert_double_eq_tol(offer.chance_in_budget, 0.75, 1e-9);
+    ck_assert_double_eq_tol(offer.chance_of_both, 0.25, 1e-9);
+    ck_assert_double_eq_tol(offer.mean_usd, 10000, 1e-6);
+}
+END_TEST
+
+/* A contract of a year is paid for a year, a machine that comes after 30 days ends 30 days later, and electricity does not
+ * spread with prices. */
+START_TEST(each_way_has_its_terms) {
+    struct tsim_offer offer = offer_of(10, 10, 1);
+    offer.purchase = TSIM_PURCHASE_RESERVE;
+    offer.least_days = 365;
+    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
+    ck_assert_double_eq_tol(offer.mean_usd, 36500, 1e-6);
+    offer = offer_of(10, 10, 1);
+    offer.purchase = TSIM_PURCHASE_BUY;
+    offer.asked_usd_per_day = 0;
+    offer.asked_usd = 5000;
+    offer.usd = 700;
+    offer.usd_per_day = 1;
+    offer.power_usd_per_day = 2;
+    offer.delivery_days = 30;
+    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
+    ck_assert_double_eq_tol(offer.mean_usd, 5730, 1e-6);
+    ck_assert_double_eq_tol(offer.days.p50, 40, 1e-9);
+    struct tsim_changes dearer = TSIM_NO_CHANGES;
+    dearer.power_price = 3;
+    tsim_offer_evaluate(&offer, &dearer);
+    ck_assert_double_eq_tol(offer.mean_usd, 5770, 1e-6);
+}
+END_TEST
+
+/* Residuals tell nothing beyond nineteen in twenty, and machines that nobody measured less. */
+START_TEST(chances_are_coarse) {
+    ck_assert_double_eq_tol(tsim_chance_shown(1, TSIM_GROUNDS_MEASURED), 0.95, 1e-12);
+    ck_assert_double_eq_tol(tsim_chance_shown(0.93, TSIM_GROUNDS_MEASURED), 0.95, 1e-12);
+    ck_assert_double_eq_tol(tsim_chance_shown(1, TSIM_GROUNDS_SIMILAR), 0.9, 1e-12);
+    ck_assert_double_eq_tol(tsim_chance_shown(1, TSIM_GROUNDS_ESTIMATE), 0.8, 1e-12);
+    ck_assert_double_eq_tol(tsim_chance_shown(0.62, TSIM_GROUNDS_MEASURED), 0.60, 1e-12);
+    ck_assert_double_eq_tol(tsim_chance_shown(0.01, TSIM_GROUNDS_MEASURED), 0, 1e-12);
+}
+END_TEST
+
+/* Chance first, then cost; without a date the days; by cost among those likelier than not. */
+START_TEST(chance_goes_before_cost) {
+    const struct tsim_goal_spec both = {.deadline_s = 1, .budget_usd = 1}, money = {.budget_usd = 1};
+    struct tsim_offer sure = {.chance_of_both = 0.95, .mean_usd = 9, .days = {.p50 = 9}},
+                      cheap = {.chance_of_both = 0.60, .mean_usd = 5, .days = {.p50 = 12}},
+                      dear = {.chance_of_both = 0.95, .mean_usd = 10, .days = {.p50 = 7}},
+                      hopeless = {.chance_of_both = 0.2, .mean_usd = 1, .days = {.p50 = 1}};
+    ck_assert(tsim_offer_is_better(&both, TSIM_DECIDE_BY_CHANCE, &sure, &cheap));
+    ck_assert(tsim_offer_is_better(&both, TSIM_DECIDE_BY_CHANCE, &sure, &dear));
+    ck_assert(tsim_offer_is_better(&money, TSIM_DECIDE_BY_CHANCE, &dear, &sure));
+    ck_assert(tsim_offer_is_better(&both, TSIM_DECIDE_BY_COST, &cheap, &sure));
+    ck_assert(tsim_offer_is_better(&both, TSIM_DECIDE_BY_COST, &sure, &hopeless));
+    ck_assert(!tsim_offer_is_better(&both, TSIM_DECIDE_BY_CHANCE, &cheap, &sure));
+}
+END_TEST
+
+static Suite *decision_suite(void) {
+    Suite *suite = suite_create("decision");
+    TCase *tests = tcase_create("decision");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, prices_spread);
+    tcase_add_test(tests, both_goals_come_from_the_same_days);
+    tcase_add_test(tests, each_way_has_its_terms);
+    tcase_add_test(tests, chances_are_coarse);
+    tcase_add_test(tests, chance_goes_before_cost);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(decision_suite)
