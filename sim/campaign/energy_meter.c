@@ -33,7 +33,10 @@ void tsim_energy_meter_take(struct tsim_energy_meter *meter, double begin_s, dou
         add(&meter->hours[0], length_s, loss, amount);
         return;
     }
-    for (double at_s = begin_s; at_s < end_s;) {
+    double whole_s = TSIM_HOUR_S * floor(length_s / (TSIM_HOUR_S * (double)meter->n_hours)); /* of each hour */
+    for (size_t i = 0; i < meter->n_hours && whole_s > 0; i++)
+        add(&meter->hours[i], whole_s, loss, loss == TSIM_CAMPAIGN_RUNNING ? amount * whole_s / length_s : amount);
+    for (double at_s = begin_s + whole_s * (double)meter->n_hours; at_s < end_s;) {
         double hour = floor((at_s + meter->start_s) / TSIM_HOUR_S);
         double next_s = fmin(end_s, (hour + 1) * TSIM_HOUR_S - meter->start_s);
         if (!(next_s > at_s)) { /* rounding */

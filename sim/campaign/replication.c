@@ -260,6 +260,9 @@ static double position_after(const struct run *run, double elapsed_s) {
     return fmin(run->target, run->next_mark + n * run->job->interval_s + run->speed * after_s);
 }
 
+/* In a run of more than ten years, work is spread evenly over the hours between failures. */
+enum { MOST_HOURS_TOLD = 87660 };
+
 static double next_hour_s(const struct run *run, double at_s) {
     double hour_s = 3600, start_s = run->job->start_s;
     double next_s = (floor((at_s + start_s) / hour_s) + 1) * hour_s - start_s;
@@ -269,8 +272,9 @@ static double next_hour_s(const struct run *run, double at_s) {
 /* The run phase so far, to who listens. */
 static void tell_run(const struct run *run, bool is_at_target) {
     double began_s = seconds(run->phase_began), end_s = seconds(run->now), at_s = began_s, position = run->position;
+    bool tells_hours = run->job->tells_hours && run->target < MOST_HOURS_TOLD * 3600.0;
     while (at_s < end_s) {
-        double next_s = run->job->tells_hours ? fmin(end_s, next_hour_s(run, at_s)) : end_s;
+        double next_s = tells_hours ? fmin(end_s, next_hour_s(run, at_s)) : end_s;
         double to = next_s >= end_s && is_at_target ? run->target : position_after(run, next_s - began_s);
         run->take(run->context, at_s, next_s, TSIM_CAMPAIGN_RUNNING, to - position);
         at_s = next_s;

@@ -47,6 +47,26 @@ static struct tsim_energy_meter meter_of(const struct tsim_campaign_job *job, in
     return meter;
 }
 
+/* 41 days and a half from 6:15 on, at once and hour by hour. */
+START_TEST(whole_days_are_taken_at_once) {
+    struct tsim_energy_meter whole, pieces;
+    const double end_s = 41.5 * DAY;
+    tsim_energy_meter_init(&arena, &A_DAY, 6.25 * HOUR, &whole);
+    tsim_energy_meter_init(&arena, &A_DAY, 6.25 * HOUR, &pieces);
+    tsim_energy_meter_take(&whole, 0, end_s, TSIM_CAMPAIGN_RUNNING, 0.5 * end_s);
+    tsim_energy_meter_take(&whole, 0, end_s, TSIM_CAMPAIGN_AWAY, 3);
+    for (double at_s = 0; at_s < end_s; at_s += HOUR) {
+        tsim_energy_meter_take(&pieces, at_s, at_s + HOUR, TSIM_CAMPAIGN_RUNNING, 0.5 * HOUR);
+        tsim_energy_meter_take(&pieces, at_s, at_s + HOUR, TSIM_CAMPAIGN_AWAY, 3);
+    }
+    for (int hour = 0; hour < 24; hour++) {
+        ck_assert_double_eq_tol(whole.hours[hour].time_s, pieces.hours[hour].time_s, 1e-3);
+        ck_assert_double_eq_tol(whole.hours[hour].loaded_s, pieces.hours[hour].loaded_s, 1e-3);
+        ck_assert_double_eq_tol(whole.hours[hour].away_node_s, pieces.hours[hour].away_node_s, 1e-3);
+    }
+}
+END_TEST
+
 /* 10 hours of work from 7:30 on, with 20 minutes for a checkpoint after every two hours of work: 9:30 to 9:50, 11:50 to
  * 12:10, 14:10 to 14:30, 16:30 to 16:50; the end is at 18:50. */
 START_TEST(checkpoints_are_idle_in_their_hour) {
@@ -194,6 +214,7 @@ static Suite *energy_meter_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_square_wave_is_integrated);
+    tcase_add_test(tests, whole_days_are_taken_at_once);
     tcase_add_test(tests, checkpoints_are_idle_in_their_hour);
     tcase_add_test(tests, nodes_in_repair_are_counted);
     tcase_add_test(tests, preempted_nodes_are_counted);
