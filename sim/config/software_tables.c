@@ -213,7 +213,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "sequence_copies", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_software, sequence_copies),
      .default_text = "false", .is_omitted_when_zero = true,
      .help = "sequence parallelism cuts the tokens of each sample: what is gathered is copied into samples, what is scattered "
-             "out of them, but with overlap.tensor"},
+             "out of them; with overlap.tensor pieces of sums are summed at the end"},
     {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, overlap),
      .table = &tsim_overlap_table, .help = "communication under computation; absent: false"},
     {.key = "pipeline_overlap", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, pipeline_overlap),

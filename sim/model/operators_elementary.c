@@ -13,6 +13,13 @@ static struct tsim_op *sequence_copy(struct tsim_op_list *list, const struct tsi
     return copies ? elementwise(list, "tensor: samples, copy", bytes, 2, 1) : NULL;
 }
 
+/* With tensor overlap each rank's pieces of a scattered sum come as copies, and are summed when all are there
+ * (torch/distributed/_symmetric_memory, fused_matmul_reduce_scatter: stacked_partials). */
+static void sum_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z, double bytes) {
+    if (z->software->sequence_copies && z->sequence_parallel && z->scenario->parallelism.overlap.tensor)
+        elementwise(list, "tensor: pieces, sum", bytes, 1 + 1 / z->tp, 1);
+}
+
 /* Before a column-parallel product of depth `width`: with sequence parallelism the tokens are gathered. */
 void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width) {
     if (!z->sequence_parallel)
@@ -33,6 +40,7 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
     sequence_copy(list, z, z->t * z->h * z->element_bytes);
     sum_partial(list, z, name, z->t * z->h * (pipelined && scales_are_known(z) ? z->linear_bytes : z->element_bytes),
                 pipelined ? TSIM_PIPELINED_PREVIOUS : TSIM_EXPOSED);
+    sum_pieces(list, z, z->t * z->h * z->element_bytes);
 }
 
 /* Compiled and Transformer Engine's norms are kernels of their own, and layer norms PyTorch's. */
@@ -153,6 +161,8 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     weight->is_gradient = weight->is_weight_gradient = true;
     weight->sum_bytes = adds ? 2 * z->gradient_bytes * n * k : 0;
     grouped(weight, z);
+    if (parallel && linear->is_column_parallel) /* reduced beside the weight's product */
+        sum_pieces(list, z, z->t * k * e);
     accumulate(list, z, n * k);
     if (z->model->bias && !cast_sums_bias(z))
         elementwise(list, "bias gradient", z->groups * z->t * n, e, 1)->is_weight_gradient = true;

@@ -523,7 +523,7 @@ END_TEST
 
 /* Rows of h in 2 bytes are read and written, four times forward (before the two column-parallel products, after the two
  * row-parallel ones), six times backward (the column-parallel ones' inputs are gathered again), and never where products
- * take the pieces as they come. */
+ * take the pieces as they come; then the four ranks' pieces of a sum are read once more, and a quarter is written. */
 START_TEST(gathered_samples_are_copied) {
     for (int i = 0; i < 3; i++) {
         struct tsim_op_list forward, backward;
@@ -537,6 +537,8 @@ START_TEST(gathered_samples_are_copied) {
         tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &backward);
         ck_assert_double_eq(all_bytes(&forward, "tensor: samples, copy"), i == 1 ? 4 * 4.0 * MI : 0);
         ck_assert_double_eq(all_bytes(&backward, "tensor: samples, copy"), i == 1 ? 6 * 4.0 * MI : 0);
+        ck_assert_double_eq(all_bytes(&forward, "tensor: pieces, sum"), i == 2 ? 2 * 2.5 * MI : 0);
+        ck_assert_double_eq(all_bytes(&backward, "tensor: pieces, sum"), i == 2 ? 2 * 2.5 * MI : 0);
     }
 }
 END_TEST
