@@ -30,8 +30,29 @@ static bool is_box(const struct tsim_cluster *cluster, int32_t n_ranks) {
     return true;
 }
 
-/* Groups of one axis that are boxes have their links to themselves; those of two axes meet on them, and so do messages of
- * several hops. */
+/* Do so many ranks in a row fill whole dimensions? */
+static bool fills_dimensions(const struct tsim_cluster *cluster, int32_t n_ranks) {
+    int32_t below = 1;
+    bool fills = n_ranks == 1;
+    for (int d = 0; d < 3; d++) {
+        below *= cluster->torus_shape[d];
+        fills |= n_ranks == below;
+    }
+    return fills;
+}
+
+bool tsim_axes_have_own_dimensions(const struct tsim_cluster *cluster, const struct tsim_placement *placement) {
+    bool has_own = cluster->torus_shape[0] > 0;
+    for (int axis = 0; axis < TSIM_N_AXES; axis++)
+        if (placement->size[axis] > 1)
+            has_own = has_own && (axis == TSIM_AXIS_TENSOR || axis == TSIM_AXIS_DATA) &&
+                      fills_dimensions(cluster, placement->stride[axis]) &&
+                      fills_dimensions(cluster, placement->stride[axis] * placement->size[axis]);
+    return has_own;
+}
+
+/* Groups of one axis that are boxes have their links to themselves; those of two axes meet on them unless they go along
+ * dimensions of their own, and so do messages of several hops. */
 static bool boxes_are_alike(const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                             bool has_stages) {
     int n_axes = 0;
@@ -40,7 +61,7 @@ static bool boxes_are_alike(const struct tsim_cluster *cluster, const struct tsi
         if (!is_box(cluster, placement->stride[axis] * placement->size[axis]))
             return false;
     }
-    return !has_stages && n_axes <= 1;
+    return !has_stages && (n_axes <= 1 || tsim_axes_have_own_dimensions(cluster, placement));
 }
 
 bool tsim_folds(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,

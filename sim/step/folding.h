@@ -10,4 +10,8 @@
 bool tsim_folds(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                 const struct tsim_placement *placement);
 
+/* On a torus, do the groups of each axis go along dimensions of their own, so that those of two axes meet on no link? Said
+ * of tensor and data-parallel groups; the latter go along the dimensions of context and expert groups, too. */
+bool tsim_axes_have_own_dimensions(const struct tsim_cluster *cluster, const struct tsim_placement *placement);
+
 #endif

@@ -3,6 +3,7 @@
 #include "cluster/power.h"
 #include "model/model.h"
 #include "step/background.h"
+#include "step/folding.h"
 #include "step/link_utilization.h"
 #include "step/noise.h"
 #include "step/pass_tasks.h"
@@ -44,11 +45,14 @@ static int32_t add_resource(const struct step_run *run, double capacity, struct 
                                                          : tsim_engine_add_resource(run->engine, capacity);
 }
 
-/* A member's link of its own; -1 where it is one of the topology's, which takes its place. */
+/* A member's link of its own; -1 where it is one of the topology's, which takes its place. Folded, all links of a torus
+ * are one: where each axis has some of them to itself, it only counts. */
 static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, double bytes_per_s,
                         struct tsim_peak_demand most) {
     if (run->has_links && run->links.topology->count[kind] > 0)
         return -1;
+    if (run->plan->is_folded && tsim_axes_have_own_dimensions(run->plan->cluster, run->placement))
+        return tsim_engine_add_meter(run->engine);
     return add_resource(run, fmax(bytes_per_s, 1), most);
 }
 

@@ -225,6 +225,27 @@ START_TEST(fluid_against_messages) {
 }
 END_TEST
 
+/* Tensor groups along one dimension of a torus and data-parallel groups along the other meet on no link, so one rank
+ * stands for all. With tensor groups of half a dimension, data-parallel groups go along both: every rank is simulated. */
+START_TEST(axes_with_dimensions_of_their_own_fold) {
+    for (int zero = 0; zero <= 3; zero++)
+        for (int64_t tensor = 2; tensor <= 4; tensor += 2) {
+            be_torus();
+            be_of(TSIM_AXIS_TENSOR, tensor);
+            e.scenario.parallelism.zero = zero;
+            e.scenario.parallelism.overlap =
+                (struct tsim_overlap){.gradients = true, .parameters = true, .tensor = true};
+            finish();
+            struct tsim_step_simulation folded = simulate(TSIM_NETWORK_FLUID, true),
+                                        unfolded = simulate(TSIM_NETWORK_FLUID, false);
+            ck_assert_int_eq(folded.n_stage_groups, tensor == 4 ? 1 : 16 / tensor);
+            ck_assert_int_eq(unfolded.n_stage_groups, 16 / tensor);
+            ck_assert_double_gt(unfolded.stage_groups[0].data_busy_s, 0);
+            ck_assert_double_eq_tol(folded.time_s, unfolded.time_s, 1e-9 * unfolded.time_s);
+        }
+}
+END_TEST
+
 static Suite *shared_links_suite(void) {
     Suite *suite = suite_create("shared links");
     TCase *tests = tcase_create("by hand");
@@ -232,6 +253,7 @@ static Suite *shared_links_suite(void) {
     tcase_add_test(tests, groups_meet_on_uplinks);
     tcase_add_test(tests, only_one_of_two_reductions_is_held_up);
     tcase_add_test(tests, fluid_against_messages);
+    tcase_add_test(tests, axes_with_dimensions_of_their_own_fold);
     suite_add_tcase(suite, tests);
     return suite;
 }
