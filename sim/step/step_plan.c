@@ -269,7 +269,9 @@ static void broadcasts(const struct tsim_step_plan *plan, double bytes, struct t
 static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
                        struct share share, bool is_expert, struct tsim_data_collective *gather) {
     double bytes = parameters * communicated_weight_bytes(plan->scenario);
-    bool is_broadcast = plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS && !is_expert;
+    bool returns =
+        !plan->shards_fully; /* what the optimizer has updated; fully sharded, weights are gathered for use */
+    bool is_broadcast = returns && plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS && !is_expert;
     enum tsim_collective_op op = is_broadcast ? TSIM_BROADCAST : TSIM_ALL_GATHER;
     struct tsim_group group = shard_group(data, shards);
     struct tsim_collective_cost cost;
