@@ -3,8 +3,8 @@
 #include "report/terminal/table.h"
 #include "results/format.h"
 #include "results/measured.h"
-#include "study/judge/scoreboard.h"
 #include "study/judge/coverage.h"
+#include "study/judge/scoreboard.h"
 
 #include <math.h>
 

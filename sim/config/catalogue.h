@@ -210,8 +210,8 @@ struct tsim_accelerator {
     double power_cap_w; /* set below the limit: clocks fall (cost/compute.h); 0: none */
     double power_compute_frac, power_memory_frac, power_link_frac; /* share of (limit - idle) at full use of each */
     double rent_usd_per_s, purchase_usd;
-    double reserved_usd_per_s; /* under a contract of a year; 0: no price is known */
-    double price_spread;       /* sellers' prices are within this factor of these in eight of ten cases */
+    double reserved_usd_per_s;            /* under a contract of a year; 0: no price is known */
+    double price_spread;                  /* sellers' prices are within this factor of these in eight of ten cases */
     double usable_memory_reserve_bytes;   /* driver, context, communicators: not available to tensors */
     const struct tsim_known_as *known_as; /* known_as.h; NULL: nothing is said */
     /* A copy that is the slowest of so many (cluster/variation.h) says what it is a copy of; NULL: it is none. */

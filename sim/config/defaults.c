@@ -104,8 +104,7 @@ static void resolve_cost(struct tsim_draft *draft) {
     if (!tsim_draft_has(draft, "cost.purchase"))
         sc->cost.purchase_usd = sc->cluster.node->accelerator->purchase_usd;
     if (!tsim_draft_has(draft, "cost.price_spread"))
-        sc->cost.price_spread =
-            tsim_draft_has(draft, "cost.rent") ? 1 : sc->cluster.node->accelerator->price_spread;
+        sc->cost.price_spread = tsim_draft_has(draft, "cost.rent") ? 1 : sc->cluster.node->accelerator->price_spread;
     sc->simulation.fold = draft->fold;
 }
 
