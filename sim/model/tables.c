@@ -130,11 +130,11 @@ static void deal_capacity(const struct piece *pieces, size_t n_pieces, double sm
 static void deal_whole(const struct piece *pieces, size_t n_pieces, struct rank *ranks, size_t n) {
     size_t most = (n_pieces + n - 1) / n;
     for (size_t i = 0; i < n_pieces; i++) {
-        struct rank *best = NULL;
+        size_t best = n;
         for (size_t k = 0; k < n; k++)
-            if (ranks[k].tables < most && (!best || ranks[k].elements < best->elements))
-                best = &ranks[k];
-        give(best, &pieces[i]);
+            if (ranks[k].tables < most && (best == n || ranks[k].elements < ranks[best].elements))
+                best = k;
+        give(&ranks[best], &pieces[i]); /* so many as `most` have room for all */
     }
 }
 

@@ -433,10 +433,10 @@ static void apply(struct tsim_decision *decision, const struct tsim_changes *cha
  * that makes the goal. */
 static const struct tsim_offer *best_under(struct tsim_decision *decision, enum tsim_decision_objective objective,
                                            const struct tsim_changes *changes) {
-    const struct tsim_offer *best = NULL, *choice = &decision->offers[0];
+    const struct tsim_offer *choice = &decision->offers[0], *best = choice;
     apply(decision, changes);
-    for (size_t i = 0; i < decision->n_offers; i++)
-        if (!best || tsim_offer_is_better(&decision->job->goal, objective, &decision->offers[i], best))
+    for (size_t i = 1; i < decision->n_offers; i++)
+        if (tsim_offer_is_better(&decision->job->goal, objective, &decision->offers[i], best))
             best = &decision->offers[i];
     if (best->chance_of_both < LIKELY)
         return NULL;

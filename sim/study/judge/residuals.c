@@ -174,7 +174,7 @@ static enum tsim_status read_rows(struct tsim_arena *arena, const char *file, FI
             n++;
             continue;
         }
-        struct tsim_place place = {.file = file, .line = at};
+        struct tsim_place place = {.file = file, .line = at, .column = 1};
         tsim_diags_error(diags, TSIM_ERR_SCHEMA, place, "", at == 1 ? "the columns are not %s" : "no residual: not %s",
                          HEADER);
         status = TSIM_ERR_SCHEMA;

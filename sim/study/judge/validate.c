@@ -89,7 +89,7 @@ static void add_row(struct tsim_validation *validation, const struct tsim_case *
         row->measured = item->result.scenario->measured.value[metric];
         row->is_doubtful = item->result.scenario->measured.doubtful && tsim_metric_is_speed(metric);
     }
-    if (item->status == TSIM_CASE_OK)
+    if (item->status == TSIM_CASE_OK && measured)
         row->predicted = predicted_of(measured, metric, &row->error_frac);
 }
 
