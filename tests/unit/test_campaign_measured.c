@@ -77,12 +77,13 @@ START_TEST(rsc1_projections) {
 }
 END_TEST
 
-/* The rate is the count (105 in 60 days); at the default rates there would have been 28. */
+/* The rate is the count (105 in 60 days); at the default rates there would have been 28. The two months also hold what was
+ * trained again from earlier checkpoints with other learning rates, which is not simulated. */
 START_TEST(opt_175b) {
     const struct tsim_override llama3 = {"reliability.node_mtbf", "6334 h"};
     struct tsim_campaign c = campaign_of("opt-175b-whole-run", NULL, 0);
     ck_assert_double_eq_tol(c.failures / c.mean_days * 60, 105, 2 * sqrt(105));
-    ck_assert_double_eq_tol(c.days, 60, 0.15 * 60); /* "two months" */
+    ck_assert_double_eq_tol(c.days, 60, 0.25 * 60); /* "two months" */
     c = campaign_of("opt-175b-whole-run", &llama3, 1);
     ck_assert_double_eq_tol(c.failures / c.mean_days * 60, 28, 2 * sqrt(28));
 }
