@@ -151,7 +151,7 @@ START_TEST(no_column_is_forgotten) {
     campaign->goodput = campaign->failures = campaign->days_p10 = campaign->days_p90 = 1;
     campaign->has_failures = true;
     campaign->spares = campaign->checkpoint_interval_s = 1;
-    r.prediction.uncertainty = (struct tsim_uncertainty){"90 %", 9, 12};
+    r.prediction.uncertainty = (struct tsim_uncertainty){.basis = "90 %", .step_time_low_s = 9, .step_time_high_s = 12};
     add_run(&r.prediction);
     sqlite3 *db;
     sqlite3_stmt *stmt;
