@@ -168,17 +168,24 @@ static void no_plan(const struct tsim_starter *s, const struct tsim_plan_result 
         tsim_diag_hint(diag, "the smallest lacks %s on an accelerator; try a larger node, as in --node dgx-h100", lack);
 }
 
-/* The scenario in the first of these precisions that the rest of it can have: 16 bits where the accelerator does. */
+static bool is_of_precision(const struct tsim_diags *diags) {
+    return diags->n_items > 0 && strcmp(diags->items[0].field, "training.precision") == 0;
+}
+
+/* The scenario in the first of these precisions that the rest of it can have: 16 bits where the accelerator does. What
+ * else is wrong, a file that cannot be read among it, is no reason for another precision. */
 static enum tsim_status choose_precision(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                          struct tsim_override *precision, const struct tsim_scenario **job,
                                          struct tsim_diags *diags) {
     static const enum tsim_precision ORDER[] = {TSIM_BF16, TSIM_FP16, TSIM_FP32};
     enum tsim_status status = TSIM_ERR_INFEASIBLE;
-    for (size_t i = 0; i < sizeof ORDER / sizeof ORDER[0] && status != TSIM_OK; i++) {
+    bool goes_on = true;
+    for (size_t i = 0; i < sizeof ORDER / sizeof ORDER[0] && goes_on; i++) {
         struct tsim_diags tried;
         tsim_diags_init(&tried);
         *precision = (struct tsim_override){"training.precision", tsim_precision_name(ORDER[i])};
         status = tsim_scenario_load_job(arena, source, precision, 1, job, &tried);
+        goes_on = status != TSIM_OK && is_of_precision(&tried);
         tsim_diags_release(&tried);
     }
     if (status == TSIM_OK)
