@@ -212,10 +212,13 @@ int32_t tsim_pass_program_next(const struct tsim_pass_program *program, int32_t 
     return at;
 }
 
-int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program) {
+int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program, bool with_launches) {
     int32_t n = 0;
-    for (int32_t i = 0; i < program->n; i++)
-        n += program->at[i].kind != TSIM_PLAYED_START && program->at[i].kind != TSIM_PLAYED_WAIT;
+    for (int32_t i = 0; i < program->n; i++) {
+        const struct tsim_played *played = &program->at[i];
+        n += played->kind != TSIM_PLAYED_START && played->kind != TSIM_PLAYED_WAIT;
+        n += with_launches && played->host_s + played->later_host_s > 0;
+    }
     return n;
 }
 

@@ -103,8 +103,8 @@ void tsim_pass_builder_close(struct tsim_pass_builder *builder);
 void tsim_pass_program_join_kernels(struct tsim_pass_program *program);
 /* The first entry from `at` on that the communicator of `axis` plays, or the compute stream (TSIM_N_AXES); n: none. */
 int32_t tsim_pass_program_next(const struct tsim_pass_program *program, int32_t at, enum tsim_axis axis);
-/* Kernels and collectives, without what only lets begin or waits. */
-int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program);
+/* Kernels and collectives, without what only lets begin or waits; and the host's launches of them. */
+int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program, bool with_launches);
 /* Does nothing run beside its kernels? Then its operators take their times, one after another. */
 bool tsim_pass_program_is_plain(const struct tsim_pass_program *program);
 

@@ -163,6 +163,7 @@ static tsim_tick launched(const struct tsim_stage_group *group, struct tsim_host
     host->meets = false;
     if (host->free_at < earliest)
         host->free_at = earliest;
+    host->begin = host->free_at;
     host->free_at += ticks_of(group, played->host_s);
     tsim_tick begin = host->free_at > free ? host->free_at : free;
     host->free_at += ticks_of(group, played->later_host_s);
@@ -363,6 +364,13 @@ struct tsim_pass_place tsim_pass_place_at(const struct tsim_stage_group *group, 
     return place_at(group, &w, part);
 }
 
+/* The host launches a collective that runs beside kernels where the compute stream lets it begin. */
+static void tell_launch(const struct tsim_host_stream *host, const struct tsim_played *played, int32_t part,
+                        tsim_operator_ended_fn ended, void *context) {
+    if (host->is_there && played->host_s + played->later_host_s > 0)
+        ended(context, played->kind == TSIM_PLAYED_START ? played + 1 : played, part, true, host->begin, host->free_at);
+}
+
 static bool is_told(const struct tsim_played *played) {
     return played->kind != TSIM_PLAYED_START && played->kind != TSIM_PLAYED_WAIT;
 }
@@ -375,8 +383,9 @@ void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin,
     struct tsim_pass_cursor w = group->cursor;
     if (run->n == 0) {
         const struct tsim_played *played = run->playing ? run->playing : &HOST;
+        tell_launch(&group->host, played, run->part, ended, context);
         if (is_told(played) && end > begin)
-            ended(context, played, run->part, begin, end);
+            ended(context, played, run->part, false, begin, end);
         return;
     }
     struct tsim_host_stream host = run->before;
@@ -387,16 +396,18 @@ void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin,
         const struct tsim_played *played = entry_at(group, &w, TSIM_N_AXES);
         tsim_tick from = launched(group, &host, played, begin);
         if (from > begin)
-            ended(context, &HOST, w.part, begin, from);
+            ended(context, &HOST, w.part, false, begin, from);
+        tell_launch(&host, played, w.part, ended, context);
         begin = from;
         end = begin +
               (played->kind == TSIM_PLAYED_KERNEL ? kernel_ticks(group, played) : collective_ticks(group, played));
-        ended(context, played, w.part, begin, end);
+        ended(context, played, w.part, false, begin, end);
         begin = end;
     }
 }
 
-int64_t tsim_pass_n_operators(const struct tsim_stage_group *group) {
+int64_t tsim_pass_n_operators(const struct tsim_stage_group *group, bool with_launches) {
+    bool counts_launches = with_launches && group->host.is_there;
     int64_t n = 0;
     for (int32_t i = 0; i < group->n_items; i++) {
         struct tsim_pass_cursor w;
@@ -405,7 +416,7 @@ int64_t tsim_pass_n_operators(const struct tsim_stage_group *group) {
             if (!enter(group, i, segment, &w))
                 continue;
             for (int32_t part = 0; part < w.n_parts; part++)
-                n += tsim_pass_program_n_operators(program_at(group, &w, part));
+                n += tsim_pass_program_n_operators(program_at(group, &w, part), counts_launches);
         }
     }
     return n;

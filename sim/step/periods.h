@@ -37,6 +37,7 @@ struct tsim_periods_task {
     tsim_tick begin, end;
     int32_t stream, stage_group;
     const struct tsim_played *played; /* of an operator; else NULL */
+    bool is_launch;                   /* of it, by the host */
     int32_t
         part; /* of an operator: in execution order, that it belongs to; of a collective: that it is, -1: the last */
 };

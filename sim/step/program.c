@@ -353,27 +353,29 @@ static void tell_operator(const struct step_run *run, const struct tsim_stage_gr
     struct tsim_pass_place place =
         tsim_pass_place_at(group, item - tsim_stage_group_n_left_out(group), segment, ended->part);
     bool is_collective = played->kind != TSIM_PLAYED_KERNEL;
+    double work = ended->is_launch ? 0 : 1;
     const struct tsim_step_operator op = {.name = played->name,
                                           .phase = played->phase,
                                           .part = place.part,
                                           .layer = place.layer,
-                                          .bound = played->bound,
+                                          .bound = ended->is_launch ? TSIM_BOUND_HOST : played->bound,
                                           .is_collective = is_collective,
                                           .axis = played->axis,
-                                          .hbm_bytes = played->hbm_bytes};
+                                          .hbm_bytes = played->hbm_bytes * work};
     const struct tsim_step_task task = {
         .stage_group = ended->stage_group,
-        .stream = is_collective ? (enum tsim_stage_group_stream)(TSIM_STREAM_BESIDE + (int)played->axis)
-                                : TSIM_STREAM_COMPUTE,
+        .stream = ended->is_launch ? TSIM_STREAM_HOST
+                  : is_collective  ? (enum tsim_stage_group_stream)(TSIM_STREAM_BESIDE + (int)played->axis)
+                                   : TSIM_STREAM_COMPUTE,
         .kind = TSIM_TASK_OPERATOR,
         .item = &group->stage_plan->items[item],
         .op = &op,
         .segment = segment,
         .begin_s = tsim_engine_seconds(run->engine, ended->begin),
         .end_s = tsim_engine_seconds(run->engine, ended->end),
-        .flops = played->flops,
-        .scale_up_bytes = played->scale_up_bytes_per_s * played->flow_s,
-        .nic_bytes = played->nic_bytes_per_s * played->flow_s,
+        .flops = played->flops * work,
+        .scale_up_bytes = played->scale_up_bytes_per_s * played->flow_s * work,
+        .nic_bytes = played->nic_bytes_per_s * played->flow_s * work,
         .to_stage_group = -1,
         .message = -1};
     run->sink->take(run->sink->context, &task);
@@ -434,12 +436,18 @@ struct telling {
     int64_t label;
 };
 
-static void tell_played(void *context, const struct tsim_played *played, int32_t part, tsim_tick begin, tsim_tick end) {
+static void tell_played(void *context, const struct tsim_played *played, int32_t part, bool is_launch, tsim_tick begin,
+                        tsim_tick end) {
     const struct telling *t = context;
-    tell_and_note(
-        t->run,
-        (struct tsim_periods_task){
-            .label = t->label, .begin = begin, .end = end, .stream = t->stream, .played = played, .part = part});
+    if (is_launch && !t->run->sink->wants_launches)
+        return;
+    tell_and_note(t->run, (struct tsim_periods_task){.label = t->label,
+                                                     .begin = begin,
+                                                     .end = end,
+                                                     .stream = t->stream,
+                                                     .played = played,
+                                                     .is_launch = is_launch,
+                                                     .part = part});
 }
 
 /* Tells which operators of a pass the task plays. Message by message a collective begins where the operator before
@@ -452,7 +460,7 @@ static void tell_operators(struct step_run *run, int32_t stream, int64_t label, 
     if (!run->sink->wants_operators(run->sink->context, (int32_t)(group - run->stage_groups)))
         return;
     if (axis >= 0)
-        tell_played(&telling, group->beside[axis].playing, group->beside[axis].cursor.part, begin, end);
+        tell_played(&telling, group->beside[axis].playing, group->beside[axis].cursor.part, false, begin, end);
     else if (run->owners[stream].stream == TSIM_STREAM_COMPUTE &&
              (kind == TSIM_TASK_OPERATOR || (kind == TSIM_TASK_PASS && group->plays_pass)))
         tsim_pass_tasks_tell(group, run->plan->is_stepped && group->has_operators ? group->operator_end : begin, end,
@@ -531,8 +539,9 @@ static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
     if (run->plan->plays_operators == TSIM_OPERATORS_OF_ALL && run->sink->wants_operators) {
         int64_t *n_operators = TSIM_NEW_ARRAY(arena, (size_t)schedule->stages, int64_t);
         for (int32_t s = 0; s < schedule->stages; s++)
-            n_operators[s] = tsim_pass_n_operators(&run->stage_groups[s]);
+            n_operators[s] = tsim_pass_n_operators(&run->stage_groups[s], run->sink->wants_launches);
         outline.n_operators = n_operators;
+        outline.has_launches = run->stage_groups[0].host.is_there;
     }
     run->sink->begin(run->sink->context, &outline);
 }

@@ -52,8 +52,10 @@ enum tsim_stage_group_stream {
     TSIM_STREAM_NEXT,
     TSIM_STREAM_PREV,
     TSIM_STREAM_BESIDE, /* by axis: collectives beside the kernels of a pass */
-    TSIM_N_STREAMS = TSIM_STREAM_BESIDE + TSIM_AXIS_PIPELINE
+    TSIM_N_STREAMS = TSIM_STREAM_BESIDE + TSIM_AXIS_PIPELINE,
+    TSIM_STREAM_HOST = TSIM_N_STREAMS /* no stream of the engine: launches are told as its tasks */
 };
+enum { TSIM_N_TOLD_STREAMS = TSIM_STREAM_HOST + 1 };
 
 enum tsim_task_kind {
     TSIM_TASK_PASS,   /* item, segment (a position in execution order) */
@@ -144,7 +146,7 @@ struct tsim_step_operator {
 
 /* A task of a stage group's stream, told when it has ended. A collective that is played message by message is told as
  * one. An operator is of kind OPERATOR, collectives of a pass on the stream of their axis, also those that kernels
- * wait for. */
+ * wait for. The launch of an operator, of its kind, is a task of the host's stream without work. */
 struct tsim_step_task {
     int32_t stage_group; /* as in the simulation's stage groups */
     enum tsim_stage_group_stream stream;
@@ -167,8 +169,10 @@ struct tsim_step_task {
 /* A sink is told this before the first task. */
 struct tsim_step_outline {
     int32_t n_stage_groups, n_stages;
-    int64_t n_messages;         /* messages' numbers */
-    const int64_t *n_operators; /* by stage, in a micro-batch's passes; NULL: passes are not played by operators */
+    int64_t n_messages; /* messages' numbers */
+    const int64_t *
+        n_operators; /* by stage, in a micro-batch's passes, with launches that are wanted; NULL: passes are not played by operators */
+    bool has_launches; /* the host's stream is played */
 };
 
 /* Listens to a step: `begin` before the first task. The tasks of a stream come in the order of time, a pass after its
@@ -179,6 +183,7 @@ struct tsim_step_sink {
     void (*take)(void *context, const struct tsim_step_task *task);
     void *context;
     bool needs_events, needs_whole_passes; /* the second: with simulation.detail: passes all are one task */
+    bool wants_launches;                   /* with the operators */
     bool (*wants_operators)(void *context, int32_t stage_group);
 };
 

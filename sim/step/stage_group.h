@@ -86,6 +86,7 @@ struct tsim_host_stream {
     bool meets;        /* it begins the next pass with the accelerator */
     bool is_launched;  /* the entry at which the compute stream stands */
     tsim_tick free_at; /* it has launched what came so far */
+    tsim_tick begin;   /* it began to launch the last of that */
     tsim_tick ahead;   /* the most that it is ahead of the accelerator */
 };
 

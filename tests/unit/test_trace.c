@@ -96,7 +96,7 @@ static size_t count(const json_t *events, const char *phase) {
 
 /* Slices of a thread come in order of time. A tenth of a nanosecond for numbers that are no binary fractions. */
 static void expect_no_overlaps(const json_t *events) {
-    double free_us[64][TSIM_N_STREAMS + 1] = {{0}};
+    double free_us[64][TSIM_N_TOLD_STREAMS + 1] = {{0}};
     for (size_t i = 0; i < json_array_size(events); i++) {
         const json_t *event = json_array_get(events, i);
         if (!is_phase(event, "X"))
@@ -337,8 +337,40 @@ START_TEST(passes_are_their_operators) {
         for (const char *const *phase = (const char *const[]){"forward", "backward", "recompute", NULL}; *phase;
              phase++)
             operators_s += slices_s(events, rank, TSIM_STREAM_COMPUTE, *phase);
-        ck_assert_double_eq_tol(operators_s, slices_s(events, rank, TSIM_N_STREAMS, NULL), 1e-5);
+        ck_assert_double_eq_tol(operators_s, slices_s(events, rank, TSIM_N_TOLD_STREAMS, NULL), 1e-5);
     }
+    json_decref(events);
+}
+END_TEST
+
+/* The host launches each operator, one after another, and these wait for it: on a slow host many begin when they have
+ * been launched; one of several kernels begins with the first of them. */
+START_TEST(kernels_begin_after_their_launches) {
+    enum { MOST = 4096 };
+    static double begun_us[MOST], launched_us[MOST];
+    e.software.host_time_per_op_s = 5e-5; /* slower than many kernels */
+    use_pipeline(1, 1, TSIM_SCHEDULE_1F1B);
+    e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+    json_t *events = traced(".json", "0");
+    expect_sound(events);
+    int n_launches = 0, n_kernels = 0, n_waited = 0;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        if (is_phase(event, "X") && is_slice_of(event, 0, TSIM_STREAM_HOST)) {
+            ck_assert_int_lt(n_launches, MOST);
+            ck_assert_str_eq(text_of(event, "cat"), "cuda_runtime");
+            begun_us[n_launches] = number(event, "ts");
+            launched_us[n_launches] = begun_us[n_launches] + number(event, "dur");
+            n_launches++;
+        } else if (is_phase(event, "X") && strcmp(text_of(event, "cat"), "kernel") == 0 && *text_of(event, "phase")) {
+            double begin_us = number(event, "ts");
+            ck_assert_int_lt(n_kernels, n_launches); /* told before it */
+            ck_assert_double_gt(begin_us, begun_us[n_kernels]);
+            n_waited += fabs(begin_us - launched_us[n_kernels++]) < 0.002;
+        }
+    }
+    ck_assert_int_eq(n_launches, n_kernels);
+    ck_assert_int_gt(n_waited, n_kernels / 4);
     json_decref(events);
 }
 END_TEST
@@ -440,6 +472,7 @@ static Suite *trace_suite(void) {
     tcase_add_test(tcase, operators_of_every_schedule_are_sound);
     tcase_add_test(tcase, kernels_add_up_to_the_terms);
     tcase_add_test(tcase, passes_are_their_operators);
+    tcase_add_test(tcase, kernels_begin_after_their_launches);
     tcase_add_test(tcase, every_operator_is_there_as_often_as_it_runs);
     tcase_add_test(tcase, long_steps_are_cut_to_a_window);
     tcase_add_test(tcase, compressed_is_the_same);

@@ -13,11 +13,11 @@
 #include <string.h>
 
 /* Passes have a thread of their own where their operators are told. A trace has operators of at most so many ranks, and
- * of as many micro-batches as have about so many of them: what a browser opens in a second. */
+ * of as many micro-batches as have about so many of them and their launches: what a browser opens in a second. */
 enum {
     MOST_DEFAULT_RANKS = 64,
     N_GAUGES = 3 /* of a stream */,
-    PASSES_THREAD = TSIM_N_STREAMS,
+    PASSES_THREAD = TSIM_N_TOLD_STREAMS,
     MOST_OPERATORS = 40000
 };
 
@@ -52,14 +52,15 @@ struct tsim_trace {
     double idle_w, link_w;                   /* an accelerator at rest, and what its links take when they are busy */
     uint8_t *is_sent;                        /* by message: an arrow has begun */
     bool has_event;
-    bool has_operators;
+    bool has_operators, has_launches;
     int32_t n_traced;
     struct window window;
     struct tsim_step_sink sink;
 };
 
-static const char *const STREAM_NAMES[TSIM_N_STREAMS] = {"compute", "data",    "send next", "send prev",
-                                                         "tensor",  "context", "expert",    "exchange"};
+static const char *const STREAM_NAMES[TSIM_N_TOLD_STREAMS] = {"compute",   "data",     "send next",
+                                                              "send prev", "tensor",   "context",
+                                                              "expert",    "exchange", [TSIM_STREAM_HOST] = "host"};
 
 /* ---- writing ---- */
 
@@ -148,6 +149,8 @@ static void begin_rank(struct tsim_trace *trace, int32_t i) {
     for (int s = 0; s < TSIM_N_STREAMS; s++)
         put_name(trace, "thread_name", i, s, STREAM_NAMES[s]);
     if (trace->has_operators) {
+        if (trace->has_launches)
+            put_name(trace, "thread_name", i, TSIM_STREAM_HOST, STREAM_NAMES[TSIM_STREAM_HOST]);
         put_name(trace, "thread_name", i, PASSES_THREAD, "passes");
         char *at = put_whole(begin_event(trace, "M", i), ",\"tid\":", PASSES_THREAD);
         end_event(trace, put(at, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":-1}"));
@@ -185,6 +188,7 @@ static void begin_window(struct tsim_trace *trace, const struct tsim_step_outlin
     for (int32_t i = 0; i < trace->n_ranks; i++)
         n_operators += trace->ranks[i].is_traced ? outline->n_operators[i % outline->n_stages] : 0;
     trace->has_operators = n_operators > 0;
+    trace->has_launches = outline->has_launches;
     w->n_microbatches = tsim_schedule_chunk_microbatches(&trace->shape);
     w->n = w->n_microbatches;
     if (n_operators * w->n > MOST_OPERATORS)
@@ -251,6 +255,8 @@ static const char *task_name(const struct tsim_step_task *task) {
 
 /* As PyTorch's profiler calls them: what runs on the accelerator, what tells where it is, what the host does. */
 static const char *category_of(const struct tsim_step_task *task) {
+    if (task->stream == TSIM_STREAM_HOST)
+        return "cuda_runtime";
     if (task->kind == TSIM_TASK_INPUT || (task->op && task->op->bound == TSIM_BOUND_HOST))
         return "cpu_op";
     return task->kind == TSIM_TASK_PASS ? "gpu_user_annotation" : "kernel";
@@ -307,8 +313,9 @@ static void put_slice(struct tsim_trace *trace, const struct tsim_step_task *tas
     at = put_time(put_time(at, ",\"ts\":", begin_ns), ",\"dur\":", end_ns - begin_ns);
     if (trace->has_operators)
         at = put(put(put(at, ",\"cat\":\""), category_of(task)), "\"");
-    at = put(put(at, ",\"name\":\""), task_name(task));
-    if (task->op && task->op->bound != TSIM_BOUND_HOST)
+    bool is_launch = task->stream == TSIM_STREAM_HOST;
+    at = put(put(put(at, ",\"name\":\""), is_launch ? "launch " : ""), task_name(task));
+    if (task->op && (is_launch || task->op->bound != TSIM_BOUND_HOST))
         at = put(put(put(at, " ("), task->op->phase), ")");
     at = put(at, "\",\"args\":");
     end_event(trace, put_args(trace, task, at));
@@ -394,13 +401,16 @@ static void put_text(struct tsim_trace *trace, const char *text) {
 enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_scenario *scenario, const char *file,
                                  const char *ranks, struct tsim_trace **trace, struct tsim_diags *diags) {
     struct tsim_trace *opened = TSIM_NEW(arena, struct tsim_trace);
-    *opened = (struct tsim_trace){
-        .arena = arena,
-        .scenario = scenario,
-        .cluster = tsim_cluster_build(arena, scenario),
-        .shape = tsim_scenario_schedule(scenario),
-        .file_name = file,
-        .sink = {.begin = begin, .take = take, .context = opened, .wants_operators = wants_operators}};
+    *opened = (struct tsim_trace){.arena = arena,
+                                  .scenario = scenario,
+                                  .cluster = tsim_cluster_build(arena, scenario),
+                                  .shape = tsim_scenario_schedule(scenario),
+                                  .file_name = file,
+                                  .sink = {.begin = begin,
+                                           .take = take,
+                                           .context = opened,
+                                           .wants_launches = true,
+                                           .wants_operators = wants_operators}};
     if (ranks && !tsim_rank_list_parse(arena, ranks, &opened->chosen)) {
         struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"},
                                                   "", "'%s' is not a list of ranks", ranks);
