@@ -27,3 +27,7 @@ double tsim_student_quantile(double probability, double freedom) {
 double tsim_normal_quantile(double probability) {
     return gsl_cdf_ugaussian_Pinv(probability);
 }
+
+double tsim_spread_quantile(double probability, double spread) {
+    return exp(tsim_normal_quantile(probability) / tsim_normal_quantile(0.9) * log(spread));
+}

@@ -11,6 +11,10 @@ double tsim_deviation_of_maximum(double n);
 
 double tsim_normal_quantile(double probability);
 
+/* The quantile of a lognormal with median 1 that is within the factor `spread` > 1 to either side in eight of ten
+ * cases. */
+double tsim_spread_quantile(double probability, double spread);
+
 /* The quantile of Student's t with `freedom` > 0 degrees. */
 double tsim_student_quantile(double probability, double freedom);
 

@@ -1,5 +1,6 @@
 #include "campaign/monte_carlo.h"
 
+#include "base/quantile.h"
 #include "campaign/energy_meter.h"
 #include "campaign/expenses.h"
 #include "campaign/reliability.h"
@@ -7,7 +8,6 @@
 #include "config/provenance.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- replications ---- */
@@ -29,11 +29,6 @@ static void take(void *context, double begin_s, double end_s, int loss, double a
     struct statistics *all = context;
     tsim_energy_meter_take(&all->price, begin_s, end_s, loss, amount);
     tsim_energy_meter_take(&all->carbon, begin_s, end_s, loss, amount);
-}
-
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
 }
 
 /* False: one of them does not come to an end. `energy`: where it is metered; NULL: not. */
@@ -63,20 +58,13 @@ static bool replicate(struct tsim_arena *arena, const struct tsim_campaign_job *
         for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
             all->lost_s[loss] += one.lost_s[loss] / (double)n;
     }
-    qsort(all->times_s, (size_t)n, sizeof *all->times_s, ascending);
-    qsort(all->counts, (size_t)n, sizeof *all->counts, ascending);
+    tsim_sort_ascending(all->times_s, (size_t)n);
+    tsim_sort_ascending(all->counts, (size_t)n);
     return true;
 }
 
-static double quantile(const double *values, int64_t n, double frac) {
-    double at = frac * (double)(n - 1);
-    int64_t below = (int64_t)at, above = below + 1 < n ? below + 1 : below;
-    double weight = at - (double)below;
-    return values[below] * (1 - weight) + values[above] * weight;
-}
-
 static double time_quantile(const struct statistics *all, double frac) {
-    return quantile(all->times_s, all->n, frac);
+    return tsim_sample_quantile(all->times_s, (size_t)all->n, frac);
 }
 
 /* 0: there are none. */
@@ -287,8 +275,10 @@ static void fill_failures(const struct drawing *d, const struct tsim_scenario *s
         tsim_part_add(&interruptions, mean);
     }
     c->failures = tsim_sum_of(&interruptions, "campaign.failures", "interruptions of all causes", TSIM_FRACTION).value;
-    c->failures_p10 = drawn(d, "campaign.failures_p10", quantile(all->counts, all->n, 0.1), TSIM_FRACTION).value;
-    c->failures_p90 = drawn(d, "campaign.failures_p90", quantile(all->counts, all->n, 0.9), TSIM_FRACTION).value;
+    c->failures_p10 =
+        drawn(d, "campaign.failures_p10", tsim_sample_quantile(all->counts, (size_t)all->n, 0.1), TSIM_FRACTION).value;
+    c->failures_p90 =
+        drawn(d, "campaign.failures_p90", tsim_sample_quantile(all->counts, (size_t)all->n, 0.9), TSIM_FRACTION).value;
     for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++) {
         const char *word = tsim_campaign_loss_name(loss);
         struct tsim_amount lost = drawn(d, tsim_record_text(r, "time lost: %s", word), all->lost_s[loss], TSIM_TIME_S);

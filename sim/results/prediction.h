@@ -3,11 +3,8 @@
 #ifndef TSIM_RESULTS_PREDICTION_H
 #define TSIM_RESULTS_PREDICTION_H
 
+#include "base/quantile.h"
 #include "run/result.h"
-
-struct tsim_percentiles { /* one in ten is below p10, one in ten above p90 */
-    double p10, p50, p90;
-};
 
 /* A distribution by its quantiles, ascending: point i stands for the i-th part of all cases. */
 enum { TSIM_DISTRIBUTION_POINTS = 100 };

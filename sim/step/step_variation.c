@@ -1,10 +1,10 @@
 #include "step/step_variation.h"
 
+#include "base/quantile.h"
 #include "step/noise.h"
 #include "step/unplayed.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Where stragglers are rare so many seeds are tried at most for draws that have any. */
 enum { MOST_SEEDS = 1000 };
@@ -26,17 +26,6 @@ static enum tsim_status step_time(const struct tsim_variation_job *job, const st
     return status;
 }
 
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static double quantile(const double *sorted, int32_t n, double frac) {
-    double at = frac * (n - 1);
-    int32_t below = (int32_t)at, above = below + 1 < n ? below + 1 : below;
-    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
-}
-
 /* Fills in the statistics of the steps after the warm-up; returns which of them is nearest to their mean. */
 static int32_t fill_statistics(struct tsim_arena *arena, const struct tsim_step_row *rows, int32_t n,
                                struct tsim_variation *variation) {
@@ -44,11 +33,11 @@ static int32_t fill_statistics(struct tsim_arena *arena, const struct tsim_step_
     int32_t nearest = 0;
     for (int32_t i = 0; i < n; i++)
         sum_s += sorted[i] = rows[i].time_s;
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    tsim_sort_ascending(sorted, (size_t)n);
     variation->n_steps = n;
     variation->mean_s = sum_s / n;
-    variation->p50_s = quantile(sorted, n, 0.5);
-    variation->p99_s = quantile(sorted, n, 0.99);
+    variation->p50_s = tsim_sample_quantile(sorted, (size_t)n, 0.5);
+    variation->p99_s = tsim_sample_quantile(sorted, (size_t)n, 0.99);
     for (int32_t i = 1; i < n; i++)
         if (fabs(rows[i].time_s - variation->mean_s) < fabs(rows[nearest].time_s - variation->mean_s))
             nearest = i;
@@ -66,7 +55,7 @@ double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, doubl
     double none_frac = 1 - draws->chance_frac;
     if (frac <= none_frac || draws->n == 0)
         return without_s;
-    return quantile(draws->time_s, draws->n, (frac - none_frac) / draws->chance_frac);
+    return tsim_sample_quantile(draws->time_s, (size_t)draws->n, (frac - none_frac) / draws->chance_frac);
 }
 
 /* Draws are played pass by pass where the scenario leaves the detail open and no traffic of theirs meets on links: a
@@ -106,7 +95,7 @@ static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, en
         }
         scenario.simulation.seed++;
     }
-    qsort(draws->time_s, (size_t)draws->n, sizeof draws->time_s[0], ascending);
+    tsim_sort_ascending(draws->time_s, (size_t)draws->n);
     draws->p10_s = tsim_straggler_quantile_s(draws, without_s, 0.1);
     draws->p50_s = tsim_straggler_quantile_s(draws, without_s, 0.5);
     draws->p90_s = tsim_straggler_quantile_s(draws, without_s, 0.9);

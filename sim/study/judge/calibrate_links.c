@@ -1,11 +1,11 @@
 #include "study/judge/calibrate_links.h"
 
+#include "base/quantile.h"
 #include "cluster/cluster.h"
 #include "config/recognize.h"
 #include "study/judge/least_squares.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LEAST_CHANGE_FRAC 0.01 /* of a row's time, when a value changes by a tenth */
@@ -140,11 +140,6 @@ static enum tsim_status solve(const struct fit *fit, double *values, double *low
     return TSIM_ERR_INFEASIBLE;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Single sizes that something disturbed would pull all values. */
 static void leave_out(struct tsim_arena *arena, struct fit *fit, const double *values) {
     struct tsim_link_calibration *c = fit->calibration;
@@ -152,7 +147,7 @@ static void leave_out(struct tsim_arena *arena, struct fit *fit, const double *v
     relative_errors(values, errors, fit);
     for (size_t i = 0; i < c->n_rows; i++)
         sorted[i] = errors[i] = fabs(errors[i]);
-    qsort(sorted, c->n_rows, sizeof *sorted, ascending);
+    tsim_sort_ascending(sorted, c->n_rows);
     double limit = fmax(FAR_FRAC, FAR_MEDIANS * sorted[c->n_rows / 2]);
     for (size_t i = 0; i < c->n_rows && c->n_rows - c->n_left_out > fit->n_values + 1; i++) {
         c->rows[i].is_left_out = errors[i] > limit;

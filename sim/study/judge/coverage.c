@@ -1,5 +1,7 @@
 #include "study/judge/coverage.h"
 
+#include "base/quantile.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +138,7 @@ static int by_value(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-static double quantile(const struct weighted *sorted, size_t n, double frac) {
+static double weighted_quantile(const struct weighted *sorted, size_t n, double frac) {
     double total = 0, sum = 0;
     for (size_t i = 0; i < n; i++)
         total += sorted[i].weight;
@@ -192,8 +194,8 @@ void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *m
         if (n == 0)
             continue;
         qsort(values, n, sizeof *values, by_value);
-        sizes->low[class] = fmax(LEAST_END, -quantile(values, n, OUTSIDE));
-        sizes->high[class] = fmax(LEAST_END, quantile(values, n, 1 - OUTSIDE));
+        sizes->low[class] = fmax(LEAST_END, -weighted_quantile(values, n, OUTSIDE));
+        sizes->high[class] = fmax(LEAST_END, weighted_quantile(values, n, 1 - OUTSIDE));
     }
     for (int step = 0; step < MOST_STEPS; step++) {
         if (inside_of(&parts[TSIM_LEFT_OUT_SOURCE], sizes) <= MOST_INSIDE &&
@@ -216,11 +218,6 @@ static double chance_of_outside(int32_t n, int32_t n_outside) {
     return 1 - fewer;
 }
 
-static int by_number(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 static struct tsim_held held_of(const struct judged *runs, size_t n, enum tsim_left_out by, const char *name,
                                 double *widths) {
     struct tsim_held held = {.by = by, .name = name, .n = (int32_t)n};
@@ -229,7 +226,7 @@ static struct tsim_held held_of(const struct judged *runs, size_t n, enum tsim_l
         held.n_inside += runs[i].ratios.low <= ratio && ratio <= runs[i].ratios.high;
         widths[i] = runs[i].ratios.high / runs[i].ratios.low - 1;
     }
-    qsort(widths, n, sizeof *widths, by_number);
+    tsim_sort_ascending(widths, n);
     held.median_width_frac = widths[n / 2];
     held.holds = held.n_inside >= LEAST_INSIDE * held.n ||
                  chance_of_outside(held.n, held.n - held.n_inside) > UNLIKELY * (1 + 1e-9);

@@ -1,15 +1,14 @@
 #include "study/judge/forecast.h"
 
 #include "base/normal.h"
+#include "base/quantile.h"
 #include "config/provenance.h"
 #include "step/step_variation.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* So many quantiles stand for each factor; few draws of stragglers have few. */
 enum { MOST_POINTS = 25, FEWER_POINTS = 9 };
-#define SECONDS_PER_DAY 86400.0
 
 struct factor {
     double at[MOST_POINTS];
@@ -43,7 +42,7 @@ static struct factor failure_rate(const struct tsim_result *result) {
     if (!result->campaign.has_failures || !result->scenario->reliability.has || !(spread > 1))
         return constant(1);
     for (int i = 0; i < r.n; i++)
-        r.at[i] = exp(tsim_normal_quantile(frac_of(i, r.n)) / tsim_normal_quantile(0.9) * log(spread));
+        r.at[i] = tsim_spread_quantile(frac_of(i, r.n), spread);
     return r;
 }
 
@@ -61,7 +60,7 @@ static struct factor stragglers(const struct tsim_result *result) {
 static struct factor losses(const struct tsim_campaign *c) {
     struct factor l = {.n = c->n_times < MOST_POINTS ? (int)c->n_times : MOST_POINTS};
     if (c->n_times == 0)
-        return constant(c->days * SECONDS_PER_DAY - c->work_s);
+        return constant(c->days * TSIM_DAY_S - c->work_s);
     for (int i = 0; i < l.n; i++)
         l.at[i] = c->times_s[(int64_t)(frac_of(i, l.n) * (double)c->n_times)] - c->work_s;
     return l;
@@ -77,17 +76,6 @@ static double failing_frac(const struct tsim_campaign *c) {
     return all > 0 ? failing / all : 0;
 }
 
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static double quantile(const double *sorted, size_t n, double frac) {
-    double at = fmax(0, frac * (double)n - 0.5);
-    size_t below = (size_t)at, above = below + 1 < n ? below + 1 : below;
-    return sorted[below] + (at - (double)below) * (sorted[above] - sorted[below]);
-}
-
 static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct tsim_prediction *prediction,
                                        struct tsim_distribution *at) {
     const struct tsim_result *result = &prediction->result;
@@ -100,12 +88,11 @@ static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct ts
         for (int j = 0; j < r.n; j++)
             for (int k = 0; k < s.n; k++)
                 for (int o = 0; o < l.n; o++)
-                    days[n++] =
-                        m.at[i] * s.at[k] * (c->work_s + l.at[o] * (1 + failing * (r.at[j] - 1))) / SECONDS_PER_DAY;
-    qsort(days, n, sizeof *days, ascending);
+                    days[n++] = m.at[i] * s.at[k] * (c->work_s + l.at[o] * (1 + failing * (r.at[j] - 1))) / TSIM_DAY_S;
+    tsim_sort_ascending(days, n);
     for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
-        at->at[i] = quantile(days, n, frac_of(i, TSIM_DISTRIBUTION_POINTS));
-    return (struct tsim_percentiles){quantile(days, n, 0.1), quantile(days, n, 0.5), quantile(days, n, 0.9)};
+        at->at[i] = tsim_points_quantile(days, n, frac_of(i, TSIM_DISTRIBUTION_POINTS));
+    return tsim_points_percentiles(days, n);
 }
 
 static struct tsim_percentiles scaled(struct tsim_percentiles days, double value, double mean_days) {

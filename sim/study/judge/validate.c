@@ -1,11 +1,11 @@
 #include "study/judge/validate.h"
 
+#include "base/quantile.h"
 #include "results/measured.h"
 #include "run/run.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 enum { MOST_THREADS = 64 };
 
@@ -107,35 +107,23 @@ static void add_rows(struct tsim_validation *validation, const struct tsim_case 
 
 /* ---- score ---- */
 
-static int by_magnitude(const void *a, const void *b) {
-    double left = fabs(*(const double *)a), right = fabs(*(const double *)b);
-    return (left > right) - (left < right);
-}
-
-static double percentile(const double *sorted, size_t n, double frac) {
-    double at = frac * (double)(n - 1);
-    size_t below = (size_t)at;
-    size_t above = below + 1 < n ? below + 1 : below;
-    double weight = at - (double)below;
-    return fabs(sorted[below]) * (1.0 - weight) + fabs(sorted[above]) * weight;
-}
-
 void tsim_score_errors(double *errors_frac, size_t n, struct tsim_score *score) {
     double nan = (double)NAN;
     *score = (struct tsim_score){0, nan, nan, nan, nan, nan};
     if (n == 0)
         return;
     double sum = 0.0, magnitude_sum = 0.0;
-    qsort(errors_frac, n, sizeof *errors_frac, by_magnitude);
     for (size_t i = 0; i < n; i++) {
         sum += errors_frac[i];
-        magnitude_sum += fabs(errors_frac[i]);
+        errors_frac[i] = fabs(errors_frac[i]);
+        magnitude_sum += errors_frac[i];
     }
+    tsim_sort_ascending(errors_frac, n);
     score->n = n;
     score->mape_frac = magnitude_sum / (double)n;
-    score->median_ape_frac = percentile(errors_frac, n, 0.5);
-    score->p90_ape_frac = percentile(errors_frac, n, 0.9);
-    score->max_ape_frac = fabs(errors_frac[n - 1]);
+    score->median_ape_frac = tsim_sample_quantile(errors_frac, n, 0.5);
+    score->p90_ape_frac = tsim_sample_quantile(errors_frac, n, 0.9);
+    score->max_ape_frac = errors_frac[n - 1];
     score->bias_frac = sum / (double)n;
 }
 

@@ -50,7 +50,7 @@ void tsim_validation_release(struct tsim_validation *validation);
 /* "ok", "invalid", "does_not_fit", "failed". */
 const char *tsim_case_status_name(enum tsim_case_status status);
 
-/* `errors_frac` is sorted in place by magnitude. */
+/* Leaves the magnitudes of the errors in their place, ascending. */
 void tsim_score_errors(double *errors_frac, size_t n, struct tsim_score *score);
 
 #endif
