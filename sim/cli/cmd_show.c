@@ -220,7 +220,7 @@ static void guess_of_kind(struct tsim_arena *arena, enum tsim_catalogue_kind kin
             bool is_exact = strcmp(ids[i], word) == 0;
             if (is_exact && guess->n_exact++ == 0)
                 guess->exact = (struct shown){.kind = kind, .id = ids[i]};
-            bool is_one_of_many = kind == TSIM_CATALOGUE_SCENARIOS || strncmp(ids[i], "single-", 7) == 0;
+            bool is_one_of_many = kind == TSIM_CATALOGUE_SCENARIOS || !tsim_catalogue_file(arena, kind, ids[i]);
             if (is_exact || (word[0] && !is_one_of_many && strstr(ids[i], word)))
                 add_guess(guess, kind, ids[i]);
         }

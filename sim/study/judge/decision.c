@@ -1,11 +1,12 @@
 #include "study/judge/decision.h"
 
 #include "base/normal.h"
+#include "base/quantile.h"
 #include "results/format.h"
 #include "study/judge/uncertainty.h"
+#include "study/search/buy_judgements.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -17,12 +18,10 @@ enum {
     SCAN_STEPS = 24,
     HALVINGS = 12
 };
-#define LIKELY 0.5
-#define MOST_CHANCE 0.95
-static const double MOST_CHANCES[] = {MOST_CHANCE, 0.90, 0.80}; /* by evidence: a judgement */
-#define CHANCE_STEP 0.05
-#define DAYS_WITHOUT_DATE 60.0 /* a first guess of how long a run may take where no date is set */
-#define FIRST_DATE_FRAC 0.8    /* of the time there is: the first guess of a cluster's size aims at it */
+
+static const double MOST_CHANCES[] = {[TSIM_GROUNDS_MEASURED] = TSIM_MOST_CHANCE_MEASURED,
+                                      [TSIM_GROUNDS_SIMILAR] = TSIM_MOST_CHANCE_SIMILAR,
+                                      [TSIM_GROUNDS_ESTIMATE] = TSIM_MOST_CHANCE_ESTIMATE};
 
 const char *const TSIM_PURCHASE_WORDS[TSIM_N_PURCHASES] = {"rent", "reserve", "buy"};
 const char *const TSIM_GROUNDS_WORDS[] = {"measured", "similar", "estimate"};
@@ -59,8 +58,7 @@ const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer
 
 static double price_factor(const struct tsim_scenario *job, int i) {
     double spread = job->cost.price_spread;
-    double z = tsim_normal_quantile((i + 0.5) / PRICE_POINTS) / tsim_normal_quantile(0.9);
-    return spread > 1 ? exp(z * log(spread)) : 1;
+    return spread > 1 ? tsim_spread_quantile((i + 0.5) / PRICE_POINTS, spread) : 1;
 }
 
 static bool is_same_machine(const struct tsim_offer *a, const struct tsim_offer *b) {
@@ -81,22 +79,7 @@ static double cost_under(const struct tsim_offer *offer, const struct tsim_chang
 }
 
 double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
-    return fmin(MOST_CHANCES[evidence], CHANCE_STEP * floor(chance / CHANCE_STEP + 0.5));
-}
-
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static double quantile(const double *sorted, int n, double frac) {
-    double at = fmax(0, frac * n - 0.5);
-    int below = (int)at, above = below + 1 < n ? below + 1 : below;
-    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
-}
-
-static struct tsim_percentiles percentiles(const double *sorted, int n) {
-    return (struct tsim_percentiles){quantile(sorted, n, 0.1), quantile(sorted, n, 0.5), quantile(sorted, n, 0.9)};
+    return fmin(MOST_CHANCES[evidence], TSIM_CHANCE_STEP * floor(chance / TSIM_CHANCE_STEP + 0.5));
 }
 
 void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes) {
@@ -106,7 +89,8 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
     double deadline_days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : (double)INFINITY;
     double budget_usd = goal->budget_usd > 0 ? goal->budget_usd : (double)INFINITY;
     double delay = offer->delivery_days + (offer->purchase == TSIM_PURCHASE_BUY ? changes->delay_days : 0);
-    int n = 0, n_time = 0, n_budget = 0, n_both = 0;
+    int n_time = 0, n_budget = 0, n_both = 0;
+    size_t n = 0;
     for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++) {
         double days = days_under(offer, changes, i);
         ends[i] = days + delay;
@@ -120,17 +104,17 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
             n++;
         }
     }
-    offer->mean_usd = sum / n;
-    offer->chance_of_both = tsim_chance_shown((double)n_both / n, offer->evidence);
-    offer->chance_in_time = goal->deadline_s > 0 ? tsim_chance_shown((double)n_time / n, offer->evidence) : (double)NAN;
+    offer->mean_usd = sum / (double)n;
+    offer->chance_of_both = tsim_chance_shown(n_both / (double)n, offer->evidence);
+    offer->chance_in_time = goal->deadline_s > 0 ? tsim_chance_shown(n_time / (double)n, offer->evidence) : (double)NAN;
     offer->chance_in_budget =
-        goal->budget_usd > 0 ? tsim_chance_shown((double)n_budget / n, offer->evidence) : (double)NAN;
+        goal->budget_usd > 0 ? tsim_chance_shown(n_budget / (double)n, offer->evidence) : (double)NAN;
     if (changes != &TSIM_NO_CHANGES)
         return;
-    qsort(costs, (size_t)n, sizeof *costs, ascending);
+    tsim_sort_ascending(costs, n);
     double each_kwh = figure(offer, TSIM_OUTCOME_ENERGY_KWH) / mean_days(offer);
-    offer->cost_usd = percentiles(costs, n);
-    offer->days = percentiles(ends, TSIM_DISTRIBUTION_POINTS);
+    offer->cost_usd = tsim_points_percentiles(costs, n);
+    offer->days = tsim_points_percentiles(ends, TSIM_DISTRIBUTION_POINTS);
     offer->energy_kwh =
         (struct tsim_percentiles){(offer->days.p10 - delay) * each_kwh, (offer->days.p50 - delay) * each_kwh,
                                   (offer->days.p90 - delay) * each_kwh};
@@ -138,7 +122,7 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
 
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
                           const struct tsim_offer *a, const struct tsim_offer *b) {
-    bool a_makes_it = a->chance_of_both >= LIKELY, b_makes_it = b->chance_of_both >= LIKELY;
+    bool a_makes_it = a->chance_of_both >= TSIM_CHANCE_LIKELY, b_makes_it = b->chance_of_both >= TSIM_CHANCE_LIKELY;
     double x = a->mean_usd, y = b->mean_usd;
     if (objective != TSIM_DECIDE_BY_CHANCE && a_makes_it != b_makes_it)
         return a_makes_it;
@@ -304,7 +288,7 @@ static const struct tsim_machine *machine_of(const struct tsim_decision *decisio
 static enum tsim_status search_catalogue(struct deciding *d) {
     struct tsim_decision *decision = d->decision;
     const struct tsim_goal_spec *goal = &decision->job->goal;
-    double days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : DAYS_WITHOUT_DATE;
+    double days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : TSIM_DAYS_WITHOUT_DATE;
     struct tsim_cluster_size sizes[MOST_SIZES];
     struct tsim_space space;
     size_t n = 0, n_first;
@@ -314,7 +298,7 @@ static enum tsim_status search_catalogue(struct deciding *d) {
         const struct tsim_machine *machine = &decision->machines[i];
         if (!machine->left_out)
             add_size(sizes, &n, machine,
-                     tsim_round_nodes(machine->job, tsim_nodes_for(machine, FIRST_DATE_FRAC * days)));
+                     tsim_round_nodes(machine->job, tsim_nodes_for(machine, TSIM_FIRST_DATE_FRAC * days)));
     }
     if (n == 0) {
         tsim_diags_error(d->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "cluster.node",
@@ -354,7 +338,7 @@ static enum tsim_status search_catalogue(struct deciding *d) {
 /* ---- why not ---- */
 
 static const char *percent(struct tsim_arena *arena, double chance) {
-    return chance >= MOST_CHANCE ? "95 %" : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
+    return tsim_arena_printf(arena, "%.0f %%", 100 * chance);
 }
 
 static const char *usd_text(struct tsim_arena *arena, double usd) {
@@ -429,8 +413,8 @@ static void apply(struct tsim_decision *decision, const struct tsim_changes *cha
         tsim_offer_evaluate(&decision->offers[i], changes);
 }
 
-/* The best offer under changes; those of the same node and way as the choice count as the choice, and NULL stands for none
- * that makes the goal. */
+/* The best offer under changes; those of the same node and way as the choice count as the choice, and NULL stands for
+ * none that makes the goal. */
 static const struct tsim_offer *best_under(struct tsim_decision *decision, enum tsim_decision_objective objective,
                                            const struct tsim_changes *changes) {
     const struct tsim_offer *choice = &decision->offers[0], *best = choice;
@@ -438,7 +422,7 @@ static const struct tsim_offer *best_under(struct tsim_decision *decision, enum 
     for (size_t i = 1; i < decision->n_offers; i++)
         if (tsim_offer_is_better(&decision->job->goal, objective, &decision->offers[i], best))
             best = &decision->offers[i];
-    if (best->chance_of_both < LIKELY)
+    if (best->chance_of_both < TSIM_CHANCE_LIKELY)
         return NULL;
     return is_same_node(best, choice) && best->purchase == choice->purchase ? choice : best;
 }
@@ -591,8 +575,8 @@ static void find_flips(struct tsim_arena *arena, struct tsim_decision *decision,
 
 /* ---- no goal met ---- */
 
-/* The least deadline, or budget, that some offer keeps in nine cases of ten while it keeps the other goal at least in the
- * middle case. */
+/* The least deadline, or budget, that some offer keeps in nine cases of ten while it keeps the other goal at least in
+ * the middle case. */
 static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision) {
     const struct tsim_goal_spec *goal = &decision->job->goal;
     const struct tsim_offer *soonest = NULL, *cheapest = NULL;
@@ -646,7 +630,7 @@ static enum tsim_status read_goal(struct deciding *d) {
     tsim_diags_release(&first);
     TSIM_TRY(tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, d->diags));
     d->decision->job = job;
-    if (job->simulation.detail == TSIM_DETAIL_AUTO) /* within 2 % of operators (plan.c), at a tenth of the time */
+    if (job->simulation.detail == TSIM_DETAIL_AUTO) /* hundreds of plans of a whole catalogue take half the time so */
         d->overrides[d->n_overrides++] = (struct tsim_override){"simulation.detail", "passes"};
     if (job->training.length_kind == TSIM_LENGTH_NONE)
         tsim_diag_hint(tsim_diags_error(d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name},
@@ -671,7 +655,7 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
     TSIM_TRY(search->axes ? search_space(&d, search->axes) : search_catalogue(&d));
     if (decision->n_offers == 0)
         return TSIM_OK;
-    decision->is_met = decision->offers[0].chance_of_both >= LIKELY;
+    decision->is_met = decision->offers[0].chance_of_both >= TSIM_CHANCE_LIKELY;
     find_alternatives(arena, decision, search->objective);
     if (decision->is_met)
         find_flips(arena, decision, search->objective);

@@ -1,20 +1,25 @@
-/* decision.h - rent, reserve or buy: which cluster trains a model by a date, within a budget, and how sure that is.
+/* decision.h - rent, reserve or buy: which cluster trains a model by a date, within a budget, and how likely it does.
  *
- * An offer is a cluster with its best plan that fits with its peak as far above as one in ten is, and a way to get it.
+ * An offer is a cluster, the best plan on it, and a way to get it. The plan must still fit if its memory peaks as far
+ * above the prediction as it does in one of ten measured runs. An offer costs, in USD,
  *
- *   rent      cost = p R d
- *   reserve   cost = p C max(d, commitment)
- *   buy       cost = p K + F + (M + E) d, and the run ends after delivery + d
+ *   rent      p R d
+ *   reserve   p C max(d, D)
+ *   buy       p K + F + (M + E) d
  *
- * d days of the run, its whole distribution (forecast.h); R, C rent and contract of the cluster, spares included, a day;
- * K nodes, network and storage; F the machine's lifetime of the facility's; M maintenance, E electricity, a day; p the
- * prices as they are asked over as they are known: lognormal, within cost.price_spread in eight of ten cases, and
- * independent of d. A purchase is paid in full, and its worth afterwards is not taken off.
+ *   d   how long the run takes, in days: a distribution (forecast.h). A cluster that is bought starts after its delivery
+ *   R   rent of the cluster with its spares, USD a day
+ *   C   price of the same cluster under a contract, USD a day; D the contract's least length, in days
+ *   K   price of nodes, network and storage, USD; they are paid in full, and are worth nothing afterwards
+ *   F   price of the facility, USD: the part of its life that the machine's life takes up
+ *   M   maintenance, USD a day
+ *   E   electricity, USD a day
+ *   p   prices paid over prices known: a lognormal that is within cost.price_spread in eight of ten cases, independent
+ *       of d
  *
- * The chance of a goal is the part of all pairs of d and p that keep it, in steps of a twentieth and never above 95 %:
- * the residuals that d is made of say no more. It is never above 90 % where few runs were measured on the accelerator or like
- * this one, nor above 80 % where none was, so that no machine wins by an interval that nothing stands behind. Offers are ranked by the chance of keeping date and budget both, then by
- * expected cost (where no date is set by the days). */
+ * The chance of a goal is the share of all pairs of d and p that keep it. It is rounded, and held below what the
+ * measured runs can say (buy_judgements.h). Offers are ranked by the chance that they keep both date and budget. Those
+ * that are equally likely are ranked by expected cost, or by days where no date is set. */
 #ifndef TSIM_STUDY_DECISION_H
 #define TSIM_STUDY_DECISION_H
 
@@ -24,7 +29,8 @@
 enum tsim_purchase { TSIM_PURCHASE_RENT, TSIM_PURCHASE_RESERVE, TSIM_PURCHASE_BUY, TSIM_N_PURCHASES };
 extern const char *const TSIM_PURCHASE_WORDS[TSIM_N_PURCHASES]; /* "rent", "reserve", "buy" */
 
-/* How much measured runs say of an offer: enough of them on its accelerator and like it, fewer, none. */
+/* How much measured runs say about an offer: there are enough on its accelerator and some like it, there are fewer, or
+ * none. */
 enum tsim_grounds { TSIM_GROUNDS_MEASURED, TSIM_GROUNDS_SIMILAR, TSIM_GROUNDS_ESTIMATE };
 extern const char *const TSIM_GROUNDS_WORDS[];
 
@@ -35,10 +41,10 @@ struct tsim_capital { /* of the whole cluster, if it is bought; 0 where the pric
 struct tsim_offer {
     const struct tsim_plan *plan;
     enum tsim_purchase purchase;
-    double asked_usd_per_day, asked_usd; /* both times p */
+    double asked_usd_per_day, asked_usd; /* these are multiplied by p */
     double usd_per_day, power_usd_per_day, usd;
-    double least_days, delivery_days; /* paid for at least; before the run begins */
-    double failing_frac;              /* of the days: what failures are to blame for */
+    double least_days, delivery_days; /* days that are paid for at least; days before the run begins */
+    double failing_frac;              /* the share of the days that failures cost */
     double mean_usd;
     struct tsim_percentiles days, cost_usd, energy_kwh;
     double chance_in_time, chance_in_budget, chance_of_both; /* NAN: there is no such goal */
@@ -48,7 +54,7 @@ struct tsim_offer {
 
 enum tsim_decision_objective {
     TSIM_DECIDE_BY_CHANCE,
-    TSIM_DECIDE_BY_COST, /* these: among offers that are likelier than not to make the goal */
+    TSIM_DECIDE_BY_COST, /* from here on: first the offers that are likelier than not to make the goal */
     TSIM_DECIDE_BY_DAYS,
     TSIM_DECIDE_BY_ENERGY,
     TSIM_N_DECISION_OBJECTIVES
@@ -58,9 +64,9 @@ extern const char *const TSIM_DECISION_OBJECTIVES[TSIM_N_DECISION_OBJECTIVES]; /
 /* The world as it might be: each factor 1 and the delay 0 where nothing differs. */
 struct tsim_changes {
     double rent, purchase, power_price, failures; /* times as much */
-    double slip;                                  /* of the days of `slipping`'s accelerator */
+    double slip;                                  /* of the days on the accelerator of `slipping` */
     const struct tsim_offer *slipping;
-    double delay_days; /* of what is bought */
+    double delay_days; /* the delivery of what is bought is so much later */
 };
 extern const struct tsim_changes TSIM_NO_CHANGES;
 
@@ -80,10 +86,10 @@ struct tsim_alternative {
 };
 
 struct tsim_decision {
-    const struct tsim_scenario *job; /* on one of the clusters; its goal */
+    const struct tsim_scenario *job; /* on one of the clusters; it holds the goal */
     struct tsim_offer *offers;       /* best first */
     size_t n_offers;
-    bool is_met; /* the first is likelier than not to make the goal: it is the choice */
+    bool is_met; /* the first offer is at least as likely to make the goal as to miss it: it is the choice */
     struct tsim_alternative *alternatives;
     size_t n_alternatives;
     const char **flips; /* sentences: what would turn the choice round */
@@ -104,7 +110,8 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
                              tsim_plan_report_fn report, void *context, struct tsim_decision *decision,
                              struct tsim_diags *diags);
 
-/* Parts, for tests. Fills in an offer's distribution and chances, for the goal and the spread of the plan's scenario. */
+/* The rest is for tests. Fills in an offer's distributions and chances, from the goal and the spread of prices of the
+ * plan's scenario. */
 void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes);
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
                           const struct tsim_offer *a, const struct tsim_offer *b);

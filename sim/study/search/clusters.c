@@ -2,22 +2,15 @@
 
 #include "config/recognize.h"
 #include "model/model.h"
+#include "study/search/buy_judgements.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ACCELERATORS = 32768, MOST_CHUNKS = 5, MOST_VARIED = 8 };
+enum { MOST_CHUNKS = 5, MOST_VARIED = 8 };
 #define FLOPS_PER_TOKEN 6.0 /* of each active parameter, forward and backward */
-#define REACHED_FRAC (2.0 / 3)
-#define BYTES_PER_PARAMETER 16.0
-#define MEMORY_FRAC 0.5
-#define MOST_PRICE_RATIO 1.6 /* of what products cost, over the least of all machines: dearer ones are left out */
 
 /* ---- which machines ---- */
-
-static bool is_alone(const char *id) { /* an accelerator without links, which the catalogue makes up */
-    return strncmp(id, "single-", sizeof "single-" - 1) == 0;
-}
 
 static int64_t whole_batch_divisor(const struct tsim_scenario *job, int64_t accelerators) {
     int64_t odd = accelerators;
@@ -105,7 +98,7 @@ static void leave_out_dear(struct tsim_arena *arena, struct tsim_machine *machin
         double ratio =
             fmin(rent_per_flop(machines[i].job) / least_rent,
                  isfinite(least_purchase) ? purchase_per_flop(machines[i].job) / least_purchase : (double)INFINITY);
-        if (ratio > MOST_PRICE_RATIO)
+        if (ratio > TSIM_MOST_PRICE_RATIO)
             machines[i].left_out = tsim_arena_printf(
                 arena, "a product costs %.2g times as much on it as on the cheapest machine, before anything is lost",
                 ratio);
@@ -123,7 +116,7 @@ enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_
     *machines = list;
     *n_machines = 0;
     for (size_t i = 0; i < n_ids; i++) {
-        if (is_alone(ids[i]))
+        if (!tsim_catalogue_file(arena, TSIM_CATALOGUE_NODES, ids[i])) /* an accelerator alone, which no file has */
             continue;
         struct tsim_machine *machine = &list[(*n_machines)++];
         *machine = (struct tsim_machine){.node = ids[i]};
@@ -154,10 +147,10 @@ double tsim_nodes_for(const struct tsim_machine *machine, double days) {
                     : job->training.length_kind == TSIM_LENGTH_SAMPLES
                         ? samples * (double)job->training.sequence_length
                         : samples * (double)job->training.sequence_length * (double)job->training.global_batch_size;
-    double per_s = sustained_per_s(job) * REACHED_FRAC;
+    double per_s = sustained_per_s(job) * TSIM_REACHED_FRAC;
     double for_time = FLOPS_PER_TOKEN * active * tokens / (per_s * days * TSIM_DAY_S);
-    double for_memory = BYTES_PER_PARAMETER * all / (MEMORY_FRAC * a->memory_bytes);
-    double most = (double)MOST_ACCELERATORS / (double)machine->accelerators_per_node;
+    double for_memory = TSIM_STATE_BYTES_PER_PARAMETER * all / (TSIM_STATE_MEMORY_FRAC * a->memory_bytes);
+    double most = (double)TSIM_MOST_BOUGHT_ACCELERATORS / (double)machine->accelerators_per_node;
     return fmin(most, fmax(for_time, for_memory) / (double)machine->accelerators_per_node);
 }
 

@@ -1,5 +1,6 @@
-/* clusters.h - clusters of the catalogue as the candidates of a search: each node that the job can run on and that has a
- * price that is not far above the others' for the same products, with the fabric that its NICs fill, so many times as a run of a given length needs. */
+/* clusters.h - clusters of the catalogue as the candidates of a search: each node that the job can run on and that has
+ * a price, unless its products cost far more than other machines' (buy_judgements.h). Its NICs are on the fabric that
+ * they fill. The nodes are as many as a run needs that is to end after so many days. */
 #ifndef TSIM_STUDY_CLUSTERS_H
 #define TSIM_STUDY_CLUSTERS_H
 
@@ -8,7 +9,7 @@
 
 struct tsim_machine {
     const char *node, *fabric;       /* ids */
-    int64_t accelerators_per_node;   /* so many that a batch divides over them */
+    int64_t accelerators_per_node;   /* as many as divide a batch among them */
     const char *software;            /* its own, or what runs on GPUs */
     const struct tsim_scenario *job; /* on one such node */
     const char *left_out;            /* why it is no candidate; NULL: it is one */
@@ -22,9 +23,9 @@ enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_
 /* The least number of nodes, 2^k or 3 x 2^k (this where the batch is a multiple of 3), that is not below `nodes`. */
 int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes);
 
-/* About how many nodes end the run in so many days, by 6 FLOP for each active parameter and token at two thirds of what
- * long products reach, and not fewer than hold the model with its optimizer in mixed precision (16 bytes a parameter)
- * in half of their memory. */
+/* About how many nodes end the run in so many days: 6 FLOP for each active parameter and token, at a part of the rate
+ * of long products. They are not fewer than hold the parameters with their states, nor more than the largest cluster
+ * that is tried (buy_judgements.h). */
 double tsim_nodes_for(const struct tsim_machine *machine, double days);
 
 struct tsim_cluster_size {
