@@ -46,13 +46,16 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     struct tsim_machine machine = tsim_machine_of(arena, sc, options->memo);
     struct tsim_step_result *step = &result->step;
     TSIM_TRY(tsim_step_predict(arena, &sc, &machine, options->sink, options->recorder, options->is_brief, step, diags));
+    result->events = step->events;
+    if (options->is_step)
+        return TSIM_OK;
     if (tsim_run_steps(sc) > 0)
         TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, &machine, options->recorder, step->terms.time_s, step->energy_j,
                                           &result->batch_ramp, diags));
     TSIM_TRY(tsim_evaluation_simulate(arena, sc, &machine, options->recorder, &result->evaluation, diags));
     const struct tsim_campaign_steps steps = campaign_steps(options->recorder, sc, &machine, result);
     TSIM_TRY(tsim_campaign_predict(arena, sc, &steps, !options->is_brief, options->recorder, &result->campaign, diags));
-    result->events = step->events + result->campaign.events;
+    result->events += result->campaign.events;
     return TSIM_OK;
 }
 

@@ -12,6 +12,7 @@ struct tsim_run_options {
     const struct tsim_step_sink *sink; /* listens to the step (program.h); NULL: nobody does */
     bool is_steady;                    /* without variability: one step, as for comparing settings */
     bool is_brief; /* figures alone: no tables of operators, steps and ranks, no changes that would fit */
+    bool is_step;  /* the step alone: no evaluation, no campaign */
     struct tsim_term_recorder *recorder; /* hears how figures come about; NULL: nobody does */
     struct tsim_pass_memo *memo;         /* for many plans of one job on one cluster; NULL: none */
 };

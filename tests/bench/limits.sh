@@ -13,6 +13,8 @@ limit() { # NAME SECONDS MEGABYTES ARGUMENT...
 bench=tests/bench
 limit run 0.1 100 run scenarios/llama70b.yaml --no-db
 limit plan 1 100 plan scenarios/llama70b.yaml --jobs 1
+# The whole catalogue of machines, each with its plans and prices.
+limit buy 5 200 buy --model llama3-70b --tokens 15T --deadline '90 days' --budget '20 M USD' --jobs 1
 limit validate-published 10 1000 validate scenarios/published/*.yaml
 limit messages-of-a-ring-of-4096 6 100 collective scenarios/llama70b.yaml --set cluster.nodes=512 --ranks 4096 --sizes 1GiB \
   --algorithm ring --protocol Simple --set simulation.network=steps

@@ -241,7 +241,7 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
     struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
     struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
     struct tsim_plan_search search = {.space = space,
-                                      .ranking = {.objective = TSIM_OUTCOME_DAYS},
+                                      .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
                                       .n_threads = d->search->n_threads,
                                       .is_for_candidates = true,
                                       .heeds_interrupt = d->search->heeds_interrupt};

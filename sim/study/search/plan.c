@@ -67,6 +67,10 @@ struct search {
     struct item **round; /* TSIM_PLAN_ROUND */
     struct tsim_point *points;
     size_t n_round;
+    const struct tsim_evidence *evidence; /* of the plans that are completed */
+    struct tsim_plan *own;                /* the best of each candidate that has one */
+    const struct item **own_items;
+    enum tsim_status *own_status;
 };
 
 /* ---- figures that a bound says something about ---- */
@@ -350,7 +354,8 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
     struct tsim_point *point = &search->points[index];
     const struct tsim_plan_candidate *candidate;
     const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
-    struct tsim_run_options options = {.is_brief = true, .memo = memo_of(search, worker, candidate)};
+    struct tsim_run_options options = {
+        .is_brief = true, .is_step = search->options->is_for_candidates, .memo = memo_of(search, worker, candidate)};
     struct tsim_prediction prediction = {0};
     struct tsim_diags diags;
     if (!search->options->is_exhaustive) {
@@ -422,7 +427,8 @@ static void learn(struct search *search, struct tsim_plan_result *result) {
         struct item *safe = &search->known.safe;
         if (!item->may_not_fit && (safe->fate == FATE_OPEN || is_ahead(item, safe)))
             *safe = *item;
-        join_front(&search->known, item);
+        if (!search->options->is_for_candidates)
+            join_front(&search->known, item);
     }
 }
 
@@ -657,6 +663,37 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
     return status;
 }
 
+/* The best of a candidate, by a thread: its texts are the worker's. */
+static void complete_own(struct search *search, struct worker *worker, size_t index) {
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    search->own_status[index] = run_again(&worker->kept, search, search->evidence, search->own_items[index]->position,
+                                          &search->own[index], &diags);
+    tsim_diags_release(&diags);
+}
+
+static enum tsim_status complete_candidates(struct tsim_arena *arena, struct search *search, struct team *team,
+                                            struct tsim_plan_result *result, struct tsim_diags *diags) {
+    size_t n = search->options->space->n_candidates;
+    search->own = TSIM_NEW_ARRAY(arena, n, struct tsim_plan);
+    search->own_items = TSIM_NEW_ARRAY(arena, n, const struct item *);
+    search->own_status = TSIM_NEW_ARRAY(arena, n, enum tsim_status);
+    for (size_t i = 0; i < n; i++)
+        if (search->known.own[i].fate == FATE_SIMULATED)
+            search->own_items[result->n_own++] = &search->known.own[i];
+    search->heeds = false; /* what was found is shown, interrupted or not */
+    team_run(team, search, complete_own, result->n_own);
+    for (size_t i = 0; i < result->n_own; i++) {
+        struct tsim_plan *plan = &search->own[i];
+        if (search->own_status[i] != TSIM_OK) /* once more, to hear why */
+            return run_again(arena, search, search->evidence, search->own_items[i]->position, plan, diags);
+        plan->set_json = tsim_arena_strdup(arena, plan->set_json);
+        plan->unknown = plan->unknown ? tsim_arena_strdup(arena, plan->unknown) : NULL;
+    }
+    result->own = search->own;
+    return TSIM_OK;
+}
+
 static const struct tsim_plan *completed(const struct tsim_plan *plans, size_t n, int64_t position) {
     for (size_t i = 0; i < n; i++)
         if (plans[i].point.position == position)
@@ -684,11 +721,14 @@ static int by_time(const void *a, const void *b) {
     return x->position < y->position ? -1 : 1;
 }
 
-static enum tsim_status complete_all(struct tsim_arena *arena, const struct search *search,
+static enum tsim_status complete_all(struct tsim_arena *arena, struct search *search, struct team *team,
                                      struct tsim_plan_result *result, struct tsim_diags *diags) {
     const struct known *known = &search->known;
     struct tsim_evidence evidence;
     TSIM_TRY(tsim_evidence_read(arena, &evidence, diags));
+    search->evidence = &evidence;
+    if (search->options->is_for_candidates)
+        return complete_candidates(arena, search, team, result, diags);
     struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan);
     result->front = front;
     for (; result->n_best < known->best.n; result->n_best++)
@@ -740,7 +780,7 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
     simulate_all(&search, team, report, context, result);
     count(&search, result);
     find_gaps(arena, &search, team, result);
-    enum tsim_status status = complete_all(arena, &search, result, diags);
+    enum tsim_status status = complete_all(arena, &search, team, result, diags);
     if (options->heeds_interrupt && !search.is_interrupted)
         pthread_sigmask(SIG_SETMASK, &before, NULL);
     team_release(team);

@@ -24,8 +24,9 @@ struct tsim_plan_search {
     struct tsim_ranking ranking;
     int32_t n_threads;
     bool is_exhaustive; /* nothing is pruned: for tests */
-    /* Only the best of each candidate is asked for, of plans of which none may not fit (results/verdict.h): what may not
-     * counts as too large, and the five best and the front are those of the plans that were simulated. */
+    /* Only the best of each candidate is asked for (`own`), by a figure of its step, and of plans that fit whatever the
+     * memory's error (results/verdict.h): what may not fit counts as too large. There is no front and no campaign but those of
+     * `own`, and the five best are not completed. */
     bool is_for_candidates;
     bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked where one came */
 };
