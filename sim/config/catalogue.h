@@ -69,6 +69,18 @@ struct tsim_latent {
     int64_t rope_dim;
 };
 
+/* Layers of a transformer that are not all alike differ in how they mix the tokens, and in what follows. */
+enum tsim_mixing {
+    TSIM_MIXING_ATTENTION, /* to all tokens, or all earlier ones */
+    TSIM_MIXING_WINDOW     /* to the nearest of them: attention_window */
+};
+enum tsim_following { TSIM_FOLLOWING_AUTO, TSIM_FOLLOWING_DENSE, TSIM_FOLLOWING_EXPERTS }; /* auto: as `experts` says */
+struct tsim_layer_entry {
+    enum tsim_mixing kind;
+    enum tsim_following feed_forward;
+    int64_t count; /* so many of them in a row */
+};
+
 /* A vision transformer: an image is cut into patches, one token each, behind a class token. */
 struct tsim_image {
     int64_t patch; /* 0 = a model of tokens; then nothing else counts */
@@ -129,7 +141,15 @@ struct tsim_model {
     int64_t mtp_layers;       /* the last so many of `layers` predict further tokens (multi-token prediction) */
     int64_t positions;        /* rows of the learned position table; 0 unless position is learned */
     int64_t relative_buckets; /* of distances, each with a bias for every head; 0 unless position is relative */
+    int64_t attention_window; /* tokens that a window layer attends to, itself among them; 0: none has a window */
+    bool window_chunks;       /* the sequence is cut into chunks so long, and a token attends to its own (Llama 4) */
+    bool sinks;               /* softmax has one more, learned score for each head (gpt-oss) */
+    /* The kinds of layer in order, again and again from the first layer on; none: all attention, or all windows. */
+    const struct tsim_layer_entry *pattern;
+    size_t n_pattern;
+    int64_t pattern_length; /* layers */
     bool gated_mlp, tied_embeddings, bias, causal;
+    bool post_norms;     /* a norm behind attention and behind the feed-forward block, beside those before (Gemma 2) */
     bool parallel_block; /* attention and feed-forward side by side, from one norm */
     bool parallel_norms; /* side by side, each from a norm of its own */
     bool qkv_bias;       /* queries, keys and values have biases also where other layers have none (Qwen2) */

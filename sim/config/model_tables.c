@@ -2,6 +2,7 @@
 #include "config/dlrm.h"
 #include "config/layer_list_keys.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* clang-format off */
@@ -63,6 +64,31 @@ static const struct tsim_key IMAGE_KEYS[] = {
 };
 TSIM_TABLE(IMAGE, IMAGE_KEYS, true);
 
+static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW}, {NULL, 0}};
+static const struct tsim_word FOLLOWINGS[] = {{"auto", TSIM_FOLLOWING_AUTO}, {"dense", TSIM_FOLLOWING_DENSE},
+                                              {"experts", TSIM_FOLLOWING_EXPERTS}, {NULL, 0}};
+static const struct tsim_key PATTERN_KEYS[] = {
+    {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_layer_entry, kind), .words = MIXINGS,
+     .is_required = true, .help = "what mixes the tokens"},
+    {.key = "feed_forward", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_layer_entry, feed_forward),
+     .words = FOLLOWINGS, .default_text = "auto", .is_omitted_when_zero = true,
+     .help = "what follows; auto: experts where first and every of experts say so"},
+    {.key = "count", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_layer_entry, count), .max = 1e5,
+     .default_text = "1", .is_positive = true, .help = "so many of them in a row"},
+};
+TSIM_TABLE(PATTERN, PATTERN_KEYS, false);
+
+static void read_pattern(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_model *m = field;
+    m->pattern = tsim_schema_read_list(reader, &PATTERN, value, path, sizeof *m->pattern, &m->n_pattern);
+}
+
+static void write_pattern(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_model *m = field;
+    if (m->n_pattern > 0)
+        tsim_writer_list(writer, key, &PATTERN, path, m->pattern, sizeof *m->pattern, m->n_pattern);
+}
+
 #define MODEL_INT(name_, max_, help_)                                                                                  \
     .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, name_), .max = (max_), .help = (help_)
 #define MODEL_BOOL(name_, default_, help_)                                                                             \
@@ -77,6 +103,9 @@ static const struct tsim_key MODEL_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, kind), .words = MODEL_KINDS,
      .default_text = "transformer", .help = "family of architectures"},
     {MODEL_INT(layers, 1e5, "transformer blocks"), .is_required = true, .is_positive = true},
+    {.key = "pattern", .kind = TSIM_KEY_CUSTOM, .read = read_pattern, .write = write_pattern, .described_by = &PATTERN,
+     .help = "where layers differ, their kinds in order, from the first layer on and again: list of {kind, count, ...}; "
+             "the same list as layers says how many there are as well"},
     {MODEL_INT(hidden, 1e7, "width of the residual stream"), .is_required = true, .is_positive = true},
     {MODEL_INT(heads, 1e6, "query heads"), .is_required = true, .is_positive = true},
     {MODEL_INT(kv_heads, 1e6, "key and value heads (fewer than heads: grouped queries); default: heads"), .is_positive = true},
@@ -87,6 +116,10 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true},
     {MODEL_INT(mtp_layers, 1e5, "the last so many of them predict further tokens (multi-token prediction): counted apart"),
      .is_omitted_when_zero = true},
+    {MODEL_INT(attention_window, 1e9, "tokens that a window layer attends to, itself among them (of kind window in the pattern; without one, all)"),
+     .is_omitted_when_zero = true},
+    {MODEL_FLAG(window_chunks, "a window is the chunk of the sequence that a token is in (Llama 4)")},
+    {MODEL_FLAG(sinks, "softmax has one more, learned score for each head (gpt-oss)")},
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
     {MODEL_INT(relative_buckets, 1e6, "of distances, each with a bias for every head; default: 32 (T5)"),
      .is_omitted_when_zero = true},
@@ -107,6 +140,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     MODEL_BOOL(bias, "false", "linear layers have biases"),
     {MODEL_FLAG(qkv_bias, "queries, keys and values have biases, whatever bias says")},
     {MODEL_FLAG(qk_norm, "queries and keys are normalized head by head")},
+    {MODEL_FLAG(post_norms, "a norm behind attention and behind feed-forward, too (Gemma 2 and 3)")},
     {MODEL_FLAG(pooler, "a product of hidden x hidden on the first token, beside the head")},
     {.key = "head_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
      .offset = offsetof(struct tsim_model, head_frac), .default_text = "0",
@@ -190,6 +224,44 @@ static void finish_variants(struct tsim_reader *reader, const struct tsim_value 
     if (m->rotary_frac > 0 && m->position != TSIM_POSITION_ROPE)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "rotary_share"),
                          at_key(reader, path, "rotary_share"), "only position: rope rotates");
+}
+
+/* Which layers have a window, and that there is one for them. */
+static void finish_pattern(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                           struct tsim_model *m) {
+    bool has_windows = m->n_pattern == 0;
+    for (size_t i = 0; i < m->n_pattern; i++) {
+        m->pattern_length += m->pattern[i].count;
+        has_windows |= m->pattern[i].kind == TSIM_MIXING_WINDOW;
+        if (m->pattern[i].feed_forward == TSIM_FOLLOWING_EXPERTS && m->experts.count == 0)
+            tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "pattern"),
+                                            at_key(reader, path, "pattern"),
+                                            "layers with experts, of which there are none"),
+                           "experts: {count: ..., active: ...} says what they are");
+    }
+    if (m->n_pattern > 0 && has_windows && m->attention_window == 0)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "pattern"),
+                                        at_key(reader, path, "pattern"),
+                                        "layers of kind window need 'attention_window'"),
+                       "attention_window: the tokens that such a layer attends to");
+    if (!has_windows && m->attention_window > 0)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "attention_window"),
+                                        at_key(reader, path, "attention_window"),
+                                        "the pattern has no layer of kind window"),
+                       "pattern: [{kind: window, count: 5}, {kind: attention}], for example");
+    if (m->window_chunks && m->attention_window == 0)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "window_chunks"),
+                         at_key(reader, path, "window_chunks"), "without an attention_window there are no chunks");
+    if (m->encoder_layers > 0 && (m->n_pattern > 0 || m->attention_window > 0))
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "encoder_layers"),
+                         at_key(reader, path, "encoder_layers"),
+                         "pattern and attention_window are for models of one stack in this version");
+    if (m->post_norms && m->parallel_block)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "post_norms"),
+                         at_key(reader, path, "post_norms"), "two blocks side by side have no norms behind each");
+    if (m->sinks && m->latent.kv_rank > 0)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "sinks"), at_key(reader, path, "sinks"),
+                         "latent attention has none in this version");
 }
 
 static void finish_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
@@ -288,13 +360,42 @@ static void read_list_model(struct tsim_reader *reader, const struct tsim_value 
     tsim_schema_read(reader, &table, mapping, path, model);
 }
 
+/* Layers of a list, all counts together; an entry without one is one layer, and what is wrong is said elsewhere. */
+static long long layers_of(const struct tsim_value *list) {
+    long long layers = 0;
+    for (size_t i = 0; i < list->n_items; i++) {
+        const struct tsim_value *count = tsim_value_find(list->items[i], "count");
+        long long n = count && count->kind == TSIM_VALUE_SCALAR ? strtoll(count->text, NULL, 10) : 1;
+        layers += n > 0 && n <= 100000 ? n : 1;
+    }
+    return layers > 0 ? layers : 1;
+}
+
+/* `layers` as a list is a pattern that comes once, and their number. */
+static const struct tsim_value *with_pattern(struct tsim_reader *reader, const struct tsim_value *mapping,
+                                             const char *path) {
+    const struct tsim_pair *layers = tsim_value_find_pair(mapping, "layers");
+    if (!layers || layers->value->kind != TSIM_VALUE_SEQUENCE)
+        return mapping;
+    struct tsim_pair *pairs = TSIM_NEW_ARRAY(reader->arena, mapping->n_items + 1, struct tsim_pair);
+    memcpy(pairs, mapping->pairs, mapping->n_items * sizeof *pairs);
+    pairs[mapping->n_items] = *layers;
+    pairs[mapping->n_items].key = "pattern";
+    pairs[layers - mapping->pairs].value = tsim_value_new_scalar(
+        reader->arena, layers->value, tsim_arena_printf(reader->arena, "%lld", layers_of(layers->value)));
+    if (tsim_value_find(mapping, "pattern"))
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, layers->value, at_key(reader, path, "layers"),
+                         "a list of layers is a pattern, and there is one");
+    return tsim_value_new_mapping(reader->arena, mapping, pairs, mapping->n_items + 1);
+}
+
 void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                              struct tsim_model *model) {
     bool is_dlrm;
     if (is_list(mapping, &is_dlrm))
         read_list_model(reader, mapping, path, is_dlrm, model);
     else
-        tsim_schema_read(reader, &tsim_model_table, mapping, path, model);
+        tsim_schema_read(reader, &tsim_model_table, with_pattern(reader, mapping, path), path, model);
 }
 
 void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
@@ -306,6 +407,7 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
     }
     finish_model(reader, mapping, path, model);
     finish_experts(reader, mapping, path, model);
+    finish_pattern(reader, mapping, path, model);
 }
 
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model) {

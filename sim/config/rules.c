@@ -362,6 +362,11 @@ static void check_context_heads(const struct check *c) {
         num(most));
 }
 
+static bool has_windows(const struct check *c) {
+    int64_t window = c->sc->model->attention_window;
+    return window > 0 && window < c->sc->training.sequence_length;
+}
+
 static void check_sequence(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t s = c->sc->training.sequence_length;
@@ -376,6 +381,10 @@ static void check_sequence(const struct check *c) {
                        "leave it out: batches are counted in images");
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
         check_context_heads(c);
+    if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_RING && has_windows(c))
+        tsim_diag_hint(fail(c, "parallelism.context_exchange", "a ring does not carry windows of attention (%.40s has)",
+                            c->sc->model->name),
+                       "all-to-all or all-gather, as Transformer Engine asks for");
     if (p->context > 1 && s % (2 * p->context) != 0)
         hint_multiples(fail(c, "training.sequence_length",
                             "%lld is not divisible by 2 x context %lld (each rank takes an early and a late piece)",

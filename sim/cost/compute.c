@@ -393,6 +393,10 @@ static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_k
     return is_causal ? FLASH_CAUSAL_RAMP_TOKENS : FLASH_RAMP_TOKENS;
 }
 
+static double tile_queries(const struct tsim_accelerator *a) {
+    return a->nccl_generation == TSIM_BLACKWELL ? FLASH_BLACKWELL_TILE_QUERIES : FLASH_TILE_QUERIES;
+}
+
 /* With few heads a causal forward pass waits for its longest tile; see the header. */
 static bool has_last_tile(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     return op->causal && !op->is_gradient && !is_first_generation(kernel);
@@ -400,12 +404,27 @@ static bool has_last_tile(enum tsim_attention_kernel kernel, const struct tsim_o
 
 static struct tsim_amount last_tile(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                     const struct tsim_op *op) {
-    double tile = a->nccl_generation == TSIM_BLACKWELL ? FLASH_BLACKWELL_TILE_QUERIES : FLASH_TILE_QUERIES;
     return tsim_product(r, "of the longest tile, which the others wait for", "2 x queries of a tile x units / queries",
                         TSIM_FRACTION,
                         TSIM_PARTS(constant(r, "longest over mean tile", 2, TSIM_FRACTION),
-                                   constant(r, "queries of a tile", tile, TSIM_COUNT), units_of(r, a),
+                                   constant(r, "queries of a tile", tile_queries(a), TSIM_COUNT), units_of(r, a),
                                    tsim_inverse(shape(r, "queries of all heads", op->queries))));
+}
+
+/* A tile of queries meets the keys of all of its windows, which are longer together than each by the tile. All tiles
+ * are alike, so the ramp is that of attention to all keys. Causal attention takes the same, within a few tokens, as a
+ * window as long as the sequence. */
+static struct tsim_amount window_slowdown(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                          enum tsim_attention_kernel kernel, const struct tsim_op *op) {
+    struct tsim_amount more =
+        tsim_sum(r, "keys beside those of a query", "queries of a tile + ramp", TSIM_COUNT,
+                 TSIM_PARTS(constant(r, "queries of a tile", tile_queries(a), TSIM_COUNT),
+                            constant(r, "ramp of attention", flash_ramp(a, kernel, false), TSIM_COUNT)));
+    return tsim_sum(r, "slowdown by tiles and ramp", "1 + keys beside / keys", TSIM_FRACTION,
+                    TSIM_PARTS(constant(r, "without a ramp", 1, TSIM_FRACTION),
+                               tsim_product(r, "of the keys beside", "keys beside / keys of a query", TSIM_FRACTION,
+                                            TSIM_PARTS(more, tsim_inverse(shape(r, "keys of a query, their mean",
+                                                                                op->window_keys))))));
 }
 
 /* The factor that the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence: one
@@ -413,6 +432,8 @@ static struct tsim_amount last_tile(struct tsim_term_recorder *r, const struct t
  * to a whole one. */
 static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                          enum tsim_attention_kernel kernel, const struct tsim_op *op) {
+    if (op->window_keys > 0)
+        return window_slowdown(r, a, kernel, op);
     struct tsim_amount pieces = shape(r, "pieces of a ring", op->pieces);
     struct tsim_amount own =
         tsim_product(r, "tokens of a piece", "tokens attended to / pieces", TSIM_COUNT,

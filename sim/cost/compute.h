@@ -81,6 +81,11 @@
  * measured so. Backward passes wait less, by half or not at all: nothing is taken. Heads of more than 128 elements (192
  * of keys, 128 of values) are slower in cuDNN's kernel on B200: `wide_heads`.
  *
+ * In a window that slides a query meets k keys in the mean, a tile of t queries those of all its windows, which are t
+ * more; all tiles are alike, so that the ramp is that without a mask: 1 + (t + r) / k. Nothing was measured of it. For a
+ * window as long as the sequence, k = s / 2, it is 1 + 636 / s, causal attention's 1 + 600 / s. Chunks are causal
+ * attention in sequences of their length.
+ *
  * Backward passes are slower than forward passes, which shows where forward passes are repeated. For its FLOP a forward
  * pass is 1.2 times as fast: FlashAttention-2 on A100 1.11 to 1.28, cuDNN on H200 1.17 to 1.33 and on GB200 1.2 to 1.3
  * (causal, 2k to 32k tokens; NVIDIA/cudnn-frontend@816ea45 benchmark/attention_training/results/llama3.1), of Triton

@@ -62,21 +62,31 @@ void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape 
         elementwise(list, "gate input gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
 }
 
+/* Side by side (parallel_block: GPT-J, PaLM) both blocks take the one norm's result, which is gathered once, or each
+ * that of its own (parallel_norms: GPT-NeoX); their partial sums are added before they are reduced once. */
 void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    if (z->model->parallel_block)
+        elementwise(list, "blocks, add", z->t * z->h, 3 * z->element_bytes, 1);
     if (!shares_norm(z))
         tsim_op_norm_before_linear(list, z, "norm 2");
     tsim_op_mlp_forward(list, z);
+    tsim_op_norm_behind_forward(list, z, "norm 2, behind");
     tsim_op_residual_forward(list, z, "residual 2");
     tsim_op_mark_last_projection(list);
 }
 
 void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_residual_backward(list, z, "residual 2");
+    tsim_op_norm_behind_backward(list, z, "norm 2, behind");
     tsim_op_mlp_backward(list, z);
     if (shares_norm(z))
         elementwise(list, "block gradients, add", z->t * z->h, 3 * z->element_bytes, 1);
     else
         tsim_op_norm_backward(list, z, "norm 2");
+}
+
+void tsim_count_ffn_norms(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+    p->norms += (m->parallel_block && !m->parallel_norms ? 0 : 1 + (m->post_norms ? 1 : 0)) * tsim_count_norm(m);
 }
 
 double tsim_count_mlp(const struct tsim_model *m, double inner) {

@@ -6,7 +6,7 @@ static double kept_bytes(const struct tsim_scenario *sc, enum tsim_part part, un
     struct tsim_kept kept;
     double bytes = 0;
     kept.n = 0;
-    tsim_layer_kind(part)->keep(sc, parts, &kept);
+    tsim_layer_keep(sc, part, parts, &kept);
     for (int32_t i = 0; i < kept.n; i++)
         bytes += kept.rows[i].bytes;
     return bytes;
@@ -18,7 +18,7 @@ double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, enum ts
 
 /* The layer's input. */
 static double checkpoint_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
-    struct tsim_op_shape z = tsim_layer_kind(part)->shape(sc);
+    struct tsim_op_shape z = tsim_layer_shape(sc, part);
     return z.ts * z.h * z.element_bytes;
 }
 
@@ -42,13 +42,5 @@ void tsim_layer_activations(const struct tsim_scenario *sc, enum tsim_part part,
     if (sc->training.recompute >= TSIM_RECOMPUTE_FULL)
         tsim_keep(kept, "input of the layer, or of each so many", tsim_layer_activation_bytes(sc, part));
     else
-        tsim_layer_kind(part)->keep(sc, tsim_recompute_parts(sc), kept);
-}
-
-double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
-    return tsim_layer_kind(part)->waiting_bytes(sc);
-}
-
-double tsim_layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
-    return tsim_layer_kind(part)->widest_bytes(sc);
+        tsim_layer_keep(sc, part, tsim_recompute_parts(sc), kept);
 }

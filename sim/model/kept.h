@@ -47,8 +47,11 @@ void tsim_keep_core(const struct tsim_op_shape *shape, unsigned parts, struct ts
 double tsim_core_kept_bytes(const struct tsim_op_shape *shape);
 /* Per element of a feed-forward block's inner width. */
 double tsim_inner_kept_bytes(const struct tsim_op_shape *shape, unsigned parts);
-/* Weight gradients of attention and of a feed-forward block so wide (0: none) wait with this, and `more` elements. */
-double tsim_waiting_bytes(const struct tsim_op_shape *shape, double width, double more);
+/* Checkpointed by operator: the layer's input, attention's result, and of the products' results every second. */
+void tsim_keep_operators(const struct tsim_op_shape *shape, struct tsim_kept *kept);
+/* Elements that weight gradients of attention wait with; of a feed-forward block so wide, or only its input (0). */
+double tsim_attention_waiting(const struct tsim_op_shape *shape);
+double tsim_ffn_waiting(const struct tsim_op_shape *shape, double width);
 /* The results of the products up of a feed-forward block of a layer's width, of all tokens. */
 double tsim_ffn_widest_bytes(const struct tsim_op_shape *shape);
 /* Rows that the experts of a rank get in a layer, from the tokens of all ranks that share them. */

@@ -53,15 +53,31 @@ void tsim_keep_core(const struct tsim_op_shape *z, unsigned parts, struct tsim_k
                   tsim_core_kept_bytes(z));
 }
 
+void tsim_keep_operators(const struct tsim_op_shape *z, struct tsim_kept *kept) {
+    double e = z->element_bytes;
+    bool is_gated = z->model->gated_mlp;
+    tsim_keep(kept, "input of the layer", z->ts * z->h * e);
+    tsim_keep(kept, "queries and values", z->t * (z->query + z->value) * e);
+    if (z->flash)
+        tsim_keep(kept, "result of attention", z->t * z->q * e);
+    tsim_keep(kept, is_gated ? "feed-forward: gate and result" : "feed-forward: inner tensor",
+              (z->t * z->f + (is_gated ? z->ts * z->h : 0)) * e);
+    if (z->flash)
+        tsim_keep(kept, "attention: statistics of rows", tsim_core_kept_bytes(z));
+}
+
 double tsim_ffn_widest_bytes(const struct tsim_op_shape *z) {
     return tsim_model_up_products(z->model) * z->t * z->f * z->element_bytes;
 }
 
-double tsim_waiting_bytes(const struct tsim_op_shape *z, double width, double more) {
-    double up = tsim_model_up_products(z->model);
+double tsim_attention_waiting(const struct tsim_op_shape *z) {
     /* Inputs of column-parallel products are gathered again with W. */
     double inputs = z->ts * (z->h + 2 * latent_width(z->model)) + z->t * z->q,
            gradients = z->t * ((z->query + z->key + z->value) + z->h);
-    double ffn = z->ts * z->h + (width > 0 ? z->t * ((1 + up) * width + z->h) : 0) + more;
-    return z->linear_bytes * (inputs + gradients + ffn);
+    return inputs + gradients;
+}
+
+double tsim_ffn_waiting(const struct tsim_op_shape *z, double width) {
+    double up = tsim_model_up_products(z->model);
+    return z->ts * z->h + (width > 0 ? z->t * ((1 + up) * width + z->h) : 0);
 }

@@ -103,7 +103,7 @@ void tsim_decoder_keep(const struct tsim_scenario *sc, unsigned parts, struct ts
 
 double tsim_decoder_waiting_bytes(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = tsim_op_shape_last(sc);
-    return tsim_waiting_bytes(&z, z.f, 0);
+    return z.linear_bytes * (tsim_attention_waiting(&z) + tsim_ffn_waiting(&z, z.f));
 }
 
 double tsim_decoder_widest_bytes(const struct tsim_scenario *sc) {
@@ -113,6 +113,7 @@ double tsim_decoder_widest_bytes(const struct tsim_scenario *sc) {
 
 void tsim_decoder_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
     tsim_count_attention(m, parameters);
+    tsim_count_ffn_norms(m, parameters);
     parameters->cross = parameters->attention;
     parameters->cross_norm = tsim_count_norm(m);
     parameters->ffn = tsim_count_mlp(m, (double)m->ffn_hidden);

@@ -1,4 +1,4 @@
-/* Attention and experts: where tokens go, there and back. Symbols beside those of local_shape.c, per tensor rank: E experts, k of them
+/* Experts in place of the feed-forward block: where tokens go, there and back. Symbols beside those of local_shape.c, per tensor rank: E experts, k of them
  * for each token, n expert ranks with E/n experts each, g imbalance of the slowest one.
  *
  * A rank routes and sends its own tokens: its shard ts with sequence parallelism, all t without (then every tensor rank
@@ -271,10 +271,7 @@ static struct tsim_op_shape shared_shape(const struct tsim_op_shape *z) {
     return shared;
 }
 
-void tsim_experts_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape shape = tsim_op_shape_last(sc), *z = &shape;
-    (void)at;
-    tsim_op_attention_forward(list, z);
+static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_norm_forward(list, z, "norm 2");
     if (z->model->experts.shared > 0) {
         struct tsim_op_shape shared = shared_shape(z);
@@ -283,14 +280,14 @@ void tsim_experts_forward(const struct tsim_scenario *sc, int64_t at, struct tsi
     experts_forward(list, z);
     if (z->model->experts.shared > 0)
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1);
+    tsim_op_norm_behind_forward(list, z, "norm 2, behind");
     tsim_op_residual_forward(list, z, "residual 2");
     tsim_op_mark_last_projection(list);
 }
 
-void tsim_experts_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape shape = tsim_op_shape_last(sc), *z = &shape;
-    (void)at;
+static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_residual_backward(list, z, "residual 2");
+    tsim_op_norm_behind_backward(list, z, "norm 2, behind");
     experts_backward(list, z);
     if (z->model->experts.shared > 0) {
         struct tsim_op_shape shared = shared_shape(z);
@@ -298,7 +295,6 @@ void tsim_experts_backward(const struct tsim_scenario *sc, int64_t at, struct ts
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1); /* gradients of the two inputs */
     }
     tsim_op_norm_backward(list, z, "norm 2");
-    tsim_op_attention_backward(list, z);
 }
 
 /* ---- what it keeps ---- */
@@ -309,55 +305,59 @@ double tsim_expert_rows(const struct tsim_op_shape *z) {
 
 /* As the feed-forward block does, the shared experts; of the others the router's scores and, for each row, the input
  * and the inner tensors. */
-void tsim_experts_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
-    struct tsim_op_shape z = tsim_op_shape_last(sc), shared = shared_shape(&z);
-    tsim_keep_attention(&z, parts, kept);
-    tsim_keep_ffn(&z, "shared experts: inner tensors", shared.f, parts, kept);
-    if (!(parts & TSIM_RECOMPUTE_EXPERTS)) {
-        struct experts x = experts_of(&z);
-        tsim_keep(kept, "router: scores", z.ts * x.count * 4);
-        tsim_keep(kept, "experts: inputs", x.rows * z.h * z.linear_bytes);
-        tsim_keep(kept, "experts: inner tensors", x.rows * x.f * tsim_inner_kept_bytes(&z, parts));
-        if (z.model->experts.limited && is_epilogue_written_out(&z) && !(parts & TSIM_RECOMPUTE_ACTIVATION))
-            tsim_keep(kept, "experts: limited inner tensors",
-                      x.rows * x.f * tsim_model_up_products(z.model) * z.element_bytes);
-        if (!is_permutation_fused(&z)) /* weighted after the experts */
-            tsim_keep(kept, "experts: results", z.ts * x.active * z.h * z.element_bytes);
-    }
-    tsim_keep_core(&z, parts, kept);
+static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
+    struct tsim_op_shape shared = shared_shape(z);
+    tsim_keep_ffn(z, "shared experts: inner tensors", shared.f, parts, kept);
+    if (parts & TSIM_RECOMPUTE_EXPERTS)
+        return;
+    struct experts x = experts_of(z);
+    tsim_keep(kept, "router: scores", z->ts * x.count * 4);
+    tsim_keep(kept, "experts: inputs", x.rows * z->h * z->linear_bytes);
+    tsim_keep(kept, "experts: inner tensors", x.rows * x.f * tsim_inner_kept_bytes(z, parts));
+    if (z->model->experts.limited && is_epilogue_written_out(z) && !(parts & TSIM_RECOMPUTE_ACTIVATION))
+        tsim_keep(kept, "experts: limited inner tensors",
+                  x.rows * x.f * tsim_model_up_products(z->model) * z->element_bytes);
+    if (!is_permutation_fused(z)) /* weighted after the experts */
+        tsim_keep(kept, "experts: results", z->ts * x.active * z->h * z->element_bytes);
 }
 
-double tsim_experts_waiting_bytes(const struct tsim_scenario *sc) {
-    struct tsim_op_shape z = tsim_op_shape_last(sc), shared = shared_shape(&z);
-    struct experts x = experts_of(&z);
-    double up = tsim_model_up_products(z.model);
-    return tsim_waiting_bytes(&z, shared.f, x.rows * (2 * z.h + (1 + up) * x.f));
+static double waiting(const struct tsim_op_shape *z) {
+    struct tsim_op_shape shared = shared_shape(z);
+    struct experts x = experts_of(z);
+    return tsim_ffn_waiting(z, shared.f) + x.rows * (2 * z->h + (1 + tsim_model_up_products(z->model)) * x.f);
 }
 
-double tsim_experts_widest_bytes(const struct tsim_scenario *sc) {
-    struct tsim_op_shape z = tsim_op_shape_last(sc);
-    struct experts x = experts_of(&z);
-    return x.rows * fmax(tsim_model_up_products(z.model) * x.f, z.h) * z.element_bytes;
+static double widest_bytes(const struct tsim_op_shape *z) {
+    struct experts x = experts_of(z);
+    return x.rows * fmax(tsim_model_up_products(z->model) * x.f, z->h) * z->element_bytes;
 }
 
-void tsim_experts_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
+static void count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
     const struct tsim_experts *e = &m->experts;
     double expert = tsim_count_mlp(m, (double)e->ffn_hidden);
-    tsim_count_attention(m, parameters);
+    tsim_count_ffn_norms(m, parameters);
     parameters->router = ((double)m->hidden + (e->router_bias ? 1 : 0)) * (double)e->count;
     parameters->shared = (double)e->shared * expert;
     parameters->experts = (double)e->count * expert;
 }
 
-void tsim_experts_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+static void add_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
     double experts = (double)m->experts.count;
-    tsim_matrices_add_attention(matrices, m, times);
     tsim_matrices_add_ffn(matrices, m, times * (experts + (double)m->experts.shared), (double)m->experts.ffn_hidden);
     tsim_matrices_add(matrices, times, (double)m->hidden, experts, false);
 }
 
 /* Only buffers of a fixed length can be captured: with a capacity factor and padded to it (Megatron-Core refuses others,
  * "moe cuda graph is only supported with drop-padding MoE"). */
-bool tsim_experts_have_graph(const struct tsim_model *m) {
+static bool has_graph(const struct tsim_model *m) {
     return m->experts.capacity_factor > 0;
 }
+
+const struct tsim_feed_forward tsim_experts_feed_forward = {.forward = forward,
+                                                            .backward = backward,
+                                                            .keep = keep,
+                                                            .waiting = waiting,
+                                                            .widest_bytes = widest_bytes,
+                                                            .has_graph = has_graph,
+                                                            .count = count,
+                                                            .add_matrices = add_matrices};

@@ -1,5 +1,6 @@
 #include "model/layer_kind.h"
 
+#include "model/kept.h"
 #include "model/layer_list.h"
 #include "model/operator_builders.h"
 
@@ -13,42 +14,19 @@ static const struct tsim_layer_kind KINDS[TSIM_N_PARTS] = {
                              .is_end = true,
                              .forward = tsim_embedding_forward,
                              .backward = tsim_embedding_backward},
-    [TSIM_PART_LAYER] = {.word = "layer",
-                         .has_graph = always,
-                         .count = tsim_dense_count,
-                         .flops = tsim_stream_flops,
-                         .add_matrices = tsim_dense_matrices,
-                         .forward = tsim_dense_forward,
-                         .backward = tsim_dense_backward,
-                         .shape = tsim_op_shape_first,
-                         .flow_bytes = tsim_stream_bytes,
-                         .keep = tsim_dense_keep,
-                         .waiting_bytes = tsim_dense_waiting_bytes,
-                         .widest_bytes = tsim_dense_widest_bytes},
+    [TSIM_PART_LAYER] = {.word = "layer", .mixer = &tsim_attention_mixer, .feed_forward = &tsim_dense_feed_forward},
     [TSIM_PART_EXPERT_LAYER] = {.word = "expert layer",
-                                .has_graph = tsim_experts_have_graph,
-                                .count = tsim_experts_count,
-                                .flops = tsim_stream_flops,
-                                .add_matrices = tsim_experts_matrices,
-                                .forward = tsim_experts_forward,
-                                .backward = tsim_experts_backward,
-                                .shape = tsim_op_shape_last,
-                                .flow_bytes = tsim_stream_bytes,
-                                .keep = tsim_experts_keep,
-                                .waiting_bytes = tsim_experts_waiting_bytes,
-                                .widest_bytes = tsim_experts_widest_bytes},
+                                .mixer = &tsim_attention_mixer,
+                                .feed_forward = &tsim_experts_feed_forward},
+    [TSIM_PART_WINDOW_LAYER] = {.word = "window layer",
+                                .mixer = &tsim_window_mixer,
+                                .feed_forward = &tsim_dense_feed_forward},
+    [TSIM_PART_WINDOW_EXPERT_LAYER] = {.word = "window expert layer",
+                                       .mixer = &tsim_window_mixer,
+                                       .feed_forward = &tsim_experts_feed_forward},
     [TSIM_PART_ENCODER_LAYER] = {.word = "encoder layer",
-                                 .has_graph = always,
-                                 .count = tsim_dense_count,
-                                 .flops = tsim_stream_flops,
-                                 .add_matrices = tsim_dense_matrices,
-                                 .forward = tsim_encoder_forward,
-                                 .backward = tsim_encoder_backward,
-                                 .shape = tsim_encoder_shape,
-                                 .flow_bytes = tsim_stream_bytes,
-                                 .keep = tsim_dense_keep,
-                                 .waiting_bytes = tsim_dense_waiting_bytes,
-                                 .widest_bytes = tsim_dense_widest_bytes},
+                                 .mixer = &tsim_encoder_mixer,
+                                 .feed_forward = &tsim_dense_feed_forward},
     [TSIM_PART_DECODER_LAYER] = {.word = "decoder layer",
                                  .count = tsim_decoder_count,
                                  .flops = tsim_decoder_flops,
@@ -82,20 +60,124 @@ int64_t tsim_part_variants(const struct tsim_model *model, enum tsim_part part) 
     return KINDS[part].variants ? KINDS[part].variants(model) : 1;
 }
 
-struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, enum tsim_part part) {
-    struct tsim_layer_parameters parameters = {0};
-    KINDS[part].count(model, &parameters);
-    return parameters;
+bool tsim_layer_has_experts(enum tsim_part part) {
+    return KINDS[part].feed_forward == &tsim_experts_feed_forward;
 }
 
-struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,
-                                                 double first_length, double last_length) {
-    struct tsim_layer_parameters parameters = tsim_layer_count(model, part);
-    struct tsim_layer_flops flops;
-    KINDS[part].flops(model, &parameters, first_length, last_length, &flops);
-    return flops;
+/* ---- what is executed ---- */
+
+struct tsim_op_shape tsim_layer_shape(const struct tsim_scenario *sc, enum tsim_part part) {
+    const struct tsim_mixer *mixer = KINDS[part].mixer;
+    if (!mixer)
+        return KINDS[part].shape(sc);
+    struct tsim_op_shape z = tsim_op_shape_first(sc);
+    if (mixer->fit)
+        mixer->fit(&z);
+    return z;
+}
+
+void tsim_layer_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
+    const struct tsim_layer_kind *kind = &KINDS[part];
+    if (!kind->mixer) {
+        kind->forward(sc, at, list);
+        return;
+    }
+    struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    kind->mixer->forward(list, &z);
+    kind->feed_forward->forward(list, &z);
+}
+
+void tsim_layer_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
+    const struct tsim_layer_kind *kind = &KINDS[part];
+    if (!kind->mixer) {
+        kind->backward(sc, at, list);
+        return;
+    }
+    struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    kind->feed_forward->backward(list, &z);
+    kind->mixer->backward(list, &z);
+}
+
+/* ---- what is kept and handed on ---- */
+
+void tsim_layer_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
+    const struct tsim_layer_kind *kind = &KINDS[part];
+    if (!kind->mixer) {
+        kind->keep(sc, parts, kept);
+        return;
+    }
+    struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    if (parts & TSIM_RECOMPUTE_OPERATORS) {
+        tsim_keep_operators(&z, kept);
+        return;
+    }
+    kind->mixer->keep(&z, parts, kept);
+    kind->feed_forward->keep(&z, parts, kept);
+    kind->mixer->keep_core(&z, parts, kept);
+}
+
+double tsim_layer_flow_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    return KINDS[part].mixer ? tsim_stream_bytes(sc) : KINDS[part].flow_bytes(sc);
+}
+
+double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    const struct tsim_layer_kind *kind = &KINDS[part];
+    if (!kind->mixer)
+        return kind->waiting_bytes(sc);
+    struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    return z.linear_bytes * (kind->mixer->waiting(&z) + kind->feed_forward->waiting(&z));
+}
+
+double tsim_layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    const struct tsim_layer_kind *kind = &KINDS[part];
+    if (!kind->mixer)
+        return kind->widest_bytes(sc);
+    struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    return kind->feed_forward->widest_bytes(&z);
 }
 
 bool tsim_layer_has_graph(const struct tsim_model *model, enum tsim_part part) {
-    return KINDS[part].has_graph && KINDS[part].has_graph(model);
+    const struct tsim_layer_kind *kind = &KINDS[part];
+    if (kind->mixer)
+        return kind->feed_forward->has_graph(model);
+    return kind->has_graph && kind->has_graph(model);
+}
+
+/* ---- what is counted ---- */
+
+struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, enum tsim_part part) {
+    const struct tsim_layer_kind *kind = &KINDS[part];
+    struct tsim_layer_parameters parameters = {0};
+    if (kind->mixer) {
+        kind->mixer->count(model, &parameters);
+        kind->feed_forward->count(model, &parameters);
+    } else {
+        kind->count(model, &parameters);
+    }
+    return parameters;
+}
+
+/* A token meets each parameter of a product once, an expert's where it is one of its own, and the keys of its stack. */
+struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,
+                                                 double first_length, double last_length) {
+    const struct tsim_layer_kind *kind = &KINDS[part];
+    struct tsim_layer_parameters p = tsim_layer_count(model, part);
+    struct tsim_layer_flops flops;
+    if (!kind->mixer) {
+        kind->flops(model, &p, first_length, last_length, &flops);
+        return flops;
+    }
+    double products = p.attention + p.latent + p.ffn + p.router + p.shared + tsim_active_frac(model) * p.experts;
+    return (struct tsim_layer_flops){2 * products, kind->mixer->core_flops(model, first_length)};
+}
+
+void tsim_layer_matrices(const struct tsim_model *model, enum tsim_part part, double times,
+                         struct tsim_matrices *matrices) {
+    const struct tsim_layer_kind *kind = &KINDS[part];
+    if (!kind->mixer) {
+        kind->add_matrices(model, times, matrices);
+        return;
+    }
+    kind->mixer->add_matrices(model, times, matrices);
+    kind->feed_forward->add_matrices(model, times, matrices);
 }

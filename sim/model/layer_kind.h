@@ -1,6 +1,7 @@
-/* layer_kind.h - the kinds of layer that models are made of. A model is a list of (kind, count) in order, between two
- * ends (model.h); each question about a layer is asked of its kind, so a new kind is a row of the table in
- * layer_kind.c. */
+/* layer_kind.h - the kinds of layer that models are made of. A model is its layers in order, between two ends (model.h);
+ * each question about a layer is asked of its kind, a row of the table in layer_kind.c. Most kinds are a mixer of tokens
+ * and a feed-forward block behind it, each of which has functions of its own (operator_builders.h): a new mixer is a
+ * file, and a row for each block that follows it. The other kinds have functions for the whole. */
 #ifndef TSIM_MODEL_LAYER_KIND_H
 #define TSIM_MODEL_LAYER_KIND_H
 
@@ -10,8 +11,10 @@
  */
 enum tsim_part {
     TSIM_PART_EMBEDDING,
-    TSIM_PART_LAYER,         /* attention and a feed-forward block */
-    TSIM_PART_EXPERT_LAYER,  /* attention and experts */
+    TSIM_PART_LAYER,        /* attention and a feed-forward block */
+    TSIM_PART_EXPERT_LAYER, /* attention and experts */
+    TSIM_PART_WINDOW_LAYER, /* the same two, with attention to the nearest tokens alone */
+    TSIM_PART_WINDOW_EXPERT_LAYER,
     TSIM_PART_ENCODER_LAYER, /* of an encoder-decoder model: attention both ways and a feed-forward block */
     TSIM_PART_DECODER_LAYER, /* attention, attention to the encoder's result, and a feed-forward block */
     TSIM_PART_BLOCK,         /* of a layer list: each has shapes of its own */
@@ -53,9 +56,15 @@ struct tsim_op_list;
 struct tsim_op_shape;
 struct tsim_kept;
 
+struct tsim_mixer;
+struct tsim_feed_forward;
+
+/* Where a kind is a mixer with a feed-forward block behind it, these two answer, and the pointers below them are NULL. */
 struct tsim_layer_kind {
     const char *word; /* that people use: "expert layer" */
     bool is_end;      /* the embedding or the head: not one of the model's layers */
+    const struct tsim_mixer *mixer;
+    const struct tsim_feed_forward *feed_forward;
     /* How many different ones a model has, which come one after another; NULL: all are alike. */
     int64_t (*variants)(const struct tsim_model *model);
     /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
@@ -81,7 +90,18 @@ struct tsim_layer_kind {
 
 const struct tsim_layer_kind *tsim_layer_kind(enum tsim_part part);
 
+/* Each asks the kind: see struct tsim_layer_kind. */
 int64_t tsim_part_variants(const struct tsim_model *model, enum tsim_part part);
+void tsim_layer_forward(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
+                        struct tsim_op_list *list);
+void tsim_layer_backward(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
+                         struct tsim_op_list *list);
+void tsim_layer_matrices(const struct tsim_model *model, enum tsim_part part, double times,
+                         struct tsim_matrices *matrices);
+void tsim_layer_keep(const struct tsim_scenario *scenario, enum tsim_part part, unsigned parts, struct tsim_kept *kept);
+double tsim_layer_flow_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
+struct tsim_op_shape tsim_layer_shape(const struct tsim_scenario *scenario, enum tsim_part part);
+bool tsim_layer_has_experts(enum tsim_part part);
 struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, enum tsim_part part);
 struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,
                                                  double first_length, double last_length);

@@ -10,6 +10,7 @@ struct tsim_op_shape {
     const struct tsim_model *model;
     const struct tsim_software *software;
     double tp, cp, b, s, t, ts, h;
+    double window; /* of the nearest keys alone, or those of a chunk so long; 0: of all, as where it is longer */
     double sk, tk; /* of the keys that queries meet: tokens of a sample, of the micro-batch on this rank */
     double query, key, value, q; /* widths on this rank of queries, keys, values and the attention's result */
     double heads;                /* query heads on this rank */

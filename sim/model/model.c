@@ -5,6 +5,8 @@
 #include "model/local_shape.h"
 #include "model/tables.h"
 
+#include <math.h>
+
 bool tsim_model_is_of_samples(const struct tsim_model *m) {
     return !tsim_model_has_ends(m) || m->image.patch > 0;
 }
@@ -32,69 +34,55 @@ struct tsim_end_parameters tsim_model_ends(const struct tsim_model *m) {
 
 /* ---- layers in order ---- */
 
-/* Runs without layers are left out, and so are patterns. */
-static void add_pattern(struct tsim_layer_order *order, int64_t times, const struct tsim_layer_run *runs, int n_runs) {
-    struct tsim_layer_pattern *pattern = &order->patterns[order->n];
-    pattern->times = times;
-    pattern->length = 0;
-    pattern->n_runs = 0;
-    for (int i = 0; i < n_runs; i++) {
-        if (runs[i].count <= 0)
-            continue;
-        pattern->runs[pattern->n_runs++] = runs[i];
-        pattern->length += runs[i].count;
-    }
-    if (times > 0 && pattern->length > 0)
-        order->n++;
-}
-
-static void add_run(struct tsim_layer_order *order, enum tsim_part kind, int64_t count) {
-    add_pattern(order, 1, &(struct tsim_layer_run){kind, count}, 1);
-}
-
-void tsim_model_order(const struct tsim_model *m, struct tsim_layer_order *order) {
+static bool has_experts(const struct tsim_model *m, int64_t layer) {
     const struct tsim_experts *e = &m->experts;
-    order->n = 0;
-    if (m->list) {
-        add_run(order, TSIM_PART_BLOCK, m->layers);
-    } else if (m->encoder_layers > 0) {
-        add_run(order, TSIM_PART_ENCODER_LAYER, m->encoder_layers);
-        add_run(order, TSIM_PART_DECODER_LAYER, m->layers - m->encoder_layers);
-    } else if (e->count == 0 || e->first >= m->layers) {
-        add_run(order, TSIM_PART_LAYER, m->layers);
-    } else {
-        add_run(order, TSIM_PART_LAYER, e->first);
-        const struct tsim_layer_run runs[] = {{TSIM_PART_LAYER, e->every - 1}, {TSIM_PART_EXPERT_LAYER, 1}};
-        add_pattern(order, (m->layers - e->first) / e->every, runs, 2);
-        add_run(order, TSIM_PART_LAYER, (m->layers - e->first) % e->every);
-    }
+    return e->count > 0 && layer >= e->first && (layer - e->first + 1) % e->every == 0;
 }
 
-/* Adds `sign` times each layer of the first so many. */
-static void add_first_layers(const struct tsim_layer_order *order, int64_t n, double sign, struct tsim_parts *parts) {
-    for (int32_t i = 0; i < order->n && n > 0; i++) {
-        const struct tsim_layer_pattern *pattern = &order->patterns[i];
-        int64_t whole = n / pattern->length < pattern->times ? n / pattern->length : pattern->times,
-                rest = whole < pattern->times ? n % pattern->length : 0;
-        for (int32_t r = 0; r < pattern->n_runs; r++) {
-            int64_t count = pattern->runs[r].count, begun = rest < count ? rest : count;
-            parts->times[pattern->runs[r].kind] += sign * (double)(whole * count + begun);
-            rest -= begun;
-        }
-        n -= pattern->times * pattern->length;
-    }
+/* The entry of the pattern that a layer is of. */
+static const struct tsim_layer_entry *entry_of(const struct tsim_model *m, int64_t layer) {
+    int64_t rest = layer % m->pattern_length;
+    const struct tsim_layer_entry *entry = m->pattern;
+    while (rest >= entry->count)
+        rest -= entry++->count;
+    return entry;
+}
+
+enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
+    static const enum tsim_part PARTS[][2] = {
+        [TSIM_MIXING_ATTENTION] = {TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER},
+        [TSIM_MIXING_WINDOW] = {TSIM_PART_WINDOW_LAYER, TSIM_PART_WINDOW_EXPERT_LAYER},
+    };
+    if (m->list)
+        return TSIM_PART_BLOCK;
+    if (m->encoder_layers > 0)
+        return layer < m->encoder_layers ? TSIM_PART_ENCODER_LAYER : TSIM_PART_DECODER_LAYER;
+    struct tsim_layer_entry entry = {.kind = m->attention_window > 0 ? TSIM_MIXING_WINDOW : TSIM_MIXING_ATTENTION};
+    if (m->n_pattern > 0)
+        entry = *entry_of(m, layer);
+    return PARTS[entry.kind][entry.feed_forward == TSIM_FOLLOWING_AUTO ? has_experts(m, layer)
+                                                                       : entry.feed_forward == TSIM_FOLLOWING_EXPERTS];
+}
+
+/* Counts them among the first `n` layers, without a pattern. */
+static double expert_layers(const struct tsim_model *m, int64_t n) {
+    const struct tsim_experts *e = &m->experts;
+    return e->count > 0 && n > e->first ? (double)((n - e->first) / e->every) : 0;
 }
 
 struct tsim_parts tsim_model_layers(const struct tsim_model *m, int64_t from, int64_t to) {
-    struct tsim_layer_order order;
     struct tsim_parts parts = {0};
-    tsim_model_order(m, &order);
-    if (order.n == 1 && order.patterns[0].n_runs == 1) {
-        parts.times[order.patterns[0].runs[0].kind] = (double)(to - from);
+    if (m->n_pattern > 0 || m->encoder_layers > 0) {
+        for (int64_t layer = from; layer < to; layer++)
+            parts.times[tsim_model_layer(m, layer)]++;
         return parts;
     }
-    add_first_layers(&order, to, 1, &parts);
-    add_first_layers(&order, from, -1, &parts);
+    double with_experts = m->list ? 0 : expert_layers(m, to) - expert_layers(m, from);
+    bool has_windows = !m->list && m->attention_window > 0;
+    parts.times[has_windows ? TSIM_PART_WINDOW_EXPERT_LAYER : TSIM_PART_EXPERT_LAYER] = with_experts;
+    parts.times[m->list       ? TSIM_PART_BLOCK
+                : has_windows ? TSIM_PART_WINDOW_LAYER
+                              : TSIM_PART_LAYER] = (double)(to - from) - with_experts;
     return parts;
 }
 
@@ -108,30 +96,9 @@ struct tsim_parts tsim_model_parts(const struct tsim_model *m) {
     return parts;
 }
 
-enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
-    struct tsim_layer_order order;
-    tsim_model_order(m, &order);
-    for (int32_t i = 0; i < order.n; i++) {
-        const struct tsim_layer_pattern *pattern = &order.patterns[i];
-        int64_t rest = layer % pattern->length;
-        for (int32_t r = 0; r < pattern->n_runs && layer < pattern->times * pattern->length; r++) {
-            if (rest < pattern->runs[r].count)
-                return pattern->runs[r].kind;
-            rest -= pattern->runs[r].count;
-        }
-        layer -= pattern->times * pattern->length;
-    }
-    TSIM_BUG("layer %lld", (long long)layer);
-}
-
 bool tsim_model_has_one_kind(const struct tsim_model *m) {
-    struct tsim_layer_order order;
-    tsim_model_order(m, &order);
-    for (int32_t i = 0; i < order.n; i++)
-        for (int32_t r = 0; r < order.patterns[i].n_runs; r++)
-            if (order.patterns[i].runs[r].kind != order.patterns[0].runs[0].kind)
-                return false;
-    return true;
+    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
+    return layers.times[tsim_model_layer(m, 0)] == (double)m->layers;
 }
 
 bool tsim_model_layers_vary(const struct tsim_model *m) {
@@ -257,15 +224,38 @@ double tsim_model_mtp_parameters(const struct tsim_model *m) {
     return m->mtp_layers > 0 ? tsim_model_parameters(m) - tsim_model_parameters(&without) : 0;
 }
 
-static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, const struct tsim_model *m,
-                                                 double sequence_length) {
+/* So many layers, whose queries meet so many keys. */
+static struct tsim_amount core_of_layers(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
+                                         struct tsim_amount layers, struct tsim_amount keys) {
     return tsim_product(
-        r, "attention, forward", "2 x layers x heads x (key + value) dimension x tokens", TSIM_FLOPS,
-        TSIM_PARTS(tsim_given(r, "FLOPs of a product", 2, TSIM_FLOPS, "multiply and add"),
-                   dimension(r, m, "layers", m->layers), dimension(r, m, "heads", m->heads),
+        r, name, "2 x layers x heads x (key + value) dimension x tokens", TSIM_FLOPS,
+        TSIM_PARTS(tsim_given(r, "FLOPs of a product", 2, TSIM_FLOPS, "multiply and add"), layers,
+                   dimension(r, m, "heads", m->heads),
                    tsim_given(r, "dimensions of key and value", tsim_model_key_dim(m) + (double)m->head_dim, TSIM_COUNT,
                               m->source ? m->source : "the scenario"),
-                   tsim_of_scenario(r, "training.sequence_length", sequence_length, TSIM_COUNT)));
+                   keys));
+}
+
+static double window_layers(const struct tsim_model *m) {
+    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
+    return layers.times[TSIM_PART_WINDOW_LAYER] + layers.times[TSIM_PART_WINDOW_EXPERT_LAYER];
+}
+
+static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, const struct tsim_model *m,
+                                                 double sequence_length) {
+    struct tsim_amount length = tsim_of_scenario(r, "training.sequence_length", sequence_length, TSIM_COUNT);
+    double windowed = window_layers(m);
+    if (windowed == 0)
+        return core_of_layers(r, m, "attention, forward", dimension(r, m, "layers", m->layers), length);
+    static const char OF_PATTERN[] = "layers of the model (sim/model/model.h)";
+    struct tsim_amount whole = core_of_layers(
+        r, m, "attention to all tokens",
+        tsim_given(r, "layers without a window", (double)m->layers - windowed, TSIM_COUNT, OF_PATTERN), length);
+    struct tsim_amount window = core_of_layers(
+        r, m, "attention in windows", tsim_given(r, "layers with a window", windowed, TSIM_COUNT, OF_PATTERN),
+        tsim_given(r, "tokens of a window, at most the sequence", fmin((double)m->attention_window, sequence_length),
+                   TSIM_COUNT, "attention_window of the model"));
+    return tsim_sum(r, "attention, forward", "of both kinds of layers", TSIM_FLOPS, TSIM_PARTS(whole, window));
 }
 
 struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *m, double first_length,

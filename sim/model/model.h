@@ -2,7 +2,8 @@
  *
  * A layer has attention, a feed-forward block and norms. In a mixture of experts some layers have a router, experts and
  * perhaps shared experts in place of the feed-forward block: layer l (from 0) where l >= first and
- * (l - first + 1) % every == 0.
+ * (l - first + 1) % every == 0. With a pattern, layer l is what the pattern's layer l modulo its length says; where it
+ * says nothing of experts, they are as above.
  *
  * In a layer list (layer_list.h) a "layer" is the mean of its blocks, all of it counted as `block`; a token is a
  * sample. Embedding tables (tables.h) are counted with the model, but are no part of its layers. */
@@ -28,30 +29,13 @@ double tsim_model_parameters(const struct tsim_model *model);        /* whole mo
 double tsim_model_active_parameters(const struct tsim_model *model); /* those that one token passes through */
 double tsim_model_mtp_parameters(const struct tsim_model *model);    /* of the former, those of its mtp_layers */
 
-/* A model's layers from first to last: patterns of runs, each pattern so many times. */
-struct tsim_layer_run {
-    enum tsim_part kind;
-    int64_t count;
-};
-enum { TSIM_MAX_RUNS = 2, TSIM_MAX_PATTERNS = 3 };
-struct tsim_layer_pattern {
-    int64_t times, length; /* layers of one of them */
-    int32_t n_runs;
-    struct tsim_layer_run runs[TSIM_MAX_RUNS];
-};
-struct tsim_layer_order {
-    int32_t n;
-    struct tsim_layer_pattern patterns[TSIM_MAX_PATTERNS];
-};
-/* Here, and nowhere else, the keys of a model become kinds of layer. */
-void tsim_model_order(const struct tsim_model *model, struct tsim_layer_order *order);
-
 /* How often each part is there, or is gone through. */
 struct tsim_parts {
     double times[TSIM_N_PARTS];
 };
 struct tsim_parts tsim_model_parts(const struct tsim_model *model);
 struct tsim_parts tsim_model_layers(const struct tsim_model *model, int64_t from, int64_t to); /* from .. to - 1 */
+/* Here, and nowhere else, the keys of a model become kinds of layer. */
 enum tsim_part tsim_model_layer(const struct tsim_model *model, int64_t layer);
 bool tsim_model_has_ends(const struct tsim_model *model); /* a layer list is blocks alone */
 bool tsim_model_has_one_kind(const struct tsim_model *model);
@@ -66,7 +50,7 @@ bool tsim_model_is_of_samples(const struct tsim_model *model);
 /* Model FLOPs of training on one token of the first stack, forward and backward, with stacks of so many tokens (the same
  * twice, where there is one). One stack: 6 N + 12 L H Q T, with N the active parameters, L layers, H heads, Q head
  * dimension (the mean of the key's and the value's), T tokens attended to, the full square also for causal models
- * (Chowdhery et al. 2022, PaLM, appendix B). Two: encoder and decoder layers, head and projections of the encoder's
+ * (Chowdhery et al. 2022, PaLM, appendix B), and the window, where a layer has one that is shorter. Two: encoder and decoder layers, head and projections of the encoder's
  * result each for the tokens that pass through them; attention of the two stacks, and from one to the other. A layer
  * list: tsim_list_flops_per_sample. */
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,

@@ -165,6 +165,9 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+/* Between a block and its residual, where the model has such norms (`post_norms`). */
+void tsim_op_norm_behind_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
@@ -201,8 +204,10 @@ void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_sh
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
 
-/* Parameters of attention and of a layer's norms; of a feed-forward block of inner width `inner`. */
+/* Parameters of attention and the norms around it; of the norms around a feed-forward block, and of one of inner width
+ * `inner`. */
 void tsim_count_attention(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_count_ffn_norms(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 double tsim_count_mlp(const struct tsim_model *model, double inner);
 double tsim_count_norm(const struct tsim_model *model);
 
@@ -215,38 +220,50 @@ void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape 
 /* Marks what a layer's forward pass ends with, from the last product down on, whose operands are kept. */
 void tsim_op_mark_last_projection(struct tsim_op_list *list);
 
-/* The functions of the table of kinds (layer_kind.c). */
+/* ---- what kinds of layer are made of (layer_kind.c) ---- */
+
+struct tsim_kept;
+struct tsim_matrices;
+
+/* From the norm before it to the residual behind it. Counts add to what is there; `keep_core` stands behind the
+ * feed-forward block in a list of what is kept. */
+struct tsim_mixer {
+    void (*fit)(struct tsim_op_shape *shape); /* what is other than in the model's first layer; NULL: nothing */
+    void (*forward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
+    void (*backward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
+    void (*keep)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
+    void (*keep_core)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
+    double (*waiting)(const struct tsim_op_shape *shape); /* elements that its weight gradients wait with */
+    void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+    /* FLOPs of a token forward by convention, beside its products with weights, in a sequence so long. */
+    double (*core_flops)(const struct tsim_model *model, double length);
+    void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+};
+struct tsim_feed_forward {
+    void (*forward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
+    void (*backward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
+    void (*keep)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
+    double (*waiting)(const struct tsim_op_shape *shape);
+    double (*widest_bytes)(const struct tsim_op_shape *shape);
+    bool (*has_graph)(const struct tsim_model *model);
+    void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+    void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+};
+extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer;
+extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward;
+
+/* The functions of kinds that are not made of two. */
 void tsim_embedding_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_embedding_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_dense_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_dense_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_experts_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_experts_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_encoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_encoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_decoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_decoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_dense_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_experts_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 void tsim_decoder_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_dense_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_experts_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
 void tsim_decoder_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_dense_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_experts_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 void tsim_decoder_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_stream_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                       double first_length, double last_length, struct tsim_layer_flops *flops);
 void tsim_decoder_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
                         double first_length, double last_length, struct tsim_layer_flops *flops);
-bool tsim_experts_have_graph(const struct tsim_model *model);
-double tsim_dense_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_experts_waiting_bytes(const struct tsim_scenario *scenario);
 double tsim_decoder_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_dense_widest_bytes(const struct tsim_scenario *scenario);
-double tsim_experts_widest_bytes(const struct tsim_scenario *scenario);
 double tsim_decoder_widest_bytes(const struct tsim_scenario *scenario);
-struct tsim_op_shape tsim_encoder_shape(const struct tsim_scenario *scenario);
 void tsim_head_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_head_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 

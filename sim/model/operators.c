@@ -3,13 +3,13 @@
 void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
                             struct tsim_op_list *list) {
     list->n = 0;
-    tsim_layer_kind(part)->forward(scenario, at, list);
+    tsim_layer_forward(scenario, part, at, list);
 }
 
 void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
                              struct tsim_op_list *list) {
     list->n = 0;
-    tsim_layer_kind(part)->backward(scenario, at, list);
+    tsim_layer_backward(scenario, part, at, list);
 }
 
 /* ---- again ---- */

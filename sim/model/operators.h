@@ -57,6 +57,7 @@ struct tsim_op {
     double launches;           /* by the host, where they are more than `kernels`: some run side by side */
     double sequence, head_dim; /* FLASH: tokens attended to, head dimension */
     double queries;            /* FLASH: of all heads and sequences of a kernel */
+    double window_keys;        /* FLASH: that a query meets on average in a window that slides; 0: it meets all */
     double pieces;             /* FLASH: into which a ring cuts the sequence, each a kernel's; 1 without one */
     bool causal;
     enum tsim_op_collective collective;

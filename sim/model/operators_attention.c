@@ -1,6 +1,9 @@
+#include "model/kept.h"
+#include "model/local_shape.h"
+#include "model/matrices.h"
 #include "model/operator_builders.h"
 
-#include "model/local_shape.h"
+#include <math.h>
 
 /* Standard attention materializes the scores: what each pass over them moves, per score. */
 static double softmax_forward_bytes(const struct tsim_op_shape *z) {
@@ -17,6 +20,24 @@ static double bias_bytes(const struct tsim_op_shape *z, double bytes_per_score) 
     return z->is_biased ? z->s / z->cp * z->sk * z->heads * bytes_per_score : 0;
 }
 
+/* The part of the square of scores that a flash kernel works on: half where tokens attend to earlier ones. In a window of
+ * w tokens, itself among them, the first w - 1 of s tokens meet fewer: w (1 - w / 2s) of s keys in the mean; in one to both
+ * sides the tokens at both ends: w (1 - w / 4s). Within a chunk of w the mean is half. */
+static double scores_frac(const struct tsim_op_shape *z) {
+    double frac = z->window / z->sk;
+    if (z->window == 0)
+        return z->causal ? 0.5 : 1;
+    if (z->model->window_chunks)
+        return z->causal ? 0.5 * frac : frac;
+    return frac * (1 - frac / (z->causal ? 2 : 4));
+}
+
+/* Chunks are short sequences. */
+static void set_keys(const struct tsim_op_shape *z, struct tsim_op *op) {
+    op->sequence = z->window > 0 ? z->window : z->sk;
+    op->window_keys = z->window > 0 && !z->model->window_chunks ? z->sk * scores_frac(z) : 0;
+}
+
 void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes, e2 = z->mask_bytes;
     int32_t first = list->n;
@@ -24,11 +45,11 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
     if (z->flash) {
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
         op->precision = z->attention_precision;
-        op->sequence = z->sk;
+        set_keys(z, op);
         op->head_dim = (dk + d) / 2;
         op->queries = z->t * z->heads;
         op->causal = z->causal;
-        op->flops = 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
+        op->flops = 2 * z->t * z->sk * (z->query + z->q) * scores_frac(z);
         op->bytes = (z->t * (z->query + z->q) + z->tk * (z->key + z->value)) * attention_bytes(z) + bias_bytes(z, e);
         op->pieces = op->kernels = tsim_op_ring_pieces(z);
     } else {
@@ -50,6 +71,13 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
     mark_part(list, first, TSIM_RECOMPUTE_ATTENTION);
 }
 
+/* A sink adds to the sum of each row's exponentials, in the same kernel; its gradient is a sum over the rows of their
+ * statistics, two of fp32. */
+static void sinks_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    if (z->model->sinks)
+        elementwise(list, "attention sinks, gradient", z->t * z->heads, 2 * 4, 1)->is_weight_gradient = true;
+}
+
 void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes;
     double sq = z->s / z->cp, products = z->b * z->heads;
@@ -59,15 +87,16 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
         op->precision = precision;
         op->is_gradient = true;
-        op->sequence = z->sk;
+        set_keys(z, op);
         op->head_dim = (dk + d) / 2;
         op->queries = z->t * z->heads;
         op->causal = z->causal;
-        op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * (op->causal ? 0.5 : 1);
+        op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * scores_frac(z);
         op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * attention_bytes(z) +
                     bias_bytes(z, e + 4);
         op->pieces = tsim_op_ring_pieces(z);
         op->kernels = 2 * op->pieces;
+        sinks_backward(list, z);
         tsim_op_context_after_backward(list, z);
         return;
     }
@@ -83,6 +112,7 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
         elementwise(list, "attention bias gradient", 1, scores * e + bias_bytes(z, 4), 1);
     batched(gemm(list, "attention scores, dQ", precision, sq, dk, z->sk, e, e), products);
     batched(gemm(list, "attention scores, dK", precision, z->sk, dk, sq, e, e), products);
+    sinks_backward(list, z);
     tsim_op_context_after_backward(list, z);
 }
 
@@ -225,14 +255,17 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
         TSIM_PRODUCT_OUT;
     if (!z->model->parallel_block) {
         tsim_op_reduce_output(list, z, "tensor: reduce, attention");
+        tsim_op_norm_behind_forward(list, z, "norm 1, behind");
         tsim_op_residual_forward(list, z, "residual 1");
     }
     mark_part(list, first, TSIM_RECOMPUTE_OUTPUT);
 }
 
 void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    if (!z->model->parallel_block)
+    if (!z->model->parallel_block) {
         tsim_op_residual_backward(list, z, "residual 1");
+        tsim_op_norm_behind_backward(list, z, "norm 1, behind");
+    }
     tsim_op_product_backward(list, z, TSIM_PRODUCT_OUT,
                              &(struct tsim_op_linear){.input = "attention output, input",
                                                       .gives_fp8 = attends_in_fp8(z),
@@ -265,10 +298,9 @@ void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_paramete
     double h = (double)m->hidden, bias = m->bias ? 1 : 0, qkv_bias = m->bias || m->qkv_bias ? 1 : 0,
            heads = (double)m->heads, d = (double)m->head_dim;
     double q = heads * d, kv = (double)m->kv_heads * d;
-    p->norms = (m->parallel_block && !m->parallel_norms ? 1 : 2) * tsim_count_norm(m) +
-               (m->qk_norm ? 2 * (double)m->head_dim : 0);
+    p->norms += (1 + (m->post_norms ? 1 : 0)) * tsim_count_norm(m) + (m->qk_norm ? 2 * (double)m->head_dim : 0);
     if (m->latent.kv_rank == 0) {
-        p->attention = h * (q + 2 * kv) + q * h + qkv_bias * (q + 2 * kv) + bias * h;
+        p->attention = h * (q + 2 * kv) + q * h + qkv_bias * (q + 2 * kv) + bias * h + (m->sinks ? heads : 0);
         return;
     }
     double query_rank = (double)m->latent.query_rank, kv_rank = (double)m->latent.kv_rank,
@@ -276,3 +308,40 @@ void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_paramete
     p->attention = (query_rank > 0 ? query_rank : h) * heads * (d + rope) + kv_rank * heads * 2 * d + q * h;
     p->latent = h * query_rank + query_rank + h * (kv_rank + rope) + kv_rank;
 }
+
+/* ---- mixers ---- */
+
+/* 2 Q + 2 V FLOPs for each head and key, with queries of dimension Q and values of V. */
+static double core_flops(const struct tsim_model *m, double length) {
+    return 2 * (double)m->heads * (tsim_model_key_dim(m) + (double)m->head_dim) * length;
+}
+
+static void add_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+    tsim_matrices_add_attention(matrices, m, times);
+}
+
+#define ATTENTION                                                                                                      \
+    .forward = tsim_op_attention_forward, .backward = tsim_op_attention_backward, .keep = tsim_keep_attention,         \
+    .keep_core = tsim_keep_core, .waiting = tsim_attention_waiting, .count = tsim_count_attention,                     \
+    .add_matrices = add_matrices
+
+const struct tsim_mixer tsim_attention_mixer = {ATTENTION, .core_flops = core_flops};
+
+/* A window as long as the sequence is none. */
+static void fit_window(struct tsim_op_shape *z) {
+    double window = (double)z->model->attention_window;
+    z->window = window < z->sk ? window : 0;
+}
+
+static double window_core_flops(const struct tsim_model *m, double length) {
+    return core_flops(m, fmin((double)m->attention_window, length));
+}
+
+const struct tsim_mixer tsim_window_mixer = {ATTENTION, .fit = fit_window, .core_flops = window_core_flops};
+
+/* An encoder's tokens attend to all others. */
+static void fit_encoder(struct tsim_op_shape *z) {
+    z->causal = false;
+}
+
+const struct tsim_mixer tsim_encoder_mixer = {ATTENTION, .fit = fit_encoder, .core_flops = core_flops};

@@ -78,6 +78,11 @@ void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_
     cast_part(list, z, "cast, norm", z->ts * z->h, TSIM_RECOMPUTE_NORMS, true);
 }
 
+void tsim_op_norm_behind_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    if (z->model->post_norms)
+        tsim_op_norm_forward(list, z, name);
+}
+
 void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes, mask = z->mask_bytes, elements = z->ts * z->h;
     if (z->software->fusion == TSIM_FUSION_NONE && mask > 0)
@@ -177,7 +182,7 @@ void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_sh
             list->ops[i].product = product;
 }
 
-void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     double e = z->element_bytes;
     bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
     /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out,
@@ -191,7 +196,16 @@ void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape
                 written_out ? 12
                 : copies    ? 3
                             : 2);
-    elementwise(list, "residual gradient", z->ts * z->h, 3 * e, 1);
+}
+
+void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    norm_backward(list, z, name);
+    elementwise(list, "residual gradient", z->ts * z->h, 3 * z->element_bytes, 1);
+}
+
+void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    if (z->model->post_norms)
+        norm_backward(list, z, name);
 }
 
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {

@@ -25,7 +25,7 @@ static struct shapes shapes_of(const struct tsim_model *m) {
                        .moment = 4};
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (parts.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
-            tsim_layer_kind((enum tsim_part)part)->add_matrices(m, parts.times[part], &s.of);
+            tsim_layer_matrices(m, (enum tsim_part)part, parts.times[part], &s.of);
     if (has_ends) {
         tsim_matrices_add(&s.of, tsim_model_ends(m).head > 0 ? 2 : 1, (double)m->vocab, (double)m->hidden, false);
         tsim_matrices_add(&s.of, 1, (double)m->positions, (double)m->hidden, false);

@@ -81,7 +81,7 @@ struct tsim_parts tsim_chunk_parts(const struct tsim_scenario *sc, int32_t stage
 }
 
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *sc) {
-    return tsim_layer_count(sc->model, TSIM_PART_EXPERT_LAYER).experts /
+    return tsim_layer_count(sc->model, TSIM_PART_EXPERT_LAYER).experts / /* of any mixer */
            (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
 }
 
@@ -130,7 +130,7 @@ bool tsim_gathers_products(const struct tsim_scenario *sc) {
 }
 
 enum tsim_part tsim_products_part(const struct tsim_model *m) {
-    return m->experts.count > 0 ? TSIM_PART_EXPERT_LAYER : TSIM_PART_LAYER;
+    return tsim_model_layer(m, m->layers - 1);
 }
 
 void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parameters[TSIM_N_LAYER_PRODUCTS]) {
@@ -202,11 +202,15 @@ double tsim_message_bytes(const struct tsim_scenario *sc, int32_t from, int32_t 
     struct tsim_stage_part own;
     int32_t stage = from < to ? from : to;
     enum tsim_part part = tsim_model_layer(sc->model, tsim_chunk_first_layer(sc, stage, 0));
-    return tsim_layer_kind(part)->flow_bytes(tsim_stage_part(sc, stage, &own));
+    return tsim_layer_flow_bytes(tsim_stage_part(sc, stage, &own), part);
 }
 
 double tsim_chunk_expert_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
-    return tsim_chunk_parts(sc, stage, chunk).times[TSIM_PART_EXPERT_LAYER] * tsim_layer_rank_expert_parameters(sc);
+    struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
+    double layers = 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        layers += tsim_layer_has_experts((enum tsim_part)part) ? parts.times[part] : 0;
+    return layers * tsim_layer_rank_expert_parameters(sc);
 }
 
 static struct tsim_amount layers_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,

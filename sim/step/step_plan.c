@@ -524,7 +524,7 @@ static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_
         enum tsim_part part = (enum tsim_part)i;
         if (chunk->parts.times[part] <= 0 || tsim_layer_kind(part)->is_end)
             continue;
-        double experts = part == TSIM_PART_EXPERT_LAYER ? tsim_layer_rank_expert_parameters(sc) : 0;
+        double experts = tsim_layer_has_experts(part) ? tsim_layer_rank_expert_parameters(sc) : 0;
         struct share share = {.dense = tsim_layer_rank_parameters(sc, part) - experts, .expert = experts};
         root -= share.dense * chunk->parts.times[part];
         if (plan->gathers_products)

@@ -3,6 +3,8 @@
 #include "model/model.h"
 #include "support/check_main.h"
 
+#include <string.h>
+
 static struct tsim_arena arena;
 static struct tsim_diags diags;
 
@@ -77,6 +79,51 @@ START_TEST(exact_parameters) {
 }
 END_TEST
 
+static void list(enum tsim_catalogue_kind kind, const char *const **ids, size_t *n_ids) {
+    ck_assert_int_eq(tsim_catalogue_list(&arena, kind, ids, n_ids, &diags), TSIM_OK);
+    ck_assert_uint_gt(*n_ids, 0);
+}
+
+/* The first number right before " parameters" in a model's source: what its publisher counts. 0: it says none. */
+static double stated_parameters(const char *source) {
+    const char *end = NULL, *from = source;
+    double stated = 0;
+    while ((from = strstr(from, " parameters"))) {
+        end = from++;
+        if (end > source && end[-1] >= '0' && end[-1] <= '9')
+            break;
+        end = NULL;
+    }
+    if (!end)
+        return 0;
+    for (from = end; from > source && (from[-1] == ',' || (from[-1] >= '0' && from[-1] <= '9')); from--) {
+    }
+    for (; from < end; from++)
+        if (*from != ',')
+            stated = 10 * stated + (*from - '0');
+    return stated;
+}
+
+/* Every model whose source says how many parameters it has, has as many; most say it. */
+START_TEST(stated_counts) {
+    const char *const *ids;
+    size_t n_ids, n_stated = 0;
+    ck_assert_double_eq(stated_parameters("a table; 1,234,567 parameters, of which 12 are used"), 1234567);
+    ck_assert_double_eq(stated_parameters("parameters of table 2"), 0);
+    list(TSIM_CATALOGUE_MODELS, &ids, &n_ids);
+    for (size_t i = 0; i < n_ids; i++) {
+        const struct tsim_model *model;
+        ck_assert_int_eq(tsim_catalogue_load_model(&arena, ids[i], &model, &diags), TSIM_OK);
+        double stated = stated_parameters(model->source);
+        n_stated += stated > 1e6;
+        if (stated > 1e6)
+            ck_assert_msg(tsim_model_parameters(model) == stated, "%s: %.0f, its source says %.0f", ids[i],
+                          tsim_model_parameters(model), stated);
+    }
+    ck_assert_uint_ge(n_stated, 60);
+}
+END_TEST
+
 /* Mixtral uses 2 of 8 experts of 3 x 4,096 x 14,336 in each of 32 layers; DeepSeek-V3 8 of 256 experts of
  * 3 x 7,168 x 2,048 in 58. Their papers say 12.9 B and 37 B. */
 START_TEST(active_parameters) {
@@ -89,11 +136,6 @@ START_TEST(active_parameters) {
     }
 }
 END_TEST
-
-static void list(enum tsim_catalogue_kind kind, const char *const **ids, size_t *n_ids) {
-    ck_assert_int_eq(tsim_catalogue_list(&arena, kind, ids, n_ids, &diags), TSIM_OK);
-    ck_assert_uint_gt(*n_ids, 0);
-}
 
 /* A precision has a peak exactly if it has a sustained fraction; and nothing beats its own limits. */
 START_TEST(accelerators) {
@@ -176,6 +218,7 @@ static Suite *catalogue_counts_suite(void) {
     tcase_add_checked_fixture(models, set_up, tear_down);
     tcase_add_loop_test(models, exact_parameters, 0, (int)(sizeof COUNTS / sizeof COUNTS[0]));
     tcase_add_test(models, active_parameters);
+    tcase_add_test(models, stated_counts);
     tcase_add_checked_fixture(hardware, set_up, tear_down);
     tcase_add_test(hardware, accelerators);
     tcase_add_test(hardware, peaks_follow_from_clocks);

@@ -286,6 +286,34 @@ START_TEST(attention_around_a_ring) {
 }
 END_TEST
 
+/* For its FLOP a window of k keys in the mean takes 1 + (128 + 190) / k as long as attention to very many keys: a tile of
+ * 128 queries meets as many more keys, and the ramp is that without a mask. A window as long as the sequence, of half its
+ * tokens in the mean, is what causal attention takes, whose ramp is 600 of 2 k. */
+START_TEST(windows_in_tiles) {
+    static const struct attention_row LONG = {1e12, 128, false, 0}, CAUSAL = {8192, 128, true, 0};
+    example_init(&e);
+    e.accelerator.attention_frac[TSIM_FLASH2] = 205.0 / 312;
+    e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
+    for (double keys = 128; keys <= 4096; keys *= 2) {
+        struct tsim_op op = {.kind = TSIM_OP_FLASH,
+                             .precision = TSIM_FP16,
+                             .sequence = 8192,
+                             .head_dim = 128,
+                             .queries = 64 * 8192,
+                             .pieces = 1,
+                             .causal = true,
+                             .window_keys = keys,
+                             .flops = 2e18,
+                             .kernels = 1};
+        struct tsim_kernel_cost cost;
+        tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+        ck_assert_double_eq_tol(cost.time_s / pieces_s(&LONG, 1), 1 + 318 / keys, 1e-6);
+        if (keys == 4096)
+            ck_assert_double_eq_tol(cost.time_s / pieces_s(&CAUSAL, 1), 1, 0.005);
+    }
+}
+END_TEST
+
 /* Dao-AILab/flash-attention's figure. With a long-sequence fraction of 205/312 at head dimension 128 every row from 1k
  * tokens on is met within 8 %. */
 START_TEST(flash_attention_2_on_a100) {
@@ -504,6 +532,7 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, roofline);
     tcase_add_test(tcase, flash_attention_2_on_a100);
     tcase_add_test(tcase, attention_around_a_ring);
+    tcase_add_test(tcase, windows_in_tiles);
     tcase_add_test(tcase, flash_attention_1_on_a100);
     tcase_add_test(tcase, cudnn_attention_on_h200);
     tcase_add_test(tcase, forward_attention_is_faster);

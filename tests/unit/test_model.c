@@ -86,6 +86,48 @@ START_TEST(parameters) {
 }
 END_TEST
 
+/* Two windows and one layer without, again and again, over 6 layers of which the last of every two have experts; an entry
+ * that says what follows has its way. A window of 30 tokens is met by each of 4 layers, 100 tokens by the others. */
+START_TEST(patterns) {
+    const struct tsim_layer_entry thirds[] = {{.kind = TSIM_MIXING_WINDOW, .count = 2},
+                                              {.kind = TSIM_MIXING_ATTENTION, .count = 1}};
+    const enum tsim_part W = TSIM_PART_WINDOW_LAYER, X = TSIM_PART_WINDOW_EXPERT_LAYER, A = TSIM_PART_LAYER,
+                         E = TSIM_PART_EXPERT_LAYER;
+    struct tsim_model m = small_mixture(0, 2);
+    m.pattern = thirds;
+    m.n_pattern = 2;
+    m.pattern_length = 3;
+    m.attention_window = 30;
+    assert_layers(&m, (const enum tsim_part[]){W, X, A, X, W, E});
+    ck_assert(!tsim_model_has_one_kind(&m));
+    ck_assert(tsim_layer_has_experts(X) && !tsim_layer_has_experts(W));
+    const double keys = 4 * 30 + 2 * 100;
+    ck_assert_double_eq(tsim_model_flops_per_token(&m, 100, 100),
+                        6 * tsim_model_active_parameters(&m) + 12.0 * 2 * 4 * keys);
+    ck_assert_double_eq(tsim_model_flops_per_token(&m, 20, 20),
+                        6 * tsim_model_active_parameters(&m) + 12.0 * 2 * 4 * 6 * 20);
+    const struct tsim_layer_entry said[] = {
+        {.kind = TSIM_MIXING_WINDOW, .feed_forward = TSIM_FOLLOWING_EXPERTS, .count = 1},
+        {.kind = TSIM_MIXING_ATTENTION, .feed_forward = TSIM_FOLLOWING_DENSE, .count = 1}};
+    m.pattern = said;
+    m.pattern_length = 2;
+    assert_layers(&m, (const enum tsim_part[]){X, A, X, A, X, A});
+    m.n_pattern = 0; /* all have a window */
+    assert_layers(&m, (const enum tsim_part[]){W, X, W, X, W, X});
+}
+END_TEST
+
+/* A sink is a score for each of 2 heads; norms behind the blocks have 8 weights each, two a layer. */
+START_TEST(sinks_and_norms_behind) {
+    struct tsim_model m = small_mixture(0, 1);
+    const double without = tsim_model_parameters(&m);
+    m.sinks = true;
+    ck_assert_double_eq(tsim_model_parameters(&m), without + 6 * 2);
+    m.post_norms = true;
+    ck_assert_double_eq(tsim_model_parameters(&m), without + 6 * (2 + 2 * 8));
+}
+END_TEST
+
 /* 6 N of the active ones, and 12 L H Q T: 12 x 6 x 2 x 4 x T. */
 START_TEST(flops) {
     struct tsim_model m = small_mixture(0, 1);
@@ -168,6 +210,8 @@ static Suite *model_suite(void) {
     tcase_add_test(tcase, expert_layers);
     tcase_add_test(tcase, other_kinds);
     tcase_add_test(tcase, parameters);
+    tcase_add_test(tcase, patterns);
+    tcase_add_test(tcase, sinks_and_norms_behind);
     tcase_add_test(tcase, a_layer_in_each_stack);
     tcase_add_test(tcase, norms);
     tcase_add_test(tcase, a_single_expert);

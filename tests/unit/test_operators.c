@@ -6,6 +6,7 @@
 #include "support/example.h"
 #include "support/operator_list.h"
 
+#include <math.h>
 #include <string.h>
 
 static struct example e;
@@ -38,6 +39,37 @@ START_TEST(flash_flops) {
         ck_assert_double_eq_tol(sum_flops(&list), (causal ? 26.0 : 28.0) * (1 << 30), 1);
         tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq_tol(sum_flops(&list), (causal ? 53.0 : 58.0) * (1 << 30), 1);
+    }
+}
+END_TEST
+
+/* The core is 4 of 28 * 2^30. A window of 256 of 1,024 tokens slides over 256 (1 - 256 / 2048) keys in the mean; chunks
+ * of 256 have half of that square; to both sides it is 256 (1 - 256 / 4096). As long as the sequence, it is none. Backward
+ * 2.5 times as much, in each. */
+START_TEST(window_flops) {
+    static const struct {
+        int64_t window;
+        bool chunks, causal;
+        double keys, mean; /* of a query; of the kernel, where the window slides */
+    } CASES[] = {{256, false, true, 224, 224}, {256, true, true, 128, 0},   {256, false, false, 240, 240},
+                 {256, true, false, 256, 0},   {1024, false, true, 512, 0}, {4096, false, true, 512, 0}};
+    struct tsim_op_list list;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        example_init(&e);
+        e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+        e.model.attention_window = CASES[i].window;
+        e.model.window_chunks = CASES[i].chunks;
+        e.model.causal = CASES[i].causal;
+        const double core = 4.0 * (1 << 30) * CASES[i].keys / 1024;
+        for (int back = 0; back < 2; back++) {
+            (back ? tsim_operators_backward : tsim_operators_forward)(&e.scenario, TSIM_PART_WINDOW_LAYER, 0, &list);
+            const struct tsim_op *op = find(&list, "attention core");
+            ck_assert_double_eq_tol(op->flops, (back ? 2.5 : 1) * core, 1);
+            ck_assert_double_eq(op->window_keys, CASES[i].mean);
+            ck_assert_double_eq(op->sequence, CASES[i].window < 1024 ? 256 : 1024);
+        }
+        ck_assert_double_eq_tol(tsim_layer_forward_flops(&e.model, TSIM_PART_WINDOW_LAYER, 1024, 1024).core,
+                                4.0 * 1024 * fmin((double)CASES[i].window, 1024), 1e-6);
     }
 }
 END_TEST
@@ -541,6 +573,7 @@ static Suite *operators_suite(void) {
     TCase *tcase = tcase_create("analytic");
     tcase_add_test(tcase, layer_flops);
     tcase_add_test(tcase, flash_flops);
+    tcase_add_test(tcase, window_flops);
     tcase_add_test(tcase, model_flops);
     tcase_add_loop_test(tcase, image_ends, 0, 2);
     tcase_add_test(tcase, decoder_layer_flops);
