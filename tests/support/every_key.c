@@ -20,8 +20,8 @@ static const struct {
 };
 
 /* Lists of mappings. */
-static const char *const LISTS[] = {"cluster.degraded", "cluster.background", "cluster.fabric.tiers", "model.tables",
-                                    "model.list"};
+static const char *const LISTS[] = {"cluster.degraded", "cluster.background", "cluster.fabric.tiers",
+                                    "model.tables",     "model.list",         "model.pattern"};
 
 /* Values of several shapes, which no table describes, at what ends they have. NULL: what is read elsewhere. */
 enum { MOST_SHAPES = 8 };
@@ -56,6 +56,8 @@ static const struct {
     {"model.bottom_mlp", {"[1]", "[10 M, 64]"}},
     {"model.top_mlp", {"[1]", "[10 M, 1]"}},
     {"model.tables", {"[]", "[{rows: 1, dim: 64}]", "[{rows: 1 T, dim: 64, pooling: 1 M}]"}},
+    {"model.pattern",
+     {"[]", "[{kind: window, count: 100000}]", "[{kind: attention}, {kind: window, feed_forward: dense}]"}},
     {"model.list", {"[{kind: linear, out: 1}]", "[{kind: conv, out: 10 M, kernel: 3, padding: 10000}]"}},
 };
 
