@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum { MOST_STEPS = 100 };
-static const double OUTSIDE = 0.05;    /* to each side */
-static const double SAME_TIME = 0.003; /* ln: tables have four digits */
+static const double OUTSIDE = 0.05;    /* of the runs, below an interval and as many above */
+static const double SAME_TIME = 0.003; /* difference of logarithms: tables have four digits */
 static const double LEAST_END = 0.5;   /* standard deviations */
 static const double MOST_INSIDE = 0.949, NARROWER = 0.99;
 static const double LEAST_INSIDE = 0.85, UNLIKELY = 0.1;
@@ -46,7 +46,7 @@ struct left_out {
     size_t n_known;
 };
 
-/* With a run that was first seen blind, all that its source measured on its machine. */
+/* A run that was first seen blind takes all runs with it that its source measured on its machine. */
 static bool is_left_out(const struct tsim_residual *row, const void *context) {
     const struct left_out *left_out = context;
     for (size_t i = 0; i < left_out->n_known; i++)
@@ -99,7 +99,7 @@ static size_t end_of_group(const struct judged_runs *all, size_t begin) {
     return end;
 }
 
-/* Runs of one group, by the measured runs that are not of it. */
+/* Gives the runs of one group the intervals that the measured runs outside it say. */
 static void judge_group(const struct tsim_residuals *measured, const struct tsim_error_sizes *sizes,
                         enum tsim_left_out by, struct judged *runs, size_t n) {
     struct tsim_arena arena;
@@ -159,7 +159,7 @@ static size_t add_values(const struct judged_runs *all, enum tsim_error_class cl
     return n;
 }
 
-/* The share of the runs that are inside. */
+/* Returns the share of the runs that are inside their intervals. */
 static double inside_of(const struct judged_runs *all, const struct tsim_error_sizes *sizes) {
     double n = 0, n_inside = 0;
     for (size_t i = 0; i < all->n; i++) {
@@ -208,7 +208,7 @@ void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *m
 
 /* ---- what they hold ---- */
 
-/* The chance that of n, each outside with one in ten, so many or more are. */
+/* The chance that so many or more of n runs are outside, if each is with one in ten. */
 static double chance_of_outside(int32_t n, int32_t n_outside) {
     double fewer = 0, chance = pow(0.9, n);
     for (int32_t i = 0; i < n_outside; i++) {
@@ -233,7 +233,7 @@ static struct tsim_held held_of(const struct judged *runs, size_t n, enum tsim_l
     return held;
 }
 
-/* All, and each group of them. */
+/* Adds all groups together, then each. */
 static void add_held(struct tsim_arena *arena, const struct judged_runs *all, enum tsim_left_out by,
                      struct tsim_coverage *coverage) {
     double *widths = TSIM_NEW_ARRAY(arena, all->n + 1, double);

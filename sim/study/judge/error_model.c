@@ -9,10 +9,12 @@
 #define COUNT_FROM 8.0
 #define SEQUENCE_FROM 2048.0
 
-static const double FIRST_SIZE = 0.05, FIRST_RUN_SIZE = 0.04; /* what a size is taken to be before anything is known */
-static const double RUN_WEIGHT = 4;                           /* of FIRST_RUN_SIZE, in runs */
-static const double MACHINE_WEIGHT = 4; /* of the common variance of sources beside a machine's own, in sources */
-static const double CELL_WEIGHT = 8;    /* of the common variance of runs beside a cell's own, in runs */
+/* Sizes before anything is known. The run's counts as much as so many runs. */
+static const double FIRST_SIZE = 0.05, FIRST_RUN_SIZE = 0.04, RUN_WEIGHT = 4;
+
+/* The common variance counts as much as so many sources on a machine, and so many runs in a cell. */
+static const double MACHINE_WEIGHT = 4, CELL_WEIGHT = 8;
+
 enum { MOST_EFFECTS = 64, MOST_STEPS = 80, INDEX_ROOM = 4 };
 
 static const char *const PART_NAMES[TSIM_N_ERROR_PARTS] = {
@@ -21,15 +23,15 @@ static const char *const PART_NAMES[TSIM_N_ERROR_PARTS] = {
     [TSIM_ERROR_VENDOR] = "vendor",           [TSIM_ERROR_RATE] = "estimated rate", [TSIM_ERROR_COUNT] = "accelerators",
     [TSIM_ERROR_SEQUENCE] = "sequence"};
 
-/* All models have the same size of these. */
+/* These parts have one size for all models. */
 static const bool IS_COMMON[TSIM_N_ERROR_PARTS] = {[TSIM_ERROR_SPLITS] = true,
                                                    [TSIM_ERROR_VENDOR] = true,
                                                    [TSIM_ERROR_RATE] = true,
                                                    [TSIM_ERROR_COUNT] = true,
                                                    [TSIM_ERROR_SEQUENCE] = true};
 
-/* The mean of these moves the interval; what others let expect counts by its square: runs of sources that were left out are met no better
- * with it. */
+/* Only the effects of these parts move the middle of an interval. The mean of the others widens it, by its square: runs
+ * of sources that were left out are met no better with it in the middle. */
 static const bool IS_TRUSTED[TSIM_N_ERROR_PARTS] = {
     [TSIM_ERROR_SOURCE] = true, [TSIM_ERROR_MODEL] = true, [TSIM_ERROR_ACCELERATOR] = true};
 
@@ -129,13 +131,14 @@ struct equation { /* of a measured run */
     double weight;
 };
 
-struct grouped { /* runs or sources whose variance is their own as far as it is known */
+struct grouped { /* runs of a cell, or sources on a machine: their variance differs from the common one */
     uint64_t key;
-    double sum;      /* of squares over the common variance */
-    double n, times; /* times the common variance */
+    double sum, n; /* squares of their errors over the common variance, and how many these are */
+    double times;  /* their variance over the common one */
 };
 
-/* Unknowns in the order of the parts, so that the equations stay sparse, and the mean last. The matrix is its Cholesky factor by columns. */
+/* Unknowns stand in the order of the parts, so that the equations stay sparse, with the mean last. `factor` is the
+ * Cholesky factor of the equations' matrix, by columns. */
 struct tsim_error_model {
     const struct tsim_error_sizes *sizes;
     struct effect *effects;
@@ -295,7 +298,7 @@ static void solve(struct tsim_error_model *m) {
     backward(m, m->solution);
 }
 
-/* L^-1 of the entries into `x`. */
+/* x = L^-1 times the vector of the entries. */
 static void whiten(const struct tsim_error_model *m, const struct entry *entries, int n, double *x) {
     memset(x, 0, (size_t)m->n_unknowns * sizeof *x);
     for (int i = 0; i < n; i++)
@@ -330,7 +333,8 @@ static void share_out(struct grouped *groups, int32_t n, double weight) {
     }
 }
 
-/* The variances of machines and cells beside the common ones, from what the solution leaves. */
+/* Sets how the variances of machines and cells differ from the common ones, from the errors that the solution
+ * leaves. */
 static void compare_groups(struct tsim_error_model *m, double *x) {
     for (int32_t i = 0; i < m->n_effects && m->effects[i].part == TSIM_ERROR_SOURCE; i++) {
         double size = m->sizes->part[TSIM_ERROR_SOURCE][m->effects[i].class];
@@ -456,11 +460,11 @@ static bool has_effect(const struct equation *e, int32_t effect) {
     return false;
 }
 
-/* Products with the inverse of the equations' matrix, as it is without the run's own equation. */
+/* The equations without the run's own one: variances and means follow from all equations by a change of rank one. */
 struct without {
     const struct equation *own;
     const double *whitened;
-    double left; /* 1 / its weight, less its variance */
+    double left; /* 1 / the own equation's weight, less the variance of its sum */
 };
 
 static double variance_of(const struct tsim_error_model *m, const struct without *w, const double *x) {

@@ -1,17 +1,39 @@
-/* error_model.h - how far off a prediction may be: a mixed model (random effects) of its logarithmic error.
+/* error_model.h - how far off a prediction may be: a mixed model (random effects) of its error.
  *
- *   ln(measured / predicted) = mean + a sum of effects + what a run has of its own
+ *   y = m + sum over k of (x_k b_k) + e
  *
- * An effect belongs to something that a run shares with others: the vendor of its accelerators, the accelerator (with the
- * class of precision and the kind of model), the software (with the kind of model, and with the splits), the kind of model, the model, who measured it, a rate that is an
- * estimate; and each doubling of the number of accelerators and of the sequence between 8 or 2,048 and the run's is one, so that runs beyond all that were
- * measured are as uncertain as they are far. Effects are normal with mean 0, and each part has a size, its standard deviation. Given measured
- * runs, the mean and the variance of a new run's error follow (best linear unbiased prediction): an effect that many
- * sources have measured adds its mean and little variance, one that nobody has measured its whole variance.
+ *   y     ln(measured / predicted step time). It has no unit, nor have the terms below
+ *   m     the mean error of all runs
+ *   b_k   an effect: an error that runs have in common because they share something. It is normal, with mean 0 and
+ *         variance s_k^2
+ *   x_k   1; for the last doubling of a count or a sequence the part of it that there is, 0 to 1
+ *   e     the error that only this run has. It is normal, with mean 0 and variance s_e^2
  *
- * Sizes differ between dense transformers, which most measured runs are of, and all other models. Machines differ, too: the variance of
- * sources on a machine and of runs in a cell (machine and decade of parameters) is theirs as far as they have been measured,
- * else the common one. */
+ * An effect belongs to a part of the error. These are the parts, and what runs share that have an effect in common:
+ *
+ *   source        who measured, and the machine: accelerator, bits of an operand and kind of model
+ *   model         kind of model, and number of parameters
+ *   accelerator   the machine
+ *   software      software, and kind of model
+ *   splits        what the model is split by, and software
+ *   kind          kind of model, where it is no dense transformer
+ *   vendor        who makes the accelerator
+ *   rate          an accelerator whose matrix rate is an estimate
+ *   count         a doubling of the number of accelerators, counted from 8 upwards and downwards
+ *   sequence      a doubling of the sequence, counted from 2,048 tokens upwards and downwards
+ *
+ * Each doubling beyond all measured runs is an effect that nobody has measured, so a run is as uncertain as it is far
+ * from them.
+ *
+ * Sizes are the standard deviations s_k, one for each part, and s_e. Dense transformers, which most measured runs are
+ * of, have their own; all other models share theirs. Splits, vendor, rate, count and sequence have one size for all
+ * models. The variance of sources on one machine differs from the common s_source^2 as far as measured runs show it,
+ * and so does the variance s_e^2 of runs in one cell, which is a machine and a power of ten of parameters.
+ *
+ * Given sizes and measured runs, the mean and the variance of a new run's y follow (best linear unbiased prediction).
+ * An effect that many sources have measured adds its mean and little variance. An effect that nobody has measured adds
+ * its whole variance. Means of source, model and accelerator move the middle of a run's interval, those of other parts
+ * widen it. */
 #ifndef TSIM_STUDY_ERROR_MODEL_H
 #define TSIM_STUDY_ERROR_MODEL_H
 
@@ -32,23 +54,25 @@ enum tsim_error_part {
 };
 enum tsim_error_class { TSIM_ERROR_DENSE, TSIM_ERROR_OTHER, TSIM_N_ERROR_CLASSES };
 
-struct tsim_error_sizes { /* ln(measured / predicted) */
+struct tsim_error_sizes { /* standard deviations of y */
     double part[TSIM_N_ERROR_PARTS][TSIM_N_ERROR_CLASSES];
-    double run[TSIM_N_ERROR_CLASSES];
-    double low[TSIM_N_ERROR_CLASSES], high[TSIM_N_ERROR_CLASSES]; /* ends of the 90 %, in standard deviations */
+    double run[TSIM_N_ERROR_CLASSES];                             /* s_e */
+    double low[TSIM_N_ERROR_CLASSES], high[TSIM_N_ERROR_CLASSES]; /* ends of 90 %, in standard deviations of a run */
 };
 
 const char *tsim_error_part_name(enum tsim_error_part part);
 enum tsim_error_class tsim_error_class_of(const struct tsim_traits *traits);
 
-/* The sizes that make the errors of the rows most likely (restricted maximum likelihood by expectation and maximization), beside one effect of 5 % for
- * each part: what few groups have shown is not taken to be nothing. `low` and `high` are those of a normal distribution. */
+/* Finds the sizes with which the errors of the rows are most likely (restricted maximum likelihood by expectation and
+ * maximization). Each part has one effect of 5 % beside those of the rows, so that a part which few groups have shown
+ * is not taken to be nothing. `low` and `high` become those of a normal distribution. */
 void tsim_error_sizes_fit(struct tsim_arena *arena, const struct tsim_residuals *residuals,
                           struct tsim_error_sizes *sizes);
 
 struct tsim_error_model;
 
-/* Knows the rows but those that `without` is true of (NULL: all); NULL where none is left. Rows and sizes are kept, not copied. */
+/* Makes a model that knows the rows, except those for which `without` (NULL: none) is true. Returns NULL where no row
+ * is left. The model keeps pointers to rows and sizes. */
 typedef bool tsim_residual_filter(const struct tsim_residual *row, const void *context);
 const struct tsim_error_model *tsim_error_model_new(struct tsim_arena *arena, const struct tsim_residuals *residuals,
                                                     const struct tsim_error_sizes *sizes, tsim_residual_filter *without,
@@ -56,11 +80,12 @@ const struct tsim_error_model *tsim_error_model_new(struct tsim_arena *arena, co
 
 struct tsim_error_of_run {
     double mean, sd;
-    double part_variance[TSIM_N_ERROR_PARTS]; /* what each part adds, were it alone */
-    int32_t n_runs[TSIM_N_ERROR_PARTS];       /* measured runs that share it; of counts and sequences: 0 beyond all */
+    double part_variance[TSIM_N_ERROR_PARTS]; /* that each part would have if it were alone */
+    int32_t n_runs[TSIM_N_ERROR_PARTS]; /* measured runs that share it; for count and sequence 0 beyond all, else 1 */
 };
 
-/* `source`: who measures, NULL for somebody new. The row named `name` (NULL: none) counts as not measured. */
+/* Predicts the error of a run that `source` measures (NULL: somebody new). The row named `name` (NULL: none) is left
+ * out, as if it had not been measured. */
 void tsim_error_of_run(struct tsim_arena *arena, const struct tsim_error_model *model, const struct tsim_traits *traits,
                        const char *source, const char *name, struct tsim_error_of_run *error);
 
