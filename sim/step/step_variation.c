@@ -58,15 +58,6 @@ double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, doubl
     return tsim_sample_quantile(draws->time_s, (size_t)draws->n, (frac - none_frac) / draws->chance_frac);
 }
 
-/* Draws are played pass by pass where the scenario leaves the detail open and no traffic of theirs meets on links: a
- * hundred steps of a whole cluster, operator by operator, would take minutes. */
-static enum tsim_detail detail_of_draws(const struct tsim_scenario *steady) {
-    struct tsim_scenario by_passes = *steady;
-    by_passes.simulation.detail = TSIM_DETAIL_PASSES;
-    bool is_screened = steady->simulation.detail == TSIM_DETAIL_AUTO && tsim_is_played(&by_passes);
-    return is_screened ? TSIM_DETAIL_PASSES : steady->simulation.detail;
-}
-
 static enum tsim_status draw(const struct tsim_variation_job *job, const struct tsim_scenario *scenario,
                              enum tsim_detail detail, double *time_s, int64_t *events, struct tsim_diags *diags) {
     struct tsim_scenario drawn = *scenario;
@@ -107,7 +98,8 @@ enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct 
                                          struct tsim_step_result *result, const struct tsim_scenario **typical,
                                          struct tsim_diags *diags) {
     const struct tsim_scenario *steady = tsim_scenario_without_variation(arena, job->scenario);
-    const enum tsim_detail detail = detail_of_draws(steady);
+    /* A hundred steps of a whole cluster, operator by operator, would take minutes. */
+    const enum tsim_detail detail = tsim_screening_detail(steady);
     struct tsim_variation *variation = &result->variation;
     struct tsim_scenario *scenario = TSIM_NEW(arena, struct tsim_scenario);
     int32_t n = (int32_t)job->scenario->simulation.steps, warmup = (int32_t)job->scenario->simulation.warmup;

@@ -167,3 +167,10 @@ bool tsim_is_played(const struct tsim_scenario *scenario) {
     tsim_diags_release(&diags);
     return status == TSIM_OK;
 }
+
+enum tsim_detail tsim_screening_detail(const struct tsim_scenario *scenario) {
+    struct tsim_scenario by_passes = *scenario;
+    by_passes.simulation.detail = TSIM_DETAIL_PASSES;
+    bool is_open = scenario->simulation.detail == TSIM_DETAIL_AUTO;
+    return is_open && tsim_is_played(&by_passes) ? TSIM_DETAIL_PASSES : scenario->simulation.detail;
+}

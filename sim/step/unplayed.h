@@ -15,4 +15,8 @@ enum tsim_status tsim_refuse_unplayed(const struct tsim_scenario *scenario, stru
 /* Whether all of its traffic is played, without a word. */
 bool tsim_is_played(const struct tsim_scenario *scenario);
 
+/* The detail in which many variants of a scenario are played to find which are worth a closer look: passes where the
+ * scenario leaves the detail open and passes play all of its traffic, else the scenario's own. */
+enum tsim_detail tsim_screening_detail(const struct tsim_scenario *scenario);
+
 #endif

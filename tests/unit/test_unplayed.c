@@ -74,6 +74,17 @@ START_TEST(expert_groups_over_leaves) {
 }
 END_TEST
 
+/* Variants are screened pass by pass only where the detail is open and no groups meet on links. */
+START_TEST(what_is_screened_by_passes) {
+    const char *across = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS);
+    ck_assert_int_eq(tsim_screening_detail(load(across, "fluid", "8")), TSIM_DETAIL_AUTO);
+    struct tsim_scenario alone = *load(across, "fluid", "1");
+    ck_assert_int_eq(tsim_screening_detail(&alone), TSIM_DETAIL_PASSES);
+    alone.simulation.detail = TSIM_DETAIL_OPERATORS;
+    ck_assert_int_eq(tsim_screening_detail(&alone), TSIM_DETAIL_OPERATORS);
+}
+END_TEST
+
 /* Latencies stay. */
 START_TEST(played_message_by_message) {
     const char *file = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS NO_OVERLAP);
@@ -103,6 +114,7 @@ static Suite *unplayed_suite(void) {
     tcase_add_test(tests, tensor_groups_over_leaves);
     tcase_add_test(tests, context_groups_over_leaves);
     tcase_add_test(tests, expert_groups_over_leaves);
+    tcase_add_test(tests, what_is_screened_by_passes);
     tcase_add_test(tests, played_message_by_message);
     tcase_add_test(tests, overlap_does_not_go_past_the_fabric);
     suite_add_tcase(suite, tests);

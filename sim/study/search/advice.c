@@ -16,7 +16,7 @@ struct candidate {
     const struct tsim_scenario *scenario;
     struct tsim_override settings[MAX_SETTINGS];
     size_t n_settings; /* where there are several, each may be a candidate of its own */
-    bool is_screened;  /* time_s is of its passes */
+    bool is_screened;  /* time_s is of passes, where a run plays operators */
     double time_s;
 };
 
@@ -236,12 +236,11 @@ static double simulate(const struct tsim_scenario *scenario) {
     return time_s;
 }
 
-/* Pass by pass where that leaves no traffic out: enough to tell which of them are worth a closer look. */
 static void screen(struct candidate *candidate) {
-    struct tsim_scenario by_passes = *candidate->scenario;
-    by_passes.simulation.detail = TSIM_DETAIL_PASSES;
-    candidate->is_screened = candidate->scenario->simulation.detail == TSIM_DETAIL_AUTO && tsim_is_played(&by_passes);
-    candidate->time_s = simulate(candidate->is_screened ? &by_passes : candidate->scenario);
+    struct tsim_scenario screened = *candidate->scenario;
+    screened.simulation.detail = tsim_screening_detail(candidate->scenario);
+    candidate->is_screened = screened.simulation.detail != candidate->scenario->simulation.detail;
+    candidate->time_s = simulate(&screened);
 }
 
 static bool is_of_input(const struct candidate *candidate) {
