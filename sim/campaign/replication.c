@@ -260,19 +260,19 @@ static double position_after(const struct run *run, double elapsed_s) {
     return fmin(run->target, run->next_mark + n * run->job->interval_s + run->speed * after_s);
 }
 
-/* In a run of more than ten years, work is spread evenly over the hours between failures. */
-enum { MOST_HOURS_TOLD = 87660 };
+/* In a longer run, work is spread evenly over the hours between failures. */
+#define MOST_TOLD_S (10 * TSIM_YEAR_S)
 
 static double next_hour_s(const struct run *run, double at_s) {
-    double hour_s = 3600, start_s = run->job->start_s;
-    double next_s = (floor((at_s + start_s) / hour_s) + 1) * hour_s - start_s;
-    return next_s > at_s ? next_s : next_s + hour_s;
+    double start_s = run->job->start_s;
+    double next_s = (floor((at_s + start_s) / TSIM_HOUR_S) + 1) * TSIM_HOUR_S - start_s;
+    return next_s > at_s ? next_s : next_s + TSIM_HOUR_S;
 }
 
 /* The run phase so far, to who listens. */
 static void tell_run(const struct run *run, bool is_at_target) {
     double began_s = seconds(run->phase_began), end_s = seconds(run->now), at_s = began_s, position = run->position;
-    bool tells_hours = run->job->tells_hours && run->target < MOST_HOURS_TOLD * 3600.0;
+    bool tells_hours = run->job->tells_hours && run->target < MOST_TOLD_S;
     while (at_s < end_s) {
         double next_s = tells_hours ? fmin(end_s, next_hour_s(run, at_s)) : end_s;
         double to = next_s >= end_s && is_at_target ? run->target : position_after(run, next_s - began_s);

@@ -436,6 +436,13 @@ enum tsim_unaligned_products { TSIM_UNALIGNED_MATRIX, TSIM_UNALIGNED_VECTOR };
  * gradients of 16 bits are divided there. */
 enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIES_IN_PLACE, TSIM_COPIES_NONE };
 
+enum tsim_recompute {
+    TSIM_RECOMPUTE_NONE,
+    TSIM_RECOMPUTE_SELECTIVE,
+    TSIM_RECOMPUTE_FULL,
+    TSIM_RECOMPUTE_SQRT,
+    TSIM_RECOMPUTE_EVERY
+};
 /* `recompute: selective` executes one of these again where the scenario does not list parts: see scenario.h. */
 enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
 
@@ -510,7 +517,7 @@ static inline bool tsim_is_in(unsigned set, int64_t value) {
 /* Settings that the software has where a scenario is silent. */
 struct tsim_software_defaults {
     enum tsim_precision fp16_gradients, bf16_gradients; /* training in fp16, and in bf16 or below */
-    int recompute;                                      /* enum tsim_recompute: none, selective or full */
+    enum tsim_recompute recompute;                      /* none, selective or full */
     int64_t zero, zero_staged;                          /* stage of ZeRO, and that beside a pipeline */
     const char *source;
 };

@@ -55,7 +55,7 @@ static void resolve_software_defaults(struct tsim_draft *draft) {
                                        : training->precision >= TSIM_BF16 ? defaults->bf16_gradients
                                                                           : TSIM_FP32;
     if (!tsim_draft_has(draft, "training.recompute"))
-        training->recompute = (enum tsim_recompute)defaults->recompute;
+        training->recompute = defaults->recompute;
     if (!tsim_draft_has(draft, "parallelism.zero"))
         draft->zero = draft->scenario.parallelism.pipeline > 1 ? defaults->zero_staged : defaults->zero;
 }

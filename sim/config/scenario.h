@@ -22,13 +22,6 @@ static inline bool tsim_keeps_whole_moments(enum tsim_optimizer optimizer) {
            optimizer == TSIM_ADAMW || optimizer == TSIM_LAMB;
 }
 
-enum tsim_recompute {
-    TSIM_RECOMPUTE_NONE,
-    TSIM_RECOMPUTE_SELECTIVE,
-    TSIM_RECOMPUTE_FULL,
-    TSIM_RECOMPUTE_SQRT,
-    TSIM_RECOMPUTE_EVERY
-};
 /* Parts of a layer that selective recomputation can execute again, as a set (Megatron-Core's recompute_modules
  * core_attn, layernorm, mla_up_proj, moe_act, mlp, moe; MaxText's remat_policy names what is kept instead:
  * save_qkv_proj is all parts of a dense layer): what they give is not kept, their inputs are, unless another part gives

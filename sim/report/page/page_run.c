@@ -87,8 +87,8 @@ static void add_stretches(struct tsim_json *run, const struct tsim_campaign *c) 
     for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++)
         tsim_json_text(names, NULL, tsim_campaign_loss_name(loss));
     for (int32_t i = 0; i < c->n_stretches; i++) {
-        tsim_json_number(stretches, NULL, round(c->stretches[i].begin_s) / 3600);
-        tsim_json_number(stretches, NULL, round(c->stretches[i].end_s) / 3600);
+        tsim_json_number(stretches, NULL, round(c->stretches[i].begin_s) / TSIM_HOUR_S);
+        tsim_json_number(stretches, NULL, round(c->stretches[i].end_s) / TSIM_HOUR_S);
         tsim_json_integer(stretches, NULL, c->stretches[i].loss);
     }
 }

@@ -235,7 +235,8 @@ static void add_trillion_price(struct tsim_text_table *table, const struct tsim_
     double each = is_of_samples(plan) ? (double)plan->candidate->job->training.sequence_length : 1;
     char text[96];
     if (with_all)
-        tsim_text_table_add(table, tsim_rate_text(plan->price.time_s * each * TRILLION / 86400, text, sizeof text));
+        tsim_text_table_add(table,
+                            tsim_rate_text(plan->price.time_s * each * TRILLION / TSIM_DAY_S, text, sizeof text));
     tsim_text_table_add(table, money_text(plan->price.cost_usd * each * TRILLION, text, sizeof text));
     if (with_all)
         tsim_text_table_add(table, megawatt_hours_text(plan->price.energy_j * each * TRILLION, text, sizeof text));

@@ -40,7 +40,7 @@ static const char *interval_words(const struct tsim_robust *robust) {
 /* Rents as they are written, per hour. */
 static const char *rent_words(struct tsim_arena *arena, const struct tsim_robust *robust, const char *name) {
     return tsim_arena_printf(arena, "; %s would cost the same at a rent of %.2f USD/h instead of %.2f", name,
-                             robust->even_rent_usd_per_s * 3600, robust->rent_usd_per_s[1] * 3600);
+                             robust->even_rent_usd_per_s * TSIM_HOUR_S, robust->rent_usd_per_s[1] * TSIM_HOUR_S);
 }
 
 static const char *sentence(struct tsim_arena *arena, const char *const names[2], double frac, bool survives,

@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#define YEAR_S (365.25 * 86400)
 #define JOULES_PER_KWH 3.6e6
 
 static const char *money(struct tsim_screen *screen, const char *what, double usd, const char *so_far) {
@@ -18,7 +17,7 @@ static const char *money(struct tsim_screen *screen, const char *what, double us
 static const char *days(struct tsim_screen *screen, double days) {
     return days >= 0.95 || days == 0
                ? tsim_arena_printf(&screen->arena, "%s days", tsim_screen_human(screen, days, TSIM_COUNT))
-               : tsim_screen_human(screen, days * 86400, TSIM_TIME_S);
+               : tsim_screen_human(screen, days * TSIM_DAY_S, TSIM_TIME_S);
 }
 
 /* "software 63.1, hbm 72.0": the largest first, those below a hundredth of the sum left out. */
@@ -187,7 +186,7 @@ static void print_ownership(struct tsim_screen *screen, const struct tsim_cost_s
     const char *tokens = money(screen, "per T tokens", own->usd_per_trillion_tokens, "");
     tokens = money(screen, "rented", own->rent_usd_per_trillion_tokens, tokens);
     tsim_screen_line(screen, "owned", "%s a run, assuming %.3g years, %s use, %s interest and %s left: %s%s%s%s",
-                     tsim_screen_human(screen, own->usd, TSIM_USD), cost->lifetime_s / YEAR_S,
+                     tsim_screen_human(screen, own->usd, TSIM_USD), cost->lifetime_s / TSIM_YEAR_S,
                      tsim_screen_percent(screen, cost->utilization_frac),
                      tsim_screen_percent(screen, cost->interest_frac), tsim_screen_percent(screen, cost->residual_frac),
                      text, when_cheaper(screen, own), tokens[0] ? "; " : "", tokens);
@@ -252,7 +251,7 @@ void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_predicti
                          tsim_screen_count(screen, result->scenario->training.batch_ramp.from),
                          tsim_screen_count(screen, (double)result->scenario->training.global_batch_size),
                          tsim_screen_count(screen, result->batch_ramp.steps),
-                         days(screen, result->batch_ramp.time_s / 86400));
+                         days(screen, result->batch_ramp.time_s / TSIM_DAY_S));
     print_hours(screen, result);
     print_ownership(screen, &result->scenario->cost, &result->campaign);
     if (result->campaign.has_failures)

@@ -458,7 +458,7 @@ static void simulate_all(struct search *search, struct team *team, tsim_plan_rep
     if (n_order > 0)
         qsort(order, n_order, sizeof *order, by_objective);
     search->began_s = now_s();
-    bool is_last = search->is_interrupted; /* a short round of what was bounded, so that there is something to show */
+    bool is_last = search->is_interrupted; /* one round of what was bounded, so that there is something to show */
     search->heeds &= !is_last;
     while (next_round(search, order, n_order)) {
         team_run(team, search, simulate, search->n_round);
