@@ -116,3 +116,16 @@ void example_finish(struct example *e) {
     for (int32_t i = 0; i < (int32_t)(sizeof e->layers_per_chunk / sizeof e->layers_per_chunk[0]); i++)
         e->layers_per_chunk[i] = i < parts ? e->model.layers / parts : NOBODYS_LAYERS;
 }
+
+void example_be_schedule(struct example *e, int64_t pipeline, int64_t chunks, enum tsim_schedule schedule,
+                         int64_t microbatches) {
+    e->scenario.cluster.accelerators_per_node = pipeline;
+    e->scenario.parallelism.pipeline = pipeline;
+    e->scenario.parallelism.virtual_pipeline = chunks;
+    e->scenario.parallelism.schedule = schedule;
+    e->scenario.training.global_batch_size = microbatches;
+    e->scenario.simulation.network = TSIM_NETWORK_IDEAL;
+    e->software.optimizer_traffic_bytes = 0;
+    e->node.scale_up_bytes_per_s = e->node.scale_up_ring_bytes_per_s = 1e20;
+    e->node.nic_bytes_per_s = e->fabric.link_bytes_per_s = 1e20;
+}

@@ -23,5 +23,9 @@ void example_finish(struct example *example);
 /* Links and latencies of DGX H100 on InfiniBand NDR, which NCCL's constants were measured on, and a switch that
  * reduces. */
 void example_be_dgx_h100(struct example *example);
+/* One replica on one node, of which only the schedule is left: its links are so fast and its optimizer so cheap that
+ * they take next to nothing. */
+void example_be_schedule(struct example *example, int64_t pipeline, int64_t chunks, enum tsim_schedule schedule,
+                         int64_t microbatches);
 
 #endif

@@ -21,41 +21,42 @@ static void set_up_truth(void) {
     truth.kernel_latency_s = 5e-6;
 }
 
-/* A product of bf16 with the true values; sums in fp32 add to one of so many bytes an element. */
-static double product_s(double batch, double m, double n, double k, bool is_grouped, double sum_bytes) {
+static double true_time_s(const struct tsim_op *op) {
     const struct tsim_software software = {.attention_kernel = TSIM_ATTENTION_CUDNN};
-    struct tsim_op op = {.kind = TSIM_OP_GEMM,
-                         .name = "product",
-                         .precision = TSIM_BF16,
-                         .batch = batch,
-                         .m = m,
-                         .n = n,
-                         .k = k,
-                         .is_grouped = is_grouped,
-                         .sum_bytes = batch * sum_bytes * m * n,
-                         .bytes = batch * (2 * (m * k + k * n) + fmax(2, sum_bytes) * m * n),
-                         .kernels = 1};
     struct tsim_kernel_cost cost;
-    tsim_kernel_cost(&truth, &software, &op, &cost);
+    tsim_kernel_cost(&truth, &software, op, &cost);
     return cost.time_s;
 }
 
+/* A product of bf16 with the true values; sums in fp32 add to one of so many bytes an element. */
+static double product_s(double batch, double m, double n, double k, bool is_grouped, double sum_bytes) {
+    const struct tsim_op op = {.kind = TSIM_OP_GEMM,
+                               .name = "product",
+                               .precision = TSIM_BF16,
+                               .batch = batch,
+                               .m = m,
+                               .n = n,
+                               .k = k,
+                               .is_grouped = is_grouped,
+                               .sum_bytes = batch * sum_bytes * m * n,
+                               .bytes = batch * (2 * (m * k + k * n) + fmax(2, sum_bytes) * m * n),
+                               .kernels = 1};
+    return true_time_s(&op);
+}
+
 static double attention_s(double heads, double tokens, double head_dim, bool is_backward) {
-    const struct tsim_software software = {.attention_kernel = TSIM_ATTENTION_CUDNN};
-    struct tsim_op op = {.kind = TSIM_OP_FLASH,
-                         .name = "attention",
-                         .precision = TSIM_BF16,
-                         .is_gradient = is_backward,
-                         .sequence = tokens,
-                         .head_dim = head_dim,
-                         .queries = heads * tokens,
-                         .pieces = 1,
-                         .causal = true,
-                         .flops = (is_backward ? 5 : 2) * heads * tokens * tokens * head_dim,
-                         .kernels = is_backward ? 2 : 1};
-    struct tsim_kernel_cost cost;
-    tsim_kernel_cost(&truth, &software, &op, &cost);
-    return cost.time_s;
+    const struct tsim_op op = {.kind = TSIM_OP_FLASH,
+                               .name = "attention",
+                               .precision = TSIM_BF16,
+                               .is_gradient = is_backward,
+                               .sequence = tokens,
+                               .head_dim = head_dim,
+                               .queries = heads * tokens,
+                               .pieces = 1,
+                               .causal = true,
+                               .flops = (is_backward ? 5 : 2) * heads * tokens * tokens * head_dim,
+                               .kernels = is_backward ? 2 : 1};
+    return true_time_s(&op);
 }
 
 /* Six cubes of products and, where asked for, four copies; every other time is off by `noise_frac`. */

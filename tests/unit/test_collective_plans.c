@@ -31,6 +31,13 @@ static struct tsim_group even(int32_t nodes, int32_t per_node) {
         .n_ranks = nodes * per_node, .n_nodes = nodes, .max_ranks_per_node = per_node, .min_ranks_per_node = per_node};
 }
 
+static struct tsim_collective_cost cost_on(const struct tsim_cluster *cluster,
+                                           const struct tsim_collective_request *request) {
+    struct tsim_collective_cost cost;
+    tsim_collective_cost(cluster, request, &cost);
+    return cost;
+}
+
 struct plan {
     enum tsim_collective_op op;
     enum tsim_protocol protocol;
@@ -45,8 +52,7 @@ static void check_plan(const struct plan *plan, enum tsim_algorithm algorithm) {
                                                     .group = even(plan->nodes, plan->per_node),
                                                     .algorithm = algorithm,
                                                     .protocol = plan->protocol};
-    struct tsim_collective_cost cost;
-    tsim_collective_cost(build(plan->nodes), &request, &cost);
+    struct tsim_collective_cost cost = cost_on(build(plan->nodes), &request);
     ck_assert_int_eq(cost.protocol, plan->protocol);
     ck_assert_msg(fabs(cost.latency_s / US - plan->latency_us) < 1e-6, "%s: %.9g us", tsim_collective_op_name(plan->op),
                   cost.latency_s / US);
@@ -126,8 +132,7 @@ START_TEST(protocol_of_a_broadcast) {
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         const struct tsim_collective_request request = {
             .op = TSIM_BROADCAST, .bytes = ROWS[i].bytes, .group = even(128, 8)};
-        struct tsim_collective_cost cost;
-        tsim_collective_cost(build(128), &request, &cost);
+        struct tsim_collective_cost cost = cost_on(build(128), &request);
         ck_assert_int_eq(cost.protocol, ROWS[i].protocol);
     }
 }
@@ -161,8 +166,8 @@ START_TEST(trees) {
                                                    .group = even(4, 8),
                                                    .algorithm = TSIM_ALGORITHM_TREE,
                                                    .protocol = TSIM_PROTOCOL_SIMPLE};
-    struct tsim_collective_cost cost; /* a rate that no link has: channels, and what waits */
-    tsim_collective_cost(build(4), &simple, &cost);
+    /* a rate that no link has: channels, and what waits */
+    struct tsim_collective_cost cost = cost_on(build(4), &simple);
     ck_assert_double_eq_tol(GB / cost.bound_bytes_per_s, 2 / (8 * 36.0) + 36 * 14e-6 * -expm1(-GB / (36 * 16 * 32768)),
                             1e-12);
 }
@@ -206,8 +211,7 @@ START_TEST(channels_of_messages) {
         cluster.pair_bytes_per_s = ROWS[i].rate;
         const struct tsim_collective_request request = {
             .op = TSIM_ALL_TO_ALL, .bytes = bytes, .group = even(1, ROWS[i].ranks), .protocol = TSIM_PROTOCOL_SIMPLE};
-        struct tsim_collective_cost cost;
-        tsim_collective_cost(&cluster, &request, &cost);
+        struct tsim_collective_cost cost = cost_on(&cluster, &request);
         double expected_s = (bytes - ROWS[i].message_bytes) / fmin(ROWS[i].rate, ROWS[i].channels * 21.2e9);
         ck_assert_msg(fabs(cost.time_s - cost.latency_s - expected_s) < 1e-9 * expected_s, "row %zu: %.9g s, not %.9g",
                       i, cost.time_s - cost.latency_s, expected_s);
@@ -224,8 +228,7 @@ START_TEST(without_nvlink) {
         check_plan(&PLANS[i], TSIM_ALGORITHM_RING);
     const struct tsim_collective_request wanted = {
         .op = TSIM_ALL_GATHER, .bytes = GB, .group = even(1, 4), .protocol = TSIM_PROTOCOL_LL128};
-    struct tsim_collective_cost cost;
-    tsim_collective_cost(build(1), &wanted, &cost);
+    struct tsim_collective_cost cost = cost_on(build(1), &wanted);
     ck_assert_int_eq(cost.protocol, TSIM_PROTOCOL_SIMPLE);
 }
 END_TEST

@@ -382,6 +382,19 @@ START_TEST(forward_attention_is_faster) {
 }
 END_TEST
 
+/* 4,096 causal tokens in so many heads of 128, forward. */
+static struct tsim_op causal_attention(double heads) {
+    return (struct tsim_op){.kind = TSIM_OP_FLASH,
+                            .precision = TSIM_BF16,
+                            .sequence = 4096,
+                            .head_dim = 128,
+                            .queries = 4096 * heads,
+                            .pieces = 1,
+                            .causal = true,
+                            .flops = 2 * 4096.0 * 4096 * 128 * heads,
+                            .kernels = 1};
+}
+
 /* cuDNN's forward pass on a B200 while it is cool: microseconds of 4,096 causal tokens in 8, 16, 32, 64 and 128 heads of 128
  * (hardware/calibration/b200-node-kernels.csv). Eight take as long as sixteen, because both wait for the longest tile. */
 START_TEST(few_heads_wait_for_the_longest_tile) {
@@ -395,15 +408,7 @@ START_TEST(few_heads_wait_for_the_longest_tile) {
     e.accelerator.kernel_latency_s = 3e-6;
     e.software.attention_kernel = TSIM_ATTENTION_CUDNN;
     for (size_t i = 0; i < sizeof HEADS / sizeof HEADS[0]; i++) {
-        struct tsim_op op = {.kind = TSIM_OP_FLASH,
-                             .precision = TSIM_BF16,
-                             .sequence = 4096,
-                             .head_dim = 128,
-                             .queries = 4096 * HEADS[i],
-                             .pieces = 1,
-                             .causal = true,
-                             .flops = 2 * 4096.0 * 4096 * 128 * HEADS[i],
-                             .kernels = 1};
+        struct tsim_op op = causal_attention(HEADS[i]);
         tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
         ck_assert_double_eq_tol(cost.time_s / (MEASURED_US[i] * 1e-6), 1, 0.25);
         op.is_gradient = true; /* has no such tail: half of the heads, half of the time */
@@ -428,15 +433,7 @@ START_TEST(few_heads_of_flash_attention_2) {
     e.accelerator.compute_units = 108;
     e.accelerator.nccl_generation = TSIM_AMPERE;
     for (size_t i = 0; i < sizeof HEADS / sizeof HEADS[0]; i++) {
-        struct tsim_op op = {.kind = TSIM_OP_FLASH,
-                             .precision = TSIM_BF16,
-                             .sequence = 4096,
-                             .head_dim = 128,
-                             .queries = 4096 * HEADS[i],
-                             .pieces = 1,
-                             .causal = true,
-                             .flops = 2 * 4096.0 * 4096 * 128 * HEADS[i],
-                             .kernels = 1};
+        struct tsim_op op = causal_attention(HEADS[i]);
         e.software.attention_kernel = TSIM_ATTENTION_FLASH2;
         tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
         ck_assert_double_eq_tol(cost.time_s / (MEASURED_US[i] * 1e-6), 1, 0.1);

@@ -60,16 +60,8 @@ static void init_schedule(int64_t pipeline, int64_t chunks, enum tsim_schedule s
     for (int p = 0; p < TSIM_N_PRECISIONS; p++)
         e.accelerator.peak_flops_per_s[p] = 1e12;
     e.accelerator.memory_bytes_per_s = 1e15;
-    e.scenario.cluster.accelerators_per_node = pipeline;
-    e.scenario.parallelism.pipeline = pipeline;
-    e.scenario.parallelism.virtual_pipeline = chunks;
-    e.scenario.parallelism.schedule = schedule;
-    e.scenario.training.global_batch_size = microbatches;
-    e.scenario.simulation.network = TSIM_NETWORK_IDEAL;
+    example_be_schedule(&e, pipeline, chunks, schedule, microbatches);
     e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
-    e.software.optimizer_traffic_bytes = 0;
-    e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e20;
-    e.node.nic_bytes_per_s = e.fabric.link_bytes_per_s = 1e20;
     example_finish(&e);
 }
 

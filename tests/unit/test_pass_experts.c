@@ -215,23 +215,24 @@ START_TEST(graphs_are_launched_at_once) {
 }
 END_TEST
 
+static struct tsim_pass_costs costs_with_graphs(void) {
+    e.software.host_time_per_op_s = 1e-6;
+    e.software.cuda_graphs = TSIM_GRAPHS_LAYERS;
+    return costs();
+}
+
 /* A graph's shapes are fixed: experts are captured where their buffers are padded to a capacity. And it takes one tensor:
  * an encoder's layers are captured, a decoder's are not, which take the encoder's result, too. */
 START_TEST(layers_with_graphs) {
-    struct tsim_pass_costs of;
     init_mixture(1, 8);
     e.model.experts.capacity_factor = 1;
-    e.software.host_time_per_op_s = 1e-6;
-    e.software.cuda_graphs = TSIM_GRAPHS_LAYERS;
-    of = costs();
+    struct tsim_pass_costs of = costs_with_graphs();
     ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].forward.host_s, 1e-6);
     ck_assert_double_eq(of.parts[TSIM_PART_EXPERT_LAYER].backward.host_s, 1e-6);
     example_init(&e);
     e.model.encoder_layers = 4;
     e.scenario.training.decoder_sequence_length = 256;
-    e.software.host_time_per_op_s = 1e-6;
-    e.software.cuda_graphs = TSIM_GRAPHS_LAYERS;
-    of = costs();
+    of = costs_with_graphs();
     ck_assert_double_eq(of.parts[TSIM_PART_ENCODER_LAYER].forward.host_s, 1e-6);
     ck_assert_double_gt(of.parts[TSIM_PART_DECODER_LAYER].forward.host_s, 5e-6);
 }

@@ -14,16 +14,8 @@ static struct tsim_arena arena;
 
 static void init(int64_t pipeline, int64_t chunks, enum tsim_schedule schedule, int64_t microbatches) {
     example_init(&e);
-    e.scenario.cluster.accelerators_per_node = pipeline;
-    e.scenario.parallelism.pipeline = pipeline;
-    e.scenario.parallelism.virtual_pipeline = chunks;
-    e.scenario.parallelism.schedule = schedule;
-    e.scenario.training.global_batch_size = microbatches;
-    e.scenario.simulation.network = TSIM_NETWORK_IDEAL;
+    example_be_schedule(&e, pipeline, chunks, schedule, microbatches);
     e.scenario.simulation.detail = TSIM_DETAIL_PASSES; /* costs are made up */
-    e.software.optimizer_traffic_bytes = 0;
-    e.node.scale_up_bytes_per_s = e.node.scale_up_ring_bytes_per_s = 1e20;
-    e.node.nic_bytes_per_s = e.fabric.link_bytes_per_s = 1e20;
     example_finish(&e);
 }
 
@@ -56,6 +48,16 @@ static struct tsim_step_simulation simulate(void) {
 
 #define TOLERANCE_S 1e-9 /* messages take a picosecond each */
 
+/* Each stage works for so long, and waits for the rest of the step. */
+static void check_step(const struct tsim_step_simulation *step, size_t number, double busy_s, double expected_s) {
+    ck_assert_msg(fabs(step->time_s - expected_s) < TOLERANCE_S * expected_s, "case %zu: %.12g against %.12g", number,
+                  step->time_s, expected_s);
+    for (int32_t g = 0; g < step->n_stage_groups; g++) {
+        ck_assert_double_eq_tol(step->stage_groups[g].terms.compute_s, busy_s, 1e-9);
+        ck_assert_double_eq_tol(step->stage_groups[g].terms.bubble_s, expected_s - busy_s, 1e-6);
+    }
+}
+
 /* Every stage works m * (8/p) * 3 s; beside it, it waits (p-1) (8/p) 3 s, interleaved that / v (Narayanan et al. 2021,
  * sections 2.2.1 and 2.2.2); sequential pays every stage in turn. */
 START_TEST(bubble_closed_forms) {
@@ -78,12 +80,7 @@ START_TEST(bubble_closed_forms) {
         struct tsim_stage_times times = {1 * layers, 1 * layers, 1 * layers};
         double expected_s = busy_s + tsim_schedule_bubble_s(&shape, times);
         struct tsim_step_simulation simulation = simulate();
-        ck_assert_msg(fabs(simulation.time_s - expected_s) < TOLERANCE_S * expected_s, "case %zu: %.12g against %.12g",
-                      i, simulation.time_s, expected_s);
-        for (int32_t g = 0; g < simulation.n_stage_groups; g++) {
-            ck_assert_double_eq_tol(simulation.stage_groups[g].terms.compute_s, busy_s, 1e-9);
-            ck_assert_double_eq_tol(simulation.stage_groups[g].terms.bubble_s, expected_s - busy_s, 1e-6);
-        }
+        check_step(&simulation, i, busy_s, expected_s);
     }
 }
 END_TEST
@@ -136,12 +133,7 @@ START_TEST(split_backward_closed_forms) {
         struct tsim_stage_times times = {2 * layers, 2 * layers, w * layers};
         double busy_s = (double)CASES[k].m * layers * (4 + w);
         double expected_s = busy_s + tsim_schedule_bubble_s(&shape, times);
-        ck_assert_msg(fabs(simulation.time_s - expected_s) < TOLERANCE_S * expected_s, "case %zu: %.12g against %.12g",
-                      k, simulation.time_s, expected_s);
-        for (int32_t g = 0; g < simulation.n_stage_groups; g++) {
-            ck_assert_double_eq_tol(simulation.stage_groups[g].terms.compute_s, busy_s, 1e-9);
-            ck_assert_double_eq_tol(simulation.stage_groups[g].terms.bubble_s, expected_s - busy_s, 1e-6);
-        }
+        check_step(&simulation, k, busy_s, expected_s);
     }
 }
 END_TEST
