@@ -96,20 +96,9 @@ static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t se
 
 static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                          const struct tsim_played *played, struct tsim_task *task) {
-    double up = played->scale_up_bytes_per_s, nic = played->nic_bytes_per_s;
-    for (int32_t i = 0; i < group->n_members; i++) {
-        const struct tsim_member *member = &group->members[i];
-        const struct tsim_crossed_links *crossed = &member->crossed[TSIM_CROSSED_PASS + played->axis];
-        for (int32_t k = 0; k < crossed->n; k++)
-            tsim_stage_group_demand(group, stream, task, crossed->items[k].link.resource,
-                                    crossed->items[k].link.per_unit * (crossed->items[k].is_between_nodes ? nic : up));
-        if (crossed->items) /* around a ring, ranks between others of their node cross none */
-            continue;
-        tsim_stage_group_demand(group, stream, task, member->scale_up_out, up);
-        tsim_stage_group_demand(group, stream, task, member->scale_up_in, up);
-        tsim_stage_group_demand(group, stream, task, member->nic_out, nic);
-        tsim_stage_group_demand(group, stream, task, member->nic_in, nic);
-    }
+    for (int32_t i = 0; i < group->n_members; i++)
+        tsim_stage_group_demand_links(group, stream, task, &group->members[i], TSIM_CROSSED_PASS + (int)played->axis,
+                                      played->scale_up_bytes_per_s, played->nic_bytes_per_s);
 }
 
 /* Experts are exchanged among stage groups of several replicas: where these are simulated apart, they begin together. */

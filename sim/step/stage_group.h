@@ -375,6 +375,11 @@ void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_sta
 /* stage_group_collective.c. A demand of a task: in its own room, else in the stage group's scratch. */
 void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                              struct tsim_task *task, int32_t resource, double per_unit);
+/* Demands on the links that a member's collectives cross (TSIM_CROSSED_...), else on the member's own: bytes/s inside a
+ * node and between nodes. */
+void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                   struct tsim_task *task, const struct tsim_member *member, int which, double up,
+                                   double nic);
 /* So much of the compute units and of HBM's rate of every member. These do the same at the same time, so one device
  * stands for all but message by message. */
 void tsim_stage_group_demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,

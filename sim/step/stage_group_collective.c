@@ -68,11 +68,19 @@ void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_sta
         tsim_stage_group_demand(group, stream, task, group->links->first_resource + route.links[i], per_unit);
 }
 
-static void crossed_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
-                            const struct tsim_crossed_links *crossed, double up, double nic, struct tsim_task *task) {
+void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
+                                   struct tsim_task *task, const struct tsim_member *member, int which, double up,
+                                   double nic) {
+    const struct tsim_crossed_links *crossed = &member->crossed[which];
     for (int32_t k = 0; k < crossed->n; k++)
         tsim_stage_group_demand(group, stream, task, crossed->items[k].link.resource,
                                 crossed->items[k].link.per_unit * (crossed->items[k].is_between_nodes ? nic : up));
+    if (crossed->items) /* around a ring, ranks between others of their node cross none */
+        return;
+    tsim_stage_group_demand(group, stream, task, member->scale_up_out, up);
+    tsim_stage_group_demand(group, stream, task, member->scale_up_in, up);
+    tsim_stage_group_demand(group, stream, task, member->nic_out, nic);
+    tsim_stage_group_demand(group, stream, task, member->nic_in, nic);
 }
 
 /* Adds the demands of a member: a tied table's go to the same member at the other end of the pipeline, others over what
@@ -83,20 +91,14 @@ static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_s
     const struct tsim_member *member = &group->members[i];
     const struct tsim_collective_cost *cost = &own->cost;
     double flow_s = cost->time_s - cost->latency_s, up = cost->scale_up_bytes / flow_s, nic = cost->nic_bytes / flow_s;
-    const struct tsim_crossed_links *crossed =
-        &member->crossed[collective->parts[own->first_part].is_expert ? TSIM_CROSSED_EXPERT_DATA : TSIM_CROSSED_DATA];
     if (group->links && collective == &group->plan->tied) {
         const struct tsim_stage_group *other = group->stage == 0 ? group->prev : group->next;
         tsim_stage_group_demand_route(group, stream, task, member->rank, other->members[i].rank, fmax(up, nic));
         return;
     }
-    crossed_demands(group, stream, crossed, up, nic, task);
-    if (crossed->items) /* around a ring, ranks between others of their node cross none */
-        return;
-    tsim_stage_group_demand(group, stream, task, member->scale_up_out, up);
-    tsim_stage_group_demand(group, stream, task, member->scale_up_in, up);
-    tsim_stage_group_demand(group, stream, task, member->nic_out, nic);
-    tsim_stage_group_demand(group, stream, task, member->nic_in, nic);
+    bool is_expert = collective->parts[own->first_part].is_expert;
+    tsim_stage_group_demand_links(group, stream, task, member, is_expert ? TSIM_CROSSED_EXPERT_DATA : TSIM_CROSSED_DATA,
+                                  up, nic);
 }
 
 /* A group's flows for (time - latency) seconds when nothing is in its way. */

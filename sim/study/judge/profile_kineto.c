@@ -47,6 +47,15 @@ static bool expect(struct reader *t, char c, const char *problem) {
     return true;
 }
 
+/* Behind an item: a comma, or what closes the list or object, which stays. */
+static bool pass_comma(struct reader *t, char close) {
+    if (peek(t) == ',')
+        t->c++;
+    else if (peek(t) != close)
+        return fail(t, close == '}' ? "',' or '}' is expected here" : "',' or ']' is expected here");
+    return true;
+}
+
 /* Into `out`, cut to its size; escapes are kept as the character behind the backslash. */
 static bool read_string(struct reader *t, char *out, size_t size) {
     size_t n = 0;
@@ -104,10 +113,8 @@ static bool skip_value(struct reader *t, int depth) {
             return false;
         if (!skip_value(t, depth + 1))
             return false;
-        if (peek(t) == ',')
-            t->c++;
-        else if (peek(t) != close)
-            return fail(t, "',' or the end is expected here");
+        if (!pass_comma(t, close))
+            return false;
     }
     t->c++;
     return true;
@@ -139,10 +146,8 @@ static bool read_args(struct reader *t, struct fields *f) {
                                                            : NULL;
         if (index && peek(t) != '{' && peek(t) != '[' ? !read_index(t, index) : !skip_value(t, 2))
             return false;
-        if (peek(t) == ',')
-            t->c++;
-        else if (peek(t) != '}')
-            return fail(t, "',' or '}' is expected here");
+        if (!pass_comma(t, '}'))
+            return false;
     }
     t->c++;
     return true;
@@ -205,10 +210,8 @@ static bool read_event(struct reader *t) {
         char key[64];
         if (!read_string(t, key, sizeof key) || !expect(t, ':', "':' is expected here") || !read_field(t, key, &f))
             return false;
-        if (peek(t) == ',')
-            t->c++;
-        else if (peek(t) != '}')
-            return fail(t, "',' or '}' is expected here");
+        if (!pass_comma(t, '}'))
+            return false;
     }
     t->c++;
     return take(t, &f);
@@ -220,10 +223,8 @@ static bool read_events(struct reader *t) {
     while (peek(t) != ']') {
         if (!read_event(t))
             return false;
-        if (peek(t) == ',')
-            t->c++;
-        else if (peek(t) != ']')
-            return fail(t, "',' or ']' is expected here");
+        if (!pass_comma(t, ']'))
+            return false;
     }
     t->c++;
     return true;
@@ -241,10 +242,8 @@ static bool read_trace(struct reader *t) {
             return false;
         if (strcmp(key, "traceEvents") == 0 ? !read_events(t) : !skip_value(t, 1))
             return false;
-        if (peek(t) == ',')
-            t->c++;
-        else if (peek(t) != '}')
-            return fail(t, "',' or '}' is expected here");
+        if (!pass_comma(t, '}'))
+            return false;
     }
     return true;
 }
