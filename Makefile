@@ -39,7 +39,7 @@ ALL_LIBS = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 
 # The template of a report's page becomes a part of the program.
 PAGE_TEMPLATE := sim/report/page/page.html
-# What protoc-c makes of a .proto file; its names are seen as those of a library.
+# protoc-c makes these of a .proto file; their names are seen as those of a library.
 GENERATED := $(BUILD)/generated
 
 # A room of sim/ may have folders of its own.

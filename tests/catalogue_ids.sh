@@ -73,7 +73,7 @@ counts() { # MODEL PARAMETERS...
     done
 }
 
-# Of itself: an id that nobody has is noticed.
+# A test of this script: an id that nobody has is noticed.
 every node no-such-node >/dev/null 2>&1
 builds dgx-h100 2 tpu-v4-ring >/dev/null
 trains no-such-model >/dev/null

@@ -14,7 +14,7 @@ STAY = {}
 
 
 def symbols(build):
-    """What each object defines and what it needs, by file ("config/rules")."""
+    """Returns what each object defines and what it needs, by file ("config/rules")."""
     root = os.path.join(build, "sim")
     objects = sorted(
         os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if name.endswith(".o")

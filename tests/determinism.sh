@@ -18,7 +18,7 @@ same() { # WHAT FILE FILE
         diff "$2" "$3" | head -n 5 | cut -c 1-300
     fi
 }
-# What is of the clock and the machine, not of the scenario.
+# Leaves out what the clock and the machine say, and not the scenario.
 steady() { sed -E 's/"(wall_s|peak_rss_bytes|run_id|started_at)":( ?)("[^"]*"|[0-9.e+-]+)/"\1":\20/g'; }
 # Every row of every table, without clock times.
 dump() { # TSIM DB

@@ -71,7 +71,7 @@ expect 'library: the example agrees with the program' example_agrees
 expect 'library: exports nothing else' only_ours
 if command -v g++ >/dev/null; then expect 'library: tsim.h in C++' g++ -Wall -Wextra -Werror -fsyntax-only -x c++ "$work/prefix/include/tsim.h"; fi
 
-# What is offered for a line that is being typed: complete WORD... (the last one is unfinished).
+# Prints what is offered for a line that is being typed: complete WORD... (the last one is unfinished).
 complete_with_bash() {
   bash -c 'PATH=$1:$PATH; source "$2"; shift 2; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tsim; printf "%s " "${COMPREPLY[@]}"' \
     _ "$work/prefix/bin" "$work/prefix/share/bash-completion/completions/tsim" "$@"

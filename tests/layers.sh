@@ -107,6 +107,9 @@ comments() {
     {
         find sim tests -name '*.[ch]' -o -name '*.def' | sort | xargs grep -nE '(/\*+ |^ *\* +|\. )(Of|What) ' /dev/null
         grep -nE '(^|\. )(Of|What) ' docs/*.md README.md CONTRIBUTING.md /dev/null 2>/dev/null
+        find Makefile .ci docs hardware models scenarios tests tools -type f ! -name layers.sh \
+            \( -name Makefile -o -name run -o -name cmd -o -name '*.sh' -o -name '*.py' -o -name '*.js' -o -name '*.yaml' \) 2>/dev/null |
+            sort | xargs grep -nE '((#|//) |"""|\. )(Of|What) ' /dev/null
     } | grep -vE '(Of|What) [^.]*\?' | sed 's/$/   (open with a subject and a verb)/'
 }
 
@@ -194,6 +197,10 @@ self_test() {
     expect "a sentence inside a comment" 'sim/cost/x.h:2:.*subject' cost/x.h '/* It adds\n * costs. Of two the larger. */\n'
     expect "a comment that asks" clean cost/x.h '/* It adds. What does it cost? */\n'
     expect "a sentence of a document" '^docs/a.md:2:.*subject' ../docs/a.md 'Costs.\nWhat it costs is added.\n'
+    expect "a comment of a test of commands" '^tests/cmd:2:.*subject' ../tests/cmd 'true\n# What it prints is kept.\n'
+    expect "a comment behind a line of a script" '^tests/x.sh:1:.*subject' ../tests/x.sh 'true # Of three the first.\n'
+    expect "a text of Python" '^tests/x.py:1:.*subject' ../tests/x.py '"""What it returns."""\n'
+    expect "a comment of the Makefile" '^Makefile:1:.*subject' ../Makefile '# What is built.\n'
     expect "a key of the model above its kinds" 'sim/cost/x.c:1:.*kinds of layer' cost/x.c 'a = sc->model->encoder_layers;\n'
     expect "a list that is no model's" clean cost/x.c 'a = lacks->list;\n' model/y.c 'a = m->list;\n'
     expect "a path in docs that is not there" '^docs/a.md:2: sim/cost/y.h ' ../docs/a.md 'See `sim/cost`.\nAnd `sim/cost/y.h`.\n'

@@ -46,7 +46,7 @@ command_of() { # NAME: runs it
   *) bash "tests/$1" "$tsim" ;;
   esac
 }
-# What a test prints is shown in one piece, however many run.
+# Shows in one piece what a test prints, however many run.
 one() { # NAME
   local log=$work/${1//\//-} ended=FAIL TIMEFORMAT='%U %S'
   { time command_of "$1" >"$log" 2>&1 && ended=ok; } 2>"$log.s"

@@ -147,7 +147,7 @@ class Monitor:
 
 
 class Rows:
-    """What was measured, so far."""
+    """The measurements so far."""
 
     def __init__(self):
         self.rows = []
@@ -548,7 +548,7 @@ def write_step(folder, accelerator, row, source):
 
 
 def summary(rows):
-    """What has no file: for power in the accelerator's file, for the software profile, for comparing operators."""
+    """Prints what has no file: for power in the accelerator's file, for the software profile, for comparing operators."""
     for row in rows:
         label, took = f"{row['what']} {row['name']}", row["time_us"]
         if row["what"] == "power":

@@ -32,7 +32,7 @@ def plan_text(s):
 
 
 def settings(row):
-    """What makes the cluster another one, but node and how many."""
+    """Returns what makes the cluster another one, but node and how many."""
     return {k: v for k, v in row["set"].items()
             if not k.startswith(PLAN_KEYS) and k not in ("cluster.node", "cluster.nodes")}
 

@@ -33,7 +33,7 @@ present_without_dpkg() {
     esac
 }
 
-# Of programs it is enough that they are there: pkgconf takes pkg-config's place on newer releases, and Node.js's own packages
+# Programs need only be there: pkgconf takes pkg-config's place on newer releases, and Node.js's own packages
 # bring npm and refuse Debian's.
 has_program() {
     case $1 in

@@ -9,7 +9,7 @@ import sys
 
 
 def tsim(*arguments):
-    """What a command prints as JSON; its messages are raised where it fails."""
+    """Returns what a command prints as JSON, and raises its messages where it fails."""
     done = subprocess.run([program, *arguments, "--json", "--no-db", "--quiet"], capture_output=True, text=True)
     if done.returncode not in (0, 4):
         raise SystemExit(done.stderr)

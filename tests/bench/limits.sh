@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What users wait for, and what it may take: tests/bench/limits.sh BUILD TSIM. The seconds are the processor's on the reference
+# Users wait for these commands, and each may take so long: tests/bench/limits.sh BUILD TSIM. The seconds are the processor's on the reference
 # machine, one core of 2025; tests/bench/measure.c makes of them multiples of a loop that it runs beside each command, so that
 # neither another machine nor a busy one decides. Ends with 1 when a command goes over.
 set -u

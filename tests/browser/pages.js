@@ -15,7 +15,7 @@ async function open(browser, file, theme) {
   await page.goto(`file://${folder}/${file}`);
   return page;
 }
-// Of each drawing: what it is called, how many shapes it has beside its keys, and how many colours they have together.
+// Each drawing has a name, so many shapes beside its keys, and so many colours of these together.
 const charts = page => page.evaluate(() => [...document.querySelectorAll("figure.chart > svg")].filter(s => s.getBoundingClientRect().width > 0).map(s => {
   const shapes = [...s.querySelectorAll("rect:not(.paper), circle, path, line")].filter(e => !e.closest(".key")), style = e => getComputedStyle(e);
   return {name: s.getAttribute("aria-label").split(":")[0], shapes: shapes.length, colours: new Set(shapes.flatMap(e => [style(e).fill, style(e).stroke]).filter(c => c !== "none")).size};

@@ -41,7 +41,7 @@ merge_shards() { # N STEM
     grep -q "^$2.db: 99 points of 1 sweep$" merged.txt || die "merged: $(cat merged.txt)"
 }
 
-# What each of seven tasks runs, given its number from 0 on. Number 3 is killed once its database has a point; it is
+# Each of seven tasks runs this, given its number from 0 on. Number 3 is killed once its database has a point; it is
 # stopped whenever it is looked at, so that it cannot finish in between.
 cat >task.sh <<'TASK'
 tsim sweep study.yaml --db killed.db --jobs 1 --quiet >/dev/null &

@@ -14,7 +14,7 @@ cc=${CC:-cc}
 "$cc" -std=gnu11 -O1 -Wall -Wextra -shared -fPIC -o "$work/fail.so" "$root/tests/faults/fail.c" -ldl &&
     "$cc" -std=gnu11 -O1 -Wall -Wextra -o "$work/drive" "$root/tests/faults/drive.c" -lsqlite3 || exit 1
 
-# What the commands need: a small scenario, a database with runs and a sweep, a shard, measurements.
+# The commands need a small scenario, a database with runs and a sweep, a shard, measurements.
 mkdir "$work/ready"
 cd "$work/ready" || exit 1
 cp "$root"/tests/cli/common/*.yaml .

@@ -164,7 +164,7 @@ class Workplace:
             sys.exit(f"{program} does not link")
 
     def nearness(self, name, path):
-        """Of a test program to a file, the nearest first; FAR: it has nothing of its folder."""
+        """How far a test program is from a file; FAR: it has nothing of its folder."""
         text = (ROOT / f"tests/{self.kind(name)}/{name}.c").read_text()
         if f"{name}_".startswith(f"test_{path.stem}_"):
             return 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes scenarios/published/*.yaml from runs.csv, one file a run: tools/published/generate.py (from anywhere).
 
-runs.csv is a table of published measurements with their configurations. What a row leaves open is decided here, once per
+runs.csv is a table of published measurements with their configurations. Where a row leaves something open, it is decided here, once per
 source and never per row, and written into the file: which software profile, which node and fabric, what ZeRO and the
 gradients are. Files that no row stands behind (written by hand, with more said about the recipe) are left alone."""
 import csv
@@ -31,7 +31,7 @@ DOUBTFUL = {
     "neuron-5": "to be met, products would have to reach 0.97 of the fp32 peak: the compiler may have cast them",
     "maxtext-010": "the same repository states 54.24, 55.35 and 64.05 % of the peak for it",
 }
-# What a row of grade B leaves open and has one sensible value; the comment goes into the file.
+# A row of grade B leaves these open, and they have one sensible value; the comment goes into the file.
 MEGATRON_2021 = "Not stated: {}. Table 2 of the same paper has micro-batches of 1 on pipelines of the same models."
 ASSUMED = {
     "meg21t1-001": ({"micro_batch": 4}, "The micro-batch is not stated: 4 assumed; 2 and 16 are 1 % slower and faster."),
@@ -62,7 +62,7 @@ NODES = {"A100-SXM4-80GB": "dgx-a100", "A100-SXM-80GB": "dgx-a100", "A100-SXM4-4
          "Gaudi2": "gaudi2-hls", "Trainium1": "trn1-32xlarge", "MI300X": "mi300x-node",
          "GC200": "{extends: ipu-pod4, accelerators: 16}", "TPUv5e": "tpu-v5e-host", "TPUv5p": "tpu-v5p-host",
          "B200": "dgx-b200", "GB200": "gb200-nvl72", "GB300": "gb300-nvl72"}
-# Rows whose paper was not at hand when they joined. What a paper prints beside a value was recalled, too, and agrees with it: days for 300 B
+# Rows whose paper was not at hand when they joined. The figures that a paper prints beside a value were recalled, too, and agree with it: days for 300 B
 # tokens and shares of the peak (Narayanan et al.), tokens a second (MegaScale).
 RECALLED = {f"meg21t1-{n}" for n in ("002", "004", "006", "008", "010")} | {
     f"meg21t2-{n}" for n in ("002", "003", "004", "006", "008", "009", "010", "012")} | {

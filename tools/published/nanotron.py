@@ -19,7 +19,7 @@ from ranking import spearman
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-# Of scaling_benchmarks.py: layers, hidden size, heads, MLP; one table for input and output below 4 billion.
+# scaling_benchmarks.py has these: layers, hidden size, heads, MLP; one table for input and output below 4 billion.
 MODELS = {"1.34": (16, 2048, 32, 8192, True), "3.57": (28, 3072, 32, 8192, True), "8.86": (32, 4096, 32, 14336, False),
           "80": (80, 8192, 64, 28672, False)}
 SEQUENCE = 4096

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tsim makes of published plans: python3 tools/published/plans.py TSIM [--write | --ranks]
+"""Published plans beside those that tsim would take: python3 tools/published/plans.py TSIM [--write | --ranks]
 
 For each published run below: its own plan, and the best that `tsim plan` finds among what its framework had (schedules 1f1b
 and interleaved, ZeRO 0 and 1), as rows of a Markdown table; then the rank correlation (Spearman) of BLOOM's measured
@@ -23,7 +23,7 @@ RUNS = ["korthikanti-22b-full", "korthikanti-22b-selective", "korthikanti-175b-f
         "dgxc-175b-h100-256-139", "dgxc-175b-h100-1024-143", "dgxc-340b-h100-256-241", "dgxc-340b-h100-1024-245",
         "dgxc-405b-h100-128-049", "dgxc-405b-h100-512-051", "dgxc-405b-h100-2048-055"]
 SPACE = ["--vary", "parallelism.schedule=1f1b,interleaved", "--vary", "parallelism.zero=0,1"]
-# What the authors held fixed in these runs.
+# The authors held this fixed in these runs.
 FULL = ["--vary", "training.recompute=full", "--vary", "parallelism.sequence=false"]
 SELECTIVE = ["--vary", "training.recompute=selective", "--vary", "parallelism.sequence=true"]
 FIXED = {"korthikanti-22b-full": FULL, "korthikanti-175b-full": FULL, "megatron-gpt3-175b": FULL,
@@ -46,7 +46,7 @@ def plan_text(p, training):
 
 
 def axes(name):
-    """What may vary in a run's space: path to values."""
+    """Returns what may vary in a run's space: path to values."""
     words = SPACE + FIXED.get(name, [])
     return dict(word.split("=", 1) for word in words if word != "--vary")
 
