@@ -186,6 +186,11 @@ double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t res
     return units;
 }
 
+double tsim_engine_capacity(const struct tsim_engine *engine, int32_t resource) {
+    TSIM_ASSERT(resource >= 0 && (size_t)resource < engine->sharing.n_resources);
+    return engine->sharing.resources[resource].capacity;
+}
+
 int32_t tsim_engine_n_resources(const struct tsim_engine *engine) {
     return (int32_t)engine->sharing.n_resources;
 }

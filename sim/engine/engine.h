@@ -157,6 +157,7 @@ bool tsim_engine_label(const struct tsim_engine *engine, int32_t stream, int64_t
 void tsim_engine_relabel(struct tsim_engine *engine, int32_t stream, int64_t label);
 
 int32_t tsim_engine_n_resources(const struct tsim_engine *engine);
+double tsim_engine_capacity(const struct tsim_engine *engine, int32_t resource);
 int32_t tsim_engine_n_meters(const struct tsim_engine *engine);
 /* Units that flow without being simulated: added to what the resource tells. */
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units);

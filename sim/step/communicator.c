@@ -16,6 +16,11 @@ void tsim_communicator_meet(struct tsim_communicator *communicator, const struct
     task->awaited_value = communicator->n_awaited;
 }
 
+void tsim_communicator_listen(const struct tsim_communicator *communicator, struct tsim_task *task) {
+    task->awaited_counter = communicator->started;
+    task->awaited_value = communicator->n_begun + 1;
+}
+
 void tsim_communicator_order(struct tsim_communicator *communicator, const struct tsim_played *played,
                              struct tsim_task *task) {
     if (played->needs_start) {

@@ -17,6 +17,8 @@ struct tsim_communicator tsim_communicator_add(struct tsim_engine *engine);
 /* Makes of `task`, which is one of the compute stream, the START or WAIT. */
 void tsim_communicator_meet(struct tsim_communicator *communicator, const struct tsim_played *played,
                             struct tsim_task *task);
+/* Lets `task`, which is one of the communicator's stream, wait for the next START. */
+void tsim_communicator_listen(const struct tsim_communicator *communicator, struct tsim_task *task);
 /* Lets the collective, which is a task of the communicator's stream, wait for its START, and tell when it is over. */
 void tsim_communicator_order(struct tsim_communicator *communicator, const struct tsim_played *played,
                              struct tsim_task *task);

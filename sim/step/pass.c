@@ -3,6 +3,7 @@
 #include "cost/collective.h"
 #include "cost/compute.h"
 #include "model/routing.h"
+#include "step/pass_alone.h"
 
 #include <math.h>
 #include <string.h>
@@ -332,6 +333,7 @@ void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenar
             tsim_pass_builder_close(&builder);
             if (joins_kernels && !scenario->software->launch_blocking)
                 tsim_pass_program_join_kernels(builder.program);
+            builder.program->memo = tsim_part_memo_new(arena);
         }
 }
 

@@ -83,8 +83,8 @@ static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim
         played->scale_up_bytes_per_s = row->scale_up_bytes / flow_s;
         played->nic_bytes_per_s = row->nic_bytes / flow_s;
     }
-    if (kind == TSIM_PLAYED_BESIDE)
-        b->program->n_beside[row->op->axis]++;
+    b->program->n_beside[row->op->axis] += kind == TSIM_PLAYED_BESIDE;
+    b->program->uses[row->op->axis] = true;
     return played;
 }
 

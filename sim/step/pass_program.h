@@ -73,6 +73,8 @@ struct tsim_pass_program {
     struct tsim_played *at;
     int32_t n, capacity;
     int32_t n_beside[TSIM_AXIS_PIPELINE]; /* by axis */
+    bool uses[TSIM_AXIS_PIPELINE];        /* it has collectives along the axis */
+    struct tsim_part_memo *memo;          /* pass_alone.h; written as it is played */
 };
 
 /* By what the pass does and the part of the model. */
@@ -108,6 +110,15 @@ int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program, b
 /* Does nothing run beside its kernels? Then its operators take their times, one after another. */
 bool tsim_pass_program_is_plain(const struct tsim_pass_program *program);
 
+/* Where the clock of a step ends, left-out periods included: sums of a few such spans stay in 64 bits. */
+#define TSIM_STEP_END (INT64_MAX / 4)
+
+/* So long, or to the end of all time. */
+static inline tsim_tick tsim_played_ticks(const struct tsim_engine *engine, double time_s) {
+    tsim_tick ticks = time_s > 0 ? tsim_engine_ticks(engine, time_s) : 0;
+    return ticks < TSIM_STEP_END ? ticks : TSIM_STEP_END;
+}
+
 /* Makes a task of a kernel or a collective: its time, and that nothing may be faster than alone. */
 static inline void tsim_played_task(const struct tsim_engine *engine, const struct tsim_played *played, double slowdown,
                                     struct tsim_task *task) {
@@ -119,11 +130,6 @@ static inline void tsim_played_task(const struct tsim_engine *engine, const stru
     else
         task->weight = TSIM_COLLECTIVE_WEIGHT;
 }
-
-/* pass_alone.c: plays the program on an engine of its own and says what each of its collectives exposes, by the rows that it
- * was built from: adds to exposed_s[n_rows]. Collectives share the links of the cluster; NULL: the network is ideal. */
-void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
-                            double *exposed_s);
 
 /* Names the operation of a collective among a part's operators. */
 enum tsim_collective_op tsim_collective_of(const struct tsim_op *op);

@@ -1,7 +1,7 @@
 #include "step/pass_tasks.h"
 
 #include "model/model.h"
-#include "step/periods.h"
+#include "step/pass_alone.h"
 
 #include <string.h>
 
@@ -129,35 +129,16 @@ static void collective_task(struct tsim_stage_group *group, enum tsim_stage_grou
         join_experts(group, stream, task);
 }
 
-/* So long, or to the end of all time. */
-static tsim_tick ticks_of(const struct tsim_stage_group *group, double time_s) {
-    tsim_tick ticks = time_s > 0 ? tsim_engine_ticks(group->engine, time_s) : 0;
-    return ticks < TSIM_STEP_END ? ticks : TSIM_STEP_END;
-}
-
 static tsim_tick kernel_ticks(const struct tsim_stage_group *group, const struct tsim_played *played) {
-    return ticks_of(group, played->flow_s * group->cursor.slowdown);
+    return tsim_played_ticks(group->engine, played->flow_s * group->cursor.slowdown);
 }
 
-/* The compute stream is free for the entry, which begins when the host has launched it, one after another: returns that,
- * or later where its kernels wait for one another's launches. A launch waits for room in the queue, that is for the
- * kernel `ahead` of it to begin; where each waits for the kernel before it to end, there is none. */
-static tsim_tick launched(const struct tsim_stage_group *group, struct tsim_host_stream *host,
-                          const struct tsim_played *played, tsim_tick free) {
-    if (!host->is_there || host->is_launched) {
-        host->is_launched = false;
-        return free;
-    }
-    tsim_tick earliest = host->meets ? free : free - host->ahead;
-    host->meets = false;
-    if (host->free_at < earliest)
-        host->free_at = earliest;
-    host->begin = host->free_at;
-    host->free_at += ticks_of(group, played->host_s);
-    tsim_tick begin = host->free_at > free ? host->free_at : free;
-    host->free_at += ticks_of(group, played->later_host_s);
-    tsim_tick last = host->free_at - (host->ahead > 0 ? ticks_of(group, played->before_last_s) : 0);
-    return last > begin ? last : begin;
+/* The communicator's stream begins where the compute stream stands, unless it has more to do there. */
+static void begin_beside(struct tsim_stage_group *group, enum tsim_axis axis) {
+    struct tsim_beside_stream *b = &group->beside[axis];
+    if (b->listens)
+        b->cursor = group->cursor;
+    b->listens = false;
 }
 
 static void play(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
@@ -174,6 +155,9 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
         collective_task(group, TSIM_STREAM_COMPUTE, played, task);
         return;
     case TSIM_PLAYED_START:
+        begin_beside(group, played->axis);
+        tsim_communicator_meet(&group->communicators[played->axis], played, task);
+        return;
     case TSIM_PLAYED_WAIT:
         tsim_communicator_meet(&group->communicators[played->axis], played, task);
         return;
@@ -197,34 +181,28 @@ static bool is_quiet(const struct tsim_stage_group *group) {
     return group->streams[TSIM_STREAM_DATA] < 0 || tsim_engine_waits(group->engine, group->streams[TSIM_STREAM_DATA]);
 }
 
-/* Nobody can be short of the links that it crosses. */
-static bool has_links_to_spare(const struct tsim_stage_group *group, const struct tsim_played *played) {
-    const struct tsim_member *member = &group->members[0];
-    if (group->plan->is_ideal)
-        return true;
-    bool has_up = played->scale_up_bytes_per_s > 0, has_nic = played->nic_bytes_per_s > 0;
-    return group->n_members == 1 && member->rank < 0 &&
-           !(has_up && (member->scale_up_out >= 0 || member->scale_up_in >= 0)) &&
-           !(has_nic && (member->nic_out >= 0 || member->nic_in >= 0));
-}
-
 /* Bytes that a run sends. */
 struct sent {
-    double scale_up, nic;
+    double scale_up[TSIM_AXIS_PIPELINE], nic[TSIM_AXIS_PIPELINE];
 };
 
+/* Nobody is short of the links that collectives of the axis cross, nor waits for other stage groups to join. */
+static bool is_apart(const struct tsim_stage_group *group, int axis) {
+    return group->has_spare_links[axis] && !(axis == TSIM_AXIS_EXPERT && group->plan->n_replicas > 1);
+}
+
 static bool can_follow(const struct tsim_stage_group *group, const struct tsim_played *played) {
-    if (played->kind == TSIM_PLAYED_KERNEL)
-        return true;
-    bool joins = played->axis == TSIM_AXIS_EXPERT && group->plan->n_replicas > 1;
-    return played->kind == TSIM_PLAYED_COLLECTIVE && !joins && has_links_to_spare(group, played);
+    return played->kind == TSIM_PLAYED_KERNEL ||
+           (played->kind == TSIM_PLAYED_COLLECTIVE && is_apart(group, (int)played->axis));
 }
 
 static tsim_tick collective_ticks(const struct tsim_stage_group *group, const struct tsim_played *played) {
-    return ticks_of(group, played->latency_s) + ticks_of(group, played->flow_s);
+    return tsim_played_ticks(group->engine, played->latency_s) + tsim_played_ticks(group->engine, played->flow_s);
 }
 
-static tsim_tick add_to_run(struct tsim_stage_group *group, const struct tsim_played *played, struct sent *sent) {
+static tsim_tick add_entry(struct tsim_stage_group *group, const struct tsim_played *played, struct sent *sent) {
+    group->run.n++;
+    group->cursor.step++;
     if (played->kind == TSIM_PLAYED_KERNEL) {
         tsim_tick ticks = kernel_ticks(group, played);
         group->run.kernels += ticks;
@@ -232,43 +210,86 @@ static tsim_tick add_to_run(struct tsim_stage_group *group, const struct tsim_pl
     }
     tsim_tick ticks = collective_ticks(group, played);
     group->run.exposed[played->axis] += ticks;
-    sent->scale_up += played->scale_up_bytes_per_s * played->flow_s;
-    sent->nic += played->nic_bytes_per_s * played->flow_s;
+    sent->scale_up[played->axis] += played->scale_up_bytes_per_s * played->flow_s;
+    sent->nic[played->axis] += played->nic_bytes_per_s * played->flow_s;
     return ticks;
 }
 
-static void meter(struct tsim_stage_group *group, struct tsim_task *task, int32_t resource, double bytes) {
-    if (resource < 0 && bytes > 0)
-        tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, resource, bytes / task->work);
+/* The cursor stands at the beginning of a part that can be taken as a whole. */
+static bool is_whole(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w) {
+    if (group->is_told || w->step > 0)
+        return false;
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
+        if (w->program->uses[axis] && !is_apart(group, axis))
+            return false;
+    return true;
 }
 
-/* The operators from here on as one task, as far as nothing can disturb them: it takes to the tick what they would take
- * one by one. False: not even the first can be. */
+/* Takes the part from `now` on, what runs beside its kernels included; returns false where it is to be played. */
+static bool add_part(struct tsim_stage_group *group, tsim_tick now, tsim_tick *ticks, struct sent *sent) {
+    struct tsim_pass_cursor *w = &group->cursor;
+    struct tsim_operator_run *run = &group->run;
+    const struct tsim_part_alone *part = tsim_part_alone_find(w->program, w->slowdown, now, &group->host);
+    if (!part)
+        return false;
+    run->kernels += part->ticks - part->host;
+    run->host += part->host;
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
+        run->kernels -= part->exposed[axis];
+        run->exposed[axis] += part->exposed[axis];
+        sent->scale_up[axis] += part->scale_up_bytes[axis];
+        sent->nic[axis] += part->nic_bytes[axis];
+    }
+    *ticks += part->ticks;
+    run->n++;
+    w->part++;
+    w->step = 0;
+    w->program = NULL;
+    return true;
+}
+
+/* The run loads the links evenly; folded, those of all axes are the same. */
+static void send_all(struct tsim_stage_group *group, const struct sent *sent, struct tsim_task *task) {
+    struct tsim_played all = {.axis = TSIM_AXIS_TENSOR};
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE && task->work > 0; axis++) {
+        struct tsim_played played = {.axis = (enum tsim_axis)axis,
+                                     .scale_up_bytes_per_s = sent->scale_up[axis] / task->work,
+                                     .nic_bytes_per_s = sent->nic[axis] / task->work};
+        all.scale_up_bytes_per_s += played.scale_up_bytes_per_s;
+        all.nic_bytes_per_s += played.nic_bytes_per_s;
+        if (group->links)
+            demand_links(group, TSIM_STREAM_COMPUTE, &played, task);
+    }
+    if (!group->links)
+        demand_links(group, TSIM_STREAM_COMPUTE, &all, task);
+}
+
+/* Makes of `task` all from here on that nothing can disturb: it takes to the tick what it would take one by one. False:
+ * not even the first operator can be. */
 static bool run_task(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cursor *w = &group->cursor;
-    const struct tsim_member *member = &group->members[0];
-    struct sent sent = {0, 0};
+    struct sent sent = {{0}, {0}};
     tsim_tick ticks = 0, now = tsim_engine_now(group->engine);
     const struct tsim_played *played = entry_at(group, w, TSIM_N_AXES);
-    if (!can_follow(group, played) || !is_quiet(group))
+    if (!is_quiet(group))
         return false;
     group->run = (struct tsim_operator_run){.part = w->part, .step = w->step, .before = group->host};
-    for (; played && ticks < TSIM_STEP_END / 4 && can_follow(group, played); played = entry_at(group, w, TSIM_N_AXES)) {
-        tsim_tick begin = launched(group, &group->host, played, now + ticks);
+    for (; played && ticks < TSIM_STEP_END / 4; played = entry_at(group, w, TSIM_N_AXES)) {
+        if (is_whole(group, w) && add_part(group, now + ticks, &ticks, &sent))
+            continue;
+        if (!can_follow(group, played))
+            break;
+        tsim_tick begin = tsim_host_launch(group->engine, &group->host, played, now + ticks);
         group->run.host += begin - now - ticks;
-        ticks = begin - now + add_to_run(group, played, &sent);
-        group->run.n++;
-        w->step++;
+        ticks = begin - now + add_entry(group, played, &sent);
     }
+    if (group->run.n == 0)
+        return false;
     task->work = tsim_engine_seconds(group->engine, ticks);
     task->bound_per_s = 1;
     task->flow = ticks;
-    if (group->plan->is_ideal || (sent.scale_up <= 0 && sent.nic <= 0))
-        return true;
-    meter(group, task, member->scale_up_out, sent.scale_up);
-    meter(group, task, member->scale_up_in, sent.scale_up);
-    meter(group, task, member->nic_out, sent.nic);
-    meter(group, task, member->nic_in, sent.nic);
+    if (!group->plan->is_ideal)
+        send_all(group, &sent, task);
     return true;
 }
 
@@ -311,7 +332,7 @@ static bool opens(struct tsim_stage_group *group, const struct tsim_task *task) 
 
 /* The entry has not been launched when the compute stream comes to it. */
 static bool launch_task(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
-    tsim_tick now = tsim_engine_now(group->engine), begin = launched(group, &group->host, played, now);
+    tsim_tick now = tsim_engine_now(group->engine), begin = tsim_host_launch(group->engine, &group->host, played, now);
     group->host.is_launched = true;
     group->run = (struct tsim_operator_run){.host = begin - now};
     task->latency = begin - now;
@@ -383,7 +404,7 @@ void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin,
     w.step = run->step;
     for (int32_t i = 0; i < run->n; i++, w.step++) {
         const struct tsim_played *played = entry_at(group, &w, TSIM_N_AXES);
-        tsim_tick from = launched(group, &host, played, begin);
+        tsim_tick from = tsim_host_launch(group->engine, &host, played, begin);
         if (from > begin)
             ended(context, &HOST, w.part, false, begin, from);
         tell_launch(&host, played, w.part, ended, context);
@@ -413,33 +434,24 @@ int64_t tsim_pass_n_operators(const struct tsim_stage_group *group, bool with_la
 
 /* ---- communicators ---- */
 
-static bool find_next(struct tsim_beside_stream *b, const struct tsim_played **played) {
-    const struct tsim_stage_group *group = b->stage_group;
-    for (; b->item < group->n_items; b->item++, b->segment = 0) {
-        int32_t n = tsim_stage_group_n_segments(group, b->item);
-        for (; b->segment < n; b->segment++, b->is_within = false) {
-            if (!b->is_within && !enter(group, b->item, b->segment, &b->cursor))
-                continue;
-            b->is_within = true;
-            *played = entry_at(group, &b->cursor, b->axis);
-            if (*played)
-                return true;
-        }
-    }
-    return false;
-}
-
 bool tsim_stage_group_beside(void *context, int32_t stream, struct tsim_task *task) {
     struct tsim_beside_stream *b = context;
     struct tsim_stage_group *group = b->stage_group;
-    const struct tsim_played *played;
+    struct tsim_pass_cursor *w = &b->cursor;
+    struct tsim_communicator *communicator = &group->communicators[b->axis];
     (void)stream;
-    if (!find_next(b, &played))
-        return false;
-    task->label = tsim_label(TSIM_TASK_OPERATOR, b->item, b->segment);
-    b->playing = played;
-    b->cursor.step++;
-    collective_task(group, (enum tsim_stage_group_stream)(TSIM_STREAM_BESIDE + (int)b->axis), played, task);
-    tsim_communicator_order(&group->communicators[b->axis], played, task);
+    if (w->program)
+        w->step = tsim_pass_program_next(w->program, w->step, b->axis);
+    b->listens = !w->program || w->step == w->program->n;
+    if (b->listens) {
+        b->playing = NULL;
+        task->label = tsim_label(TSIM_TASK_OPERATOR, -1, 0);
+        tsim_communicator_listen(communicator, task);
+        return true;
+    }
+    b->playing = &w->program->at[w->step++];
+    task->label = tsim_label(TSIM_TASK_OPERATOR, tsim_label_item(w->label), tsim_label_segment(w->label));
+    collective_task(group, (enum tsim_stage_group_stream)(TSIM_STREAM_BESIDE + (int)b->axis), b->playing, task);
+    tsim_communicator_order(communicator, b->playing, task);
     return true;
 }

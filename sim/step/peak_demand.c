@@ -1,5 +1,7 @@
 #include "step/peak_demand.h"
 
+#include "model/model.h"
+
 #include <math.h>
 
 /* The most that one stream asks for: links in one direction and in the other are asked for the same. */
@@ -50,6 +52,17 @@ static void raise_operators(const struct tsim_pass_programs *programs, enum tsim
                                          .scale_up = played->scale_up_bytes_per_s,
                                          .nic = played->nic_bytes_per_s});
         }
+    }
+}
+
+/* As raise_operators, of what the compute stream waits for along one axis. */
+static void raise_waited_for(const struct tsim_pass_programs *programs, enum tsim_axis axis, struct use *most) {
+    for (int i = 0; i < TSIM_N_PASS_KINDS * TSIM_N_PARTS; i++) {
+        const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
+        for (int32_t at = 0; at < program->n; at++)
+            if (program->at[at].kind == TSIM_PLAYED_COLLECTIVE && program->at[at].axis == axis)
+                raise(most, (struct use){.scale_up = program->at[at].scale_up_bytes_per_s,
+                                         .nic = program->at[at].nic_bytes_per_s});
     }
 }
 
@@ -120,26 +133,54 @@ static void add(struct tsim_peak_demand *most, double units_per_s) {
     most->n_streams += units_per_s > 0;
 }
 
+/* Is one collective of the stage's passes over before another begins? Else some stand among kernels beside which others
+ * run. */
+static bool follow_one_another(const struct tsim_pass_programs *programs) {
+    for (int i = 0; i < TSIM_N_PASS_KINDS * TSIM_N_PARTS; i++) {
+        const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
+        int32_t under_way = 0;
+        enum tsim_axis axis = TSIM_N_AXES;
+        for (int32_t at = 0; at < program->n; at++) {
+            const struct tsim_played *played = &program->at[at];
+            if (played->kind == TSIM_PLAYED_KERNEL)
+                continue;
+            if (under_way > 0 && (played->axis != axis || played->kind == TSIM_PLAYED_COLLECTIVE))
+                return false;
+            axis = played->axis;
+            if (played->kind == TSIM_PLAYED_START)
+                under_way += played->count;
+            else if (played->kind == TSIM_PLAYED_WAIT)
+                under_way -= played->count;
+        }
+    }
+    return true;
+}
+
 void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stage,
                                  struct tsim_stage_group_peaks *most) {
     int32_t p = plan->schedule.stages;
     struct use compute = {0}, data = {0};
     raise_streams(plan, stage, &compute, &data);
-    const struct use out[] = {compute, data, of_messages(plan, stage, true), of_messages(plan, stage, false)},
-                     in[] = {compute, data, of_messages(plan, (stage + p - 1) % p, true),
-                             of_messages(plan, (stage + 1) % p, false)};
     *most = (struct tsim_stage_group_peaks){.units = {0, 0}};
-    bool plays = plan->plays_operators != TSIM_OPERATORS_OF_NONE;
+    bool plays = plan->plays_operators != TSIM_OPERATORS_OF_NONE,
+         takes_turns = plays && follow_one_another(plan->stages[stage].programs);
     for (int axis = 0; plays && axis < TSIM_AXIS_PIPELINE; axis++) {
         struct use beside = {0};
         raise_operators(plan->stages[stage].programs, (enum tsim_axis)axis, &beside);
         add(&most->units, beside.units);
         add(&most->memory, beside.memory);
+        if (takes_turns) {
+            raise(&compute, (struct use){.scale_up = beside.scale_up, .nic = beside.nic});
+            continue;
+        }
         add(&most->scale_up_out, beside.scale_up);
         add(&most->scale_up_in, beside.scale_up);
         add(&most->nic_out, beside.nic);
         add(&most->nic_in, beside.nic);
     }
+    const struct use out[] = {compute, data, of_messages(plan, stage, true), of_messages(plan, stage, false)},
+                     in[] = {compute, data, of_messages(plan, (stage + p - 1) % p, true),
+                             of_messages(plan, (stage + 1) % p, false)};
     for (int i = 0; i < 4; i++) {
         add(&most->units, out[i].units);
         add(&most->memory, out[i].memory);
@@ -147,5 +188,194 @@ void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stag
         add(&most->scale_up_in, in[i].scale_up);
         add(&most->nic_out, out[i].nic);
         add(&most->nic_in, in[i].nic);
+    }
+}
+
+/* ---- unfolded ---- */
+
+/* The most that a stage group asks for: in passes by axis, in those that are one task, and in collectives of the
+ * data-parallel group. */
+struct stage_use {
+    bool takes_turns;
+    struct use axes[TSIM_AXIS_PIPELINE], passes, data;
+};
+
+/* By link, in units/s: all that is asked; scratch, 0 but for the stage group that is looked at. */
+struct loads {
+    double *all, *of_axis, *of_group;
+};
+
+static struct stage_use use_of_stage(const struct tsim_step_plan *plan, int32_t stage) {
+    const struct tsim_stage_plan *sp = &plan->stages[stage];
+    struct stage_use use = {.takes_turns = follow_one_another(sp->programs)};
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
+        struct use waited_for = {0};
+        raise_operators(sp->programs, (enum tsim_axis)axis, &use.axes[axis]);
+        raise_waited_for(sp->programs, (enum tsim_axis)axis, &waited_for);
+        if (use.takes_turns) {
+            raise(&use.axes[axis], waited_for);
+        } else {
+            use.axes[axis].scale_up += waited_for.scale_up;
+            use.axes[axis].nic += waited_for.nic;
+        }
+    }
+    for (int32_t c = 0; c < plan->schedule.chunks; c++) {
+        if (plan->plays_operators != TSIM_OPERATORS_OF_ALL || tsim_model_layers_vary(plan->scenario->model))
+            raise_passes(plan, &sp->chunks[c], &use.passes);
+        if (plan->has_data_group && !plan->shards_fully) {
+            raise_collective(&use.data, &sp->chunks[c].gather);
+            raise_collective(&use.data, &sp->chunks[c].reduce);
+        }
+    }
+    if (plan->has_data_group && plan->shards_fully)
+        raise_sharded(sp, &use.data);
+    return use;
+}
+
+/* The k-th link that the member's collectives of a kind cross, or those of its own (TSIM_N_CROSSED), with what they ask
+ * of it; false: there are no more. */
+static bool link_at(const struct tsim_member *member, int whose, int32_t k, struct use use, struct tsim_demand *load) {
+    const struct tsim_crossed_links *crossed = whose < TSIM_N_CROSSED ? &member->crossed[whose] : NULL;
+    if (crossed && crossed->items) {
+        if (k == crossed->n)
+            return false;
+        const struct tsim_crossed_link *link = &crossed->items[k];
+        *load = link->link;
+        load->per_unit *= link->is_between_nodes ? use.nic : use.scale_up;
+        return true;
+    }
+    const int32_t own[] = {member->scale_up_out, member->scale_up_in, member->nic_out, member->nic_in};
+    if (k == 4)
+        return false;
+    *load = (struct tsim_demand){own[k], k < 2 ? use.scale_up : use.nic};
+    return true;
+}
+
+/* Adds what all members ask of each link; what their kinds of collectives ask of it one after another is not added up. */
+static void add_in_turn(const struct tsim_stage_group *group, int whose, struct use use, bool takes_turns,
+                        const struct loads *loads) {
+    struct tsim_demand load;
+    for (int32_t i = 0; i < group->n_members; i++)
+        for (int32_t k = 0; link_at(&group->members[i], whose, k, use, &load); k++)
+            if (load.resource >= 0)
+                loads->of_axis[load.resource] += load.per_unit;
+    for (int32_t i = 0; i < group->n_members; i++)
+        for (int32_t k = 0; link_at(&group->members[i], whose, k, use, &load); k++)
+            if (load.resource >= 0) {
+                double *sum = &loads->of_group[load.resource], more = loads->of_axis[load.resource];
+                *sum = takes_turns ? fmax(*sum, more) : *sum + more;
+                loads->of_axis[load.resource] = 0;
+            }
+}
+
+/* Moves what add_in_turn has added. */
+static void move_to(const struct tsim_stage_group *group, int whose, double sign, const struct loads *loads) {
+    struct tsim_demand load;
+    for (int32_t i = 0; i < group->n_members; i++)
+        for (int32_t k = 0; link_at(&group->members[i], whose, k, (struct use){0}, &load); k++)
+            if (load.resource >= 0) {
+                loads->all[load.resource] += sign * loads->of_group[load.resource];
+                loads->of_group[load.resource] = 0;
+            }
+}
+
+static void add_passes(const struct tsim_stage_group *group, const struct stage_use *use, const struct loads *loads) {
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
+        add_in_turn(group, TSIM_CROSSED_PASS + axis, use->axes[axis], use->takes_turns, loads);
+    add_in_turn(group, TSIM_N_CROSSED, use->passes, true, loads);
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
+        move_to(group, TSIM_CROSSED_PASS + axis, 1, loads);
+    move_to(group, TSIM_N_CROSSED, 1, loads);
+}
+
+/* Adds those of the data-parallel group, or takes them away. */
+static void add_data(const struct tsim_stage_group *group, const struct stage_use *use, double sign,
+                     const struct loads *loads) {
+    bool has_experts = group->plan->scenario->model->experts.count > 0;
+    for (int whose = TSIM_CROSSED_DATA; whose <= (has_experts ? TSIM_CROSSED_EXPERT_DATA : TSIM_CROSSED_DATA);
+         whose++) {
+        add_in_turn(group, whose, use->data, true, loads);
+        move_to(group, whose, sign, loads);
+    }
+}
+
+static void add_route(const struct tsim_links *links, int32_t from, int32_t to, double bytes_per_s,
+                      const struct loads *loads) {
+    struct tsim_route route;
+    tsim_topology_route(links->topology, from, to, &route);
+    for (int32_t i = 0; i < route.n; i++)
+        loads->all[links->first_resource + route.links[i]] += bytes_per_s;
+}
+
+static void add_messages(const struct tsim_stage_group *group, const struct tsim_stage_group *to, struct use use,
+                         const struct loads *loads) {
+    for (int32_t i = 0; i < group->n_members && (use.scale_up > 0 || use.nic > 0); i++)
+        add_route(group->links, group->members[i].rank, to->members[i].rank, fmax(use.scale_up, use.nic), loads);
+}
+
+/* To other stages; a tied table is summed by the first and the last. */
+static void add_to_stages(const struct tsim_stage_group *group, const struct loads *loads) {
+    const struct tsim_step_plan *plan = group->plan;
+    if (plan->schedule.stages == 1)
+        return;
+    for (int to_next = 0; to_next < 2; to_next++)
+        if (sends(plan, group->stage, to_next))
+            add_messages(group, to_next ? group->next : group->prev,
+                         of_flow(to_next ? &group->to_next.cost : &group->to_prev.cost, 0, 0), loads);
+    if (plan->has_tied_reduction && (group->stage == 0 || group->stage == plan->schedule.stages - 1)) {
+        struct use tied = {0};
+        raise_collective(&tied, &plan->tied);
+        add_messages(group, group->stage == 0 ? group->prev : group->next, tied, loads);
+    }
+}
+
+static bool has_room(const struct tsim_stage_group *group, int axis, struct use use, const struct loads *loads) {
+    struct tsim_demand load;
+    for (int32_t i = 0; i < group->n_members; i++)
+        for (int32_t k = 0; link_at(&group->members[i], TSIM_CROSSED_PASS + axis, k, use, &load); k++)
+            if (load.per_unit > 0 &&
+                loads->all[load.resource] > tsim_engine_capacity(group->engine, load.resource) * (1 + TSIM_SUMS_FRAC))
+                return false;
+    return true;
+}
+
+void tsim_spare_links_find(struct tsim_stage_group *groups, int32_t n_groups) {
+    const struct tsim_step_plan *plan = groups[0].plan;
+    if (plan->is_stepped || plan->plays_operators == TSIM_OPERATORS_OF_NONE || plan->gathers_products ||
+        plan->scenario->cluster.n_background > 0)
+        return;
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    size_t n = (size_t)tsim_engine_n_resources(groups[0].engine);
+    const struct loads loads = {TSIM_NEW_ARRAY(&arena, n, double), TSIM_NEW_ARRAY(&arena, n, double),
+                                TSIM_NEW_ARRAY(&arena, n, double)};
+    struct stage_use *uses = TSIM_NEW_ARRAY(&arena, (size_t)plan->schedule.stages, struct stage_use);
+    for (int32_t s = 0; s < plan->schedule.stages; s++)
+        uses[s] = use_of_stage(plan, s);
+    for (int32_t g = 0; g < n_groups; g++) {
+        add_passes(&groups[g], &uses[groups[g].stage], &loads);
+        add_data(&groups[g], &uses[groups[g].stage], 1, &loads);
+        add_to_stages(&groups[g], &loads);
+    }
+    for (int32_t g = 0; g < n_groups; g++) {
+        const struct stage_use *use = &uses[groups[g].stage];
+        add_data(&groups[g], use, -1, &loads);
+        for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
+            groups[g].has_spare_links[axis] = has_room(&groups[g], axis, use->axes[axis], &loads);
+        add_data(&groups[g], use, 1, &loads);
+    }
+    tsim_arena_release(&arena);
+}
+
+void tsim_spare_meters_find(struct tsim_stage_group *group) {
+    const struct tsim_member *member = &group->members[0];
+    bool has_scale_up = member->scale_up_out < 0 && member->scale_up_in < 0,
+         has_nic = member->nic_out < 0 && member->nic_in < 0;
+    for (int axis = 0; axis < TSIM_AXIS_PIPELINE && group->stage_plan->programs; axis++) {
+        struct use use = {0};
+        raise_operators(group->stage_plan->programs, (enum tsim_axis)axis, &use);
+        raise_waited_for(group->stage_plan->programs, (enum tsim_axis)axis, &use);
+        group->has_spare_links[axis] =
+            group->plan->is_ideal || ((has_scale_up || !(use.scale_up > 0)) && (has_nic || !(use.nic > 0)));
     }
 }

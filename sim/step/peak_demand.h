@@ -12,6 +12,8 @@
 
 /* More than sums round by. */
 #define TSIM_NEVER_BINDS_FRAC 1e-9
+/* Pieces of all that there is add up to no more than this above it: less than shows in a tick. */
+#define TSIM_SUMS_FRAC 1e-12
 
 /* Units a second, of one member: 1 of the compute units and of HBM, bytes of the links; and of how many streams that is the sum. */
 struct tsim_peak_demand {
@@ -29,5 +31,12 @@ static inline bool tsim_never_binds(double capacity_per_s, struct tsim_peak_dema
 
 /* Folded. */
 void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stage, struct tsim_stage_group_peaks *most);
+
+/* Unfolded, links are the topology's, and many stage groups may cross them. Finds for each stage group by axis whether all
+ * links that its passes' collectives cross have room for all that may come at one time, but for what its own data stream
+ * sends; once all have their members and what these cross. */
+void tsim_spare_links_find(struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
+/* Folded: they have where they are meters. */
+void tsim_spare_meters_find(struct tsim_stage_group *group);
 
 #endif

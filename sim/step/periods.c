@@ -197,7 +197,7 @@ static void put_cursor(const struct tsim_stage_group *group, const struct tsim_p
 static void put_host(const struct tsim_host_stream *host, tsim_tick now, struct tsim_words *state) {
     if (!host->is_there)
         return;
-    tsim_words_put(state, now - host->free_at < host->ahead ? now - host->free_at : host->ahead);
+    tsim_words_put(state, tsim_host_lead(host, now));
     tsim_words_put(state, host->meets);
     tsim_words_put(state, host->is_launched);
 }
@@ -210,8 +210,7 @@ static void put_beside(const struct tsim_stage_group *group, tsim_tick now, stru
             continue;
         int64_t ended =
             c->last_end > group->last_end ? now - c->last_end : -1; /* before that no kernel was beside it */
-        bool waits = b->item > group->item; /* for a pass that may be as far ahead as it likes */
-        const int64_t words[] = {waits ? -1 : group->item - b->item, b->segment, b->cursor.part, b->cursor.step, ended,
+        const int64_t words[] = {b->listens ? -1 : b->cursor.part, b->listens ? 0 : b->cursor.step, ended,
                                  c->n_started - c->n_ended};
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
             tsim_words_put(state, words[i]);
@@ -274,8 +273,8 @@ static int32_t *next_item(struct tsim_stage_group *group, int stream) {
         return &group->send_at[0];
     case TSIM_STREAM_PREV:
         return &group->send_at[1];
-    default:
-        return &group->beside[stream - TSIM_STREAM_BESIDE].item;
+    default: /* a communicator's is where the compute stream is */
+        return &group->item;
     }
 }
 

@@ -25,9 +25,6 @@
 
 #include "step/stage_group.h"
 
-/* Where the clock of a step ends, left-out periods included: sums of a few such spans stay in 64 bits. */
-#define TSIM_STEP_END (INT64_MAX / 4)
-
 struct tsim_periods;
 
 /* A task that has ended, where it is in the whole step: with what was left out its label has another item, and its time

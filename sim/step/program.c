@@ -219,7 +219,7 @@ static bool has_stream(const struct step_run *run, const struct tsim_stage_group
 
 static void begin_beside(struct step_run *run, struct tsim_stage_group *group, enum tsim_axis axis) {
     group->communicators[axis] = tsim_communicator_add(run->engine);
-    group->beside[axis] = (struct tsim_beside_stream){.stage_group = group, .axis = axis};
+    group->beside[axis] = (struct tsim_beside_stream){.stage_group = group, .axis = axis, .listens = true};
 }
 
 static void add_streams(struct tsim_arena *arena, struct step_run *run, struct tsim_stage_group *group) {
@@ -239,6 +239,8 @@ static void add_streams(struct tsim_arena *arena, struct step_run *run, struct t
                                 ? tsim_engine_add_stream(run->engine, next_heard, owner)
                                 : tsim_engine_add_stream(run->engine, program_of((enum tsim_stage_group_stream)s), own);
         TSIM_ASSERT(group->streams[s] == run->n_owned);
+        if (is_beside) /* it listens to the end */
+            tsim_engine_excuse(run->engine, group->streams[s]);
         run->n_owned++;
     }
 }
@@ -459,7 +461,7 @@ static void tell_operators(struct step_run *run, int32_t stream, int64_t label, 
     int axis = (int)run->owners[stream].stream - TSIM_STREAM_BESIDE;
     if (!run->sink->wants_operators(run->sink->context, (int32_t)(group - run->stage_groups)))
         return;
-    if (axis >= 0)
+    if (axis >= 0 && group->beside[axis].playing)
         tell_played(&telling, group->beside[axis].playing, group->beside[axis].cursor.part, false, begin, end);
     else if (run->owners[stream].stream == TSIM_STREAM_COMPUTE &&
              (kind == TSIM_TASK_OPERATOR || (kind == TSIM_TASK_PASS && group->plays_pass)))
@@ -527,7 +529,9 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     case TSIM_N_STREAMS:
         break;
     }
-    tsim_communicator_ended(&group->communicators[run->owners[stream].stream - TSIM_STREAM_BESIDE], end);
+    int axis = (int)run->owners[stream].stream - TSIM_STREAM_BESIDE;
+    if (group->beside[axis].playing)
+        tsim_communicator_ended(&group->communicators[axis], end);
 }
 
 static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
@@ -544,6 +548,8 @@ static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
         outline.has_launches = run->stage_groups[0].host.is_there;
     }
     run->sink->begin(run->sink->context, &outline);
+    for (int32_t i = 0; i < run->n_stage_groups && outline.n_operators; i++)
+        run->stage_groups[i].is_told = run->sink->wants_operators(run->sink->context, i);
 }
 
 /* After a tick in which a period may be over. */
@@ -684,7 +690,11 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     add_stage_groups(scratch, &run, accounts);
     if (run.has_links)
         tsim_step_links_cross(&run.links, scratch, placement, run.stage_groups);
+    if (run.has_links)
+        tsim_spare_links_find(run.stage_groups, run.n_stage_groups);
     for (int32_t i = 0; i < run.n_stage_groups; i++) {
+        if (!run.has_links)
+            tsim_spare_meters_find(&run.stage_groups[i]);
         add_input(arena, &run.stage_groups[i]);
         tsim_background_add(scratch, &run.stage_groups[i]);
     }

@@ -14,7 +14,9 @@
  *
  * The compute stream plays a pass operator by operator (pass_program.h, pass_tasks.h): each kernel is a task, and so is
  * each collective. Operators that follow one another and that nothing can disturb are joined into one task, which takes
- * to the tick what they take one by one. A pass is still one task with `simulation.detail: passes` unless its collectives
+ * to the tick what they take one by one. A whole part of the model, with what runs beside its kernels, takes what it took
+ * when it was played alone (pass_alone.h), as long as nothing else uses the device and the links that it crosses have room
+ * for all who may (peak_demand.h). Where somebody listens to operators, parts are played. A pass is still one task with `simulation.detail: passes` unless its collectives
  * meet others (stage_group.h, enum tsim_operators_of), where it is cut through the middle of a layer (ZeRO-3 that gathers
  * product by product), and where that of a layer list is cut at all.
  *

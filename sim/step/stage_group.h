@@ -5,6 +5,7 @@
 #include "network/traffic.h"
 #include "partition/memory.h"
 #include "step/communicator.h"
+#include "step/host_stream.h"
 #include "step/program.h"
 
 /* A task's label: kind, item of the schedule, segment. */
@@ -80,33 +81,23 @@ struct tsim_pass_cursor {
     int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
 };
 
-/* The stream of the host's thread that launches what the compute stream plays. */
-struct tsim_host_stream {
-    bool is_there;     /* else it never is in the way */
-    bool meets;        /* it begins the next pass with the accelerator */
-    bool is_launched;  /* the entry at which the compute stream stands */
-    tsim_tick free_at; /* it has launched what came so far */
-    tsim_tick begin;   /* it began to launch the last of that */
-    tsim_tick ahead;   /* the most that it is ahead of the accelerator */
-};
-
 /* A task of the compute stream plays one operator, or several that nothing can disturb. */
 struct tsim_operator_run {
-    int32_t n, part, step; /* operators that are joined, 0: one that is not; where the cursor stood before the first */
-    const struct tsim_played *playing;    /* the one that is not joined; NULL: waiting for the host */
+    int32_t n, part, step;             /* what is joined, 0: one that is not; where the cursor stood before the first */
+    const struct tsim_played *playing; /* the one that is not joined; NULL: waiting for the host */
     const struct tsim_played *waited_for; /* a collective of which all time is exposed, a START or a WAIT; else NULL */
     struct tsim_host_stream before;       /* the host's stream, before the first */
     tsim_tick kernels, host, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
 };
 
-/* Where the stream of a communicator stands. */
+/* Where the stream of a communicator stands. It listens until the compute stream plays a START, then plays what is
+ * beside the kernels of that part of the pass. */
 struct tsim_beside_stream {
     struct tsim_stage_group *stage_group;
     enum tsim_axis axis;
-    int32_t item, segment;
-    bool is_within; /* of that segment: the cursor says where */
-    struct tsim_pass_cursor cursor;
-    const struct tsim_played *playing;
+    bool listens;                      /* and no START has come to it yet */
+    struct tsim_pass_cursor cursor;    /* in the part that it plays; program NULL: none so far */
+    const struct tsim_played *playing; /* NULL: it listens */
 };
 
 struct tsim_chunk_plan {
@@ -286,8 +277,10 @@ struct tsim_stage_group {
     struct tsim_pass_cursor cursor;
     struct tsim_communicator communicators[TSIM_AXIS_PIPELINE]; /* by axis, as their streams */
     struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE];
-    int64_t n_exchanges[2]; /* of experts so far: on the compute stream, beside it */
-    bool plays_pass;        /* the pass under way has operators, else it is one task */
+    int64_t n_exchanges[2];                   /* of experts so far: on the compute stream, beside it */
+    bool plays_pass;                          /* the pass under way has operators, else it is one task */
+    bool is_told;                             /* somebody listens to its operators, each of which is told */
+    bool has_spare_links[TSIM_AXIS_PIPELINE]; /* by axis of collectives in passes: peak_demand.h */
     struct tsim_host_stream host;
     struct tsim_operator_run run;                             /* on the compute stream */
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */

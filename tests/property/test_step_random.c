@@ -1,6 +1,6 @@
-/* Laws of a step over random plans: folded and unfolded runs agree, those message by message nearly, every rank's terms
- * add up to the step, no term is negative, a rank is never busy for longer than the step, what is sent arrives. Prints
- * its seed. */
+/* Laws of a step over random plans: folded and unfolded runs agree, those message by message nearly, parts that are
+ * joined with those that are played one by one; every rank's terms add up to the step, no term is negative, a rank is never
+ * busy for longer than the step, what is sent arrives. Prints its seed. */
 #include "step/program.h"
 #include "support/check_main.h"
 #include "support/example.h"
@@ -17,7 +17,9 @@ enum { N_CASES = 300 };
 /* A pass that is one task shares links with messages at mean rates: of 50,000 plans two are more than 2 % apart. */
 #define MOST_APART_FRAC 0.02
 
-static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc) {
+/* `sink`: who listens, or NULL. */
+static struct tsim_step_simulation simulate_heard(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                                  const struct tsim_step_sink *sink) {
     struct tsim_step_simulation simulation;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
@@ -25,11 +27,16 @@ static struct tsim_step_simulation simulate(struct tsim_arena *arena, const stru
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
     struct tsim_pass_costs costs;
     tsim_pass_costs_build(sc, cluster, placement, &costs);
-    enum tsim_status status = tsim_step_simulate(arena, sc, cluster, placement, &costs, &simulation, &diags);
+    enum tsim_status status =
+        tsim_step_simulate_observed(arena, sc, cluster, placement, &costs, sink, &simulation, &diags);
     tsim_diags_print(&diags, stderr);
     ck_assert_int_eq(status, TSIM_OK);
     tsim_diags_release(&diags);
     return simulation;
+}
+
+static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc) {
+    return simulate_heard(arena, sc, NULL);
 }
 
 /* All bytes that left NICs arrived at NICs, and they are those that the accounts say were sent, inside passes and
@@ -143,11 +150,90 @@ START_TEST(random_plans) {
 }
 END_TEST
 
+/* ---- parts that nothing disturbs ---- */
+
+static void no_beginning(void *context, const struct tsim_step_outline *outline) {
+    (void)context;
+    (void)outline;
+}
+
+/* Operators follow one another on the compute stream: adds up how long they are under way. */
+static void add_operator(void *context, const struct tsim_step_task *task) {
+    double *busy_s = context;
+    if (task->kind == TSIM_TASK_OPERATOR && task->stream == TSIM_STREAM_COMPUTE)
+        *busy_s += task->end_s - task->begin_s;
+}
+
+static bool wants_all(void *context, int32_t stage_group) {
+    (void)context;
+    (void)stage_group;
+    return true;
+}
+
+static void check_same(const struct tsim_step_simulation *a, const struct tsim_step_simulation *b, int i) {
+    ck_assert_msg(a->time_s <= b->time_s && a->time_s >= b->time_s, "case %d: %.15g joined, %.15g one by one", i,
+                  a->time_s, b->time_s);
+    ck_assert_double_eq_tol(a->nic_out_bytes, b->nic_out_bytes, 1 + 1e-9 * b->nic_out_bytes);
+    for (int32_t g = 0; g < a->n_stage_groups; g++) {
+        const struct tsim_step_terms *x = &a->stage_groups[g].terms, *y = &b->stage_groups[g].terms;
+        const double of_x[] = {x->compute_s,         x->recompute_s,      x->bubble_s,
+                               x->exposed_tensor_s,  x->exposed_data_s,   x->exposed_pipeline_s,
+                               x->exposed_context_s, x->exposed_expert_s, a->stage_groups[g].host_wait_s};
+        const double of_y[] = {y->compute_s,         y->recompute_s,      y->bubble_s,
+                               y->exposed_tensor_s,  y->exposed_data_s,   y->exposed_pipeline_s,
+                               y->exposed_context_s, y->exposed_expert_s, b->stage_groups[g].host_wait_s};
+        for (size_t k = 0; k < sizeof of_x / sizeof of_x[0]; k++)
+            ck_assert_msg(fabs(of_x[k] - of_y[k]) <= 1e-12, "case %d stage group %d term %zu: %.15g, %.15g", i, g, k,
+                          of_x[k], of_y[k]);
+    }
+}
+
+/* A part of a pass that nothing disturbs is one task, with what runs beside its kernels, unless somebody listens to its
+ * operators: both take the same to the tick, with any host, slow kernels, folded or not. */
+START_TEST(joined_parts) {
+    static const double HOST_S[] = {0, 1e-6, 5e-6, 1e-4};
+    struct random_source random = {SEED + 1};
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    int n_joined = 0, n_heard = 0;
+    int64_t n_whole[2] = {0, 0}, n_single[2] = {0, 0};
+    for (int i = 0; i < N_CASES; i++) {
+        struct example e;
+        random_plan(&random, &e);
+        e.software.host_time_per_op_s = HOST_S[random_between(&random, 0, 3)];
+        e.software.launch_blocking = random_between(&random, 0, 7) == 0;
+        struct tsim_degraded slow = {.link = TSIM_DEGRADED_ACCELERATOR, .index = -1, .rate_frac = 0.8};
+        bool is_folded = random_between(&random, 0, 2) == 0;
+        e.scenario.simulation.fold = is_folded;
+        e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+        e.scenario.cluster.degraded = &slow;
+        e.scenario.cluster.n_degraded = is_folded ? 0 : (size_t)random_between(&random, 0, 1);
+        double busy_s = 0;
+        const struct tsim_step_sink sink = {
+            .begin = no_beginning, .take = add_operator, .context = &busy_s, .wants_operators = wants_all};
+        struct tsim_step_simulation joined = simulate(&arena, &e.scenario),
+                                    single = simulate_heard(&arena, &e.scenario, &sink);
+        check_same(&joined, &single, i);
+        n_heard += busy_s > 0;
+        n_joined += joined.events < single.events;
+        n_whole[is_folded] += joined.events;
+        n_single[is_folded] += single.events;
+        tsim_arena_reset(&arena);
+    }
+    printf("joined: %d of %d plans; events folded %.2f, unfolded %.2f\n", n_joined, N_CASES,
+           (double)n_whole[1] / (double)n_single[1], (double)n_whole[0] / (double)n_single[0]);
+    ck_assert_int_gt(n_heard, N_CASES / 2); /* else passes are one task: gathers cut layers */
+    ck_assert_int_gt(n_joined, N_CASES / 5);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
 static Suite *step_suite(void) {
     Suite *suite = suite_create("step, random plans");
     TCase *tcase = tcase_create("property");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, random_plans);
+    tcase_add_test(tcase, joined_parts);
     suite_add_tcase(suite, tcase);
     return suite;
 }
