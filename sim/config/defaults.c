@@ -283,9 +283,7 @@ bool tsim_scenario_varies(const struct tsim_scenario *sc) {
 
 /* Ranks that would be folded may differ by their links or their speed, or each of their messages is wanted. */
 static bool needs_every_rank(const struct tsim_scenario *sc) {
-    const struct tsim_fabric *fabric = sc->cluster.fabric;
-    return sc->cluster.n_degraded > 0 || tsim_scenario_varies(sc) || sc->simulation.network == TSIM_NETWORK_STEPS ||
-           (fabric && (fabric->topology == TSIM_TOPOLOGY_FAT_TREE || fabric->topology == TSIM_TOPOLOGY_DRAGONFLY));
+    return sc->cluster.n_degraded > 0 || tsim_scenario_varies(sc) || sc->simulation.network == TSIM_NETWORK_STEPS;
 }
 
 const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *arena,

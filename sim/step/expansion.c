@@ -6,9 +6,11 @@
 /* ---- links ---- */
 
 void tsim_step_links_init(struct tsim_step_links *step_links, struct tsim_arena *arena,
-                          const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                          const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                           struct tsim_engine *engine) {
-    *step_links = (struct tsim_step_links){.topology = tsim_topology_build(arena, scenario, cluster)};
+    *step_links = (struct tsim_step_links){.topology = tsim_topology_build(arena, plan->scenario, plan->cluster)};
+    if (plan->folding == TSIM_FOLD_REPLICAS)
+        step_links->stands = tsim_links_that_stand(arena, step_links->topology, placement);
     tsim_links_add(&step_links->links, engine, step_links->topology);
 }
 
@@ -32,6 +34,15 @@ struct tsim_coordinates tsim_stage_group_member_at(const struct tsim_placement *
 static int32_t stage_group_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
     int32_t replica = at->at[TSIM_AXIS_DATA] * placement->size[TSIM_AXIS_EXPERT] + at->at[TSIM_AXIS_EXPERT];
     return replica * placement->size[TSIM_AXIS_PIPELINE] + at->at[TSIM_AXIS_PIPELINE];
+}
+
+/* Where the rank is that is simulated in its place. */
+static struct tsim_coordinates stand_in(const struct tsim_step_links *step_links,
+                                        const struct tsim_placement *placement, int32_t rank) {
+    struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+    if (step_links->stands)
+        at.at[TSIM_AXIS_DATA] = 0;
+    return at;
 }
 
 static int32_t member_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
@@ -69,12 +80,25 @@ static bool is_between_nodes(const struct tsim_topology *t, int32_t link) {
     return IS_BETWEEN[tsim_topology_link_kind(t, link)];
 }
 
+static void reserve(struct tsim_arena *arena, struct tsim_crossed_links *crossed, int32_t n_more) {
+    if (crossed->n + n_more <= crossed->capacity)
+        return;
+    int32_t capacity =
+        crossed->n + (crossed->n > n_more ? crossed->n : n_more); /* what comes once gets just its room */
+    struct tsim_crossed_link *items = TSIM_NEW_ARRAY(arena, (size_t)capacity, struct tsim_crossed_link);
+    if (crossed->n > 0)
+        memcpy(items, crossed->items, (size_t)crossed->n * sizeof *items);
+    crossed->items = items;
+    crossed->capacity = capacity;
+}
+
 static void add_crossed(struct tsim_crossed_links *crossed, bool is_between, int32_t resource, double per_byte) {
     for (int32_t i = 0; i < crossed->n; i++)
         if (crossed->items[i].link.resource == resource) {
             crossed->items[i].link.per_unit += per_byte;
             return;
         }
+    TSIM_ASSERT(crossed->n < crossed->capacity);
     crossed->items[crossed->n++] = (struct tsim_crossed_link){{resource, per_byte}, is_between};
 }
 
@@ -83,7 +107,7 @@ static void cross_link(const struct tsim_step_links *step_links, const struct ts
                        double bytes, struct tsim_crossed_links *crossed) {
     bool is_between = is_between_nodes(step_links->topology, link);
     double sent = is_between ? pattern->cost.nic_bytes : pattern->cost.scale_up_bytes;
-    if (sent > 0)
+    if (sent > 0 && (!step_links->stands || step_links->stands[link]))
         add_crossed(crossed, is_between, step_links->links.first_resource + link, bytes / sent);
 }
 
@@ -113,9 +137,10 @@ static int32_t n_links_of(const struct tsim_pattern *pattern, int32_t lane, cons
     return n;
 }
 
-static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placement,
+static struct tsim_crossed_links *crossed_by(const struct tsim_step_links *step_links,
+                                             const struct tsim_placement *placement,
                                              struct tsim_stage_group *stage_groups, int32_t rank, int whose) {
-    struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+    struct tsim_coordinates at = stand_in(step_links, placement, rank);
     return &stage_groups[stage_group_of(placement, &at)].members[member_of(placement, &at)].crossed[whose];
 }
 
@@ -150,7 +175,7 @@ static struct tsim_collective_request crossing(const struct tsim_stage_group *gr
 static void cross_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
                         const int32_t *ranks, int32_t n, int whose) {
-    struct tsim_coordinates first = tsim_placement_coordinates(placement, ranks[0]);
+    struct tsim_coordinates first = stand_in(step_links, placement, ranks[0]);
     struct tsim_collective_request request = crossing(&stage_groups[stage_group_of(placement, &first)], n, whose);
     struct tsim_pattern pattern;
     if (!(request.bytes > 0))
@@ -160,11 +185,15 @@ static void cross_group(const struct tsim_step_links *step_links, struct tsim_ar
     for (int32_t i = 0; i < n_phases; i++)
         n_shares[pattern.phases[i].owner] += n_links_of(&pattern, i / pattern.n_phases, &pattern.phases[i]);
     for (int32_t i = 0; i < n; i++)
-        crossed_by(placement, stage_groups, ranks[i], whose)->items =
-            TSIM_NEW_ARRAY(arena, (size_t)n_shares[i], struct tsim_crossed_link);
-    for (int32_t i = 0; i < n_phases; i++)
-        cross_phase(step_links, &pattern, i / pattern.n_phases, &pattern.phases[i],
-                    crossed_by(placement, stage_groups, ranks[pattern.phases[i].owner], whose));
+        reserve(arena, crossed_by(step_links, placement, stage_groups, ranks[i], whose), n_shares[i]);
+    for (int32_t i = 0; i < n_phases; i++) {
+        const struct tsim_pattern_phase *phase = &pattern.phases[i];
+        struct tsim_crossed_links *crossed =
+            crossed_by(step_links, placement, stage_groups, ranks[phase->owner], whose);
+        int32_t lane = i / pattern.n_phases;
+        reserve(arena, crossed, n_links_of(&pattern, lane, phase)); /* of several ranks where one stands in for them */
+        cross_phase(step_links, &pattern, lane, phase, crossed);
+    }
     tsim_pattern_release(&pattern);
 }
 
@@ -179,6 +208,29 @@ static void cross_groups(const struct tsim_step_links *step_links, struct tsim_a
     }
 }
 
+/* What ranks of one stage send to the same ranks of another, a byte each: messages to the next and the previous stage, and
+ * between the two ends of the pipeline, which hold one table. */
+static void send(const struct tsim_step_links *step_links, struct tsim_arena *arena,
+                 const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, int what) {
+    int32_t stages = placement->size[TSIM_AXIS_PIPELINE];
+    for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
+        struct tsim_coordinates from = stand_in(step_links, placement, rank),
+                                to = tsim_placement_coordinates(placement, rank);
+        int32_t stage = to.at[TSIM_AXIS_PIPELINE];
+        bool goes_on = what == TSIM_SENT_TIED ? stage != 0 : what == TSIM_SENT_TO_NEXT;
+        if (what == TSIM_SENT_TIED && stage != 0 && stage != stages - 1)
+            continue;
+        to.at[TSIM_AXIS_PIPELINE] = (stage + (goes_on ? 1 : stages - 1)) % stages;
+        struct tsim_crossed_links *sent = &stage_groups[stage_group_of(placement, &from)].sent[what];
+        struct tsim_route route;
+        tsim_topology_route(step_links->topology, rank, tsim_placement_rank(placement, &to), &route);
+        reserve(arena, sent, route.n);
+        for (int32_t i = 0; i < route.n; i++)
+            if (!step_links->stands || step_links->stands[route.links[i]])
+                add_crossed(sent, false, step_links->links.first_resource + route.links[i], 1);
+    }
+}
+
 void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                            const struct tsim_placement *placement, struct tsim_stage_group *stage_groups) {
     const unsigned data = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
@@ -187,6 +239,9 @@ void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim
     bool meets_messages = tsim_placement_neighbours(placement, TSIM_AXIS_PIPELINE).any_on_node;
     bool has_shared = t->n_tiers > 0 || t->groups > 0 || t->per_switch > 0 || t->per_socket > 0 ||
                       t->count[TSIM_LINK_TORUS] > 0 || (t->count[TSIM_LINK_PAIR] > 0 && meets_messages);
+    for (int what = 0; what < TSIM_N_SENT && plan->schedule.stages > 1; what++)
+        if (what != TSIM_SENT_TIED || plan->has_tied_reduction)
+            send(step_links, arena, placement, stage_groups, what);
     if (!has_shared)
         return;
     if (plan->has_data_group && !plan->is_stepped)

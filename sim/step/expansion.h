@@ -1,6 +1,7 @@
-/* expansion.h - private to sim/step: the links of an unfolded step, and its collectives message by message.
+/* expansion.h - private to sim/step: the links of a step that has those of its topology, and its collectives message by
+ * message. Such is a step that is unfolded, or folded to one replica (folding.h).
  *
- * Unfolded, every rank has its place in the topology, and what it sends crosses the topology's links: a message between
+ * There every rank has its place in the topology, and what it sends crosses the topology's links: a message between
  * stages crosses its route, and a collective, of the data-parallel group or within a pass, is one activity that loads
  * all links that its ranks cross, each rank with its share. All replicas join in one of the data-parallel group, and those
  * that hold different experts in an exchange of experts.
@@ -20,6 +21,7 @@
 struct tsim_step_links {
     struct tsim_links links;
     const struct tsim_topology *topology;
+    const bool *stands; /* by link, where one replica stands for all (folding.h); NULL: all do */
     struct tsim_pattern **patterns;
     struct tsim_traffic **traffic;
     size_t n_patterns, pattern_capacity, traffic_capacity;
@@ -27,7 +29,7 @@ struct tsim_step_links {
 
 /* Adds the topology's links to the engine. */
 void tsim_step_links_init(struct tsim_step_links *step_links, struct tsim_arena *arena,
-                          const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                          const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                           struct tsim_engine *engine);
 void tsim_step_links_release(struct tsim_step_links *step_links);
 
@@ -39,8 +41,8 @@ struct tsim_coordinates tsim_stage_group_member_at(const struct tsim_placement *
 void tsim_step_links_members(const struct tsim_step_links *step_links, const struct tsim_placement *placement,
                              struct tsim_stage_group *group, struct tsim_member *members);
 
-/* Finds the links that collectives played as one activity cross, where they are more than the ranks' own; once all stage
- * groups have their members. */
+/* Finds the links that messages between stages cross, and collectives played as one activity, where they are more than
+ * the ranks' own; once all stage groups have their members. Where one replica stands for all, those of all of them. */
 void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                            const struct tsim_placement *placement, struct tsim_stage_group *stage_groups);
 

@@ -1,6 +1,9 @@
 #include "step/folding.h"
 
-#include "cluster/topology.h"
+#include "base/random.h"
+#include "network/pattern.h"
+
+#include <math.h>
 
 /* Ranks of one NIC have their shares of it to themselves when they folded: right where each has as many beside it, and
  * where these, all of the same stage, ask for the same at the same time. */
@@ -64,14 +67,161 @@ static bool boxes_are_alike(const struct tsim_cluster *cluster, const struct tsi
     return !has_stages && (n_axes <= 1 || tsim_axes_have_own_dimensions(cluster, placement));
 }
 
-bool tsim_folds(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                const struct tsim_placement *placement) {
-    bool has_stages = placement->size[TSIM_AXIS_PIPELINE] > 1;
-    if (!scenario->simulation.fold)
+/* ---- one replica for all ---- */
+
+static bool is_of_routers(const struct tsim_topology *topology, int32_t link) {
+    enum tsim_link_kind kind = tsim_topology_link_kind(topology, link);
+    return kind == TSIM_LINK_LOCAL || kind == TSIM_LINK_GLOBAL;
+}
+
+const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
+                                  const struct tsim_placement *placement) {
+    bool *stands = TSIM_NEW_ARRAY(arena, (size_t)topology->n_links, bool);
+    int32_t per_node = topology->ranks_per_node, n_nodes = topology->n_ranks / per_node;
+    for (int32_t link = 0; link < topology->n_links; link++)
+        stands[link] = tsim_topology_oversubscription(topology, link) > 1 || is_of_routers(topology, link);
+    for (int32_t rank = 0; rank < topology->n_ranks; rank++) {
+        if (tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_DATA] > 0)
+            continue;
+        int32_t node = rank / per_node;
+        const int32_t nodes[] = {node, 0, n_nodes - 1}; /* the way to one of the ends goes through every tier above */
+        for (int32_t i = 0; i < per_node * 3; i++) {
+            int32_t other = nodes[i / per_node] * per_node + i % per_node;
+            struct tsim_route there, back;
+            tsim_topology_route(topology, rank, other, &there);
+            tsim_topology_route(topology, other, rank, &back);
+            for (int32_t k = 0; k < there.n; k++)
+                stands[there.links[k]] = true;
+            for (int32_t k = 0; k < back.n; k++)
+                stands[back.links[k]] = true;
+        }
+    }
+    return stands;
+}
+
+/* These two sums tell whether links carry the same. */
+struct loads {
+    struct tsim_arena arena;
+    const struct tsim_topology *topology;
+    const struct tsim_placement *placement;
+    uint64_t *messages; /* by link: which messages and which steps of rings cross it, whatever the replica */
+    double *data_bytes; /* by link: of a collective of every data-parallel group */
+};
+
+/* A message to the next or the previous stage, or to the next rank of a group that has collectives in passes. */
+struct edge {
+    enum tsim_axis axis;
+    int32_t step;
+};
+static const struct edge EDGES[] = {{TSIM_AXIS_PIPELINE, 1},
+                                    {TSIM_AXIS_PIPELINE, -1},
+                                    {TSIM_AXIS_TENSOR, 1},
+                                    {TSIM_AXIS_CONTEXT, 1},
+                                    {TSIM_AXIS_EXPERT, 1}};
+enum { N_EDGES = sizeof EDGES / sizeof EDGES[0] };
+
+static void route_edge(const struct loads *loads, int32_t rank, int edge, struct tsim_route *route) {
+    const struct tsim_placement *placement = loads->placement;
+    enum tsim_axis axis = EDGES[edge].axis;
+    struct tsim_coordinates to = tsim_placement_coordinates(placement, rank);
+    to.at[axis] = (to.at[axis] + EDGES[edge].step + placement->size[axis]) % placement->size[axis];
+    tsim_topology_route(loads->topology, rank, tsim_placement_rank(placement, &to), route);
+}
+
+/* The rank at the same place of the first replica. */
+static int32_t stand_in(const struct tsim_placement *placement, int32_t rank) {
+    struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+    at.at[TSIM_AXIS_DATA] = 0;
+    return tsim_placement_rank(placement, &at);
+}
+
+static void add_messages(struct loads *loads) {
+    for (int32_t rank = 0; rank < loads->topology->n_ranks; rank++)
+        for (int edge = 0; edge < N_EDGES; edge++) {
+            struct tsim_route route;
+            route_edge(loads, rank, edge, &route);
+            uint64_t whose = (uint64_t)stand_in(loads->placement, rank) * N_EDGES + (uint64_t)edge;
+            struct tsim_random mixed;
+            tsim_random_init(&mixed, whose, 0, 0);
+            uint64_t number = tsim_random_bits(&mixed); /* sums of such numbers are equal where the messages are */
+            for (int32_t i = 0; i < route.n; i++)
+                loads->messages[route.links[i]] += number;
+        }
+}
+
+static void add_data_collectives(struct loads *loads) {
+    const unsigned axes = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
+    int32_t n_ranks = loads->topology->n_ranks, *ranks = TSIM_NEW_ARRAY(&loads->arena, (size_t)n_ranks, int32_t);
+    for (int32_t rank = 0; rank < n_ranks; rank++) {
+        int32_t n = tsim_placement_ranks(loads->placement, rank, axes, ranks);
+        if (n <= 1 || ranks[0] != rank)
+            continue;
+        struct tsim_collective_request request = {.op = TSIM_ALL_GATHER, .bytes = 1e8 * n};
+        struct tsim_pattern pattern;
+        tsim_pattern_build(&pattern, loads->topology, ranks, n, &request);
+        tsim_pattern_link_bytes(&pattern, loads->data_bytes);
+        tsim_pattern_release(&pattern);
+    }
+}
+
+/* Links that cannot be short need not be alike. */
+static bool meets_the_same(const struct loads *loads, const struct tsim_route *a, const struct tsim_route *b) {
+    const struct tsim_topology *t = loads->topology;
+    bool is_same = a->n == b->n;
+    for (int32_t i = 0; i < a->n && is_same; i++) {
+        int32_t x = a->links[i], y = b->links[i], sort = tsim_topology_link_sort(t, x);
+        bool is_tier = sort >= TSIM_N_LINK_KINDS;
+        is_same = sort == tsim_topology_link_sort(t, y);
+        if (!is_tier || tsim_topology_oversubscription(t, x) > 1)
+            is_same &= loads->messages[x] == loads->messages[y] &&
+                       fabs(loads->data_bytes[x] - loads->data_bytes[y]) <= 1e-9 * loads->data_bytes[x];
+    }
+    return is_same;
+}
+
+static bool replicas_are_alike(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                               const struct tsim_placement *placement) {
+    if (placement->size[TSIM_AXIS_DATA] == 1 || scenario->cluster.n_background > 0 ||
+        cluster->fabric->routing != TSIM_ROUTING_ADAPTIVE)
         return false;
+    struct loads loads = {.placement = placement};
+    tsim_arena_init(&loads.arena);
+    loads.topology = tsim_topology_build(&loads.arena, scenario, cluster);
+    loads.messages = TSIM_NEW_ARRAY(&loads.arena, (size_t)loads.topology->n_links, uint64_t);
+    loads.data_bytes = TSIM_NEW_ARRAY(&loads.arena, (size_t)loads.topology->n_links, double);
+    add_messages(&loads);
+    add_data_collectives(&loads);
+    bool are_alike = true;
+    for (int32_t rank = 0; rank < placement->n_ranks && are_alike; rank++)
+        for (int edge = 0; edge < N_EDGES && are_alike; edge++) {
+            struct tsim_route own, its;
+            route_edge(&loads, rank, edge, &own);
+            route_edge(&loads, stand_in(placement, rank), edge, &its);
+            are_alike = meets_the_same(&loads, &own, &its);
+        }
+    tsim_arena_release(&loads.arena);
+    return are_alike;
+}
+
+/* ---- which ---- */
+
+static bool stages_fold(const struct tsim_cluster *cluster, const struct tsim_placement *placement) {
+    bool has_stages = placement->size[TSIM_AXIS_PIPELINE] > 1;
     if (cluster->torus_shape[0] > 0)
         return boxes_are_alike(cluster, placement, has_stages);
     if (cluster->node->accelerators_per_switch > 0 || cluster->node->accelerators_per_socket > 0)
         return placement->n_ranks == 1; /* collectives meet on uplinks and between sockets */
     return nics_are_alike(cluster, has_stages) && (!has_stages || messages_are_alike(cluster, placement));
+}
+
+enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                                  const struct tsim_placement *placement) {
+    const struct tsim_fabric *fabric = scenario->cluster.fabric;
+    bool has_tiers =
+        fabric && (fabric->topology == TSIM_TOPOLOGY_FAT_TREE || fabric->topology == TSIM_TOPOLOGY_DRAGONFLY);
+    if (!scenario->simulation.fold)
+        return TSIM_FOLD_NONE;
+    if (has_tiers)
+        return replicas_are_alike(scenario, cluster, placement) ? TSIM_FOLD_REPLICAS : TSIM_FOLD_NONE;
+    return stages_fold(cluster, placement) ? TSIM_FOLD_STAGES : TSIM_FOLD_NONE;
 }

@@ -1,14 +1,33 @@
-/* folding.h - private to sim/step: can one rank of each stage stand for all? It can where ranks cannot differ: each has
- * as much of a NIC as the others, and messages between two stages cross the same kind of links from every rank. */
+/* folding.h - private to sim/step: which ranks stand for others? Ranks that cannot differ are simulated once.
+ *
+ * One rank of each stage stands for all of them where nothing is shared above the NICs: each rank has as much of a NIC
+ * as the others, and messages between two stages cross the same kind of links from every rank.
+ *
+ * On a fat tree or a dragonfly links above the NICs are shared, and their loads count. There one replica stands for
+ * those that differ from it along the data axis alone: its messages and collectives demand of the shared links what
+ * those of all replicas demand together. That is the same simulation where the replicas run in step, as they do when each
+ * message and each collective of a pass meets the same traffic on the same kinds of links in every replica. */
 #ifndef TSIM_STEP_FOLDING_H
 #define TSIM_STEP_FOLDING_H
 
 #include "cluster/cluster.h"
 #include "cluster/placement.h"
+#include "cluster/topology.h"
+
+enum tsim_folding {
+    TSIM_FOLD_NONE,
+    TSIM_FOLD_REPLICAS, /* one replica of those along the data axis, with all its ranks, over the topology's links */
+    TSIM_FOLD_STAGES    /* one rank of each stage, with links of its own */
+};
 
 /* As the scenario asks (simulation.fold), where that is right. */
-bool tsim_folds(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                const struct tsim_placement *placement);
+enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                                  const struct tsim_placement *placement);
+
+/* By link: do its demands count where one replica stands for all? Those of the first replica's nodes and of their way
+ * to others do, and all that may be short of what the ports below them send. In the arena. */
+const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
+                                  const struct tsim_placement *placement);
 
 /* On a torus, do the groups of each axis go along dimensions of their own, so that those of two axes meet on no link? Said
  * of tensor and data-parallel groups; the latter go along the dimensions of context and expert groups, too. */

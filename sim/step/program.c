@@ -40,7 +40,7 @@ struct step_run {
  */
 static int32_t add_resource(const struct step_run *run, double capacity, struct tsim_peak_demand most) {
     const struct tsim_scenario *sc = run->plan->scenario;
-    bool can_spare = run->plan->is_folded && sc->cluster.n_background == 0 && !run->plan->is_stepped;
+    bool can_spare = run->plan->folding == TSIM_FOLD_STAGES && sc->cluster.n_background == 0 && !run->plan->is_stepped;
     return can_spare && tsim_never_binds(capacity, most) ? tsim_engine_add_meter(run->engine)
                                                          : tsim_engine_add_resource(run->engine, capacity);
 }
@@ -51,7 +51,7 @@ static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, do
                         struct tsim_peak_demand most) {
     if (run->has_links && run->links.topology->count[kind] > 0)
         return -1;
-    if (run->plan->is_folded && tsim_axes_have_own_dimensions(run->plan->cluster, run->placement))
+    if (run->plan->folding == TSIM_FOLD_STAGES && tsim_axes_have_own_dimensions(run->plan->cluster, run->placement))
         return tsim_engine_add_meter(run->engine);
     return add_resource(run, fmax(bytes_per_s, 1), most);
 }
@@ -59,7 +59,8 @@ static int32_t add_link(const struct step_run *run, enum tsim_link_kind kind, do
 static void add_resources(struct tsim_arena *arena, struct step_run *run, struct tsim_stage_group *group) {
     const struct tsim_scenario *sc = run->plan->scenario;
     const struct tsim_cluster *cluster = run->plan->cluster;
-    group->n_members = run->plan->is_folded ? 1 : (int32_t)(sc->parallelism.tensor * sc->parallelism.context);
+    group->n_members =
+        run->plan->folding == TSIM_FOLD_STAGES ? 1 : (int32_t)(sc->parallelism.tensor * sc->parallelism.context);
     struct tsim_member *members = TSIM_NEW_ARRAY(arena, (size_t)group->n_members, struct tsim_member);
     struct tsim_stage_group_peaks most;
     tsim_stage_group_peaks_find(run->plan, group->stage, &most);
@@ -84,7 +85,7 @@ static void add_messages(const struct step_run *run, struct tsim_stage_group *gr
     int32_t p = run->plan->schedule.stages;
     group->to_next = group->stage_plan->next;
     group->to_prev = group->stage_plan->prev;
-    if (run->plan->is_folded || p == 1 || group->replica == 0)
+    if (run->plan->folding == TSIM_FOLD_STAGES || p == 1 || group->replica == 0)
         return;
     struct tsim_coordinates at = tsim_stage_group_member_at(run->placement, group, 0);
     tsim_step_message_of(run->plan, run->placement, at, (group->stage + 1) % p, &group->to_next);
@@ -668,7 +669,7 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     struct step_run run = {.plan = tsim_step_plan_build(arena, scenario, cluster, placement, costs, input, sink),
                            .placement = placement,
                            .sink = sink};
-    run.has_links = !run.plan->is_folded && !run.plan->is_ideal;
+    run.has_links = run.plan->folding != TSIM_FOLD_STAGES && !run.plan->is_ideal;
     struct tsim_engine_options options = {.tick_s = STEP_TICK_S,
                                           .end_of_time = TSIM_STEP_END,
                                           .observer = observe,
@@ -679,12 +680,12 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     /* Unfolded, what lives as long as the simulation is tens of megabytes. */
     struct tsim_arena own;
     tsim_arena_init(&own);
-    struct tsim_arena *scratch = run.plan->is_folded ? arena : &own;
+    struct tsim_arena *scratch = run.plan->folding == TSIM_FOLD_STAGES ? arena : &own;
     run.engine = tsim_engine_create(&options);
     run.n_stage_groups = run.plan->schedule.stages * run.plan->n_replicas;
     run.owners = TSIM_NEW_ARRAY(scratch, (size_t)run.n_stage_groups * TSIM_N_STREAMS, struct stream_owner);
     if (run.has_links)
-        tsim_step_links_init(&run.links, scratch, scenario, cluster, run.engine);
+        tsim_step_links_init(&run.links, scratch, run.plan, placement, run.engine);
     struct tsim_stage_group_account *accounts =
         TSIM_NEW_ARRAY(arena, (size_t)run.n_stage_groups, struct tsim_stage_group_account);
     add_stage_groups(scratch, &run, accounts);

@@ -133,11 +133,13 @@ static void message_task(struct tsim_stage_group *group, enum tsim_stage_group_s
     task->weight = TSIM_COLLECTIVE_WEIGHT;
     if (group->plan->is_ideal || !(flow_s > 0))
         return;
+    if (group->links) {
+        tsim_stage_group_demand_sent(group, stream, to_next ? TSIM_SENT_TO_NEXT : TSIM_SENT_TO_PREV,
+                                     fmax(cost->scale_up_bytes, cost->nic_bytes) / flow_s, task);
+        return;
+    }
     for (int32_t i = 0; i < group->n_members; i++) {
-        if (group->links) {
-            tsim_stage_group_demand_route(group, stream, task, group->members[i].rank, to->members[i].rank,
-                                          fmax(cost->scale_up_bytes, cost->nic_bytes) / flow_s);
-        } else if (message->on_node) {
+        if (message->on_node) {
             tsim_stage_group_demand(group, stream, task, group->members[i].scale_up_out, cost->scale_up_bytes / flow_s);
             tsim_stage_group_demand(group, stream, task, to->members[i].scale_up_in, cost->scale_up_bytes / flow_s);
         } else {

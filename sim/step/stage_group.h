@@ -5,6 +5,7 @@
 #include "network/traffic.h"
 #include "partition/memory.h"
 #include "step/communicator.h"
+#include "step/folding.h"
 #include "step/host_stream.h"
 #include "step/program.h"
 
@@ -178,8 +179,8 @@ struct tsim_step_plan {
     bool gathers_products;                  /* units are products, not layers */
     int32_t n_units;                        /* fully sharded: segments of the pass that has most */
     int32_t n_rounds;                       /* times that a step reduces a bucket */
-    bool is_mirrored;     /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
-    bool is_folded;       /* one rank of each stage stands for all */
+    bool is_mirrored; /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
+    enum tsim_folding folding;
     bool is_ideal;        /* network: ideal */
     bool is_stepped;      /* network: steps */
     bool is_forward_only; /* evaluation.h */
@@ -221,18 +222,23 @@ enum {
     TSIM_N_CROSSED = TSIM_CROSSED_PASS + TSIM_AXIS_PIPELINE
 };
 
-/* Resources of one rank. Folded they are its own, and meters where they cannot be short (peak_demand.h); unfolded
+struct tsim_crossed_links {
+    struct tsim_crossed_link *items;
+    int32_t n, capacity;
+};
+
+/* Resources of one rank. Folded to stages they are its own, and meters where they cannot be short (peak_demand.h); else
  * scale_up and NICs are links of the topology. */
 struct tsim_member {
     int32_t rank; /* -1: stands for many */
     int32_t units, memory, scale_up_out, scale_up_in, nic_out, nic_in;
-    /* Unfolded: by its part of the collectives of its data-parallel group, and of the ranks that hold the same experts;
+    /* By its part of the collectives of its data-parallel group, and of the ranks that hold the same experts;
      * none: its own links, as above. */
-    struct tsim_crossed_links {
-        struct tsim_crossed_link *items;
-        int32_t n;
-    } crossed[TSIM_N_CROSSED];
+    struct tsim_crossed_links crossed[TSIM_N_CROSSED];
 };
+
+/* A stage group sends these over the topology's links. */
+enum { TSIM_SENT_TO_NEXT, TSIM_SENT_TO_PREV, TSIM_SENT_TIED, TSIM_N_SENT };
 
 /* A data-parallel collective of a stage group, message by message: signals for each of its parts. */
 struct tsim_expansion {
@@ -270,7 +276,8 @@ struct tsim_stage_group {
     struct tsim_arena *arena;
     struct tsim_demand *demands[TSIM_N_STREAMS];
     int32_t n_demands[TSIM_N_STREAMS];
-    const struct tsim_links *links; /* NULL: folded */
+    const struct tsim_links *links; /* NULL: those of its members, folded to stages */
+    struct tsim_crossed_links sent[TSIM_N_SENT];
     struct tsim_expansion *expansions;
     int32_t n_expansions;
     struct tsim_expanding expanding[TSIM_N_STREAMS];
@@ -361,11 +368,11 @@ void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_ti
 void tsim_account_data(struct tsim_stage_group *group, int64_t label);
 void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end);
 
-/* Every link from one rank to another; unfolded. */
-void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
-                                   struct tsim_task *task, int32_t from, int32_t to, double per_unit);
+/* stage_group_collective.c. So many bytes a second of each member over what it sends (TSIM_SENT_...). */
+void tsim_stage_group_demand_sent(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int what,
+                                  double bytes_per_s, struct tsim_task *task);
 
-/* stage_group_collective.c. A demand of a task: in its own room, else in the stage group's scratch. */
+/* A demand of a task: in its own room, else in the stage group's scratch. */
 void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                              struct tsim_task *task, int32_t resource, double per_unit);
 /* Demands on the links that a member's collectives cross (TSIM_CROSSED_...), else on the member's own: bytes/s inside a

@@ -60,12 +60,12 @@ static void kernel_task(struct tsim_stage_group *group, enum tsim_stage_group_st
         tsim_stage_group_demand_device(group, stream, task, 1, 1);
 }
 
-void tsim_stage_group_demand_route(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
-                                   struct tsim_task *task, int32_t from, int32_t to, double per_unit) {
-    struct tsim_route route;
-    tsim_topology_route(group->links->topology, from, to, &route);
-    for (int32_t i = 0; i < route.n; i++)
-        tsim_stage_group_demand(group, stream, task, group->links->first_resource + route.links[i], per_unit);
+void tsim_stage_group_demand_sent(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int what,
+                                  double bytes_per_s, struct tsim_task *task) {
+    const struct tsim_crossed_links *sent = &group->sent[what];
+    for (int32_t k = 0; k < sent->n; k++)
+        tsim_stage_group_demand(group, stream, task, sent->items[k].link.resource,
+                                sent->items[k].link.per_unit * bytes_per_s);
 }
 
 void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
@@ -83,8 +83,8 @@ void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_sta
     tsim_stage_group_demand(group, stream, task, member->nic_in, nic);
 }
 
-/* Adds the demands of a member: a tied table's go to the same member at the other end of the pipeline, others over what
- * their group crosses, else over the member's own links. */
+/* Adds the demands of a member: those of a tied table's collective, of all members at once, over their way to the other
+ * end of the pipeline; others over what their group crosses, else over the member's own links. */
 static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                          const struct tsim_data_collective *collective, const struct tsim_group_collective *own,
                          int32_t i, struct tsim_task *task) {
@@ -92,8 +92,8 @@ static void link_demands(struct tsim_stage_group *group, enum tsim_stage_group_s
     const struct tsim_collective_cost *cost = &own->cost;
     double flow_s = cost->time_s - cost->latency_s, up = cost->scale_up_bytes / flow_s, nic = cost->nic_bytes / flow_s;
     if (group->links && collective == &group->plan->tied) {
-        const struct tsim_stage_group *other = group->stage == 0 ? group->prev : group->next;
-        tsim_stage_group_demand_route(group, stream, task, member->rank, other->members[i].rank, fmax(up, nic));
+        if (i == 0)
+            tsim_stage_group_demand_sent(group, stream, TSIM_SENT_TIED, fmax(up, nic), task);
         return;
     }
     bool is_expert = collective->parts[own->first_part].is_expert;

@@ -777,9 +777,11 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_V;
     plan->sends_async = sc->parallelism.overlap.pipeline;
     tsim_noise_plan(sc, plan);
-    plan->is_folded = tsim_folds(sc, cluster, placement);
+    plan->folding = tsim_folding_of(sc, cluster, placement);
     plan->n_exchanging = placement->size[TSIM_AXIS_EXPERT];
-    plan->n_replicas = plan->is_folded ? 1 : (int32_t)sc->parallelism.data;
+    plan->n_replicas = plan->folding == TSIM_FOLD_STAGES     ? 1
+                       : plan->folding == TSIM_FOLD_REPLICAS ? placement->size[TSIM_AXIS_EXPERT]
+                                                             : (int32_t)sc->parallelism.data;
     if (sc->is_forward_only)
         forward_only(plan);
     if (plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES)

@@ -5,6 +5,7 @@
 #include "cluster/placement.h"
 #include "cluster/topology.h"
 #include "run/run.h"
+#include "step/folding.h"
 #include "support/check_main.h"
 #include "support/random.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { N_CASES = 200 };
+enum { N_CASES = 200, N_TREES = 300 };
 #define SEED 20261123u
 
 static struct tsim_arena arena;
@@ -231,11 +232,63 @@ START_TEST(random_networks) {
 }
 END_TEST
 
+/* A fat tree or a dragonfly with adaptive routing, 16 to 64 ranks. */
+static void draw_tree(void) {
+    FILE *out = fopen(file, "w");
+    bool has_experts = between(0, 3) == 0;
+    int nodes = between(2, 8);
+    ck_assert_ptr_nonnull(out);
+    fputs("schema: tsim/v1\nname: drawn\n", out);
+    fputs(has_experts ? "model: {extends: mixtral-8x7b, layers: 8}\n" : "model: {extends: gpt2-medium, layers: 8}\n",
+          out);
+    fprintf(out, "cluster: {node: %s, nodes: %d, accelerators_per_node: %d, fabric: {extends: %s, routing: adaptive",
+            PICK("dgx-h100", "dgx-a100", "mi300x-node"), nodes, 8, PICK("ib-ndr", "slingshot-200"));
+    if (between(0, 3))
+        fprintf(out,
+                ", topology: fat-tree, rails: %s, tiers: [{ports: %d, oversubscription: %d}, {ports: %d, "
+                "oversubscription: %d}]",
+                PICK("true", "false"), 8 << between(0, 1), between(1, 3), 32, between(1, 4));
+    fputs("}}\n", out);
+    draw_plan(out, nodes * 8, has_experts);
+    ck_assert_int_eq(fclose(out), 0);
+}
+
+START_TEST(folded_replicas) {
+    int n_valid = 0, n_folded = 0;
+    printf("seed %u\n", SEED);
+    strcpy(file, "/tmp/tsim-test-network-XXXXXX");
+    int handle = mkstemp(file);
+    ck_assert_int_ge(handle, 0);
+    close(handle);
+    for (int i = 0; i < N_TREES; i++) {
+        tsim_arena_init(&arena);
+        tsim_diags_init(&diags);
+        draw_tree();
+        const struct tsim_scenario *scenario = load(NULL, 0);
+        if (scenario) {
+            n_valid++;
+            n_folded += tsim_folding_of(scenario, tsim_cluster_build(&arena, scenario),
+                                        tsim_placement_build(&arena, scenario)) == TSIM_FOLD_REPLICAS;
+            double folded_s = step_s("fluid", "auto"), unfolded_s = step_s("fluid", "off");
+            ck_assert_double_gt(folded_s, 0);
+            ck_assert_msg(fabs(unfolded_s / folded_s - 1) <= 1e-9, "%.12g folded, %.12g unfolded\n%s", folded_s,
+                          unfolded_s, drawn());
+        }
+        tsim_diags_release(&diags);
+        tsim_arena_release(&arena);
+    }
+    remove(file);
+    printf("%d drawn, %d valid, %d of them folded\n", N_TREES, n_valid, n_folded);
+    ck_assert_int_gt(n_folded, n_valid / 4);
+}
+END_TEST
+
 static Suite *network_suite(void) {
     Suite *suite = suite_create("network, random clusters and plans");
     TCase *tcase = tcase_create("property");
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, random_networks);
+    tcase_add_test(tcase, folded_replicas);
     suite_add_tcase(suite, tcase);
     return suite;
 }
