@@ -5,7 +5,9 @@
 #include "report/page/page.h"
 #include "report/terminal/decision_output.h"
 #include "study/curves/section.h"
+#include "study/judge/proposal.h"
 
+#include <math.h>
 #include <string.h>
 
 struct buy {
@@ -13,52 +15,56 @@ struct buy {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_scenario_source source;
+    struct tsim_override *overrides; /* of the search, and room for tokens */
+    struct tsim_goal_spec goal;
+    struct tsim_proposal proposal;
     struct tsim_decision_search search;
     struct tsim_decision decision;
 };
 
 /* ---- what is asked ---- */
 
-/* Llama 3 405B had batches of 8 M tokens from its first 252 M on (arXiv:2407.21783, section 3.4.1). A multiple of 576
- * divides over 2^k, 3 x 2^k and 9 x 2^k replicas. */
-#define BATCH_TOKENS 8e6
+/* A multiple of 576 divides over 2^k, 3 x 2^k and 9 x 2^k replicas. */
 enum { BATCH_MULTIPLE = 576 };
 
-static const char *model_text(struct buy *buy, const char *model, int64_t batch) {
-    const char *slash = strrchr(model, '/'), *name = slash ? slash + 1 : model;
-    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+/* With `model` as an id, a path or a mapping. */
+static const char *scenario_text(struct buy *buy, const char *name, const char *model, int64_t batch) {
+    const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+    size_t length = strspn(last, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
     return tsim_arena_printf(&buy->arena,
                              "schema: tsim/v1\nname: buy-%.*s\nmodel: %s\ncluster: {node: %s}\n"
                              "training: {global_batch_size: %lld}\nreliability: {}\n",
-                             (int)length, name, model, TSIM_DEFAULT_NODE, (long long)batch);
+                             (int)length, last, model, TSIM_DEFAULT_NODE, (long long)batch);
 }
 
-static int64_t batch_of(const struct tsim_scenario *job) {
-    double samples = BATCH_TOKENS / (double)job->training.sequence_length;
+static int64_t batch_of(const struct tsim_scenario *job, double loss) {
+    double samples = tsim_usual_batch_tokens(loss) / (double)job->training.sequence_length;
     int64_t multiples = (int64_t)(samples / BATCH_MULTIPLE + 0.5);
     return BATCH_MULTIPLE * (multiples > 1 ? multiples : 1);
 }
 
 /* The scenario that --model stands for: failures as often as the machines have them, and a batch that any cluster can
- * divide. Its cluster is any: candidates take its place. */
-static enum tsim_status open_model(struct buy *buy, const char *model) {
+ * divide, for `loss` where it is not 0. Its cluster is any: candidates take its place. */
+static enum tsim_status open_model(struct buy *buy, const char *name, const char *model, double loss) {
     const struct tsim_scenario *job;
     struct tsim_scenario_source first;
-    const char *text = model_text(buy, model, BATCH_MULTIPLE);
+    const char *text = scenario_text(buy, name, model, BATCH_MULTIPLE);
     TSIM_TRY(tsim_scenario_open_text(&buy->arena, "--model", text, &first, &buy->diags));
-    TSIM_TRY(tsim_scenario_load_job(&buy->arena, &first, NULL, 0, &job, &buy->diags));
+    TSIM_TRY(
+        tsim_scenario_load_job(&buy->arena, &first, buy->search.overrides, buy->search.n_overrides, &job, &buy->diags));
     tsim_diags_release(&buy->diags); /* its warnings come again */
     tsim_diags_init(&buy->diags);
-    text = model_text(buy, model, batch_of(job));
+    buy->goal = job->goal;
+    text = scenario_text(buy, name, model, batch_of(job, loss > 0 ? loss : job->goal.loss_nats));
     return tsim_scenario_open_text(&buy->arena, "--model", text, &buy->source, &buy->diags);
 }
 
 static void take_model(struct buy *buy, const char *model) {
     const struct tsim_arguments *arguments = buy->arguments;
-    struct tsim_override *all = TSIM_NEW_ARRAY(&buy->arena, arguments->n_overrides + 1, struct tsim_override);
+    struct tsim_override *all = TSIM_NEW_ARRAY(&buy->arena, arguments->n_overrides + 2, struct tsim_override);
     for (size_t i = 0; i < arguments->n_overrides; i++)
         all[i] = arguments->overrides[i];
-    buy->search.overrides = all;
+    buy->search.overrides = buy->overrides = all;
     buy->search.n_overrides = arguments->n_overrides;
     if (arguments->n_operands > 0 && model)
         all[buy->search.n_overrides++] = (struct tsim_override){"model", model};
@@ -80,24 +86,95 @@ static enum tsim_status read_axes(struct buy *buy, const struct tsim_space **axe
     return tsim_space_read(&buy->arena, section, &words, space, &buy->diags);
 }
 
-static enum tsim_status decide(struct buy *buy) {
-    const struct tsim_arguments *arguments = buy->arguments;
-    const char *model = arguments->value[TSIM_OPTION_MODEL];
+static enum tsim_status search(struct buy *buy) {
     struct tsim_search_bar bar;
-    take_model(buy, model);
-    TSIM_TRY(arguments->n_operands > 0
-                 ? tsim_scenario_open(&buy->arena, arguments->operands[0], &buy->source, &buy->diags)
-                 : open_model(buy, model));
     TSIM_TRY(read_axes(buy, &buy->search.axes));
     buy->search.source = &buy->source;
-    buy->search.n_threads = tsim_n_jobs(arguments);
+    buy->search.n_threads = tsim_n_jobs(buy->arguments);
     buy->search.heeds_interrupt = true;
-    tsim_search_bar_init(&bar, arguments);
+    tsim_search_bar_init(&bar, buy->arguments);
     tsim_memory_keep();
     enum tsim_status status =
         tsim_decide(&buy->arena, &buy->search, tsim_search_bar_show, &bar, &buy->decision, &buy->diags);
     tsim_search_bar_clear(&bar);
     return status;
+}
+
+/* ---- a model for the money ---- */
+
+static enum tsim_status open_proposal(struct buy *buy, double flops) {
+    if (!tsim_propose(flops, &buy->proposal)) {
+        tsim_diag_hint(tsim_diags_error(&buy->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "goal",
+                                        isfinite(flops) ? "it asks for a model below half a billion parameters"
+                                                        : "no compute is expected to reach this loss"),
+                       "another --budget or --loss, or a --model of your own");
+        return TSIM_ERR_INFEASIBLE;
+    }
+    return open_model(buy, tsim_arena_printf(&buy->arena, "llama-like-%.3gb", buy->proposal.parameters / 1e9),
+                      tsim_proposal_text(&buy->arena, &buy->proposal), buy->proposal.loss.p50);
+}
+
+/* So many times the compute could be paid, in nine cases of ten, and in time: by the best of what was tried. */
+static double affordable_ratio(const struct tsim_decision *decision) {
+    const struct tsim_goal_spec *goal = &decision->job->goal;
+    double most = 0;
+    for (size_t i = 0; i < decision->n_offers; i++) {
+        const struct tsim_offer *offer = &decision->offers[i];
+        if (!(goal->deadline_s > 0) || offer->days.p90 * TSIM_DAY_S <= goal->deadline_s)
+            most = fmax(most, goal->budget_usd / offer->cost_usd.p90);
+    }
+    return most;
+}
+
+/* The largest model that the money trains well: by the price of products, then by what the best plans cost. */
+static enum tsim_status decide_for_money(struct buy *buy, struct tsim_override *tokens) {
+    enum { MOST_ROUNDS = 3 };
+    const struct tsim_machine *machines;
+    size_t n_machines;
+    TSIM_TRY(tsim_machines_list(&buy->arena, &buy->source, buy->search.overrides, buy->search.n_overrides, &machines,
+                                &n_machines, &buy->diags));
+    double flops = tsim_affordable_flops(machines, n_machines, &buy->goal), ratio = 1;
+    buy->search.n_overrides++; /* the tokens */
+    for (int round = 0; round < MOST_ROUNDS; round++) {
+        char text[48];
+        flops *= ratio;
+        *tokens = (struct tsim_override){"goal.tokens", "1e9"}; /* while the model is opened */
+        TSIM_TRY(open_proposal(buy, flops));
+        tsim_quantity_si(buy->proposal.tokens, TSIM_COUNT, text, sizeof text);
+        tokens->value = tsim_arena_strdup(&buy->arena, text);
+        TSIM_TRY(search(buy));
+        ratio = affordable_ratio(&buy->decision);
+        if (buy->decision.is_interrupted || (ratio >= 1 && ratio < 1.2))
+            break;
+        ratio = fmin(10, fmax(0.1, 0.95 * ratio));
+    }
+    return TSIM_OK;
+}
+
+/* Nobody named a model: one is proposed, for the loss or for the money. */
+static enum tsim_status decide_model(struct buy *buy) {
+    static const char STAND_IN[] = "llama3-8b"; /* while machines and prices are looked at */
+    struct tsim_override *tokens = &buy->overrides[buy->search.n_overrides];
+    TSIM_TRY(open_model(buy, STAND_IN, STAND_IN, 0));
+    if (buy->goal.loss_nats > 0)
+        TSIM_TRY(open_proposal(buy, tsim_flops_to_loss(buy->goal.loss_nats)));
+    TSIM_TRY(buy->goal.loss_nats > 0 ? search(buy) : decide_for_money(buy, tokens));
+    if (buy->goal.loss_nats > 0) /* with the batch that it has */
+        buy->proposal.tokens = buy->decision.needed.middle;
+    buy->decision.proposal = &buy->proposal;
+    return TSIM_OK;
+}
+
+static enum tsim_status decide(struct buy *buy) {
+    const struct tsim_arguments *arguments = buy->arguments;
+    const char *model = arguments->value[TSIM_OPTION_MODEL];
+    take_model(buy, model);
+    if (arguments->n_operands == 0 && !model)
+        return decide_model(buy);
+    TSIM_TRY(arguments->n_operands > 0
+                 ? tsim_scenario_open(&buy->arena, arguments->operands[0], &buy->source, &buy->diags)
+                 : open_model(buy, model, model, 0));
+    return search(buy);
 }
 
 /* ---- what is said ---- */
@@ -159,8 +236,15 @@ enum tsim_exit tsim_cmd_buy(const struct tsim_arguments *arguments) {
     struct buy buy = {.arguments = arguments};
     if (!read_objective(&buy))
         return TSIM_EXIT_USAGE;
-    if (arguments->n_operands == 0 && !arguments->has[TSIM_OPTION_MODEL]) {
-        fputs("tsim buy: needs --model ID, or a SCENARIO\nTry 'tsim buy --help'.\n", stderr);
+    if (arguments->n_operands == 0 && !arguments->has[TSIM_OPTION_MODEL] && arguments->has[TSIM_OPTION_TOKENS]) {
+        fputs("tsim buy: --tokens needs --model ID, or a SCENARIO\nTry 'tsim buy --help'.\n", stderr);
+        return TSIM_EXIT_USAGE;
+    }
+    if (arguments->n_operands == 0 && !arguments->has[TSIM_OPTION_MODEL] && !arguments->has[TSIM_OPTION_LOSS] &&
+        !arguments->has[TSIM_OPTION_BUDGET]) {
+        fputs("tsim buy: needs --model ID, or a SCENARIO, or a --budget or a --loss to propose a model for\n"
+              "Try 'tsim buy --help'.\n",
+              stderr);
         return TSIM_EXIT_USAGE;
     }
     tsim_arena_init(&buy.arena);

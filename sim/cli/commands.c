@@ -106,16 +106,19 @@ static const struct tsim_command COMMANDS[] = {
      "Searches the machines of the catalogue, how many of each, and their plans, or\n"
      "the candidates of sweep: and --vary, for the one most likely to have trained\n"
      "--model on --tokens by the --deadline within the --budget; among those with the\n"
-     "same chance the one that costs least. A scenario says the same in goal:. Days,\n"
-     "dollars and energy are one distribution of tsim's own error, luck with failures\n"
-     "and prices. The runner-up of each kind, why it lost, and what would turn the\n"
-     "choice round follow. --objective ranks what makes the goal by cost, days or\n"
-     "energy. --report makes a page of it, with a run of the choice. Exit status 3:\n"
-     "nothing makes the goal, and the nearest goal is said. Nothing is logged.",
+     "same chance the one that costs least. A scenario says the same in goal:. With\n"
+     "--loss in place of tokens, scaling laws say how many it takes; with a budget or\n"
+     "a loss and no model, which model to train. Days, dollars and energy are one\n"
+     "distribution of tsim's own error, luck with failures, prices and those laws.\n"
+     "The runner-up of each kind, why it lost, and what would turn the choice round\n"
+     "follow. --objective ranks what makes the goal by cost, days or energy. --report\n"
+     "makes a page of it, with a run of the choice. Exit status 3: nothing makes the\n"
+     "goal, and the nearest goal is said. Nothing is logged.",
      0, 1,
      INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_TOKENS) |
-         TSIM_HAS(TSIM_OPTION_DEADLINE) | TSIM_HAS(TSIM_OPTION_BUDGET) | TSIM_HAS(TSIM_OPTION_VARY) |
-         TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_REPORT),
+         TSIM_HAS(TSIM_OPTION_LOSS) | TSIM_HAS(TSIM_OPTION_DEADLINE) | TSIM_HAS(TSIM_OPTION_BUDGET) |
+         TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_OBJECTIVE) |
+         TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_buy},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"
@@ -155,11 +158,7 @@ static const struct tsim_command COMMANDS[] = {
      "streams, roofline, links, sensitivity; of one with failures or costs: days,\n"
      "timeline, power, lost, ownership; of a sweep: scaling, pareto, heat. chakra: the\n"
      "step as execution traces for ASTRA-sim, NAME.RANK.et with --output NAME, and\n"
-     "NAME.groups.json.\n"
-     "The plan is launched by megatron (a script), nemo (YAML), torchtitan (TOML) or\n"
-     "deepspeed (JSON), in the words of its software's version, or by a job of slurm\n"
-     "or kubernetes with its ranks in the simulated order. 'tsim import' of the first\n"
-     "four gives the scenario back: comments keep what they have no options for.",
+     "NAME.groups.json.",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_FORMAT) |
          TSIM_HAS(TSIM_OPTION_CHART) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),

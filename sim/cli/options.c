@@ -25,6 +25,8 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_GOAL] = {"goal", TSIM_OPTION_NEEDS_VALUE, "WORD", "what to rank by: time (default), cost, energy",
                           "time cost energy"},
     [TSIM_OPTION_TOKENS] = {"tokens", TSIM_OPTION_NEEDS_VALUE, "N", "length of the run: 15T (goal.tokens)"},
+    [TSIM_OPTION_LOSS] = {"loss", TSIM_OPTION_NEEDS_VALUE, "L",
+                          "train until this loss, in nats a token: 1.9 (goal.loss)"},
     [TSIM_OPTION_DEADLINE] = {"deadline", TSIM_OPTION_NEEDS_VALUE, "TIME",
                               "when it is to be over: '90 days' (goal.deadline)"},
     [TSIM_OPTION_BUDGET] = {"budget", TSIM_OPTION_NEEDS_VALUE, "MONEY", "what it may cost: '20 M USD' (goal.budget)"},
@@ -72,8 +74,7 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_REPORT] = {"report", TSIM_OPTION_NEEDS_VALUE, "FILE", "a page for browsers with charts: FILE.html"},
     [TSIM_OPTION_OUTPUT] = {"output", TSIM_OPTION_NEEDS_VALUE, "FILE", "write to FILE instead"},
     [TSIM_OPTION_FORMAT] = {"format", TSIM_OPTION_NEEDS_VALUE, "NAME", "what to write (see above)",
-                            "csv markdown latex prometheus svg png chakra megatron nemo torchtitan deepspeed slurm "
-                            "kubernetes text man bash zsh reference"},
+                            "csv markdown latex prometheus svg png text man bash zsh reference"},
     [TSIM_OPTION_CHART] =
         {"chart", TSIM_OPTION_NEEDS_VALUE, "NAME", "which chart (default: step, of a sweep scaling)",
          "step memory schedule roofline links sensitivity days timeline power lost ownership scaling pareto heat"},
@@ -237,6 +238,7 @@ static bool take_goal(const struct parser *parser, enum tsim_option option, cons
         enum tsim_dimension dimension;
         const char *path, *needs;
     } GOALS[] = {{TSIM_OPTION_TOKENS, TSIM_COUNT, "goal.tokens", "a number of tokens, as in 15T or 300B"},
+                 {TSIM_OPTION_LOSS, TSIM_FRACTION, "goal.loss", "a loss in nats a token, as in 1.9"},
                  {TSIM_OPTION_DEADLINE, TSIM_TIME_S, "goal.deadline", "a time, as in '90 days'"},
                  {TSIM_OPTION_BUDGET, TSIM_USD, "goal.budget", "money, as in '20 M USD'"}};
     size_t i = 0;
@@ -244,7 +246,8 @@ static bool take_goal(const struct parser *parser, enum tsim_option option, cons
     char why[160], hint[160];
     while (GOALS[i].option != option)
         i++;
-    if (tsim_quantity_parse(text, GOALS[i].dimension, false, &value, why, hint) != TSIM_OK || !(value > 0))
+    bool takes_bare = GOALS[i].dimension == TSIM_FRACTION;
+    if (tsim_quantity_parse(text, GOALS[i].dimension, takes_bare, &value, why, hint) != TSIM_OK || !(value > 0))
         return complain(parser, "--%s needs %s, not '%s'", OPTIONS[option].name, GOALS[i].needs, text);
     add_override(parser, GOALS[i].path, text);
     return true;
@@ -270,6 +273,7 @@ static bool take_value(const struct parser *parser, enum tsim_option option, con
         return parse_integer(value, 0, INT64_MAX, &seed) ||
                complain(parser, "--seed needs a whole number from 0 on, not '%s'", value);
     case TSIM_OPTION_TOKENS:
+    case TSIM_OPTION_LOSS:
     case TSIM_OPTION_DEADLINE:
     case TSIM_OPTION_BUDGET:
         return take_goal(parser, option, value);

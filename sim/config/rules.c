@@ -166,6 +166,17 @@ static void check_length(const struct check *c) {
     }
 }
 
+static void check_goal(const struct check *c) {
+    const struct tsim_goal_spec *goal = &c->sc->goal;
+    const struct tsim_model *model = c->sc->model;
+    if (goal->loss_nats > 0 && goal->tokens > 0)
+        tsim_diag_hint(fail(c, "goal.loss", "the goal is a loss and a number of tokens"),
+                       "one of them: the tokens to a loss follow from scaling laws");
+    else if (goal->loss_nats > 0 && !(model->kind == TSIM_MODEL_TRANSFORMER && model->causal))
+        tsim_diag_hint(fail(c, "goal.loss", "scaling laws are of decoders of language, and %.40s is none", model->name),
+                       "goal.tokens, or a length in training");
+}
+
 static void check_simulation(const struct check *c) {
     const struct tsim_simulation_spec *s = &c->sc->simulation;
     if (s->warmup >= s->steps)
@@ -766,6 +777,7 @@ static bool check_job(const struct check *c) {
     if (!check_listed_model(c))
         return false;
     check_length(c);
+    check_goal(c);
     check_simulation(c);
     tsim_draft_check_links(c->draft, c->reader);
     tsim_draft_check_data(c->draft, c->reader);

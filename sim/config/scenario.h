@@ -228,7 +228,7 @@ struct tsim_cost_spec {
 };
 /* `tsim buy` is to reach it; 0: not said. */
 struct tsim_goal_spec {
-    double tokens, deadline_s, budget_usd;
+    double tokens, loss_nats, deadline_s, budget_usd;
 };
 /* X(NAME, word): what interrupts a run. Its components fail; a straggler is a node that turned slow, when it is found
  * out. */

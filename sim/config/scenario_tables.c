@@ -470,6 +470,9 @@ TSIM_TABLE(COST, COST_KEYS, false);
 static const struct tsim_key GOAL_KEYS[] = {
     {QUANTITY_KEY("tokens", TSIM_COUNT, scenario.goal.tokens, "length of the run, in place of the training section's"),
      .is_positive = true, .is_omitted_when_zero = true, .min = 1e3, .max = 1e17},
+    {QUANTITY_KEY("loss", TSIM_FRACTION, scenario.goal.loss_nats,
+                  "nats a token that the model is to reach, in place of a length (sim/results/loss_law.h)"),
+     .is_positive = true, .is_omitted_when_zero = true, .min = 1, .max = 10},
     {QUANTITY_KEY("deadline", TSIM_TIME_S, scenario.goal.deadline_s, "from today, by which the run is over"),
      .is_positive = true, .is_omitted_when_zero = true, .min = TSIM_HOUR_S, .max = 30 * TSIM_YEAR_S},
     {QUANTITY_KEY("budget", TSIM_USD, scenario.goal.budget_usd, "that may be spent until then"),
@@ -545,7 +548,7 @@ static void read_goal(struct tsim_reader *reader, const struct tsim_value *value
 
 static void write_goal(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_goal_spec *goal = &((const struct tsim_draft *)field)->scenario.goal;
-    if (!(goal->tokens > 0 || goal->deadline_s > 0 || goal->budget_usd > 0))
+    if (!(goal->tokens > 0 || goal->loss_nats > 0 || goal->deadline_s > 0 || goal->budget_usd > 0))
         return;
     tsim_writer_begin(writer, key, '{');
     tsim_writer_table(writer, &GOAL, path, field);
@@ -607,7 +610,7 @@ static const struct tsim_key SCENARIO_KEYS[] = {
      .described_by = &tsim_reliability_table},
     {SECTION_KEY("energy", &ENERGY, "facility, price and carbon of electricity")},
     {SECTION_KEY("cost", &COST, "money, per accelerator")},
-    {CUSTOM_KEY("goal", read_goal, write_goal, "what tsim buy is to reach: length, date, money"), .described_by = &GOAL},
+    {CUSTOM_KEY("goal", read_goal, write_goal, "what tsim buy is to reach: length or loss, date, money"), .described_by = &GOAL},
     {SECTION_KEY("simulation", &SIMULATION, "how it is simulated")},
     {CUSTOM_KEY("measured", read_measured, write_measured, "a measurement to compare with"), .described_by = &MEASURED},
     {CUSTOM_KEY("sweep", read_sweep, NULL, "points to try, for tsim sweep and tsim plan"),

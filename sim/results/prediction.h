@@ -22,7 +22,8 @@ struct tsim_uncertainty {
     bool has_run;             /* the rest is there: of the whole run (study/judge/forecast.h) */
     struct tsim_percentiles days, cost_usd, energy_kwh; /* cost: the rent, NAN where it is not known */
     struct tsim_distribution days_at;
-    const char *because[6];
+    double missed_frac; /* of the cases: the longest ones, which end without the loss that is the goal */
+    const char *because[8];
     int n_because;
 };
 

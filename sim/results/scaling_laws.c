@@ -2,6 +2,7 @@
 
 #include "config/provenance.h"
 #include "model/model.h"
+#include "results/loss_law.h"
 
 #include <math.h>
 
@@ -31,10 +32,12 @@ static struct tsim_amount loss_of(struct tsim_term_recorder *r, const char *name
 
 struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *r, struct tsim_amount parameters,
                                         struct tsim_amount tokens) {
-    return tsim_sum(r, "regimen.loss_nats", "1.69 + 406.4 / parameters^0.34 + 410.7 / tokens^0.28", TSIM_FRACTION,
-                    TSIM_PARTS(of_paper(r, "loss of language itself", 1.69, HOFFMANN ", approach 3"),
-                               loss_of(r, "for want of parameters", parameters, 406.4, 0.34),
-                               loss_of(r, "for want of tokens", tokens, 410.7, 0.28)));
+    const struct tsim_loss_law *fit = &TSIM_LOSS_FITS[TSIM_LOSS_FIT_HOFFMANN];
+    return tsim_sum(
+        r, "regimen.loss_nats", "1.69 + 406.4 / parameters^0.34 + 410.7 / tokens^0.28", TSIM_FRACTION,
+        TSIM_PARTS(of_paper(r, "loss of language itself", fit->floor, HOFFMANN ", approach 3"),
+                   loss_of(r, "for want of parameters", parameters, fit->per_parameters, fit->parameters_exponent),
+                   loss_of(r, "for want of tokens", tokens, fit->per_tokens, fit->tokens_exponent)));
 }
 
 struct tsim_amount tsim_critical_batch(struct tsim_term_recorder *r, struct tsim_amount loss) {

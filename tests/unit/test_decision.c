@@ -17,6 +17,7 @@ static struct tsim_offer offer_of(double from, double to, double spread) {
     plan = (struct tsim_plan){.candidate = &candidate};
     for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
         plan.days_at.at[i] = from + (to - from) * (i + 0.5) / TSIM_DISTRIBUTION_POINTS;
+    plan.days = tsim_points_percentiles(plan.days_at.at, TSIM_DISTRIBUTION_POINTS);
     return (struct tsim_offer){.plan = &plan, .purchase = TSIM_PURCHASE_RENT, .asked_usd_per_day = 100};
 }
 
@@ -33,6 +34,19 @@ START_TEST(prices_spread) {
     ck_assert_double_eq_tol(offer.cost_usd.p50, 1000, 30);
     ck_assert_double_eq_tol(offer.cost_usd.p90, 2000, 60);
     ck_assert(isnan(offer.chance_in_time));
+}
+END_TEST
+
+/* A quarter of the cases, the longest, never reach the loss: they are neither in time nor in budget. */
+START_TEST(a_missed_loss_keeps_no_goal) {
+    struct tsim_offer offer = offer_of(80, 120, 1);
+    plan.missed_frac = 0.25;
+    job.goal.deadline_s = 1000 * TSIM_DAY_S;
+    job.goal.budget_usd = 1e6;
+    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
+    ck_assert_double_eq_tol(offer.chance_in_time, 0.75, 1e-9);
+    ck_assert_double_eq_tol(offer.chance_in_budget, 0.75, 1e-9);
+    ck_assert_double_eq_tol(offer.chance_of_both, 0.75, 1e-9);
 }
 END_TEST
 
@@ -107,6 +121,7 @@ static Suite *decision_suite(void) {
     TCase *tests = tcase_create("decision");
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, prices_spread);
+    tcase_add_test(tests, a_missed_loss_keeps_no_goal);
     tcase_add_test(tests, both_goals_come_from_the_same_days);
     tcase_add_test(tests, each_way_has_its_terms);
     tcase_add_test(tests, chances_are_coarse);

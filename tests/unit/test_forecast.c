@@ -1,6 +1,7 @@
 /* The distribution of a run's days: each thing that is not known alone against its closed form, and together. */
 #include "study/judge/forecast.h"
 
+#include "model/model.h"
 #include "support/check_main.h"
 #include "support/example_result.h"
 
@@ -58,9 +59,9 @@ START_TEST(own_error) {
     ck_assert_double_eq_tol(d->p10, 100 * exp(-INNER * 0.05), 0.2);
     ck_assert_double_eq_tol(d->p50, 100, 1e-9);
     ck_assert_double_eq_tol(d->p90, 100 * exp(INNER * 0.1), 0.2);
-    ck_assert_double_eq_tol(r.prediction.uncertainty.cost_usd.p90, 1e4 * d->p90, 1e-3);
+    ck_assert_double_eq_tol(r.prediction.uncertainty.cost_usd.p90 / (1e4 * d->p90), 1, 1e-3);
     ck_assert_double_eq_tol(r.prediction.uncertainty.energy_kwh.p10, 2e4 * d->p10, 1e-3);
-    ck_assert_int_eq(r.prediction.uncertainty.n_because, 2);
+    ck_assert_int_eq(r.prediction.uncertainty.n_because, 3);
 }
 END_TEST
 
@@ -116,6 +117,47 @@ START_TEST(slow_accelerators) {
 }
 END_TEST
 
+/* A known run at prices within a factor of two in eight of ten cases costs half to twice as much; at a given rent what it
+ * costs is known. */
+START_TEST(prices) {
+    plain_run();
+    r.example.scenario.cost.price_spread = 2;
+    tsim_forecast(&arena, &r.prediction);
+    const struct tsim_percentiles *usd = &r.prediction.uncertainty.cost_usd;
+    ck_assert_double_eq_tol(usd->p10, 0.5e6, 0.02e6);
+    ck_assert_double_eq_tol(usd->p50, 1e6, 0.01e6);
+    ck_assert_double_eq_tol(usd->p90, 2e6, 0.06e6);
+    plain_run();
+    r.example.scenario.cost.price_spread = 1;
+    tsim_forecast(&arena, &r.prediction);
+    ck_assert_double_eq_tol(usd->p10, usd->p90, 1e-3);
+}
+END_TEST
+
+/* A run to a loss: as long as the middle case of the tokens takes, and as uncertain as they are; where no tokens suffice it is
+ * given up at ten times its length. */
+START_TEST(tokens_to_a_loss) {
+    plain_run();
+    struct tsim_scenario *sc = &r.example.scenario;
+    double parameters = tsim_model_active_parameters(sc->model);
+    sc->goal.loss_nats = tsim_likely_loss(parameters, 20 * parameters).p90;
+    sc->training.length_kind = TSIM_LENGTH_TOKENS;
+    struct tsim_tokens_needed needed = tsim_goal_tokens(sc);
+    ck_assert(isfinite(needed.middle));
+    sc->training.length = needed.middle;
+    const struct tsim_percentiles *d = days();
+    ck_assert_double_eq_tol(d->p50, 100, 3);
+    ck_assert_double_eq_tol(d->p90 / 100, tsim_points_quantile(needed.at, TSIM_LOSS_CASES, 0.9) / needed.middle, 0.05);
+    ck_assert_double_eq(r.prediction.uncertainty.missed_frac, 0);
+    plain_run();
+    sc->goal.loss_nats = 1.5;
+    sc->training.length_kind = TSIM_LENGTH_TOKENS;
+    sc->training.length = 1e12;
+    ck_assert_double_eq_tol(days()->p90, 1000, 1e-6);
+    ck_assert_double_gt(r.prediction.uncertainty.missed_frac, 0.9);
+}
+END_TEST
+
 /* Everything together is wider than each thing alone; without an interval of the step nothing is said. */
 START_TEST(together) {
     static const double TIMES_S[] = {104 * DAY, 116 * DAY};
@@ -127,7 +169,7 @@ START_TEST(together) {
     r.prediction.uncertainty.step_time_low_s *= 0.9;
     r.prediction.uncertainty.step_time_high_s *= 1.1;
     ck_assert_double_gt(days()->p90 - days()->p10, failures_alone);
-    ck_assert_int_eq(r.prediction.uncertainty.n_because, 4);
+    ck_assert_int_eq(r.prediction.uncertainty.n_because, 5);
     plain_run();
     r.prediction.uncertainty.basis = NULL;
     tsim_forecast(&arena, &r.prediction);
@@ -152,6 +194,8 @@ static Suite *forecast_suite(void) {
     tcase_add_test(tests, checkpoints_are_no_failures);
     tcase_add_test(tests, luck);
     tcase_add_test(tests, slow_accelerators);
+    tcase_add_test(tests, prices);
+    tcase_add_test(tests, tokens_to_a_loss);
     tcase_add_test(tests, together);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,6 +1,7 @@
 #include "report/terminal/decision_output.h"
 
 #include "base/version.h"
+#include "model/model.h"
 #include "report/terminal/plan_output.h"
 #include "results/format.h"
 
@@ -12,12 +13,14 @@ static const struct tsim_scenario *job_of(const struct tsim_offer *offer) {
 
 /* ---- numbers with as many digits as their interval supports ---- */
 
-/* To the first digit of half the distance between one case in ten and nine, and to three digits at most. */
+/* To the first digit of half the distance between one case in ten and nine, and to one digit at least and three at
+ * most. */
 static double rounded(double value, const struct tsim_percentiles *range) {
     double half = (range->p90 - range->p10) / 2;
     if (!(value > 0))
         return value;
-    double unit = pow(10, fmax(floor(log10(value)) - 2, half > 0 ? floor(log10(half)) : -(double)INFINITY));
+    double first = floor(log10(value)),
+           unit = pow(10, fmin(first, fmax(first - 2, half > 0 ? floor(log10(half)) : first - 2)));
     return unit * floor(value / unit + 0.5);
 }
 
@@ -65,7 +68,9 @@ static const char *goal_text(struct tsim_arena *arena, const struct tsim_decisio
     const struct tsim_goal_spec *goal = &job->goal;
     char length[96], time[96];
     const char *text = job->model->name;
-    if (job->training.length_kind == TSIM_LENGTH_TOKENS)
+    if (goal->loss_nats > 0)
+        text = tsim_arena_printf(arena, "%s to a loss of %.4g", text, goal->loss_nats);
+    else if (job->training.length_kind == TSIM_LENGTH_TOKENS)
         text = tsim_arena_printf(arena, "%s on %s tokens", text,
                                  tsim_rate_text(job->training.length, length, sizeof length));
     if (goal->deadline_s > 0)
@@ -106,9 +111,9 @@ static const char *evidence_text(struct tsim_arena *arena, const struct tsim_off
     if (offer->evidence == TSIM_GROUNDS_ESTIMATE)
         return tsim_arena_printf(arena, "an estimate: no run was measured on %s, and none like this one", accelerator);
     return tsim_arena_printf(
-        arena, "%s: %d measured runs on %s in this class of precision, %d of them of such a model with this software",
-        offer->evidence == TSIM_GROUNDS_MEASURED ? "measured" : "similar runs", (int)plan->n_own_runs, accelerator,
-        (int)plan->n_similar_runs);
+        arena, "%s: %d measured run%s on %s in this class of precision, %d of them of such a model with this software",
+        offer->evidence == TSIM_GROUNDS_MEASURED ? "measured" : "similar runs", (int)plan->n_own_runs,
+        plan->n_own_runs == 1 ? "" : "s", accelerator, (int)plan->n_similar_runs);
 }
 
 static const char *capital_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
@@ -143,6 +148,48 @@ static const char *terms_text(struct tsim_arena *arena, const struct tsim_offer 
                              tsim_quantity_human(rate, TSIM_USD_PER_S, price, sizeof price), spread, least);
 }
 
+static const char *proposal_text(struct tsim_arena *arena, const struct tsim_decision *decision) {
+    const struct tsim_proposal *p = decision->proposal;
+    char width[96];
+    const char *expected =
+        decision->job->goal.loss_nats > 0
+            ? ""
+            : tsim_arena_printf(arena,
+                                ". Scaling laws expect a loss of %.3g, %.3g to %.3g in eight of ten cases, of "
+                                "Chinchilla's data with its tokenizer",
+                                p->loss.p50, p->loss.p10, p->loss.p90);
+    return tsim_arena_printf(
+        arena,
+        "nobody named one: %sparameters in the shape of Llama 3 (%lld layers of width %s, %lld heads) "
+        "on %stokens, so that the compute has the least loss (Besiroglu et al. 2024)%s",
+        short_text(arena, p->parameters, " "), (long long)p->layers,
+        tsim_count_text((double)p->hidden, width, sizeof width), (long long)p->heads, short_text(arena, p->tokens, " "),
+        expected);
+}
+
+static const char *trillions(struct tsim_arena *arena, double tokens) {
+    return tokens < 1e15 ? short_text(arena, tokens, "") : isfinite(tokens) ? "above 1,000 T" : "never";
+}
+
+static const char *tokens_text(struct tsim_arena *arena, const struct tsim_decision *decision) {
+    const struct tsim_tokens_needed *needed = &decision->needed;
+    double parameters = tsim_model_active_parameters(decision->job->model), loss = decision->job->goal.loss_nats;
+    struct tsim_percentiles tokens = tsim_points_percentiles(needed->at, TSIM_LOSS_CASES);
+    const char *fits[TSIM_N_LOSS_FITS];
+    for (int i = 0; i < TSIM_N_LOSS_FITS; i++)
+        fits[i] = trillions(arena, tsim_tokens_to_loss(&TSIM_LOSS_FITS[i], parameters, loss));
+    const char *most = isfinite(tokens.p90)
+                           ? tsim_arena_printf(arena, "in one above %s", short_text(arena, tokens.p90, ""))
+                           : tsim_arena_printf(arena, "never in %.1g", 10 * (1 - needed->reached_frac));
+    return tsim_arena_printf(
+        arena,
+        "%s to this loss in the middle case, in one of ten cases below %s, %s. Scaling laws say "
+        "%s (Hoffmann et al. 2022) and %s (its refit, Besiroglu et al. 2024) with small batches, on "
+        "Chinchilla's data with its tokenizer",
+        trillions(arena, needed->middle), trillions(arena, tokens.p10), most, fits[TSIM_LOSS_FIT_HOFFMANN],
+        fits[TSIM_LOSS_FIT_BESIROGLU]);
+}
+
 static void print_choice(struct tsim_arena *arena, const struct tsim_decision *decision, const struct tsim_style *style,
                          FILE *out) {
     const struct tsim_offer *offer = &decision->offers[0];
@@ -152,6 +199,10 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
             decision->is_met ? "" : "nearest: ", TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer),
             tsim_tint_off(style), "", tsim_count_text((double)job->n_accelerators, count, sizeof count),
             job->cluster.node->accelerator->name);
+    if (decision->proposal)
+        line("model", proposal_text(arena, decision), style, out);
+    if (job->goal.loss_nats > 0)
+        line("tokens", tokens_text(arena, decision), style, out);
     line("plan", plan_text(arena, offer->plan), style, out);
     if (!isnan(offer->chance_in_time) && !isnan(offer->chance_in_budget))
         line("chance",
@@ -300,6 +351,23 @@ static void add_texts(struct tsim_json *root, const char *key, const char *const
         tsim_json_text(list, NULL, texts[i]);
 }
 
+static void add_proposal(struct tsim_arena *arena, struct tsim_json *root, const struct tsim_proposal *proposal) {
+    struct tsim_json *object = tsim_json_object(root, "proposal");
+    tsim_json_text(object, "model", tsim_proposal_text(arena, proposal));
+    tsim_json_number(object, "parameters", proposal->parameters);
+    tsim_json_number(object, "tokens", proposal->tokens);
+    add_range(object, "loss", &proposal->loss);
+}
+
+static void add_tokens_needed(struct tsim_json *root, const struct tsim_tokens_needed *needed) {
+    struct tsim_percentiles tokens = tsim_points_percentiles(needed->at, TSIM_LOSS_CASES);
+    struct tsim_json *object = tsim_json_object(root, "tokens_to_loss");
+    tsim_json_number(object, "p10", tokens.p10);
+    tsim_json_number(object, "p50", needed->middle);
+    tsim_json_number(object, "p90", isfinite(tokens.p90) ? tokens.p90 : (double)NAN);
+    tsim_json_number(object, "reached_frac", needed->reached_frac);
+}
+
 struct tsim_json *tsim_decision_json(struct tsim_arena *arena, const struct tsim_decision *decision,
                                      enum tsim_decision_objective objective) {
     const struct tsim_goal_spec *goal = &decision->job->goal;
@@ -309,8 +377,13 @@ struct tsim_json *tsim_decision_json(struct tsim_arena *arena, const struct tsim
     struct tsim_json *said = tsim_json_object(root, "goal");
     if (decision->job->training.length_kind == TSIM_LENGTH_TOKENS)
         tsim_json_number(said, "tokens", decision->job->training.length);
+    tsim_json_number(said, "loss", goal->loss_nats > 0 ? goal->loss_nats : (double)NAN);
     tsim_json_number(said, "deadline_s", goal->deadline_s > 0 ? goal->deadline_s : (double)NAN);
     tsim_json_number(said, "budget_usd", goal->budget_usd > 0 ? goal->budget_usd : (double)NAN);
+    if (decision->proposal)
+        add_proposal(arena, root, decision->proposal);
+    if (goal->loss_nats > 0)
+        add_tokens_needed(root, &decision->needed);
     tsim_json_text(root, "objective", TSIM_DECISION_OBJECTIVES[objective]);
     struct tsim_json *choice = tsim_json_object(root, "decision");
     if (decision->n_offers == 0)

@@ -90,13 +90,15 @@ static void print_forecast(struct tsim_screen *screen, const struct tsim_predict
                                                                   tsim_screen_human(screen, u->cost_usd.p90, TSIM_USD));
     tsim_screen_line(
         screen, "likely",
-        "%s%s, %s to %s in eight of ten cases; not known are tsim's own error (-%.1f to +%.1f %%)%s%s%s",
+        "%s%s, %s to %s in eight of ten cases; not known are tsim's own error (-%.1f to +%.1f %%)%s%s%s%s%s",
         days_range(screen, &u->days), rent, tsim_screen_human(screen, u->energy_kwh.p10 * JOULES_PER_KWH, TSIM_JOULES),
         tsim_screen_human(screen, u->energy_kwh.p90 * JOULES_PER_KWH, TSIM_JOULES),
         100 * (1 - u->step_time_low_s / result->step.terms.time_s),
         100 * (u->step_time_high_s / result->step.terms.time_s - 1), has_luck ? ", luck with failures" : "",
         has_luck && result->scenario->reliability.rate_spread > 1 ? ", how often machines fail" : "",
-        result->step.variation.draws.has ? ", which accelerators are slow" : "");
+        result->step.variation.draws.has ? ", which accelerators are slow" : "",
+        result->scenario->goal.loss_nats > 0 ? ", how many tokens the loss needs" : "",
+        *rent && result->scenario->cost.price_spread > 1 ? ", what sellers ask" : "");
 }
 
 /* Not wrapped: blanks are a part of the picture. */

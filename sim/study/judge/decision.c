@@ -1,23 +1,18 @@
 #include "study/judge/decision.h"
 
-#include "base/normal.h"
 #include "base/quantile.h"
+#include "model/model.h"
 #include "results/format.h"
+#include "study/judge/forecast.h"
 #include "study/judge/uncertainty.h"
 #include "study/search/buy_judgements.h"
 
 #include <math.h>
 #include <string.h>
 
-enum {
-    PRICE_POINTS = 20,
-    MOST_REFINED = 3,
-    MOST_SIZES = 64,
-    MOST_FLIPS = 8,
-    MOST_MISSES = 4,
-    SCAN_STEPS = 24,
-    HALVINGS = 12
-};
+enum { MOST_REFINED = 3, MOST_SIZES = 64, MOST_FLIPS = 8, MOST_MISSES = 4, SCAN_STEPS = 24, HALVINGS = 12 };
+
+#define MOST_TOKENS 1e17 /* of a run, as goal.tokens may say */
 
 static const double MOST_CHANCES[] = {[TSIM_GROUNDS_MEASURED] = TSIM_MOST_CHANCE_MEASURED,
                                       [TSIM_GROUNDS_SIMILAR] = TSIM_MOST_CHANCE_SIMILAR,
@@ -56,11 +51,6 @@ const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer
 
 /* ---- one distribution ---- */
 
-static double price_factor(const struct tsim_scenario *job, int i) {
-    double spread = job->cost.price_spread;
-    return spread > 1 ? tsim_spread_quantile((i + 0.5) / PRICE_POINTS, spread) : 1;
-}
-
 static bool is_same_machine(const struct tsim_offer *a, const struct tsim_offer *b) {
     return strcmp(job_of(a)->cluster.node->accelerator->name, job_of(b)->cluster.node->accelerator->name) == 0;
 }
@@ -85,7 +75,8 @@ double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
 void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes) {
     const struct tsim_scenario *job = job_of(offer);
     const struct tsim_goal_spec *goal = &job->goal;
-    double costs[TSIM_DISTRIBUTION_POINTS * PRICE_POINTS], ends[TSIM_DISTRIBUTION_POINTS], sum = 0;
+    const struct tsim_percentiles *of_run = &offer->plan->days;
+    double costs[TSIM_DISTRIBUTION_POINTS * TSIM_PRICE_POINTS], sum = 0;
     double deadline_days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : (double)INFINITY;
     double budget_usd = goal->budget_usd > 0 ? goal->budget_usd : (double)INFINITY;
     double delay = offer->delivery_days + (offer->purchase == TSIM_PURCHASE_BUY ? changes->delay_days : 0);
@@ -93,15 +84,15 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
     size_t n = 0;
     for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++) {
         double days = days_under(offer, changes, i);
-        ends[i] = days + delay;
-        for (int j = 0; j < PRICE_POINTS; j++) {
-            bool in_time = ends[i] <= deadline_days;
-            costs[n] = cost_under(offer, changes, days, price_factor(job, j));
-            sum += costs[n];
+        bool is_reached = i + 0.5 < TSIM_DISTRIBUTION_POINTS * (1 - offer->plan->missed_frac);
+        for (int j = 0; j < TSIM_PRICE_POINTS; j++) {
+            double usd = cost_under(offer, changes, days, tsim_price_factor(job, j));
+            bool in_time = is_reached && days + delay <= deadline_days, in_budget = is_reached && usd <= budget_usd;
+            costs[n++] = usd;
+            sum += usd;
             n_time += in_time;
-            n_budget += costs[n] <= budget_usd;
-            n_both += in_time && costs[n] <= budget_usd;
-            n++;
+            n_budget += in_budget;
+            n_both += in_time && in_budget;
         }
     }
     offer->mean_usd = sum / (double)n;
@@ -114,10 +105,9 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
     tsim_sort_ascending(costs, n);
     double each_kwh = figure(offer, TSIM_OUTCOME_ENERGY_KWH) / mean_days(offer);
     offer->cost_usd = tsim_points_percentiles(costs, n);
-    offer->days = tsim_points_percentiles(ends, TSIM_DISTRIBUTION_POINTS);
+    offer->days = (struct tsim_percentiles){of_run->p10 + delay, of_run->p50 + delay, of_run->p90 + delay};
     offer->energy_kwh =
-        (struct tsim_percentiles){(offer->days.p10 - delay) * each_kwh, (offer->days.p50 - delay) * each_kwh,
-                                  (offer->days.p90 - delay) * each_kwh};
+        (struct tsim_percentiles){of_run->p10 * each_kwh, of_run->p50 * each_kwh, of_run->p90 * each_kwh};
 }
 
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
@@ -612,30 +602,56 @@ static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision
 
 /* ---- the whole ---- */
 
+/* Tokens of the goal, or to its loss; 0: neither is said, NAN: the loss is likelier never reached. */
+static double length_of(struct deciding *d, const struct tsim_scenario *job) {
+    struct tsim_tokens_needed needed;
+    if (!(job->goal.loss_nats > 0))
+        return job->goal.tokens;
+    needed = tsim_goal_tokens(job);
+    if (isfinite(needed.middle))
+        return fmin(needed.middle, MOST_TOKENS);
+    double parameters = tsim_model_active_parameters(job->model);
+    struct tsim_percentiles least = tsim_likely_loss(parameters, (double)INFINITY);
+    char text[48];
+    tsim_diag_hint(
+        tsim_diags_error(d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name}, "goal.loss",
+                         "%s parameters are not expected to reach a loss of %.4g, however many tokens they see",
+                         tsim_quantity_human(parameters, TSIM_COUNT, text, sizeof text), job->goal.loss_nats),
+        "a larger model, or a loss well above %.3g (%.3g to %.3g), the least that scaling laws expect of this one",
+        least.p50, least.p10, least.p90);
+    return (double)NAN;
+}
+
 static enum tsim_status read_goal(struct deciding *d) {
     char tokens[48];
     const struct tsim_scenario *job;
     const struct tsim_decision_search *search = d->search;
+    double length = 0;
     d->overrides = TSIM_NEW_ARRAY(d->arena, search->n_overrides + 2, struct tsim_override);
     for (size_t i = 0; i < search->n_overrides; i++)
         d->overrides[i] = search->overrides[i];
     d->n_overrides = search->n_overrides;
     struct tsim_diags first; /* heard again once the goal's length is there */
     tsim_diags_init(&first);
-    if (tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, &first) == TSIM_OK &&
-        job->goal.tokens > 0) {
-        tsim_quantity_si(job->goal.tokens, TSIM_COUNT, tokens, sizeof tokens);
+    if (tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, &first) == TSIM_OK)
+        length = length_of(d, job);
+    tsim_diags_release(&first);
+    if (isnan(length))
+        return TSIM_ERR_SCHEMA;
+    if (length > 0) {
+        tsim_quantity_si(length, TSIM_COUNT, tokens, sizeof tokens);
         d->overrides[d->n_overrides++] = (struct tsim_override){"training.tokens", tsim_arena_strdup(d->arena, tokens)};
     }
-    tsim_diags_release(&first);
     TSIM_TRY(tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, d->diags));
     d->decision->job = job;
+    if (job->goal.loss_nats > 0)
+        d->decision->needed = tsim_goal_tokens(job);
     if (job->simulation.detail == TSIM_DETAIL_AUTO) /* hundreds of plans of a whole catalogue take half the time so */
         d->overrides[d->n_overrides++] = (struct tsim_override){"simulation.detail", "passes"};
     if (job->training.length_kind == TSIM_LENGTH_NONE)
         tsim_diag_hint(tsim_diags_error(d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name},
                                         "goal.tokens", "the run has no length"),
-                       "--tokens 2T, or goal: {tokens: 2 T}");
+                       "--tokens 2T, or goal: {tokens: 2 T}; or a loss: --loss 2.1");
     if (!(job->goal.deadline_s > 0) && !(job->goal.budget_usd > 0))
         tsim_diag_hint(tsim_diags_error(d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name}, "goal",
                                         "neither a date nor a budget is set"),

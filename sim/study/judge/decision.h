@@ -23,6 +23,8 @@
 #ifndef TSIM_STUDY_DECISION_H
 #define TSIM_STUDY_DECISION_H
 
+#include "results/loss_law.h"
+#include "study/judge/proposal.h"
 #include "study/search/clusters.h"
 #include "study/search/plan.h"
 
@@ -100,6 +102,8 @@ struct tsim_decision {
     size_t n_machines;
     const struct tsim_override *overrides; /* those of the search, and the goal's length */
     size_t n_overrides;
+    struct tsim_tokens_needed needed;     /* where the goal is a loss */
+    const struct tsim_proposal *proposal; /* the model, where nobody named one; NULL: somebody did */
     size_t n_clusters;
     int64_t n_plans, n_simulated;
     bool is_interrupted;

@@ -3,6 +3,8 @@
 #include "base/normal.h"
 #include "base/quantile.h"
 #include "config/provenance.h"
+#include "model/model.h"
+#include "results/loss_law.h"
 #include "step/step_variation.h"
 
 #include <math.h>
@@ -95,6 +97,57 @@ static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct ts
     return tsim_points_percentiles(days, n);
 }
 
+/* ---- a loss ---- */
+
+/* The run goes on until the loss is there, and is given up at so many times its length. */
+#define MOST_TOKENS_RATIO 10.0
+
+struct tsim_tokens_needed tsim_goal_tokens(const struct tsim_scenario *sc) {
+    double batch_tokens = (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
+    return tsim_tokens_needed(tsim_model_active_parameters(sc->model), sc->goal.loss_nats, batch_tokens);
+}
+
+static bool is_to_a_loss(const struct tsim_scenario *sc) {
+    return sc->goal.loss_nats > 0 && sc->training.length_kind == TSIM_LENGTH_TOKENS;
+}
+
+/* Each case of the days takes each case of the tokens. */
+static void until_the_loss(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_uncertainty *u) {
+    struct tsim_tokens_needed needed = tsim_goal_tokens(sc);
+    double *days = TSIM_NEW_ARRAY(arena, (size_t)TSIM_DISTRIBUTION_POINTS * TSIM_LOSS_CASES, double);
+    size_t n = 0;
+    for (int t = 0; t < TSIM_LOSS_CASES; t++) {
+        double ratio = needed.at[t] / sc->training.length;
+        u->missed_frac += ratio > MOST_TOKENS_RATIO ? 1.0 / TSIM_LOSS_CASES : 0;
+        for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
+            days[n++] = fmin(ratio, MOST_TOKENS_RATIO) * u->days_at.at[i];
+    }
+    tsim_sort_ascending(days, n);
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
+        u->days_at.at[i] = tsim_points_quantile(days, n, frac_of(i, TSIM_DISTRIBUTION_POINTS));
+    u->days = tsim_points_percentiles(days, n);
+}
+
+/* ---- money ---- */
+
+double tsim_price_factor(const struct tsim_scenario *sc, int i) {
+    double spread = sc->cost.price_spread;
+    return spread > 1 ? tsim_spread_quantile(frac_of(i, TSIM_PRICE_POINTS), spread) : 1;
+}
+
+static struct tsim_percentiles rents(const struct tsim_result *result, const struct tsim_uncertainty *u) {
+    const struct tsim_campaign *c = &result->campaign;
+    double usd[TSIM_DISTRIBUTION_POINTS * TSIM_PRICE_POINTS], usd_per_day = c->rent_usd / c->mean_days;
+    size_t n = 0;
+    if (isnan(usd_per_day))
+        return (struct tsim_percentiles){(double)NAN, (double)NAN, (double)NAN};
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
+        for (int j = 0; j < TSIM_PRICE_POINTS; j++)
+            usd[n++] = tsim_price_factor(result->scenario, j) * u->days_at.at[i] * usd_per_day;
+    tsim_sort_ascending(usd, n);
+    return tsim_points_percentiles(usd, n);
+}
+
 static struct tsim_percentiles scaled(struct tsim_percentiles days, double value, double mean_days) {
     double each = value / mean_days; /* NAN: not known */
     return (struct tsim_percentiles){days.p10 * each, days.p50 * each, days.p90 * each};
@@ -104,9 +157,38 @@ static void say(struct tsim_uncertainty *u, const char *sentence) {
     u->because[u->n_because++] = sentence;
 }
 
+static const char *loss_text(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                             const struct tsim_uncertainty *u) {
+    double parameters = tsim_model_active_parameters(sc->model), tokens[TSIM_N_LOSS_FITS];
+    const char *said[TSIM_N_LOSS_FITS];
+    char text[48];
+    for (int fit = 0; fit < TSIM_N_LOSS_FITS; fit++) {
+        tokens[fit] = tsim_tokens_to_loss(&TSIM_LOSS_FITS[fit], parameters, sc->goal.loss_nats);
+        said[fit] =
+            isfinite(tokens[fit])
+                ? tsim_arena_printf(arena, "%s tokens", tsim_quantity_human(tokens[fit], TSIM_COUNT, text, sizeof text))
+                : "never";
+    }
+    const char *missed =
+        u->missed_frac > 0
+            ? tsim_arena_printf(arena,
+                                "; in %.0f of 100 cases the run is given up without it, at %.0f times its length",
+                                100 * u->missed_frac, MOST_TOKENS_RATIO)
+            : "";
+    return tsim_arena_printf(
+        arena,
+        "scaling laws: a loss of %.4g after %s (Hoffmann et al. 2022) or %s (its refit, Besiroglu et "
+        "al. 2024), times %.3g for the batch%s",
+        sc->goal.loss_nats, said[TSIM_LOSS_FIT_HOFFMANN], said[TSIM_LOSS_FIT_BESIROGLU],
+        tsim_batch_tokens_factor((double)sc->training.global_batch_size * (double)sc->training.sequence_length,
+                                 sc->goal.loss_nats),
+        missed);
+}
+
 static void fill_because(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_uncertainty *u) {
+    const struct tsim_scenario *sc = result->scenario;
     const struct tsim_campaign *c = &result->campaign;
-    const struct tsim_reliability_spec *r = &result->scenario->reliability;
+    const struct tsim_reliability_spec *r = &sc->reliability;
     const struct tsim_straggler_draws *draws = &result->step.variation.draws;
     double step_s = result->step.terms.time_s;
     u->n_because = 0;
@@ -126,7 +208,16 @@ static void fill_because(struct tsim_arena *arena, const struct tsim_result *res
     if (draws->has)
         say(u, tsim_arena_printf(arena, "stragglers: a step of %.4g to %.4g s in eight of ten draws", draws->p10_s,
                                  draws->p90_s));
-    say(u, "not in it: errors of prices and of what the machine draws");
+    if (is_to_a_loss(sc))
+        say(u, loss_text(arena, sc, u));
+    if (!isnan(u->cost_usd.p50))
+        say(u, sc->cost.price_spread > 1
+                   ? tsim_arena_printf(arena,
+                                       "prices: sellers differ, by a factor of %.3g to either side in eight of ten "
+                                       "cases",
+                                       sc->cost.price_spread)
+                   : "prices: the rent is taken as given");
+    say(u, "not in it: errors of what the machine draws and of the price of electricity");
 }
 
 /* Says of a figure's quantiles what they are made of; of those that are not known nothing. */
@@ -160,7 +251,9 @@ void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction)
         return;
     u->has_run = true;
     u->days = days_of(arena, prediction, &u->days_at);
-    u->cost_usd = scaled(u->days, c->rent_usd, c->mean_days);
+    if (is_to_a_loss(prediction->result.scenario))
+        until_the_loss(arena, prediction->result.scenario, u);
+    u->cost_usd = rents(&prediction->result, u);
     u->energy_kwh = scaled(u->days, c->energy_kwh, c->mean_days);
     record(prediction, "days", &u->days, TSIM_FRACTION, "campaign.days", c->days, TSIM_FRACTION);
     record(prediction, "cost_usd", &u->cost_usd, TSIM_USD, "campaign.rent_usd", c->rent_usd, TSIM_USD);

@@ -12,12 +12,25 @@
  *       at 1, which one half of it is below, with 5 % below its low end and 5 % above its high one
  * s     stragglers: the step of other draws over that of this one (step_variation.h)
  *
- * The factors are taken to be independent, and each is at its quantiles: nothing is drawn. Rent and energy are in
- * proportion to the days: prices, and what the machine draws, are taken as they are. */
+ * The factors are taken to be independent, and each is at its quantiles: nothing is drawn. Energy is in proportion to
+ * the days: what the machine draws is taken as it is.
+ *
+ *   tokens    where the goal is a loss, each case of the days meets each case of the tokens that it needs, over those of
+ *             the run (results/loss_law.h); a case that needs more than ten times as many ends there, without the loss
+ *   rent      each case of the days meets each case of prices: lognormal, within cost.price_spread in eight of ten
+ *             cases, and independent of the days */
 #ifndef TSIM_STUDY_FORECAST_H
 #define TSIM_STUDY_FORECAST_H
 
+#include "results/loss_law.h"
 #include "results/prediction.h"
+
+enum { TSIM_PRICE_POINTS = 20 };
+/* So many times as much as asked in the i-th part of all cases. */
+double tsim_price_factor(const struct tsim_scenario *scenario, int i);
+
+/* The tokens to the goal's loss, with the scenario's model and batch. */
+struct tsim_tokens_needed tsim_goal_tokens(const struct tsim_scenario *scenario);
 
 /* Fills in the uncertainty's days, cost_usd, energy_kwh and because, where the run has a campaign and the step an
  * interval. */

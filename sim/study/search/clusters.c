@@ -154,6 +154,20 @@ double tsim_nodes_for(const struct tsim_machine *machine, double days) {
     return fmin(most, fmax(for_time, for_memory) / (double)machine->accelerators_per_node);
 }
 
+double tsim_affordable_flops(const struct tsim_machine *machines, size_t n, const struct tsim_goal_spec *goal) {
+    double most = 0, days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : TSIM_DAYS_WITHOUT_DATE;
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_scenario *job = machines[i].job;
+        if (machines[i].left_out)
+            continue;
+        double for_money = goal->budget_usd / rent_per_flop(job),
+               for_time =
+                   TSIM_MOST_BOUGHT_ACCELERATORS * sustained_per_s(job) * TSIM_FIRST_DATE_FRAC * days * TSIM_DAY_S;
+        most = fmax(most, TSIM_REACHED_FRAC * fmin(for_money, for_time));
+    }
+    return most;
+}
+
 /* ---- the space ---- */
 
 static const char *joined(struct tsim_arena *arena, const char *text, const char *more) {

@@ -28,6 +28,9 @@ int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes);
  * that is tried (buy_judgements.h). */
 double tsim_nodes_for(const struct tsim_machine *machine, double days);
 
+/* About how many FLOPs good plans do for the goal's budget until its date, on the machine that does most. */
+double tsim_affordable_flops(const struct tsim_machine *machines, size_t n, const struct tsim_goal_spec *goal);
+
 struct tsim_cluster_size {
     const struct tsim_machine *machine;
     int64_t nodes;

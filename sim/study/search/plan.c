@@ -652,6 +652,7 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
         plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
         plan->days = u->has_run ? u->days : NOT_KNOWN;
         plan->days_at = u->days_at;
+        plan->missed_frac = u->missed_frac;
         plan->cost_usd = u->has_run ? u->cost_usd : NOT_KNOWN;
         plan->may_not_fit =
             tsim_may_not_fit(prediction.result.step.memory.peak_bytes, prediction.result.step.memory.capacity_bytes);

@@ -45,6 +45,7 @@ struct tsim_plan {
     const char *set_json;
     struct tsim_percentiles days, cost_usd; /* of the whole run (study/judge/forecast.h); NAN: it has none */
     struct tsim_distribution days_at;       /* where `days` are known */
+    double missed_frac;                     /* of them: the longest ones, which end without the loss that is the goal */
     bool may_not_fit;                       /* by tsim_may_not_fit (results/verdict.h) */
     int32_t n_similar_runs,
         n_own_runs;      /* measured: like it; on its accelerator (study/judge/uncertainty.h). -1: not known */

@@ -1,0 +1,51 @@
+/* loss_law.h - the loss of a language model by its parameters and tokens, and what a loss, or a given compute, asks for.
+ *
+ *   loss      L = E + A / N^a + B / D^b nats a token, of N parameters on D fresh tokens
+ *   tokens    D = (B / (L - E - A / N^a))^(1 / b); none suffice where L is not above E + A / N^a
+ *   compute   C = 6 N D has the least loss at N = (a A / (b B))^(1 / (a + b)) (C / 6)^(b / (a + b))
+ *             (Hoffmann et al. 2022, arXiv:2203.15556, equation 4); by the refit at about 20 tokens a parameter, which is
+ *             what two other ways of Hoffmann et al. say, too
+ *   batch     the fits are of runs with small batches. To the same loss a batch of B tokens needs (1 + B / Bc) / (1 + B0 / Bc)
+ *             times the tokens of a batch B0 (McCandlish et al. 2018, arXiv:1812.06162), with the critical batch Bc of
+ *             the loss (scaling_laws.h) and B0 = 1.5 M, with which Chinchilla began (Hoffmann et al. 2022, table 4)
+ *
+ * Two fits to the same runs stand for what is not known, each as likely (a judgement): the original and the refit of
+ * Besiroglu et al. 2024 (arXiv:2404.10102), which found that the original does not fit its own data; others still use it.
+ * Around each are the errors of its parameters, which go together: their covariance is that of 4,000 bootstraps of
+ * the 240 runs that Besiroglu et al. read off Hoffmann's figure (github.com/Besiroglu/data). Our fit of them gives
+ * E = 1.817, A = 478, B = 2143, a = 0.347, b = 0.367 and deviations of 0.026, 121, 1380, 0.015 and 0.020; theirs are
+ * 1.817, 482, 2085, 0.348, 0.366 and 0.03, 125, 1293, 0.02, 0.02.
+ *
+ * The loss is that of Chinchilla's data with its tokenizer. Other data have another floor E: 1.87 of C4 (Muennighoff et al.
+ * 2023, arXiv:2305.16264); that is not in the spread, nor is a better recipe. */
+#ifndef TSIM_RESULTS_LOSS_LAW_H
+#define TSIM_RESULTS_LOSS_LAW_H
+
+#include "base/quantile.h"
+
+struct tsim_loss_law {
+    double floor, per_parameters, parameters_exponent, per_tokens, tokens_exponent; /* E, A, a, B, b */
+};
+
+enum tsim_loss_fit { TSIM_LOSS_FIT_HOFFMANN, TSIM_LOSS_FIT_BESIROGLU, TSIM_N_LOSS_FITS };
+extern const struct tsim_loss_law TSIM_LOSS_FITS[TSIM_N_LOSS_FITS];
+
+double tsim_loss_at(const struct tsim_loss_law *law, double parameters, double tokens);
+/* INFINITY: it is never reached. */
+double tsim_tokens_to_loss(const struct tsim_loss_law *law, double parameters, double loss);
+double tsim_compute_optimal_parameters(const struct tsim_loss_law *law, double flops);
+double tsim_batch_tokens_factor(double batch_tokens, double loss);
+
+/* The middle and its range over all cases of both fits. */
+struct tsim_percentiles tsim_likely_loss(double parameters, double tokens);
+
+/* Tokens to a loss as a distribution, ascending. INFINITY in those cases in which no number of tokens suffices. */
+enum { TSIM_LOSS_CASES = 64 };
+struct tsim_tokens_needed {
+    double at[TSIM_LOSS_CASES];
+    double middle;       /* as many cases need more */
+    double reached_frac; /* of the cases: some number of tokens suffices */
+};
+struct tsim_tokens_needed tsim_tokens_needed(double parameters, double loss, double batch_tokens);
+
+#endif
