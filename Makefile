@@ -150,6 +150,7 @@ check: test
 	@tests/run.sh "$(BUILD)" build/tsim long
 	@TSIM_BROWSER=needed tests/browser/run.sh build/tsim
 	@tests/reference_docs.sh build/tsim
+	@$(MAKE) --no-print-directory docs-site
 	@tests/bench/limits.sh "$(BUILD)" build/tsim
 	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
 	@tests/run.sh build/asan build/asan/tsim code
@@ -250,6 +251,12 @@ docs-textbook: build/tsim
 .PHONY: docs-reference
 docs-reference: build/tsim
 	build/tsim help --format reference >docs/reference.md
+
+# The site of the documentation, in build/site/html.
+.PHONY: docs-site
+docs-site:
+	@tools/setup.sh mkdocs
+	tools/site/build.sh build/site
 
 # After a change of reports: the pictures in docs/pictures (needs Chromium, node and npm).
 .PHONY: docs-pictures

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds the site of the documentation in the folder given: `make docs-site` (mkdocs, from Debian). tools/site/build.sh FOLDER
+#
+# The pages are README, docs/, CONTRIBUTING and CHANGELOG, with links turned to where the pages lie. docs/accuracy.md gets a chart of all
+# measured runs, from hardware/calibration. A page that no menu names, and a link that leads nowhere, are errors.
+set -eu
+cd "$(dirname "$0")/../.."
+folder=$1
+pages=$folder/pages
+rm -rf "$folder"
+mkdir -p "$pages"
+cp -r docs/. "$pages"
+for page in README CONTRIBUTING CHANGELOG; do sed 's|](docs/|](|g' "$page.md" >"$pages/$page.md"; done
+mv "$pages/README.md" "$pages/index.md"
+cp LICENSE "$pages/LICENSE.txt"
+sed -i 's|](LICENSE)|](LICENSE.txt)|' "$pages/index.md"
+# Files of the repository that pages name lie beside the pages.
+grep -oh '](\.\./[^)#]*' docs/*.md | sed 's|](\.\./||' | sort -u | while read -r file; do
+  mkdir -p "$pages/files/$(dirname "$file")"
+  cp "$file" "$pages/files/$file"
+done
+sed -i 's|](\.\./|](files/|g' "$pages"/*.md
+sed -i '0,/^## /s|^## |<div id="accuracy-chart"></div>\n\n## |' "$pages/accuracy.md"
+awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; printf "const ACCURACY_RUNS = ["; next}
+  {printf "%s\n[\"%s\",\"%s\",\"%s\",%s,%s,%s]", (NR > 2 ? "," : ""), $at["case"], $at["accelerator"], $at["model"], $at["accelerators"],
+     $at["step_time_s"], $at["measured_over_predicted"]} END {print "\n];"}' hardware/calibration/residuals.csv >"$pages/accuracy_runs.js"
+cp tools/site/accuracy_chart.js tools/site/site.css "$pages"
+cp tools/site/mkdocs.yml "$folder/mkdocs.yml"
+warnings=$(mkdocs build --strict --quiet --config-file "$folder/mkdocs.yml" 2>&1) || {
+  printf '%s\n' "$warnings" >&2
+  exit 1
+}
+[ -z "$warnings" ] || printf '%s\n' "$warnings" >&2
