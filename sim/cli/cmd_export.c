@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/output.h"
+#include "import/launches/launch_file.h"
 #include "report/export/export.h"
 #include "report/page/chart.h"
 #include "report/page/page.h"
@@ -29,6 +30,8 @@ static bool wrong_format(const char *format) {
     fprintf(stderr, "tsim export: --format needs one of");
     for (size_t i = 0; i < TSIM_N_EXPORTS; i++)
         fprintf(stderr, " %s", TSIM_EXPORTS[i].name);
+    for (size_t i = 0; i < TSIM_N_LAUNCH_FORMATS; i++)
+        fprintf(stderr, " %s", TSIM_LAUNCH_FORMATS[i].name);
     fprintf(stderr, " svg png chakra, not '%s'\nTry 'tsim export --help'.\n", format);
     return false;
 }
@@ -201,14 +204,46 @@ static enum tsim_exit write_file(struct export *x, const char *file) {
     return tsim_exit_of(status);
 }
 
+/* ---- what launches it ---- */
+
+static enum tsim_status write_launch(void *context, FILE *out) {
+    fputs(context, out);
+    return TSIM_OK;
+}
+
+static enum tsim_exit export_launch(const struct tsim_arguments *arguments, const char *format) {
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    const struct tsim_scenario *scenario;
+    const char *text = NULL;
+    tsim_arena_init(&arena);
+    tsim_diags_init(&diags);
+    enum tsim_status status = tsim_load_operand(&arena, arguments, arguments->operands[0], &scenario, &diags);
+    if (status == TSIM_OK)
+        status = tsim_launch_file(&arena, format, scenario, &text, &diags);
+    enum tsim_exit code = tsim_exit_of(status);
+    if (status == TSIM_OK && arguments->has[TSIM_OPTION_OUTPUT])
+        code = tsim_write_file(arguments->value[TSIM_OPTION_OUTPUT], write_launch, tsim_arena_strdup(&arena, text));
+    else if (status == TSIM_OK)
+        fputs(text, stdout);
+    tsim_report_diags(arguments, &diags);
+    tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+    return code;
+}
+
 enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments) {
     struct export x = {.arguments = arguments};
     enum tsim_exit code = TSIM_EXIT_USAGE;
     const char *format = arguments->value[TSIM_OPTION_FORMAT];
-    static const enum tsim_option NOT_OF_CHAKRA[] = {TSIM_OPTION_CHART};
+    static const enum tsim_option NOT_OF_CHAKRA[] = {TSIM_OPTION_CHART},
+                                  NOT_OF_LAUNCHES[] = {TSIM_OPTION_CHART, TSIM_OPTION_RANKS, TSIM_OPTION_IGNORE_MEMORY};
     if (format && strcmp(format, "chakra") == 0)
         return tsim_is_refused(arguments, "--format chakra", NOT_OF_CHAKRA, 1) ? TSIM_EXIT_USAGE
                                                                                : tsim_export_chakra(arguments);
+    if (format && tsim_is_launch_format(format))
+        return tsim_is_refused(arguments, "a launch file", NOT_OF_LAUNCHES, 3) ? TSIM_EXIT_USAGE
+                                                                               : export_launch(arguments, format);
     if (!choose(&x))
         return code;
     tsim_arena_init(&x.arena);

@@ -158,7 +158,11 @@ static const struct tsim_command COMMANDS[] = {
      "streams, roofline, links, sensitivity; of one with failures or costs: days,\n"
      "timeline, power, lost, ownership; of a sweep: scaling, pareto, heat. chakra: the\n"
      "step as execution traces for ASTRA-sim, NAME.RANK.et with --output NAME, and\n"
-     "NAME.groups.json.",
+     "NAME.groups.json.\n"
+     "The plan is launched by megatron (a script), nemo (YAML), torchtitan (TOML) or\n"
+     "deepspeed (JSON), in the words of its software's version, or by a job of slurm\n"
+     "or kubernetes with its ranks in the simulated order. 'tsim import' of the first\n"
+     "four gives the scenario back: comments keep what they have no options for.",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_FORMAT) |
          TSIM_HAS(TSIM_OPTION_CHART) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),

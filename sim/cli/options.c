@@ -74,7 +74,8 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_REPORT] = {"report", TSIM_OPTION_NEEDS_VALUE, "FILE", "a page for browsers with charts: FILE.html"},
     [TSIM_OPTION_OUTPUT] = {"output", TSIM_OPTION_NEEDS_VALUE, "FILE", "write to FILE instead"},
     [TSIM_OPTION_FORMAT] = {"format", TSIM_OPTION_NEEDS_VALUE, "NAME", "what to write (see above)",
-                            "csv markdown latex prometheus svg png text man bash zsh reference"},
+                            "csv markdown latex prometheus svg png chakra megatron nemo torchtitan deepspeed slurm "
+                            "kubernetes text man bash zsh reference"},
     [TSIM_OPTION_CHART] =
         {"chart", TSIM_OPTION_NEEDS_VALUE, "NAME", "which chart (default: step, of a sweep scaling)",
          "step memory schedule roofline links sensitivity days timeline power lost ownership scaling pareto heat"},

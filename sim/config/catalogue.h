@@ -522,8 +522,22 @@ struct tsim_software_defaults {
     const char *source;
 };
 
+/* Whose launch files start it, in the words of its version (import/launches/launch_file.h). */
+enum tsim_launch_kind {
+    TSIM_LAUNCH_NONE,
+    TSIM_LAUNCH_MEGATRON_2021,      /* --checkpoint-activations */
+    TSIM_LAUNCH_MEGATRON_2022,      /* --recompute-granularity, --sequence-parallel, without Transformer Engine */
+    TSIM_LAUNCH_MEGATRON_CORE,      /* and all that came since */
+    TSIM_LAUNCH_MEGATRON_DEEPSPEED, /* --deepspeed --zero-stage beside DeepSpeed's JSON */
+    TSIM_LAUNCH_NEMO,
+    TSIM_LAUNCH_TORCHTITAN_2024, /* degrees in [training] and [experimental] */
+    TSIM_LAUNCH_TORCHTITAN,      /* degrees in [parallelism], batches as global_batch_size */
+    TSIM_LAUNCH_DEEPSPEED
+};
+
 struct tsim_software {
     const char *name, *source;
+    enum tsim_launch_kind launch;
     struct tsim_supports supports;
     struct tsim_software_defaults defaults;
     struct tsim_caveats caveats;

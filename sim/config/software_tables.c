@@ -4,6 +4,11 @@
 
 /* clang-format off */
 static const struct tsim_word SOFTWARE_SCHEMA[] = {{"tsim/software/v1", 0}, {NULL, 0}};
+static const struct tsim_word LAUNCHES[] = {
+    {"none", TSIM_LAUNCH_NONE}, {"megatron-2021", TSIM_LAUNCH_MEGATRON_2021}, {"megatron-2022", TSIM_LAUNCH_MEGATRON_2022},
+    {"megatron-core", TSIM_LAUNCH_MEGATRON_CORE}, {"megatron-deepspeed", TSIM_LAUNCH_MEGATRON_DEEPSPEED},
+    {"nemo", TSIM_LAUNCH_NEMO}, {"torchtitan-2024", TSIM_LAUNCH_TORCHTITAN_2024}, {"torchtitan", TSIM_LAUNCH_TORCHTITAN},
+    {"deepspeed", TSIM_LAUNCH_DEEPSPEED}, {NULL, 0}};
 static const struct tsim_word ATTENTION_KERNELS[] = {
     {"unfused", TSIM_ATTENTION_UNFUSED}, {"fused-softmax", TSIM_ATTENTION_FUSED_SOFTMAX},
     {"flash-triton", TSIM_ATTENTION_FLASH_TRITON}, {"flash1", TSIM_ATTENTION_FLASH1}, {"flash2", TSIM_ATTENTION_FLASH2},
@@ -138,6 +143,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "settings where the scenario is silent; what it says wins"},
     {.key = "caveats", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, caveats), .table = &CAVEATS,
      .help = "what is known to be missing, a warning for scenarios with such ranks"},
+    {.key = "launch", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, launch), .words = LAUNCHES,
+     .default_text = "none", .is_omitted_when_zero = true,
+     .help = "whose launch files start it, in the words of its version: what tsim export writes; none: it writes none"},
     {.key = "attention_kernel", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_kernel),
      .words = ATTENTION_KERNELS, .is_required = true, .help = "which kernel computes attention"},
     {.key = "attention_layout", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, attention_layout),

@@ -12,16 +12,18 @@ struct chain {
     double longest_s;
 };
 
-/* A pass takes at least its time alone. Only where collectives of several communicators run beside it may it take less:
+/* A pass takes at least its time alone: that of its kernels, or of their launches (with what it waits for one by one it is
+ * the longer of the two or more). Only where collectives of several communicators run beside it may it take less:
  * what slows one of them leaves more of the device to the kernels that another waits for. There what such collectives
  * expose is left out. */
 static double least_s(const struct tsim_scenario *sc, const struct tsim_pass_cost *pass) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     bool tensor_is_beside = p->tensor > 1 && (p->overlap.tensor || p->overlap.tensor_backward);
+    double played_s = pass->time_s - pass->host_excess_s,
+           time_s = sc->software->launch_blocking ? played_s + pass->host_s : fmax(played_s, pass->host_s);
     if (!(p->expert > 1 && p->overlap.expert && (p->context > 1 || tensor_is_beside)))
-        return pass->time_s;
-    return pass->time_s - pass->exposed_expert_s - pass->exposed_context_s -
-           (tensor_is_beside ? pass->exposed_tensor_s : 0);
+        return time_s;
+    return time_s - pass->exposed_expert_s - pass->exposed_context_s - (tensor_is_beside ? pass->exposed_tensor_s : 0);
 }
 
 static bool is_split(const struct tsim_schedule_shape *shape) {
@@ -46,10 +48,11 @@ static void sum_chunk(const struct tsim_scenario *sc, const struct tsim_pass_cos
                       int32_t chunk, struct chunk_passes *passes) {
     struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
     *passes = (struct chunk_passes){0};
-    tsim_pass_sum(costs, TSIM_PASS_FORWARD, &parts, &passes->forward);
-    tsim_pass_sum(costs, splits ? TSIM_PASS_INPUT_GRADIENT : TSIM_PASS_BACKWARD, &parts, &passes->backward);
+    int64_t first = tsim_chunk_first_layer(sc, stage, chunk);
+    tsim_pass_sum(costs, TSIM_PASS_FORWARD, &parts, first, &passes->forward);
+    tsim_pass_sum(costs, splits ? TSIM_PASS_INPUT_GRADIENT : TSIM_PASS_BACKWARD, &parts, first, &passes->backward);
     if (splits)
-        tsim_pass_sum(costs, TSIM_PASS_WEIGHT_GRADIENT, &parts, &passes->weight);
+        tsim_pass_sum(costs, TSIM_PASS_WEIGHT_GRADIENT, &parts, first, &passes->weight);
 }
 
 double tsim_passes_bound_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs) {

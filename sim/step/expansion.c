@@ -208,7 +208,7 @@ static void cross_groups(const struct tsim_step_links *step_links, struct tsim_a
     }
 }
 
-/* What ranks of one stage send to the same ranks of another, a byte each: messages to the next and the previous stage, and
+/* Ranks of one stage send a byte each to the same ranks of another: messages to the next and the previous stage, and
  * between the two ends of the pipeline, which hold one table. */
 static void send(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                  const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, int what) {

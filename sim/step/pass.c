@@ -228,7 +228,7 @@ static void expose(const struct walk *w) {
     tsim_pass_builder_close(&builder);
     if (!tsim_pass_program_is_plain(&program)) {
         bool is_ideal = w->scenario->simulation.network == TSIM_NETWORK_IDEAL;
-        tsim_pass_program_play(&program, is_ideal ? NULL : w->cluster, exposed_s);
+        tsim_pass_program_play(&program, is_ideal ? NULL : w->cluster, tsim_pass_launches(w->scenario), exposed_s);
         share_out(w, exposed_s);
         for (int32_t i = 0; i < w->n_rows; i++)
             w->rows[i].exposed_s = exposed_s[i];
@@ -342,6 +342,8 @@ void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenar
 struct sum {
     struct tsim_pass_cost cost;
     double stretch_s2; /* squares since the last collective */
+    struct tsim_pass_builder builder;
+    double *exposed_frac; /* by row of the program: of a collective's time; arena */
 };
 
 static double *exposed_term(struct tsim_pass_cost *cost, enum tsim_axis axis) {
@@ -369,6 +371,8 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
         cost->squares_s2 += square_s2;
         sum->stretch_s2 += square_s2;
     }
+    sum->exposed_frac[sum->builder.row] = row->time_s > 0 ? row->exposed_s / row->time_s : 0;
+    tsim_pass_builder_add(&sum->builder, row);
     cost->flops += row->op->flops;
     cost->matrix_busy_s += row->matrix_power_s;
     cost->memory_busy_s += row->memory_s;
@@ -378,12 +382,65 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     cost->host_s += row->host_s;
 }
 
-static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                                       const struct tsim_placement *placement, enum tsim_part part,
-                                       enum tsim_pass_kind kind) {
-    struct sum sum = {.stretch_s2 = 0};
+/* Ticks of a picosecond, as a step's. */
+static tsim_tick ticks(double time_s) {
+    return time_s > 0 ? (tsim_tick)llround(fmin(time_s, 1e6) * 1e12) : 0;
+}
+
+/* An entry's time on the compute stream; of a collective beside kernels what it exposes. */
+static tsim_tick alone(const struct tsim_played *played, const double *exposed_frac) {
+    switch (played->kind) {
+    case TSIM_PLAYED_KERNEL:
+        return ticks(played->flow_s);
+    case TSIM_PLAYED_COLLECTIVE:
+        return ticks(played->latency_s) + ticks(played->flow_s);
+    case TSIM_PLAYED_BESIDE:
+        return ticks(exposed_frac[played->row] * (played->latency_s + played->flow_s));
+    case TSIM_PLAYED_START:
+    case TSIM_PLAYED_WAIT:
+        break;
+    }
+    return 0;
+}
+
+/* Plays the part from a compute stream, or from a host, that was never busy. */
+static struct tsim_launch_map play_launches(const struct tsim_pass_program *program, const double *exposed_frac,
+                                            double most_ahead_s) {
+    struct tsim_launch_map map;
+    for (int from = 0; from < TSIM_N_OF_PASS; from++) {
+        struct tsim_host_stream host = {
+            .is_there = true, .ahead = ticks(most_ahead_s), .free_at = from == TSIM_HOST ? 0 : TSIM_LONG_AGO};
+        tsim_tick free = from == TSIM_COMPUTE ? 0 : TSIM_LONG_AGO;
+        for (int32_t i = 0; i < program->n; i++) {
+            const struct tsim_played *played = &program->at[i];
+            if (played->kind != TSIM_PLAYED_BESIDE && played->kind != TSIM_PLAYED_WAIT)
+                free = tsim_host_follow(&host,
+                                        (struct tsim_launch){ticks(played->host_s), ticks(played->later_host_s),
+                                                             ticks(played->before_last_s)},
+                                        free);
+            free += alone(played, exposed_frac);
+        }
+        map.after[TSIM_COMPUTE][from] = free;
+        map.after[TSIM_HOST][from] = host.free_at;
+    }
+    return map;
+}
+
+static struct tsim_pass_cost part_cost(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                       const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                       enum tsim_part part, enum tsim_pass_kind kind,
+                                       struct tsim_part_launches *launches) {
+    struct tsim_pass_program program = {.n = 0};
+    struct sum sum = {
+        .builder = {.arena = arena, .program = &program, .n_chunks = (double)scenario->parallelism.tensor},
+        .exposed_frac = TSIM_NEW_ARRAY(arena, MOST_ROWS * (size_t)tsim_part_variants(scenario->model, part), double)};
     tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, &sum);
+    tsim_pass_builder_close(&sum.builder);
     end_stretch(&sum);
+    struct tsim_pass_launches host = tsim_pass_launches(scenario);
+    if (host.each_s > 0)
+        *launches = (struct tsim_part_launches){.map = play_launches(&program, sum.exposed_frac, host.most_ahead_s),
+                                                .n_layers = (double)tsim_part_variants(scenario->model, part)};
     double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
     sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
                       sum.cost.exposed_data_s;
@@ -393,23 +450,32 @@ static struct tsim_pass_cost part_cost(const struct tsim_scenario *scenario, con
     return sum.cost;
 }
 
+static struct tsim_pass_cost *cost_of(struct tsim_part_costs *part, enum tsim_pass_kind kind) {
+    struct tsim_pass_cost *const COSTS[TSIM_N_PASS_KINDS] = {&part->forward, &part->backward, &part->input_gradient,
+                                                             &part->weight_gradient};
+    return COSTS[kind];
+}
+
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, struct tsim_pass_costs *costs) {
     struct tsim_parts there = tsim_model_parts(scenario->model);
+    int n_kinds =
+        tsim_schedule_splits_backward(scenario->parallelism.schedule) ? TSIM_N_PASS_KINDS : TSIM_PASS_BACKWARD + 1;
     memset(costs, 0, sizeof *costs);
-    costs->launches_block = scenario->software->launch_blocking;
+    costs->has_launches = tsim_pass_launches(scenario).each_s > 0;
+    costs->model = scenario->model;
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
     for (int i = 0; i < TSIM_N_PARTS; i++) {
         enum tsim_part part = (enum tsim_part)i;
         struct tsim_part_costs *of_part = &costs->parts[part];
         if (there.times[part] <= 0)
             continue;
-        of_part->forward = part_cost(scenario, cluster, placement, part, TSIM_PASS_FORWARD);
-        of_part->backward = part_cost(scenario, cluster, placement, part, TSIM_PASS_BACKWARD);
-        if (!tsim_schedule_splits_backward(scenario->parallelism.schedule))
-            continue;
-        of_part->input_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_INPUT_GRADIENT);
-        of_part->weight_gradient = part_cost(scenario, cluster, placement, part, TSIM_PASS_WEIGHT_GRADIENT);
+        for (int kind = 0; kind < n_kinds; kind++)
+            *cost_of(of_part, (enum tsim_pass_kind)kind) = part_cost(
+                &arena, scenario, cluster, placement, part, (enum tsim_pass_kind)kind, &of_part->launches[kind]);
     }
+    tsim_arena_release(&arena);
 }
 
 static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *part, double times) {
@@ -434,26 +500,61 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
 }
 
 const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind) {
-    switch (kind) {
-    case TSIM_PASS_FORWARD:
-        return &part->forward;
-    case TSIM_PASS_BACKWARD:
-        return &part->backward;
-    case TSIM_PASS_INPUT_GRADIENT:
-        return &part->input_gradient;
-    case TSIM_PASS_WEIGHT_GRADIENT:
-        return &part->weight_gradient;
+    const struct tsim_pass_cost *const COSTS[TSIM_N_PASS_KINDS] = {&part->forward, &part->backward,
+                                                                   &part->input_gradient, &part->weight_gradient};
+    return COSTS[kind];
+}
+
+static void go_through(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, int part, double times,
+                       tsim_tick at[TSIM_N_OF_PASS]) {
+    const struct tsim_part_launches *launches = &costs->parts[part].launches[kind];
+    if (times > 0)
+        tsim_launch_map_apply(&launches->map, times / launches->n_layers, at);
+}
+
+/* Layers of one kind in a row at a time; where all are, as in a part of a list of them, the model is not asked. */
+static void go_through_layers(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind,
+                              const struct tsim_parts *parts, int64_t first_layer, tsim_tick at[TSIM_N_OF_PASS]) {
+    int n_kinds = 0, last = 0;
+    int64_t n = 0, n_alike, onwards = kind == TSIM_PASS_FORWARD ? 1 : -1;
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        if (tsim_layer_kind((enum tsim_part)part)->is_end || !(parts->times[part] > 0))
+            continue;
+        n += (int64_t)parts->times[part];
+        last = part;
+        n_kinds++;
     }
-    TSIM_BUG("pass kind %d", (int)kind);
+    if (n_kinds == 1)
+        go_through(costs, kind, last, parts->times[last], at);
+    for (int64_t i = 0; i < n && n_kinds > 1; i += n_alike) {
+        int64_t layer = kind == TSIM_PASS_FORWARD ? first_layer + i : first_layer + n - 1 - i;
+        enum tsim_part part = tsim_model_layer(costs->model, layer);
+        for (n_alike = 1; i + n_alike < n; n_alike++)
+            if (tsim_model_layer(costs->model, layer + onwards * n_alike) != part)
+                break;
+        go_through(costs, kind, part, (double)n_alike, at);
+    }
+}
+
+/* The length of the pass, whose kernels wait for their launches. */
+static double launched_s(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,
+                         int64_t first_layer) {
+    tsim_tick at[TSIM_N_OF_PASS] = {0, 0};
+    enum tsim_part first = kind == TSIM_PASS_FORWARD ? TSIM_PART_EMBEDDING : TSIM_PART_HEAD,
+                   last = kind == TSIM_PASS_FORWARD ? TSIM_PART_HEAD : TSIM_PART_EMBEDDING;
+    go_through(costs, kind, first, parts->times[first], at);
+    go_through_layers(costs, kind, parts, first_layer, at);
+    go_through(costs, kind, last, parts->times[last], at);
+    return 1e-12 * (double)at[TSIM_COMPUTE];
 }
 
 void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,
-                   struct tsim_pass_cost *sum) {
+                   int64_t first_layer, struct tsim_pass_cost *sum) {
     memset(sum, 0, sizeof *sum);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (parts->times[part] > 0)
             add_times(sum, tsim_part_cost(&costs->parts[part], kind), parts->times[part]);
-    sum->host_excess_s = costs->launches_block ? sum->host_s : fmax(sum->host_s - sum->time_s, 0);
+    sum->host_excess_s = costs->has_launches ? fmax(launched_s(costs, kind, parts, first_layer) - sum->time_s, 0) : 0;
     sum->compute_s += sum->host_excess_s;
     sum->time_s += sum->host_excess_s;
 }

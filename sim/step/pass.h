@@ -12,13 +12,14 @@
  * ranks of its own number on other nodes, while what arrived is handed on, a copy for each rank (DeepEP; DeepSeek-AI
  * 2024, section 3.2.2).
  *
- * The host launches kernels one after another, too: a pass that is one task takes max(accelerator, host), or their sum
- * where each launch waits for the kernel before it. Played by its operators, each kernel waits for its launch. */
+ * The host launches kernels one after another, too, and each waits for its launch: of each part how this comes about is
+ * played once (host_stream.h), and gives the length of a pass that is one task. */
 #ifndef TSIM_STEP_PASS_H
 #define TSIM_STEP_PASS_H
 
 #include "model/model.h"
 #include "partition/schedule.h"
+#include "step/host_stream.h"
 #include "step/pass_program.h"
 
 struct tsim_pass_cost {
@@ -38,17 +39,25 @@ struct tsim_pass_cost {
     double squares_s2, stretches_s;
 };
 
+/* How a part's launches and kernels follow one another, played once. */
+struct tsim_part_launches {
+    struct tsim_launch_map map;
+    double n_layers; /* that it goes through: all of a kind that vary */
+};
+
 struct tsim_part_costs {
     struct tsim_pass_cost forward, backward; /* backward includes recomputation */
     /* The backward pass in two; set when the schedule splits it. Weight gradients have their products, what is made
      * with them, and the gathers of their inputs (sequence parallelism, gathered again); a reduction that the whole
      * pass hides behind the product of a weight gradient is exposed in the input gradient. */
     struct tsim_pass_cost input_gradient, weight_gradient;
+    struct tsim_part_launches launches[TSIM_N_PASS_KINDS];
 };
 
 struct tsim_pass_costs {
     struct tsim_part_costs parts[TSIM_N_PARTS]; /* of a kind whose layers differ, their mean; 0: the model has none */
-    bool launches_block;                        /* the host's time comes on top of the kernels' */
+    bool has_launches;                          /* the host can be in the way of kernels */
+    const struct tsim_model *model;
 };
 
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
@@ -62,16 +71,12 @@ const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, c
                                                   const struct tsim_cluster *cluster,
                                                   const struct tsim_placement *placement);
 
-/* That the host takes for a launch, and the most that it is ahead of the accelerator, in its own time; 0, 0: it never is
- * in the way. */
-struct tsim_pass_launches {
-    double each_s, most_ahead_s;
-};
 struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *scenario);
 
-/* The sum of parts, each so often, the host's limit applied to the whole. */
+/* The sum of parts, each so often, and what their kernels wait for launches, in the order of the model's layers from the
+ * first one on. */
 void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,
-                   struct tsim_pass_cost *sum);
+                   int64_t first_layer, struct tsim_pass_cost *sum);
 const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind);
 
 void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);

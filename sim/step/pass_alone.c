@@ -166,20 +166,24 @@ static void play(struct alone *a, double tick_s, const struct tsim_cluster *clus
 }
 
 /* No longer than one after another. */
-static double longest_s(const struct tsim_pass_program *program, double slowdown, bool waits_for_host) {
+static double longest_s(const struct tsim_pass_program *program, double slowdown) {
     double sum_s = 0;
     for (int32_t i = 0; i < program->n; i++) {
         const struct tsim_played *played = &program->at[i];
         sum_s += played->latency_s + played->flow_s * (played->kind == TSIM_PLAYED_KERNEL ? slowdown : 1);
-        sum_s += waits_for_host ? played->host_s + played->later_host_s : 0;
+        sum_s += played->host_s + played->later_host_s;
     }
     return sum_s;
 }
 
 void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
-                            double *exposed_s) {
-    struct alone a = {.program = program, .slowdown = 1, .exposed_s = exposed_s};
-    play(&a, fmax(TICK_S, longest_s(program, 1, false) / MOST_TICKS), cluster);
+                            struct tsim_pass_launches launches, double *exposed_s) {
+    double tick_s = fmax(TICK_S, longest_s(program, 1) / MOST_TICKS);
+    struct alone a = {.program = program,
+                      .slowdown = 1,
+                      .exposed_s = exposed_s,
+                      .host = {.is_there = launches.each_s > 0, .ahead = llround(launches.most_ahead_s / tick_s)}};
+    play(&a, tick_s, cluster);
 }
 
 /* ---- remembered ---- */
@@ -253,7 +257,7 @@ const struct tsim_part_alone *tsim_part_alone_find(const struct tsim_pass_progra
     asked.host.free_at = -asked.lead;
     const struct remembered *found = find(memo, &asked);
     if (!found) {
-        if (memo->n == MOST_REMEMBERED || longest_s(program, slowdown, true) > MOST_TICKS * TICK_S)
+        if (memo->n == MOST_REMEMBERED || longest_s(program, slowdown) > MOST_TICKS * TICK_S)
             return NULL;
         if (memo->n == 0)
             memo->at = TSIM_NEW_ARRAY(memo->arena, MOST_REMEMBERED, struct remembered);

@@ -6,9 +6,9 @@
 #include "step/host_stream.h"
 
 /* Says what each of the program's collectives exposes, by the rows that it was built from: adds to exposed_s[n_rows].
- * Collectives share the links of the cluster; NULL: the network is ideal. */
+ * Collectives share the links of the cluster; NULL: the network is ideal. They go on while kernels wait for the host. */
 void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
-                            double *exposed_s);
+                            struct tsim_pass_launches launches, double *exposed_s);
 
 /* A part by itself, with links to spare: to the tick what it takes in a step. */
 struct tsim_part_alone {

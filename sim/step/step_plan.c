@@ -314,7 +314,7 @@ static void plan_direction(const struct tsim_pass_costs *costs, double offloaded
                            enum tsim_pass_kind kind) {
     struct tsim_direction_plan *way = &chunk->ways[kind];
     double accelerator_s = 0;
-    tsim_pass_sum(costs, kind, &chunk->parts, &way->whole);
+    tsim_pass_sum(costs, kind, &chunk->parts, chunk->first_layer, &way->whole);
     wait_for_host_link(&way->whole, offloaded_s);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         accelerator_s += chunk->parts.times[part] * tsim_part_cost(&costs->parts[part], kind)->time_s;
@@ -646,7 +646,20 @@ static void find_met(const struct tsim_step_plan *plan, struct tsim_stage_plan *
         sp->met_until = sp->n_items;
 }
 
-/* Do collectives of the data-parallel group meet those of passes? */
+/* Do kernels wait for the host for more than a hundredth of a pass? */
+static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
+    const struct tsim_parts parts = tsim_model_parts(plan->scenario->model);
+    bool waits = false;
+    for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++) {
+        struct tsim_pass_cost whole;
+        tsim_pass_sum(costs, (enum tsim_pass_kind)kind, &parts, 0, &whole);
+        waits |= whole.host_excess_s > 0.01 * whole.time_s;
+    }
+    return waits;
+}
+
+/* Do collectives of the data-parallel group meet those of passes; or does the host go on while kernels wait for weights,
+ * for which they would have waited, too? */
 static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
     const struct tsim_overlap *overlap = &plan->scenario->parallelism.overlap;
     bool is_beside = plan->shards_fully ? overlap->parameters || overlap->gradients
@@ -657,7 +670,8 @@ static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsi
             tsim_part_cost(&costs->parts[i % TSIM_N_PARTS], (enum tsim_pass_kind)(i / TSIM_N_PARTS));
         has_own |= cost->scale_up_bytes > 0 || cost->nic_bytes > 0;
     }
-    return plan->has_data_group && !plan->is_ideal && is_beside && has_own;
+    return plan->has_data_group && !plan->is_ideal && is_beside &&
+           (has_own || (plan->shards_fully && waits(plan, costs)));
 }
 
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,

@@ -228,12 +228,63 @@ START_TEST(joined_parts) {
 }
 END_TEST
 
+/* ---- hosts ---- */
+
+/* Hosts slower than some or most of the kernels, whose launches block, or go to a graph at once: a pass that is one task
+ * is as long as its kernels and launches take one after another. Where nothing else meets them and nothing runs beside
+ * kernels, it is the same to the tick. */
+START_TEST(random_hosts) {
+    struct random_source random = {SEED};
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    double sum_apart = 0, most_apart = 0;
+    int n_alone = 0, n_waiting = 0;
+    for (int i = 0; i < N_CASES; i++) {
+        struct example e;
+        random_plan(&random, &e);
+        const struct tsim_parallelism_spec *p = &e.scenario.parallelism;
+        bool runs_beside = p->overlap.tensor || p->overlap.tensor_backward || p->overlap.expert || p->context > 1;
+        e.software.host_time_per_op_s = 1e-6 * pow(100, random_real(&random));
+        e.software.host_time_per_collective_s = random_between(&random, 0, 1) * 1e-5;
+        e.software.host_time_per_checkpoint_s = random_between(&random, 0, 1) * 1e-4;
+        e.software.launch_blocking = random_between(&random, 0, 3) == 0;
+        e.software.cuda_graphs = (enum tsim_cuda_graphs)random_between(&random, 0, 2);
+        e.scenario.simulation.detail = TSIM_DETAIL_PASSES;
+        struct tsim_step_simulation passes = simulate(&arena, &e.scenario);
+        check_laws(&passes);
+        e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+        struct tsim_step_simulation operators = simulate(&arena, &e.scenario);
+        check_laws(&operators);
+        bool is_exact = is_alone(p) && !runs_beside && p->zero < 3;
+        double apart = fabs(operators.time_s / passes.time_s - 1);
+        sum_apart += apart;
+        most_apart = fmax(most_apart, apart);
+        n_alone += is_exact;
+        n_waiting += operators.stage_groups[0].host_wait_s > 0.1 * operators.time_s;
+        ck_assert_msg(apart <= (is_exact ? ROUNDING_FRAC : MOST_APART_FRAC),
+                      "case %d: %.15g s operators, %.15g s passes (tensor %d pipeline %d context %d expert %d data %d "
+                      "zero %d %s, host %.3g us, blocks %d, graphs %d)",
+                      i, operators.time_s, passes.time_s, (int)p->tensor, (int)p->pipeline, (int)p->context,
+                      (int)p->expert, (int)p->data, p->zero, tsim_schedule_name(p->schedule),
+                      1e6 * e.software.host_time_per_op_s, e.software.launch_blocking, (int)e.software.cuda_graphs);
+        tsim_arena_reset(&arena);
+    }
+    printf("hosts, operators and passes: %.3f %% apart on average, %.1f %% at most\n", 100 * sum_apart / N_CASES,
+           100 * most_apart);
+    ck_assert_double_le(sum_apart / N_CASES, 0.001);
+    ck_assert_int_gt(n_alone, N_CASES / 100);
+    ck_assert_int_gt(n_waiting, N_CASES / 10);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
 static Suite *step_suite(void) {
     Suite *suite = suite_create("step, random plans");
     TCase *tcase = tcase_create("property");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, random_plans);
     tcase_add_test(tcase, joined_parts);
+    tcase_add_test(tcase, random_hosts);
     suite_add_tcase(suite, tcase);
     return suite;
 }

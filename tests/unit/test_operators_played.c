@@ -120,7 +120,7 @@ static void play(const struct tsim_pass_operator *rows, int32_t n, double n_chun
         exposed_s[i] = 0;
     }
     tsim_pass_builder_close(&builder);
-    tsim_pass_program_play(&program, cluster, exposed_s);
+    tsim_pass_program_play(&program, cluster, (struct tsim_pass_launches){0, 0}, exposed_s);
 }
 
 /* An all-reduce of C s takes d of the compute units beside a product of K s: the product does 1 - d a second while it

@@ -95,7 +95,6 @@ static const struct tsim_setting_class CLASSES[] = {
 
 struct reading {
     struct tsim_recipe *r;
-    const struct tsim_import_input *input;
     bool has_auto_precision, has_auto_bucket, has_auto_ahead;
 };
 
@@ -121,7 +120,11 @@ static void explain_auto(const struct reading *g, const char *name, const struct
 /* "auto" counts as absent; where that matters it is said what is assumed. */
 static void add_setting(void *context, const char *name, const struct tsim_value *value) {
     const struct reading *g = context;
-    if (is_auto(value))
+    if (strcmp(name, TSIM_CARRIED_KEY) == 0)
+        for (size_t i = 0; i < (value->kind == TSIM_VALUE_SEQUENCE ? value->n_items : 0); i++)
+            tsim_recipe_carry(g->r, value->items[i],
+                              value->items[i]->kind == TSIM_VALUE_SCALAR ? value->items[i]->text : "");
+    else if (is_auto(value))
         explain_auto(g, name, value);
     else
         tsim_recipe_add(g->r, name, name, value);
@@ -152,7 +155,7 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
     }
     if (total && size && n)
         least = total / (size * n) * model_ranks;
-    int64_t world = tsim_recipe_put_cluster(g->r, g->input, NULL, NULL, NULL, least), replicas = world / model_ranks;
+    int64_t world = tsim_recipe_put_cluster(g->r, NULL, NULL, NULL, least), replicas = world / model_ranks;
     replicas = replicas > 0 ? replicas : 1;
     if (!size && total && n)
         size = total / (n * replicas) > 0 ? total / (n * replicas) : 1;
@@ -217,7 +220,7 @@ static void put_optimizer(struct reading *g) {
 /* ---- sharding ---- */
 
 static int64_t hidden_of_model(struct reading *g) {
-    const char *set = tsim_import_override(g->input, "model");
+    const char *set = tsim_import_override(&g->r->input, "model");
     const struct tsim_model *model;
     struct tsim_diags unused;
     tsim_diags_init(&unused);
@@ -329,14 +332,14 @@ enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct ts
                                        struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     const struct tsim_value *root;
-    struct reading g = {.r = &r, .input = input};
+    struct reading g = {.r = &r};
     TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "DeepSpeed", diags);
     tsim_recipe_each(g.r, root, add_setting, &g);
     find_autos(&g, root);
     if (tsim_recipe_accepts(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0]))
         build(&g);
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], input, result);
+    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], result);
     tsim_recipe_release(&r);
     return status;
 }

@@ -1,6 +1,8 @@
 #include "import/launches/gpt.h"
 
 #include "config/catalogue_load.h"
+#include "import/launches/launch_words.h"
+#include "import/overrides.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +12,8 @@
 static int64_t put_cluster(struct tsim_gpt *g) {
     int64_t ranks = g->tensor * g->context, experts = g->expert * g->expert_tensor;
     int64_t least = g->pipeline * (experts > ranks ? experts : ranks);
-    return tsim_recipe_put_cluster(g->r, g->input, tsim_recipe_find(g->r, "nnodes"),
-                                   tsim_recipe_find(g->r, "nproc_per_node"), tsim_recipe_find(g->r, "machine"), least);
+    return tsim_recipe_put_cluster(g->r, tsim_recipe_find(g->r, "nnodes"), tsim_recipe_find(g->r, "nproc_per_node"),
+                                   tsim_recipe_find(g->r, "machine"), least);
 }
 
 /* ---- training ---- */
@@ -50,15 +52,12 @@ static const struct tsim_setting *quantized(struct tsim_gpt *g) {
 
 /* Where the scales of fp8 come from (Megatron-Core, --fp8-recipe). */
 static void put_scaling(struct tsim_gpt *g, const struct tsim_setting *recipe) {
-    static const char *const SCALINGS[][2] = {
-        {"delayed", "delayed"}, {"tensorwise", "current"}, {"current", "current"}, {"blockwise", "block"}};
-    for (size_t i = 0; i < sizeof SCALINGS / sizeof SCALINGS[0]; i++)
-        if (strcmp(tsim_setting_text(recipe), SCALINGS[i][0]) == 0) {
-            tsim_recipe_put(g->r, "software.fp8_scaling", recipe, NULL, "%s", SCALINGS[i][1]);
-            return;
-        }
-    tsim_recipe_error(g->r, recipe, "'%.40s' is no recipe that is known: delayed, tensorwise, blockwise, mxfp8",
-                      tsim_setting_text(recipe));
+    const char *scaling = tsim_launch_ours(tsim_fp8_recipes, tsim_setting_text(recipe));
+    if (scaling)
+        tsim_recipe_put(g->r, "software.fp8_scaling", recipe, NULL, "%s", scaling);
+    else
+        tsim_recipe_error(g->r, recipe, "'%.40s' is no recipe that is known: delayed, tensorwise, blockwise, mxfp8",
+                          tsim_setting_text(recipe));
 }
 
 /* NeMo's trainer.precision: bf16, bf16-mixed, 16, 16-mixed, 32. */
@@ -149,7 +148,7 @@ static void put_optimizer(struct tsim_gpt *g) {
     const char *text = s ? tsim_setting_text(s) : "adam";
     if (strcmp(text, "sgd") == 0)
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
-    else if (strstr(text, "adam") || strstr(text, "Adam"))
+    else if (strstr(text, "adam") || strstr(text, "Adam") || strcmp(text, "mcore_distributed_optim") == 0)
         tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the program's default", "adamw");
     else
         tsim_recipe_refuse(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
@@ -178,29 +177,25 @@ static void put_length(struct tsim_gpt *g) {
 
 /* Modules of --recompute-modules as parts of a layer, in the order of the scenario's own. */
 static void put_modules(struct tsim_gpt *g, const struct tsim_setting *modules) {
-    static const char *const NAMES[] = {"core_attn", "layernorm", "mla_up_proj",   "moe_act",
-                                        "mlp",       "moe",       "shared_experts"};
-    static const char *const PARTS[] = {"attention", "norms", "latent", "activation", "ffn", "experts", "ffn"};
-    enum { N = sizeof NAMES / sizeof NAMES[0] };
-    const char *parts[N];
+    const char *parts[TSIM_N_RECOMPUTE_PARTS];
     size_t n = 0, n_items = modules->value->kind == TSIM_VALUE_SEQUENCE ? modules->value->n_items : 1;
     for (size_t i = 0; i < n_items; i++) {
         const struct tsim_value *item =
             modules->value->kind == TSIM_VALUE_SEQUENCE ? modules->value->items[i] : modules->value;
-        size_t found = 0, before = 0;
-        while (found < N && !tsim_value_is_text(item, NAMES[found]))
-            found++;
-        if (found == N) {
+        size_t before = 0;
+        const char *part =
+            item->kind == TSIM_VALUE_SCALAR ? tsim_launch_ours(tsim_recompute_modules, item->text) : NULL;
+        if (!part) {
             tsim_recipe_error(
                 g->r, modules,
                 "'%.40s' is no module: core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, shared_experts",
                 item->kind == TSIM_VALUE_SCALAR ? item->text : "a list");
             return;
         }
-        while (before < n && strcmp(parts[before], PARTS[found]) != 0)
+        while (before < n && strcmp(parts[before], part) != 0)
             before++;
-        if (before == n && n < N)
-            parts[n++] = PARTS[found];
+        if (before == n && n < TSIM_N_RECOMPUTE_PARTS)
+            parts[n++] = part;
     }
     tsim_recipe_put_list(g->r, "training.recompute", modules, parts, n);
 }
@@ -265,15 +260,12 @@ static void put_training(struct tsim_gpt *g, int64_t world) {
 /* ---- software ---- */
 
 static void put_attention(struct tsim_gpt *g) {
-    static const struct {
-        const char *word, *kernel;
-    } BACKENDS[] = {{"flash", "flash2"}, {"fused", "cudnn"}, {"unfused", "unfused"}, {"local", "fused-softmax"}};
     static const char *const FLASH[] = {"use_flash_attn", "use_flash_attention", "use_flash_attn_v2", NULL};
     const struct tsim_setting *backend = tsim_recipe_find(g->r, "attention_backend"),
                               *flash = tsim_recipe_find_any(g->r, FLASH);
-    for (size_t i = 0; backend && i < sizeof BACKENDS / sizeof BACKENDS[0]; i++)
-        if (strcmp(tsim_setting_text(backend), BACKENDS[i].word) == 0)
-            tsim_recipe_put(g->r, "software.attention_kernel", backend, NULL, "%s", BACKENDS[i].kernel);
+    const char *kernel = backend ? tsim_launch_ours(tsim_attention_backends, tsim_setting_text(backend)) : NULL;
+    if (kernel)
+        tsim_recipe_put(g->r, "software.attention_kernel", backend, NULL, "%s", kernel);
     bool is_local =
         tsim_recipe_is(g->r, "transformer_impl", "local") || is_on(g, "use_legacy_models") || is_deepspeed(g);
     if (!backend && is_local && flash && tsim_setting_flag(g->r, flash))
@@ -403,7 +395,6 @@ static void put_overlaps(struct tsim_gpt *g) {
 }
 
 static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
-    static const char *const STRATEGIES[] = {"no_shard", "optim", "optim_grads", "optim_grads_params"};
     const struct tsim_setting *strategy = tsim_recipe_find(g->r, "data_parallel_sharding_strategy"),
                               *fsdp = tsim_recipe_find(g->r, "use_torch_fsdp2"),
                               *stage = tsim_recipe_find(g->r, "zero_stage"),
@@ -413,15 +404,15 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
         *from = fsdp;
         return 3;
     }
-    for (int i = 0; strategy && i < 4; i++)
-        if (strcmp(tsim_setting_text(strategy), STRATEGIES[i]) == 0 && i > 0) {
-            *from = strategy;
-            return i;
-        }
+    const char *zero = strategy ? tsim_launch_ours(tsim_sharding_strategies, tsim_setting_text(strategy)) : NULL;
+    if (zero && zero[0] > '0') {
+        *from = strategy;
+        return zero[0] - '0';
+    }
     if (stage && is_deepspeed(g)) {
         *from = stage;
-        int zero = (int)tsim_setting_int(g->r, stage, 0, 3);
-        return zero == 0 && is_on(g, "bf16") ? 1 : zero; /* its bf16 optimizer shards the state by itself */
+        int n = (int)tsim_setting_int(g->r, stage, 0, 3);
+        return n == 0 && is_on(g, "bf16") ? 1 : n; /* its bf16 optimizer shards the state by itself */
     }
     *from = distributed;
     if (distributed)
@@ -450,20 +441,14 @@ static void put_zero(struct tsim_gpt *g, int64_t world) {
 }
 
 static void put_context(struct tsim_gpt *g) {
-    static const char *const KINDS[] = {"p2p", "allgather", "all_gather", "a2a"}, *const WORDS[] = {
-                                                                                      "ring", "all-gather",
-                                                                                      "all-gather", "all-to-all"};
     const struct tsim_setting *how = tsim_recipe_find(g->r, "cp_comm_type");
     if (g->context == 1)
         return;
     tsim_recipe_put_int(g->r, "parallelism.context", tsim_recipe_find(g->r, "context_parallel_size"), g->context);
-    bool is_known = !how;
-    for (size_t i = 0; how && i < sizeof KINDS / sizeof KINDS[0]; i++)
-        if (strcmp(tsim_setting_text(how), KINDS[i]) == 0) {
-            tsim_recipe_put(g->r, "parallelism.context_exchange", how, NULL, "%s", WORDS[i]);
-            is_known = true;
-        }
-    if (!is_known || (how && how->value->kind == TSIM_VALUE_SEQUENCE && how->value->n_items > 1))
+    const char *exchange = how ? tsim_launch_ours(tsim_context_kinds, tsim_setting_text(how)) : NULL;
+    if (exchange)
+        tsim_recipe_put(g->r, "parallelism.context_exchange", how, NULL, "%s", exchange);
+    if ((how && !exchange) || (how && how->value->kind == TSIM_VALUE_SEQUENCE && how->value->n_items > 1))
         tsim_recipe_refuse(g->r, how, "is not modelled: p2p, allgather or a2a, one for all layers, are");
 }
 
@@ -487,18 +472,22 @@ static void put_stages(struct tsim_gpt *g) {
                                               NULL};
     const struct tsim_setting *first = tsim_recipe_find_any(g->r, FIRST), *last = tsim_recipe_find_any(g->r, LAST),
                               *embedding = tsim_recipe_find(g->r, "account_for_embedding_in_pipeline_split"),
-                              *loss = tsim_recipe_find(g->r, "account_for_loss_in_pipeline_split");
-    bool less_first = embedding && tsim_setting_flag(g->r, embedding),
-         less_last = loss && tsim_setting_flag(g->r, loss);
+                              *loss = tsim_recipe_find(g->r, "account_for_loss_in_pipeline_split"),
+                              *method = tsim_recipe_find(g->r, "pp_partition_method"); /* DeepSpeed's */
+    bool counts_ends = method && strstr(tsim_setting_text(method), "embedding"),
+         less_first = counts_ends || (embedding && tsim_setting_flag(g->r, embedding)),
+         less_last = counts_ends || (loss && tsim_setting_flag(g->r, loss));
     enum { MOST_STAGES = 1024 };
     int64_t n = g->pipeline * g->virtual_pipeline;
     bool is_even = !first && !last && !less_first && !less_last;
-    if (is_even && g->layers % n != 0 && !is_deepspeed(g) && !tsim_recipe_find(g->r, "pipeline_model_parallel_layout"))
+    if (is_even && g->layers % n != 0 && !is_deepspeed(g) &&
+        !tsim_recipe_find(g->r, "pipeline_model_parallel_layout") &&
+        !tsim_import_override(&g->r->input, "parallelism.layers_per_stage"))
         tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld layers do not split into %lld stages",
                           (long long)g->layers, (long long)n);
     if (is_even || n < 2 || n > MOST_STAGES)
         return;
-    const struct tsim_setting *from = first ? first : last ? last : embedding ? embedding : loss;
+    const struct tsim_setting *from = first ? first : last ? last : counts_ends ? method : embedding ? embedding : loss;
     if (g->virtual_pipeline > 1 && (first || last)) {
         tsim_recipe_refuse(g->r, from,
                            "unequal stages of a virtual pipeline: --set parallelism.layers_per_stage=[...]");

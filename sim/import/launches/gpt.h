@@ -14,7 +14,6 @@ enum tsim_gpt_program { TSIM_GPT_MEGATRON, TSIM_GPT_NEMO };
 struct tsim_gpt {
     struct tsim_recipe *r;
     enum tsim_gpt_program program;
-    const struct tsim_import_input *input;
     bool is_bidirectional;                 /* pretrain_bert */
     const char *named;                     /* a model of the catalogue instead of sizes; NULL: none */
     const struct tsim_setting *named_from; /* where it is named */
@@ -36,8 +35,8 @@ int64_t tsim_vocabulary_of(const char *name);
 
 /* Where a run takes place: `nodes` and `per_node` may be NULL; then `least_world` accelerators are assumed. Places
  * that are not said are assumed. Overrides of cluster.nodes count. Returns nodes x accelerators per node. */
-int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_import_input *input,
-                                const struct tsim_setting *nodes, const struct tsim_setting *per_node,
-                                const struct tsim_setting *machine, int64_t least_world);
+int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_setting *nodes,
+                                const struct tsim_setting *per_node, const struct tsim_setting *machine,
+                                int64_t least_world);
 
 #endif

@@ -75,8 +75,9 @@ static const struct tsim_setting *merges(struct tsim_gpt *g, int64_t *rows) {
 }
 
 static void put_vocabulary(struct tsim_gpt *g) {
-    static const char *const EXACT[] = {"padded_vocab_size", "pad_vocab_size_to", NULL};
-    const struct tsim_setting *exact = tsim_recipe_find_any(g->r, EXACT), *given = tsim_recipe_find(g->r, "vocab_size");
+    static const char *const EXACT[] = {"padded_vocab_size", "pad_vocab_size_to", NULL},
+                             *const GIVEN[] = {"vocab_size", "override_vocab_size", NULL}; /* the latter is NeMo's */
+    const struct tsim_setting *exact = tsim_recipe_find_any(g->r, EXACT), *given = tsim_recipe_find_any(g->r, GIVEN);
     int64_t rows = 50257;
     const struct tsim_setting *known = known_tokenizer(g, &rows);
     if (!known)

@@ -328,14 +328,14 @@ enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsi
     struct tsim_recipe r;
     tsim_recipe_init(&r, arena, input, "Megatron-LM", diags);
     struct reading g = {.r = &r, .text = r.document->text};
-    struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_MEGATRON, .input = input};
+    struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_MEGATRON};
     enum tsim_status status = looks_like_yaml(g.text, input->size) ? read_yaml(&g) : read_shell(&g);
     if (status == TSIM_OK) {
         const struct tsim_setting *program = tsim_recipe_find(&r, "program");
         gpt.is_bidirectional = program && strstr(tsim_setting_text(program), "pretrain_bert");
         if (tsim_recipe_accepts(&r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS))
             tsim_gpt_build(&gpt);
-        status = tsim_recipe_finish(&r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, input, result);
+        status = tsim_recipe_finish(&r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
     }
     tsim_recipe_release(&r);
     return status;

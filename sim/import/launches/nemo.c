@@ -286,14 +286,14 @@ enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_im
     struct reading g = {.r = &r};
     TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &g.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
-    struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO, .input = input};
+    struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO};
     tsim_recipe_each(g.r, g.root, add_setting, &g);
     enum tsim_status status = TSIM_ERR_INFEASIBLE;
     if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
         find_named(&g, &gpt);
         gpt.is_bidirectional = is_bert(&r);
         tsim_gpt_build(&gpt);
-        status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, input, result);
+        status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
     }
     tsim_recipe_release(&r);
     return status;

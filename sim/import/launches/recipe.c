@@ -2,6 +2,7 @@
 
 #include "base/quantity.h"
 #include "config/document.h"
+#include "import/flow_text.h"
 #include "import/overrides.h"
 
 #include <errno.h>
@@ -10,6 +11,47 @@
 #include <string.h>
 
 enum { MOST_SHOWN = 60 };
+
+/* ---- what the file carries for tsim itself ---- */
+
+void tsim_recipe_carry(struct tsim_recipe *r, const struct tsim_value *at, const char *setting) {
+    const char *equals = strchr(setting, '=');
+    if (!equals || equals == setting) {
+        tsim_diag_hint(tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, at, "", "tsim's '%.60s' sets nothing", setting),
+                       TSIM_CARRIED "PATH=VALUE");
+        return;
+    }
+    if (r->n_carried == TSIM_RECIPE_MAX_CARRIED) {
+        tsim_value_error(r->diags, TSIM_ERR_LIMIT, at, "", "more than %d settings of tsim's in one file",
+                         TSIM_RECIPE_MAX_CARRIED);
+        return;
+    }
+    size_t n = r->input.n_overrides + 1;
+    struct tsim_override *all = TSIM_NEW_ARRAY(r->arena, n, struct tsim_override);
+    for (size_t i = 0; i < r->n_carried; i++)
+        all[i] = r->input.overrides[i];
+    all[r->n_carried] = (struct tsim_override){tsim_arena_strndup(r->arena, setting, (size_t)(equals - setting)),
+                                               tsim_arena_strdup(r->arena, equals + 1)};
+    for (size_t i = r->n_carried; i + 1 < n; i++)
+        all[i + 1] = r->input.overrides[i];
+    r->input.overrides = all;
+    r->input.n_overrides = n;
+    r->n_carried++;
+}
+
+static void take_carried(struct tsim_recipe *r) {
+    const size_t length = sizeof TSIM_CARRIED - 1;
+    const char *text = r->document->text, *end = text + r->document->size;
+    for (int line = 1; text < end; line++) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        size_t size = (size_t)((stop ? stop : end) - text);
+        size -= size > 0 && text[size - 1] == '\r';
+        if (size >= length && memcmp(text, TSIM_CARRIED, length) == 0)
+            tsim_recipe_carry(r, tsim_recipe_scalar(r, line, 1, ""),
+                              tsim_arena_strndup(r->arena, text + length, size - length));
+        text = stop ? stop + 1 : end;
+    }
+}
 
 /* ---- the recipe ---- */
 
@@ -24,7 +66,7 @@ void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const str
     r->arena = arena;
     r->diags = diags;
     r->document = document;
-    r->input = input;
+    r->input = *input;
     r->program = program;
     r->at_top = (struct tsim_value){.kind = TSIM_VALUE_MAPPING, .document = document, .height = 1, .n_nodes = 1};
     r->root = tsim_value_new_mapping(arena, &r->at_top, NULL, 0);
@@ -32,6 +74,7 @@ void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const str
     r->has_ignored = TSIM_NEW_ARRAY(arena, input->n_ignored, bool);
     for (size_t i = 0; i < input->n_ignored; i++)
         r->has_ignored[i] = false;
+    take_carried(r);
 }
 
 void tsim_recipe_release(struct tsim_recipe *r) {
@@ -43,8 +86,7 @@ void tsim_recipe_release(struct tsim_recipe *r) {
     tsim_heap_free(r->notes.text);
 }
 
-__attribute__((format(printf, 3, 4))) static void add_line(struct tsim_arena *arena, struct tsim_lines *lines,
-                                                           const char *format, ...) {
+void tsim_lines_add(struct tsim_arena *arena, struct tsim_lines *lines, const char *format, ...) {
     va_list args;
     va_start(args, format);
     const char *text = tsim_arena_vprintf(arena, format, args);
@@ -67,8 +109,8 @@ static const char *one_line(struct tsim_arena *arena, const char *text) {
 /* A --ignore names the setting. */
 static bool is_ignored(struct tsim_recipe *r, const char *name, const char *key) {
     bool is_it = false;
-    for (size_t i = 0; i < r->input->n_ignored; i++) {
-        const char *ignored = r->input->ignored[i] + strspn(r->input->ignored[i], "-");
+    for (size_t i = 0; i < r->input.n_ignored; i++) {
+        const char *ignored = r->input.ignored[i] + strspn(r->input.ignored[i], "-");
         bool is_named = strcmp(ignored, name + strspn(name, "-")) == 0 || strcmp(ignored, key) == 0;
         r->has_ignored[i] |= is_named;
         is_it |= is_named;
@@ -78,8 +120,8 @@ static bool is_ignored(struct tsim_recipe *r, const char *name, const char *key)
 
 void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value) {
     if (is_ignored(r, name, key)) {
-        add_line(r->arena, &r->not_modelled, "#   %s (line %d): left out by --ignore\n", one_line(r->arena, name),
-                 value->line);
+        tsim_lines_add(r->arena, &r->not_modelled, "#   %s (line %d): left out by --ignore\n", one_line(r->arena, name),
+                       value->line);
         return;
     }
     if (r->n_settings == TSIM_RECIPE_MAX_SETTINGS) {
@@ -266,10 +308,10 @@ void tsim_recipe_assume(struct tsim_recipe *r, const char *path, const char *why
     va_end(args);
     set_value(r, path, tsim_value_new_scalar(r->arena, &r->at_top, text));
     keep_origin(r, path, tsim_arena_printf(r->arena, "assumed: %s", why));
-    if (tsim_import_override(r->input, path))
+    if (tsim_import_override(&r->input, path))
         return;
-    add_line(r->arena, &r->assumed, "#   %s %s: %s\n", path, text, why);
-    add_line(r->arena, &r->notes, "%s: note: %s %s is assumed: %s\n", r->document->file, path, text, why);
+    tsim_lines_add(r->arena, &r->assumed, "#   %s %s: %s\n", path, text, why);
+    tsim_lines_add(r->arena, &r->notes, "%s: note: %s %s is assumed: %s\n", r->document->file, path, text, why);
 }
 
 void tsim_recipe_put_list(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
@@ -314,21 +356,21 @@ void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *
     for (char *c = text; *c; c++)
         *c = (unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F' ? '?' : *c;
     tsim_value_warning(r->diags, s->value, s->name, "%s", text);
-    add_line(r->arena, &r->not_modelled, "#   %s (line %d): %s\n", shown(r, s), s->value->line, text);
+    tsim_lines_add(r->arena, &r->not_modelled, "#   %s (line %d): %s\n", shown(r, s), s->value->line, text);
 }
 
 /* ---- what nothing asked for ---- */
 
 static void note_no_effect(struct tsim_recipe *r, const struct tsim_setting *s, const char *why) {
     r->n_no_effect++;
-    add_line(r->arena, &r->no_effect, "%s:%d:%d: note: %s: %s\n", r->document->file, s->value->line, s->value->column,
-             shown(r, s), why);
+    tsim_lines_add(r->arena, &r->no_effect, "%s:%d:%d: note: %s: %s\n", r->document->file, s->value->line,
+                   s->value->column, shown(r, s), why);
 }
 
 void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim_value *value, const char *text) {
-    add_line(r->arena, &r->assumed, "#   %s (line %d): %s\n", one_line(r->arena, name), value->line, text);
-    add_line(r->arena, &r->notes, "%s:%d:%d: note: %s: %s\n", r->document->file, value->line, value->column,
-             one_line(r->arena, name), text);
+    tsim_lines_add(r->arena, &r->assumed, "#   %s (line %d): %s\n", one_line(r->arena, name), value->line, text);
+    tsim_lines_add(r->arena, &r->notes, "%s:%d:%d: note: %s: %s\n", r->document->file, value->line, value->column,
+                   one_line(r->arena, name), text);
 }
 
 /* The last of several settings of one key counts. */
@@ -385,69 +427,25 @@ static const char *origin_of(const struct tsim_recipe *r, const char *path) {
     return NULL;
 }
 
-static bool is_plain(const char *text) {
-    static const char GOOD[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+/- ";
-    size_t length = strlen(text);
-    return length > 0 && strspn(text, GOOD) == length && text[0] != ' ' && text[length - 1] != ' ' && text[0] != '-';
-}
-
-static const char *written(struct tsim_recipe *r, const struct tsim_value *value);
-
-static const char *quoted(struct tsim_arena *arena, const char *text) {
-    char *out = tsim_arena_alloc(arena, 4 * strlen(text) + 3), *c = out;
-    *c++ = '"';
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            *c++ = '\\';
-        if ((unsigned char)*text < ' ' || (unsigned char)*text >= '\x7F')
-            c += sprintf(c, "\\x%02x", (unsigned)(unsigned char)*text);
-        else
-            *c++ = *text;
-    }
-    *c++ = '"';
-    *c = '\0';
-    return out;
-}
-
-static const char *written_items(struct tsim_recipe *r, const struct tsim_value *value) {
-    struct tsim_lines lines = {NULL, 0, 0};
-    bool is_mapping = value->kind == TSIM_VALUE_MAPPING;
-    add_line(r->arena, &lines, is_mapping ? "{" : "[");
-    for (size_t i = 0; i < value->n_items; i++) {
-        const struct tsim_value *item = is_mapping ? value->pairs[i].value : value->items[i];
-        add_line(r->arena, &lines, "%s%s%s%s", i > 0 ? ", " : "", is_mapping ? value->pairs[i].key : "",
-                 is_mapping ? ": " : "", written(r, item));
-    }
-    add_line(r->arena, &lines, is_mapping ? "}" : "]");
-    const char *text = tsim_arena_strdup(r->arena, lines.text);
-    tsim_heap_free(lines.text);
-    return text;
-}
-
-static const char *written(struct tsim_recipe *r, const struct tsim_value *value) {
-    if (value->kind != TSIM_VALUE_SCALAR)
-        return written_items(r, value);
-    return value->is_quoted || !is_plain(value->text) ? quoted(r->arena, value->text) : value->text;
-}
-
 /* A key of the second level with where it comes from; of a mapping below it, where its keys come from. */
 static void write_key(struct tsim_recipe *r, struct tsim_lines *out, const char *indent, const struct tsim_pair *pair,
                       const char *path) {
-    const char *line = tsim_arena_printf(r->arena, "%s%s: %s", indent, pair->key, written(r, pair->value));
+    const char *line =
+        tsim_arena_printf(r->arena, "%s%s: %s", indent, pair->key, tsim_flow_text(r->arena, pair->value));
     const char *why = origin_of(r, path), *last = NULL;
     struct tsim_lines comment = {NULL, 0, 0};
     if (why)
-        add_line(r->arena, &comment, "%s", why);
+        tsim_lines_add(r->arena, &comment, "%s", why);
     for (size_t i = 0; !why && pair->value->kind == TSIM_VALUE_MAPPING && i < pair->value->n_items; i++) {
         const char *inner = origin_of(r, tsim_arena_printf(r->arena, "%s.%s", path, pair->value->pairs[i].key));
         if (inner && (!last || strcmp(inner, last) != 0))
-            add_line(r->arena, &comment, "%s%s", last ? "; " : "", inner);
+            tsim_lines_add(r->arena, &comment, "%s%s", last ? "; " : "", inner);
         last = inner ? inner : last;
     }
     if (comment.text)
-        add_line(r->arena, out, "%-39s # %s\n", line, comment.text);
+        tsim_lines_add(r->arena, out, "%-39s # %s\n", line, comment.text);
     else
-        add_line(r->arena, out, "%s\n", line);
+        tsim_lines_add(r->arena, out, "%s\n", line);
     tsim_heap_free(comment.text);
 }
 
@@ -456,7 +454,7 @@ static void write_pair(struct tsim_recipe *r, struct tsim_lines *out, const stru
         write_key(r, out, "", pair, pair->key);
         return;
     }
-    add_line(r->arena, out, "%s:\n", pair->key);
+    tsim_lines_add(r->arena, out, "%s:\n", pair->key);
     for (size_t i = 0; i < pair->value->n_items; i++)
         write_key(r, out, "  ", &pair->value->pairs[i],
                   tsim_arena_printf(r->arena, "%s.%s", pair->key, pair->value->pairs[i].key));
@@ -465,7 +463,7 @@ static void write_pair(struct tsim_recipe *r, struct tsim_lines *out, const stru
 static void write_section(struct tsim_recipe *r, struct tsim_lines *out, const char *title,
                           const struct tsim_lines *lines) {
     if (lines->text)
-        add_line(r->arena, out, "# %s\n%s", title, lines->text);
+        tsim_lines_add(r->arena, out, "# %s\n%s", title, lines->text);
 }
 
 /* In the order of the manual, then whatever a --set brought. */
@@ -488,14 +486,14 @@ static void write_sections(struct tsim_recipe *r, struct tsim_lines *out) {
 static const char *write_all(struct tsim_recipe *r) {
     struct tsim_lines out = {NULL, 0, 0};
     const char *slash = strrchr(r->document->file, '/');
-    add_line(r->arena, &out, "# From %s, settings of %s.\n", one_line(r->arena, slash ? slash + 1 : r->document->file),
-             r->program);
+    tsim_lines_add(r->arena, &out, "# From %s, settings of %s.\n",
+                   one_line(r->arena, slash ? slash + 1 : r->document->file), r->program);
     write_section(r, &out, "What it does not say is assumed:", &r->assumed);
     write_sections(r, &out);
     write_section(r, &out, "Not modelled, or not as it is there:", &r->not_modelled);
     if (r->n_no_effect > 0)
-        add_line(r->arena, &out, "# Without effect on performance: %zu setting%s.\n", r->n_no_effect,
-                 r->n_no_effect == 1 ? "" : "s");
+        tsim_lines_add(r->arena, &out, "# Without effect on performance: %zu setting%s.\n", r->n_no_effect,
+                       r->n_no_effect == 1 ? "" : "s");
     const char *yaml = tsim_arena_strdup(r->arena, out.text);
     tsim_heap_free(out.text);
     return yaml;
@@ -516,29 +514,51 @@ const char *tsim_recipe_name(struct tsim_arena *arena, const char *file, const c
 
 /* ---- the end ---- */
 
+static bool is_unset(const struct tsim_recipe *r, size_t i) {
+    return i < r->n_carried && strcmp(r->input.overrides[i].value, "null") == 0;
+}
+
+/* A carried null takes out what was put there. */
+static void take_out(struct tsim_recipe *r, const char *path) {
+    const char *dot = strrchr(path, '.');
+    const char *parent = dot ? tsim_arena_strndup(r->arena, path, (size_t)(dot - path)) : "";
+    const struct tsim_value *mapping = dot ? tsim_value_find_path(r->root, parent) : r->root;
+    if (!mapping || mapping->kind != TSIM_VALUE_MAPPING)
+        return;
+    mapping = tsim_value_without(r->arena, mapping, dot ? dot + 1 : path);
+    if (dot)
+        set_value(r, parent, mapping);
+    else
+        r->root = mapping;
+}
+
 /* The scenario's own rules, at the places of the foreign file. */
-static enum tsim_status check(struct tsim_recipe *r, const struct tsim_import_input *input) {
+static enum tsim_status check(struct tsim_recipe *r) {
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;
-    TSIM_TRY(tsim_scenario_override(r->arena, input->overrides, input->n_overrides, &r->root, r->diags));
-    for (size_t i = 0; i < input->n_overrides; i++)
-        keep_origin(r, input->overrides[i].path, "--set");
+    for (size_t i = 0; i < r->input.n_overrides; i++)
+        if (is_unset(r, i))
+            take_out(r, r->input.overrides[i].path);
+        else
+            TSIM_TRY(tsim_scenario_override(r->arena, &r->input.overrides[i], 1, &r->root, r->diags));
+    for (size_t i = 0; i < r->input.n_overrides; i++)
+        keep_origin(r, r->input.overrides[i].path, i < r->n_carried ? "kept in a comment" : "--set");
     TSIM_TRY(tsim_scenario_open_value(r->arena, r->root, &source, r->diags));
     return tsim_scenario_load_from(r->arena, &source, NULL, 0, &scenario, r->diags);
 }
 
 enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
-                                    const struct tsim_import_input *input, struct tsim_import_result *result) {
+                                    struct tsim_import_result *result) {
     if (r->diags->n_errors > r->n_errors_before)
         return TSIM_ERR_INFEASIBLE;
     for (size_t i = 0; i < n_settings(r); i++)
         if (!r->settings[i].is_used)
             classify(r, i, classes, n_classes);
-    for (size_t i = 0; i < input->n_ignored; i++)
+    for (size_t i = 0; i < r->input.n_ignored; i++)
         if (!r->has_ignored[i])
             tsim_value_warning(r->diags, &r->at_top, "", "--ignore %s: there is no such setting in it",
-                               input->ignored[i]);
-    TSIM_TRY(check(r, input));
+                               r->input.ignored[i]);
+    TSIM_TRY(check(r));
     if (r->diags->n_errors > r->n_errors_before)
         return TSIM_ERR_INFEASIBLE;
     result->yaml = write_all(r);

@@ -8,6 +8,11 @@
 #include "import/formats.h"
 #include "import/setting_class.h"
 
+/* How a line begins that carries a setting. */
+#define TSIM_CARRIED "# tsim --set "
+/* JSON has no comments: the key of a list of them, which DeepSpeed passes over. */
+#define TSIM_CARRIED_KEY "tsim"
+
 struct tsim_setting {
     const char *name;               /* as it is written: "--num-layers", "model.num_layers" */
     const char *key;                /* for looking it up: "num_layers" */
@@ -25,14 +30,19 @@ struct tsim_lines { /* text on the heap */
     size_t size, capacity;
 };
 
-/* More settings than this in a file are refused. */
-enum { TSIM_RECIPE_MAX_SETTINGS = 4096 };
+/* Appends. The lines are on the heap: release them with tsim_heap_free(lines->text). */
+void tsim_lines_add(struct tsim_arena *arena, struct tsim_lines *lines, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* More settings than this in a file are refused, and more that it carries for tsim. */
+enum { TSIM_RECIPE_MAX_SETTINGS = 4096, TSIM_RECIPE_MAX_CARRIED = 256 };
 
 struct tsim_recipe {
     struct tsim_arena *arena;
     struct tsim_diags *diags;
     const struct tsim_document *document;
-    const struct tsim_import_input *input;
+    struct tsim_import_input input; /* its overrides: those that the file carries (launch_file.h), then the user's */
+    size_t n_carried;
     const char *program;      /* "Megatron-LM" */
     struct tsim_value at_top; /* where mistakes of the whole file are shown */
     struct tsim_setting *settings;
@@ -47,10 +57,13 @@ struct tsim_recipe {
     bool *has_ignored;      /* the file has the setting that this --ignore names */
 };
 
-/* Copies the text. Release frees what is not in the arena. */
+/* Copies the text, and takes the settings that it carries in comments ("# tsim --set PATH=VALUE" at a line's beginning).
+ * Release frees what is not in the arena. */
 void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
                       const char *program, struct tsim_diags *diags);
 void tsim_recipe_release(struct tsim_recipe *r);
+/* Takes one more, "PATH=VALUE", that stands elsewhere than in a comment. */
+void tsim_recipe_carry(struct tsim_recipe *r, const struct tsim_value *at, const char *setting);
 /* A setting that a --ignore names is left out. */
 void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value);
 /* Every setting below a mapping that is no mapping itself, in the file's order, by its dotted path. */
@@ -111,7 +124,7 @@ void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim
 /* Sorts what is left of the settings (one of no class is an error), applies `overrides`, checks the scenario by its own
  * rules and writes it. */
 enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
-                                    const struct tsim_import_input *input, struct tsim_import_result *result);
+                                    struct tsim_import_result *result);
 
 /* A name for the scenario out of the file's: "train_gpt3_175b" from ".../train_gpt3_175b.sh". */
 const char *tsim_recipe_name(struct tsim_arena *arena, const char *file, const char *otherwise);

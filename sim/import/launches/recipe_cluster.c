@@ -65,8 +65,8 @@ static const char *with_memory(struct tsim_recipe *r, const struct tsim_accelera
 }
 
 static bool is_node_set(const struct tsim_recipe *r) {
-    for (size_t i = 0; i < r->input->n_overrides; i++)
-        if (strncmp(r->input->overrides[i].path, "cluster.node", 12) == 0 && r->input->overrides[i].path[12] != 's')
+    for (size_t i = 0; i < r->input.n_overrides; i++)
+        if (strncmp(r->input.overrides[i].path, "cluster.node", 12) == 0 && r->input.overrides[i].path[12] != 's')
             return true;
     return false;
 }
@@ -116,9 +116,8 @@ static int64_t overridden(const struct tsim_import_input *input, const char *pat
 }
 
 /* Accelerators of the node, which a --set may name; 8 where it is not known. */
-static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_import_input *input,
-                                    const struct tsim_setting *machine) {
-    const char *named = node_of(r, machine), *set = tsim_import_override(input, "cluster.node");
+static int64_t accelerators_of_node(struct tsim_recipe *r, const struct tsim_setting *machine) {
+    const char *named = node_of(r, machine), *set = tsim_import_override(&r->input, "cluster.node");
     const char *id = set ? set : named ? named : TSIM_DEFAULT_NODE;
     const struct tsim_node *node;
     struct tsim_diags unused;
@@ -134,15 +133,15 @@ static int64_t usual_each(int64_t least_world, bool has_nodes, int64_t of_node) 
     return each < of_node ? each : of_node;
 }
 
-int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_import_input *input,
-                                const struct tsim_setting *nodes, const struct tsim_setting *per_node,
-                                const struct tsim_setting *machine, int64_t least_world) {
-    int64_t of_node = accelerators_of_node(r, input, machine);
+int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_setting *nodes,
+                                const struct tsim_setting *per_node, const struct tsim_setting *machine,
+                                int64_t least_world) {
+    int64_t of_node = accelerators_of_node(r, machine);
     int64_t said = per_node ? tsim_setting_int(r, per_node, 1, 10000) : 0;
-    int64_t set_each = overridden(input, "cluster.accelerators_per_node");
+    int64_t set_each = overridden(&r->input, "cluster.accelerators_per_node");
     int64_t each = set_each ? set_each : said ? said : usual_each(least_world, nodes != NULL, of_node);
     int64_t n = nodes ? tsim_setting_int(r, nodes, 1, 1000000) : (least_world + each - 1) / each;
-    int64_t set = overridden(input, "cluster.nodes");
+    int64_t set = overridden(&r->input, "cluster.nodes");
     put_machine(r, machine, (set ? set : n) > 1);
     if (nodes)
         tsim_recipe_put(r, "cluster.nodes", nodes, NULL, "%lld", (long long)n);

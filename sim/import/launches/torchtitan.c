@@ -2,6 +2,8 @@
 
 #include "config/catalogue_load.h"
 #include "import/launches/gpt.h"
+#include "import/launches/launch_words.h"
+#include "import/launches/launch_writer.h"
 #include "import/launches/toml.h"
 #include "import/overrides.h"
 
@@ -89,9 +91,30 @@ static const struct flavor {
 };
 /* clang-format on */
 
+static bool has_sizes(const struct tsim_model *a, const struct tsim_model *b) {
+    return a->layers == b->layers && a->hidden == b->hidden && a->heads == b->heads && a->kv_heads == b->kv_heads &&
+           a->ffn_hidden == b->ffn_hidden && a->vocab == b->vocab && a->experts.count == b->experts.count;
+}
+
+bool tsim_titan_flavor(const struct tsim_launch_writer *w, const char **name, const char **flavor) {
+    struct tsim_diags unused;
+    bool is_found = false;
+    tsim_diags_init(&unused);
+    for (size_t i = 0; i < sizeof FLAVORS / sizeof FLAVORS[0] && !is_found; i++) {
+        const struct tsim_model *known;
+        if (FLAVORS[i].id && tsim_catalogue_load_model(w->arena, FLAVORS[i].id, &known, &unused) == TSIM_OK &&
+            has_sizes(w->scenario->model, known)) {
+            *name = FLAVORS[i].name;
+            *flavor = FLAVORS[i].flavor;
+            is_found = true;
+        }
+    }
+    tsim_diags_release(&unused);
+    return is_found;
+}
+
 struct reading {
     struct tsim_recipe *r;
-    const struct tsim_import_input *input;
     int64_t tensor, pipeline, context, expert, replicate, shard; /* shard: -1, what is left */
     int64_t world, layers;                                       /* layers 0: not known */
 };
@@ -160,7 +183,7 @@ static void put_model(struct reading *g) {
         }
         known = tsim_arena_printf(g->r->arena, "%s%s%s %s", known, i > 0 ? ", " : "", f->name, f->flavor);
     }
-    if (tsim_import_override(g->input, "model"))
+    if (tsim_import_override(&g->r->input, "model"))
         return;
     tsim_diag_hint(
         tsim_recipe_error(g->r, flavor ? flavor : name, "the model %.40s %.40s is not known here", model, size),
@@ -223,7 +246,7 @@ static void put_cluster(struct reading *g) {
         least = preset;
     else if (g->shard < 0 && least < 8)
         least = 8;
-    g->world = tsim_recipe_put_cluster(g->r, g->input, nodes.value ? &nodes : NULL, NULL, machine, least);
+    g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, NULL, machine, least);
 }
 
 /* ---- training ---- */
@@ -415,32 +438,30 @@ static void put_chunks(struct reading *g, const struct tsim_setting *schedule, c
 }
 
 static void put_schedule(struct reading *g) {
-    static const char *const NAMES[][2] = {
-        {"1F1B", "1f1b"},          {"GPipe", "gpipe"},    {"Interleaved1F1B", "interleaved"},
-        {"ZBVZeroBubble", "zb-v"}, {"DualPipeV", "zb-v"}, {"InterleavedZeroBubble", "zb-h1"}};
     const struct tsim_setting *s = find(g, "pipeline_parallel_schedule"),
                               *per_stage = find(g, "pipeline_parallel_layers_per_stage");
     const char *text = s ? tsim_setting_text(s) : "1F1B";
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (strcmp(text, NAMES[i][0]) == 0) {
-            tsim_recipe_put(g->r, "parallelism.schedule", s, s ? NULL : "torchtitan's default", "%s", NAMES[i][1]);
-            if (i == 2)
-                put_chunks(g, s, per_stage);
-            else if (per_stage)
-                tsim_recipe_note(g->r, per_stage->name, per_stage->value, "stages are as even as layers allow");
-            if (i > 3)
-                tsim_recipe_not_modelled(g->r, s, "not modelled as it is: %s is the nearest", NAMES[i][1]);
-            return;
-        }
-    tsim_recipe_error(g->r, s, "the schedule '%.40s' is not known: 1F1B, GPipe, Interleaved1F1B, ZBVZeroBubble", text);
+    const char *ours = tsim_launch_ours(tsim_titan_schedules, text);
+    if (!ours) {
+        tsim_recipe_error(g->r, s, "the schedule '%.40s' is not known: 1F1B, GPipe, Interleaved1F1B, ZBVZeroBubble",
+                          text);
+        return;
+    }
+    tsim_recipe_put(g->r, "parallelism.schedule", s, s ? NULL : "torchtitan's default", "%s", ours);
+    if (strcmp(ours, "interleaved") == 0)
+        put_chunks(g, s, per_stage);
+    else if (per_stage)
+        tsim_recipe_note(g->r, per_stage->name, per_stage->value, "stages are as even as layers allow");
+    if (strcmp(tsim_launch_theirs(tsim_titan_schedules, ours), text) != 0 || strcmp(ours, "zb-h1") == 0)
+        tsim_recipe_not_modelled(g->r, s, "not modelled as it is: %s is the nearest", ours);
 }
 
 static void put_context(struct reading *g) {
     const struct tsim_setting *how = find(g, "context_parallel_rotate_method");
-    bool is_ring = how && strcmp(tsim_setting_text(how), "alltoall") == 0;
+    const char *exchange = tsim_launch_ours(tsim_rotate_methods, how ? tsim_setting_text(how) : "allgather");
     put_int(g, "parallelism.context", find(g, "context_parallel_degree"), NULL, g->context);
     tsim_recipe_put(g->r, "parallelism.context_exchange", how, how ? NULL : "torchtitan's default",
-                    is_ring ? "ring" : "all-gather");
+                    exchange ? exchange : "all-gather");
 }
 
 /* Experts are divided by tensors among one rank (torchtitan's default) or as many as the rest of a layer is. */
@@ -469,7 +490,7 @@ static void put_parallelism(struct reading *g) {
 enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,
                                         struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
-    struct reading g = {.r = &r, .input = input};
+    struct reading g = {.r = &r};
     tsim_recipe_init(&r, arena, input, "torchtitan", diags);
     enum tsim_status status = tsim_toml_read(&r);
     if (status == TSIM_OK)
@@ -489,7 +510,7 @@ enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct t
         put_training(&g);
         put_software(&g);
         put_parallelism(&g);
-        status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, input, result);
+        status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
     }
     tsim_recipe_release(&r);
     return status;

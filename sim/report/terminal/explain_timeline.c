@@ -70,7 +70,7 @@ static void fill_costs(struct tsim_arena *arena, const struct replay *replay, in
         struct tsim_parts n = tsim_chunk_parts(sc, stage, c);
         for (int kind = 0; kind < n_kinds; kind++) {
             struct tsim_pass_cost cost;
-            tsim_pass_sum(&parts, (enum tsim_pass_kind)kind, &n, &cost);
+            tsim_pass_sum(&parts, (enum tsim_pass_kind)kind, &n, tsim_chunk_first_layer(sc, stage, c), &cost);
             costs->pass_s[c * TSIM_N_PASS_KINDS + kind] = cost.time_s;
         }
     }

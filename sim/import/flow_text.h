@@ -1,0 +1,10 @@
+/* flow_text.h - private to import: a value as YAML of one line, which a scenario or a --set takes. */
+#ifndef TSIM_IMPORT_FLOW_TEXT_H
+#define TSIM_IMPORT_FLOW_TEXT_H
+
+#include "config/value.h"
+
+/* Plain where it can be, else in quotes; lists and mappings in brackets. The text is allocated from `arena`. */
+const char *tsim_flow_text(struct tsim_arena *arena, const struct tsim_value *value);
+
+#endif

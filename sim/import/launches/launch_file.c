@@ -1,0 +1,351 @@
+#include "import/launches/launch_file.h"
+
+#include "config/document.h"
+#include "import/flow_text.h"
+#include "import/launches/launch_writer.h"
+#include "import/launches/recipes.h"
+
+#include <string.h>
+
+#define ONE(launch) (1u << TSIM_LAUNCH_##launch)
+#define MEGATRON (ONE(MEGATRON_2021) | ONE(MEGATRON_2022) | ONE(MEGATRON_CORE) | ONE(MEGATRON_DEEPSPEED))
+#define ANY (MEGATRON | ONE(NEMO) | ONE(TORCHTITAN_2024) | ONE(TORCHTITAN) | ONE(DEEPSPEED))
+
+const struct tsim_launch_format TSIM_LAUNCH_FORMATS[] = {
+    {"megatron", "a launch script with Megatron-LM's arguments"},
+    {"nemo", "NeMo's YAML"},
+    {"torchtitan", "torchtitan's TOML"},
+    {"deepspeed", "DeepSpeed's JSON"},
+    {"slurm", "a job of Slurm that starts ranks in the simulated order"},
+    {"kubernetes", "the same of Kubernetes"},
+};
+const size_t TSIM_N_LAUNCH_FORMATS = sizeof TSIM_LAUNCH_FORMATS / sizeof TSIM_LAUNCH_FORMATS[0];
+
+/* In the order of the formats; `reads`: what gives the scenario back, NULL: nothing does. A file of `whole` scenarios
+ * carries these keys from the beginning: no option says them. */
+static const struct kind {
+    unsigned launches;
+    void (*write)(struct tsim_launch_writer *w);
+    tsim_import_fn reads;
+    const char *whole[12];
+} KINDS[] = {
+    {MEGATRON, tsim_write_megatron, tsim_import_megatron, {NULL}},
+    {ONE(NEMO), tsim_write_nemo, tsim_import_nemo, {NULL}},
+    {ONE(TORCHTITAN_2024) | ONE(TORCHTITAN),
+     tsim_write_torchtitan,
+     tsim_import_torchtitan,
+     {"cluster.nodes", "cluster.accelerators_per_node"}},
+    {ONE(DEEPSPEED) | ONE(MEGATRON_DEEPSPEED),
+     tsim_write_deepspeed,
+     tsim_import_deepspeed,
+     {"model", "cluster.nodes", "cluster.accelerators_per_node", "training.sequence_length", "training.recompute",
+      "parallelism.tensor", "parallelism.pipeline", "parallelism.virtual_pipeline", "parallelism.layers_per_stage",
+      "parallelism.sequence"}},
+    {ANY, tsim_write_slurm, NULL, {NULL}},
+    {ANY, tsim_write_kubernetes, NULL, {NULL}},
+};
+
+bool tsim_is_launch_format(const char *name) {
+    for (size_t i = 0; i < TSIM_N_LAUNCH_FORMATS; i++)
+        if (strcmp(TSIM_LAUNCH_FORMATS[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+enum { MOST_CARRIED = TSIM_RECIPE_MAX_CARRIED, MOST_ROUNDS = 4 };
+
+struct carrying {
+    struct tsim_launch_writer w;
+    struct tsim_diags *diags;
+    const struct kind *kind;
+    const char *format;
+    const struct tsim_value *root; /* as it was written, every --set included */
+    const char *settings[MOST_CARRIED], *paths[MOST_CARRIED];
+    size_t n, n_differing;
+    const char *differing; /* a key that is carried, and yet another when it is read */
+};
+
+/* ---- what the file carries ---- */
+
+static void carry(struct carrying *c, const char *path, const char *value) {
+    bool is_carried = c->n == MOST_CARRIED;
+    for (size_t i = 0; i < c->n; i++)
+        is_carried |= strcmp(c->paths[i], path) == 0;
+    c->n_differing++;
+    if (is_carried) {
+        c->differing = path;
+        return;
+    }
+    c->paths[c->n] = path;
+    c->settings[c->n++] = tsim_arena_printf(c->w.arena, "%s=%s", path, value);
+}
+
+/* A file's name stands where an id may: the file lies beside the scenario, and not beside what is written. */
+static bool names_a_file(const struct tsim_value *value, const char *key) {
+    static const char *const IDS[] = {"extends", "model",   "software", "node",
+                                      "fabric",  "storage", "region",   "accelerator"};
+    if (value->kind == TSIM_VALUE_MAPPING)
+        for (size_t i = 0; i < value->n_items; i++)
+            if (names_a_file(value->pairs[i].value, value->pairs[i].key))
+                return true;
+    for (size_t i = 0; value->kind == TSIM_VALUE_SCALAR && i < sizeof IDS / sizeof IDS[0]; i++)
+        if (strcmp(key, IDS[i]) == 0)
+            return strchr(value->text, '/') || strstr(value->text, ".yaml");
+    return false;
+}
+
+/* As it was written, which is short; with every default where that would not be found. */
+static void carry_written(struct carrying *c, const char *path) {
+    const char *dot = strrchr(path, '.');
+    const struct tsim_value *written = tsim_value_find_path(c->root, path),
+                            *resolved = tsim_value_find_path(c->w.resolved, path);
+    if (!written)
+        return;
+    if (names_a_file(written, dot ? dot + 1 : path) && resolved)
+        written = resolved;
+    carry(c, path, tsim_flow_text(c->w.arena, written));
+}
+
+static bool is_said(const char *key) {
+    static const char *const SAID[] = {"schema", "name", "model", "cluster", "training", "software", "parallelism"};
+    for (size_t i = 0; i < sizeof SAID / sizeof SAID[0]; i++)
+        if (strcmp(SAID[i], key) == 0)
+            return true;
+    return false;
+}
+
+static void carry_what_none_says(struct carrying *c) {
+    carry(c, "name", tsim_flow_text(c->w.arena, tsim_value_find(c->w.resolved, "name")));
+    carry_written(c, "cluster.node");
+    carry_written(c, "cluster.fabric");
+    for (size_t i = 0; c->kind->whole[i]; i++)
+        carry_written(c, c->kind->whole[i]);
+    if (c->kind->write == tsim_write_torchtitan && tsim_value_find(c->root, "model")->kind == TSIM_VALUE_MAPPING)
+        carry_written(c, "model");
+    if ((c->kind->write == tsim_write_megatron || c->kind->write == tsim_write_nemo) && !tsim_gpt_says_stages(&c->w))
+        carry(c, "parallelism.layers_per_stage",
+              tsim_flow_text(c->w.arena, tsim_value_find_path(c->w.resolved, "parallelism.layers_per_stage")));
+    for (size_t i = 0; i < c->root->n_items; i++)
+        if (!is_said(c->root->pairs[i].key))
+            carry_written(c, c->root->pairs[i].key);
+}
+
+/* ---- the file imported again ---- */
+
+static enum tsim_status import_again(struct carrying *c, const struct tsim_value **resolved, struct tsim_diags *diags) {
+    struct tsim_arena *arena = c->w.arena;
+    struct tsim_import_result result;
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario;
+    const struct tsim_import_input input = {.file =
+                                                tsim_arena_printf(arena, "%s of %s", c->format, c->w.scenario->name),
+                                            .text = c->w.out.text,
+                                            .size = c->w.out.size};
+    TSIM_TRY(c->kind->reads(arena, &input, &result, diags));
+    TSIM_TRY(tsim_scenario_open_text(arena, input.file, result.yaml, &source, diags));
+    TSIM_TRY(tsim_scenario_load_from(arena, &source, NULL, 0, &scenario, diags));
+    return tsim_document_parse(arena, input.file, scenario->resolved_json, strlen(scenario->resolved_json), resolved,
+                               diags);
+}
+
+static const char *below(struct tsim_arena *arena, const char *path, const char *key) {
+    return *path ? tsim_arena_printf(arena, "%s.%s", path, key) : key;
+}
+
+/* Which keys were written, and which derived, is no part of what is simulated. */
+static bool is_compared(const char *path, const char *key) {
+    return *path || (strcmp(key, "derived") != 0 && strcmp(key, "estimates") != 0);
+}
+
+static void carry_differences(struct carrying *c, const char *path, const struct tsim_value *wanted,
+                              const struct tsim_value *got) {
+    struct tsim_arena *arena = c->w.arena;
+    if (wanted->kind != TSIM_VALUE_MAPPING || !got || got->kind != TSIM_VALUE_MAPPING) {
+        const char *value = tsim_flow_text(arena, wanted);
+        if (!got || strcmp(value, tsim_flow_text(arena, got)) != 0)
+            carry(c, path, value);
+        return;
+    }
+    for (size_t i = 0; i < wanted->n_items; i++)
+        if (is_compared(path, wanted->pairs[i].key))
+            carry_differences(c, below(arena, path, wanted->pairs[i].key), wanted->pairs[i].value,
+                              tsim_value_find(got, wanted->pairs[i].key));
+    for (size_t i = 0; i < got->n_items; i++)
+        if (is_compared(path, got->pairs[i].key) && !tsim_value_find(wanted, got->pairs[i].key)) {
+            const char *key = below(arena, path, got->pairs[i].key);
+            const struct tsim_value *written = tsim_value_find_path(c->root, key); /* what a profile has, taken back */
+            carry(c, key, written ? tsim_flow_text(arena, written) : "null");
+        }
+}
+
+/* Another version of the software, by its name, before whatever of it differs still. */
+static bool carry_software(struct carrying *c, const struct tsim_value *got) {
+    const char *name = tsim_launch_text(&c->w, "software.name");
+    const struct tsim_value *theirs = tsim_value_find_path(got, "software.name");
+    const struct tsim_value *written = tsim_value_find(c->root, "software");
+    if (!theirs || strcmp(theirs->text, name) == 0)
+        return false;
+    const struct tsim_value *id =
+        written && written->kind == TSIM_VALUE_MAPPING ? tsim_value_find(written, "extends") : written;
+    if (id && id->kind == TSIM_VALUE_SCALAR && !names_a_file(id, "software") && strcmp(id->text, name) == 0)
+        carry(c, "software.extends", name);
+    else
+        carry(c, "software", tsim_flow_text(c->w.arena, tsim_value_find(c->w.resolved, "software")));
+    return true;
+}
+
+/* The first mistake of the file that was written, as one of what it was written for. */
+static enum tsim_status refused(struct carrying *c, const struct tsim_diags *diags) {
+    const char *why = tsim_arena_printf(c->w.arena, "%s is another when it is read again", c->differing);
+    for (size_t i = 0; i < diags->n_items; i++)
+        if (!diags->items[i].is_warning) {
+            why = tsim_arena_printf(c->w.arena, "%s%s%s", diags->items[i].field, *diags->items[i].field ? ": " : "",
+                                    diags->items[i].message);
+            break;
+        }
+    tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, c->w.scenario->plan_at, "", "--format %s cannot say it: %s",
+                     c->format, why);
+    return TSIM_ERR_INFEASIBLE;
+}
+
+/* ---- warnings ---- */
+
+/* Whether what is launched does otherwise. Adam and AdamW are one word in these programs, and what the software's
+ * profile says happens without an option. */
+static bool is_lost_on_launch(struct carrying *c, const char *path) {
+    static const char *const ALL[] = {"model.", "training.", "parallelism."};
+    const char *name, *flavor, *value = tsim_launch_text(&c->w, path), *overlap = strstr(path, ".overlap.");
+    if (strcmp(path, "model") == 0)
+        return !tsim_titan_flavor(&c->w, &name, &flavor);
+    if (strcmp(path, "model.name") == 0 || strcmp(path, "model.source") == 0)
+        return false;
+    if (strcmp(path, "training.optimizer") == 0 && strncmp(value, "adam", 4) == 0)
+        return false;
+    if (c->w.n_options > 0 && c->w.launch != TSIM_LAUNCH_NEMO &&
+        (strcmp(path, "training.tokens") == 0 || strcmp(path, "training.samples") == 0))
+        return false; /* tokens are samples there */
+    if (strcmp(path, "parallelism.order") == 0 && !c->kind->reads)
+        return false; /* the job places each rank */
+    if (overlap && strcmp(value, tsim_launch_text(&c->w, tsim_arena_printf(c->w.arena, "software%s", overlap))) == 0)
+        return false;
+    for (size_t i = 0; i < sizeof ALL / sizeof ALL[0]; i++)
+        if (strncmp(path, ALL[i], strlen(ALL[i])) == 0)
+            return true;
+    return false;
+}
+
+static void warn_of_carried(struct carrying *c) {
+    for (size_t i = 0; i < c->n; i++) {
+        bool is_whole = false;
+        for (size_t k = 0; c->kind->whole[k]; k++)
+            is_whole |= strcmp(c->kind->whole[k], c->paths[i]) == 0;
+        if (!is_whole && is_lost_on_launch(c, c->paths[i]))
+            tsim_diag_hint(tsim_diags_warning(c->diags, c->w.scenario->plan_at, c->paths[i],
+                                              "--format %s has no option for %.80s", c->format, c->settings[i]),
+                           "a comment keeps it for tsim import; what is launched does not have it");
+    }
+}
+
+/* ---- the whole ---- */
+
+static void write(struct carrying *c) {
+    c->w.carried = c->settings;
+    c->w.n_carried = c->n;
+    c->w.out.size = 0;
+    c->w.n_options = 0;
+    c->kind->write(&c->w);
+}
+
+/* Writes and reads until nothing differs. */
+static enum tsim_status write_until_same(struct carrying *c) {
+    carry_what_none_says(c);
+    for (int round = 0;; round++) {
+        const struct tsim_value *got = NULL;
+        struct tsim_diags unheard;
+        tsim_diags_init(&unheard);
+        c->n_differing = 0;
+        c->differing = NULL;
+        write(c);
+        enum tsim_status status = import_again(c, &got, &unheard);
+        if (status == TSIM_OK && !carry_software(c, got))
+            carry_differences(c, "", c->w.resolved, got);
+        if (status != TSIM_OK || c->differing || round == MOST_ROUNDS)
+            status = refused(c, &unheard);
+        tsim_diags_release(&unheard);
+        if (status != TSIM_OK || c->n_differing == 0)
+            return status;
+    }
+}
+
+/* "megatron, slurm, kubernetes": formats of the software. */
+static const char *formats_of(struct tsim_arena *arena, enum tsim_launch_kind launch) {
+    const char *names = "";
+    for (size_t i = 0; i < TSIM_N_LAUNCH_FORMATS; i++)
+        if (KINDS[i].launches & 1u << launch)
+            names = tsim_arena_printf(arena, "%s%s%s", names, *names ? ", " : "", TSIM_LAUNCH_FORMATS[i].name);
+    return names;
+}
+
+static enum tsim_status check(struct carrying *c) {
+    const struct tsim_scenario *scenario = c->w.scenario;
+    if (!(c->kind->launches & 1u << c->w.launch)) {
+        const char *formats = formats_of(c->w.arena, c->w.launch);
+        struct tsim_diag *diag =
+            tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = scenario->file}, "software",
+                             "%s is not launched by --format %s", scenario->software->name, c->format);
+        if (*formats)
+            tsim_diag_hint(diag, "its formats are %s", formats);
+        else
+            tsim_diag_hint(diag, "its profile names no launch files (software.launch); --set software=ID is another");
+        return TSIM_ERR_INFEASIBLE;
+    }
+    if (scenario->model->kind != TSIM_MODEL_TRANSFORMER || scenario->model->list || scenario->model->encoder_layers ||
+        scenario->model->image.patch) {
+        tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = scenario->file}, "model",
+                         "--format %s is of transformers with one stack of layers for tokens", c->format);
+        return TSIM_ERR_INFEASIBLE;
+    }
+    return TSIM_OK;
+}
+
+/* A job holds its software's own file. */
+static enum tsim_status write_job(struct carrying *c) {
+    carry_what_none_says(c);
+    for (size_t i = 0; i < TSIM_N_LAUNCH_FORMATS; i++)
+        if (KINDS[i].reads && (KINDS[i].launches & 1u << c->w.launch)) {
+            const struct kind *job = c->kind;
+            const char *format = c->format;
+            c->kind = &KINDS[i];
+            c->format = TSIM_LAUNCH_FORMATS[i].name;
+            TSIM_TRY(write_until_same(c));
+            c->kind = job;
+            c->format = format;
+            break;
+        }
+    return tsim_job_check(&c->w, c->kind->write == tsim_write_kubernetes, c->diags);
+}
+
+enum tsim_status tsim_launch_file(struct tsim_arena *arena, const char *format, const struct tsim_scenario *scenario,
+                                  const char **text, struct tsim_diags *diags) {
+    struct carrying *c = TSIM_NEW(arena, struct carrying);
+    size_t i = 0;
+    while (strcmp(TSIM_LAUNCH_FORMATS[i].name, format) != 0)
+        i++;
+    *c = (struct carrying){.w = {.arena = arena, .scenario = scenario, .launch = scenario->software->launch},
+                           .diags = diags,
+                           .kind = &KINDS[i],
+                           .format = format,
+                           .root = scenario->source->root};
+    TSIM_TRY(check(c));
+    TSIM_TRY(tsim_document_parse(arena, scenario->file, scenario->resolved_json, strlen(scenario->resolved_json),
+                                 &c->w.resolved, diags));
+    enum tsim_status status = c->kind->reads ? write_until_same(c) : write_job(c);
+    if (status == TSIM_OK) {
+        warn_of_carried(c);
+        write(c);
+        *text = tsim_arena_strdup(arena, c->w.out.text);
+    }
+    tsim_heap_free(c->w.out.text);
+    tsim_heap_free(c->w.options);
+    return status;
+}

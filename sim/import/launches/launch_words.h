@@ -1,0 +1,23 @@
+/* launch_words.h - private to import: what other programs call the values of a scenario's keys. Readers and writers of
+ * launch files share these tables. */
+#ifndef TSIM_IMPORT_LAUNCH_WORDS_H
+#define TSIM_IMPORT_LAUNCH_WORDS_H
+
+struct tsim_launch_word {
+    const char *theirs, *ours;
+};
+
+/* Each ends with NULL; of several words for one of ours the first is written. */
+extern const struct tsim_launch_word tsim_attention_backends[];  /* --attention-backend; software.attention_kernel */
+extern const struct tsim_launch_word tsim_fp8_recipes[];         /* --fp8-recipe; software.fp8_scaling */
+extern const struct tsim_launch_word tsim_context_kinds[];       /* --cp-comm-type; parallelism.context_exchange */
+extern const struct tsim_launch_word tsim_recompute_modules[];   /* --recompute-modules; training.recompute */
+extern const struct tsim_launch_word tsim_sharding_strategies[]; /* --data-parallel-sharding-strategy; zero */
+extern const struct tsim_launch_word tsim_rotate_methods[];      /* torchtitan's context_parallel_rotate_method */
+extern const struct tsim_launch_word tsim_titan_schedules[];     /* torchtitan's pipeline_parallel_schedule */
+
+/* NULL: there is none. */
+const char *tsim_launch_ours(const struct tsim_launch_word *words, const char *theirs);
+const char *tsim_launch_theirs(const struct tsim_launch_word *words, const char *ours);
+
+#endif

@@ -1,0 +1,58 @@
+/* launch_writer.h - private to import: what the writers of launch files (launch_file.h) share. */
+#ifndef TSIM_IMPORT_LAUNCH_WRITER_H
+#define TSIM_IMPORT_LAUNCH_WRITER_H
+
+#include "config/scenario.h"
+#include "import/launches/recipe.h"
+
+struct tsim_launch_option {  /* under Megatron's names, with underscores */
+    const char *key, *value; /* value NULL: a flag */
+};
+
+struct tsim_launch_writer {
+    struct tsim_arena *arena;
+    const struct tsim_scenario *scenario;
+    const struct tsim_value *resolved; /* the scenario with every default */
+    enum tsim_launch_kind launch;
+    const char *const *carried; /* "PATH=VALUE" */
+    size_t n_carried;
+    struct tsim_lines out;
+    struct tsim_launch_option *options; /* heap */
+    size_t n_options, options_capacity;
+};
+
+/* Appends to the file. */
+#define TSIM_WRITE(w, ...) tsim_lines_add((w)->arena, &(w)->out, __VA_ARGS__)
+/* The word of a key of the resolved scenario; "" where it is absent or no scalar. */
+const char *tsim_launch_text(const struct tsim_launch_writer *w, const char *path);
+/* The comments, each line behind `indent`; JSON has none (deepspeed_json.c). */
+void tsim_launch_write_carried(struct tsim_launch_writer *w, const char *indent);
+/* The name of the scenario as files and jobs may have it: small letters, digits and dashes. */
+const char *tsim_launch_job_name(const struct tsim_launch_writer *w);
+/* replicas x micro-batches of one. */
+int64_t tsim_launch_replicas(const struct tsim_launch_writer *w);
+
+/* The options of a GPT that Megatron-LM and NeMo share, in w->options. */
+void tsim_gpt_options(struct tsim_launch_writer *w);
+/* Whether they say how many layers each stage has. */
+bool tsim_gpt_says_stages(const struct tsim_launch_writer *w);
+
+/* Whole files. */
+void tsim_write_megatron(struct tsim_launch_writer *w);
+void tsim_write_nemo(struct tsim_launch_writer *w);
+void tsim_write_torchtitan(struct tsim_launch_writer *w);
+void tsim_write_deepspeed(struct tsim_launch_writer *w);
+void tsim_write_slurm(struct tsim_launch_writer *w);
+void tsim_write_kubernetes(struct tsim_launch_writer *w);
+
+/* "    --name value \" of each option, behind `indent`; and the program. */
+void tsim_write_arguments(struct tsim_launch_writer *w, const char *indent);
+const char *tsim_megatron_program(const struct tsim_launch_writer *w);
+/* Whether pods can have the simulated order of ranks; a mistake of the scenario where they cannot. */
+enum tsim_status tsim_job_check(const struct tsim_launch_writer *w, bool is_kubernetes, struct tsim_diags *diags);
+/* torchtitan's name and flavor of a model with these sizes (torchtitan.c); false: it has none such. */
+bool tsim_titan_flavor(const struct tsim_launch_writer *w, const char **name, const char **flavor);
+/* DeepSpeed's JSON without what it carries, in one line. */
+const char *tsim_deepspeed_line(struct tsim_launch_writer *w);
+
+#endif
