@@ -70,6 +70,11 @@ done
 fits textbook
 fits version
 fits help
-for command in $("$tsim" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do fits help "$command"; done
+commands=$("$tsim" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+if [ "$(wc -l <<<"$commands")" -lt 20 ]; then
+  failed=$((failed + 1))
+  echo "FAIL tsim help lists commands"
+fi
+for command in $commands; do fits help "$command"; done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

