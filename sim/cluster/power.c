@@ -154,16 +154,3 @@ double tsim_power_accelerator_j(const struct tsim_cluster *cluster, const struct
 double tsim_power_overhead_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use) {
     return use->time_s * overhead_w(NULL, cluster, load_of(NULL, cluster, use)).value;
 }
-
-double tsim_power_node_w(const struct tsim_cluster *cluster, const struct tsim_power_use *use) {
-    struct tsim_amount load = load_of(NULL, cluster, use);
-    return (double)cluster->accelerators_per_node * accelerator_w(NULL, cluster, load).value +
-           node_overhead_w(NULL, cluster, load).value;
-}
-
-double tsim_power_step_energy_j(const struct tsim_cluster *cluster, double time_s, double compute_busy_s,
-                                double memory_busy_s, double link_busy_s) {
-    struct tsim_power_use use = {
-        .time_s = time_s, .compute_busy_s = compute_busy_s, .memory_busy_s = memory_busy_s, .link_busy_s = link_busy_s};
-    return tsim_power_accelerator_j(cluster, &use) + tsim_power_overhead_j(cluster, &use);
-}

@@ -34,11 +34,4 @@ double tsim_power_overhead_j(const struct tsim_cluster *cluster, const struct ts
 struct tsim_amount tsim_power_use_recorded(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster,
                                            const struct tsim_power_use *use); /* both */
 
-/* Mean power of a node whose used accelerators all do the same; fabric ports not included. */
-double tsim_power_node_w(const struct tsim_cluster *cluster, const struct tsim_power_use *use);
-
-/* accelerator + overhead: what one accelerator's part in a step costs. */
-double tsim_power_step_energy_j(const struct tsim_cluster *cluster, double time_s, double compute_busy_s,
-                                double memory_busy_s, double link_busy_s);
-
 #endif

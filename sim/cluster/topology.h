@@ -100,17 +100,6 @@ double tsim_topology_oversubscription(const struct tsim_topology *topology, int3
 /* "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size);
 
-/* The least capacity, one direction, over all ways to cut the machine in two halves along its structure: for an even
- * number of nodes (accelerators on one node), the wires that every byte from one half to the other must cross.
- *   switch, crossbar  the ports of half the machine
- *   cube mesh         6 of its links (two double and two single edges join the quads)
- *   mesh              n^2/4 links
- *   PCIe              the least of socket link, uplinks of half the switches, half the slots
- *   fat tree          what half of the top groups' uplinks carry
- *   dragonfly         (groups/2)^2 x global links per pair (groups even), at most the ports
- *   torus             2 x ranks / longest dimension links if it wraps, half of that if not */
-double tsim_topology_bisection_bytes_per_s(const struct tsim_topology *topology);
-
 /* Links between two accelerators of a cube mesh. */
 int32_t tsim_cube_mesh_links(int32_t a, int32_t b);
 

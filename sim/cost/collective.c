@@ -670,20 +670,8 @@ void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_
     cost->bus_bandwidth_bytes_per_s = request->bytes / cost->time_s * tsim_bus_factor(request->op, group->n_ranks);
 }
 
-/* ---- closed forms ---- */
+/* ---- a closed form ---- */
 
 double tsim_ring_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
     return 2 * (n - 1) / n * bytes / bandwidth_bytes_per_s + 2 * (n - 1) * alpha_s;
-}
-
-double tsim_ring_all_gather_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
-    return (n - 1) / n * bytes / bandwidth_bytes_per_s + (n - 1) * alpha_s;
-}
-
-double tsim_tree_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
-    return 2 * log2(n) * (bytes / bandwidth_bytes_per_s + alpha_s);
-}
-
-double tsim_pairwise_all_to_all_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s) {
-    return (n - 1) / n * bytes / bandwidth_bytes_per_s + (n - 1) * alpha_s;
 }

@@ -98,11 +98,8 @@ const char *tsim_collective_op_name(enum tsim_collective_op op);
 const char *tsim_algorithm_name(enum tsim_algorithm algorithm);
 const char *tsim_protocol_name(enum tsim_protocol protocol);
 
-/* Plain alpha-beta forms (Thakur, Rabenseifner, Gropp 2005): n ranks, links of bandwidth_bytes_per_s each way, alpha_s
- * per message. Oracles for tests and textbooks. */
+/* The plain alpha-beta form (Thakur, Rabenseifner, Gropp 2005): n ranks, links of bandwidth_bytes_per_s each way, alpha_s
+ * per message. The textbook's examples ask for it. */
 double tsim_ring_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
-double tsim_ring_all_gather_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
-double tsim_tree_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
-double tsim_pairwise_all_to_all_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
 
 #endif

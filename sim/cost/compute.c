@@ -110,10 +110,6 @@ static struct tsim_amount ramp_of(struct tsim_term_recorder *r, const struct tsi
                         TSIM_PARTS(ramp_k(r, a), peak_rate(r, a, precision), tsim_inverse(peak_rate(r, a, half))));
 }
 
-double tsim_matrix_ramp_k(const struct tsim_accelerator *a, enum tsim_precision precision) {
-    return ramp_of(NULL, a, precision).value;
-}
-
 struct tsim_amount tsim_memory_rate_recorded(struct tsim_term_recorder *r, const struct tsim_accelerator *a) {
     return tsim_product(
         r, "sustained memory rate", "bandwidth x sustained fraction", TSIM_BYTES_PER_S,

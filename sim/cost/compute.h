@@ -145,9 +145,6 @@ double tsim_gemm_s(const struct tsim_accelerator *accelerator, enum tsim_precisi
 /* The clock, of that which the sustained rates hold for, that the power limit leaves a kernel of these busy times. */
 double tsim_power_clock(const struct tsim_accelerator *accelerator, double matrix_s, double memory_s);
 
-/* A tile's start and end cost so many elements of k: see above. Not on arrays, whose fill takes cycles. */
-double tsim_matrix_ramp_k(const struct tsim_accelerator *accelerator, enum tsim_precision precision);
-
 /* Long-run matrix rate: peak x sustained fraction. */
 double tsim_matrix_rate(const struct tsim_accelerator *accelerator, enum tsim_precision precision);
 double tsim_memory_rate(const struct tsim_accelerator *accelerator);
