@@ -240,15 +240,8 @@ static void read_accelerator(struct tsim_reader *reader, const struct tsim_value
         *(const struct tsim_accelerator **)field = tsim_accelerator_read(reader, value, path);
 }
 
-static void write_table(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
-                        const void *object) {
-    tsim_writer_begin(writer, key, '{');
-    tsim_writer_table(writer, table, path, object);
-    tsim_writer_end(writer, '}');
-}
-
 static void write_accelerator(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
-    write_table(writer, key, &ACCELERATOR, path, *(const struct tsim_accelerator *const *)field);
+    tsim_writer_mapping(writer, key, &ACCELERATOR, path, *(const struct tsim_accelerator *const *)field);
 }
 
 static const struct tsim_key NODE_KEYS[] = {
@@ -729,27 +722,27 @@ void tsim_model_write(struct tsim_writer *writer, const char *key, const char *p
 }
 
 void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node) {
-    write_table(writer, key, &NODE, path, node);
+    tsim_writer_mapping(writer, key, &NODE, path, node);
 }
 
 void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *path,
                        const struct tsim_fabric *fabric) {
-    write_table(writer, key, &FABRIC, path, fabric);
+    tsim_writer_mapping(writer, key, &FABRIC, path, fabric);
 }
 
 void tsim_software_write(struct tsim_writer *writer, const char *key, const char *path,
                          const struct tsim_software *software) {
-    write_table(writer, key, &tsim_software_table, path, software);
+    tsim_writer_mapping(writer, key, &tsim_software_table, path, software);
 }
 
 void tsim_region_write(struct tsim_writer *writer, const char *key, const char *path,
                        const struct tsim_region *region) {
-    write_table(writer, key, &REGION, path, region);
+    tsim_writer_mapping(writer, key, &REGION, path, region);
 }
 
 void tsim_storage_write(struct tsim_writer *writer, const char *key, const char *path,
                         const struct tsim_storage *storage) {
-    write_table(writer, key, &STORAGE, path, storage);
+    tsim_writer_mapping(writer, key, &STORAGE, path, storage);
 }
 
 /* ---- loading by id ---- */

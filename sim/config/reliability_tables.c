@@ -214,46 +214,31 @@ static void write_local(struct tsim_writer *writer, const char *key, const char 
     const struct tsim_local_tier_spec *local = field;
     if (!local->has)
         return;
-    tsim_writer_begin(writer, key, '{');
-    tsim_writer_table(writer, &LOCAL, path, local);
-    tsim_writer_end(writer, '}');
+    tsim_writer_mapping(writer, key, &LOCAL, path, local);
 }
 
 static void read_components(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    if (value && value->kind != TSIM_VALUE_MAPPING)
-        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
-    else
-        tsim_schema_read(reader, &COMPONENTS, value, path, field);
+    tsim_schema_read_mapping(reader, &COMPONENTS, value, path, field);
 }
 
 /* With node_mtbf they are the shares of the defaults, and are not the scenario's. */
 static void write_components(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     if (((const struct tsim_reliability_spec *)field)->node_mtbf_s > 0)
         return;
-    tsim_writer_begin(writer, key, '{');
-    tsim_writer_table(writer, &COMPONENTS, path, field);
-    tsim_writer_end(writer, '}');
+    tsim_writer_mapping(writer, key, &COMPONENTS, path, field);
 }
 
 void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_reliability_spec *spec = &((struct tsim_draft *)field)->scenario.reliability;
-    if (!value)
-        return;
-    if (value->kind != TSIM_VALUE_MAPPING) {
-        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
-        return;
-    }
-    spec->has = true;
-    tsim_schema_read(reader, &tsim_reliability_table, value, path, spec);
+    if (value)
+        spec->has = tsim_schema_read_mapping(reader, &tsim_reliability_table, value, path, spec);
 }
 
 void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_reliability_spec *spec = &((const struct tsim_draft *)field)->scenario.reliability;
     if (!spec->has)
         return;
-    tsim_writer_begin(writer, key, '{');
-    tsim_writer_table(writer, &tsim_reliability_table, path, spec);
-    tsim_writer_end(writer, '}');
+    tsim_writer_mapping(writer, key, &tsim_reliability_table, path, spec);
 }
 
 /* ---- keys that are right alone and wrong together ---- */

@@ -62,23 +62,15 @@ static void write_storage(struct tsim_writer *writer, const char *key, const cha
 
 void tsim_data_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_data_spec *data = &((struct tsim_draft *)field)->scenario.data;
-    if (!value)
-        return;
-    if (value->kind != TSIM_VALUE_MAPPING) {
-        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
-        return;
-    }
-    data->has = true;
-    tsim_schema_read(reader, &tsim_data_table, value, path, data);
+    if (value)
+        data->has = tsim_schema_read_mapping(reader, &tsim_data_table, value, path, data);
 }
 
 void tsim_data_write(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_data_spec *data = &((const struct tsim_draft *)field)->scenario.data;
     if (!data->has)
         return;
-    tsim_writer_begin(writer, key, '{');
-    tsim_writer_table(writer, &tsim_data_table, path, data);
-    tsim_writer_end(writer, '}');
+    tsim_writer_mapping(writer, key, &tsim_data_table, path, data);
 }
 
 /* ---- defaults ---- */

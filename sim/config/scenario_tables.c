@@ -520,11 +520,8 @@ TSIM_TABLE(MEASURED, MEASURED_KEYS, false);
 
 static void read_measured(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_draft *draft = field;
-    if (value && value->kind != TSIM_VALUE_MAPPING) {
-        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
+    if (!tsim_schema_read_mapping(reader, &MEASURED, value, path, field))
         return;
-    }
-    tsim_schema_read(reader, &MEASURED, value, path, field);
     for (size_t i = 0; i < TSIM_N_METRICS; i++) {
         draft->scenario.measured.has[i] = draft->metrics[i] > 0;
         draft->scenario.measured.value[i] = draft->metrics[i];
@@ -534,25 +531,18 @@ static void read_measured(struct tsim_reader *reader, const struct tsim_value *v
 static void write_measured(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     if (!((const struct tsim_draft *)field)->scenario.measured.source)
         return;
-    tsim_writer_begin(writer, key, '{');
-    tsim_writer_table(writer, &MEASURED, path, field);
-    tsim_writer_end(writer, '}');
+    tsim_writer_mapping(writer, key, &MEASURED, path, field);
 }
 
 static void read_goal(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    if (value && value->kind != TSIM_VALUE_MAPPING)
-        tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
-    else
-        tsim_schema_read(reader, &GOAL, value, path, field);
+    tsim_schema_read_mapping(reader, &GOAL, value, path, field);
 }
 
 static void write_goal(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_goal_spec *goal = &((const struct tsim_draft *)field)->scenario.goal;
     if (!(goal->tokens > 0 || goal->loss_nats > 0 || goal->deadline_s > 0 || goal->budget_usd > 0))
         return;
-    tsim_writer_begin(writer, key, '{');
-    tsim_writer_table(writer, &GOAL, path, field);
-    tsim_writer_end(writer, '}');
+    tsim_writer_mapping(writer, key, &GOAL, path, field);
 }
 
 /* Keys that follow from others where nobody writes them, and that change with the plan. */

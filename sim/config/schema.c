@@ -340,13 +340,13 @@ static bool read_words(struct tsim_reader *reader, const struct tsim_key *key, c
     return true;
 }
 
-static bool read_mapping(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
-                         const char *path, void *field) {
+bool tsim_schema_read_mapping(struct tsim_reader *reader, const struct tsim_table *table,
+                              const struct tsim_value *value, const char *path, void *object) {
     if (value && value->kind != TSIM_VALUE_MAPPING) {
         tsim_schema_wrong_kind(reader, value, path, "a mapping of keys to values");
         return false;
     }
-    tsim_schema_read(reader, key->table, value, path, field);
+    tsim_schema_read(reader, table, value, path, object);
     return true;
 }
 
@@ -368,7 +368,7 @@ bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *k
     case TSIM_KEY_WORDS:
         return read_words(reader, key, value, path, field);
     case TSIM_KEY_MAPPING:
-        return read_mapping(reader, key, value, path, field);
+        return tsim_schema_read_mapping(reader, key->table, value, path, field);
     case TSIM_KEY_CUSTOM:
         break;
     }
@@ -542,11 +542,8 @@ void *tsim_schema_read_list(struct tsim_reader *reader, const struct tsim_table 
     memset(elements, 0, value->n_items * size);
     for (size_t i = 0; i < value->n_items; i++) {
         const char *at = tsim_arena_printf(reader->arena, "%s[%zu]", path, i);
-        if (value->items[i]->kind != TSIM_VALUE_MAPPING) {
-            tsim_schema_wrong_kind(reader, value->items[i], at, "a mapping of keys to values");
+        if (!tsim_schema_read_mapping(reader, table, value->items[i], at, elements + i * size))
             return NULL;
-        }
-        tsim_schema_read(reader, table, value->items[i], at, elements + i * size);
     }
     *n = value->n_items;
     return elements;

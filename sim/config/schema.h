@@ -107,6 +107,9 @@ struct tsim_reader {
  * them; fields whose value is wrong keep what they had. */
 void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *mapping,
                       const char *path, void *object);
+/* The same of a value that may be no mapping, which is a mistake: then false. */
+bool tsim_schema_read_mapping(struct tsim_reader *reader, const struct tsim_table *table,
+                              const struct tsim_value *value, const char *path, void *object);
 
 /* Reads one value as `key` says; for custom readers. False after a mistake. */
 bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
@@ -148,6 +151,8 @@ void tsim_writer_text(struct tsim_writer *writer, const char *key, const char *t
 void tsim_writer_int(struct tsim_writer *writer, const char *key, int64_t value);
 void tsim_writer_table(struct tsim_writer *writer, const struct tsim_table *table, const char *path,
                        const void *object); /* its members, without braces */
+void tsim_writer_mapping(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
+                         const void *object);
 /* Writes what tsim_schema_read_list has read; nothing where n is 0. */
 void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
                       const void *elements, size_t size, size_t n);

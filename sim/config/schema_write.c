@@ -223,6 +223,13 @@ void tsim_writer_table(struct tsim_writer *writer, const struct tsim_table *tabl
     }
 }
 
+void tsim_writer_mapping(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
+                         const void *object) {
+    tsim_writer_begin(writer, key, '{');
+    tsim_writer_table(writer, table, path, object);
+    tsim_writer_end(writer, '}');
+}
+
 void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
                       const void *elements, size_t size, size_t n) {
     if (n == 0)
@@ -231,9 +238,7 @@ void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct 
     for (size_t i = 0; i < n; i++) {
         char element_path[256];
         snprintf(element_path, sizeof element_path, "%s[%zu]", path, i);
-        tsim_writer_begin(writer, NULL, '{');
-        tsim_writer_table(writer, table, element_path, (const char *)elements + i * size);
-        tsim_writer_end(writer, '}');
+        tsim_writer_mapping(writer, NULL, table, element_path, (const char *)elements + i * size);
     }
     tsim_writer_end(writer, ']');
 }
