@@ -2,10 +2,11 @@
 # Runs the commands of the ```sh blocks of docs/*.md and README.md's `build/tsim` lines, in a scratch folder that looks
 # like the source tree: each must end with exit status 0 and print something. tests/docs.sh TSIM [all]
 # Without `all`, what takes seconds (the large searches of docs/questions.md, campaigns of many failures, all published runs once more)
-# and the comparison of the answers are left to `make check`.
+# and the comparison of the answers are left to `make check`; what takes seconds with all layers of a model has eight of them.
 set -u
 tsim=$(realpath "$1") part=${2:-small}
 large='scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |repair=.12 h.* --vary|validate scenarios/published/[*]'
+deep='^build/tsim (buy |plan |compare .*sensitivity|run .*(link: accelerator|variability|batch_ramp|training.evaluation|spares=optimal))[^|&]*$'
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
 work=$(mktemp -d)
@@ -23,6 +24,7 @@ commands() {
 passed=0 failed=0
 while IFS= read -r command; do
   [[ $part != all && $command =~ $large ]] && continue
+  [[ $part != all && $command =~ $deep ]] && command+=' --set model.layers=8'
   [[ $command == python3\ * ]] && ! command -v python3 >/dev/null && continue
   if output=$(bash -c "$command" 2>"$work/err" </dev/null) && { [ -n "$output" ] || [[ $command == *--quiet* ]]; }; then
     passed=$((passed + 1))

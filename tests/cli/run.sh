@@ -4,7 +4,7 @@
 # A case is a folder tests/cli/NAME with a file `cmd` (bash; `tsim` is the program under test), the files it needs, and
 # `expected`: exit status, standard output, standard error; where a file `needs` names a command that is not here, passed over.
 # Each case runs in a temporary folder of its own that holds
-# its files and those of tests/cli/common. Paths of this checkout are written as @ROOT@, predictions in JSON and CSV with four
+# its files and those of tests/cli/common; scenarios that some cases share, and take themselves, are in tests/cli/scenarios. Paths of this checkout are written as @ROOT@, predictions in JSON and CSV with four
 # digits. --update writes `expected`
 # anew: read the diff before committing it. One line per failing case (and its diff), then 'N passed, M failed'.
 # TSIM_TEST_JOBS=N: so many cases at a time (2).

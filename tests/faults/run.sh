@@ -17,11 +17,18 @@ cc=${CC:-cc}
 # The commands need a small scenario, a database with runs and a sweep, a shard, measurements.
 mkdir "$work/ready"
 cd "$work/ready" || exit 1
-cp "$root"/tests/cli/common/*.yaml .
+cat >small.yaml <<YAML
+schema: tsim/v1
+name: small
+model: gpt2-small
+cluster: {node: dgx-h100, nodes: 4, fabric: ib-ndr}
+training: {sequence_length: 1024, global_batch_size: 16, tokens: 10 G}
+parallelism: {tensor: 4, pipeline: 4, zero: 1}
+YAML
 cat >small-measured.yaml <<YAML
 extends: small.yaml
 name: small-measured
-measured: {source: made up, step_time: 20 s}
+measured: {source: made up, step_time: 20 ms}
 YAML
 cat >campaign.yaml <<YAML
 extends: small.yaml
