@@ -110,6 +110,13 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
         (struct tsim_percentiles){of_run->p10 * each_kwh, of_run->p50 * each_kwh, of_run->p90 * each_kwh};
 }
 
+/* So many times over the limit that is missed by most, in the middle case; 1: neither is. */
+static double miss_ratio(const struct tsim_goal_spec *goal, const struct tsim_offer *offer) {
+    double late = goal->deadline_s > 0 ? offer->days.p50 * TSIM_DAY_S / goal->deadline_s : 1;
+    double dear = goal->budget_usd > 0 ? offer->cost_usd.p50 / goal->budget_usd : 1;
+    return fmax(1, fmax(late, dear));
+}
+
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
                           const struct tsim_offer *a, const struct tsim_offer *b) {
     bool a_makes_it = a->chance_of_both >= TSIM_CHANCE_LIKELY, b_makes_it = b->chance_of_both >= TSIM_CHANCE_LIKELY;
@@ -118,6 +125,8 @@ bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_
         return a_makes_it;
     if ((objective == TSIM_DECIDE_BY_CHANCE || !a_makes_it) && a->chance_of_both != b->chance_of_both)
         return a->chance_of_both > b->chance_of_both;
+    if (!a_makes_it && !b_makes_it && miss_ratio(goal, a) != miss_ratio(goal, b))
+        return miss_ratio(goal, a) < miss_ratio(goal, b);
     if (objective == TSIM_DECIDE_BY_DAYS || (objective == TSIM_DECIDE_BY_CHANCE && !(goal->deadline_s > 0)))
         x = a->days.p50, y = b->days.p50;
     if (objective == TSIM_DECIDE_BY_ENERGY)
@@ -240,7 +249,9 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
     enum tsim_status status = tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes,
                                                    false, space, d->search->axes ? d->diags : &warnings);
     tsim_diags_release(&warnings);
-    TSIM_TRY(status);
+    if (status != TSIM_OK) /* once more, to hear why */
+        return tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes, false, space,
+                                    d->diags);
     TSIM_TRY(tsim_plan_run(d->arena, &search, d->report, d->context, result, d->diags));
     struct tsim_decision *decision = d->decision;
     size_t n = decision->n_offers + result->n_own * TSIM_N_PURCHASES;
@@ -259,7 +270,10 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
     return TSIM_OK;
 }
 
-static void add_size(struct tsim_cluster_size *sizes, size_t *n, const struct tsim_machine *machine, int64_t nodes) {
+/* Not beyond the largest cluster that is tried. */
+static void add_size(struct tsim_cluster_size *sizes, size_t *n, const struct tsim_machine *machine, double least) {
+    double most = (double)TSIM_MOST_BOUGHT_ACCELERATORS / (double)machine->accelerators_per_node;
+    int64_t nodes = tsim_round_nodes(machine->job, fmin(least, most));
     for (size_t i = 0; i < *n; i++)
         if (sizes[i].machine == machine && sizes[i].nodes == nodes)
             return;
@@ -287,8 +301,7 @@ static enum tsim_status search_catalogue(struct deciding *d) {
     for (size_t i = 0; i < decision->n_machines; i++) {
         const struct tsim_machine *machine = &decision->machines[i];
         if (!machine->left_out)
-            add_size(sizes, &n, machine,
-                     tsim_round_nodes(machine->job, tsim_nodes_for(machine, TSIM_FIRST_DATE_FRAC * days)));
+            add_size(sizes, &n, machine, tsim_nodes_for(machine, TSIM_FIRST_DATE_FRAC * days));
     }
     if (n == 0) {
         tsim_diags_error(d->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "cluster.node",
@@ -313,11 +326,11 @@ static enum tsim_status search_catalogue(struct deciding *d) {
         if (at == MOST_REFINED || !(left_days > 0))
             continue;
         double least = (double)job_of(offer)->cluster.nodes * (offer->days.p90 - offer->delivery_days) / left_days;
-        int64_t nodes = tsim_round_nodes(machine->job, least);
+        double nodes = (double)tsim_round_nodes(machine->job, fmin(least, TSIM_MOST_BOUGHT_ACCELERATORS));
         add_size(sizes, &n, machine, nodes);
-        add_size(sizes, &n, machine, tsim_round_nodes(machine->job, (double)nodes + 1));
+        add_size(sizes, &n, machine, nodes + 1);
         if (nodes > 1)
-            add_size(sizes, &n, machine, nodes / 2 > 0 ? nodes / 2 : 1);
+            add_size(sizes, &n, machine, floor(nodes / 2));
     }
     if (n == n_first || decision->is_interrupted)
         return TSIM_OK;
@@ -336,6 +349,31 @@ static const char *usd_text(struct tsim_arena *arena, double usd) {
     return tsim_arena_strdup(arena, tsim_quantity_human(usd, TSIM_USD, text, sizeof text));
 }
 
+enum limited { LIMITED_DAYS, LIMITED_USD };
+
+static const struct tsim_percentiles *range_of(const struct tsim_offer *offer, enum limited which) {
+    return which == LIMITED_DAYS ? &offer->days : &offer->cost_usd;
+}
+
+/* INFINITY: the goal has no such limit. */
+static double limit_of(const struct tsim_goal_spec *goal, enum limited which) {
+    double limit = which == LIMITED_DAYS ? goal->deadline_s / TSIM_DAY_S : goal->budget_usd;
+    return limit > 0 ? limit : (double)INFINITY;
+}
+
+/* "12 % more", "3.4 times as much" */
+static const char *over_text(struct tsim_arena *arena, double ratio, enum limited which) {
+    if (ratio < 2)
+        return tsim_arena_printf(arena, "%.0f %% %s", 100 * (ratio - 1), which == LIMITED_DAYS ? "later" : "more");
+    return tsim_arena_printf(arena, ratio < 100 ? "%.2g times as %s" : "%.0f times as %s", ratio,
+                             which == LIMITED_DAYS ? "late" : "much");
+}
+
+static const char *amount_text(struct tsim_arena *arena, double amount, enum limited which) {
+    return which == LIMITED_DAYS ? tsim_arena_printf(arena, amount < 10 ? "%.2g days" : "%.0f days", amount)
+                                 : usd_text(arena, amount);
+}
+
 static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *best, const struct tsim_offer *other,
                            enum tsim_decision_objective objective) {
     const struct tsim_goal_spec *goal = &job_of(best)->goal;
@@ -352,15 +390,21 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
         return tsim_arena_printf(arena, "its chance of the goal is %s, against %s: %s",
                                  percent(arena, other->chance_of_both), percent(arena, best->chance_of_both), what);
     }
+    if (best->chance_of_both < TSIM_CHANCE_LIKELY && miss_ratio(goal, other) > miss_ratio(goal, best)) {
+        double late = other->days.p50 / limit_of(goal, LIMITED_DAYS);
+        enum limited which = late >= other->cost_usd.p50 / limit_of(goal, LIMITED_USD) ? LIMITED_DAYS : LIMITED_USD;
+        return tsim_arena_printf(arena, "it misses by more: in the middle case %s, against %s",
+                                 amount_text(arena, range_of(other, which)->p50, which),
+                                 amount_text(arena, range_of(best, which)->p50, which));
+    }
     if (objective == TSIM_DECIDE_BY_ENERGY)
         return tsim_arena_printf(arena, "it needs %.0f %% more energy",
                                  100 * (other->energy_kwh.p50 / best->energy_kwh.p50 - 1));
     if (objective == TSIM_DECIDE_BY_DAYS || (objective == TSIM_DECIDE_BY_CHANCE && !(goal->deadline_s > 0)))
-        return tsim_arena_printf(arena, "it ends %.2g %% later", 100 * (other->days.p50 / best->days.p50 - 1));
-    return tsim_arena_printf(arena,
-                             "it is as likely to make the goal and is expected to cost %.0f %% more: %s against %s",
-                             100 * (other->mean_usd / best->mean_usd - 1), usd_text(arena, other->mean_usd),
-                             usd_text(arena, best->mean_usd));
+        return tsim_arena_printf(arena, "it ends %s", over_text(arena, other->days.p50 / best->days.p50, LIMITED_DAYS));
+    return tsim_arena_printf(arena, "it is as likely to make the goal and is expected to cost %s: %s against %s",
+                             over_text(arena, other->mean_usd / best->mean_usd, LIMITED_USD),
+                             usd_text(arena, other->mean_usd), usd_text(arena, best->mean_usd));
 }
 
 static bool is_same_node(const struct tsim_offer *a, const struct tsim_offer *b) {
@@ -565,39 +609,51 @@ static void find_flips(struct tsim_arena *arena, struct tsim_decision *decision,
 
 /* ---- no goal met ---- */
 
-/* The least deadline, or budget, that some offer keeps in nine cases of ten while it keeps the other goal at least in
- * the middle case. */
-static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision) {
-    const struct tsim_goal_spec *goal = &decision->job->goal;
-    const struct tsim_offer *soonest = NULL, *cheapest = NULL;
-    double deadline_days = goal->deadline_s / TSIM_DAY_S;
-    decision->misses = TSIM_NEW_ARRAY(arena, MOST_MISSES, const char *);
+/* The least that an offer takes in nine cases of ten while it keeps the other limit in the middle case, or whatever
+ * it does with that one. */
+static const struct tsim_offer *least_of(const struct tsim_decision *decision, enum limited which, bool keeps_other) {
+    enum limited other = which == LIMITED_DAYS ? LIMITED_USD : LIMITED_DAYS;
+    double other_limit = limit_of(&decision->job->goal, other);
+    const struct tsim_offer *least = NULL;
     for (size_t i = 0; i < decision->n_offers; i++) {
         const struct tsim_offer *offer = &decision->offers[i];
-        bool in_budget = !(goal->budget_usd > 0) || offer->cost_usd.p50 <= goal->budget_usd;
-        bool in_time = !(goal->deadline_s > 0) || offer->days.p50 <= deadline_days;
-        if (in_budget && (!soonest || offer->days.p90 < soonest->days.p90))
-            soonest = offer;
-        if (in_time && (!cheapest || offer->cost_usd.p90 < cheapest->cost_usd.p90))
-            cheapest = offer;
+        bool is_kept = !keeps_other || range_of(offer, other)->p50 <= other_limit;
+        if (is_kept && (!least || range_of(offer, which)->p90 < range_of(least, which)->p90))
+            least = offer;
     }
-    if (goal->deadline_s > 0 && soonest)
-        decision->misses[decision->n_misses++] = tsim_arena_printf(
-            arena, "%sthe date that can be kept is %.0f days, %.0f %% later (in nine cases of ten; %s %s)",
-            goal->budget_usd > 0 ? "within the budget " : "", soonest->days.p90,
-            100 * (soonest->days.p90 / deadline_days - 1), TSIM_PURCHASE_WORDS[soonest->purchase],
-            tsim_offer_cluster(arena, soonest));
-    if (goal->budget_usd > 0 && cheapest)
-        decision->misses[decision->n_misses++] =
-            tsim_arena_printf(arena, "%sthe budget that suffices is %s, %.0f %% more (in nine cases of ten; %s %s)",
-                              goal->deadline_s > 0 ? "by that date " : "", usd_text(arena, cheapest->cost_usd.p90),
-                              100 * (cheapest->cost_usd.p90 / goal->budget_usd - 1),
-                              TSIM_PURCHASE_WORDS[cheapest->purchase], tsim_offer_cluster(arena, cheapest));
-    if (goal->deadline_s > 0 && !soonest)
-        decision->misses[decision->n_misses++] =
-            "the budget fails: nothing that was tried costs so little, however long it takes";
-    if (goal->budget_usd > 0 && !cheapest)
-        decision->misses[decision->n_misses++] = "the date fails: nothing that was tried is so fast, whatever it costs";
+    return least;
+}
+
+/* Says how far one limit would have to move while the other one stays; where that is not enough, how far this one has to
+ * move if the other is given up. */
+static void say_miss(struct tsim_arena *arena, struct tsim_decision *decision, enum limited which) {
+    static const char *const WHAT[] = {"date that can be kept", "budget that suffices"},
+                             *const KEEPS[] = {"within the budget ", "by that date "},
+                             *const GIVES_UP[] = {"whatever it costs, ", "however long it takes, "},
+                             *const FAILS[] = {"the budget fails at any date", "the date fails at any budget"};
+    const struct tsim_goal_spec *goal = &decision->job->goal;
+    enum limited other = which == LIMITED_DAYS ? LIMITED_USD : LIMITED_DAYS;
+    bool has_other = isfinite(limit_of(goal, other));
+    const struct tsim_offer *offer = least_of(decision, which, true);
+    const char *before = has_other ? KEEPS[which] : "";
+    if (!offer) {
+        offer = least_of(decision, which, false);
+        before = tsim_arena_printf(arena, "%s: %s", FAILS[which], GIVES_UP[which]);
+    }
+    double amount = range_of(offer, which)->p90, ratio = amount / limit_of(goal, which);
+    if (ratio <= 1) /* its chance is below what it would take for another reason */
+        return;
+    decision->misses[decision->n_misses++] =
+        tsim_arena_printf(arena, "%sthe %s is %s, %s (in nine cases of ten; %s %s)", before, WHAT[which],
+                          amount_text(arena, amount, which), over_text(arena, ratio, which),
+                          TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer));
+}
+
+static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision) {
+    decision->misses = TSIM_NEW_ARRAY(arena, MOST_MISSES, const char *);
+    for (int which = LIMITED_DAYS; which <= LIMITED_USD; which++)
+        if (isfinite(limit_of(&decision->job->goal, (enum limited)which)))
+            say_miss(arena, decision, (enum limited)which);
 }
 
 /* ---- the whole ---- */
