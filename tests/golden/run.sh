@@ -20,7 +20,7 @@ summary() { # SCENARIO -> summary without what differs from run to run, and the 
 decision() { # SCENARIO -> what to buy, without what follows from the interval: ends, chances and sentences
   "$tsim" buy "$1" --json --quiet 2>"$work/err" >"$work/out"
   local status=$?
-  sed -E 's/"p10": [^,]*, //g; s/, "p90": [^}]*//g; /"(chance_[a-z_]*|expected_cost_usd|measured_runs|similar_runs|why_not|flips|misses|version)":/d' "$work/out" |
+  sed -E 's/"p10": [^,]*, //g; s/, "p90": [^}]*//g; /"(chance_[a-z_]*|cost_usd|expected_cost_usd|measured_runs|similar_runs|why_not|flips|misses|version)":/d' "$work/out" |
     awk -f ../support/four_digits.awk
   cat "$work/err"
   echo "exit status $status"
