@@ -7,8 +7,8 @@ Q := $(if $(V),,@)
 VARIANT ?= release
 BUILD := build/$(VARIANT)
 PREFIX ?= /usr/local
-PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev libexpat1-dev libprotobuf-c-dev protobuf-c-compiler check pkg-config
-LIBS := gsl yaml-0.1 sqlite3 jansson zlib expat libprotobuf-c
+PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev libexpat1-dev libprotobuf-c-dev protobuf-c-compiler libmicrohttpd-dev check pkg-config
+LIBS := gsl yaml-0.1 sqlite3 jansson zlib expat libprotobuf-c libmicrohttpd
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
   -Wno-missing-field-initializers -Wold-style-definition -Wcast-qual -Wwrite-strings -Wundef -Wvla
@@ -37,8 +37,8 @@ ALL_CFLAGS = $(STD) $(WARNINGS) $(if $(DEV),-Werror) $(CFLAGS) $(SANITIZE_$(VARI
   -DTSIM_SOURCE_TREE='"$(CURDIR)"' -DTSIM_PREFIX='"$(PREFIX)"' $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
 ALL_LIBS = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
 
-# The template of a report's page becomes a part of the program.
-PAGE_TEMPLATE := sim/report/page/page.html
+# The texts of pages become a part of the program.
+PAGE_TEXTS := $(wildcard sim/report/page/*.html sim/report/page/*.css sim/report/page/*.js)
 # protoc-c makes these of a .proto file; their names are seen as those of a library.
 GENERATED := $(BUILD)/generated
 
@@ -80,10 +80,10 @@ $(BUILD)/%.o: %.c $(FLAGS)
 	@echo "cc    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/%.o: %.S $(PAGE_TEMPLATE)
+$(BUILD)/%.o: %.S $(PAGE_TEXTS)
 	@mkdir -p $(@D)
 	@echo "as    $<"
-	$(Q)$(CC) -DTSIM_PAGE_TEMPLATE='"$(PAGE_TEMPLATE)"' -c -o $@ $<
+	$(Q)$(CC) -c -o $@ $<
 
 $(GENERATED)/chakra.pb-c.c $(GENERATED)/chakra.pb-c.h &: sim/import/traces/chakra.proto
 	@mkdir -p $(@D)
@@ -285,7 +285,7 @@ $(INSTALLED)/catalogue.o: $(CATALOGUE_OBJECT) $(INSTALLED)/prefix
 $(INSTALLED)/tsim: $(INSTALLED)/catalogue.o $(OBJECTS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
 # One object, in which only what tsim.h declares can be seen from outside.
-LIBRARY_PARTS = $(filter-out $(BUILD)/sim/cli/% $(BUILD)/sim/import/% %/chakra.pb-c.o %/page_assets.o %/page.o %/page_run.o %/page_sweep.o,$(OBJECTS))
+LIBRARY_PARTS = $(filter-out $(BUILD)/sim/cli/% $(BUILD)/sim/serve/% $(BUILD)/sim/import/% %/chakra.pb-c.o %/page_assets.o %/page.o %/page_run.o %/page_sweep.o,$(OBJECTS))
 $(INSTALLED)/libtsim.a: $(INSTALLED)/catalogue.o $(LIBRARY_PARTS)
 	$(Q)$(LD) -r -o $(INSTALLED)/all.o $(filter-out $(CATALOGUE_OBJECT),$(LIBRARY_PARTS)) $<
 	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' -R '.gnu.lto_*' -R '.gnu.debuglto_*' $(INSTALLED)/all.o

@@ -6,7 +6,7 @@
 #   base <- config <- {model <- partition, cluster} <- cost <- network <- step <- run <- results <- study <- report <- cli; engine
 #   sees base alone, campaign sees base, config and engine, and run sees it
 #   library sees what cli sees, import and cli apart
-#   import sees base, config, model, partition, and is seen by cli
+#   import sees base, config, model, partition, and serve sees base; both are seen by cli
 #
 # A folder may have folders of its own: they see what it may see. Where INSIDE names them, they also see what stands at
 # the folder's top and, of each other, what INSIDE says.
@@ -29,7 +29,8 @@ results: base config model partition cluster cost engine network step campaign r
 study: base config model partition cluster cost engine network step campaign run results
 report: base config model partition cluster cost engine network step campaign run results study
 library: base config model partition cluster cost engine network step campaign run results study report
-cli: base config model partition cluster cost engine network step campaign run results study report import'
+serve: base
+cli: base config model partition cluster cost engine network step campaign run results study report import serve'
 
 INSIDE='import/models:
 import/launches:
@@ -73,14 +74,14 @@ $INSIDE" '
 # Third-party headers: only in .c files, and each in one of them.
 third_party() {
     local header
-    grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<(yaml|sqlite3|jansson|zlib|expat|chakra\.pb-c|protobuf-c/[^>]*|gsl/[^>]*)(\.h)?>' $(sources h) /dev/null |
+    grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<(yaml|sqlite3|jansson|zlib|expat|microhttpd|chakra\.pb-c|protobuf-c/[^>]*|gsl/[^>]*)(\.h)?>' $(sources h) /dev/null |
         sed 's/$/   (third-party headers belong in one .c file)/'
     while read -r header; do
         local users
         users=$(grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<$header>" $(sources c) /dev/null)
         [ "$(cut -d: -f1 <<<"$users" | sort -u | wc -l)" -gt 1 ] &&
             printf '%s\n' "$users" | sed "s|\$|   (<$header> is included by more than one file)|"
-    done < <(grep -hoE '<(yaml\.h|sqlite3\.h|jansson\.h|zlib\.h|expat\.h|chakra\.pb-c\.h|protobuf-c/[^>]*|gsl/[^>]*)>' $(sources c) /dev/null | tr -d '<>' | sort -u)
+    done < <(grep -hoE '<(yaml\.h|sqlite3\.h|jansson\.h|zlib\.h|expat\.h|microhttpd\.h|chakra\.pb-c\.h|protobuf-c/[^>]*|gsl/[^>]*)>' $(sources c) /dev/null | tr -d '<>' | sort -u)
 }
 
 # The heap belongs to base/arena.c. Comments may speak of it.

@@ -27,6 +27,7 @@ present_without_dpkg() {
     zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;;
     libexpat1-dev) pkg-config --exists expat 2>/dev/null ;;
     libprotobuf-c-dev) pkg-config --exists libprotobuf-c 2>/dev/null ;;
+    libmicrohttpd-dev) pkg-config --exists libmicrohttpd 2>/dev/null ;;
     protobuf-c-compiler) command -v protoc-c >/dev/null 2>&1 ;;
     check) pkg-config --exists check 2>/dev/null ;;
     *) return 1 ;;

@@ -195,3 +195,7 @@ void tsim_heap_free(void *array) {
     give_back(array ? malloc_usable_size(array) : 0);
     free(array);
 }
+
+void tsim_heap_free_foreign(void *text) {
+    free(text);
+}

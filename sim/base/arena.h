@@ -46,6 +46,8 @@ void tsim_memory_keep(void);
 void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);
 void *tsim_heap_alloc(size_t size_bytes); /* what a library that allocates is given instead of malloc; never NULL */
 void tsim_heap_free(void *array);
+/* For memory that the C library has taken by itself (open_memstream), which no limit counts. */
+void tsim_heap_free_foreign(void *text);
 
 /* Ends the program as a failed allocation does: for libraries that say they had no memory. */
 _Noreturn void tsim_out_of_memory(void);

@@ -1,7 +1,61 @@
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "base/file_bytes.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+
+static char confined_to[TSIM_MOST_CONFINED][PATH_MAX];
+static size_t n_confined; /* 0: any file */
+
+void tsim_files_confine(const char *const *folders, size_t n_folders) {
+    TSIM_ASSERT(n_folders > 0 && n_folders <= TSIM_MOST_CONFINED);
+    for (size_t i = 0; i < n_folders; i++)
+        if (!realpath(folders[i], confined_to[i]))
+            strcpy(confined_to[i], "/dev/null"); /* nothing is below it */
+    n_confined = n_folders;
+}
+
+static struct { const char *name, *text; } lent[TSIM_MOST_LENT];
+static size_t n_lent;
+
+void tsim_file_lend(const char *name, const char *text) {
+    TSIM_ASSERT(n_lent < TSIM_MOST_LENT);
+    lent[n_lent].name = name;
+    lent[n_lent++].text = text;
+}
+
+static bool is_outside(const char *file) {
+    char real[PATH_MAX];
+    if (n_confined == 0)
+        return false;
+    if (!realpath(file, real))
+        return true;
+    for (size_t i = 0; i < n_confined; i++) {
+        size_t length = strlen(confined_to[i]);
+        if (strncmp(real, confined_to[i], length) == 0 && real[length] == '/')
+            return false;
+    }
+    return true;
+}
+
+int tsim_file_stat(const char *file, struct stat *info) {
+    if (!is_outside(file))
+        return stat(file, info);
+    errno = ENOENT;
+    return -1;
+}
+
+FILE *tsim_file_open(const char *file) {
+    for (size_t i = 0; i < n_lent; i++)
+        if (strcmp(lent[i].name, file) == 0)
+            return fmemopen((void *)(uintptr_t)lent[i].text, strlen(lent[i].text), "r");
+    if (!is_outside(file))
+        return fopen(file, "rb");
+    errno = ENOENT;
+    return NULL;
+}
 
 static enum tsim_status too_large(const char *file, size_t most_bytes, const char *what, struct tsim_diags *diags) {
     tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_LIMIT, (struct tsim_place){file, 0, 0}, "",
@@ -39,7 +93,7 @@ enum tsim_status tsim_file_read(struct tsim_arena *arena, const char *file, size
                                 struct tsim_file_bytes *bytes, struct tsim_diags *diags) {
     bool is_stdin = strcmp(file, "-") == 0;
     *bytes = (struct tsim_file_bytes){is_stdin ? "<stdin>" : tsim_arena_strdup(arena, file), NULL, 0};
-    FILE *stream = is_stdin ? stdin : fopen(file, "rb");
+    FILE *stream = is_stdin ? stdin : tsim_file_open(file);
     if (!stream) {
         tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){bytes->file, 0, 0}, "", "cannot be opened: %s",
                          strerror(errno));

@@ -5,11 +5,26 @@
 #include "base/arena.h"
 #include "base/status.h"
 
+#include <sys/stat.h>
+
 struct tsim_file_bytes {
     const char *file; /* what places say: the name, or "<stdin>" */
     char *text;       /* on the heap: tsim_heap_free; a NUL behind the last byte */
     size_t size;
 };
+
+/* From now on the process opens files below these folders alone: a server reads scenarios of strangers, which may name any
+ * path. Before threads are started; the names are copied, and a folder that is not there holds nothing. */
+enum { TSIM_MOST_CONFINED = 4 };
+void tsim_files_confine(const char *const *folders, size_t n_folders);
+
+/* A file that is in memory alone, which tsim_file_open finds under its name. Both texts must stay. */
+enum { TSIM_MOST_LENT = 2 };
+void tsim_file_lend(const char *name, const char *text);
+
+/* As stat and fopen(file, "rb"); where files are confined, one outside is not there (ENOENT), whether it is or not. */
+int tsim_file_stat(const char *file, struct stat *info);
+FILE *tsim_file_open(const char *file);
 
 /* Reads `file` ("-": standard input) to its end or just past the limit, so that an endless input ends as well.
  * TSIM_ERR_IO; TSIM_ERR_LIMIT for more than most_bytes, with `what` the file should be as its hint. */

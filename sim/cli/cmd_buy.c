@@ -182,7 +182,6 @@ static enum tsim_status decide(struct buy *buy) {
 static enum tsim_exit write_report(struct buy *buy) {
     enum { MOST_SLICES = 3000 };
     const struct tsim_decision *decision = &buy->decision;
-    const struct tsim_logged logged = {.run_id = 0};
     const struct tsim_scenario *choice;
     struct tsim_json *page = tsim_page_new();
     struct tsim_diags diags; /* warnings have been given for the candidates */
@@ -193,12 +192,13 @@ static enum tsim_exit write_report(struct buy *buy) {
         status = tsim_load_plan(&buy->arena, &buy->source, decision->overrides, decision->n_overrides,
                                 decision->offers[0].plan->set_json, &choice, &diags);
     if (decision->n_offers > 0 && status == TSIM_OK)
-        status = tsim_page_add_run(&buy->arena, page, choice, false, &logged, MOST_SLICES, &diags);
+        status = tsim_page_add_run(&buy->arena, page, choice, &(struct tsim_page_extent){.most_slices = MOST_SLICES},
+                                   &diags);
     if (status != TSIM_OK)
         tsim_report_diags(buy->arguments, &diags);
     enum tsim_exit code = tsim_exit_of(status);
     if (code == TSIM_EXIT_OK)
-        code = tsim_write_page(buy->arguments->value[TSIM_OPTION_REPORT], page);
+        code = tsim_write_page(buy->arguments, buy->arguments->value[TSIM_OPTION_REPORT], page);
     tsim_diags_release(&diags);
     tsim_json_release(page);
     return code;

@@ -51,16 +51,16 @@ static enum tsim_status build(struct compare *c) {
 
 static enum tsim_exit write_report(struct compare *c) {
     struct tsim_json *page = tsim_page_new();
-    const struct tsim_logged logged = {.run_id = 0};
+    const struct tsim_page_extent extent = {.most_slices = TSIM_PAGE_MOST_SLICES / 2,
+                                            .ignore_memory = c->arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
     enum tsim_status status = TSIM_OK;
     tsim_page_add_comparison(page, tsim_comparison_json(&c->comparison));
-    for (int side = 0; side < 2 && status == TSIM_OK; side++)
-        status = tsim_page_add_run(&c->arena, page, c->predictions[side].result.scenario,
-                                   c->arguments->has[TSIM_OPTION_IGNORE_MEMORY], &logged, TSIM_PAGE_MOST_SLICES / 2,
-                                   &c->diags);
+    bool has_runs = !c->arguments->answer; /* who asks for an answer has them before it */
+    for (int side = 0; side < 2 && has_runs && status == TSIM_OK; side++)
+        status = tsim_page_add_run(&c->arena, page, c->predictions[side].result.scenario, &extent, &c->diags);
     enum tsim_exit code = tsim_exit_of(status);
     if (status == TSIM_OK)
-        code = tsim_write_page(c->arguments->value[TSIM_OPTION_REPORT], page);
+        code = tsim_write_page(c->arguments, c->arguments->value[TSIM_OPTION_REPORT], page);
     tsim_json_release(page);
     return code;
 }

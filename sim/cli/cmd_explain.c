@@ -34,7 +34,7 @@ static enum tsim_status simulate(struct explain *explain) {
     if (term_of(arguments))
         return tsim_uncertainty_add(&explain->arena, &explain->prediction, &explain->diags);
     tsim_advise(&explain->arena, explain->scenario, &explain->prediction);
-    return tsim_explanation_build(&explain->arena, explain->scenario, &explain->prediction, &explain->explanation,
+    return tsim_explanation_build(&explain->arena, explain->scenario, &explain->prediction, true, &explain->explanation,
                                   &explain->diags);
 }
 

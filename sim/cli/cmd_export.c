@@ -118,8 +118,9 @@ static enum tsim_status load(struct export *x) {
     if (x->is_sweep)
         return load_sweep(x, operand + 6);
     TSIM_TRY(tsim_load_operand(&x->arena, x->arguments, operand, &scenario, &x->diags));
-    return tsim_page_add_run(&x->arena, x->page, scenario, x->arguments->has[TSIM_OPTION_IGNORE_MEMORY],
-                             &(struct tsim_logged){0, NULL}, TSIM_PAGE_MOST_SLICES, &x->diags);
+    const struct tsim_page_extent extent = {.most_slices = TSIM_PAGE_MOST_SLICES,
+                                            .ignore_memory = x->arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
+    return tsim_page_add_run(&x->arena, x->page, scenario, &extent, &x->diags);
 }
 
 /* ---- writing ---- */

@@ -122,7 +122,6 @@ static enum tsim_status load_best(struct run *run, const struct tsim_scenario **
 
 static enum tsim_exit write_report(struct run *run, const struct tsim_plan_output *output) {
     enum { MOST_SLICES = 3000 };
-    const struct tsim_logged logged = {.run_id = 0};
     const struct tsim_scenario *best;
     struct tsim_json *page = tsim_page_new();
     struct tsim_diags diags; /* its warnings have been given for the candidates */
@@ -132,12 +131,13 @@ static enum tsim_exit write_report(struct run *run, const struct tsim_plan_outpu
     if (run->result.n_best > 0)
         status = load_best(run, &best, &diags);
     if (run->result.n_best > 0 && status == TSIM_OK)
-        status = tsim_page_add_run(&run->arena, page, best, false, &logged, MOST_SLICES, &diags);
+        status =
+            tsim_page_add_run(&run->arena, page, best, &(struct tsim_page_extent){.most_slices = MOST_SLICES}, &diags);
     if (status != TSIM_OK)
         tsim_report_diags(run->arguments, &diags);
     enum tsim_exit code = tsim_exit_of(status);
     if (code == TSIM_EXIT_OK)
-        code = tsim_write_page(run->arguments->value[TSIM_OPTION_REPORT], page);
+        code = tsim_write_page(run->arguments, run->arguments->value[TSIM_OPTION_REPORT], page);
     tsim_diags_release(&diags);
     tsim_json_release(page);
     return code;

@@ -106,8 +106,10 @@ static enum tsim_status add_run(struct report *report, int64_t run_id) {
     TSIM_TRY(tsim_scenario_open_text(arena, name, text, source, &report->diags));
     TSIM_TRY(tsim_scenario_load_from(arena, source, NULL, 0, &scenario, &report->diags));
     const struct tsim_logged logged = {.run_id = run_id, .file = tsim_db_file(report->arguments)};
-    return tsim_page_add_run(arena, report->page, scenario, is_simulated, &logged,
-                             TSIM_PAGE_MOST_SLICES / (int32_t)report->n_runs, &report->diags);
+    const struct tsim_page_extent extent = {.logged = &logged,
+                                            .most_slices = TSIM_PAGE_MOST_SLICES / (int32_t)report->n_runs,
+                                            .ignore_memory = is_simulated};
+    return tsim_page_add_run(arena, report->page, scenario, &extent, &report->diags);
 }
 
 static enum tsim_status fill(struct report *report) {
@@ -130,7 +132,11 @@ static enum tsim_status write_page(void *context, FILE *out) {
     return TSIM_OK;
 }
 
-enum tsim_exit tsim_write_page(const char *file, struct tsim_json *page) {
+enum tsim_exit tsim_write_page(const struct tsim_arguments *arguments, const char *file, struct tsim_json *page) {
+    if (arguments->answer && arguments->answer->view) {
+        (arguments->answer->is_page ? tsim_page_write : tsim_page_write_view)(page, arguments->answer->view);
+        return TSIM_EXIT_OK;
+    }
     return tsim_write_file(file, write_page, page);
 }
 
@@ -142,7 +148,7 @@ enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim
     enum tsim_exit code = tsim_exit_of(tsim_page_add_sweep(arena, page, store, sweep_id, &diags));
     tsim_report_diags(arguments, &diags);
     if (code == TSIM_EXIT_OK)
-        code = tsim_write_page(arguments->value[TSIM_OPTION_REPORT], page);
+        code = tsim_write_page(arguments, arguments->value[TSIM_OPTION_REPORT], page);
     tsim_diags_release(&diags);
     tsim_json_release(page);
     return code;
@@ -152,7 +158,7 @@ static enum tsim_exit write(const struct report *report) {
     const char *file = report->arguments->value[TSIM_OPTION_OUTPUT];
     if (!file)
         file = "report.html";
-    enum tsim_exit status = tsim_write_page(file, report->page);
+    enum tsim_exit status = tsim_write_page(report->arguments, file, report->page);
     if (status == TSIM_EXIT_OK && !report->arguments->has[TSIM_OPTION_QUIET])
         printf("%s: %zu run%s, %zu sweep%s\n", file, report->n_runs, report->n_runs == 1 ? "" : "s", report->n_sweeps,
                report->n_sweeps == 1 ? "" : "s");

@@ -76,11 +76,13 @@ static enum tsim_exit print_result(const struct run *run) {
 static enum tsim_exit write_report(struct run *run, struct tsim_diags *diags) {
     struct tsim_json *page = tsim_page_new();
     const struct tsim_arguments *arguments = run->arguments;
-    enum tsim_exit status = tsim_exit_of(tsim_page_add_run(&run->arena, page, run->prediction.result.scenario,
-                                                           arguments->has[TSIM_OPTION_IGNORE_MEMORY], &run->logged,
-                                                           TSIM_PAGE_MOST_SLICES, diags));
+    const struct tsim_page_extent extent = {.logged = &run->logged,
+                                            .most_slices = TSIM_PAGE_MOST_SLICES,
+                                            .ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY]};
+    enum tsim_exit status =
+        tsim_exit_of(tsim_page_add_run(&run->arena, page, run->prediction.result.scenario, &extent, diags));
     if (status == TSIM_EXIT_OK)
-        status = tsim_write_page(arguments->value[TSIM_OPTION_REPORT], page);
+        status = tsim_write_page(arguments, arguments->value[TSIM_OPTION_REPORT], page);
     tsim_json_release(page);
     return status;
 }

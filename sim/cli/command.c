@@ -50,7 +50,26 @@ enum tsim_exit tsim_exit_worse(enum tsim_exit a, enum tsim_exit b) {
     return TSIM_EXIT_OK;
 }
 
+static void add_diagnostics(struct tsim_answer *answer, const struct tsim_diags *diags) {
+    for (size_t i = 0; i < diags->n_items; i++) {
+        const struct tsim_diag *diag = &diags->items[i];
+        struct tsim_json *item = tsim_json_object(answer->diagnostics, NULL);
+        tsim_json_text(item, "severity", diag->is_warning ? "warning" : "error");
+        tsim_json_integer(item, "line", diag->at.line);
+        tsim_json_integer(item, "column", diag->at.column);
+        tsim_json_text(item, "field", diag->field);
+        tsim_json_text(item, "message", diag->message);
+        tsim_json_text(item, "hint", diag->hint);
+        tsim_json_text(item, "set", diag->set_path);
+        answer->has_errors |= !diag->is_warning;
+    }
+}
+
 void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim_diags *diags) {
+    if (arguments->answer) {
+        add_diagnostics(arguments->answer, diags);
+        return;
+    }
     if (!arguments->has[TSIM_OPTION_QUIET]) {
         tsim_diags_print(diags, stderr);
         return;

@@ -30,10 +30,22 @@ enum tsim_exit tsim_calibrate_profile(const struct tsim_arguments *arguments);  
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_replay(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_textbook(const struct tsim_arguments *arguments);
+/* Answers with the commands of `all`. */
+enum tsim_exit tsim_cmd_serve(const struct tsim_arguments *arguments, const struct tsim_commands *all);
 enum tsim_exit tsim_cmd_runs(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_report(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments);
+
+/* A command that answers a request: what it would have told a person, for a program. Its results go to standard output, as
+ * ever. */
+struct tsim_answer {
+    struct tsim_json *diagnostics; /* a list: each error and warning */
+    bool has_errors;
+    FILE *view;     /* takes the data and charts of the page that --report asks for; NULL: it is written as a file */
+    bool is_page;   /* the view is to be that page itself */
+    FILE *progress; /* takes a line of JSON now and then; NULL: nobody waits for it */
+};
 
 /* "WHAT 'NAME'; did you mean 'NEAR'?" on standard error. */
 void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names);
@@ -56,7 +68,7 @@ void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim
 bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
 
 /* A report's page (report/page/page.h), with a message where it fails. */
-enum tsim_exit tsim_write_page(const char *file, struct tsim_json *page);
+enum tsim_exit tsim_write_page(const struct tsim_arguments *arguments, const char *file, struct tsim_json *page);
 
 /* The page of a sweep that --report asks for. */
 enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim_arguments *arguments,

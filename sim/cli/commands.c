@@ -11,6 +11,7 @@
 #include <string.h>
 
 static enum tsim_exit cmd_help(const struct tsim_arguments *arguments);
+static enum tsim_exit cmd_serve(const struct tsim_arguments *arguments);
 static enum tsim_exit cmd_version(const struct tsim_arguments *arguments);
 
 #define LOG_OPTIONS (TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_NO_DB))
@@ -234,6 +235,17 @@ static const struct tsim_command COMMANDS[] = {
      "where they differ, which is right and why. With an ID that example alone.\n"
      "--markdown writes docs/textbook.md.",
      0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_MARKDOWN) | BASE_OPTIONS, tsim_cmd_textbook},
+    {"serve", "", "the workbench: a page to change a scenario in, and an API",
+     "Serves a page for browsers, and what the commands answer as JSON over HTTP,\n"
+     "until it is interrupted (docs/serve.md). The page's address is printed. Other\n"
+     "machines reach it with --bind alone, and need the token that the printed address\n"
+     "holds. Each request is computed by a process of its own, which may take so much\n"
+     "memory (--max-memory, 2 GB) and time (--timeout, 60 s). Runs are logged where a\n"
+     "request asks for it and --db names a database; else nothing is written.",
+     0, 0,
+     TSIM_HAS(TSIM_OPTION_PORT) | TSIM_HAS(TSIM_OPTION_BIND) | TSIM_HAS(TSIM_OPTION_DB) |
+         TSIM_HAS(TSIM_OPTION_READ_ONLY) | JOBS_OPTION | BASE_OPTIONS,
+     cmd_serve},
     {"runs", "", "what is in the database: runs and sweeps",
      "Runs and sweeps, each with its number, for 'tsim report', 'tsim export' and (of\n"
      "runs) 'tsim compare'. 'tsim query' reads all that is logged. --csv lists the\n"
@@ -361,6 +373,10 @@ static enum tsim_exit cmd_help(const struct tsim_arguments *arguments) {
     else
         return wrong_format(format);
     return TSIM_EXIT_OK;
+}
+
+static enum tsim_exit cmd_serve(const struct tsim_arguments *arguments) {
+    return tsim_cmd_serve(arguments, &ALL);
 }
 
 static enum tsim_exit cmd_version(const struct tsim_arguments *arguments) {

@@ -44,7 +44,8 @@ static enum tsim_exit run_command(int argc, char **argv) {
             tsim_help(command, stdout);
             status = TSIM_EXIT_OK;
         } else {
-            tsim_limits_set(&arguments);
+            if (!tsim_command_takes(command, TSIM_OPTION_PORT)) /* a server's limits are those of its requests */
+                tsim_limits_set(&arguments);
             status = command->run(&arguments);
         }
     }

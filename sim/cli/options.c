@@ -88,6 +88,10 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_VERBOSE] = {"verbose", TSIM_OPTION_BARE, NULL, "also list what has no effect on performance"},
     [TSIM_OPTION_JOBS] = {"jobs", TSIM_OPTION_NEEDS_VALUE, "N",
                           "threads (default: all processors); results are the same"},
+    [TSIM_OPTION_PORT] = {"port", TSIM_OPTION_NEEDS_VALUE, "N", "listen at this port (default 8080; 0: a free one)"},
+    [TSIM_OPTION_BIND] = {"bind", TSIM_OPTION_NEEDS_VALUE, "ADDRESS",
+                          "listen there, for other machines (default 127.0.0.1)"},
+    [TSIM_OPTION_READ_ONLY] = {"read-only", TSIM_OPTION_BARE, NULL, "log no run, even where --db names a database"},
     [TSIM_OPTION_MAX_MEMORY] = {"max-memory", TSIM_OPTION_NEEDS_VALUE, "SIZE",
                                 "end (status 5) rather than take more: 8 GB"},
     [TSIM_OPTION_TIMEOUT] = {"timeout", TSIM_OPTION_NEEDS_VALUE, "TIME", "end (status 130) after so long: 30 s, 2 h"},
@@ -173,6 +177,14 @@ static bool take_jobs(const struct parser *parser, const char *text) {
     if (!parse_integer(text, 1, MOST_JOBS, &jobs))
         return complain(parser, "--jobs needs a whole number from 1 to %d, not '%s'", MOST_JOBS, text);
     parser->arguments->jobs = (int32_t)jobs;
+    return true;
+}
+
+static bool take_port(const struct parser *parser, const char *text) {
+    int64_t port;
+    if (!parse_integer(text, 0, 65535, &port))
+        return complain(parser, "--port needs a whole number from 0 to 65535, not '%s'", text);
+    parser->arguments->port = (int32_t)port;
     return true;
 }
 
@@ -280,6 +292,8 @@ static bool take_value(const struct parser *parser, enum tsim_option option, con
         return take_goal(parser, option, value);
     case TSIM_OPTION_JOBS:
         return take_jobs(parser, value);
+    case TSIM_OPTION_PORT:
+        return take_port(parser, value);
     case TSIM_OPTION_MAX_MEMORY:
         return take_limit(parser, option, value, &parser->arguments->max_memory_bytes);
     case TSIM_OPTION_TIMEOUT:

@@ -72,6 +72,9 @@ enum tsim_option {
     TSIM_OPTION_IGNORE,
     TSIM_OPTION_VERBOSE,
     TSIM_OPTION_JOBS,
+    TSIM_OPTION_PORT,
+    TSIM_OPTION_BIND,
+    TSIM_OPTION_READ_ONLY,
     TSIM_OPTION_MAX_MEMORY,
     TSIM_OPTION_TIMEOUT,
     TSIM_OPTION_QUIET,
@@ -98,8 +101,11 @@ struct tsim_commands {
     size_t n_items;
 };
 
+struct tsim_answer; /* command.h */
+
 struct tsim_arguments {
     const struct tsim_command *command;
+    struct tsim_answer *answer; /* NULL: somebody called the command; else a request of `tsim serve` */
     const char **operands;
     size_t n_operands;
     struct tsim_override *overrides; /* --set in their order, then --seed */
@@ -113,6 +119,7 @@ struct tsim_arguments {
     size_t n_gpus;
     double until_efficiency_frac; /* 0: not given */
     int32_t jobs;                 /* 0: not given */
+    int32_t port;                 /* with TSIM_OPTION_PORT */
     double max_memory_bytes;      /* 0: not given */
     double timeout_s;             /* 0: not given */
     double max_error_frac;        /* with TSIM_OPTION_MAX_ERROR */

@@ -1,5 +1,5 @@
 /* search_bar.h - how far a search for plans is, on standard error where that is a terminal: a bar, the part it is at,
- * and the time left. */
+ * and the time left; or as lines of JSON, for a request that waits. */
 #ifndef TSIM_CLI_SEARCH_BAR_H
 #define TSIM_CLI_SEARCH_BAR_H
 
@@ -8,6 +8,8 @@
 
 struct tsim_search_bar {
     bool is_shown;
+    FILE *lines; /* NULL: nobody waits for them */
+    int percent; /* that the last line said */
 };
 
 void tsim_search_bar_init(struct tsim_search_bar *bar, const struct tsim_arguments *arguments);

@@ -1,5 +1,6 @@
 #include "config/catalogue_read.h"
 
+#include "base/file_bytes.h"
 #include "config/catalogue_keys.h"
 #include "config/document.h"
 
@@ -350,7 +351,7 @@ static const struct tsim_value *read_file(struct tsim_reader *reader, const char
 static const struct tsim_value *resolve_file(const struct resolver *r, const struct tsim_value *reference,
                                              const char *file, const char *id, const struct chain *chain) {
     struct stat info;
-    if (stat(file, &info) != 0) {
+    if (tsim_file_stat(file, &info) != 0) {
         tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path, "cannot open '%.200s': %s", file,
                          strerror(errno));
         return NULL;
@@ -436,7 +437,7 @@ const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader,
     struct resolver resolver = {reader, kind, ""};
     struct stat info;
     struct chain chain = {NULL, root->document->file, 0, 0};
-    bool is_a_file = stat(root->document->file, &info) == 0;
+    bool is_a_file = tsim_file_stat(root->document->file, &info) == 0;
     if (is_a_file) {
         chain.device = info.st_dev;
         chain.inode = info.st_ino;

@@ -1,5 +1,7 @@
 #include "config/document.h"
 
+#include "base/file_bytes.h"
+
 #include <errno.h>
 #include <string.h>
 #include <yaml.h>
@@ -503,7 +505,7 @@ enum tsim_status tsim_document_read(struct tsim_arena *arena, const char *file, 
     if (strcmp(file, "-") == 0)
         return read_stream(arena, "<stdin>", stdin, root, diags);
     file = tsim_arena_strdup(arena, file);
-    FILE *stream = fopen(file, "rb");
+    FILE *stream = tsim_file_open(file);
     if (!stream) {
         tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){file, 0, 0}, "", "cannot be opened: %s",
                          strerror(errno));

@@ -107,7 +107,7 @@ static void read_file(const struct tsim_reader *reader, const struct tsim_value 
     const char *file = tsim_file_beside(reader->arena, value, value->text);
     struct tsim_file_bytes bytes;
     struct stat info;
-    if (stat(file, &info) != 0 || !S_ISREG(info.st_mode)) { /* a pipe would be waited for */
+    if (tsim_file_stat(file, &info) != 0 || !S_ISREG(info.st_mode)) { /* a pipe would be waited for */
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_REFERENCE, value, path,
                                         "'%.200s' is neither a file nor a list of hours", file),
                        "[0.05 USD/kWh, 0.11 USD/kWh], or a file with one value a line");

@@ -77,7 +77,7 @@ static const char *text_of(struct tsim_arena *arena, print_fn print, const void 
     bool is_written = out && !ferror(out) && fclose(out) == 0;
     if (is_written && text) { /* where the last realloc fails, fclose says nothing */
         const char *copy = tsim_arena_strndup(arena, text, size);
-        tsim_heap_free(text);
+        tsim_heap_free_foreign(text);
         return copy;
     }
     tsim_out_of_memory();

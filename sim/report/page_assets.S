@@ -1,7 +1,15 @@
-/* The page's template as it is in its file; text that ends with a NUL. The Makefile says where it is. */
+/* The texts of pages as they are in their files; each ends with a NUL. */
     .section .rodata
-    .global tsim_page_template
-tsim_page_template:
-    .incbin TSIM_PAGE_TEMPLATE
+    .macro text name, file
+    .global \name
+\name:
+    .incbin "\file"
     .byte 0
+    .endm
+    text tsim_page_template, sim/report/page/page.html
+    text tsim_report_css, sim/report/page/report.css
+    text tsim_report_js, sim/report/page/report.js
+    text tsim_workbench_html, sim/report/page/workbench.html
+    text tsim_workbench_css, sim/report/page/workbench.css
+    text tsim_workbench_js, sim/report/page/workbench.js
     .section .note.GNU-stack, "", %progbits

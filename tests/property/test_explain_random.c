@@ -89,7 +89,7 @@ START_TEST(random_plans) {
         tsim_diags_init(&diags);
         random_plan(&random, &e);
         ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
-        ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, &explanation, &diags), TSIM_OK);
+        ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, true, &explanation, &diags), TSIM_OK);
         check_tables(&arena, &explanation);
         check_trees(&explanation);
         tsim_diags_release(&diags);

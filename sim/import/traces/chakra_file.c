@@ -725,7 +725,7 @@ static void put_groups(struct tsim_arena *arena, struct writing *w, const struct
     node.attr = w->list;
     values.values = text;
     put_message(w, &node.base);
-    tsim_heap_free(text);
+    tsim_heap_free_foreign(text);
 }
 
 enum tsim_status tsim_chakra_write(struct tsim_arena *arena, const char *file, const struct tsim_history *execution,

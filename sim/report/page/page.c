@@ -3,6 +3,7 @@
 #include "base/version.h"
 
 #include "report/page/chart.h"
+#include "report/page/workbench.h"
 
 #include <string.h>
 
@@ -64,10 +65,29 @@ static void drop_drawn(struct tsim_json *page) {
 }
 
 void tsim_page_write(struct tsim_json *page, FILE *out) {
-    const char *rest = write_until(tsim_page_template, "@CHARTS@", out);
+    const char *rest = write_until(tsim_page_template, "@STYLE@", out);
+    fputs(tsim_report_css, out);
+    rest = write_until(rest, "@CHARTS@", out);
     write_charts(page, out);
     drop_drawn(page);
     rest = write_until(rest, "@DATA@", out);
     tsim_json_write_markup(page, out);
+    rest = write_until(rest, "@SCRIPT@", out);
+    fputs(tsim_report_js, out);
     fputs(rest, out);
+}
+
+void tsim_page_write_view(struct tsim_json *page, FILE *out) {
+    char *charts = NULL;
+    size_t size = 0;
+    FILE *drawn = open_memstream(&charts, &size);
+    if (!drawn)
+        tsim_out_of_memory();
+    write_charts(page, drawn);
+    if (fclose(drawn) != 0)
+        tsim_out_of_memory();
+    drop_drawn(page);
+    tsim_json_text(page, "charts", charts);
+    tsim_heap_free_foreign(charts);
+    tsim_json_write_markup(page, out);
 }

@@ -22,11 +22,18 @@ enum {
 /* An empty report. The caller releases it. */
 struct tsim_json *tsim_page_new(void);
 
+struct tsim_page_extent {
+    const struct tsim_logged *logged; /* NULL: the run is in no database */
+    int32_t most_slices;
+    bool ignore_memory;
+    bool is_brief; /* one simulation alone: without advice and sensitivities, which run the scenario again and again */
+};
+
 /* Simulates the scenario once more, with what `tsim explain` runs beside it, and adds: the summary, explain's tables,
- * the roof of its roofline, the first replica's timeline (the first most_slices of it), the resolved scenario. */
+ * the roof of its roofline, the first replica's timeline (its first slices), the resolved scenario. */
 enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *page,
-                                   const struct tsim_scenario *scenario, bool ignore_memory,
-                                   const struct tsim_logged *logged, int32_t most_slices, struct tsim_diags *diags);
+                                   const struct tsim_scenario *scenario, const struct tsim_page_extent *extent,
+                                   struct tsim_diags *diags);
 
 /* A sweep of the database with its points, the fastest TSIM_PAGE_MOST_POINTS of them, and where it has several numbers
  * of accelerators the scaling curve of their fastest points, with its knee (study/curves/scale.h). */
@@ -42,6 +49,10 @@ void tsim_page_add_decision(struct tsim_json *page, struct tsim_json *decision);
 
 /* A search for plans: its JSON, with the space that was searched and the limits. It stands before the runs. */
 void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const struct tsim_plan_output *output);
+
+/* The same for a page that is there already (tsim serve): the data as one object, with the charts as the markup that
+ * stands in its "charts". */
+void tsim_page_write_view(struct tsim_json *page, FILE *out);
 
 /* Write errors are left in `out`. */
 void tsim_page_write(struct tsim_json *page, FILE *out);

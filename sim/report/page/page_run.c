@@ -94,23 +94,25 @@ static void add_stretches(struct tsim_json *run, const struct tsim_campaign *c) 
 }
 
 enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *page,
-                                   const struct tsim_scenario *scenario, bool ignore_memory,
-                                   const struct tsim_logged *logged, int32_t most_slices, struct tsim_diags *diags) {
+                                   const struct tsim_scenario *scenario, const struct tsim_page_extent *extent,
+                                   struct tsim_diags *diags) {
+    const struct tsim_logged none = {0, NULL};
     struct tsim_json *slices = tsim_json_new_array();
     struct recorder recorder = {
-        .slices = slices, .n_stages = tsim_scenario_schedule(scenario).stages, .most = most_slices};
+        .slices = slices, .n_stages = tsim_scenario_schedule(scenario).stages, .most = extent->most_slices};
     const struct tsim_step_sink sink = {
         .begin = begin, .take = take, .context = &recorder, .wants_operators = wants_operators};
     tsim_page_kernels_begin(&recorder.kernels, arena, scenario);
-    const struct tsim_run_options options = {.ignore_memory = ignore_memory, .sink = &sink};
+    const struct tsim_run_options options = {.ignore_memory = extent->ignore_memory, .sink = &sink};
     struct tsim_prediction *prediction = TSIM_NEW(arena, struct tsim_prediction);
     struct tsim_explanation explanation;
     enum tsim_status status = tsim_train_run(arena, scenario, &options, &prediction->result, diags);
     if (status == TSIM_OK)
         status = tsim_uncertainty_add(arena, prediction, diags);
     if (status == TSIM_OK) {
-        tsim_advise(arena, scenario, prediction);
-        status = tsim_explanation_build(arena, scenario, prediction, &explanation, diags);
+        if (!extent->is_brief)
+            tsim_advise(arena, scenario, prediction);
+        status = tsim_explanation_build(arena, scenario, prediction, !extent->is_brief, &explanation, diags);
     }
     if (status != TSIM_OK) {
         tsim_json_release(slices);
@@ -120,7 +122,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     struct tsim_json *run = tsim_json_object(tsim_json_member(page, "runs"), NULL);
     tsim_json_text(run, "name", scenario->name);
     tsim_json_bool(run, "of_samples", tsim_model_is_of_samples(scenario->model));
-    tsim_json_take(run, "summary", tsim_summary_json(prediction, logged));
+    tsim_json_take(run, "summary", tsim_summary_json(prediction, extent->logged ? extent->logged : &none));
     tsim_json_take(run, "explain", tsim_explain_json(&explanation));
     add_roof(run, scenario);
     add_estimates(run, scenario);

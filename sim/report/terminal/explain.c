@@ -33,8 +33,8 @@ static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_expla
 }
 
 enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_prediction *prediction, struct tsim_explanation *explanation,
-                                        struct tsim_diags *diags) {
+                                        const struct tsim_prediction *prediction, bool has_sensitivities,
+                                        struct tsim_explanation *explanation, struct tsim_diags *diags) {
     const struct tsim_result *result = &prediction->result;
     scenario = result->scenario; /* balanced, where it asked for that */
     *explanation = (struct tsim_explanation){.scenario = scenario, .prediction = prediction, .result = result};
@@ -42,7 +42,7 @@ enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct t
         return TSIM_OK;
     explanation->timeline = tsim_timeline_build(arena, scenario);
     TSIM_TRY(find_account(arena, explanation, diags));
-    return tsim_sensitivities_run(arena, scenario, &explanation->sensitivities, diags);
+    return has_sensitivities ? tsim_sensitivities_run(arena, scenario, &explanation->sensitivities, diags) : TSIM_OK;
 }
 
 static void print_title(FILE *out, const struct tsim_style *style, const struct tsim_result *result) {

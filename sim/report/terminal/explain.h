@@ -33,11 +33,11 @@ struct tsim_explanation {
     int32_t n_link_utilizations;
 };
 
-/* Runs what the sections need beside `prediction`, which must outlive the explanation. Fails only as tsim_train_run
- * does. */
+/* Runs what the sections need beside `prediction`, which must outlive the explanation; the sensitivities take two runs each,
+ * and may be left out. Fails only as tsim_train_run does. */
 enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_prediction *prediction, struct tsim_explanation *explanation,
-                                        struct tsim_diags *diags);
+                                        const struct tsim_prediction *prediction, bool has_sensitivities,
+                                        struct tsim_explanation *explanation, struct tsim_diags *diags);
 
 void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation);
 /* The sections' tables one after the other, an empty line between them; see tsim_figures_print_csv. */

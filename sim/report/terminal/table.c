@@ -212,7 +212,7 @@ void tsim_fold_close(struct tsim_fold *fold) {
     if (ferror(fold->stream) || fclose(fold->stream) != 0 || !fold->text) /* the last realloc's failure is not told */
         tsim_out_of_memory();
     write_folded(fold);
-    tsim_heap_free(fold->text);
+    tsim_heap_free_foreign(fold->text);
 }
 
 const char *tsim_bar(double frac, int columns, char *buffer, size_t size) {

@@ -1,0 +1,469 @@
+/* The workbench. A request is a command of its own process: its query holds the command's options, its body the scenario, and
+ * the answer is what --json prints; under /view it is what --report shows. */
+#include "base/file_bytes.h"
+#include "cli/command.h"
+#include "config/document.h"
+#include "config/json_schema.h"
+#include "report/page/page.h"
+#include "report/page/workbench.h"
+#include "serve/server.h"
+#include "step/unplayed.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEFAULT_PORT = 8080, DEFAULT_MOST_S = 60 };
+#define DEFAULT_MOST_BYTES 2e9
+#define JSON_TYPE "application/json"
+
+/* Options that a query may hold: none that names a file. */
+#define QUERY_OPTIONS                                                                                                  \
+    (TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_SEED) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |                    \
+     TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_TOKENS) | TSIM_HAS(TSIM_OPTION_DEADLINE) |                     \
+     TSIM_HAS(TSIM_OPTION_BUDGET) | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |                           \
+     TSIM_HAS(TSIM_OPTION_WHERE) | TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_ANY_SOFTWARE) |              \
+     TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY) |                \
+     TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_SIZES) |                      \
+     TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_ALGORITHM) | TSIM_HAS(TSIM_OPTION_PROTOCOL) |                  \
+     TSIM_HAS(TSIM_OPTION_FORMAT) | TSIM_HAS(TSIM_OPTION_CHART))
+
+enum source {
+    SOURCE_NONE,     /* the command takes no scenario */
+    SOURCE_BODY,     /* the body is one */
+    SOURCE_PAIR,     /* the body is {"a": ..., "b": ...}, each a scenario, as text or as JSON */
+    SOURCE_DATABASE, /* the command reads the database */
+};
+
+enum shape {
+    SHAPE_JSON, /* what --json prints */
+    SHAPE_VIEW, /* the data and charts of the page that --report makes */
+    SHAPE_PAGE, /* that page */
+    SHAPE_CHART /* what is printed */
+};
+
+struct route {
+    const char *method, *path, *command;
+    enum tsim_serve_pace pace;
+    enum source source;
+    const char *operand; /* the name in the query that stands for an operand; NULL: none does */
+    enum shape shape;
+    bool may_log; /* ?log adds what the command logs to the database */
+};
+
+static const struct route ROUTES[] = {
+    {"POST", "/api/run", "run", TSIM_SERVE_QUICK, SOURCE_BODY, NULL, SHAPE_JSON, true},
+    {"POST", "/api/check", "check", TSIM_SERVE_QUICK, SOURCE_BODY, NULL, SHAPE_JSON, false},
+    {"POST", "/api/explain", "explain", TSIM_SERVE_QUICK, SOURCE_BODY, "term", SHAPE_JSON, false},
+    {"POST", "/api/collective", "collective", TSIM_SERVE_QUICK, SOURCE_BODY, NULL, SHAPE_JSON, false},
+    {"POST", "/api/compare", "compare", TSIM_SERVE_QUICK, SOURCE_PAIR, NULL, SHAPE_JSON, false},
+    {"POST", "/api/scale", "scale", TSIM_SERVE_SLOW, SOURCE_BODY, NULL, SHAPE_JSON, true},
+    {"POST", "/api/sweep", "sweep", TSIM_SERVE_SLOW, SOURCE_BODY, NULL, SHAPE_JSON, true},
+    {"POST", "/api/plan", "plan", TSIM_SERVE_SLOW, SOURCE_BODY, NULL, SHAPE_JSON, false},
+    {"POST", "/api/buy", "buy", TSIM_SERVE_SLOW, SOURCE_BODY, NULL, SHAPE_JSON, false},
+    {"GET", "/api/runs", "runs", TSIM_SERVE_QUICK, SOURCE_DATABASE, NULL, SHAPE_JSON, false},
+    {"GET", "/api/catalogue", "list", TSIM_SERVE_QUICK, SOURCE_NONE, "kind", SHAPE_JSON, false},
+    {"GET", "/api/show", "show", TSIM_SERVE_QUICK, SOURCE_NONE, "id", SHAPE_JSON, false},
+    {"GET", "/api/schema", NULL, TSIM_SERVE_QUICK, SOURCE_NONE, NULL, SHAPE_JSON, false},
+    {"GET", "/api/scenario", NULL, TSIM_SERVE_QUICK, SOURCE_NONE, "id", SHAPE_JSON, false},
+    {"POST", "/api/export", "export", TSIM_SERVE_QUICK, SOURCE_BODY, NULL, SHAPE_CHART, false},
+    {"POST", "/api/report", NULL, TSIM_SERVE_QUICK, SOURCE_BODY, NULL, SHAPE_PAGE, false},
+    {"POST", "/view/run", NULL, TSIM_SERVE_QUICK, SOURCE_BODY, NULL, SHAPE_VIEW, false},
+    {"POST", "/view/compare", "compare", TSIM_SERVE_QUICK, SOURCE_PAIR, NULL, SHAPE_VIEW, false},
+    {"POST", "/view/scale", "scale", TSIM_SERVE_SLOW, SOURCE_BODY, NULL, SHAPE_VIEW, true},
+    {"POST", "/view/sweep", "sweep", TSIM_SERVE_SLOW, SOURCE_BODY, NULL, SHAPE_VIEW, true},
+    {"POST", "/view/plan", "plan", TSIM_SERVE_SLOW, SOURCE_BODY, NULL, SHAPE_VIEW, false},
+    {"POST", "/view/buy", "buy", TSIM_SERVE_SLOW, SOURCE_BODY, NULL, SHAPE_VIEW, false},
+    {"GET", "/view/report", "report", TSIM_SERVE_SLOW, SOURCE_DATABASE, "run", SHAPE_VIEW, false},
+};
+enum { N_ROUTES = sizeof ROUTES / sizeof ROUTES[0] };
+
+static const struct tsim_arguments *served; /* what `tsim serve` was called with */
+static const struct tsim_commands *commands;
+
+static const struct route *find_route(const struct tsim_serve_request *request) {
+    for (size_t i = 0; i < N_ROUTES; i++)
+        if (strcmp(ROUTES[i].path, request->path) == 0 && strcmp(ROUTES[i].method, request->method) == 0)
+            return &ROUTES[i];
+    return NULL;
+}
+
+static enum tsim_serve_pace pace_of(const struct tsim_serve_request *request) {
+    const struct route *route = find_route(request);
+    if (route)
+        return route->pace;
+    for (size_t i = 0; i < N_ROUTES; i++)
+        if (strcmp(ROUTES[i].path, request->path) == 0)
+            return TSIM_SERVE_WRONG_METHOD;
+    return TSIM_SERVE_UNKNOWN;
+}
+
+/* ---- the answer, in a process of its own ---- */
+
+struct job {
+    struct tsim_arena arena;
+    const struct tsim_serve_request *request;
+    const struct route *route;
+    struct tsim_answer answer;
+    struct tsim_arguments arguments;
+    char **words; /* of a command line */
+    int n_words;
+    bool has_progress, logs, is_brief;
+    char *view;
+    size_t view_size;
+};
+
+static void add_word(struct job *job, const char *word) {
+    job->words[job->n_words++] = tsim_arena_strdup(&job->arena, word);
+}
+
+static void add_error(struct job *job, const char *text, const char *hint) {
+    struct tsim_json *item = tsim_json_object(job->answer.diagnostics, NULL);
+    tsim_json_text(item, "severity", "error");
+    tsim_json_integer(item, "line", 0);
+    tsim_json_integer(item, "column", 0);
+    tsim_json_text(item, "message", text);
+    tsim_json_text(item, "hint", hint);
+    job->answer.has_errors = true;
+}
+
+/* The diagnostics are the answer, and nothing that was printed. */
+static struct tsim_serve_answer refuse(const struct job *job, int status) {
+    struct tsim_json *root = tsim_json_new_object();
+    fflush(stdout);
+    if (ftruncate(STDOUT_FILENO, 0) != 0 || lseek(STDOUT_FILENO, 0, SEEK_SET) != 0)
+        status = 500;
+    tsim_json_take(root, "diagnostics", job->answer.diagnostics);
+    tsim_json_write(root, stdout);
+    return (struct tsim_serve_answer){status, JSON_TYPE};
+}
+
+static struct tsim_serve_answer refuse_with(struct job *job, int status, const char *text, const char *hint) {
+    add_error(job, text, hint);
+    return refuse(job, status);
+}
+
+static const char *query_value(const struct tsim_serve_request *request, const char *name) {
+    for (size_t i = 0; i < request->n_query; i++)
+        if (strcmp(request->query[i].name, name) == 0)
+            return request->query[i].value ? request->query[i].value : "";
+    return NULL;
+}
+
+static int find_option(const char *name) {
+    for (int i = 0; i < TSIM_N_OPTIONS; i++)
+        if ((QUERY_OPTIONS & TSIM_HAS(i)) && strcmp(tsim_option_spec((enum tsim_option)i)->name, name) == 0)
+            return i;
+    return -1;
+}
+
+static bool is_off(const char *value) {
+    return value && (strcmp(value, "0") == 0 || strcmp(value, "false") == 0);
+}
+
+/* A name of the query as an option of the command line. False: there is none of that name. */
+static bool take_pair(struct job *job, const struct tsim_serve_pair *pair) {
+    bool is_operand = job->route->operand && strcmp(pair->name, job->route->operand) == 0;
+    if (is_operand || strcmp(pair->name, "token") == 0)
+        return true;
+    if (strcmp(pair->name, "progress") == 0) {
+        job->has_progress = !is_off(pair->value);
+        return true;
+    }
+    if (strcmp(pair->name, "brief") == 0 && job->route->shape == SHAPE_VIEW) {
+        job->is_brief = !is_off(pair->value);
+        return true;
+    }
+    if (strcmp(pair->name, "log") == 0 && job->route->may_log) {
+        job->logs = !is_off(pair->value);
+        return true;
+    }
+    int option = find_option(pair->name);
+    if (option < 0)
+        return false;
+    bool is_bare = tsim_option_spec((enum tsim_option)option)->kind == TSIM_OPTION_BARE;
+    if (is_bare && !is_off(pair->value))
+        add_word(job, tsim_arena_printf(&job->arena, "--%s", pair->name));
+    if (!is_bare)
+        add_word(job, tsim_arena_printf(&job->arena, "--%s=%s", pair->name, pair->value ? pair->value : ""));
+    return true;
+}
+
+/* {"a": ..., "b": ...} as two files in memory, "A" and "B". */
+static bool lend_pair(struct job *job) {
+    static const char *const NAMES[2][2] = {{"a", "A"}, {"b", "B"}};
+    struct tsim_file_bytes body;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    if (tsim_file_read(&job->arena, "-", TSIM_SERVE_MOST_BODY_BYTES, "two scenarios", &body, &diags) != TSIM_OK)
+        return false;
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_parsed_or_text(root, "body", body.text);
+    tsim_heap_free(body.text);
+    for (size_t i = 0; i < 2; i++) {
+        const struct tsim_json *pair = tsim_json_find(root, "body"), *side = NULL;
+        if (!tsim_json_text_of(root, "body"))
+            side = tsim_json_find(pair, NAMES[i][0]);
+        if (!side)
+            return false;
+        const char *text = tsim_json_text_of(pair, NAMES[i][0]);
+        tsim_file_lend(NAMES[i][1],
+                       tsim_arena_strdup(&job->arena, text ? text : tsim_json_value_text(&job->arena, side)));
+        add_word(job, NAMES[i][1]);
+    }
+    return true;
+}
+
+/* The command line that asks for the same. False after an error. */
+static bool write_command_line(struct job *job, const struct tsim_command *command) {
+    const struct tsim_serve_request *request = job->request;
+    const char *operand = job->route->operand ? query_value(request, job->route->operand) : NULL;
+    for (size_t i = 0; i < request->n_query; i++)
+        if (!take_pair(job, &request->query[i])) {
+            add_error(job, tsim_arena_printf(&job->arena, "unknown name '%.60s' in the query", request->query[i].name),
+                      "a query takes the command's options, without their dashes");
+            return false;
+        }
+    if (job->route->shape == SHAPE_VIEW || job->route->shape == SHAPE_PAGE)
+        add_word(job, command->run == tsim_cmd_report ? "--output=-" : "--report=-");
+    else if (job->route->shape == SHAPE_JSON)
+        add_word(job, "--json");
+    if (tsim_command_takes(command, TSIM_OPTION_NO_DB) && (job->logs || job->route->source == SOURCE_DATABASE))
+        add_word(job, tsim_arena_printf(&job->arena, "--db=%s", served->value[TSIM_OPTION_DB]));
+    else if (tsim_command_takes(command, TSIM_OPTION_NO_DB))
+        add_word(job, "--no-db");
+    if (job->route->source == SOURCE_BODY)
+        add_word(job, "-");
+    if (job->route->source == SOURCE_PAIR && !lend_pair(job)) {
+        add_error(job, "the body is not {\"a\": SCENARIO, \"b\": SCENARIO}", "each of them is a text of YAML, or JSON");
+        return false;
+    }
+    add_word(job, "--");
+    if (operand)
+        add_word(job, operand);
+    return true;
+}
+
+/* A query for the database needs one, and so does a run that is to be logged. NULL: it is there. */
+static const char *lack_of_database(const struct job *job) {
+    bool has_database = served->has[TSIM_OPTION_DB];
+    if (job->route->source == SOURCE_DATABASE && !has_database)
+        return "this server has no database";
+    if (job->logs && (!has_database || served->has[TSIM_OPTION_READ_ONLY]))
+        return has_database ? "this server is read-only" : "this server has no database";
+    return NULL;
+}
+
+/* Adds what the command has said on standard error, where it has said it to people. */
+static void add_said(struct job *job) {
+    size_t size;
+    fflush(stderr);
+    char *text = tsim_serve_file_text(STDERR_FILENO, &size);
+    while (size > 0 && text[size - 1] == '\n')
+        text[--size] = '\0';
+    if (size > 0)
+        add_error(job, text, NULL);
+    tsim_heap_free(text);
+}
+
+/* A stream's last line: {"status": 200, "answer": ...}. */
+static void wrap_progress(struct job *job, int status) {
+    size_t size;
+    fflush(stdout);
+    char *text = tsim_serve_file_text(STDOUT_FILENO, &size);
+    struct tsim_json *root = tsim_json_new_object();
+    tsim_json_integer(root, "status", status);
+    tsim_json_parsed(root, "answer", text);
+    tsim_heap_free(text);
+    if (ftruncate(STDOUT_FILENO, 0) == 0 && lseek(STDOUT_FILENO, 0, SEEK_SET) == 0)
+        printf("%s\n", tsim_json_value_text(&job->arena, root));
+    tsim_json_release(root);
+}
+
+/* The page or its view, with the warnings that belong to it, instead of what was printed beside it. */
+static void write_view(const struct job *job) {
+    fflush(stdout);
+    if (ftruncate(STDOUT_FILENO, 0) != 0 || lseek(STDOUT_FILENO, 0, SEEK_SET) != 0)
+        return;
+    bool is_page = job->route->shape == SHAPE_PAGE;
+    fputs(is_page ? "" : "{\"view\": ", stdout);
+    fwrite(job->view, 1, job->view_size, stdout);
+    if (is_page)
+        return;
+    fputs(", \"diagnostics\": ", stdout);
+    tsim_json_write_markup(job->answer.diagnostics, stdout);
+    fputs("}\n", stdout);
+}
+
+static const char *type_of(const struct job *job) {
+    if (job->route->shape == SHAPE_PAGE)
+        return "text/html; charset=utf-8";
+    const char *format = job->route->shape == SHAPE_CHART ? job->arguments.value[TSIM_OPTION_FORMAT] : NULL;
+    if (format && strcmp(format, "svg") == 0)
+        return "image/svg+xml";
+    return job->route->shape == SHAPE_CHART ? "text/plain; charset=utf-8" : JSON_TYPE;
+}
+
+static struct tsim_serve_answer answer_of(struct job *job, enum tsim_exit code) {
+    if (job->answer.view)
+        fclose(job->answer.view);
+    fflush(stdout);
+    bool has_results = job->answer.view ? job->view_size > 0 : lseek(STDOUT_FILENO, 0, SEEK_END) > 0;
+    if (code == TSIM_EXIT_INTERRUPTED)
+        return refuse_with(job, 504, "it was stopped", NULL);
+    if (code == TSIM_EXIT_IO || code == TSIM_EXIT_BUG) {
+        add_said(job);
+        return refuse(job, 500);
+    }
+    if (job->answer.has_errors || !has_results) { /* a search that finds nothing has results that say why */
+        if (!job->answer.has_errors)
+            add_said(job);
+        return refuse(job, code == TSIM_EXIT_USAGE ? 400 : 422);
+    }
+    if (job->answer.view)
+        write_view(job);
+    return (struct tsim_serve_answer){200, type_of(job)};
+}
+
+/* ---- what no command answers ---- */
+
+/* A run for the page: once, where the command would simulate it for its summary and for the page. */
+static enum tsim_exit view_run(struct job *job) {
+    const struct tsim_arguments *arguments = &job->arguments;
+    const struct tsim_scenario *scenario;
+    const struct tsim_page_extent extent = {.most_slices = TSIM_PAGE_MOST_SLICES,
+                                            .ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
+                                            .is_brief = job->is_brief};
+    struct tsim_json *page = tsim_page_new();
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    enum tsim_status status =
+        tsim_scenario_load(&job->arena, "-", arguments->overrides, arguments->n_overrides, &scenario, &diags);
+    if (status == TSIM_OK)
+        status = tsim_page_add_run(&job->arena, page, scenario, &extent, &diags);
+    tsim_report_diags(arguments, &diags);
+    enum tsim_exit code = tsim_exit_of(status);
+    if (code == TSIM_EXIT_OK)
+        code = tsim_write_page(arguments, NULL, page);
+    tsim_json_release(page);
+    tsim_diags_release(&diags);
+    return code;
+}
+
+static struct tsim_serve_answer send_scenario(struct job *job) {
+    const char *id = query_value(job->request, "id");
+    const char *file = id ? tsim_catalogue_file(&job->arena, TSIM_CATALOGUE_SCENARIOS, id) : NULL;
+    struct tsim_file_bytes bytes;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    if (!file || tsim_file_read(&job->arena, file, TSIM_DOCUMENT_MAX_BYTES, "a scenario", &bytes, &diags) != TSIM_OK)
+        return refuse_with(job, 404, "unknown scenario", "GET /api/catalogue?kind=scenarios lists them");
+    fputs(bytes.text, stdout);
+    tsim_heap_free(bytes.text);
+    return (struct tsim_serve_answer){200, "text/plain; charset=utf-8"};
+}
+
+/* ---- a request ---- */
+
+static const struct tsim_command *command_of(const struct route *route) {
+    const char *name = route->command ? route->command : "run"; /* whose options /view/run takes */
+    for (size_t i = 0; i < commands->n_items; i++)
+        if (strcmp(commands->items[i].name, name) == 0)
+            return &commands->items[i];
+    TSIM_BUG("no command %s", name);
+}
+
+static struct tsim_serve_answer run_command(struct job *job) {
+    const struct tsim_command *command = command_of(job->route);
+    if (!write_command_line(job, command))
+        return refuse(job, 400);
+    const char *lack = lack_of_database(job);
+    if (lack)
+        return refuse_with(job, 403, lack, "tsim serve --db FILE");
+    if (!tsim_options_parse(&job->arena, command, job->n_words, job->words, &job->arguments, stderr)) {
+        add_said(job);
+        return refuse(job, 400);
+    }
+    job->arguments.answer = &job->answer;
+    job->arguments.jobs = served->jobs;
+    return answer_of(job, job->route->command ? command->run(&job->arguments) : view_run(job));
+}
+
+static struct tsim_serve_answer answer(const struct tsim_serve_request *request, FILE *progress) {
+    static struct job job;
+    enum { OWN_WORDS = 8 };
+    size_t most_bytes = (size_t)(served->max_memory_bytes > 0 ? served->max_memory_bytes : DEFAULT_MOST_BYTES);
+    struct tsim_serve_answer given;
+    tsim_memory_limit(most_bytes, "a request");
+    tsim_arena_init(&job.arena);
+    job.request = request;
+    job.route = find_route(request);
+    job.answer.diagnostics = tsim_json_new_array();
+    job.words = TSIM_NEW_ARRAY(&job.arena, request->n_query + OWN_WORDS, char *);
+    job.has_progress = query_value(request, "progress") && !is_off(query_value(request, "progress"));
+    job.answer.progress = job.has_progress ? progress : NULL;
+    job.answer.is_page = job.route->shape == SHAPE_PAGE;
+    if ((job.route->shape == SHAPE_VIEW || job.answer.is_page) &&
+        !(job.answer.view = open_memstream(&job.view, &job.view_size)))
+        tsim_out_of_memory();
+    if (strcmp(job.route->path, "/api/schema") == 0) {
+        tsim_json_schema_print(stdout);
+        return (struct tsim_serve_answer){200, "application/schema+json"};
+    }
+    if (strcmp(job.route->path, "/api/scenario") == 0)
+        return send_scenario(&job);
+    given = run_command(&job);
+    if (job.has_progress)
+        wrap_progress(&job, given.status);
+    return given;
+}
+
+/* ---- the server ---- */
+
+static const struct tsim_serve_page PAGES[] = {
+    {"/", "text/html; charset=utf-8", tsim_workbench_html},  {"/report.css", "text/css", tsim_report_css},
+    {"/report.js", "text/javascript", tsim_report_js},       {"/workbench.css", "text/css", tsim_workbench_css},
+    {"/workbench.js", "text/javascript", tsim_workbench_js},
+};
+
+/* Scenarios come from anybody: they name entries of the catalogue, and no other file. */
+static bool confine(struct tsim_arena *arena) {
+    static const char *const PARTS[] = {"models", "hardware", "scenarios"};
+    enum { N = sizeof PARTS / sizeof PARTS[0] };
+    const char *folders[N], *folder = tsim_catalogue_folder(arena);
+    for (size_t i = 0; folder && i < N; i++)
+        folders[i] = tsim_arena_printf(arena, "%s/%s", folder, PARTS[i]);
+    if (folder)
+        tsim_files_confine(folders, N);
+    else
+        fputs("tsim serve: there is no catalogue; TSIM_DATA names the folder that holds it\n", stderr);
+    return folder != NULL;
+}
+
+enum tsim_exit tsim_cmd_serve(const struct tsim_arguments *arguments, const struct tsim_commands *all) {
+    const struct tsim_serve_options options = {
+        .bind = arguments->has[TSIM_OPTION_BIND] ? arguments->value[TSIM_OPTION_BIND] : "127.0.0.1",
+        .port = arguments->has[TSIM_OPTION_PORT] ? arguments->port : DEFAULT_PORT,
+        .n_quick = tsim_n_jobs(arguments),
+        .n_slow = tsim_n_jobs(arguments),
+        .most_s = arguments->timeout_s > 0 ? arguments->timeout_s : DEFAULT_MOST_S,
+    };
+    const struct tsim_serve_app app = {PAGES, sizeof PAGES / sizeof PAGES[0], pace_of, answer};
+    struct tsim_arena arena;
+    char why[200];
+    served = arguments;
+    commands = all;
+    tsim_arena_init(&arena);
+    struct tsim_server *server = confine(&arena) ? tsim_server_open(&arena, &options, &app, why) : NULL;
+    if (server) {
+        printf("%s\n", tsim_server_address(server));
+        fflush(stdout);
+        if (!arguments->has[TSIM_OPTION_QUIET])
+            fputs("Ctrl-C ends it.\n", stderr);
+        tsim_server_run(server);
+    }
+    if (tsim_catalogue_folder(&arena))
+        fprintf(stderr, "tsim serve: %s\n", why);
+    tsim_arena_release(&arena);
+    return TSIM_EXIT_IO;
+}

@@ -1,0 +1,552 @@
+const main = document.getElementById("main"), root = document.documentElement;
+
+/* ---- elements: text is always text ---- */
+function el(tag, attributes, ...children) {
+  const e = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes || {})) key in e && key !== "list" ? (e[key] = value) : e.setAttribute(key, value);
+  for (const c of children.flat()) if (c !== null && c !== undefined) e.append(c);
+  return e;
+}
+function part(parent, title, ...children) {
+  const s = el("section", {className: "part"}, el("h2", {}, title), ...children);
+  parent.append(s);
+  return s;
+}
+const has = x => x !== undefined && x !== null && x !== "";
+
+/* ---- figures ---- */
+let precision = 3, fills = true; /* more digits on an axis whose ticks lie close together; no noughts at the end of its figures */
+function digits(x) {
+  const rounded = Number(x.toPrecision(precision)), decimals = rounded && fills ? Math.max(0, precision - 1 - Math.floor(Math.log10(Math.abs(rounded)) + 1e-9)) : 0;
+  return rounded.toLocaleString("en", {minimumFractionDigits: Math.min(decimals, 12), maximumFractionDigits: Math.max(decimals, fills ? 0 : 12)});
+}
+const tick = text => { fills = false; const t = text(); fills = true; return t; };
+function scaled(x, unit, base) {
+  if (!has(x)) return "";
+  if (x === 0) return "0 " + unit;
+  const names = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"], size = Math.abs(x);
+  let i = Math.max(0, Math.min(10, Math.floor(Math.log10(size) / 3 + 1e-9) + 4));
+  if (base === 0) i = Math.max(i, 4);
+  return digits(x / 10 ** (3 * (i - 4))) + " " + names[i] + unit;
+}
+const seconds = x => has(x) && x >= 1000 ? digits(x) + " s" : scaled(x, "s"), bytes = x => scaled(x, "B", 0), percent = x => has(x) ? (100 * x).toFixed(1) + " %" : "";
+const count = x => has(x) ? (Math.abs(x) >= 1000 || Number.isInteger(x) ? Math.round(x).toLocaleString("en") : digits(x)) : "", amount = x => scaled(x, "", 0).trim();
+const money = x => Math.abs(x) >= 1e9 ? digits(x / 1e9) + " G" : Math.abs(x) >= 1e6 ? digits(x / 1e6) + " M" : Math.abs(x) >= 1e3 ? digits(x / 1e3) + " k" : digits(x);
+const closely = (n, text) => { const before = precision; precision = Math.max(precision, n); const t = text(); precision = before; return t; };
+const usd = x => has(x) ? money(x) + " USD" : "", memory = x => has(x) ? closely(4, () => digits(x / 1e9)) + " GB" : "", energy = j => has(j) ? Math.abs(j) < 3600 ? scaled(j, "J") : scaled(j / 3600, "Wh", 0) : "";
+const kilograms = x => !has(x) ? "" : Math.abs(x) >= 1e6 ? digits(x / 1e6) + " kt" : Math.abs(x) >= 1e3 ? digits(x / 1e3) + " t" : digits(x) + " kg";
+const span = s => has(s) ? s < 120 ? seconds(s) : s < 7200 ? digits(s / 60) + " min" : digits(s / 3600) + " h" : "";
+const lasting = days => !has(days) ? "" : days < 1 ? span(86400 * days) : digits(days) + " days";
+
+function table(columns, rows, className) {
+  const head = el("tr", {}, columns.map(c => el("th", {className: c.text ? "text" : "", scope: "col"}, c.title)));
+  const body = rows.map(r => el("tr", {}, columns.map(c => {
+    const value = c.of(r);
+    return el("td", {className: c.whole ? "text whole" : c.text ? (!className && String(value).length > 40 ? "text long" : "text") : ""}, has(value) ? (className && c.text ? String(value).replace(/[._]/g, "$&\u200b") : String(value)) : "");
+  })));
+  return el("div", {className: "scroll"}, el("table", {className: className || ""}, el("thead", {}, head), el("tbody", {}, body)));
+}
+const pairs = rows => table([{title: "", text: true, of: r => r[0]}, {title: "", of: r => r[1]}], rows.filter(r => has(r[1])));
+
+/* ---- charts: they are drawn already; the script puts them in their places, shows hints, and switches what a key names ---- */
+const hint = document.getElementById("hint");
+function showHint(e) {
+  const shape = e.target.closest && e.target.closest("[data-hint]");
+  hint.textContent = shape ? shape.dataset.hint : "";
+  if (!shape) return;
+  const left = e.clientX + 14, top = e.clientY + 14;
+  hint.style.left = Math.max(0, Math.min(left, innerWidth - hint.offsetWidth - 8)) + "px";
+  hint.style.top = (top + hint.offsetHeight > innerHeight ? e.clientY - hint.offsetHeight - 10 : top) + "px";
+}
+function switchOff(svg, key) {
+  const name = "." + key.firstElementChild.classList[0], off = key.classList.toggle("off");
+  for (const shape of svg.querySelectorAll(name)) if (!shape.closest(".key")) shape.classList.toggle("off", off);
+  key.setAttribute("aria-pressed", !off);
+}
+function enliven(svg) {
+  const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number), title = svg.querySelector("title"), head = svg.querySelector(".head");
+  svg.setAttribute("viewBox", `0 30 ${width} ${height - 30}`); /* the page has a heading of its own */
+  svg.setAttribute("aria-label", title.textContent);
+  title.remove();
+  head.remove();
+  for (const t of svg.querySelectorAll("title")) { t.parentNode.dataset.hint = t.textContent; t.remove(); }
+  for (const key of svg.querySelectorAll(".key")) {
+    key.setAttribute("role", "button");
+    key.setAttribute("tabindex", "0");
+    key.addEventListener("click", () => switchOff(svg, key));
+    key.addEventListener("keydown", e => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); switchOff(svg, key); } });
+  }
+}
+/* The drawing of that name, put into `parent`; null: there is nothing to draw. */
+function chart(parent, name) {
+  const figure = document.getElementById(name), svg = figure && figure.querySelector("svg");
+  if (svg) { enliven(svg); parent.append(figure); }
+  return svg;
+}
+
+/* A page that can change its scenario says how: to take a piece of advice, and to open what a plan or a point sets. */
+let applies = null, opens = null;
+
+/* ---- a run ---- */
+const MEMORY_NAMES = {master: "master weights", optimizer: "optimizer state", reserve: "driver and runtime"};
+const MEMORY = ["weights", "gradients", "master", "optimizer", "activations", "buffers", "reserve"];
+
+const memoryNote = m => "of " + memory(m.capacity_bytes) + (!m.fits ? ": does not fit" : m.may_not_fit ? ": may not fit" : "");
+
+function headline(parent, run) {
+  const s = run.summary, t = s.throughput || {}, c = s.campaign || {}, u = s.uncertainty, cards = el("div", {className: "cards"});
+  const card = (name, value, note) => has(value) && cards.append(el("div", {className: "card"}, el("span", {}, name), el("b", {}, value), note ? el("span", {}, note) : null));
+  if (s.step) card("step time", seconds(s.step.time_s), u && has(u.step_time_low_s) ? seconds(u.step_time_low_s) + " to " + seconds(u.step_time_high_s) : "");
+  const rate = run.of_samples ? t.samples_per_s : t.tokens_per_s;
+  card("throughput", has(rate) ? amount(rate) + (run.of_samples ? " samples/s" : " tokens/s") : "", has(rate) ? amount(rate / s.accelerators) + " per accelerator" : "");
+  card("model FLOP utilization", percent(t.mfu), has(t.model_tflops_per_gpu) ? scaled(1e12 * t.model_tflops_per_gpu, "FLOP/s") + " each" : "");
+  card("memory", memory(s.memory.peak_bytes), memoryNote(s.memory));
+  const shares = Object.entries((s.bottleneck && s.bottleneck.shares) || {}).filter(e => e[1] >= 0.01).sort((a, b) => b[1] - a[1]);
+  if (s.bottleneck) card("bottleneck", s.bottleneck.kind, shares.slice(0, 3).map(e => percent(e[1]) + " " + e[0]).join(", "));
+  card("whole run", lasting(c.days), has(c.steps) ? count(c.steps) + " steps" : "");
+  card("rent", usd(c.rent_usd), c.ownership ? "buying " + usd(c.ownership.capital_usd) : "");
+  card("electricity", has(c.energy_kwh) ? energy(3.6e6 * c.energy_kwh) : "", usd(c.electricity_usd));
+  card("carbon", has(c.co2_kg) ? kilograms(c.co2_kg) + " CO2" : "");
+  if (s.energy) card("mean power", scaled(s.energy.mean_power_w, "W"), "");
+  parent.append(cards);
+  if (u && u.basis) parent.append(el("p", {className: "soft"}, "interval: " + u.basis));
+  const advice = (s.bottleneck && s.bottleneck.advice) || [];
+  if (advice.length) parent.append(el("h3", {}, "What would help"), el("ul", {}, advice.map(a => el("li", {}, applies ? el("button", {type: "button", title: "apply it", onclick: () => applies(a)}, a) : a))));
+  if (!s.memory.fits) parent.append(el("p", {className: "warn"}, "This configuration does not fit in memory."));
+}
+
+function whereStepGoes(parent, run) {
+  if (!run.summary.step) return;
+  chart(part(parent, "Where the step goes", el("p", {className: "soft"}, `The step of the slowest rank; the terms add up to its ${seconds(run.summary.step.time_s)}.`)), run.id + "step");
+}
+
+function memoryByStage(parent, run) {
+  const rows = run.explain.memory || [];
+  if (!rows.length) return;
+  const s = part(parent, "Memory by stage");
+  chart(s, run.id + "memory");
+  const more = el("details", {}, el("summary", {}, "as a table"));
+  more.append(table([{title: "stage", of: r => r.stage}, ...MEMORY.map(k => ({title: MEMORY_NAMES[k] || k, of: r => memory(r[k + "_bytes"])})), {title: "peak", of: r => memory(r.peak_bytes)}, {title: "of capacity", of: r => percent(r.of_capacity_frac)}], rows));
+  s.append(more);
+}
+
+/* In the drawing of the pipeline a unit across is a microsecond, and a stage is four high. */
+function gantt(parent, run) {
+  const figure = document.getElementById(run.id + "streams"), plot = figure && figure.querySelector(".plot");
+  if (!plot) return;
+  const rects = [...plot.querySelectorAll(":scope > rect")], n = rects.length, kernels = plot.querySelector(".kernels"), [, , end, down] = plot.getAttribute("viewBox").split(" ").map(Number), time = us => seconds(us / 1e6);
+  const communication = el("input", {type: "checkbox"}), reset = el("button", {}, "show everything"), zoom = el("button", {}, "zoom in"), near = el("button", {}, "zoom to kernels");
+  const s = part(parent, "The pipeline over time", el("p", {className: "soft"}, `The first replica, as simulated${run.n_slices > n ? `: the first ${count(n)} of ${count(run.n_slices)} slices` : ""}. The wheel zooms, dragging moves, a double click shows everything.${kernels ? " One micro-batch of the slowest stage is drawn down to its kernels." : ""}`),
+    el("div", {className: "tools"}, el("label", {}, communication, " communication streams"), zoom, kernels ? near : "", reset)), svg = chart(s, run.id + "streams"), floor = svg.querySelector(".floor"), ticks = [...svg.querySelectorAll(".tick")];
+  for (const r of rects) {
+    const begin = +r.getAttribute("x"), width = +r.getAttribute("width"), [what, chunk] = r.dataset.hint.split(", "), [, kind, microbatch] = /^(.*?)(?: (\d+))?$/.exec(what);
+    r.dataset.hint = [`${kind}, stage ${Math.floor(r.getAttribute("y") / 4)}`, microbatch ? `micro-batch ${microbatch}, ${chunk}` : "", `${time(begin)} to ${time(begin + width)}: ${time(width)}`].filter(t => t).join("\n");
+  }
+  let from = 0, width = end;
+  const range = (left, w) => {
+    width = Math.min(end, Math.max(w, end / 1e5));
+    from = Math.max(0, Math.min(left, end - width));
+    plot.setAttribute("viewBox", `${from} 0 ${width} ${down}`);
+    if (kernels) svg.classList.toggle("near", width < 8 * (kernels.dataset.to - kernels.dataset.from));
+    const step = width / (ticks.length - 1);
+    ticks.forEach((t, i) => { const us = from + i * step; t.textContent = us ? closely(Math.min(8, Math.ceil(Math.log10(us / step)) + 2), () => time(us)) : "0"; });
+  };
+  const share = e => { const box = floor.getBoundingClientRect(); return Math.min(1, Math.max(0, (e.clientX - box.left) / box.width)); };
+  const scale = (at, factor) => range(from + at * width * (1 - factor), width * factor);
+  svg.addEventListener("wheel", e => { e.preventDefault(); scale(share(e), e.deltaY > 0 ? 1.25 : .8); }, {passive: false});
+  let drag = null;
+  svg.addEventListener("pointerdown", e => { if (!e.target.closest(".key")) drag = {at: share(e), from}; });
+  addEventListener("pointermove", e => { if (drag) range(drag.from + (drag.at - share(e)) * width, width); });
+  addEventListener("pointerup", () => { drag = null; });
+  svg.addEventListener("dblclick", () => range(0, end));
+  reset.addEventListener("click", () => range(0, end));
+  zoom.addEventListener("click", () => scale(.5, .5));
+  near.addEventListener("click", () => range(+kernels.dataset.from, kernels.dataset.to - kernels.dataset.from));
+  const show = () => {
+    svg.classList.toggle("plain", !communication.checked);
+    for (const key of svg.querySelectorAll(".key")) key.style.display = communication.checked || plot.querySelector(`.pass.${key.firstElementChild.classList[0]}`) ? "" : "none";
+  };
+  communication.addEventListener("change", show);
+  show();
+}
+
+function layer(parent, run) {
+  if (document.querySelector(`#${run.id}layer svg`))
+    chart(part(parent, "One layer, kernel by kernel", el("p", {className: "soft"}, "Of the slowest stage, in the middle of the step: kernels one after another, and collectives on their own streams; a gap is a wait. All passes are on one scale.")), run.id + "layer");
+}
+
+function roofline(parent, run) {
+  const all = run.explain.operators || [], roof = run.roof, rows = all.filter(r => r.intensity_flops_per_byte > 0 && r.achieved_flops_per_s > 0);
+  if (!all.length) return;
+  const s = part(parent, "Roofline of every operator");
+  if (rows.length && roof.flops_per_s > 0) {
+    s.append(el("p", {className: "soft"}, `The roof is the datasheet's: ${scaled(roof.flops_per_s, "FLOP/s")} in ${roof.precision} and ${scaled(roof.bytes_per_s, "B/s")} of one ${roof.accelerator}; they meet at ${digits(roof.flops_per_s / roof.bytes_per_s)} FLOP/B. A larger point has more of the step. Communication and the bubble, which compute nothing, are in the table.`));
+    chart(s, run.id + "roofline");
+  }
+  const more = el("details", {}, el("summary", {}, `all ${all.length} rows`));
+  more.append(sortable([{title: "operator", key: "operator", text: true}, {title: "part", key: "part", text: true}, {title: "phase", key: "phase", text: true}, {title: "bound by", key: "bound", text: true}, {title: "count", key: "count", show: count}, {title: "FLOP", key: "flops", show: amount},
+    {title: "bytes", key: "bytes", show: bytes}, {title: "alone", key: "time_s", show: seconds}, {title: "achieved", key: "achieved_flops_per_s", show: v => scaled(v, "FLOP/s")}, {title: "in the step", key: "step_s", show: seconds}, {title: "share", key: "share_frac", show: percent}], all, "share_frac").element);
+  s.append(more);
+}
+
+function links(parent, run) {
+  const rows = run.explain.links || [];
+  if (!rows.length) return;
+  const s = part(parent, "Links by load");
+  chart(s, run.id + "links");
+  s.append(table([{title: "sort", text: true, whole: true, of: r => r.sort}, {title: "links", of: r => count(r.links)}, {title: "mean", of: r => percent(r.mean_load)}, {title: "fullest", of: r => percent(r.highest_load)}, {title: "which", text: true, whole: true, of: r => r.fullest}, {title: "bytes on it", of: r => bytes(r.bytes)}, {title: "capacity", of: r => scaled(r.capacity_bytes_per_s, "B/s")}], rows));
+}
+
+function energyAndCost(parent, run) {
+  const s = run.summary, c = s.campaign || {};
+  if (!s.energy) return;
+  part(parent, "Energy, carbon and cost").append(pairs([["energy of a step", energy(s.energy.step_j)], ["mean power, whole cluster", scaled(s.energy.mean_power_w, "W")], ["steps", count(c.steps)], ["days", has(c.days) ? digits(c.days) : ""], ["energy with the facility's overhead", has(c.energy_kwh) ? energy(3.6e6 * c.energy_kwh) : ""],
+    ["CO2", kilograms(c.co2_kg)], ["electricity", usd(c.electricity_usd)], ["rent", usd(c.rent_usd)], ["buying the machine", c.ownership ? usd(c.ownership.capital_usd) : ""], ["of that the accelerators", usd(c.purchase_usd)], ["goodput", percent(c.goodput)], ["failures", count(c.failures)]]));
+}
+
+function wholeRun(parent, run) {
+  const c = run.summary.campaign || {}, d = c.distribution;
+  if (!c.lost_accelerator_hours) return;
+  const s = part(parent, "The whole run with its failures"), n = d.replications.reduce((a, b) => a + b, 0);
+  if (n > 1) {
+    s.append(el("p", {className: "soft"}, `${count(n)} runs, each with its own failures: ${digits(c.days_p10)} to ${digits(c.days_p90)} days in eight of ten of them, ${digits(c.days)} in the median.`));
+    chart(s, run.id + "days");
+  }
+  if (document.querySelector(`#${run.id}timeline svg`)) {
+    s.append(el("p", {className: "soft"}, "One of the runs, from its first day to its last; work that is lost and done again counts as training here."));
+    chart(s, run.id + "timeline");
+    chart(s, run.id + "power");
+  }
+  const saved = c.checkpoint || {}, local = saved.local || {};
+  s.append(pairs([["nodes that stand by", has(c.spares) ? count(c.spares) : ""], ["a checkpoint on the storage every", span(saved.interval_s)], ["in the hosts' memory every", span(local.interval_s)], ["restarts from the hosts' memory", has(local.restarts) ? digits(local.restarts) : ""]]));
+  const rows = Object.entries(c.lost_accelerator_hours).map(([cause, hours]) => ({cause, hours, times: (c.interruptions || {})[cause]})).filter(r => r.hours > 0).sort((a, b) => b.hours - a.hours);
+  const all = run.summary.accelerators * c.mean_days * 24;
+  chart(s, run.id + "lost");
+  s.append(table([{title: "cause", text: true, of: r => r.cause}, {title: "interruptions", of: r => has(r.times) ? digits(r.times) : ""}, {title: "accelerator hours lost", of: r => count(r.hours)}, {title: "of all", of: r => percent(r.hours / all)}], rows));
+}
+
+function owned(parent, run) {
+  const c = run.summary.campaign || {}, o = c.ownership;
+  if (!o) return;
+  const s = part(parent, "Owned or rented"), date = ((run.scenario || {}).cost || {}).date;
+  if (date) s.append(el("p", {className: "soft"}, "USD of " + date + "."));
+  chart(s, run.id + "ownership");
+  s.append(pairs([["owned, this run", usd(o.run_usd)], ["rented, this run", usd(c.rent_usd)], ["owned, per trillion tokens", usd(o.usd_per_trillion_tokens)], ["rented, per trillion tokens", usd(c.rent_usd_per_trillion_tokens)], ["use above which owning is cheaper", percent(o.breakeven_utilization)], ["runs in the lifetime above which owning is cheaper", has(o.breakeven_runs) ? digits(o.breakeven_runs) : ""], ["CO2 of making the machine, this run's share", kilograms(c.embodied_co2_kg)]]));
+}
+
+function measured(parent, run) {
+  const rows = run.summary.measured || [];
+  if (!rows.length) return;
+  const s = part(parent, "Predicted beside measured"), source = (run.scenario.measured || {}).source;
+  s.append(table([{title: "", text: true, of: r => r.metric}, {title: "measured", of: r => amount(r.measured)}, {title: "predicted", of: r => amount(r.predicted)}, {title: "error", of: r => (r.error > 0 ? "+" : "") + percent(r.error)}], rows));
+  if (source) s.append(el("p", {className: "soft"}, "measured: " + source));
+}
+
+function sensitivities(parent, run) {
+  const rows = (run.explain.sensitivities || []).filter(r => has(r.less_change_frac));
+  if (!rows.length) return;
+  const s = part(parent, "What the step's time follows");
+  s.append(el("p", {className: "soft"}, "Change of the step's time with each capacity of the hardware a tenth lower and a tenth higher, each simulated."));
+  chart(s, run.id + "sensitivity");
+}
+
+function walk(value, path, visit) {
+  if (value === null || typeof value !== "object") return;
+  visit(value, path);
+  for (const [key, child] of Object.entries(value)) walk(child, path ? path + "." + key : key, visit);
+}
+function sources(parent, run) {
+  const rows = [];
+  walk(run.scenario, "", (value, path) => { if (typeof value.source === "string" && value.source) rows.push({path: path || "scenario", source: value.source}); });
+  const s = part(parent, "Assumptions, sources and estimates");
+  if (run.estimates.length) s.append(el("p", {}, `${run.estimates.length} values were read nowhere and are estimates; the result leans on them:`), el("ul", {}, run.estimates.map(e => el("li", {}, e))));
+  else s.append(el("p", {}, "No value that this run leans on is an estimate."));
+  if (rows.length) s.append(el("details", {}, el("summary", {}, `${rows.length} sources`), table([{title: "of", text: true, of: r => r.path}, {title: "source", text: true, of: r => r.source}], rows)));
+  s.append(el("details", {}, el("summary", {}, "the scenario with every default filled in"), el("pre", {}, JSON.stringify(run.scenario, null, 2))));
+}
+
+function showRun(run) {
+  const a = el("article", {}), logged = run.summary.run_id ? `run ${run.summary.run_id}: ` : "";
+  a.append(el("h1", {}, logged + run.name));
+  if (run.scenario.description) a.append(el("p", {}, run.scenario.description));
+  const cluster = run.scenario.cluster || {}, node = cluster.node || {};
+  a.append(el("p", {className: "soft"}, [(run.scenario.model || {}).name, `${count(run.summary.accelerators)} x ${(node.accelerator || {}).name}`, `${count(cluster.nodes)} node${cluster.nodes === 1 ? "" : "s"} ${node.name}`, (cluster.fabric || {}).name].filter(has).join(", ")));
+  main.append(a);
+  for (const f of [headline, whereStepGoes, memoryByStage, gantt, layer, roofline, links, sensitivities, wholeRun, energyAndCost, owned, measured, sources]) f(a, run);
+}
+
+const UNITS = [[/^memory.*bytes$/, memory], [/bytes$/, bytes], [/_kg$/, kilograms], [/_usd(_|$)/, usd], [/_kwh$/, v => energy(3.6e6 * v)], [/_j$/, energy], [/tflops/, v => scaled(1e12 * v, "FLOP/s")], [/_w$/, v => scaled(v, "W")], [/^fractions|mfu$|hfu$|goodput$/, percent], [/flops$/, v => scaled(v, "FLOP", 0)], [/parameters$/, amount], [/^accelerators$|steps$|failures$|spares$/, count], [/per_s/, amount], [/_s$/, seconds]];
+/* "3350000000000 B/s" -> "3.35 TB/s"; other texts as they are. */
+const quantityText = text => tick(() => exactly(text)), exactly = text => { const m = /^(-?[\d.]+(?:e[-+]?\d+)?) (s|B|B\/s|b\/s|W|J|FLOP\/s|Hz)$/.exec(text); return m ? closely(4, () => scaled(Number(m[1]), m[2])) : text.replace(/^([-\d.e+]+) (USD\/s|USD\/J|kg\/J)$/, (_, x, unit) => { const [factor, name] = RATES[unit]; return `${closely(4, () => digits(factor * x))} ${name}`; }); };
+const RATES = {"USD/s": [3600, "USD/h"], "USD/J": [3.6e6, "USD/kWh"], "kg/J": [3.6e6, "kg/kWh"]};
+const figureName = name => name.split(".").pop().replace(/_per_s$/, "/s").replace(/_(usd|bytes|w|s|j|kwh|kg)$/, "").replace(/_/g, " ");
+const figureText = (name, v) => has(v) ? (UNITS.find(u => u[0].test(name)) || [null, v => Math.abs(v) < 1e4 ? count(v) : digits(v)])[1](v) : "-";
+
+function showComparison(c) {
+  const a = el("article", {}), signed = (x, text) => has(x) ? (x > 0 ? "+" : x < 0 ? "-" : "") + text(Math.abs(x)) : "";
+  a.append(el("h1", {}, "A beside B"), el("p", {}, el("b", {}, "A "), c.a, el("br", {}), el("b", {}, "B "), c.b), el("p", {}, has(c.step_change) ? `B's step takes ${c.step_change > 1 ? digits(1 + c.step_change) + " times as long as" : percent(1 + c.step_change) + " of"} A's${has(c.waterfall[0]) ? `: ${seconds(c.waterfall[c.waterfall.length - 1].a_s)} and ${seconds(c.waterfall[c.waterfall.length - 1].b_s)}` : ""}.` : "Not both fit in memory."));
+  main.append(a);
+  if (c.waterfall.length) {
+    const s = part(a, "From A's step to B's", el("p", {className: "soft"}, "What takes longer in B is red, what takes less is green; together they make the difference of the two steps."));
+    chart(s, c.id + "waterfall");
+    s.append(table([{title: "", text: true, of: r => r.term}, {title: "A", of: r => seconds(r.a_s)}, {title: "B", of: r => seconds(r.b_s)}, {title: "B - A", of: r => signed(r.change_s, seconds)}, {title: "of A's step", of: r => signed(r.change_of_step, percent)}], c.waterfall, "even tight"));
+  }
+  part(a, c.inputs.length ? "What differs in the inputs" : "The inputs are the same", c.inputs.length ? table([{title: "input", text: true, of: r => r.path}, {title: "A", text: true, of: r => quantityText(r.a)}, {title: "B", text: true, of: r => quantityText(r.b)}], c.inputs, "even") : null);
+  if (c.outputs.length) part(a, "What that changes", table([{title: "figure", text: true, of: r => r.figure}, {title: "A", of: r => figureText(r.figure, r.a)}, {title: "B", of: r => figureText(r.figure, r.b)}, {title: "change", of: r => signed(r.change, percent)}], c.outputs, "even"));
+  if (c.verdict) a.append(el("p", {}, c.verdict));
+}
+
+function compareRuns(runs) {
+  if (runs.length < 2) return;
+  part(main, "The runs side by side", table([{title: "run", text: true, of: r => `${r.summary.run_id || ""} ${r.name}`}, {title: "accelerators", of: r => count(r.summary.accelerators)}, {title: "step", of: r => seconds((r.summary.step || {}).time_s)}, {title: "throughput", of: r => { const t = r.summary.throughput || {}, v = r.of_samples ? t.samples_per_s : t.tokens_per_s; return has(v) ? amount(v) + (r.of_samples ? " samples/s" : " tokens/s") : ""; }},
+    {title: "MFU", of: r => percent((r.summary.throughput || {}).mfu)}, {title: "memory", of: r => memory(r.summary.memory.peak_bytes)}, {title: "days", of: r => { const d = (r.summary.campaign || {}).days; return has(d) ? digits(d) : ""; }}, {title: "rent", of: r => usd((r.summary.campaign || {}).rent_usd)}], runs));
+}
+
+/* ---- tables that sort ---- */
+/* A row with an `instead` has that in place of the columns behind its status. */
+function sortable(columns, rows, first, descending = true, className = "") {
+  const opening = r => { const settings = opens && (r.plan ? r.plan.set : r.set), open = () => opens(settings); return settings ? {className: "opens", tabIndex: 0, title: "open it", onclick: open, onkeydown: e => { if (e.key === "Enter") open(); }} : {}; };
+  let key = first, down = descending, shown = rows;
+  const body = el("tbody", {}), head = el("tr", {});
+  const compare = (a, b) => !has(a) ? (has(b) ? 1 : 0) : !has(b) ? -1 : (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b))) * (down ? -1 : 1);
+  function fill() {
+    body.replaceChildren(...[...shown].sort((a, b) => compare(a[key], b[key])).map(r => el("tr", opening(r), (has(r.instead) ? columns.slice(0, 1 + columns.findIndex(c => c.key === "status")) : columns).map(c => {
+      const value = r[c.key];
+      return el("td", {className: c.whole ? "text whole" : c.text ? (String(value).length > 40 ? "text long" : "text") : ""}, has(value) ? (c.show ? c.show(value) : String(value)) + (c.mark ? c.mark(r) : "") : "");
+    }), has(r.instead) ? el("td", {className: "text soft", colSpan: columns.length - 1 - columns.findIndex(c => c.key === "status"), style: "white-space: normal"}, r.instead) : null)));
+    [...head.children].forEach((th, i) => th.setAttribute("aria-sort", columns[i].key === key ? (down ? "descending" : "ascending") : "none"));
+  }
+  for (const c of columns) head.append(el("th", {className: c.text ? "text" : "", scope: "col"}, el("button", {title: "sort", onclick: () => { down = c.key === key ? !down : !c.text; key = c.key; fill(); }}, c.title)));
+  fill();
+  return {element: el("div", {className: "scroll tall"}, el("table", {className}, el("thead", {}, head), body)), show: r => { shown = r; fill(); }};
+}
+
+/* ---- a sweep ---- */
+const FIGURES = [["tokens_per_s", "tokens/s", amount, 1], ["samples_per_s", "samples/s", amount, 1], ["mfu", "MFU", percent, 1], ["step_time_s", "step time", seconds, -1], ["accelerators", "accelerators", count, -1], ["memory_peak_bytes", "memory", memory, -1], ["bubble_frac", "bubble", percent, -1],
+  ["communication_exposed_frac", "exposed traffic", percent, -1], ["mean_power_w", "mean power", v => scaled(v, "W"), -1], ["campaign_days", "days", digits, -1], ["campaign_energy_kwh", "energy", v => energy(3.6e6 * v), -1], ["campaign_co2_kg", "CO2", kilograms, -1], ["campaign_rent_usd", "rent", usd, -1]];
+const select = (options, value) => { const e = el("select", {}, options.map(o => el("option", {value: o[0]}, o[1]))); e.value = value; return e; };
+const textOf = v => typeof v === "object" ? JSON.stringify(v) : String(v);
+
+function showSweep(sweep) {
+  const about = sweep.about[0], points = sweep.points, a = el("article", {});
+  const axes = [...new Set(points.flatMap(p => Object.keys(p.set || {})))];
+  for (const p of points) for (const k of axes) if (p.set && has(p.set[k])) p["set " + k] = typeof p.set[k] === "number" ? p.set[k] : textOf(p.set[k]);
+  if (points.every(p => !has(p.tokens_per_s) || p.tokens_per_s === p.samples_per_s)) for (const p of points) delete p.tokens_per_s; /* a model without tokens */
+  else for (const p of points) delete p.samples_per_s;
+  const ok = points.filter(p => p.status === "ok"), figures = FIGURES.filter(f => points.some(p => has(p[f[0]]))), varied = axes.filter(k => new Set(ok.map(p => p["set " + k])).size > 1), label = p => (varied.length ? varied : axes).map(k => `${k.split(".").pop()}=${has(p["set " + k]) ? p["set " + k] : ""}`).join(", ");
+  a.append(el("h1", {}, `sweep ${about.sweep_id}: ${about.scenario}`), el("p", {className: "soft"}, `${count(about.n_points)} points, ${ok.length} of them run${about.n_points > points.length ? `; ${count(points.length)} are in this page, the fastest` : ""}. ${about.started_at}, tsim ${about.version}`));
+  main.append(a);
+  sweepTable(a, points, axes, figures);
+  if (ok.length > 1 && figures.length > 1) { heatMap(a, ok, axes, figures); pareto(a, sweep, figures, label); }
+  scaling(a, sweep, ok, label);
+}
+
+function sweepTable(parent, points, axes, figures) {
+  const filter = el("input", {type: "search", placeholder: "words that a row must have", "aria-label": "filter"}), shown = el("span", {className: "soft"});
+  const fixed = axes.filter(k => points.length > 1 && points.every(p => p["set " + k] === points[0]["set " + k]));
+  const columns = [...axes.filter(k => !fixed.includes(k)).map(k => ({title: k.split(".").pop().replace(/_/g, "_\u200b"), key: "set " + k, text: points.some(p => typeof p["set " + k] === "string")})), {title: "status", key: "status", text: true}, ...figures.filter(f => f[0] !== "campaign_co2_kg").map(f => ({title: f[1], key: f[0], show: f[2]})), {title: "bottleneck", key: "bottleneck", text: true}];
+  for (const p of points) if (p.status !== "ok") Object.assign(p, {status: p.status.replace(/_/g, " "), instead: p.reason || ""});
+  const t = sortable(columns, points, figures.length ? figures[0][0] : "status", true, "many"), lines = points.map(p => [...columns.map(c => has(p[c.key]) ? c.title.replace(/\u200b/g, "") + "=" + p[c.key] : ""), p.instead || ""].join(" ").toLowerCase());
+  const apply = () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(w => w), kept = points.filter((p, i) => words.every(w => lines[i].includes(w)));
+    t.show(kept);
+    shown.textContent = `${count(kept.length)} of ${count(points.length)}`;
+  };
+  filter.addEventListener("input", apply);
+  part(parent, "Every point", fixed.length ? el("p", {className: "soft"}, "The same in all: " + fixed.map(k => `${k}=${points[0]["set " + k]}`).join(", ") + ".") : null, el("div", {className: "tools"}, filter, shown), t.element);
+  apply();
+}
+
+function heatMap(parent, ok, axes, figures) {
+  const varied = axes.filter(k => new Set(ok.map(p => p["set " + k])).size > 1);
+  if (varied.length < 2) return;
+  const x = select(varied.map(k => [k, k]), varied[1]), y = select(varied.map(k => [k, k]), varied[0]), f = select(figures, figures[0][0]), room = el("div", {className: "scroll"});
+  const values = k => [...new Set(ok.map(p => p["set " + k]))].sort((a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+  const draw = () => {
+    const figure = figures.find(g => g[0] === f.value), best = new Map();
+    for (const p of ok) {
+      const key = JSON.stringify([p["set " + x.value], p["set " + y.value]]), old = best.get(key);
+      if (has(p[figure[0]]) && (old === undefined || (p[figure[0]] - old) * figure[3] > 0)) best.set(key, p[figure[0]]);
+    }
+    const all = [...best.values()], low = Math.min(...all), high = Math.max(...all);
+    const cell = v => {
+      if (v === undefined) return el("td", {}, "");
+      const share = high > low ? (v - low) / (high - low) : 1, good = figure[3] > 0 ? share : 1 - share;
+      return el("td", {style: `background: rgba(59, 125, 216, ${(.05 + .6 * good).toFixed(3)})`}, figure[2](v));
+    };
+    room.replaceChildren(el("table", {className: "heat"}, el("thead", {}, el("tr", {}, el("th", {className: "text"}, `${last(y.value)} \\ ${last(x.value)}`), values(x.value).map(v => el("th", {}, String(v))))),
+      el("tbody", {}, values(y.value).map(v => el("tr", {}, el("th", {}, String(v)), values(x.value).map(w => cell(best.get(JSON.stringify([w, v])))))))));
+  };
+  [x, y, f].forEach(e => e.addEventListener("change", draw));
+  part(parent, "Heat map", el("p", {className: "soft"}, "Of points that share a cell, the best one. The stronger the blue, the better."), el("div", {className: "tools"}, el("label", {}, "rows ", y), el("label", {}, "columns ", x), el("label", {}, "figure ", f)), room);
+  draw();
+}
+
+/* The drawing shows speed against what a point costs; the script moves its dots where other figures are asked for. */
+function pareto(parent, sweep, figures, label) {
+  const first = k => figures.find(g => g[0] === k), x0 = first("campaign_rent_usd") || first("mean_power_w") || first("memory_peak_bytes");
+  if (!x0 || !document.querySelector(`#${sweep.id}pareto svg`)) return;
+  const x = select(figures, x0[0]), y = select(figures, figures[0][0]), s = part(parent, "Pareto front", el("p", {className: "soft"}, "The Pareto front: no other point is better in one of the two figures without being worse in the other."), el("div", {className: "tools"}, el("label", {}, "across ", x), el("label", {}, "up ", y)));
+  const svg = chart(s, sweep.id + "pareto"), group = svg.querySelector(".dots"), line = group.querySelector("path"), [left, right, bottom, top] = group.dataset.frame.split(" ").map(Number);
+  const dots = [...group.querySelectorAll("circle")].map(c => ({c, p: sweep.points[+[...c.classList].find(k => /^p\d/.test(k)).slice(1)]})), put = (name, text) => svg.querySelector("." + name).textContent = text;
+  const draw = () => {
+    const fx = first(x.value), fy = first(y.value), shown = dots.filter(d => has(d.p[fx[0]]) && has(d.p[fy[0]])), front = [], range = f => { const v = shown.map(d => d.p[f[0]]), low = Math.min(...v), high = Math.max(...v), room = (high > low ? high - low : high) / 12; return [Math.max(low - room, 0), high + room]; };
+    const [lowX, highX] = range(fx), [lowY, highY] = range(fy);
+    for (const d of [...shown].sort((a, b) => (b.p[fx[0]] - a.p[fx[0]]) * fx[3] || (b.p[fy[0]] - a.p[fy[0]]) * fy[3])) if (!front.length || (d.p[fy[0]] - front[front.length - 1].p[fy[0]]) * fy[3] > 0) front.push(d);
+    for (const d of dots) d.c.style.display = shown.includes(d) ? "" : "none";
+    for (const d of shown) {
+      const isFront = front.includes(d);
+      d.at = [left + (d.p[fx[0]] - lowX) / (highX - lowX || 1) * (right - left), bottom - (d.p[fy[0]] - lowY) / (highY - lowY || 1) * (bottom - top)];
+      d.c.setAttribute("cx", d.at[0]);
+      d.c.setAttribute("cy", d.at[1]);
+      d.c.setAttribute("r", isFront ? 5 : 3);
+      d.c.classList.toggle("k6", isFront);
+      d.c.classList.toggle("k4", !isFront);
+      d.c.dataset.hint = `${label(d.p)}\n${fx[1]} ${fx[2](d.p[fx[0]])}, ${fy[1]} ${fy[2](d.p[fy[0]])}`;
+    }
+    line.setAttribute("d", front.map((d, i) => (i ? "L" : "M") + d.at.join(" ")).join(""));
+    for (const [name, f, v] of [["low-x", fx, lowX], ["high-x", fx, highX], ["low-y", fy, lowY], ["high-y", fy, highY]]) put(name, f[2](v));
+    put("name-x", fx[1]);
+    put("name-y", fy[1]);
+  };
+  [x, y].forEach(e => e.addEventListener("change", draw));
+  draw();
+}
+
+function scaling(parent, sweep, ok, label) {
+  const speed = p => has(p.tokens_per_s) ? p.tokens_per_s : p.samples_per_s, best = new Map();
+  for (const p of ok) if (has(speed(p)) && (!best.has(p.accelerators) || speed(p) > speed(best.get(p.accelerators)))) best.set(p.accelerators, p);
+  const rows = [...best.values()].sort((a, b) => a.accelerators - b.accelerators);
+  if (rows.length < 2) return;
+  const base = speed(rows[0]) / rows[0].accelerators, unit = has(rows[0].tokens_per_s) ? "tokens/s" : "samples/s", ideal = n => base * n, efficiency = p => speed(p) / ideal(p.accelerators), knee = (sweep.scaling || {}).knee;
+  const s = part(parent, "Scaling", el("p", {className: "soft"}, "The fastest point of each number of accelerators; ideal is the smallest one's speed per accelerator. Red is what exposed communication costs, grey all else that scaling costs."));
+  if (knee) s.append(el("p", {}, `Knee after ${count(knee.accelerators)} accelerators: by the next number, ${knee.cause} costs ${seconds(knee.excess_s)} more a step than if it scaled, ${(100 * knee.share_frac).toFixed(0)} % of what is lost.`));
+  chart(s, sweep.id + "scaling");
+  s.append(table([{title: "accelerators", of: p => count(p.accelerators)}, {title: unit, of: p => amount(speed(p))}, {title: "efficiency", of: p => percent(efficiency(p))}, {title: "bubble", of: p => percent(p.bubble_frac)}, {title: "exposed communication", of: p => percent(p.communication_exposed_frac)}, {title: "bottleneck", text: true, of: p => p.bottleneck}, {title: "point", text: true, of: label}], rows));
+}
+
+/* ---- a search for plans ---- */
+const PLAN_KEYS = [["tensor", "tensor"], ["pipeline", "pipeline"], ["virtual_pipeline", "chunks"], ["context", "context"], ["expert", "expert"], ["data", "data"], ["zero", "ZeRO"], ["micro_batch_size", "micro-batch"], ["recompute", "recompute"], ["schedule", "schedule"], ["sequence", "sequence"]];
+const last = path => path.split(".").pop();
+
+const mayNotFit = row => row.plan.summary.memory.may_not_fit;
+
+/* A plan as the tables and charts need it, flat. */
+function planRow(p, i, samples) {
+  const s = p.summary, t = s.throughput || {}, set = Object.fromEntries(Object.entries(p.set).map(([k, v]) => [last(k), v])), row = {plan: p, number: i + 1, cluster: p.cluster};
+  for (const [key] of PLAN_KEYS) row[key] = typeof set[key] === "boolean" ? (set[key] && set.tensor > 1 ? "yes" : "no") : set[key];
+  return Object.assign(row, {shape: p.text, days: p.days, usd: p.usd, wh: p.wh, perTrillion: p.usd_per_trillion, step: s.step.time_s, low: (s.uncertainty || {}).step_time_low_s, high: (s.uncertainty || {}).step_time_high_s, mfu: t.mfu, speed: samples ? t.samples_per_s : t.tokens_per_s, memory: s.memory.peak_bytes, accelerators: s.accelerators,
+    why: loses(p)});
+}
+
+function loses(p) {
+  if (!p.loses) return "";
+  const step = p.summary.step.time_s, terms = Object.entries(p.loses).filter(([word, v]) => word !== "time" && Math.abs(v) >= .002 * step).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 3);
+  return `${p.loses.time >= 0 ? "+" : ""}${percent(p.loses.time)} time: ` + (terms.map(([word, v]) => `${v > 0 ? "+" : "-"}${seconds(Math.abs(v))} ${word.replace(/_/g, " ")}`).join(", ") || "all terms are nearly the same");
+}
+
+const interval = r => has(r.low) ? `${seconds(r.low)} to ${seconds(r.high)}` : "";
+/* `brief`: rates; else prices. */
+function planTable(rows, plans, brief) {
+  const of = keys => PLAN_KEYS.filter(k => keys.includes(k[0])).map(([key, title]) => ({title, key, text: key === "recompute" || key === "schedule" || key === "sequence"}));
+  const columns = [{title: "", key: "number"}, ...(plans.candidates > 1 ? [{title: "cluster", key: "cluster"}] : []), {title: "plan", key: "shape", text: true, whole: true}, ...of(["zero", "micro_batch_size", "recompute", "schedule"]), {title: rows.some(mayNotFit) ? "memory (? may not fit)" : "memory", key: "memory", show: memory, mark: r => mayNotFit(r) ? "?" : ""}, {title: "step", key: "step", show: seconds}, {title: "90 % of cases", key: "interval"},
+    ...(brief ? [{title: "MFU", key: "mfu", show: percent}, {title: plans.per.rate, key: "speed", show: amount}] : [{title: "days" + plans.per.of, key: "days", show: digits}, {title: "rent" + plans.per.of, key: "usd", show: usd}, {title: "energy" + plans.per.of, key: "wh", show: v => scaled(v, "Wh", 0)}])];
+  for (const r of rows) r.interval = interval(r);
+  return sortable(columns, rows, "number", false).element;
+}
+
+function planHeadline(parent, plans, best) {
+  const cards = el("div", {className: "cards"}), card = (name, value, note) => has(value) && cards.append(el("div", {className: "card"}, el("span", {}, name), el("b", {}, value), note ? el("span", {}, note) : null));
+  card("best plan", best.shape, `ZeRO ${best.zero}, ${best.schedule}, micro-batch ${best.micro_batch_size}, recompute ${best.recompute}`);
+  card("step time", seconds(best.step), interval(best));
+  card("throughput", amount(best.speed) + " " + plans.per.rate, `${count(best.accelerators)} accelerators`);
+  card("model FLOP utilization", percent(best.mfu));
+  card("memory", memory(best.memory), memoryNote(best.plan.summary.memory));
+  const stretched = s => best.days < 1 ? span(86400 * best.days * s / best.step) : digits(best.days * s / best.step);
+  card(plans.per.of ? "time per " + plans.per.title : "whole run", lasting(best.days), has(best.low) ? `${stretched(best.low)} to ${stretched(best.high)}` : "");
+  card("rent" + plans.per.of, usd(best.usd), plans.per.of ? "" : has(best.perTrillion) ? `${usd(best.perTrillion)} per ${plans.per.title}` : "");
+  card("energy" + plans.per.of, scaled(best.wh, "Wh", 0));
+  parent.append(cards);
+}
+
+function planFront(parent, plans, front) {
+  const s = part(parent, "Pareto front of time, cost and energy", el("p", {className: "soft"}, front.length > 1 ? `${count(front.length)} plans: no other is better than one of them in time, cost or energy without being worse in another. The charts show two of the three at a time, with the five best plans.`
+    : "One plan: none is better than it in time, cost or energy. The charts show it beside the five best."));
+  chart(s, plans.id + "cost");
+  chart(s, plans.id + "energy");
+  s.append(planTable(front, plans));
+}
+
+function planClusters(parent, plans, own) {
+  if (plans.candidates < 2) return;
+  const why = new Map((plans.without || []).map(w => [w.cluster, w.why]));
+  const s = part(parent, "The best of each cluster");
+  if (own.length) {
+    chart(s, plans.id + "clusters");
+    s.append(planTable(own, plans));
+  }
+  s.append(table([{title: "cluster", of: c => c.number}, {title: "accelerators", of: c => count(c.accelerators)}, {title: "accelerator", text: true, of: c => c.accelerator}, {title: "is set to", text: true, whole: true, of: c => Object.entries(c.set).map(([k, v]) => `${last(k)}=${v}`).join(", ")}, {title: "best plan", text: true, of: c => { const r = own.find(o => o.cluster === c.number); return r ? r.shape : why.get(c.number) || ""; }}], plans.space.map((c, i) => Object.assign({number: i + 1}, c))));
+  if (plans.verdict) s.append(el("p", {}, plans.verdict));
+  const sensitivity = plans.sensitivity || [];
+  if (sensitivity.length) s.append(el("details", {}, el("summary", {}, "what one input a tenth off does"), table(Object.keys(sensitivity[0]).map(k => ({title: k.replace(/_frac$/, "").replace(/_/g, " "), text: typeof sensitivity[0][k] === "string", of: r => /_frac$/.test(k) ? percent(r[k]) : typeof r[k] === "number" ? digits(r[k]) : r[k]})), sensitivity)));
+}
+
+function planSpace(parent, plans) {
+  const s = part(parent, "What was searched"), keys = plans.space.length ? Object.keys(plans.space[0].axes) : [];
+  s.append(pairs([["ranked by", figureName(plans.objective)], ["limits", Object.entries(plans.limits).map(([k, v]) => `${figureName(k)} ${figureText(k, v)}`).join(", ") || "none"], ["clusters", count(plans.candidates)], ["combinations of the keys below", count(plans.combinations)], ["plans that divide and are valid", count(plans.plans)], ["do not fit in memory", count(plans.does_not_fit)], ["simulated", count(plans.evaluated)], ["excluded by bounds, without being simulated", count(plans.pruned)]]));
+  const values = c => k => c.axes[k].join(", "), same = k => plans.space.every(c => values(c)(k) === values(plans.space[0])(k));
+  if (keys.length) s.append(table([{title: "key", text: true, of: k => k}, {title: "values", text: true, of: k => same(k) ? values(plans.space[0])(k) : plans.space.map((c, i) => `cluster ${i + 1}: ${values(c)(k)}`).join("; ")}], keys));
+}
+
+function showDecision(d) {
+  const a = el("article", {}), choice = d.decision, range = (r, text) => r ? `${text(r.p10)} to ${text(r.p90)}` : "";
+  const chance = c => has(c) ? (c > 0.94 ? "95 % or more" : percent(c)) : "-", cluster = o => `${count(o.nodes)} x ${o.node}`;
+  a.append(el("h1", {}, choice.action === "none" ? "Nothing makes the goal" : `${choice.action} ${cluster(choice)}`), el("p", {className: "soft"}, d.scenario));
+  main.append(a);
+  for (const text of d.misses || []) a.append(el("p", {className: "warn"}, text));
+  if (!has(choice.nodes)) return;
+  a.append(pairs([["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)], ["of the date", chance(choice.chance_in_time)], ["of the budget", chance(choice.chance_in_budget)], ["days, eight cases of ten", range(choice.days, digits)], ["cost, eight cases of ten", range(choice.cost_usd, usd)], ["capital if bought", has(choice.capital_usd) ? usd(choice.capital_usd) : "-"], ["evidence", `${choice.evidence}, ${count(choice.measured_runs)} measured runs on the accelerator`]]));
+  if (d.alternatives.length) part(a, "What comes next, of each kind").append(table([{title: "", text: true, of: o => o.action}, {title: "cluster", text: true, of: cluster}, {title: "days", of: o => digits(o.days.p50)}, {title: "cost", of: o => usd(o.cost_usd.p50)}, {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, whole: true, of: o => o.why_not}], d.alternatives));
+  if (d.flips.length) part(a, "What would turn it round", el("ul", {}, d.flips.map(text => el("li", {}, text))));
+}
+function showPlans(plans) {
+  const a = el("article", {}), samples = plans.of_samples;
+  const rows = list => (list || []).map((p, i) => planRow(p, i, samples)), best = rows(plans.best);
+  a.append(el("h1", {}, "plans for " + plans.scenario), el("p", {className: "soft"}, `${count(plans.plans)} plans; ranked by ${figureName(plans.objective)}`));
+  main.append(a);
+  if (!best.length) a.append(el("p", {className: "warn"}, (plans.without || []).length === 1 ? plans.without[0].why : "None of the clusters has a plan: see below."));
+  if (best.length) {
+    planHeadline(a, plans, best[0]);
+    const s = part(a, "The best plans", planTable(best, plans, true));
+    if (best.length > 1) s.append(el("h3", {}, "Why the others lose"), el("p", {className: "soft"}, "The terms of the step against the first plan's, for the same number of tokens."), el("ul", {}, best.slice(1).map(r => el("li", {}, `${r.number}: ${r.why}`))));
+    chart(part(a, "Where the step goes", el("p", {className: "soft"}, "The step of each plan's slowest rank.")), plans.id + "steps");
+    chart(part(a, "Memory of the fullest rank"), plans.id + "memory");
+    planFront(a, plans, rows(plans.points));
+  }
+  planClusters(a, plans, rows(plans.best_of_each));
+  planSpace(a, plans);
+  if (best.length) a.append(el("details", {}, el("summary", {}, plans.best[0].may_not_fit && !plans.recommended.may_not_fit ? "what to set for the best plan that still fits when its peak is higher than predicted" : "what to set for the best plan"), el("pre", {}, Object.entries(plans.recommended.set).map(([k, v]) => / /.test(v) ? `--set '${k}=${v}'` : `--set ${k}=${v}`).join(" \\\n"))), el("p", {className: "soft"}, "A run of it follows."));
+}
+
+/* Shows all that a report holds, in the order in which it is read. */
+function showReport(data) {
+  for (const kind of ["comparisons", "plans", "runs", "sweeps"]) data[kind].forEach((entry, i) => { entry.id = `${kind}-${i}-`; });
+  data.decisions.forEach(showDecision);
+  data.comparisons.forEach(showComparison);
+  data.plans.forEach(showPlans);
+  if (!data.comparisons.length) compareRuns(data.runs);
+  data.runs.forEach(showRun);
+  data.sweeps.forEach(showSweep);
+}
+
+/* ---- themes, hints and printing ---- */
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const setTheme = t => { root.dataset.theme = t; };
+document.getElementById("theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
+addEventListener("pointermove", showHint);
+addEventListener("pointerdown", showHint);
+setTheme(dark.matches ? "dark" : "light");
+dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+let before = null;
+addEventListener("beforeprint", () => { before = root.dataset.theme; if (before === "dark") setTheme("light"); });
+addEventListener("afterprint", () => { if (before === "dark") setTheme("dark"); });

@@ -1,0 +1,9 @@
+/* workbench.h - the page of `tsim serve`, with its script and style: text that is the same for everybody. The server sends it
+ * what it shows, in the form of a report's data (page.h), and the report's script draws it. */
+#ifndef TSIM_REPORT_WORKBENCH_H
+#define TSIM_REPORT_WORKBENCH_H
+
+extern const char tsim_workbench_html[], tsim_workbench_css[], tsim_workbench_js[];
+extern const char tsim_report_css[], tsim_report_js[];
+
+#endif

@@ -1,0 +1,26 @@
+/* guard.h - which requests are answered: those that a page of another origin, or a stranger, sends are not. */
+#ifndef TSIM_SERVE_GUARD_H
+#define TSIM_SERVE_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TSIM_TOKEN_DIGITS = 32 };
+
+/* Headers and a token, as the request has them; NULL where it says nothing. */
+struct tsim_serve_claims {
+    const char *host, *origin, *fetch_site; /* headers Host, Origin, Sec-Fetch-Site */
+    const char *authorization;              /* "Bearer TOKEN" */
+    const char *cookie;                     /* "tsim_token=TOKEN; ..." */
+    const char *token;                      /* of the address: ?token=TOKEN */
+    bool is_page;                           /* a page is asked for, which links elsewhere may lead to */
+};
+
+/* Whether a name of an address is this machine's own: "127.0.0.1", "localhost", "[::1]", with or without a port. A name that
+ * somebody else's name server points here (DNS rebinding) is not. */
+bool tsim_serve_is_loopback(const char *host);
+
+/* NULL: answer it; else why not. `token` is NULL where none is needed, which is on loopback addresses alone. *status is HTTP's. */
+const char *tsim_serve_refusal(const struct tsim_serve_claims *claims, const char *token, int *status);
+
+#endif

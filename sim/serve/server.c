@@ -1,0 +1,632 @@
+#define _GNU_SOURCE /* POLLRDHUP */
+#include "serve/server.h"
+
+#include "base/arena.h"
+#include "base/bug.h"
+#include "serve/guard.h"
+
+#include <microhttpd.h>
+
+#include <errno.h>
+#include <math.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MOST_CONNECTIONS = 512,
+    MOST_WAITING = 1024,  /* requests */
+    MOST_QUERY = 128,     /* names in a query */
+    MOST_RECEIVING_S = 20 /* from the first byte of a connection, or of a request, to its last */
+};
+
+enum state { RECEIVING, REFUSED, WAITING, RUNNING, ANSWERED, STREAMED };
+
+/* A client, from its connection on. */
+struct client {
+    struct client *next;
+    int socket;
+    double since_s; /* of what it is sending; INFINITY: nothing is expected */
+};
+
+struct request {
+    struct request *next; /* in the order in which they came */
+    struct tsim_server *server;
+    struct client *client;
+    struct MHD_Connection *connection;
+    struct tsim_arena arena;
+    struct tsim_serve_request asked;
+    enum tsim_serve_pace pace;
+    enum state state;
+    char *body;
+    size_t size, capacity;
+    bool is_suspended;
+    struct tsim_serve_process process;
+    double until_s; /* of its process */
+    /* The answer. */
+    int status;
+    const char *type;
+    char *text;
+    size_t length, text_capacity, n_sent;
+    bool is_over; /* nothing more is to be sent */
+};
+
+struct tsim_server {
+    struct tsim_arena *arena;
+    const struct tsim_serve_options *options;
+    const struct tsim_serve_app *app;
+    struct MHD_Daemon *daemon;
+    const char *address, *token;
+    struct request *requests;
+    struct client *clients;
+    size_t n_requests;
+    int n_running[TSIM_SERVE_N_PACES];
+};
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- what is sent ---- */
+
+static void add_headers(struct MHD_Response *response, const char *type) {
+    static const char *const HEADERS[][2] = {
+        {"Cache-Control", "no-store"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+                                    "connect-src 'self'; img-src 'self' data: blob:; base-uri 'none'; "
+                                    "form-action 'none'; frame-ancestors 'none'"}};
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    for (size_t i = 0; i < sizeof HEADERS / sizeof HEADERS[0]; i++)
+        MHD_add_response_header(response, HEADERS[i][0], HEADERS[i][1]);
+}
+
+static enum MHD_Result queue(struct MHD_Connection *connection, int status, struct MHD_Response *response) {
+    enum MHD_Result is_queued = MHD_queue_response(connection, (unsigned)status, response);
+    MHD_destroy_response(response);
+    return is_queued;
+}
+
+static enum MHD_Result send_text(struct MHD_Connection *connection, int status, const char *type, const char *text,
+                                 size_t size, const char *cookie) {
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(size, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+    if (!response)
+        return MHD_NO;
+    add_headers(response, type);
+    if (cookie)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    return queue(connection, status, response);
+}
+
+/* `text` needs no escapes. */
+static const char *error_json(struct tsim_arena *arena, const char *text) {
+    return tsim_arena_printf(arena, "{\"error\": \"%s\"}\n", text);
+}
+
+static void set_answer(struct request *request, int status, const char *type, const char *text, size_t length) {
+    request->text = tsim_heap_grow(request->text, &request->text_capacity, request->length + length + 1, 1);
+    memcpy(request->text + request->length, text, length);
+    request->length += length;
+    request->status = status;
+    request->type = type;
+}
+
+static void set_error(struct request *request, int status, const char *text) {
+    const char *json = error_json(&request->arena, text);
+    set_answer(request, status, "application/json", json, strlen(json));
+}
+
+/* ---- processes ---- */
+
+static struct tsim_serve_answer work(const void *context, FILE *progress) {
+    const struct request *request = context;
+    return request->server->app->answer(&request->asked, progress);
+}
+
+static void resume(struct request *request) {
+    if (request->is_suspended)
+        MHD_resume_connection(request->connection);
+    request->is_suspended = false;
+}
+
+/* The last line that it wrote to standard error, without what JSON would have to escape. */
+static const char *last_line(struct request *request) {
+    size_t size;
+    char *text = tsim_serve_file_text(request->process.errors, &size);
+    while (size > 0 && text[size - 1] == '\n')
+        text[--size] = '\0';
+    const char *newline = strrchr(text, '\n');
+    char *line = tsim_arena_strdup(&request->arena, newline ? newline + 1 : text);
+    for (char *at = line; *at; at++)
+        if (*at == '"' || *at == '\\' || (unsigned char)*at < ' ')
+            *at = '\'';
+    tsim_heap_free(text);
+    return line;
+}
+
+/* A process that has ended without an answer: why. */
+static void explain_end(struct request *request, int exit_status) {
+    enum { KILLED = 128 + 9, TOO_MUCH_OUTPUT = 128 + 25 };
+    if (exit_status == KILLED)
+        set_error(
+            request, MHD_HTTP_GATEWAY_TIMEOUT,
+            tsim_arena_printf(&request->arena, "the answer took longer than %g s", request->server->options->most_s));
+    else if (exit_status == TSIM_OUT_OF_MEMORY_EXIT || exit_status == TOO_MUCH_OUTPUT)
+        set_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, last_line(request));
+    else
+        set_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, last_line(request));
+}
+
+static void finish(struct request *request) {
+    struct tsim_serve_process *process = &request->process;
+    int exit_status = tsim_serve_process_end(process);
+    bool has_answered = exit_status == 0 && process->answer->status != 0;
+    if (has_answered) {
+        size_t size;
+        char *text = tsim_serve_file_text(process->output, &size);
+        set_answer(request, process->answer->status, process->answer->type, text, size);
+        tsim_heap_free(text);
+    } else {
+        explain_end(request, exit_status);
+    }
+    tsim_serve_process_release(process);
+    request->server->n_running[request->pace]--;
+    request->is_over = true;
+    if (request->state == RUNNING)
+        request->state = ANSWERED;
+    resume(request);
+}
+
+/* Lines of progress go out as they come: from the first one on the answer is a stream. */
+static void read_progress(struct request *request) {
+    char *lines = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&lines, &size);
+    if (!out)
+        tsim_out_of_memory();
+    bool is_alive = tsim_serve_process_read(&request->process, out);
+    fclose(out);
+    if (size > 0) {
+        set_answer(request, MHD_HTTP_OK, "application/x-ndjson", lines, size);
+        request->state = STREAMED;
+    }
+    tsim_heap_free_foreign(lines);
+    if (!is_alive)
+        finish(request);
+    else if (size > 0)
+        resume(request);
+}
+
+static void start(struct request *request) {
+    struct tsim_server *server = request->server;
+    if (!tsim_serve_process_start(&request->process, request->body, request->size, work, request)) {
+        set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "no room for another process");
+        request->state = ANSWERED;
+        request->is_over = true;
+        resume(request);
+        return;
+    }
+    request->state = RUNNING;
+    request->until_s = now_s() + server->options->most_s;
+    server->n_running[request->pace]++;
+}
+
+static void start_waiting(struct tsim_server *server) {
+    const int places[TSIM_SERVE_N_PACES] = {
+        [TSIM_SERVE_QUICK] = server->options->n_quick, [TSIM_SERVE_SLOW] = server->options->n_slow};
+    for (struct request *r = server->requests; r; r = r->next)
+        if (r->state == WAITING && server->n_running[r->pace] < places[r->pace])
+            start(r);
+}
+
+/* ---- what is received ---- */
+
+static enum MHD_Result take_pair(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+    struct request *request = context;
+    struct tsim_serve_pair *query = (struct tsim_serve_pair *)(uintptr_t)request->asked.query;
+    (void)kind;
+    if (request->asked.n_query == MOST_QUERY)
+        return MHD_NO;
+    query[request->asked.n_query++] = (struct tsim_serve_pair){
+        tsim_arena_strdup(&request->arena, name), value ? tsim_arena_strdup(&request->arena, value) : NULL};
+    return MHD_YES;
+}
+
+static struct client *client_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static struct request *new_request(struct tsim_server *server, struct MHD_Connection *connection, const char *path,
+                                   const char *method) {
+    struct request *request = tsim_heap_alloc(sizeof *request), **last = &server->requests;
+    *request = (struct request){.server = server, .connection = connection, .client = client_of(connection)};
+    request->process = (struct tsim_serve_process){0, -1, -1, -1, NULL};
+    tsim_arena_init(&request->arena);
+    request->asked.method = tsim_arena_strdup(&request->arena, method);
+    request->asked.path = tsim_arena_strdup(&request->arena, path);
+    request->asked.query = TSIM_NEW_ARRAY(&request->arena, MOST_QUERY, struct tsim_serve_pair);
+    while (*last)
+        last = &(*last)->next;
+    *last = request;
+    server->n_requests++;
+    return request;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name) {
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static const struct tsim_serve_page *page_of(const struct request *request) {
+    const struct tsim_serve_app *app = request->server->app;
+    bool is_read = strcmp(request->asked.method, "GET") == 0 || strcmp(request->asked.method, "HEAD") == 0;
+    for (size_t i = 0; is_read && i < app->n_pages; i++)
+        if (strcmp(app->pages[i].path, request->asked.path) == 0)
+            return &app->pages[i];
+    return NULL;
+}
+
+static void refuse(struct request *request, int status, const char *why) {
+    set_error(request, status, why);
+    request->state = REFUSED;
+}
+
+/* Before anything of the body is read. */
+static void judge(struct request *request) {
+    struct MHD_Connection *connection = request->connection;
+    const struct tsim_serve_claims claims = {
+        .host = header(connection, "Host"),
+        .origin = header(connection, "Origin"),
+        .fetch_site = header(connection, "Sec-Fetch-Site"),
+        .authorization = header(connection, "Authorization"),
+        .cookie = header(connection, "Cookie"),
+        .token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"),
+        .is_page = page_of(request) != NULL,
+    };
+    const char *length = header(connection, "Content-Length"), *type = header(connection, "Content-Type");
+    int status;
+    const char *refusal = tsim_serve_refusal(&claims, request->server->token, &status);
+    if (refusal)
+        refuse(request, status, refusal);
+    else if (claims.is_page)
+        return;
+    else if (request->pace == TSIM_SERVE_UNKNOWN)
+        refuse(request, MHD_HTTP_NOT_FOUND, "there is nothing here; GET / is the page, docs/serve.md lists the rest");
+    else if (request->pace == TSIM_SERVE_WRONG_METHOD)
+        refuse(request, MHD_HTTP_METHOD_NOT_ALLOWED, "this address takes the other of GET and POST");
+    else if (length && strtod(length, NULL) > TSIM_SERVE_MOST_BODY_BYTES)
+        refuse(request, MHD_HTTP_CONTENT_TOO_LARGE, "a scenario is smaller than 1 MB");
+    else if (type && strncmp(type, "multipart/", 10) == 0)
+        refuse(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "the body is the scenario itself, YAML or JSON");
+    else if (request->server->n_requests > MOST_WAITING)
+        refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests are waiting");
+}
+
+static enum MHD_Result send_page(struct request *request, const struct tsim_serve_page *page) {
+    const char *token = request->server->token;
+    const char *cookie =
+        token ? tsim_arena_printf(&request->arena, "tsim_token=%s; HttpOnly; SameSite=Lax; Path=/", token) : NULL;
+    return send_text(request->connection, MHD_HTTP_OK, page->type, page->text, strlen(page->text), cookie);
+}
+
+static ssize_t send_more(void *context, uint64_t position, char *buffer, size_t most) {
+    struct request *request = context;
+    size_t n = request->length - request->n_sent;
+    (void)position;
+    if (n == 0 && request->is_over)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (n == 0) {
+        MHD_suspend_connection(request->connection);
+        request->is_suspended = true;
+        return 0;
+    }
+    n = n < most ? n : most;
+    memcpy(buffer, request->text + request->n_sent, n);
+    request->n_sent += n;
+    return (ssize_t)n;
+}
+
+static enum MHD_Result send_stream(struct request *request) {
+    struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, send_more, request, NULL);
+    if (!response)
+        return MHD_NO;
+    add_headers(response, request->type);
+    return queue(request->connection, request->status, response);
+}
+
+static enum MHD_Result receive(struct request *request, const char *bytes, size_t *size) {
+    if (request->size + *size > TSIM_SERVE_MOST_BODY_BYTES)
+        return MHD_NO; /* more than it said */
+    request->body = tsim_heap_grow(request->body, &request->capacity, request->size + *size, 1);
+    memcpy(request->body + request->size, bytes, *size);
+    request->size += *size;
+    *size = 0;
+    return MHD_YES;
+}
+
+/* libmicrohttpd calls it for the headers of a request, for each part of its body, at its end, and when it is resumed. */
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path, const char *method,
+                              const char *version, const char *bytes, size_t *size, void **slot) {
+    struct tsim_server *server = context;
+    struct request *request = *slot;
+    (void)version;
+    if (!request) {
+        request = *slot = new_request(server, connection, path, method);
+        if (request->client)
+            request->client->since_s = now_s();
+        if (MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_pair, request) < 0)
+            return MHD_NO;
+        request->pace = server->app->pace(&request->asked);
+        judge(request);
+        if (request->state == REFUSED)
+            return send_text(connection, request->status, request->type, request->text, request->length, NULL);
+        return MHD_YES;
+    }
+    if (*size > 0)
+        return receive(request, bytes, size);
+    const struct tsim_serve_page *page = page_of(request);
+    if (page)
+        return send_page(request, page);
+    if (request->client)
+        request->client->since_s = (double)INFINITY;
+    if (request->state == RECEIVING) {
+        MHD_suspend_connection(connection);
+        request->is_suspended = true;
+        request->state = WAITING;
+        return MHD_YES;
+    }
+    if (request->state == STREAMED)
+        return send_stream(request);
+    return send_text(connection, request->status, request->type, request->text, request->length, NULL);
+}
+
+static void forget(struct request *request) {
+    struct tsim_server *server = request->server;
+    struct request **at = &server->requests;
+    while (*at != request)
+        at = &(*at)->next;
+    *at = request->next;
+    server->n_requests--;
+    if (request->process.pid > 0) { /* the client went away */
+        tsim_serve_process_kill(&request->process);
+        tsim_serve_process_end(&request->process);
+        server->n_running[request->pace]--;
+    }
+    tsim_serve_process_release(&request->process);
+    tsim_heap_free(request->body);
+    tsim_heap_free(request->text);
+    tsim_arena_release(&request->arena);
+    tsim_heap_free(request);
+}
+
+static void complete(void *context, struct MHD_Connection *connection, void **slot,
+                     enum MHD_RequestTerminationCode code) {
+    struct request *request = *slot;
+    (void)context, (void)connection, (void)code;
+    if (!request)
+        return;
+    if (request->client)
+        request->client->since_s = now_s(); /* for the next one on the same connection */
+    forget(request);
+    *slot = NULL;
+}
+
+static void note_client(void *context, struct MHD_Connection *connection, void **slot,
+                        enum MHD_ConnectionNotificationCode code) {
+    struct tsim_server *server = context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        struct client *client = tsim_heap_alloc(sizeof *client);
+        *client = (struct client){server->clients, info ? info->connect_fd : -1, now_s()};
+        server->clients = client;
+        *slot = client;
+        return;
+    }
+    struct client **at = &server->clients;
+    while (*at && *at != *slot)
+        at = &(*at)->next;
+    if (*at)
+        *at = (*at)->next;
+    tsim_heap_free(*slot);
+    *slot = NULL;
+}
+
+/* ---- time ---- */
+
+/* Who sends a request byte by byte is not waited for; a process that takes too long ends. Returns when to look again. */
+static double enforce_limits(struct tsim_server *server) {
+    double now = now_s(), next = (double)INFINITY;
+    for (struct client *c = server->clients; c; c = c->next) {
+        if (now - c->since_s > MOST_RECEIVING_S && c->socket >= 0) {
+            shutdown(c->socket, SHUT_RDWR);
+            c->since_s = (double)INFINITY;
+        }
+        next = fmin(next, c->since_s + MOST_RECEIVING_S);
+    }
+    for (struct request *r = server->requests; r; r = r->next) {
+        bool is_running = r->process.pid > 0;
+        if (is_running && now > r->until_s)
+            tsim_serve_process_kill(&r->process);
+        if (is_running)
+            next = fmin(next, r->until_s);
+    }
+    return next;
+}
+
+static int wait_ms(struct tsim_server *server, double until_s) {
+    MHD_UNSIGNED_LONG_LONG daemon_ms;
+    double ms = fmin(1000 * fmax(until_s - now_s(), 0) + 1, 60000);
+    if (MHD_get_timeout(server->daemon, &daemon_ms) == MHD_YES)
+        ms = fmin(ms, (double)daemon_ms);
+    return (int)ms;
+}
+
+/* ---- the loop ---- */
+
+struct watch {
+    struct pollfd *files;
+    struct request **requests; /* of each file, from the second on */
+    size_t n, capacity, requests_capacity;
+};
+
+static void watch_file(struct watch *watch, int file, short events, struct request *request) {
+    watch->files = tsim_heap_grow(watch->files, &watch->capacity, watch->n + 1, sizeof *watch->files);
+    watch->requests =
+        tsim_heap_grow(watch->requests, &watch->requests_capacity, watch->n + 1, sizeof(struct request *));
+    watch->files[watch->n] = (struct pollfd){.fd = file, .events = events};
+    watch->requests[watch->n++] = request;
+}
+
+/* libmicrohttpd does not look at a connection that is suspended: a client that went away is found here. (One that only closes
+ * its own direction, as no browser does, is taken for gone, too.) */
+static void watch_all(struct tsim_server *server, int daemon_file, struct watch *watch) {
+    watch->n = 0;
+    watch_file(watch, daemon_file, POLLIN, NULL);
+    for (struct request *r = server->requests; r; r = r->next) {
+        if (r->process.pid > 0)
+            watch_file(watch, r->process.progress, POLLIN, r);
+        if (r->is_suspended && r->client && r->client->socket >= 0)
+            watch_file(watch, r->client->socket, POLLRDHUP, r);
+    }
+}
+
+static void take_event(const struct pollfd *file, struct request *request) {
+    if (file->fd == request->process.progress && request->process.pid > 0) {
+        read_progress(request);
+        return;
+    }
+    if (!(file->revents & (POLLRDHUP | POLLHUP | POLLERR)) || request->is_over)
+        return;
+    if (request->process.pid > 0)
+        tsim_serve_process_kill(&request->process);
+    if (request->state == WAITING) {
+        set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the client went away");
+        request->state = ANSWERED;
+        request->is_over = true;
+        resume(request);
+    }
+}
+
+void tsim_server_run(struct tsim_server *server) {
+    struct watch watch = {NULL, NULL, 0, 0, 0};
+    int daemon_file = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    for (;;) {
+        double next_s = enforce_limits(server);
+        start_waiting(server);
+        watch_all(server, daemon_file, &watch);
+        if (poll(watch.files, watch.n, wait_ms(server, next_s)) < 0 && errno != EINTR)
+            TSIM_BUG("poll: %s", strerror(errno));
+        for (size_t i = 1; i < watch.n; i++)
+            if (watch.files[i].revents)
+                take_event(&watch.files[i], watch.requests[i]);
+        MHD_run(server->daemon);
+    }
+}
+
+/* ---- listening ---- */
+
+static bool is_loopback_address(const struct sockaddr *address) {
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, address, sizeof v4);
+        return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
+    }
+    struct sockaddr_in6 v6;
+    memcpy(&v6, address, sizeof v6);
+    return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+}
+
+static const char *new_token(struct tsim_arena *arena) {
+    unsigned char random[TSIM_TOKEN_DIGITS / 2];
+    char *token = tsim_arena_alloc(arena, TSIM_TOKEN_DIGITS + 1);
+    FILE *source = fopen("/dev/urandom", "rb");
+    bool is_read = source && fread(random, sizeof random, 1, source) == 1;
+    if (source)
+        fclose(source);
+    for (size_t i = 0; is_read && i < sizeof random; i++)
+        snprintf(token + 2 * i, 3, "%02x", random[i]);
+    return is_read ? token : NULL;
+}
+
+static int open_socket(const struct addrinfo *address) {
+    int one = 1, listener = socket(address->ai_family, SOCK_STREAM, 0);
+    if (listener < 0)
+        return -1;
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(listener, address->ai_addr, address->ai_addrlen) == 0 && listen(listener, MOST_CONNECTIONS) == 0)
+        return listener;
+    close(listener);
+    return -1;
+}
+
+/* "http://127.0.0.1:8080/" */
+static const char *address_text(const struct tsim_server *server, int listener, const struct addrinfo *address) {
+    struct sockaddr_storage name;
+    socklen_t size = sizeof name;
+    char host[128] = "?", port[16] = "0";
+    bool is_v6 = address->ai_family == AF_INET6;
+    if (getsockname(listener, (struct sockaddr *)&name, &size) == 0)
+        getnameinfo((struct sockaddr *)&name, size, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV);
+    return tsim_arena_printf(server->arena, "http://%s%s%s:%s/%s%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "", port,
+                             server->token ? "?token=" : "", server->token ? server->token : "");
+}
+
+static void say_nothing(void *context, const char *format, va_list args) {
+    (void)context, (void)format, (void)args;
+}
+
+static bool start_daemon(struct tsim_server *server, int listener) {
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
+        MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * MOST_RECEIVING_S),
+        MHD_OPTION_NOTIFY_COMPLETED, complete, NULL, MHD_OPTION_NOTIFY_CONNECTION, note_client, server, MHD_OPTION_END);
+    return server->daemon != NULL;
+}
+
+struct tsim_server *tsim_server_open(struct tsim_arena *arena, const struct tsim_serve_options *options,
+                                     const struct tsim_serve_app *app, char why[200]) {
+    struct addrinfo *address = NULL;
+    const struct addrinfo wanted = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct tsim_server *server = TSIM_NEW(arena, struct tsim_server);
+    char port[16];
+    *server = (struct tsim_server){.arena = arena, .options = options, .app = app};
+    snprintf(port, sizeof port, "%d", options->port);
+    int error = getaddrinfo(options->bind, port, &wanted, &address);
+    if (error != 0) {
+        snprintf(why, 200, "no address '%.100s': %s", options->bind, gai_strerror(error));
+        return NULL;
+    }
+    if (!is_loopback_address(address->ai_addr))
+        server->token = new_token(arena);
+    bool is_safe = server->token || is_loopback_address(address->ai_addr);
+    int listener = is_safe ? open_socket(address) : -1;
+    if (listener < 0)
+        snprintf(why, 200, "cannot listen at %.100s, port %d: %s", options->bind, options->port, strerror(errno));
+    else
+        server->address = address_text(server, listener, address);
+    freeaddrinfo(address);
+    if (listener < 0)
+        return NULL;
+    if (start_daemon(server, listener))
+        return server;
+    snprintf(why, 200, "libmicrohttpd cannot be started");
+    close(listener);
+    return NULL;
+}
+
+const char *tsim_server_address(const struct tsim_server *server) {
+    return server->address;
+}
