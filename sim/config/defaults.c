@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DEFAULT_SEQUENCE_LENGTH = 4096 };
+enum { DEFAULT_SEQUENCE_LENGTH = 4096, DEFAULT_ADAPTER_RANK = 16 };
 
 /* PyTorch's: torch.amp.GradScaler, growth_interval=2000; NVIDIA's Apex, scale_window=2000. */
 #define LOSS_SCALE_GROWTH_INTERVAL 2000
@@ -18,6 +18,17 @@ static void resolve_loss_scaling(struct tsim_training_spec *training) {
     l->skipped = l->skipped > 0 ? l->skipped : 1;
 }
 
+static void resolve_adapter(const struct tsim_draft *draft, struct tsim_adapter_spec *adapter) {
+    if (adapter->kind == TSIM_ADAPTER_NONE)
+        return;
+    adapter->rank = adapter->rank > 0 ? adapter->rank : DEFAULT_ADAPTER_RANK;
+    if (!adapter->targets)
+        adapter->targets =
+            1u << TSIM_TARGET_QKV | 1u << TSIM_TARGET_OUTPUT | 1u << TSIM_TARGET_GATE_UP | 1u << TSIM_TARGET_DOWN;
+    if (adapter->kind == TSIM_ADAPTER_QLORA && !tsim_draft_has(draft, "training.adapter.base_precision"))
+        adapter->base_precision = TSIM_BASE_NF4;
+}
+
 static void resolve_training(struct tsim_draft *draft) {
     struct tsim_scenario *sc = &draft->scenario;
     enum tsim_attention_kernel kernel = sc->software->attention_kernel;
@@ -27,6 +38,7 @@ static void resolve_training(struct tsim_draft *draft) {
     sc->training.attention = (enum tsim_attention)draft->attention;
     sc->training.no_master_weights = !draft->master_weights;
     resolve_loss_scaling(&sc->training);
+    resolve_adapter(draft, &sc->training.adapter);
     if (!sc->training.sequence_length && sc->model->list)
         sc->training.sequence_length = 1;
     if (!sc->training.sequence_length && sc->model->image.patch > 0)

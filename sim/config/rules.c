@@ -532,6 +532,45 @@ static void check_offload(const struct check *c) {
                "schedule: 1f1b or interleaved, or activations: 0");
 }
 
+/* Adapters stand beside products of a transformer that each token meets. */
+static void check_adapter(const struct check *c) {
+    enum {
+        OF_QKV = 1u << TSIM_TARGET_QKV | 1u << TSIM_TARGET_QUERY | 1u << TSIM_TARGET_KEY | 1u << TSIM_TARGET_VALUE,
+        OF_FFN = 1u << TSIM_TARGET_GATE_UP | 1u << TSIM_TARGET_GATE | 1u << TSIM_TARGET_UP | 1u << TSIM_TARGET_DOWN
+    };
+    const struct tsim_training_spec *t = &c->sc->training;
+    const struct tsim_adapter_spec *a = &t->adapter;
+    const struct tsim_model *m = c->sc->model;
+    if (a->kind == TSIM_ADAPTER_NONE) {
+        if (a->rank > 0 || a->targets || a->base_precision != TSIM_BASE_AS_TRAINING || a->dropout_frac > 0)
+            tsim_diag_hint(fail(c, "training.adapter", "of no kind"), "kind: lora, or qlora");
+        return;
+    }
+    if (m->list || m->encoder_layers > 0)
+        tsim_diag_hint(fail(c, "training.adapter", "adapters of %.40s are not modelled", m->name),
+                       "they stand beside the products of a transformer of one stack");
+    if (m->experts.count > 0 && a->targets & OF_FFN)
+        tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside experts are not modelled"),
+                       "targets: [qkv, output]");
+    if (m->latent.kv_rank > 0 && a->targets & OF_QKV)
+        tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside latent projections are not modelled"),
+                       "targets: [output]");
+    if (!m->gated_mlp && a->targets & 1u << TSIM_TARGET_GATE)
+        tsim_diag_hint(fail(c, "training.adapter.targets", "%.40s has no gate", m->name), "up is its first product");
+    if (a->kind == TSIM_ADAPTER_LORA && a->base_precision != TSIM_BASE_AS_TRAINING)
+        tsim_diag_hint(fail(c, "training.adapter.base_precision", "with lora the weights are as in training"),
+                       "kind: qlora");
+    if (a->kind == TSIM_ADAPTER_QLORA && a->base_precision == TSIM_BASE_AS_TRAINING)
+        tsim_diag_hint(fail(c, "training.adapter.base_precision", "with qlora the weights are quantized"),
+                       "nf4 or int8, or kind: lora");
+    if (t->optimizer == TSIM_GALORE_8BIT || t->optimizer == TSIM_ADAFACTOR)
+        refuse(c, "training.optimizer", "states that are factored or projected, of adapters", "optimizer: adamw");
+    if (c->sc->parallelism.schedule >= TSIM_SCHEDULE_ZB_H1)
+        refuse(c, "training.adapter", "split backward passes of a frozen model", "schedule: 1f1b or interleaved");
+    if (tsim_streams_weights(c->sc))
+        refuse(c, "training.adapter", "a frozen model whose weights are streamed", "another accelerator");
+}
+
 /* Gradients are gone before they could be added up, clipped by their norm or sharded. */
 static void check_updates(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
@@ -811,6 +850,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_batch(c);
         check_updates(c);
         check_offload(c);
+        check_adapter(c);
         check_experts(c);
         check_zero(c);
         check_effects(c);

@@ -151,8 +151,33 @@ struct tsim_batch_ramp_spec {
     double from, increment, samples; /* samples 0: it is the global one from the beginning */
 };
 
+/* Fine-tuning of two thin matrices beside each of some products (LoRA: Hu et al. 2021, arXiv:2106.09685), with weights
+ * that stay as they are, of 4 or 8 bits perhaps (QLoRA: Dettmers et al. 2023, arXiv:2305.14314). */
+enum tsim_adapter_kind { TSIM_ADAPTER_NONE, TSIM_ADAPTER_LORA, TSIM_ADAPTER_QLORA };
+enum tsim_adapter_target { /* products with weights; those that are joined may have one adapter together */
+                           TSIM_TARGET_QKV,
+                           TSIM_TARGET_QUERY,
+                           TSIM_TARGET_KEY,
+                           TSIM_TARGET_VALUE,
+                           TSIM_TARGET_OUTPUT,
+                           TSIM_TARGET_GATE_UP,
+                           TSIM_TARGET_GATE,
+                           TSIM_TARGET_UP,
+                           TSIM_TARGET_DOWN,
+                           TSIM_N_TARGETS
+};
+enum tsim_base_precision { TSIM_BASE_AS_TRAINING, TSIM_BASE_INT8, TSIM_BASE_NF4 };
+struct tsim_adapter_spec {
+    enum tsim_adapter_kind kind; /* NONE: the model itself is trained; then nothing else counts */
+    int64_t rank;
+    unsigned targets; /* set of 1 << enum tsim_adapter_target */
+    enum tsim_base_precision base_precision;
+    double dropout_frac; /* of what goes into the adapters */
+};
+
 struct tsim_training_spec {
     struct tsim_batch_ramp_spec batch_ramp;
+    struct tsim_adapter_spec adapter;
     int64_t sequence_length, global_batch_size, micro_batch_size;
     int64_t decoder_sequence_length; /* of encoder-decoder models, which sequence_length is the encoder's of; else 0 */
     enum tsim_precision precision;

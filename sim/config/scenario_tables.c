@@ -314,6 +314,31 @@ static const struct tsim_key OFFLOAD_KEYS[] = {
 };
 TSIM_TABLE(OFFLOAD, OFFLOAD_KEYS, false);
 
+static const struct tsim_word ADAPTERS[] = {{"none", TSIM_ADAPTER_NONE}, {"lora", TSIM_ADAPTER_LORA},
+                                            {"qlora", TSIM_ADAPTER_QLORA}, {NULL, 0}};
+static const struct tsim_word TARGETS[] = {
+    {"qkv", TSIM_TARGET_QKV}, {"query", TSIM_TARGET_QUERY}, {"key", TSIM_TARGET_KEY}, {"value", TSIM_TARGET_VALUE},
+    {"output", TSIM_TARGET_OUTPUT}, {"gate-up", TSIM_TARGET_GATE_UP}, {"gate", TSIM_TARGET_GATE}, {"up", TSIM_TARGET_UP},
+    {"down", TSIM_TARGET_DOWN}, {NULL, 0}};
+static const struct tsim_word BASE_PRECISIONS[] = {{"training", TSIM_BASE_AS_TRAINING}, {"int8", TSIM_BASE_INT8},
+                                                   {"nf4", TSIM_BASE_NF4}, {NULL, 0}};
+static const struct tsim_key ADAPTER_KEYS[] = {
+    {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.kind), .words = ADAPTERS,
+     .default_text = "none", .is_omitted_when_zero = true,
+     .help = "lora: thin matrices are trained and the model is frozen; qlora: and its products' weights are of 4 or 8 bits"},
+    {INT_KEY("rank", scenario.training.adapter.rank, 1e5, "of the adapters' matrices; default: 16"), .is_omitted_when_zero = true},
+    {.key = "targets", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.adapter.targets), .words = TARGETS,
+     .is_omitted_when_zero = true,
+     .help = "products that have one: a list of qkv (one for all three), query, key, value, output, gate-up (one for both), gate, up, down; "
+             "default: [qkv, output, gate-up, down]"},
+    {.key = "base_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.base_precision),
+     .words = BASE_PRECISIONS, .is_omitted_when_zero = true,
+     .help = "of the frozen weights of products: training (as training.precision), int8, nf4; default: nf4 with qlora"},
+    {QUANTITY_KEY("dropout", TSIM_FRACTION, scenario.training.adapter.dropout_frac, "of what goes into the adapters"),
+     .default_text = "0", .max = 0.99, .is_omitted_when_zero = true},
+};
+TSIM_TABLE(ADAPTER, ADAPTER_KEYS, false);
+
 static const struct tsim_key LOSS_SCALING_KEYS[] = {
     {INT_KEY("growth_interval", scenario.training.loss_scaling.growth_interval, 1e9,
              "steps without overflow after which the scale grows; default in fp16: 2000"),
@@ -356,6 +381,8 @@ static const struct tsim_key TRAINING_KEYS[] = {
      .help = "what momentum, rmsprop, adam, adamw and lamb keep their moments in"},
     {.key = "master_weights", .kind = TSIM_KEY_BOOL, .offset = AT(master_weights), .default_text = "true",
      .help = "an fp32 copy of the weights when training in 16 or 8 bits"},
+    {SECTION_KEY("adapter", &ADAPTER, "fine-tuning with the model frozen: {kind: lora, rank, targets, base_precision}"),
+     .is_omitted_when_zero = true},
     {SECTION_KEY("loss_scaling", &LOSS_SCALING, "training in fp16: how often a step overflows and is skipped"),
      .is_omitted_when_zero = true},
     {SECTION_KEY("offload", &OFFLOAD, "to the host: {optimizer: true, activations: 50 %}")},
@@ -627,6 +654,8 @@ static bool has_like_expert_layers(const struct tsim_scenario *scenario) {
 const char *tsim_products_obstacle(const struct tsim_scenario *scenario) {
     if (scenario->simulation.network == TSIM_NETWORK_STEPS)
         return "message by message";
+    if (scenario->training.adapter.kind != TSIM_ADAPTER_NONE)
+        return "with adapters";
     return tsim_has_plain_layers(scenario->model) || has_like_expert_layers(scenario)
                ? NULL
                : "of layers of several kinds, divided or shared experts, latent attention, two stacks or a layer list";

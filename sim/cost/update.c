@@ -90,7 +90,7 @@ static struct tsim_amount by_accelerator(struct tsim_term_recorder *r, const str
 struct tsim_amount tsim_update_recorded(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                         const struct tsim_cluster *cluster, int32_t stage, double backward_s,
                                         double *hbm_bytes) {
-    struct tsim_held_parameters parameters = tsim_held_parameters(r, sc, stage);
+    struct tsim_held_parameters parameters = tsim_trained_parameters(r, sc, stage);
     struct tsim_amount held = sc->parallelism.zero >= 1 ? parameters.shard : parameters.all;
     struct tsim_optimizer_cost cost;
     tsim_optimizer_cost(sc, &cost);

@@ -29,6 +29,8 @@ static void table_backward(struct tsim_op_list *list, const struct tsim_op_shape
     if (z->sequence_parallel)
         tensor_collective(list, "tensor: gather, embedding", TSIM_OP_ALL_GATHER, z->t * z->h * z->element_bytes,
                           TSIM_EXPOSED);
+    if (tsim_is_frozen(z->scenario))
+        return;
     if (z->model->image.patch > 0) { /* pixels need no gradient */
         gemm(list, "patches, weight", z->attention_precision, z->h, tsim_model_patch_values(z->model), patches(z),
              z->element_bytes, 2 * z->gradient_bytes)
@@ -101,9 +103,12 @@ static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shap
     first.sequence_parallel = false;
     first.t = head->b;
     elementwise(list, "pooler, tanh", first.t * first.h, 3 * first.element_bytes, 1);
-    tsim_op_linear_backward(
-        list, &first,
-        &(struct tsim_op_linear){.input = "pooler, input", .weight = "pooler, weight", .n = first.h, .k = first.h});
+    tsim_op_linear_backward(list, &first,
+                            &(struct tsim_op_linear){.input = "pooler, input",
+                                                     .weight = "pooler, weight",
+                                                     .n = first.h,
+                                                     .k = first.h,
+                                                     .is_never_quantized = true});
 }
 
 static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
@@ -117,6 +122,7 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
                                                      .reduce = "tensor: reduce, head",
                                                      .n = vocab,
                                                      .k = z->h,
+                                                     .is_never_quantized = true,
                                                      .is_column_parallel = true});
     if (z->model->pooler)
         pooler_backward(list, &head);

@@ -11,20 +11,25 @@ void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     int32_t first = list->n;
     if (!shares_norm(z))
         tsim_op_gather_input(list, z, "tensor: gather, ffn", z->h);
+    tsim_op_dequantize(list, z, up * z->f * z->h);
     struct tsim_op *first_product = gemm(list, "ffn up", z->linear_precision, z->t, up * z->f, z->h, le, e);
     first_product->product = TSIM_PRODUCT_UP;
     if (z->model->gated_mlp)
         first_product->joined[0] = first_product->joined[1] = z->f;
-    if (activates_in_product(z)) {
+    bool has_adapters = tsim_adapters_of(z, TSIM_PRODUCT_UP).count > 0;
+    tsim_op_adapters_forward(list, z, TSIM_PRODUCT_UP);
+    if (activates_in_product(z) && !has_adapters) {
         first_product->bytes += z->t * z->f * (scales_are_known(z) ? le : e);
     } else {
         elementwise(list, "activation", z->t * z->f, tsim_op_activation_bytes(z, false),
                     tsim_op_activation_kernels(z, false))
             ->parts = TSIM_RECOMPUTE_ACTIVATION;
     }
-    if (!activates_in_product(z) || !scales_are_known(z))
+    if (!activates_in_product(z) || !scales_are_known(z) || has_adapters)
         cast_activation(list, z, "cast, activation", z->t * z->f);
+    tsim_op_dequantize(list, z, z->h * z->f);
     gemm(list, "ffn down", z->linear_precision, z->t, z->h, z->f, le, e)->product = TSIM_PRODUCT_DOWN;
+    tsim_op_adapters_forward(list, z, TSIM_PRODUCT_DOWN);
     tsim_op_reduce_output(list, z, "tensor: reduce, ffn");
     mark_part(list, first, TSIM_RECOMPUTE_FFN);
 }

@@ -1,6 +1,7 @@
 /* The tensors that layers of several kinds keep. */
 #include "model/kept.h"
 
+#include "model/adapter.h"
 #include "model/local_shape.h"
 #include "model/operator_builders.h"
 
@@ -15,17 +16,28 @@ double tsim_core_kept_bytes(const struct tsim_op_shape *z) {
 double tsim_inner_kept_bytes(const struct tsim_op_shape *z, unsigned parts) {
     double up = tsim_model_up_products(z->model),
            input = z->software->fp8_activation_input ? z->linear_bytes : z->element_bytes;
-    return up * input + (parts & TSIM_RECOMPUTE_ACTIVATION ? 0 : z->linear_bytes);
+    bool keeps_result = !(parts & TSIM_RECOMPUTE_ACTIVATION) &&
+                        (!tsim_is_frozen(z->scenario) || tsim_adapters_of(z, TSIM_PRODUCT_DOWN).count > 0);
+    return up * input + (keeps_result ? z->linear_bytes : 0);
 }
 
 void tsim_keep_ffn(const struct tsim_op_shape *z, const char *name, double width, unsigned parts,
                    struct tsim_kept *kept) {
     if (!(parts & TSIM_RECOMPUTE_FFN))
         tsim_keep(kept, name, z->t * width * tsim_inner_kept_bytes(z, parts));
+    tsim_keep(kept, "feed-forward: adapters",
+              tsim_adapters_kept_bytes(z, TSIM_PRODUCT_UP) + tsim_adapters_kept_bytes(z, TSIM_PRODUCT_DOWN));
 }
 
 static double latent_width(const struct tsim_model *m) {
     return m->latent.kv_rank > 0 ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
+}
+
+/* The part of the blocks' inputs that weight gradients need: where the model is frozen, what adapters take. */
+static double kept_inputs_frac(const struct tsim_op_shape *z) {
+    if (!tsim_is_frozen(z->scenario))
+        return 1;
+    return ((tsim_adapters_of(z, TSIM_PRODUCT_QKV).count > 0) + (tsim_adapters_of(z, TSIM_PRODUCT_UP).count > 0)) / 2.0;
 }
 
 /* Inputs of norms, of products and masks of its blocks; queries, keys and values, the attention's result and, in fp8,
@@ -38,11 +50,14 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
                     !(parts & TSIM_RECOMPUTE_NORMS);
     tsim_keep(kept, "inputs of the norms", z->ts * (gives_stream ? 1 : blocks) * z->h * (has_copy ? 4 : e));
     if (!(parts & TSIM_RECOMPUTE_NORMS))
-        tsim_keep(kept, "inputs of the blocks", z->ts * (z->model->parallel_norms ? 2 : blocks) * z->h * linear);
+        tsim_keep(kept, "inputs of the blocks",
+                  z->ts * (z->model->parallel_norms ? 2 : blocks) * kept_inputs_frac(z) * z->h * linear);
     tsim_keep(kept, "masks of dropout", z->ts * blocks * z->h * z->mask_bytes);
     tsim_keep(kept, "latent vectors and their norms", z->ts * 2 * latent * e);
     if (!(parts & TSIM_RECOMPUTE_LATENT && latent > 0))
         tsim_keep(kept, "queries, keys, values", z->t * (z->query + z->key + z->value) * attention_bytes(z));
+    tsim_keep(kept, "attention: adapters",
+              tsim_adapters_kept_bytes(z, TSIM_PRODUCT_QKV) + tsim_adapters_kept_bytes(z, TSIM_PRODUCT_OUT));
     if (!(parts & TSIM_RECOMPUTE_OUTPUT && parts & TSIM_RECOMPUTE_ATTENTION))
         tsim_keep(kept, "result of attention", z->t * z->q * (attention_bytes(z) + (linear < e ? linear : 0)));
 }

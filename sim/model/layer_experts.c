@@ -195,12 +195,14 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     join_rows(list, z, &x, "tensor: gather, experts", false);
     pad_rows(list, z, &x, "pad, experts");
     cast(list, g, "cast, experts", x.rows * z->h);
+    tsim_op_dequantize(list, g, g->groups * up * x.f * z->h);
     grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g)->product = TSIM_PRODUCT_UP;
     limits(list, z, &x, 8);
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
     cast_activation(list, g, "cast, expert activation", x.rows * x.f);
+    tsim_op_dequantize(list, g, g->groups * z->h * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g)->product = TSIM_PRODUCT_DOWN;
     pad_rows(list, z, &x, "unpad, experts");
     last_bias(list, z, &x, 6, BIAS_KERNELS);

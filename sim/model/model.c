@@ -279,6 +279,29 @@ static double stacked_flops(const struct tsim_model *m, double first_length, dou
     return 3 * (forward.products + forward.core) + 6 * head;
 }
 
+static struct tsim_amount core_attention(struct tsim_term_recorder *r, const struct tsim_model *m,
+                                         double sequence_length) {
+    return tsim_product(r, "attention", "3 x forward", TSIM_FLOPS,
+                        TSIM_PARTS(tsim_given(r, "forward, for inputs and for weights", 3, TSIM_COUNT,
+                                              "Chowdhery et al. 2022 (PaLM), appendix B: the full square"),
+                                   core_attention_forward(r, m, sequence_length)));
+}
+
+struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
+                                                    double sequence_length, double trained) {
+    struct tsim_amount frozen = tsim_product(r, "frozen parameters", "4 x active parameters", TSIM_FLOPS,
+                                             TSIM_PARTS(tsim_given(r, "FLOPs of a frozen parameter", 4, TSIM_FLOPS,
+                                                                   "multiply and add, forward and for inputs"),
+                                                        tsim_model_active_parameters_recorded(r, m)));
+    struct tsim_amount adapters = tsim_product(
+        r, "adapters", "6 x parameters", TSIM_FLOPS,
+        TSIM_PARTS(tsim_given(r, "FLOPs of a parameter", 6, TSIM_FLOPS,
+                              "multiply and add, forward, for inputs and for weights"),
+                   tsim_given(r, "parameters of the adapters", trained, TSIM_COUNT, "sim/model/adapter.h")));
+    return tsim_sum(r, "model FLOPs of a token", "4 N + 6 A + 12 L H Q T", TSIM_FLOPS,
+                    TSIM_PARTS(frozen, adapters, core_attention(r, m, sequence_length)));
+}
+
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
                                              double first_length, double last_length) {
     if (!tsim_model_has_ends(m))
@@ -294,11 +317,7 @@ struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const
                      TSIM_PARTS(tsim_given(r, "FLOPs of a parameter", 6, TSIM_FLOPS,
                                            "multiply and add, forward, for inputs and for weights"),
                                 tsim_model_active_parameters_recorded(r, m)));
-    struct tsim_amount attention =
-        tsim_product(r, "attention", "3 x forward", TSIM_FLOPS,
-                     TSIM_PARTS(tsim_given(r, "forward, for inputs and for weights", 3, TSIM_COUNT,
-                                           "Chowdhery et al. 2022 (PaLM), appendix B: the full square"),
-                                core_attention_forward(r, m, first_length)));
+    struct tsim_amount attention = core_attention(r, m, first_length);
     return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T", TSIM_FLOPS, TSIM_PARTS(products, attention));
 }
 

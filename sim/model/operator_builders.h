@@ -2,6 +2,7 @@
 #ifndef TSIM_MODEL_OPERATOR_BUILDERS_H
 #define TSIM_MODEL_OPERATOR_BUILDERS_H
 
+#include "model/adapter.h"
 #include "model/local_shape.h"
 #include "model/operators.h"
 
@@ -12,6 +13,8 @@ struct tsim_op_linear {
     const char *input, *weight; /* names of the backward products */
     const char *gather, *reduce;
     double n, k;
+    bool has_adapters;         /* which take its input as well */
+    bool is_never_quantized;   /* its weight, where those of a frozen model are */
     bool takes_fp8, gives_fp8; /* the gradient that comes in, and that of the input: of and for attention in fp8 */
     bool is_cast;              /* so is the gradient that comes in, by the kernel that made it, transposed, too */
     bool shares_collectives;   /* those of another linear layer bring and take its operands */
@@ -71,7 +74,8 @@ static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_sha
         return;
     bool is_read_before = precision == TSIM_NVFP4 ||
                           (precision == TSIM_FP8 && !is_scaled && z->software->fp8_scaling == TSIM_SCALING_CURRENT);
-    elementwise(list, name, elements, (is_read_before ? 4 : 2) + 2 * z->linear_bytes,
+    double copies = tsim_is_frozen(z->scenario) ? 1 : 2; /* without a weight gradient it is not transposed */
+    elementwise(list, name, elements, (is_read_before ? 4 : 2) + copies * z->linear_bytes,
                 is_read_before ? 2 * z->groups : z->groups)
         ->parts = part;
 }

@@ -68,7 +68,7 @@ struct tsim_op {
     enum tsim_op_overlap overlap;
 };
 
-enum { TSIM_MAX_OPS = 96 };
+enum { TSIM_MAX_OPS = 160 };
 struct tsim_op_list {
     int32_t n;
     struct tsim_op ops[TSIM_MAX_OPS];

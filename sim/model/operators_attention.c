@@ -74,7 +74,7 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
 /* A sink adds to the sum of each row's exponentials, in the same kernel; its gradient is a sum over the rows of their
  * statistics, two of fp32. */
 static void sinks_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    if (z->model->sinks)
+    if (z->model->sinks && !tsim_is_frozen(z->scenario))
         elementwise(list, "attention sinks, gradient", z->t * z->heads, 2 * 4, 1)->is_weight_gradient = true;
 }
 
@@ -108,7 +108,7 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
     bool unfused = z->software->attention_kernel == TSIM_ATTENTION_UNFUSED;
     elementwise(list, "attention softmax", scores,
                 unfused ? (e + 4) + 12 + (4 + e) + (2 * e + 1) + 2 * e : (z->causal ? 2 : 3) * e, unfused ? 5 : 1);
-    if (z->is_biased) /* its gradient is the sum over the samples */
+    if (z->is_biased && !tsim_is_frozen(z->scenario)) /* its gradient is the sum over the samples */
         elementwise(list, "attention bias gradient", 1, scores * e + bias_bytes(z, 4), 1);
     batched(gemm(list, "attention scores, dQ", precision, sq, dk, z->sk, e, e), products);
     batched(gemm(list, "attention scores, dK", precision, z->sk, dk, sq, e, e), products);
@@ -158,12 +158,14 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
 static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes;
     tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
+    tsim_op_dequantize(list, z, (z->query + z->key + z->value) * z->h);
     struct tsim_op *qkv = gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le,
                                attention_bytes(z));
     qkv->product = TSIM_PRODUCT_QKV;
     qkv->joined[0] = z->query;
     qkv->joined[1] = z->key;
     qkv->joined[2] = z->value;
+    tsim_op_adapters_forward(list, z, TSIM_PRODUCT_QKV);
     /* Megatron-LM adds the bias after the product (LinearWithGradAccumulationAndAsyncCommunication); others have the
      * product's kernel add it. That of the other layers goes into the kernels that follow them. */
     if ((z->model->bias || z->model->qkv_bias) && z->software->fusion == TSIM_FUSION_MEGATRON)
@@ -177,6 +179,8 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
     const struct tsim_latent *latent = &z->model->latent;
     double e = z->element_bytes, le = z->linear_bytes, query_rank = (double)latent->query_rank,
            kv_rank = (double)latent->kv_rank, down = kv_rank + (double)latent->rope_dim;
+    tsim_op_dequantize(
+        list, z, z->h * (query_rank + down) + z->query * (query_rank > 0 ? query_rank : z->h) + 2 * z->value * kv_rank);
     if (query_rank > 0)
         gemm(list, "attention q down", z->linear_precision, z->ts, query_rank, z->h, le, e);
     gemm(list, "attention kv down", z->linear_precision, z->ts, down, z->h, le, e);
@@ -251,8 +255,10 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
         transpose(list, z, "cast", z->t * z->q);
     else
         cast(list, z, "cast", z->t * z->q);
+    tsim_op_dequantize(list, z, z->h * z->q);
     gemm(list, "attention output", z->linear_precision, z->t, z->h, z->q, z->linear_bytes, z->element_bytes)->product =
         TSIM_PRODUCT_OUT;
+    tsim_op_adapters_forward(list, z, TSIM_PRODUCT_OUT);
     if (!z->model->parallel_block) {
         tsim_op_reduce_output(list, z, "tensor: reduce, attention");
         tsim_op_norm_behind_forward(list, z, "norm 1, behind");

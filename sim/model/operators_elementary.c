@@ -1,7 +1,7 @@
 /* The operators that blocks are made of: gathers and sums of tensor ranks, norms, residuals, activation functions, and
  * the gradients of a product. */
+#include "model/adapter.h"
 #include "model/operator_builders.h"
-
 #include "model/parameter_bytes.h"
 
 /* ---- forward ---- */
@@ -137,7 +137,8 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     double e = z->element_bytes, le = z->linear_bytes, n = linear->n, k = linear->k;
     bool parallel = z->tp > 1 && !linear->shares_collectives,
          asynchronous = overlap->tensor_backward || overlap->tensor;
-    if (parallel && z->sequence_parallel) {
+    bool is_frozen = tsim_is_frozen(z->scenario), needs_input = !is_frozen || linear->has_adapters;
+    if (parallel && z->sequence_parallel && (needs_input || !linear->is_column_parallel)) {
         /* Column: x was kept as shards and is gathered again for dW. Row: dy arrives as shards. */
         double bytes = z->t * (linear->is_column_parallel ? k : n) * le;
         tensor_collective(list, linear->gather, TSIM_OP_ALL_GATHER, bytes,
@@ -148,6 +149,8 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
         if (copy)
             copy->is_weight_gradient = linear->is_column_parallel;
     }
+    if (!linear->is_never_quantized)
+        tsim_op_dequantize(list, z, z->groups * n * k);
     if (linear->takes_fp8)
         transpose(list, z, "cast, gradient", z->groups * z->t * n);
     else if (!linear->is_cast)
@@ -159,6 +162,11 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
     if (parallel && linear->is_column_parallel) {
         sequence_copy(list, z, z->t * k * e);
         sum_partial(list, z, linear->reduce, z->t * k * e, asynchronous ? TSIM_CONCURRENT_NEXT : TSIM_EXPOSED);
+    }
+    if (is_frozen) {
+        if (parallel && linear->is_column_parallel)
+            sum_pieces(list, z, z->t * k * e);
+        return;
     }
     bool adds = z->software->accumulation == TSIM_ACCUMULATION_FUSED && z->scenario->parallelism.zero < 2;
     struct tsim_op *weight =
@@ -176,10 +184,13 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
 void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
                               const struct tsim_op_linear *linear) {
     int32_t first = list->n;
-    tsim_op_linear_backward(list, z, linear);
+    struct tsim_op_linear of_layer = *linear;
+    of_layer.has_adapters = tsim_adapters_of(z, product).count > 0;
+    tsim_op_linear_backward(list, z, &of_layer);
     for (int32_t i = first; i < list->n; i++)
         if (list->ops[i].kind == TSIM_OP_GEMM)
             list->ops[i].product = product;
+    tsim_op_adapters_backward(list, z, product);
 }
 
 static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
@@ -188,14 +199,14 @@ static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape 
     /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out,
      * what autograd runs: through the weight, its gradient (a product, summed), converted, through the scale, the
      * scale's gradient (a product, summed), through the square in three passes (pow_backward), the two added,
-     * converted. With a copy in fp32, x and dx are fp32, and dx is converted. */
+     * converted. With a copy in fp32, x and dx are fp32, and dx is converted. The weight of a frozen norm has none. */
+    double of_weight = tsim_is_frozen(z->scenario) ? 0 : written_out ? 4 * e : copies ? e + 4 : 2 * e;
+    double kernels = written_out ? 12 : copies ? 3 : 2, of_weight_kernels = written_out ? 2 : 1;
     elementwise(list, name, z->ts * z->h,
-                written_out ? 2 * e + 4 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e)
-                : copies    ? (e + 4 + 4) + (e + 4) + (4 + e)
-                            : 3 * e + 2 * e,
-                written_out ? 12
-                : copies    ? 3
-                            : 2);
+                of_weight + (written_out ? 2 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e)
+                             : copies    ? (e + 4 + 4) + (4 + e)
+                                         : 3 * e),
+                kernels - (of_weight > 0 ? 0 : of_weight_kernels));
 }
 
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {

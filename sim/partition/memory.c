@@ -1,6 +1,7 @@
 #include "partition/memory.h"
 
 #include "config/provenance.h"
+#include "model/adapter.h"
 #include "model/kept.h"
 #include "model/local_shape.h"
 #include "model/model.h"
@@ -213,9 +214,9 @@ static double gathered_bytes(const struct tsim_scenario *sc, int32_t stage) {
     bool of_products = tsim_gathers_products(sc);
     double unit = of_products ? 0 : largest_layer_parameters(sc, stage), whole = tsim_stage_parameters(sc, stage);
     double held = of_products ? held_products(sc, &unit) : tsim_unit_places(sc) * unit;
-    return (sc->parallelism.reshard_after_forward ? fmin(held, whole) : whole) *
-               tsim_weight_bytes(sc->training.precision) +
-           unit * tsim_gradient_bytes(sc);
+    double reduced = tsim_is_frozen(sc) ? tsim_largest_layer(sc, stage, tsim_layer_adapter_parameters) : unit;
+    return (sc->parallelism.reshard_after_forward ? fmin(held, whole) : whole) * tsim_base_weight_bytes(sc) +
+           reduced * tsim_gradient_bytes(sc);
 }
 
 /* Product by product, by how much less than that is held while attention's scores have their gradients: then the
@@ -241,8 +242,11 @@ static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->parallelism.zero != 2 || sc->parallelism.data * sc->parallelism.context == 1 ||
         sc->software->flat_bucket_elements > 0)
         return 0;
-    double layers = (sc->parallelism.overlap.gradients ? 2 : 1) * largest_layer_parameters(sc, stage);
-    return fmin(layers, tsim_stage_parameters(sc, stage)) * tsim_gradient_bytes(sc);
+    bool is_frozen = tsim_is_frozen(sc);
+    double one = is_frozen ? tsim_largest_layer(sc, stage, tsim_layer_adapter_parameters)
+                           : largest_layer_parameters(sc, stage),
+           all = is_frozen ? tsim_trained_parameters(NULL, sc, stage).all.value : tsim_stage_parameters(sc, stage);
+    return fmin((sc->parallelism.overlap.gradients ? 2 : 1) * one, all) * tsim_gradient_bytes(sc);
 }
 
 /* Sums the buffers of a layer list: the widest tensor's gradient and what it becomes; what neighbours send; ZeRO-3's
@@ -365,6 +369,8 @@ static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
 
 /* Gradients of one unit at a time: a layer, or what a stage holds beside its layers. */
 static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t stage) {
+    if (tsim_is_frozen(sc))
+        return tsim_largest_layer(sc, stage, tsim_layer_adapter_parameters);
     double layer = largest_layer_parameters(sc, stage), rest = tsim_stage_parameters(sc, stage);
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
         rest -= tsim_chunk_sum(sc, stage, c, tsim_layer_rank_parameters);
@@ -437,6 +443,31 @@ static void stream_weights(struct tsim_term_recorder *r, const struct tsim_scena
 }
 
 /* Activations leave for the host's memory; returns what is under way. */
+/* Weights of products, which may be quantized, the rest of the model as in training, and the adapters in 16 bits. */
+static struct tsim_amount frozen_weights(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                         const struct tsim_held_parameters *held,
+                                         const struct tsim_held_parameters *trained) {
+    bool is_sharded = sc->parallelism.zero >= 3;
+    struct tsim_amount all = is_sharded ? held->shard : held->all;
+    double of_products = 0;
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
+        of_products += tsim_chunk_sum(sc, stage, c, tsim_layer_rank_product_parameters);
+    struct tsim_amount products =
+        tsim_product(r, "weights of products", "parameters x their part", TSIM_COUNT,
+                     TSIM_PARTS(all, tsim_given(r, "part that is in products of layers", of_products / held->all.value,
+                                                TSIM_FRACTION, "counted from the model's dimensions")));
+    struct tsim_amount rest = tsim_sum(r, "embedding, head and norms", "parameters - those of products", TSIM_COUNT,
+                                       TSIM_PARTS(all, tsim_inverse(products)));
+    double bytes = tsim_weight_bytes(sc->training.precision),
+           of_adapter = tsim_weight_bytes(tsim_unquantized(sc->training.precision));
+    return tsim_sum(r, "memory.weights_bytes", "products + the rest + adapters", TSIM_BYTES,
+                    TSIM_PARTS(state(r, "frozen products", products, tsim_base_weight_bytes(sc),
+                                     "training.adapter.base_precision of the scenario (sim/model/adapter.h)", 0),
+                               state(r, "frozen rest", rest, bytes, "training.precision of the scenario", 0),
+                               state(r, "adapters", is_sharded ? trained->shard : trained->all, of_adapter,
+                                     "16 bits, or fp32", 0)));
+}
+
 static struct tsim_amount offload_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                               int32_t stage, struct tsim_stage_terms *terms) {
     double share = sc->training.offload.activations_frac;
@@ -465,8 +496,9 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                                 struct tsim_stage_terms *terms) {
     int zero = sc->parallelism.zero;
     struct tsim_part_list buffers = {.recorder = r};
-    struct tsim_held_parameters held = tsim_held_parameters(r, sc, stage);
-    struct tsim_amount updated = zero >= 1 ? held.shard : held.all;
+    struct tsim_held_parameters held = tsim_held_parameters(r, sc, stage),
+                                trained = tsim_trained_parameters(r, sc, stage);
+    struct tsim_amount updated = zero >= 1 ? trained.shard : trained.all;
     *terms = (struct tsim_stage_terms){0};
     bool has_weights = zero < 3 || !tsim_has_master_weights(sc) || !sc->software->casts_weights;
     terms->weights = state(r, "memory.weights_bytes", zero >= 3 ? held.shard : held.all,
@@ -474,7 +506,9 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                            has_weights ? "training.precision of the scenario"
                                        : "made of the fp32 copy as they are gathered (software.casts_weights)",
                            tsim_tables_weight_bytes(sc));
-    terms->gradients = gradients(r, sc, stage, &held);
+    if (tsim_is_frozen(sc))
+        terms->weights = frozen_weights(r, sc, stage, &held, &trained);
+    terms->gradients = gradients(r, sc, stage, &trained);
     terms->master = state(r, "memory.master_bytes", updated, tsim_has_master_weights(sc) ? 4 : 0,
                           "an fp32 copy where training is in 16 or 8 bits (training.master_weights)", 0);
     terms->optimizer = state(r, "memory.optimizer_bytes", updated, tsim_optimizer_state_bytes(sc),
@@ -483,7 +517,7 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
     add_buffers(sc, stage, &buffers);
     tsim_part_add(&buffers, tensor(r, "batches of the input pipeline", batch_bytes(sc, stage)));
     tsim_part_add(&buffers, tsim_given(r, "buckets and flat tensors of the framework",
-                                       flat_bytes(sc, held.all.value, updated.value), TSIM_BYTES,
+                                       flat_bytes(sc, trained.all.value, updated.value), TSIM_BYTES,
                                        "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
                                        "small the model (sim/partition/memory.c)"));
     if (sc->training.offload.activations_frac > 0)
@@ -514,7 +548,10 @@ struct tsim_amount tsim_checkpoint_bytes(struct tsim_term_recorder *recorder, co
                   (tsim_has_master_weights(scenario) ? 4 : 0);
     return tsim_product(
         recorder, "a checkpoint of the whole model", "parameters x bytes of each", TSIM_BYTES,
-        TSIM_PARTS(tsim_figure(recorder, "model.parameters", tsim_model_parameters(scenario->model), TSIM_COUNT),
+        TSIM_PARTS(tsim_is_frozen(scenario)
+                       ? tsim_given(recorder, "parameters of the adapters", tsim_model_adapter_parameters(scenario),
+                                    TSIM_COUNT, "training.adapter of the scenario (sim/model/adapter.h)")
+                       : tsim_figure(recorder, "model.parameters", tsim_model_parameters(scenario->model), TSIM_COUNT),
                    tsim_given(recorder, "weight, master weight and optimizer state", each, TSIM_BYTES,
                               "counted for the precision and the optimizer (sim/partition/memory.h)")));
 }

@@ -1,6 +1,7 @@
 #include "partition/partition.h"
 
 #include "config/provenance.h"
+#include "model/adapter.h"
 #include "model/layer_list.h"
 #include "model/model.h"
 
@@ -123,6 +124,11 @@ static struct tsim_amount layer_parameters(struct tsim_term_recorder *r, const s
 
 double tsim_layer_rank_parameters(const struct tsim_scenario *sc, enum tsim_part kind) {
     return layer_parameters(NULL, sc, kind).value;
+}
+
+double tsim_layer_rank_product_parameters(const struct tsim_scenario *sc, enum tsim_part kind) {
+    struct tsim_layer_parameters p = tsim_layer_count(sc->model, kind);
+    return tsim_layer_rank_parameters(sc, kind) - p.norms - p.cross_norm - p.router;
 }
 
 bool tsim_gathers_products(const struct tsim_scenario *sc) {
@@ -324,4 +330,20 @@ struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *r, c
                                                  int32_t stage) {
     struct tsim_amount all = tsim_stage_parameters_recorded(r, sc, stage);
     return (struct tsim_held_parameters){all, shard_of(r, sc, stage, all)};
+}
+
+double tsim_chunk_adapter_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    return tsim_chunk_sum(sc, stage, chunk, tsim_layer_adapter_parameters);
+}
+
+struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                                    int32_t stage) {
+    if (!tsim_is_frozen(sc))
+        return tsim_held_parameters(r, sc, stage);
+    double adapters = 0;
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
+        adapters += tsim_chunk_adapter_parameters(sc, stage, c);
+    struct tsim_amount all = tsim_given(r, tsim_record_text(r, "adapters of stage %d", stage), adapters, TSIM_COUNT,
+                                        "training.adapter of the scenario (sim/model/adapter.h)");
+    return (struct tsim_held_parameters){all, divided(r, "parameters held", all, tsim_shards(sc))};
 }

@@ -55,8 +55,13 @@ struct tsim_held_parameters {
 };
 struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *recorder,
                                                  const struct tsim_scenario *scenario, int32_t stage);
+/* The same of what is trained: all of it, or the adapters of a frozen model. */
+struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *recorder,
+                                                    const struct tsim_scenario *scenario, int32_t stage);
+double tsim_chunk_adapter_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* One layer of that tensor rank, and its experts. */
 double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
+double tsim_layer_rank_product_parameters(const struct tsim_scenario *scenario, enum tsim_part part); /* of products */
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 
 /* Fully sharded, are weights gathered product by product (software.gather_unit)? Then what each gathers, of one tensor

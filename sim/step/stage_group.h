@@ -107,7 +107,8 @@ struct tsim_chunk_plan {
     int32_t n_layers;
     struct tsim_parts parts;                            /* what a pass goes through */
     int64_t first_layer;                                /* in the model */
-    double parameters, expert_parameters;               /* per tensor rank; the second of them */
+    double parameters, expert_parameters;               /* trained, per tensor rank; the second of them */
+    double frozen_parameters;                           /* beside adapters, without experts; 0: all is trained */
     struct tsim_direction_plan ways[TSIM_N_PASS_KINDS]; /* by enum tsim_pass_kind */
     int32_t n_gathers, n_reduces; /* buckets: segments of the passes that meet the gathers, release the reductions */
     int32_t first_gather, first_reduce;         /* of all chunks' buckets */

@@ -3,6 +3,7 @@
 #include "cluster/power.h"
 #include "config/provenance.h"
 #include "cost/compute.h"
+#include "model/adapter.h"
 #include "model/arithmetic.h"
 #include "model/executed.h"
 #include "model/local_shape.h"
@@ -35,6 +36,9 @@ static struct tsim_layer_flops forward_flops_per_token(const struct tsim_scenari
 }
 
 static struct tsim_amount model_flops_per_token(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    if (tsim_is_frozen(sc))
+        return tsim_frozen_model_flops_recorded(r, sc->model, (double)sc->training.sequence_length,
+                                                tsim_model_adapter_parameters(sc));
     return tsim_model_flops_recorded(r, sc->model, (double)sc->training.sequence_length, tsim_last_length(sc));
 }
 
@@ -84,6 +88,7 @@ static void fill_model(struct tsim_term_recorder *r, const struct tsim_scenario 
     result->parameters = tsim_model_parameters_recorded(r, sc->model).value;
     result->active_parameters = tsim_model_active_parameters_recorded(r, sc->model).value;
     result->mtp_parameters = sc->model->mtp_layers > 0 ? tsim_model_mtp_parameters(sc->model) : (double)NAN;
+    result->trained_parameters = tsim_is_frozen(sc) ? tsim_model_adapter_parameters(sc) : (double)NAN;
     result->model_flops = tsim_product(r, "model.step_model_flops", "tokens x FLOPs of each", TSIM_FLOPS,
                                        TSIM_PARTS(tsim_tokens_of(r, sc), model_flops_per_token(r, sc)))
                               .value;

@@ -1,6 +1,7 @@
 /* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
 #include "cost/compute.h"
 #include "cost/update.h"
+#include "model/adapter.h"
 #include "model/layer_list.h"
 #include "model/model.h"
 #include "model/optimizer.h"
@@ -41,12 +42,14 @@ struct data_groups {
 /* Parameters of one tensor rank that collectives are about, and how many collectives. */
 struct share {
     double dense, expert;
+    double trained; /* of a frozen model: adapters, which alone are reduced; else all is */
+    bool is_quantized;
     double n_pieces;                       /* 0: one; messages of the simulated network go out joined all the same */
     double n_matrices, n_vectors, n_parts; /* of the whole chunk, of which this is one of so many parts */
 };
 
 /* A layer has two matrices of the attention, two of the MLP (joined products count once), two norms. */
-enum { MATRICES_OF_A_LAYER = 4, VECTORS_OF_A_LAYER = 2 };
+enum { MATRICES_OF_A_LAYER = 4, VECTORS_OF_A_LAYER = 2, MATRICES_OF_AN_ADAPTER = 2 };
 
 static double communicated_weight_bytes(const struct tsim_scenario *sc) {
     enum tsim_precision precision = sc->training.precision;
@@ -246,7 +249,11 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
  * distributed/distributed_data_parallel.py: bucket_groups + expert_parallel_bucket_groups). */
 static void reduction(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *reduce) {
-    add_reduction(plan, data->dense, tsim_shards(plan->scenario), share.dense, share.n_pieces, false, reduce);
+    bool is_frozen = tsim_is_frozen(plan->scenario);
+    add_reduction(plan, data->dense, tsim_shards(plan->scenario), is_frozen ? share.trained : share.dense,
+                  share.n_pieces, false, reduce);
+    if (is_frozen)
+        return;
     if (share.expert > 0)
         add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true,
                       reduce);
@@ -268,7 +275,8 @@ static void broadcasts(const struct tsim_step_plan *plan, double bytes, struct t
 
 static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
                        struct share share, bool is_expert, struct tsim_data_collective *gather) {
-    double bytes = parameters * communicated_weight_bytes(plan->scenario);
+    double bytes = parameters * (share.is_quantized ? tsim_base_weight_bytes(plan->scenario)
+                                                    : communicated_weight_bytes(plan->scenario));
     bool returns =
         !plan->shards_fully; /* what the optimizer has updated; fully sharded, weights are gathered for use */
     bool is_broadcast = returns && plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS && !is_expert;
@@ -340,8 +348,13 @@ static struct share part_of(const struct tsim_step_plan *plan, const struct tsim
     bool has_gate = sc->model->gated_mlp && sc->software->gate_products == TSIM_GATE_TWO;
     double matrices = (MATRICES_OF_A_LAYER + has_gate) * chunk->n_layers + chunk->has_embedding + chunk->has_head;
     double vectors = (VECTORS_OF_A_LAYER + sc->model->qkv_bias) * chunk->n_layers + chunk->has_head;
+    if (tsim_is_frozen(sc)) {
+        matrices = MATRICES_OF_AN_ADAPTER * (double)tsim_n_targets(sc) * chunk->n_layers;
+        vectors = 0;
+    }
     bool is_by_tensor = sc->software->data_pieces == TSIM_PIECES_TENSOR;
     return (struct share){.dense = (chunk->parameters - chunk->expert_parameters) / n_parts,
+                          .trained = chunk->parameters / n_parts,
                           .expert = chunk->expert_parameters / n_parts,
                           .n_pieces = is_by_tensor ? (matrices + vectors) / n_parts : 0,
                           .n_matrices = matrices,
@@ -373,6 +386,11 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
     chunk->parts = tsim_chunk_parts(sc, stage, index);
     chunk->parameters = tsim_chunk_parameters(sc, stage, index);
     chunk->expert_parameters = tsim_chunk_expert_parameters(sc, stage, index);
+    if (tsim_is_frozen(sc)) {
+        chunk->frozen_parameters = chunk->parameters - chunk->expert_parameters;
+        chunk->parameters = tsim_chunk_adapter_parameters(sc, stage, index);
+        chunk->expert_parameters = 0;
+    }
     if (like && same_chunk(like, chunk)) {
         int64_t first_layer = chunk->first_layer;
         *chunk = *like;
@@ -464,7 +482,8 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
     gathering(plan, data, share, gather);
     reduction(plan, data, share, reduce);
     gather->kernel_s = parameters * gather_copies_bytes(plan->scenario) * s_per_byte;
-    reduce->kernel_s = parameters * reduction_copies_bytes(plan->scenario) * s_per_byte;
+    reduce->kernel_s = (tsim_is_frozen(plan->scenario) ? share.trained : parameters) *
+                       reduction_copies_bytes(plan->scenario) * s_per_byte;
 }
 
 /* Products whose weights the backward pass gathers twice when whole layers are recomputed: for the recomputation, and,
@@ -516,7 +535,7 @@ static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_
                                const struct data_groups *data, const struct tsim_scenario *sc,
                                struct tsim_stage_plan *sp) {
     const struct tsim_chunk_plan *chunk = &sp->chunks[0];
-    double root = chunk->parameters - chunk->expert_parameters;
+    double root = tsim_is_frozen(sc) ? chunk->frozen_parameters : chunk->parameters - chunk->expert_parameters;
     sp->layers = TSIM_NEW_ARRAY(arena, TSIM_N_PARTS, struct tsim_layer_collectives);
     if (plan->gathers_products)
         plan_products(plan, data, sp);
@@ -525,7 +544,10 @@ static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_
         if (chunk->parts.times[part] <= 0 || tsim_layer_kind(part)->is_end)
             continue;
         double experts = tsim_layer_has_experts(part) ? tsim_layer_rank_expert_parameters(sc) : 0;
-        struct share share = {.dense = tsim_layer_rank_parameters(sc, part) - experts, .expert = experts};
+        struct share share = {.dense = tsim_layer_rank_parameters(sc, part) - experts,
+                              .expert = experts,
+                              .trained = tsim_is_frozen(sc) ? tsim_layer_adapter_parameters(sc, part) : 0,
+                              .is_quantized = tsim_base_is_quantized(sc)};
         root -= share.dense * chunk->parts.times[part];
         if (plan->gathers_products)
             continue;

@@ -207,9 +207,12 @@ static struct tsim_amount pipeline(const struct walk *w) {
 
 /* Waits for collectives of the data-parallel group, of so many bytes a parameter. */
 static struct tsim_amount data_wait(const struct walk *w, const char *name, const char *formula, double wait_s,
-                                    const char *what, double bytes, const char *source) {
+                                    bool is_gather, const char *what, double bytes, const char *source) {
+    bool of_all = is_gather && w->scenario->parallelism.zero == 3; /* else of what is trained */
+    int32_t stage = w->account->stage;
     return tsim_outcome(w->r, name, formula, wait_s, TSIM_TIME_S,
-                        TSIM_PARTS(tsim_stage_parameters_recorded(w->r, w->scenario, w->account->stage),
+                        TSIM_PARTS(of_all ? tsim_stage_parameters_recorded(w->r, w->scenario, stage)
+                                          : tsim_trained_parameters(w->r, w->scenario, stage).all,
                                    tsim_given(w->r, what, bytes, TSIM_BYTES, source),
                                    link_rate(w, 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT)));
 }
@@ -222,11 +225,11 @@ static struct tsim_amount data(const struct walk *w) {
     if (a->exposed_gather_s > 0)
         tsim_part_add(&waits,
                       data_wait(w, "waits for parameters", "gathers that no pass hides, simulated", a->exposed_gather_s,
-                                "bytes of a weight", tsim_weight_bytes(sc->training.precision),
+                                true, "bytes of a weight", tsim_weight_bytes(sc->training.precision),
                                 "training.precision of the scenario"));
     if (a->exposed_reduce_s > 0)
         tsim_part_add(&waits, data_wait(w, "waits for reductions", "reductions that no pass hides, simulated",
-                                        a->exposed_reduce_s, "bytes of a gradient", tsim_gradient_bytes(sc),
+                                        a->exposed_reduce_s, false, "bytes of a gradient", tsim_gradient_bytes(sc),
                                         "training.gradient_precision of the scenario"));
     tsim_part_add(&waits, tsim_outcome(r, "the gradient's norm",
                                        "an all-reduce of one number over all ranks, simulated (sim/cost/collective.h)",

@@ -170,6 +170,7 @@ static void example_of_everything(void) {
     struct tsim_result *result = &r.prediction.result;
     example_result_init(&r);
     result->step.mtp_parameters = 1e9;
+    result->step.trained_parameters = 1e6;
     result->step.variation.has = result->step.variation.draws.has = result->step.input.has = true;
     result->step.input.bound = "workers";
     result->evaluation.has = result->batch_ramp.has = true;

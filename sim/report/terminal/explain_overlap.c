@@ -219,11 +219,13 @@ static double data_available_s(const struct tsim_explanation *explanation) {
 /* Gradients reduced, and with ZeRO parameters gathered: once a step, or of fully sharded parameters in every pass. */
 static double data_bytes(const struct tsim_explanation *explanation) {
     const struct tsim_scenario *sc = explanation->scenario;
-    double parameters = tsim_stage_parameters(sc, tsim_explain_critical_rank(explanation->result)->stage);
+    int32_t stage = tsim_explain_critical_rank(explanation->result)->stage;
+    double parameters = tsim_stage_parameters(sc, stage), trained = tsim_trained_parameters(NULL, sc, stage).all.value;
     double passes = (double)sc->n_microbatches;
     double gathered = sc->parallelism.zero == 0 ? 0 : sc->parallelism.zero == 3 ? 2 * passes : 1;
     double reduced = sc->parallelism.zero >= 2 ? passes : 1;
-    return parameters * (gathered * tsim_weight_bytes(sc->training.precision) + reduced * tsim_gradient_bytes(sc));
+    return (sc->parallelism.zero == 3 ? parameters : trained) * gathered * tsim_weight_bytes(sc->training.precision) +
+           trained * reduced * tsim_gradient_bytes(sc);
 }
 
 static void add_data(const struct tsim_explanation *explanation, struct rows *rows) {

@@ -61,6 +61,17 @@ static void print_model(struct tsim_screen *screen, const struct tsim_result *re
                      tsim_screen_count(screen, result->step.parameters), active, mtp);
 }
 
+static void print_adapter(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_adapter_spec *a = &result->scenario->training.adapter;
+    static const char *const BASES[] = {[TSIM_BASE_AS_TRAINING] = "",
+                                        [TSIM_BASE_INT8] = ", its products' weights in int8",
+                                        [TSIM_BASE_NF4] = ", its products' weights in nf4"};
+    if (a->kind != TSIM_ADAPTER_NONE)
+        tsim_screen_line(screen, "adapter", "rank %lld: %s parameters are trained, the model's are frozen%s",
+                         (long long)a->rank, tsim_screen_count(screen, result->step.trained_parameters),
+                         BASES[a->base_precision]);
+}
+
 static void print_cluster(struct tsim_screen *screen, const struct tsim_scenario *scenario) {
     const struct tsim_cluster_spec *c = &scenario->cluster;
     const char *fabric = c->fabric ? tsim_arena_printf(&screen->arena, ", fabric %s", c->fabric->name) : "";
@@ -128,6 +139,7 @@ static void print_inputs(struct tsim_screen *screen, const struct tsim_result *r
     fprintf(screen->out, "%s%s%s\n", tsim_tint_on(screen->style, TSIM_TINT_BOLD), scenario->name,
             tsim_tint_off(screen->style));
     print_model(screen, result);
+    print_adapter(screen, result);
     print_cluster(screen, scenario);
     print_plan(screen, &scenario->parallelism);
     tsim_screen_line(screen, "software", "%s%s", scenario->software->name,

@@ -1,0 +1,147 @@
+#include "model/adapter.h"
+
+#include "model/operator_builders.h"
+#include "model/parameter_bytes.h"
+
+/* Bits of a weight of NF4, and of its scales (Dettmers et al. 2023, section 3: 32 / 64 bits, 0.127 quantized again). */
+#define NF4_BITS 4.0
+#define NF4_SCALE_BITS 0.127
+
+static bool has_target(const struct tsim_op_shape *z, enum tsim_adapter_target target) {
+    return z->scenario->training.adapter.targets & 1u << target;
+}
+
+static void add_adapter(struct tsim_adapters *adapters, bool is_there, double n) {
+    if (is_there && n > 0)
+        adapters->n[adapters->count++] = n;
+}
+
+struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *z, enum tsim_layer_product product) {
+    struct tsim_adapters of = {.k = z->h, .is_column_parallel = true};
+    double gate = (tsim_model_up_products(z->model) - 1) * z->f;
+    if (!tsim_is_frozen(z->scenario) || z->groups > 1)
+        return of;
+    switch (product) {
+    case TSIM_PRODUCT_QKV:
+        add_adapter(&of, has_target(z, TSIM_TARGET_QKV), z->query + z->key + z->value);
+        add_adapter(&of, has_target(z, TSIM_TARGET_QUERY), z->query);
+        add_adapter(&of, has_target(z, TSIM_TARGET_KEY), z->key);
+        add_adapter(&of, has_target(z, TSIM_TARGET_VALUE), z->value);
+        break;
+    case TSIM_PRODUCT_UP:
+        add_adapter(&of, has_target(z, TSIM_TARGET_GATE_UP), gate + z->f);
+        add_adapter(&of, has_target(z, TSIM_TARGET_GATE), gate);
+        add_adapter(&of, has_target(z, TSIM_TARGET_UP), z->f);
+        break;
+    case TSIM_PRODUCT_OUT:
+    case TSIM_PRODUCT_DOWN:
+        of.k = product == TSIM_PRODUCT_OUT ? z->q : z->f;
+        of.is_column_parallel = false;
+        add_adapter(&of, has_target(z, product == TSIM_PRODUCT_OUT ? TSIM_TARGET_OUTPUT : TSIM_TARGET_DOWN), z->h);
+        break;
+    case TSIM_N_LAYER_PRODUCTS:
+        break;
+    }
+    return of;
+}
+
+static double rank_of(const struct tsim_op_shape *z) {
+    return (double)z->scenario->training.adapter.rank;
+}
+
+/* Where the product's columns are divided n is this rank's and r is cut; where its rows are, k is this rank's and n is
+ * cut: either way a tensor rank has its part of both matrices. */
+double tsim_adapters_parameters(const struct tsim_op_shape *z, enum tsim_layer_product product) {
+    struct tsim_adapters of = tsim_adapters_of(z, product);
+    double parameters = 0, r = rank_of(z);
+    for (int32_t i = 0; i < of.count; i++)
+        parameters += of.is_column_parallel ? r / z->tp * of.k + r * of.n[i] : r * of.k + r * of.n[i] / z->tp;
+    return parameters;
+}
+
+bool tsim_base_is_quantized(const struct tsim_scenario *sc) {
+    return tsim_is_frozen(sc) && sc->training.adapter.base_precision != TSIM_BASE_AS_TRAINING;
+}
+
+double tsim_base_weight_bytes(const struct tsim_scenario *sc) {
+    switch (sc->training.adapter.base_precision) {
+    case TSIM_BASE_AS_TRAINING:
+        return tsim_weight_bytes(sc->training.precision);
+    case TSIM_BASE_INT8:
+        return 1;
+    case TSIM_BASE_NF4:
+        return (NF4_BITS + NF4_SCALE_BITS) / 8;
+    }
+    TSIM_BUG("base precision %d", (int)sc->training.adapter.base_precision);
+}
+
+/* ---- operators ---- */
+
+void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
+    if (tsim_base_is_quantized(z->scenario))
+        elementwise(list, "weight to 16 bits", elements, tsim_base_weight_bytes(z->scenario) + z->element_bytes, 1);
+}
+
+static bool drops_out(const struct tsim_op_shape *z) {
+    return z->scenario->training.adapter.dropout_frac > 0;
+}
+
+/* Result times a constant, and added: two kernels where nothing is fused. */
+static double sum_bytes(const struct tsim_op_shape *z, double *kernels) {
+    *kernels = z->software->fusion == TSIM_FUSION_COMPILE ? 1 : 2;
+    return (*kernels > 1 ? 5 : 3) * z->element_bytes;
+}
+
+static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, bool is_gather) {
+    if (z->tp > 1)
+        tensor_collective(list, is_gather ? "tensor: gather, adapter" : "tensor: reduce, adapter",
+                          is_gather ? TSIM_OP_ALL_GATHER : TSIM_OP_ALL_REDUCE, z->t * rank_of(z) * z->element_bytes,
+                          TSIM_EXPOSED);
+}
+
+void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                              enum tsim_layer_product product) {
+    struct tsim_adapters of = tsim_adapters_of(z, product);
+    double e = z->element_bytes, r = rank_of(z), kernels, bytes = sum_bytes(z, &kernels);
+    enum tsim_precision precision = z->attention_precision;
+    for (int32_t i = 0; i < of.count; i++) {
+        if (drops_out(z))
+            elementwise(list, "adapter dropout", z->t * of.k, 2 * e + 1, 1);
+        gemm(list, "adapter down", precision, z->t, of.is_column_parallel ? r / z->tp : r, of.k, e, e);
+        exchange(list, z, of.is_column_parallel);
+        gemm(list, "adapter up", precision, z->t, of.n[i], r, e, e);
+        elementwise(list, "adapter, add", z->t * of.n[i], bytes, kernels);
+    }
+}
+
+static struct tsim_op *gradient(struct tsim_op *op, bool of_weight) {
+    op->is_gradient = true;
+    op->is_weight_gradient = of_weight;
+    return op;
+}
+
+void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                               enum tsim_layer_product product) {
+    struct tsim_adapters of = tsim_adapters_of(z, product);
+    double e = z->element_bytes, r = rank_of(z);
+    enum tsim_precision precision = z->attention_precision;
+    for (int32_t i = 0; i < of.count; i++) {
+        double own = of.is_column_parallel ? r / z->tp : r;
+        elementwise(list, "adapter, scale gradient", z->t * of.n[i], 2 * e, 1);
+        gradient(gemm(list, "adapter up, input", precision, z->t, r, of.n[i], e, e), false);
+        gradient(gemm(list, "adapter up, weight", precision, of.n[i], r, z->t, e, z->gradient_bytes), true);
+        exchange(list, z, !of.is_column_parallel);
+        gradient(gemm(list, "adapter down, input", precision, z->t, of.k, own, e, e), false);
+        gradient(gemm(list, "adapter down, weight", precision, own, of.k, z->t, e, z->gradient_bytes), true);
+        if (drops_out(z))
+            elementwise(list, "adapter dropout", z->t * of.k, 2 * e + 1, 1);
+        elementwise(list, "adapter, add gradient", z->t * of.k, 3 * e, 1);
+    }
+}
+
+/* A x of all of r, and where x is dropped out that and its mask. */
+double tsim_adapters_kept_bytes(const struct tsim_op_shape *z, enum tsim_layer_product product) {
+    struct tsim_adapters of = tsim_adapters_of(z, product);
+    double dropped = drops_out(z) ? of.k * (z->element_bytes + 1) : 0;
+    return of.count * z->t * (rank_of(z) * z->element_bytes + dropped);
+}

@@ -1,0 +1,64 @@
+/* adapter.h - fine-tuning of thin matrices beside the products of a frozen model (LoRA: Hu et al. 2021, arXiv:2106.09685).
+ *
+ * Beside y = W x of n x k an adapter adds B (A x) times a constant, A of r x k and B of n x r; x may be dropped out before.
+ * W has no gradient, no master weight, no state and no reduction; its product's input is kept where an adapter takes it.
+ * Products that are joined (queries, keys and values; gate and up) have one adapter together (NeMo, Megatron-Bridge) or each its
+ * own (PEFT). Tensor ranks divide both matrices: r of A and n of B where the product's columns are divided, k of A and n
+ * of B where its rows are; A x, t x r, is gathered or summed between them (NVIDIA-NeMo, ParallelLinearAdapter).
+ * Adapters' products run in 16 bits where the model's are quantized.
+ *
+ * With QLoRA weights of products are quantized in blocks, and made 16 bits again before each product, forward and backward
+ * (bitsandbytes). NF4 has 4 bits and 0.127 of scales, which are quantized in turn (Dettmers et al. 2023,
+ * arXiv:2305.14314, section 3); int8 has 8 and an fp32 scale for each row. */
+#ifndef TSIM_MODEL_ADAPTER_H
+#define TSIM_MODEL_ADAPTER_H
+
+#include "model/layer_kind.h"
+#include "model/local_shape.h"
+
+/* Is the model itself left as it is? */
+static inline bool tsim_is_frozen(const struct tsim_scenario *scenario) {
+    return scenario->training.adapter.kind != TSIM_ADAPTER_NONE;
+}
+
+static inline int tsim_n_targets(const struct tsim_scenario *scenario) {
+    int n = 0;
+    for (unsigned targets = scenario->training.adapter.targets; targets; targets >>= 1)
+        n += targets & 1 ? 1 : 0;
+    return n;
+}
+
+/* The adapters beside a product, of so many: each of n columns. */
+enum { TSIM_MAX_ADAPTERS = 3 };
+struct tsim_adapters {
+    int32_t count;
+    double n[TSIM_MAX_ADAPTERS], k; /* on this rank */
+    bool is_column_parallel;
+};
+struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *shape, enum tsim_layer_product product);
+double tsim_adapters_parameters(const struct tsim_op_shape *shape, enum tsim_layer_product product); /* on this rank */
+
+/* Trained parameters of a layer on one tensor rank, and of the whole model. */
+double tsim_layer_adapter_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
+double tsim_model_adapter_parameters(const struct tsim_scenario *scenario);
+
+/* Bytes of a frozen weight of a product; of a trained one it is tsim_weight_bytes. */
+double tsim_base_weight_bytes(const struct tsim_scenario *scenario);
+bool tsim_base_is_quantized(const struct tsim_scenario *scenario);
+
+/* ---- operators ---- */
+
+struct tsim_op_list;
+
+/* Behind a product forward, and before its gradients backward. */
+void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
+                              enum tsim_layer_product product);
+void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
+                               enum tsim_layer_product product);
+/* Before a product with a frozen weight of so many elements, where that is quantized. */
+void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
+
+/* Bytes that the adapters of a product keep of a micro-batch, beside the product's input. */
+double tsim_adapters_kept_bytes(const struct tsim_op_shape *shape, enum tsim_layer_product product);
+
+#endif

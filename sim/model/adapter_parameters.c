@@ -1,0 +1,23 @@
+/* The trained parameters of layers whose model is frozen. */
+#include "model/adapter.h"
+#include "model/model.h"
+
+/* A feed-forward block's products are those of experts in layers that have them, which adapters leave out. */
+double tsim_layer_adapter_parameters(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    double parameters = tsim_adapters_parameters(&z, TSIM_PRODUCT_QKV) + tsim_adapters_parameters(&z, TSIM_PRODUCT_OUT);
+    if (!tsim_layer_has_experts(part))
+        parameters += tsim_adapters_parameters(&z, TSIM_PRODUCT_UP) + tsim_adapters_parameters(&z, TSIM_PRODUCT_DOWN);
+    return parameters;
+}
+
+double tsim_model_adapter_parameters(const struct tsim_scenario *sc) {
+    struct tsim_parts layers = tsim_model_layers(sc->model, 0, sc->model->layers);
+    struct tsim_scenario whole = *sc;
+    double parameters = 0;
+    whole.parallelism.tensor = 1;
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (layers.times[part] > 0 && tsim_is_frozen(sc))
+            parameters += layers.times[part] * tsim_layer_adapter_parameters(&whole, (enum tsim_part)part);
+    return parameters;
+}

@@ -1,0 +1,171 @@
+/* A frozen model with adapters: parameters by hand, what is executed and kept, and what nobody pays for. */
+#include "model/adapter.h"
+#include "model/kept.h"
+#include "model/model.h"
+#include "model/operators.h"
+#include "partition/memory.h"
+#include "support/example.h"
+#include "support/operator_list.h"
+
+static struct example e;
+
+#define H 1024.0
+#define F 4096.0
+#define R 16.0
+enum {
+    ALL = 1u << TSIM_TARGET_QKV | 1u << TSIM_TARGET_OUTPUT | 1u << TSIM_TARGET_GATE_UP | 1u << TSIM_TARGET_DOWN,
+    SEPARATE = 1u << TSIM_TARGET_QUERY | 1u << TSIM_TARGET_KEY | 1u << TSIM_TARGET_VALUE | 1u << TSIM_TARGET_OUTPUT |
+               1u << TSIM_TARGET_GATE | 1u << TSIM_TARGET_UP | 1u << TSIM_TARGET_DOWN
+};
+
+/* 4 of 8 heads have keys and values of their own, so that keys are 512 wide; gated. */
+static void init(unsigned targets) {
+    example_init(&e);
+    e.model.kv_heads = 4;
+    e.model.gated_mlp = true;
+    e.model.norm = TSIM_NORM_RMSNORM;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.scenario.training.adapter = (struct tsim_adapter_spec){.kind = TSIM_ADAPTER_LORA, .rank = 16, .targets = targets};
+}
+
+/* One for what is joined: r (h + 2 h) of queries, keys and values, r (h + h), r (h + 2 f), r (f + h). Each its own: queries
+ * r (h + h), keys and values r (h + h / 2) each, gate and up r (h + f) each. Tensor ranks have a part each. */
+START_TEST(parameters) {
+    const double joined = R * (3 * H + 2 * H + H + 2 * F + F + H),
+                 separate = R * (2 * H + 2 * 1.5 * H + 2 * H + 2 * (H + F) + F + H);
+    for (int64_t tensor = 1; tensor <= 4; tensor *= 2) {
+        init(ALL);
+        e.scenario.parallelism.tensor = tensor;
+        ck_assert_double_eq(tsim_layer_adapter_parameters(&e.scenario, TSIM_PART_LAYER) * (double)tensor, joined);
+        ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario), 8 * joined);
+        e.scenario.training.adapter.targets = SEPARATE;
+        ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario), 8 * separate);
+    }
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_NONE;
+    ck_assert_double_eq(tsim_model_adapter_parameters(&e.scenario), 0);
+}
+END_TEST
+
+static double weight_gradient_flops(const struct tsim_op_list *list) {
+    double flops = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        flops += list->ops[i].is_weight_gradient ? list->ops[i].flops : 0;
+    return flops;
+}
+
+/* Forward 2 FLOPs a token and parameter more. Backward products of frozen weights are half of those of trained ones, the
+ * adapters' are whole; nothing else has a gradient: the embedding, norms, biases. */
+START_TEST(operators) {
+    struct tsim_op_list with, without;
+    const double tokens = 1024;
+    init(ALL);
+    const double adapters = 2 * tokens * tsim_layer_adapter_parameters(&e.scenario, TSIM_PART_LAYER);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &with);
+    struct tsim_op_list back;
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &back);
+    const double trained = weight_gradient_flops(&back);
+    struct tsim_op_list embedding;
+    tsim_operators_backward(&e.scenario, TSIM_PART_EMBEDDING, 0, &embedding);
+    ck_assert_int_eq(embedding.n, 0);
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_NONE;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &without);
+    ck_assert_double_eq_tol(sum_flops(&with) - sum_flops(&without), adapters, 1);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &without);
+    ck_assert_double_eq_tol(trained, adapters, 1);
+    ck_assert_double_eq_tol(sum_flops(&back), sum_flops(&without) - weight_gradient_flops(&without) + 2 * adapters, 1);
+    for (int32_t i = 0; i < back.n; i++)
+        ck_assert(!back.ops[i].is_weight_gradient || strncmp(back.ops[i].name, "adapter", 7) == 0);
+    ck_assert_double_eq(find(&back, "norm 1")->bytes, 1024 * H * 3 * 2); /* without its weight's gradient */
+}
+END_TEST
+
+/* 4 bits and their scales are read and 16 written before each product, forward and backward: 2 (3 h h + 3 h f). */
+START_TEST(quantized_base) {
+    struct tsim_op_list lists[2];
+    init(ALL);
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_QLORA;
+    e.scenario.training.adapter.base_precision = TSIM_BASE_NF4;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &lists[0]);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &lists[1]);
+    for (int i = 0; i < 2; i++) {
+        double elements = 0;
+        for (int32_t k = 0; k < lists[i].n; k++)
+            elements += strcmp(lists[i].ops[k].name, "weight to 16 bits") == 0 ? lists[i].ops[k].elements : 0;
+        ck_assert_double_eq(elements, 3 * H * H + 3 * H * F);
+    }
+    ck_assert_double_eq_tol(find(&lists[0], "weight to 16 bits")->bytes, 2 * H * H * (4.127 / 8 + 2), 1e-3);
+    struct tsim_op_list head;
+    tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &head);
+    ck_assert(!seek(&head, "weight to 16 bits") && !seek(&head, "head, weight"));
+}
+END_TEST
+
+/* Gradients, master weights and states are the adapters', weights are everybody's: of products 16 bits, or 4.127; the
+ * rest, embedding, head and norms, 16 bits. ZeRO shards what is trained. */
+START_TEST(memory) {
+    struct tsim_stage_memory m;
+    init(ALL);
+    example_finish(&e);
+    const double products = 8 * (3 * H * H + 3 * H * F), rest = 2 * 32768 * H + 17 * H,
+                 trained = tsim_model_adapter_parameters(&e.scenario);
+    for (int zero = 0; zero <= 3; zero++) {
+        e.scenario.parallelism.zero = zero;
+        e.scenario.training.adapter.kind = TSIM_ADAPTER_LORA;
+        e.scenario.training.adapter.base_precision = TSIM_BASE_AS_TRAINING;
+        tsim_stage_memory(&e.scenario, 0, &m);
+        double ranks = 8;
+        ck_assert_double_eq_tol(m.weights_bytes, 2 * (products + rest + trained) / (zero == 3 ? ranks : 1), 1);
+        ck_assert_double_eq_tol(m.gradients_bytes, 4 * trained / (zero >= 2 ? ranks : 1), 1);
+        ck_assert_double_eq_tol(m.master_bytes, 4 * trained / (zero >= 1 ? ranks : 1), 1);
+        ck_assert_double_eq_tol(m.optimizer_bytes, 8 * trained / (zero >= 1 ? ranks : 1), 1);
+        e.scenario.training.adapter.kind = TSIM_ADAPTER_QLORA;
+        e.scenario.training.adapter.base_precision = TSIM_BASE_NF4;
+        tsim_stage_memory(&e.scenario, 0, &m);
+        ck_assert_double_eq_tol(m.weights_bytes,
+                                (products * 4.127 / 8 + 2 * (rest + trained)) / (zero == 3 ? ranks : 1), 1);
+    }
+    ck_assert_double_eq_tol(tsim_checkpoint_bytes(NULL, &e.scenario).value, trained * (2 + 8 + 4), 1);
+}
+END_TEST
+
+/* Inputs of products are kept where an adapter takes them: of attention's output alone neither the blocks' inputs nor
+ * what the last product takes. A x is kept of each. */
+START_TEST(kept) {
+    const double t = 1024;
+    init(ALL);
+    double all = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
+    e.scenario.training.adapter.targets = 1u << TSIM_TARGET_OUTPUT;
+    double one = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
+    ck_assert_double_eq_tol(all - one, t * 2 * (2 * H + F + 3 * R), 1);
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_NONE;
+    ck_assert_double_eq_tol(all - tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), t * 2 * 4 * R, 1);
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_LORA;
+    e.scenario.training.adapter.dropout_frac = 0.1; /* what is left of the input, and the mask */
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER) - one, t * H * 3, 1);
+}
+END_TEST
+
+/* 4 of a frozen parameter, 6 of an adapter's, and attention as ever. */
+START_TEST(model_flops) {
+    init(ALL);
+    double n = tsim_model_active_parameters(&e.model), whole = tsim_model_flops_per_token(&e.model, 1024, 1024),
+           trained = tsim_model_adapter_parameters(&e.scenario);
+    ck_assert_double_eq(tsim_frozen_model_flops_recorded(NULL, &e.model, 1024, trained).value,
+                        whole - 2 * n + 6 * trained);
+}
+END_TEST
+
+static Suite *adapter_suite(void) {
+    Suite *suite = suite_create("adapter");
+    TCase *tests = tcase_create("frozen model");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, parameters);
+    tcase_add_test(tests, operators);
+    tcase_add_test(tests, quantized_base);
+    tcase_add_test(tests, memory);
+    tcase_add_test(tests, kept);
+    tcase_add_test(tests, model_flops);
+    return suite;
+}
+
+TSIM_TEST_MAIN(adapter_suite)
