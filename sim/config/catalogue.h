@@ -565,7 +565,8 @@ struct tsim_software {
     enum tsim_weight_return weight_return;
     enum tsim_gather_unit gather_unit; /* fully sharded: what is gathered, and reduced, at once */
     enum tsim_shard_copies shard_copies;
-    bool sequence_copies; /* of what tensor ranks gather and scatter along the tokens of samples */
+    bool adapter_scale_inside; /* adapters scale A x, of their rank's width, and not their result */
+    bool sequence_copies;      /* of what tensor ranks gather and scatter along the tokens of samples */
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_interleaving interleaving;         /* how many micro-batches an interleaved schedule takes */
     enum tsim_expert_dispatch expert_dispatch;

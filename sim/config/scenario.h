@@ -172,7 +172,8 @@ struct tsim_adapter_spec {
     int64_t rank;
     unsigned targets; /* set of 1 << enum tsim_adapter_target */
     enum tsim_base_precision base_precision;
-    double dropout_frac; /* of what goes into the adapters */
+    double dropout_frac; /* of what goes into the adapters, or comes out */
+    bool drops_result;
 };
 
 struct tsim_training_spec {

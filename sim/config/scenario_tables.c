@@ -336,6 +336,8 @@ static const struct tsim_key ADAPTER_KEYS[] = {
      .help = "of the frozen weights of products: training (as training.precision), int8, nf4; default: nf4 with qlora"},
     {QUANTITY_KEY("dropout", TSIM_FRACTION, scenario.training.adapter.dropout_frac, "of what goes into the adapters"),
      .default_text = "0", .max = 0.99, .is_omitted_when_zero = true},
+    {.key = "dropout_behind", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.adapter.drops_result),
+     .default_text = "false", .is_omitted_when_zero = true, .help = "dropout is of what comes out of them instead"},
 };
 TSIM_TABLE(ADAPTER, ADAPTER_KEYS, false);
 

@@ -215,6 +215,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {CHOICE("shard_copies", shard_copies, SHARD_COPIES, "flat",
             "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "
             "(per-parameter); divided where they are (in-place); none")},
+    {FLAG("adapter_scale_inside", adapter_scale_inside,
+          "adapters scale A x, of the rank's width, and not their result"),
+     .is_omitted_when_zero = true},
     {FLAG("sequence_copies", sequence_copies,
           "sequence parallelism cuts the tokens of each sample: what is gathered is copied into samples, what is "
           "scattered out of them; with overlap.tensor pieces of sums are summed at the end"),

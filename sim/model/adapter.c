@@ -66,7 +66,8 @@ bool tsim_base_is_quantized(const struct tsim_scenario *sc) {
 double tsim_base_weight_bytes(const struct tsim_scenario *sc) {
     switch (sc->training.adapter.base_precision) {
     case TSIM_BASE_AS_TRAINING:
-        return tsim_weight_bytes(sc->training.precision);
+        return tsim_is_frozen(sc) ? tsim_operand_bytes(sc->training.precision)
+                                  : tsim_weight_bytes(sc->training.precision);
     case TSIM_BASE_INT8:
         return 1;
     case TSIM_BASE_NF4:
@@ -82,14 +83,31 @@ void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *z
         elementwise(list, "weight to 16 bits", elements, tsim_base_weight_bytes(z->scenario) + z->element_bytes, 1);
 }
 
-static bool drops_out(const struct tsim_op_shape *z) {
-    return z->scenario->training.adapter.dropout_frac > 0;
+void tsim_op_prepare_frozen(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
+    tsim_op_dequantize(list, z, elements);
+    bool is_transposed = z->scenario->cluster.node->accelerator->nccl_generation < TSIM_BLACKWELL;
+    if (tsim_is_frozen(z->scenario) && z->linear_precision == TSIM_FP8 && is_transposed)
+        elementwise(list, "weight, transpose", elements, 2 * z->linear_bytes, 1);
 }
 
-/* Result times a constant, and added: two kernels where nothing is fused. */
-static double sum_bytes(const struct tsim_op_shape *z, double *kernels) {
-    *kernels = z->software->fusion == TSIM_FUSION_COMPILE ? 1 : 2;
-    return (*kernels > 1 ? 5 : 3) * z->element_bytes;
+static bool drops_input(const struct tsim_op_shape *z) {
+    const struct tsim_adapter_spec *a = &z->scenario->training.adapter;
+    return a->dropout_frac > 0 && !a->drops_result;
+}
+
+static bool drops_result(const struct tsim_op_shape *z) {
+    const struct tsim_adapter_spec *a = &z->scenario->training.adapter;
+    return a->dropout_frac > 0 && a->drops_result;
+}
+
+/* The result times a constant, and added: two kernels where nothing is fused, one where A x is what is scaled. */
+static bool scales_result(const struct tsim_op_shape *z) {
+    return z->software->fusion != TSIM_FUSION_COMPILE && !z->software->adapter_scale_inside;
+}
+
+static void dropout(struct tsim_op_list *list, const struct tsim_op_shape *z, bool is_there, double elements) {
+    if (is_there)
+        elementwise(list, "adapter dropout", elements, 2 * z->element_bytes + 1, 1);
 }
 
 static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, bool is_gather) {
@@ -102,15 +120,15 @@ static void exchange(struct tsim_op_list *list, const struct tsim_op_shape *z, b
 void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                               enum tsim_layer_product product) {
     struct tsim_adapters of = tsim_adapters_of(z, product);
-    double e = z->element_bytes, r = rank_of(z), kernels, bytes = sum_bytes(z, &kernels);
+    double e = z->element_bytes, r = rank_of(z);
     enum tsim_precision precision = z->attention_precision;
     for (int32_t i = 0; i < of.count; i++) {
-        if (drops_out(z))
-            elementwise(list, "adapter dropout", z->t * of.k, 2 * e + 1, 1);
+        dropout(list, z, drops_input(z), z->t * of.k);
         gemm(list, "adapter down", precision, z->t, of.is_column_parallel ? r / z->tp : r, of.k, e, e);
         exchange(list, z, of.is_column_parallel);
         gemm(list, "adapter up", precision, z->t, of.n[i], r, e, e);
-        elementwise(list, "adapter, add", z->t * of.n[i], bytes, kernels);
+        dropout(list, z, drops_result(z), z->t * of.n[i]);
+        elementwise(list, "adapter, add", z->t * of.n[i], (scales_result(z) ? 2 + 3 : 3) * e, scales_result(z) ? 2 : 1);
     }
 }
 
@@ -127,21 +145,24 @@ void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_s
     enum tsim_precision precision = z->attention_precision;
     for (int32_t i = 0; i < of.count; i++) {
         double own = of.is_column_parallel ? r / z->tp : r;
-        elementwise(list, "adapter, scale gradient", z->t * of.n[i], 2 * e, 1);
+        if (scales_result(z))
+            elementwise(list, "adapter, scale gradient", z->t * of.n[i], 2 * e, 1);
+        dropout(list, z, drops_result(z), z->t * of.n[i]);
         gradient(gemm(list, "adapter up, input", precision, z->t, r, of.n[i], e, e), false);
         gradient(gemm(list, "adapter up, weight", precision, of.n[i], r, z->t, e, z->gradient_bytes), true);
         exchange(list, z, !of.is_column_parallel);
         gradient(gemm(list, "adapter down, input", precision, z->t, of.k, own, e, e), false);
         gradient(gemm(list, "adapter down, weight", precision, own, of.k, z->t, e, z->gradient_bytes), true);
-        if (drops_out(z))
-            elementwise(list, "adapter dropout", z->t * of.k, 2 * e + 1, 1);
+        dropout(list, z, drops_input(z), z->t * of.k);
         elementwise(list, "adapter, add gradient", z->t * of.k, 3 * e, 1);
     }
 }
 
-/* A x of all of r, and where x is dropped out that and its mask. */
+/* A x of all of r, and where x is dropped out that and its mask; of a result the mask alone. */
 double tsim_adapters_kept_bytes(const struct tsim_op_shape *z, enum tsim_layer_product product) {
     struct tsim_adapters of = tsim_adapters_of(z, product);
-    double dropped = drops_out(z) ? of.k * (z->element_bytes + 1) : 0;
-    return of.count * z->t * (rank_of(z) * z->element_bytes + dropped);
+    double bytes = of.count * (rank_of(z) * z->element_bytes + (drops_input(z) ? of.k * (z->element_bytes + 1) : 0));
+    for (int32_t i = 0; i < of.count; i++)
+        bytes += drops_result(z) ? of.n[i] : 0;
+    return z->t * bytes;
 }

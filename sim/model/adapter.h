@@ -5,7 +5,9 @@
  * Products that are joined (queries, keys and values; gate and up) have one adapter together (NeMo, Megatron-Bridge) or each its
  * own (PEFT). Tensor ranks divide both matrices: r of A and n of B where the product's columns are divided, k of A and n
  * of B where its rows are; A x, t x r, is gathered or summed between them (NVIDIA-NeMo, ParallelLinearAdapter).
- * Adapters' products run in 16 bits where the model's are quantized.
+ * Adapters' products run in 16 bits where the model's are quantized, and frozen weights of 8 bits are kept once: where
+ * kernels multiply rows by rows alone (before Blackwell) their transpose is made for each backward product
+ * (disable_parameter_transpose_cache of Megatron-Bridge's recipes).
  *
  * With QLoRA weights of products are quantized in blocks, and made 16 bits again before each product, forward and backward
  * (bitsandbytes). NF4 has 4 bits and 0.127 of scales, which are quantized in turn (Dettmers et al. 2023,
@@ -55,8 +57,9 @@ void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_sh
                               enum tsim_layer_product product);
 void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
                                enum tsim_layer_product product);
-/* Before a product with a frozen weight of so many elements, where that is quantized. */
+/* Before a product with a frozen weight of so many elements, where that is quantized; before its backward product. */
 void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
+void tsim_op_prepare_frozen(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
 
 /* Bytes that the adapters of a product keep of a micro-batch, beside the product's input. */
 double tsim_adapters_kept_bytes(const struct tsim_op_shape *shape, enum tsim_layer_product product);

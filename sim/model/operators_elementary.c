@@ -150,7 +150,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
             copy->is_weight_gradient = linear->is_column_parallel;
     }
     if (!linear->is_never_quantized)
-        tsim_op_dequantize(list, z, z->groups * n * k);
+        tsim_op_prepare_frozen(list, z, z->groups * n * k);
     if (linear->takes_fp8)
         transpose(list, z, "cast, gradient", z->groups * z->t * n);
     else if (!linear->is_cast)

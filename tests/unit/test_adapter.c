@@ -145,6 +145,33 @@ START_TEST(kept) {
 }
 END_TEST
 
+/* Dropout behind has a mask of the result's width, and none before; frozen weights of fp8 are kept once, and transposed
+ * for each backward product before Blackwell. Where A x is scaled the result is only added: read twice, written once. */
+START_TEST(variants) {
+    struct tsim_op_list list;
+    const double t = 1024;
+    init(ALL);
+    double plain = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
+    e.scenario.training.adapter.dropout_frac = 0.1;
+    e.scenario.training.adapter.drops_result = true;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER) - plain,
+                            t * (2 * H + H + 2 * F + H), 1);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+    ck_assert_double_eq(find(&list, "adapter, add")->bytes, t * 2 * H * 5 * 2);
+    ck_assert_double_eq(find(&list, "adapter dropout")->bytes, t * 2 * H * 5);
+    e.software.adapter_scale_inside = true;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+    ck_assert_double_eq(find(&list, "adapter, add")->bytes, t * 2 * H * 3 * 2);
+    for (int i = 0; i < 2; i++) {
+        e.scenario.training.precision = TSIM_FP8;
+        e.accelerator.nccl_generation = i ? TSIM_BLACKWELL : TSIM_HOPPER;
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+        ck_assert_int_eq(seek(&list, "weight, transpose") != NULL, i == 0);
+        ck_assert_double_eq(tsim_base_weight_bytes(&e.scenario), 1);
+    }
+}
+END_TEST
+
 /* 4 of a frozen parameter, 6 of an adapter's, and attention as ever. */
 START_TEST(model_flops) {
     init(ALL);
@@ -164,6 +191,7 @@ static Suite *adapter_suite(void) {
     tcase_add_test(tests, quantized_base);
     tcase_add_test(tests, memory);
     tcase_add_test(tests, kept);
+    tcase_add_test(tests, variants);
     tcase_add_test(tests, model_flops);
     return suite;
 }
