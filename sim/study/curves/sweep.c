@@ -4,11 +4,11 @@
 #include "model/model.h"
 #include "results/format.h"
 #include "run/run.h"
+#include "study/interrupt.h"
 #include "study/judge/uncertainty.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -493,12 +493,6 @@ static void stop(struct job *job) {
     pthread_mutex_unlock(&job->mutex);
 }
 
-/* They are blocked while a sweep runs, so that they wait here instead of ending the program. */
-static bool is_interrupted(void) {
-    sigset_t pending;
-    return sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
-}
-
 /* How long until what waits in the batch is committed: often at first, so that a short run keeps what it computed, and
  * seldom later, for each commit writes whole pages. */
 static double batch_left_s(const struct keeper *keeper) {
@@ -511,7 +505,7 @@ static double batch_left_s(const struct keeper *keeper) {
  * and again comes to its end. */
 static void heed_interrupt(struct keeper *keeper) {
     struct tsim_sweep_progress *progress = keeper->progress;
-    if (!progress->is_interrupted && is_interrupted()) {
+    if (!progress->is_interrupted && tsim_is_interrupted()) {
         progress->is_interrupted = true;
         keeper->interrupted_s = keeper->committed_s;
     }
@@ -565,11 +559,8 @@ static enum tsim_status run_threads(struct job *job, struct keeper *keeper, int3
                                     struct tsim_diags *diags) {
     pthread_t threads[MOST_THREADS];
     int32_t n_started;
-    sigset_t signals, before;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    sigset_t before;
+    tsim_interrupts_block(&before);
     enum tsim_status status = start_threads(job, threads, n_threads, &n_started, diags);
     if (status == TSIM_OK)
         status = keep_all(keeper, diags);
@@ -578,7 +569,7 @@ static enum tsim_status run_threads(struct job *job, struct keeper *keeper, int3
     for (int32_t i = 0; i < n_started; i++)
         pthread_join(threads[i], NULL);
     if (!keeper->progress->is_interrupted)
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        tsim_interrupts_restore(&before);
     if (status == TSIM_OK && job->error != TSIM_OK) {
         status = job->error;
         copy_error(&job->diags, diags);

@@ -3,11 +3,9 @@
 #include "base/quantile.h"
 #include "results/measured.h"
 #include "run/run.h"
+#include "study/crew.h"
 
 #include <math.h>
-#include <pthread.h>
-
-enum { MOST_THREADS = 64 };
 
 const char *tsim_case_status_name(enum tsim_case_status status) {
     static const char *const NAMES[] = {"ok", "invalid", "does_not_fit", "failed"};
@@ -18,15 +16,16 @@ const char *tsim_case_status_name(enum tsim_case_status status) {
 
 struct job { /* shared by all threads */
     struct tsim_case *cases;
-    size_t n_cases;
     const struct tsim_override *overrides;
     size_t n_overrides;
     bool ignore_memory;
-    pthread_mutex_t mutex; /* guards next_case alone; a case belongs to the thread that took it */
-    size_t next_case;
 };
 
-static void run_case(const struct job *job, struct tsim_case *item) {
+/* A case belongs to the thread that took it. */
+static void run_case(void *context, int32_t worker, size_t number) {
+    const struct job *job = context;
+    struct tsim_case *item = &job->cases[number];
+    (void)worker;
     const struct tsim_scenario *scenario;
     const struct tsim_run_options options = {.ignore_memory = job->ignore_memory};
     item->status = TSIM_CASE_INVALID;
@@ -39,33 +38,6 @@ static void run_case(const struct job *job, struct tsim_case *item) {
     item->error = tsim_train_run(&item->arena, scenario, &options, &item->result, &item->diags);
     if (item->error == TSIM_OK)
         item->status = item->result.step.simulated ? TSIM_CASE_OK : TSIM_CASE_DOES_NOT_FIT;
-}
-
-static struct tsim_case *take_case(struct job *job) {
-    pthread_mutex_lock(&job->mutex);
-    struct tsim_case *item = job->next_case < job->n_cases ? &job->cases[job->next_case++] : NULL;
-    pthread_mutex_unlock(&job->mutex);
-    return item;
-}
-
-static void *work(void *argument) {
-    struct job *job = argument;
-    struct tsim_case *item;
-    while ((item = take_case(job)) != NULL)
-        run_case(job, item);
-    return NULL;
-}
-
-/* This thread works too, so a machine that starts no other one is slower and nothing else. */
-static void run_cases(struct job *job, int32_t n_threads) {
-    pthread_t threads[MOST_THREADS];
-    int32_t n_started = 0;
-    while (n_started + 1 < n_threads && n_started < MOST_THREADS && (size_t)n_started + 1 < job->n_cases &&
-           pthread_create(&threads[n_started], NULL, work, job) == 0)
-        n_started++;
-    work(job);
-    for (int32_t i = 0; i < n_started; i++)
-        pthread_join(threads[i], NULL);
 }
 
 /* ---- rows ---- */
@@ -147,14 +119,9 @@ void tsim_validate(struct tsim_arena *arena, const char *const *files, size_t n_
         tsim_arena_init(&item->arena);
         tsim_diags_init(&item->diags);
     }
-    struct job job = {.cases = validation->cases,
-                      .n_cases = n_files,
-                      .overrides = overrides,
-                      .n_overrides = n_overrides,
-                      .ignore_memory = ignore_memory};
-    pthread_mutex_init(&job.mutex, NULL);
-    run_cases(&job, n_threads);
-    pthread_mutex_destroy(&job.mutex);
+    struct job job = {
+        .cases = validation->cases, .overrides = overrides, .n_overrides = n_overrides, .ignore_memory = ignore_memory};
+    tsim_crew_run(&(struct tsim_crew){.work = run_case, .context = &job}, n_threads, n_files);
     validation->rows = TSIM_NEW_ARRAY(arena, n_files * TSIM_N_METRICS, struct tsim_case_row);
     for (size_t i = 0; i < n_files; i++)
         add_rows(validation, &validation->cases[i]);

@@ -3,16 +3,16 @@
 #include "results/verdict.h"
 #include "run/run.h"
 #include "step/unplayed.h"
+#include "study/crew.h"
+#include "study/interrupt.h"
 #include "study/judge/uncertainty.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST_THREADS = 256, BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16 };
+enum { BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16 };
 
 enum fate {
     FATE_OPEN,
@@ -172,21 +172,10 @@ static bool is_excluded(const struct search *search, const struct item *item) {
     return is_beaten(&search->known, item);
 }
 
-/* ---- threads: each takes the next piece of work until there is none ---- */
+/* ---- threads ---- */
 
-struct worker;
-typedef void (*work_fn)(struct search *search, struct worker *worker, size_t index);
-
-struct crew {
-    struct search *search;
-    work_fn work;
-    size_t n_pieces;
-    pthread_mutex_t mutex; /* guards next; pieces and memos belong to the thread that took them */
-    size_t next;
-};
-
-/* Remembers the costs of one candidate's passes. Plans come by candidate while they are bounded, by their bounds while they are
- * simulated: a place for some candidates at a time is enough, and thousands of them take no more memory. */
+/* The costs of one candidate's passes. Plans are bounded candidate by candidate, and simulated in the order of their
+ * bounds: so places for some candidates are enough, and thousands of candidates take no more memory. */
 enum { MEMO_PLACES = 64 };
 struct memo_place {
     struct tsim_arena arena;
@@ -195,40 +184,25 @@ struct memo_place {
 };
 
 struct worker {
-    struct crew *crew;
     struct tsim_arena kept, scratch; /* for the search; for one piece */
     struct memo_place memos[MEMO_PLACES];
     double *nearest; /* by candidate and limit: the best that a plan could reach; NAN: none so far */
 };
 
-/* They are blocked while a search heeds them, so that they wait here instead of ending the program. */
-static bool is_interrupted(const struct search *search) {
-    sigset_t pending;
-    return search->heeds && sigpending(&pending) == 0 &&
-           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1);
-}
-
-static void *work(void *argument) {
-    struct worker *worker = argument;
-    struct crew *crew = worker->crew;
-    for (;;) {
-        pthread_mutex_lock(&crew->mutex);
-        size_t piece = crew->next < crew->n_pieces ? crew->next++ : SIZE_MAX;
-        pthread_mutex_unlock(&crew->mutex);
-        if (piece == SIZE_MAX || is_interrupted(crew->search))
-            return NULL;
-        crew->work(crew->search, worker, piece);
-    }
-}
-
 struct team {
-    struct worker workers[MOST_THREADS];
+    struct worker workers[TSIM_MOST_WORKERS]; /* pieces and memos belong to the thread that took them */
     int32_t n;
 };
 
+static bool is_interrupted(const struct search *search) {
+    return search->heeds && tsim_is_interrupted();
+}
+
 static void team_init(struct team *team, const struct tsim_plan_search *options) {
     size_t n_candidates = options->space->n_candidates;
-    team->n = options->n_threads < 1 ? 1 : options->n_threads < MOST_THREADS ? options->n_threads : MOST_THREADS;
+    team->n = options->n_threads < 1                   ? 1
+              : options->n_threads < TSIM_MOST_WORKERS ? options->n_threads
+                                                       : TSIM_MOST_WORKERS;
     for (int32_t i = 0; i < team->n; i++) {
         struct worker *worker = &team->workers[i];
         tsim_arena_init(&worker->kept);
@@ -253,21 +227,25 @@ static void team_release(struct team *team) {
     }
 }
 
-/* This thread works too, so a machine that starts no other one is slower and nothing else. */
-static void team_run(struct team *team, struct search *search, work_fn fn, size_t n_pieces) {
-    pthread_t threads[MOST_THREADS];
-    bool is_started[MOST_THREADS] = {false};
-    struct crew crew = {.search = search, .work = fn, .n_pieces = n_pieces};
-    pthread_mutex_init(&crew.mutex, NULL);
-    for (int32_t i = 0; i < team->n; i++)
-        team->workers[i].crew = &crew;
-    for (int32_t i = 1; i < team->n && (size_t)i < n_pieces; i++)
-        is_started[i] = pthread_create(&threads[i], NULL, work, &team->workers[i]) == 0;
-    work(&team->workers[0]);
-    for (int32_t i = 1; i < team->n; i++)
-        if (is_started[i])
-            pthread_join(threads[i], NULL);
-    pthread_mutex_destroy(&crew.mutex);
+struct team_work {
+    struct search *search;
+    struct team *team;
+    void (*work)(struct search *search, struct worker *worker, size_t index);
+};
+
+static void work_on(void *context, int32_t worker, size_t piece) {
+    const struct team_work *w = context;
+    w->work(w->search, &w->team->workers[worker], piece);
+}
+
+static bool is_over(void *context) {
+    return is_interrupted(((const struct team_work *)context)->search);
+}
+
+static void team_run(struct team *team, struct search *search,
+                     void (*work)(struct search *search, struct worker *worker, size_t index), size_t n_pieces) {
+    struct team_work w = {search, team, work};
+    tsim_crew_run(&(struct tsim_crew){work_on, is_over, &w}, team->n, n_pieces);
 }
 
 /* ---- bounds ---- */
@@ -751,16 +729,6 @@ static enum tsim_status complete_all(struct tsim_arena *arena, struct search *se
     return TSIM_OK;
 }
 
-/* Threads that are started from here on block them, too. */
-static void block_interrupts(const struct search *search, sigset_t *before) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    if (search->heeds)
-        pthread_sigmask(SIG_BLOCK, &signals, before);
-}
-
 enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_search *options,
                                tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
                                struct tsim_diags *diags) {
@@ -776,14 +744,15 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
     team_init(team, options);
     sigset_t before;
     search.heeds = options->heeds_interrupt;
-    block_interrupts(&search, &before);
+    if (search.heeds)
+        tsim_interrupts_block(&before);
     bound_all(&search, team, report, context);
     simulate_all(&search, team, report, context, result);
     count(&search, result);
     find_gaps(arena, &search, team, result);
     enum tsim_status status = complete_all(arena, &search, team, result, diags);
     if (options->heeds_interrupt && !search.is_interrupted)
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        tsim_interrupts_restore(&before);
     team_release(team);
     tsim_heap_free(search.known.front);
     tsim_heap_free(search.items);
