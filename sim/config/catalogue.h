@@ -263,6 +263,7 @@ struct tsim_node {
     int64_t accelerators_per_switch, accelerators_per_socket;
     double switch_uplink_bytes_per_s, socket_link_bytes_per_s;
     int64_t nics;
+    bool nics_on_accelerator;     /* what they carry does not cross the accelerator's slot to its host */
     double nic_bytes_per_s;       /* per NIC and direction, wire */
     double host_link_bytes_per_s; /* PCIe per accelerator and direction */
     int64_t host_cores;

@@ -102,3 +102,19 @@ struct tsim_amount tsim_update_recorded(struct tsim_term_recorder *r, const stru
     *hbm_bytes = held.value * cost.traffic_bytes;
     return by_accelerator(r, sc, cluster->accelerator, held, &cost);
 }
+
+void tsim_host_update(const struct tsim_scenario *sc, const struct tsim_cluster *cluster, int32_t stage,
+                      struct tsim_host_update *update) {
+    struct tsim_held_parameters parameters = tsim_held_parameters(NULL, sc, stage);
+    double held = (sc->parallelism.zero >= 1 ? parameters.shard : parameters.all).value, hbm_bytes;
+    struct tsim_optimizer_cost cost;
+    *update = (struct tsim_host_update){0};
+    if (!sc->training.offload.optimizer || tsim_streams_weights(sc))
+        return;
+    tsim_optimizer_cost(sc, &cost);
+    *update =
+        (struct tsim_host_update){.time_s = tsim_update_recorded(NULL, sc, cluster, stage, HUGE_VAL, &hbm_bytes).value,
+                                  .gradient_bytes = held * tsim_gradient_bytes(sc),
+                                  .weight_bytes = held * tsim_weight_bytes(sc->training.precision),
+                                  .memory_bytes = held * cost.least_bytes};
+}

@@ -14,4 +14,12 @@ struct tsim_amount tsim_update_recorded(struct tsim_term_recorder *recorder, con
                                         const struct tsim_cluster *cluster, int32_t stage, double backward_s,
                                         double *hbm_bytes);
 
+/* The host's update of a stage says what it moves for one of its ranks, and how long update and weights take together, once it has
+ * the gradients, with nothing else on the link and in its memory. time_s 0: the accelerator does it, or nobody. */
+struct tsim_host_update {
+    double time_s, gradient_bytes, weight_bytes, memory_bytes;
+};
+void tsim_host_update(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster, int32_t stage,
+                      struct tsim_host_update *update);
+
 #endif

@@ -213,7 +213,8 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
         totals[TSIM_TOTAL_BUBBLE] += join;
         return;
     case TSIM_TASK_OPERATOR:
-        break; /* told before */
+    case TSIM_TASK_COPY:
+        break; /* told before; of other streams */
     case TSIM_TASK_GO:
         totals[tsim_label_segment(label) == TSIM_TASK_GATHER ? TSIM_TOTAL_GATHER : TSIM_TOTAL_REDUCE] += wait + busy;
         totals[TSIM_TOTAL_BUBBLE] += join;
@@ -230,8 +231,7 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
         return;
     case TSIM_TASK_OPTIMIZER:
         totals[TSIM_TOTAL_OPTIMIZERS]++;
-        totals[TSIM_TOTAL_BUBBLE] += wait;
-        totals[TSIM_TOTAL_OPTIMIZER] += busy;
+        totals[TSIM_TOTAL_OPTIMIZER] += wait + busy; /* it waits for gradients on their way to the host */
         return;
     }
     TSIM_BUG("label %lld", (long long)label);
@@ -242,6 +242,10 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
 static void account_operators(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
     const struct tsim_operator_run *run = &group->run;
     tsim_tick own = run->kernels + run->host;
+    if (run->waits_for_copies) {
+        group->totals[TSIM_TOTAL_HOST] += end - from;
+        return;
+    }
     group->totals[TSIM_TOTAL_HOST] += run->host;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
         group->totals[TSIM_TOTAL_EXPOSED + axis] += run->exposed[axis];

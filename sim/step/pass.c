@@ -488,7 +488,6 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
     sum->exposed_data_s += times * part->exposed_data_s;
     sum->host_s += times * part->host_s;
     sum->host_excess_s += times * part->host_excess_s;
-    sum->link_s += times * part->link_s;
     sum->flops += times * part->flops;
     sum->matrix_busy_s += times * part->matrix_busy_s;
     sum->memory_busy_s += times * part->memory_busy_s;

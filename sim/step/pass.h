@@ -29,8 +29,7 @@ struct tsim_pass_cost {
     double exposed_tensor_s, exposed_context_s, exposed_expert_s;
     double exposed_data_s;               /* exchanges of embedding vectors */
     double host_s;                       /* the host takes to launch its operators */
-    double host_excess_s;                /* part of compute_s: accelerator waiting for launches, or for link_s */
-    double link_s;                       /* copies beside it take on the link to the host */
+    double host_excess_s;                /* part of compute_s: accelerator waiting for launches */
     double flops;                        /* executed on the matrix units, recomputation included */
     double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */
     double hbm_bytes, scale_up_bytes, nic_bytes;

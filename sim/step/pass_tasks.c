@@ -1,6 +1,7 @@
 #include "step/pass_tasks.h"
 
 #include "model/model.h"
+#include "step/copies.h"
 #include "step/pass_alone.h"
 
 #include <string.h>
@@ -298,33 +299,36 @@ static bool run_task(struct tsim_stage_group *group, struct tsim_task *task) {
 bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t segment,
                            const struct tsim_pass_cost *cost) {
     struct tsim_pass_cursor *w = &group->cursor;
-    group->plays_pass = false;
-    if (!enter(group, item, segment, w) || !entry_at(group, w, TSIM_N_AXES)) {
-        group->host.meets = true;
-        return false;
-    }
-    w->slowdown = tsim_stage_group_slowdown(group, item, segment);
-    w->link_s = cost->link_s;
+    bool plays = group->plan->plays_operators != TSIM_OPERATORS_OF_NONE && enter(group, item, segment, w) &&
+                 entry_at(group, w, TSIM_N_AXES);
+    bool is_last = segment == tsim_stage_group_n_segments(group, item) - 1, copies = group->plan->has_copies;
+    if (!plays)
+        *w = (struct tsim_pass_cursor){.is_one_task = true, .cost = *cost};
+    w->begins_copies = copies && segment == 0 && tsim_copies_begin_with(group, item);
+    w->ends_copies = copies && is_last && tsim_copies_end_with(group, item);
+    group->plays_pass = plays;
+    group->host.meets = segment == 0 || !plays;
+    w->is_active = plays || w->begins_copies || w->ends_copies;
+    w->slowdown = plays ? tsim_stage_group_slowdown(group, item, segment) : 1;
     w->label = tsim_label(TSIM_TASK_PASS, item, segment);
-    w->is_active = group->plays_pass = true;
-    group->host.meets = segment == 0;
-    return true;
+    return w->is_active;
 }
 
-/* Copies between the host and the accelerator are over so long after the pass began. */
-static void link_task(struct tsim_stage_group *group, struct tsim_task *task) {
-    double wait_s =
-        group->cursor.link_s - tsim_engine_seconds(group->engine, tsim_engine_now(group->engine) - group->steps_begin);
-    task->latency = wait_s > 0 ? tsim_engine_ticks(group->engine, wait_s) : 0;
-    group->run = (struct tsim_operator_run){.host = task->latency};
+/* Copies that began with the pass are over. */
+static void copies_task(struct tsim_stage_group *group, struct tsim_task *task) {
+    task->waits[task->n_waits++] = group->copied + tsim_label_item(group->cursor.label);
+    group->run = (struct tsim_operator_run){.waits_for_copies = true};
 }
 
 /* A task that takes no time: only when all that the pass waits for is there can be said how long its first kernels wait
- * for the host. */
-static bool opens(struct tsim_stage_group *group, const struct tsim_task *task) {
+ * for the host, and copies may begin. */
+static bool opens(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cursor *w = &group->cursor;
-    bool waits = !w->is_open && group->host.is_there && (task->n_waits > 0 || task->awaited_counter >= 0);
+    bool begins_copies = !w->is_open && w->begins_copies, waits_for_host = group->host.is_there && group->plays_pass;
+    bool waits = begins_copies || (!w->is_open && waits_for_host && (task->n_waits > 0 || task->awaited_counter >= 0));
     w->is_open = true;
+    if (begins_copies)
+        task->lowers[task->n_lowers++] = group->copies_go + tsim_label_item(w->label);
     if (waits)
         group->run = (struct tsim_operator_run){.part = 0};
     return waits;
@@ -347,17 +351,26 @@ static void operator_task(struct tsim_stage_group *group, const struct tsim_play
     group->cursor.step++;
 }
 
+static void one_task(struct tsim_stage_group *group, struct tsim_task *task) {
+    tsim_stage_group_pass_task(group, &group->cursor.cost, task);
+    group->run = (struct tsim_operator_run){.part = 0};
+    group->cursor.is_one_task = false;
+}
+
 void tsim_pass_tasks_next(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cursor *w = &group->cursor;
     const struct tsim_played *played = entry_at(group, w, TSIM_N_AXES);
     task->label = tsim_label(TSIM_TASK_OPERATOR, tsim_label_item(w->label), tsim_label_segment(w->label));
     if (opens(group, task))
         return;
-    if (played)
+    bool is_one_task = w->is_one_task;
+    if (is_one_task)
+        one_task(group, task);
+    else if (played)
         operator_task(group, played, task);
     else
-        link_task(group, task);
-    if (played && (w->link_s > 0 || entry_at(group, w, TSIM_N_AXES)))
+        copies_task(group, task);
+    if ((played || is_one_task) && (w->ends_copies || entry_at(group, w, TSIM_N_AXES)))
         return;
     task->label = w->label;
     task->n_lowers = w->n_lowers;

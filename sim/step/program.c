@@ -3,6 +3,7 @@
 #include "cluster/power.h"
 #include "model/model.h"
 #include "step/background.h"
+#include "step/copies.h"
 #include "step/folding.h"
 #include "step/link_utilization.h"
 #include "step/noise.h"
@@ -40,7 +41,8 @@ struct step_run {
  */
 static int32_t add_resource(const struct step_run *run, double capacity, struct tsim_peak_demand most) {
     const struct tsim_scenario *sc = run->plan->scenario;
-    bool can_spare = run->plan->folding == TSIM_FOLD_STAGES && sc->cluster.n_background == 0 && !run->plan->is_stepped;
+    bool can_spare = run->plan->folding == TSIM_FOLD_STAGES && sc->cluster.n_background == 0 &&
+                     !run->plan->is_stepped && !run->plan->has_copies;
     return can_spare && tsim_never_binds(capacity, most) ? tsim_engine_add_meter(run->engine)
                                                          : tsim_engine_add_resource(run->engine, capacity);
 }
@@ -76,6 +78,7 @@ static void add_resources(struct tsim_arena *arena, struct step_run *run, struct
     }
     if (run->has_links)
         tsim_step_links_members(&run->links, run->placement, group, members);
+    tsim_copies_add_ways(group, run->has_links ? run->links.topology : NULL, members);
     group->members = members;
     group->arena = arena;
 }
@@ -169,8 +172,9 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
         keep_gathered(group);
 }
 
-static const tsim_program_fn PROGRAMS[TSIM_STREAM_BESIDE] = {tsim_stage_group_compute, tsim_stage_group_data,
-                                                             tsim_stage_group_send_next, tsim_stage_group_send_prev};
+static const tsim_program_fn PROGRAMS[TSIM_STREAM_BESIDE] = {tsim_stage_group_compute,   tsim_stage_group_data,
+                                                             tsim_stage_group_send_next, tsim_stage_group_send_prev,
+                                                             tsim_stage_group_copy_out,  tsim_stage_group_copy_in};
 
 static tsim_program_fn program_of(enum tsim_stage_group_stream stream) {
     return stream >= TSIM_STREAM_BESIDE ? tsim_stage_group_beside : PROGRAMS[stream];
@@ -213,6 +217,10 @@ static bool has_stream(const struct step_run *run, const struct tsim_stage_group
     case TSIM_STREAM_NEXT:
     case TSIM_STREAM_PREV:
         return run->plan->sends_async && run->plan->schedule.stages > 1;
+    case TSIM_STREAM_OUT:
+        return tsim_copies_has(group, TSIM_COPY_OUT);
+    case TSIM_STREAM_IN:
+        return tsim_copies_has(group, TSIM_COPY_IN);
     default:
         return has_beside(group, stream - TSIM_STREAM_BESIDE);
     }
@@ -288,6 +296,7 @@ static void add_stage_groups(struct tsim_arena *arena, struct step_run *run,
         group->host = host_stream(run);
         tsim_account_begin(arena, group);
         add_signals(arena, run, group);
+        tsim_copies_add_signals(group);
         add_streams(arena, run, group);
     }
 }
@@ -403,7 +412,8 @@ static void tell(void *context, const struct tsim_periods_task *ended) {
                                   .message = -1,
                                   .events = owner->events};
     int32_t item = tsim_label_item(label);
-    if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND || task.kind == TSIM_TASK_INPUT)
+    if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND || task.kind == TSIM_TASK_INPUT ||
+        task.kind == TSIM_TASK_COPY)
         task.item = &group->stage_plan->items[item];
     if (task.kind == TSIM_TASK_PASS)
         tell_pass(run, group, item - tsim_stage_group_n_left_out(group), &task);
@@ -464,8 +474,8 @@ static void tell_operators(struct step_run *run, int32_t stream, int64_t label, 
         return;
     if (axis >= 0 && group->beside[axis].playing)
         tell_played(&telling, group->beside[axis].playing, group->beside[axis].cursor.part, false, begin, end);
-    else if (run->owners[stream].stream == TSIM_STREAM_COMPUTE &&
-             (kind == TSIM_TASK_OPERATOR || (kind == TSIM_TASK_PASS && group->plays_pass)))
+    else if (run->owners[stream].stream == TSIM_STREAM_COMPUTE && group->plays_pass &&
+             (kind == TSIM_TASK_OPERATOR || kind == TSIM_TASK_PASS))
         tsim_pass_tasks_tell(group, run->plan->is_stepped && group->has_operators ? group->operator_end : begin, end,
                              tell_played, &telling);
 }
@@ -526,6 +536,9 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         group->totals[TSIM_TOTAL_SEND_BUSY] += end - begin;
         tsim_account_transfer(group, label, begin, end);
         return;
+    case TSIM_STREAM_OUT:
+    case TSIM_STREAM_IN:
+        return;
     case TSIM_STREAM_BESIDE:
     case TSIM_N_STREAMS:
         break;
@@ -563,7 +576,8 @@ static void look(void *context) {
 static void describe(void *context, int32_t stream, int64_t label, char *text, size_t size) {
     static const char *const KINDS[] = {
         "pass",          "send",      "parameter gather",   "gradient reduction", "tied embedding reduction",
-        "gradient norm", "optimizer", "operator of a pass", "batch of input",     "beginning of a collective"};
+        "gradient norm", "optimizer", "operator of a pass", "batch of input",     "beginning of a collective",
+        "copy"};
     struct step_run *run = context;
     bool is_stage_group = stream >= 0 && stream < run->n_owned;
     for (size_t i = 0; i < run->links.n_patterns && !is_stage_group; i++)
@@ -691,15 +705,16 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     add_stage_groups(scratch, &run, accounts);
     if (run.has_links)
         tsim_step_links_cross(&run.links, scratch, placement, run.stage_groups);
-    if (run.has_links)
+    tsim_copies_cross_slots(scratch, run.stage_groups, run.n_stage_groups);
+    if (run.has_links && !run.plan->has_copies)
         tsim_spare_links_find(run.stage_groups, run.n_stage_groups);
     for (int32_t i = 0; i < run.n_stage_groups; i++) {
-        if (!run.has_links)
+        if (!run.has_links && !run.plan->has_copies)
             tsim_spare_meters_find(&run.stage_groups[i]);
         add_input(arena, &run.stage_groups[i]);
         tsim_background_add(scratch, &run.stage_groups[i]);
     }
-    if (!(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input &&
+    if (!(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input && !run.plan->has_copies &&
         !(run.plan->noise_deviation_frac > 0))
         run.periods =
             tsim_periods_new(scratch, run.engine, run.stage_groups, run.n_stage_groups, sink ? tell : NULL, &run);

@@ -1,5 +1,6 @@
 #include "step/stage_group.h"
 #include "cost/compute.h"
+#include "step/copies.h"
 #include "step/pass_tasks.h"
 
 #include <math.h>
@@ -50,7 +51,8 @@ static double device_frac(const struct tsim_step_plan *plan, const struct tsim_p
 /* A pass with collectives of its own shares the links as an equal with what else uses them: else a reduction that fills
  * them would stop it. While both want a link whole for a part f of the pass's time, each runs at 1 / (1 + f), as
  * message by message. */
-static void pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost, struct tsim_task *task) {
+void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
+                                struct tsim_task *task) {
     double up = group->plan->cluster->scale_up_bytes_per_s;
     task->work = cost->time_s;
     task->bound_per_s = 1;
@@ -260,10 +262,10 @@ static void begin_operators(struct tsim_stage_group *group, struct tsim_task *ta
 static bool segment_task(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cost cost;
     tsim_stage_group_segment_cost(group, group->item, group->segment, &cost);
-    if (group->plan->plays_operators != TSIM_OPERATORS_OF_NONE &&
+    if ((group->plan->plays_operators != TSIM_OPERATORS_OF_NONE || group->plan->has_copies) &&
         tsim_pass_tasks_begin(group, group->item, group->segment, &cost))
         return true;
-    pass_task(group, &cost, task);
+    tsim_stage_group_pass_task(group, &cost, task);
     return false;
 }
 
@@ -355,11 +357,27 @@ static void tail_norm(struct tsim_stage_group *group, struct tsim_task *task) {
         wait_for(task, group->reduced);
 }
 
+/* The host reads and writes its memory, and sends weights back as it goes. */
+static void update_by_host(struct tsim_stage_group *group, struct tsim_task *task) {
+    const struct tsim_host_update *update = &group->stage_plan->host_update;
+    task->work = update->time_s;
+    task->bound_per_s = 1;
+    task->weight = TSIM_COLLECTIVE_WEIGHT;
+    wait_for(task, group->host_gradients);
+    tsim_copies_demand(group, TSIM_STREAM_COMPUTE, task, TSIM_COPY_IN, update->weight_bytes / update->time_s);
+    for (int32_t i = 0; i < group->n_members && group->members[i].host_memory >= 0 && !group->plan->is_ideal; i++)
+        tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].host_memory,
+                                update->memory_bytes / update->time_s);
+}
+
 static void tail_optimizer(struct tsim_stage_group *group, struct tsim_task *task) {
     struct tsim_pass_cost cost = {.time_s = group->stage_plan->optimizer_s * group->slowdown,
                                   .hbm_bytes = group->stage_plan->optimizer_hbm_bytes};
     task->label = tsim_label(TSIM_TASK_OPTIMIZER, -1, 0);
-    pass_task(group, &cost, task);
+    if (group->stage_plan->host_update.time_s > 0)
+        update_by_host(group, task);
+    else
+        tsim_stage_group_pass_task(group, &cost, task);
 }
 
 static bool next_tail(struct tsim_stage_group *group, struct tsim_task *task) {

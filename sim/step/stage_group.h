@@ -2,6 +2,7 @@
 #ifndef TSIM_STEP_STAGE_GROUP_H
 #define TSIM_STEP_STAGE_GROUP_H
 
+#include "cost/update.h"
 #include "network/traffic.h"
 #include "partition/memory.h"
 #include "step/communicator.h"
@@ -36,9 +37,11 @@ static inline bool tsim_label_is_operator(int64_t label) {
 }
 
 /* One kind of pass of one chunk: the whole pass, and the share of its time that each part takes once. */
+enum tsim_copy_direction { TSIM_COPY_OUT, TSIM_COPY_IN, TSIM_N_COPY_DIRECTIONS }; /* to the host, from it */
 struct tsim_direction_plan {
     struct tsim_pass_cost whole;
     double frac[TSIM_N_PARTS];
+    double copied_bytes[TSIM_N_COPY_DIRECTIONS]; /* beside the pass, for each rank (copies.h) */
 };
 
 /* A collective of one group of ranks: those that hold the same experts, or those that hold the same of all else.
@@ -74,11 +77,12 @@ struct tsim_pass_cursor {
     int64_t from, to; /* layers of the model */
     int32_t n_parts, part, step;
     const struct tsim_pass_program *program; /* the part's; NULL: to be looked up */
-    /* The compute stream's figures: by how much its kernels are slower than their kind, and what the copies beside the
-     * pass take on the link to the host. */
-    double slowdown, link_s;
-    bool is_open;  /* all that the pass waits for is there */
-    int64_t label; /* of the whole pass, and what it lowers */
+    double slowdown;                         /* of the compute stream's kernels, against their kind */
+    bool begins_copies, ends_copies;         /* it lets copies between accelerators and hosts begin, waits for them */
+    bool is_one_task;                        /* that is still to come: no operators are played */
+    struct tsim_pass_cost cost;              /* of that */
+    bool is_open;                            /* all that the pass waits for is there */
+    int64_t label;                           /* of the whole pass, and what it lowers */
     int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
 };
 
@@ -89,6 +93,7 @@ struct tsim_operator_run {
     const struct tsim_played *waited_for; /* a collective of which all time is exposed, a START or a WAIT; else NULL */
     struct tsim_host_stream before;       /* the host's stream, before the first */
     tsim_tick kernels, host, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
+    bool waits_for_copies;                                /* and does nothing else */
 };
 
 /* Where the stream of a communicator stands. It listens until the compute stream plays a START, then plays what is
@@ -109,6 +114,7 @@ struct tsim_chunk_plan {
     int64_t first_layer;                                /* in the model */
     double parameters, expert_parameters;               /* trained, per tensor rank; the second of them */
     double frozen_parameters;                           /* beside adapters, without experts; 0: all is trained */
+    double host_gradient_bytes;                         /* that a rank sends for the host's update */
     struct tsim_direction_plan ways[TSIM_N_PASS_KINDS]; /* by enum tsim_pass_kind */
     int32_t n_gathers, n_reduces; /* buckets: segments of the passes that meet the gathers, release the reductions */
     int32_t first_gather, first_reduce;         /* of all chunks' buckets */
@@ -149,9 +155,10 @@ struct tsim_stage_plan {
     int32_t n_items;
     /* Collectives of the data-parallel group may run beside the items before the first of these, and from the second on. */
     int32_t met_until, met_from;
-    const struct tsim_pass_route *routes; /* by chunk and kind */
-    int32_t n_gathers, n_reduces;         /* buckets over all chunks */
-    double optimizer_s, optimizer_hbm_bytes;
+    const struct tsim_pass_route *routes;    /* by chunk and kind */
+    int32_t n_gathers, n_reduces;            /* buckets over all chunks */
+    double optimizer_s, optimizer_hbm_bytes; /* of a host's update without its wait for gradients */
+    struct tsim_host_update host_update;
     struct tsim_step_message next, prev; /* of the first replica */
     /* ZeRO-3 */
     struct tsim_layer_collectives *layers; /* by kind of layer; NULL: not fully sharded */
@@ -187,6 +194,7 @@ struct tsim_step_plan {
     bool is_forward_only; /* evaluation.h */
     bool shards_fully;    /* ZeRO-3 */
     bool has_data_group;  /* more than one rank reduces */
+    bool has_copies;      /* between accelerators and their hosts */
     bool gathers;         /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
     bool waits_for_reductions; /* ZeRO-2 and -3 without overlap: a pass begins when what was released is reduced */
@@ -228,11 +236,33 @@ struct tsim_crossed_links {
     int32_t n, capacity;
 };
 
+/* An accelerator's way to its host, or back: its slot first. By byte that is copied. */
+enum { TSIM_MOST_COPY_LINKS = 3 };
+struct tsim_copy_way {
+    struct tsim_demand links[TSIM_MOST_COPY_LINKS];
+    int32_t n;
+};
+
+/* By resource: the slot that a NIC's bytes cross, -1: none; and what each of them takes of it. */
+struct tsim_slots {
+    int32_t n, *of;
+    bool *is_taken;
+    double per_byte;
+};
+
+/* Where a stream of copies stands. */
+struct tsim_copying {
+    int32_t item;
+    bool is_of_update; /* the item's own are copied */
+};
+
 /* Resources of one rank. Folded to stages they are its own, and meters where they cannot be short (peak_demand.h); else
  * scale_up and NICs are links of the topology. */
 struct tsim_member {
     int32_t rank; /* -1: stands for many */
     int32_t units, memory, scale_up_out, scale_up_in, nic_out, nic_in;
+    int32_t host_memory; /* its share; -1: not known, or nobody copies */
+    struct tsim_copy_way to_host[TSIM_N_COPY_DIRECTIONS];
     /* By its part of the collectives of its data-parallel group, and of the ranks that hold the same experts;
      * none: its own links, as above. */
     struct tsim_crossed_links crossed[TSIM_N_CROSSED];
@@ -277,7 +307,10 @@ struct tsim_stage_group {
     struct tsim_arena *arena;
     struct tsim_demand *demands[TSIM_N_STREAMS];
     int32_t n_demands[TSIM_N_STREAMS];
-    const struct tsim_links *links; /* NULL: those of its members, folded to stages */
+    const struct tsim_links *links;            /* NULL: those of its members, folded to stages */
+    const struct tsim_slots *slots;            /* NULL: nothing else goes through them */
+    int32_t copies_go, copied, host_gradients; /* signals: two for each item, and one */
+    struct tsim_copying copying[TSIM_N_COPY_DIRECTIONS];
     struct tsim_crossed_links sent[TSIM_N_SENT];
     struct tsim_expansion *expansions;
     int32_t n_expansions;
@@ -393,6 +426,10 @@ struct tsim_expansion *tsim_stage_group_expansion(const struct tsim_stage_group 
 /* The stream's next task: of the collective under way, else what `next` says. */
 bool tsim_stage_group_next(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
                            bool (*next)(struct tsim_stage_group *, struct tsim_task *));
+
+/* Makes of `task` a pass, or the optimizer, that is one task. */
+void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
+                                struct tsim_task *task);
 
 /* tsim_program_fn, one per stream; context is the stage group. */
 bool tsim_stage_group_compute(void *context, int32_t stream, struct tsim_task *task);

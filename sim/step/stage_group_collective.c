@@ -23,6 +23,8 @@ void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_gro
                              struct tsim_task *task, int32_t resource, double per_unit) {
     if (!(per_unit > 0))
         return;
+    if (group->slots && resource >= 0 && resource < group->slots->n && group->slots->of[resource] >= 0)
+        tsim_stage_group_demand(group, stream, task, group->slots->of[resource], per_unit * group->slots->per_byte);
     struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
     bool has_room = task->n_demands + task->n_metered < TSIM_TASK_MAX_DEMANDS;
     if (resource < 0) {

@@ -299,31 +299,27 @@ static void gathering(const struct tsim_step_plan *plan, const struct data_group
         add_gather(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share, true, gather);
 }
 
-/* Activations leave for the host beside the forward pass and come back beside the backward pass: each takes the longer
- * of the two. */
-static void wait_for_host_link(struct tsim_pass_cost *cost, double link_s) {
-    double excess_s = fmax(link_s - cost->time_s, 0);
-    cost->link_s = link_s;
-    cost->host_excess_s += excess_s;
-    cost->compute_s += excess_s;
-    cost->time_s += excess_s;
+/* Activations leave for the host beside the forward pass and come back beside the backward pass. Weight streaming: each
+ * pass takes the chunk's weights in, layer by layer under the layer before; the backward pass sends gradients out at the
+ * same time. One micro-batch goes through before the next. A node that says nothing about its link
+ * (single-cerebras-cs2) never waits for it. */
+static void plan_copies(const struct tsim_scenario *sc, double offloaded_bytes, double parameters,
+                        enum tsim_pass_kind kind, double copied_bytes[TSIM_N_COPY_DIRECTIONS]) {
+    bool is_forward = kind == TSIM_PASS_FORWARD;
+    if (!(sc->cluster.node->host_link_bytes_per_s > 0))
+        return;
+    copied_bytes[is_forward ? TSIM_COPY_OUT : TSIM_COPY_IN] += offloaded_bytes;
+    if (!tsim_streams_weights(sc))
+        return;
+    copied_bytes[TSIM_COPY_IN] += parameters * communicated_weight_bytes(sc);
+    copied_bytes[TSIM_COPY_OUT] += is_forward ? 0 : parameters * tsim_gradient_bytes(sc);
 }
 
-/* Weight streaming: each pass takes the chunk's weights in, layer by layer under the layer before; the backward pass
- * sends gradients out at the same time. One micro-batch goes through before the next. A node that says nothing about
- * its link (single-cerebras-cs2) never waits for it. */
-static double streamed_s(const struct tsim_scenario *sc, double parameters, enum tsim_pass_kind kind) {
-    double in = communicated_weight_bytes(sc), out = kind == TSIM_PASS_FORWARD ? 0 : tsim_gradient_bytes(sc);
-    double link_bytes_per_s = sc->cluster.node->host_link_bytes_per_s;
-    return tsim_streams_weights(sc) && link_bytes_per_s > 0 ? parameters * fmax(in, out) / link_bytes_per_s : 0;
-}
-
-static void plan_direction(const struct tsim_pass_costs *costs, double offloaded_s, struct tsim_chunk_plan *chunk,
+static void plan_direction(const struct tsim_pass_costs *costs, struct tsim_chunk_plan *chunk,
                            enum tsim_pass_kind kind) {
     struct tsim_direction_plan *way = &chunk->ways[kind];
     double accelerator_s = 0;
     tsim_pass_sum(costs, kind, &chunk->parts, chunk->first_layer, &way->whole);
-    wait_for_host_link(&way->whole, offloaded_s);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         accelerator_s += chunk->parts.times[part] * tsim_part_cost(&costs->parts[part], kind)->time_s;
     double scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
@@ -398,11 +394,13 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
         return;
     }
     double offloaded_bytes = tsim_chunk_offloaded_bytes(sc, stage, index);
-    double offloaded_s = offloaded_bytes > 0 ? offloaded_bytes / sc->cluster.node->host_link_bytes_per_s : 0;
-    for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
-        if (kind <= TSIM_PASS_BACKWARD || tsim_schedule_splits_backward(plan->schedule.schedule))
-            plan_direction(costs, fmax(offloaded_s, streamed_s(sc, chunk->parameters, (enum tsim_pass_kind)kind)),
-                           chunk, (enum tsim_pass_kind)kind);
+    for (int k = 0; k < TSIM_N_PASS_KINDS; k++) {
+        enum tsim_pass_kind kind = (enum tsim_pass_kind)k;
+        if (kind > TSIM_PASS_BACKWARD && !tsim_schedule_splits_backward(plan->schedule.schedule))
+            continue;
+        plan_direction(costs, chunk, kind);
+        plan_copies(sc, offloaded_bytes, chunk->parameters, kind, chunk->ways[kind].copied_bytes);
+    }
     int32_t buckets = n_buckets(plan, data, chunk);
     chunk->n_gathers = plan->gathers && plan->overlaps_gathers ? buckets : 1;
     chunk->n_reduces = plan->overlaps_reduces && !plan->waits_for_reductions ? buckets : 1;
@@ -696,6 +694,20 @@ static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsi
            (has_own || (plan->shards_fully && waits(plan, costs)));
 }
 
+/* Gradients that the host works on leave chunk by chunk. */
+static void plan_update(const struct tsim_step_plan *plan, int32_t stage, struct tsim_stage_plan *sp) {
+    double parameters = 0;
+    tsim_host_update(plan->scenario, plan->cluster, stage, &sp->host_update);
+    sp->optimizer_s =
+        sp->host_update.time_s > 0
+            ? sp->host_update.time_s
+            : tsim_update_recorded(NULL, plan->scenario, plan->cluster, stage, 0, &sp->optimizer_hbm_bytes).value;
+    for (int32_t c = 0; c < plan->schedule.chunks; c++)
+        parameters += sp->chunks[c].parameters;
+    for (int32_t c = 0; c < plan->schedule.chunks && parameters > 0; c++)
+        sp->chunks[c].host_gradient_bytes = sp->host_update.gradient_bytes * sp->chunks[c].parameters / parameters;
+}
+
 static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs,
                        const struct tsim_placement *placement, const struct data_groups *first, int32_t stage,
                        struct tsim_stage_plan *sp) {
@@ -741,8 +753,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
         sp->n_gathers += sp->chunks[c].n_gathers;
         sp->n_reduces += sp->chunks[c].n_reduces;
     }
-    double backward_s = sp->chunks[0].ways[TSIM_PASS_BACKWARD].whole.time_s;
-    sp->optimizer_s = tsim_update_recorded(NULL, sc, plan->cluster, stage, backward_s, &sp->optimizer_hbm_bytes).value;
+    plan_update(plan, stage, sp);
     if (plan->gathers_products) {
         sp->product_gathers = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);
         sp->product_reduces = TSIM_NEW_ARRAY(arena, TSIM_N_LAYER_PRODUCTS, struct tsim_data_collective);
@@ -800,6 +811,9 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
     plan->has_data_group = (first.dense.n_ranks > 1 || first.expert.n_ranks > 1 || plan->is_mirrored) &&
                            !tsim_streams_weights(sc); /* gradients are summed on their way out */
     plan->shards_fully = zero == 3 && plan->has_data_group;
+    plan->has_copies =
+        sc->cluster.node->host_link_bytes_per_s > 0 &&
+        (sc->training.offload.optimizer || sc->training.offload.activations_frac > 0 || tsim_streams_weights(sc));
     cut_layers(plan, placement);
     plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* no fewer than forward */
     plan->gathers = zero == 1 || zero == 2;

@@ -491,6 +491,9 @@ static void take(void *context, const struct tsim_step_task *task) {
     case TSIM_TASK_INPUT:
         record_kernel(group, task, "batch of input", true);
         break;
+    case TSIM_TASK_COPY:
+        record_kernel(group, task, "copy", true);
+        break;
     case TSIM_TASK_GO:
     case TSIM_TASK_OPERATOR:
         record_kernel(group, task, "before a collective", false);

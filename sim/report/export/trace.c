@@ -58,9 +58,9 @@ struct tsim_trace {
     struct tsim_step_sink sink;
 };
 
-static const char *const STREAM_NAMES[TSIM_N_TOLD_STREAMS] = {"compute",   "data",     "send next",
-                                                              "send prev", "tensor",   "context",
-                                                              "expert",    "exchange", [TSIM_STREAM_HOST] = "host"};
+static const char *const STREAM_NAMES[TSIM_N_TOLD_STREAMS] = {"compute",  "data",     "send next", "send prev",
+                                                              "copy out", "copy in",  "tensor",    "context",
+                                                              "expert",   "exchange", "host"};
 
 /* ---- writing ---- */
 
@@ -247,6 +247,8 @@ static const char *task_name(const struct tsim_step_task *task) {
         return task->op->name;
     case TSIM_TASK_INPUT:
         return "wait for input";
+    case TSIM_TASK_COPY:
+        return "copy";
     case TSIM_TASK_GO:
         return "begin collective";
     }

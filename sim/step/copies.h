@@ -1,0 +1,42 @@
+/* copies.h - private to sim/step: copies between the accelerators of a stage group and their hosts, as tasks of streams of
+ * their own, one for each direction (an accelerator has a copy engine for each).
+ *
+ *   out   activations that leave beside a forward pass (training.offload), streamed gradients beside a backward pass,
+ *         gradients for the host's update beside the last backward pass of each chunk
+ *   in    activations that come back beside a backward pass, streamed weights beside each pass
+ *
+ * They begin with the pass, which is over when they are; the host's update waits for its gradients. A copy takes the
+ * accelerator's slot and its share of the host's memory, and on a tree of PCIe the uplink of its switch. On the slot it
+ * meets what else crosses it: where accelerators of a node reach each other over PCIe all that they send, and what goes
+ * to and comes from NICs. Shares of a slot are of the time for which each would have it alone: a collective that reaches 24 of
+ * 31.5 GB/s fills it. Message by message (network: steps) what NICs carry is not counted on slots. */
+#ifndef TSIM_STEP_COPIES_H
+#define TSIM_STEP_COPIES_H
+
+#include "step/stage_group.h"
+
+/* Finds the ways of the stage group's members to their hosts, once these have their links. */
+void tsim_copies_add_ways(struct tsim_stage_group *group, const struct tsim_topology *topology,
+                          struct tsim_member *members);
+/* Lets what crosses NICs cross their accelerators' slots, too; once all stage groups have their members. */
+void tsim_copies_cross_slots(struct tsim_arena *arena, struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
+void tsim_copies_add_signals(struct tsim_stage_group *group);
+
+/* Does the stage group's stream of this direction have anything to copy? */
+bool tsim_copies_has(const struct tsim_stage_group *group, enum tsim_copy_direction direction);
+/* Has the item copies that begin with it, and such as it waits for? */
+bool tsim_copies_begin_with(const struct tsim_stage_group *group, int32_t item);
+bool tsim_copies_end_with(const struct tsim_stage_group *group, int32_t item);
+
+/* Demands the way of each member to its host, for so many bytes a second. */
+void tsim_copies_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
+                        enum tsim_copy_direction direction, double bytes_per_s);
+/* Makes of `task` a copy of so many bytes for each member. */
+void tsim_copies_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
+                      enum tsim_copy_direction direction, double bytes);
+
+/* tsim_program_fn, one per direction; context is the stage group. */
+bool tsim_stage_group_copy_out(void *context, int32_t stream, struct tsim_task *task);
+bool tsim_stage_group_copy_in(void *context, int32_t stream, struct tsim_task *task);
+
+#endif

@@ -1,0 +1,168 @@
+/* Copies to and from the host in a step, against what a slot of PCIe carries by hand: alone, beside all-reduces over the same
+ * slot, beside what NICs carry, on a switch that two share. Kernels take next to nothing, so a pass with copies is as
+ * long as the fullest direction of its slot has bytes for. */
+#include "cost/update.h"
+#include "partition/memory.h"
+#include "step/program.h"
+#include "support/arena_rig.h"
+#include "support/example.h"
+
+#include <math.h>
+
+static struct example e;
+
+static const double LINK = 10e9, RING = 8e9; /* of the example's slot; what collectives reach on it */
+
+static struct tsim_step_simulation simulate(void) {
+    struct tsim_step_simulation simulation;
+    struct tsim_pass_costs costs;
+    example_finish(&e);
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
+    tsim_pass_costs_build(&e.scenario, cluster, placement, &costs);
+    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
+    return simulation;
+}
+
+/* A node of `n` accelerators in slots, split by tensor; one micro-batch, forward and backward. */
+static void use_slots(int64_t n) {
+    example_init(&e);
+    for (int p = 0; p < TSIM_N_PRECISIONS; p++)
+        e.accelerator.peak_flops_per_s[p] = 1e18;
+    e.accelerator.memory_bytes_per_s = 1e16;
+    e.node.accelerators = n;
+    e.node.scale_up = TSIM_SCALE_UP_PCIE;
+    e.node.scale_up_bytes_per_s = LINK;
+    e.node.scale_up_ring_bytes_per_s = RING;
+    e.node.host_link_bytes_per_s = LINK;
+    e.scenario.cluster.accelerators_per_node = n;
+    e.scenario.parallelism.tensor = n;
+    e.scenario.training.global_batch_size = 1;
+    e.scenario.training.recompute = TSIM_RECOMPUTE_NONE;
+    e.software.optimizer_traffic_bytes = 0;
+}
+
+static double offloaded_s(double frac) {
+    e.scenario.training.offload.activations_frac = frac;
+    return tsim_chunk_offloaded_bytes(&e.scenario, 0, 0) / LINK;
+}
+
+/* Out beside the forward pass and in beside the backward pass, at each level of detail. */
+START_TEST(offload_alone) {
+    for (int detail = 0; detail < 2; detail++) {
+        use_slots(1);
+        e.scenario.simulation.detail = detail == 0 ? TSIM_DETAIL_OPERATORS : TSIM_DETAIL_PASSES;
+        double rest_s = simulate().time_s, copy_s = offloaded_s(1);
+        struct tsim_step_simulation simulation = simulate();
+        ck_assert_double_gt(copy_s, 50 * rest_s);
+        ck_assert_double_ge(simulation.time_s, 2 * copy_s);
+        ck_assert_double_le(simulation.time_s, 2 * copy_s + rest_s);
+        ck_assert_double_eq_tol(simulation.stage_groups[0].host_wait_s, 2 * copy_s, rest_s);
+        ck_assert_double_eq_tol(simulation.stage_groups[0].terms.time_s, simulation.time_s, 1e-12);
+    }
+}
+END_TEST
+
+/* All-reduces of the passes go both ways over the slot: it carries their bytes after those that are copied, or before. The
+ * longer wait is of kernels for copies, but for what all-reduces lose while both flow. */
+START_TEST(offload_beside_all_reduces) {
+    for (int fold = 0; fold < 2; fold++) {
+        use_slots(2);
+        e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+        e.scenario.simulation.fold = fold == 0;
+        struct tsim_step_simulation alone = simulate();
+        double reduced_s = alone.stage_groups[0].scale_up_bytes / RING, copy_s = offloaded_s(1);
+        struct tsim_step_simulation both = simulate();
+        ck_assert_double_gt(reduced_s, 0.9 * alone.time_s);
+        ck_assert_double_gt(copy_s, reduced_s / 2);
+        ck_assert_double_eq_tol(both.time_s, 2 * copy_s + reduced_s, 0.02 * both.time_s);
+        ck_assert_double_gt(both.stage_groups[0].terms.exposed_tensor_s,
+                            1.8 * alone.stage_groups[0].terms.exposed_tensor_s);
+        e.node.scale_up = TSIM_SCALE_UP_SWITCH; /* links of their own: copies take the slot for themselves */
+        ck_assert_double_eq_tol(simulate().time_s, 2 * copy_s, 0.02 * both.time_s);
+    }
+}
+END_TEST
+
+/* Four below a switch whose uplink is as wide as one slot: each has a quarter of it. */
+START_TEST(uplink_is_shared) {
+    use_slots(4);
+    e.scenario.parallelism.tensor = 1;
+    e.scenario.training.global_batch_size = 4;
+    e.scenario.parallelism.overlap.gradients = false; /* else copies hide the reduction */
+    e.node.accelerators_per_switch = 4;
+    e.node.switch_uplink_bytes_per_s = LINK;
+    e.node.socket_link_bytes_per_s = LINK;
+    double copy_s = offloaded_s(1), alone_s;
+    e.scenario.training.offload.activations_frac = 0;
+    alone_s = simulate().time_s;
+    offloaded_s(1);
+    ck_assert_double_eq_tol(simulate().time_s - alone_s, 2 * 4 * copy_s, 0.02 * 8 * copy_s);
+}
+END_TEST
+
+/* All accelerators of a node share its memory: here each has half of what its slot would carry, in both directions
+ * one after the other. */
+START_TEST(memory_is_shared) {
+    use_slots(1);
+    double copy_s = offloaded_s(1);
+    e.node.host_memory_bytes_per_s = LINK / 2;
+    ck_assert_double_eq_tol(simulate().time_s, 2 * 2 * copy_s, 0.02 * 4 * copy_s);
+}
+END_TEST
+
+/* Tensor ranks on two nodes: what their NICs carry crosses their slots, unless NICs are the accelerators' own. */
+START_TEST(nics_are_behind_the_slot) {
+    const double NIC = 5e9;
+    for (int own = 0; own < 2; own++) {
+        use_slots(1);
+        e.node.scale_up = TSIM_SCALE_UP_SWITCH;
+        e.node.nics = 1;
+        e.node.nic_bytes_per_s = e.fabric.link_bytes_per_s = NIC;
+        e.node.nics_on_accelerator = own;
+        e.scenario.cluster.nodes = 2;
+        e.scenario.parallelism.tensor = 2;
+        e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+        struct tsim_step_simulation alone = simulate();
+        double bytes = alone.stage_groups[0].nic_bytes, copy_s = offloaded_s(1);
+        ck_assert_double_gt(copy_s, bytes / NIC / 2); /* NICs are done first */
+        ck_assert_double_eq_tol(simulate().time_s, 2 * copy_s + (own ? 0 : bytes / LINK), 0.02 * alone.time_s);
+    }
+}
+END_TEST
+
+/* Gradients leave beside the last backward pass, which they outlast; then the host updates and sends weights back at
+ * once. Its memory has room for both. */
+START_TEST(update_by_the_host) {
+    use_slots(1);
+    e.scenario.training.offload.optimizer = true;
+    e.node.host_memory_bytes_per_s = 100e9;
+    struct tsim_host_update update;
+    struct tsim_step_simulation simulation = simulate();
+    tsim_host_update(&e.scenario, tsim_cluster_build(&arena, &e.scenario), 0, &update);
+    ck_assert_double_gt(update.time_s, 0);
+    ck_assert_double_ge(update.time_s, update.weight_bytes / LINK);
+    ck_assert_double_eq_tol(simulation.stage_groups[0].terms.optimizer_s, update.gradient_bytes / LINK + update.time_s,
+                            0.01 * update.time_s);
+    double copied_s = update.gradient_bytes / LINK;
+    offloaded_s(1); /* the same direction is taken in the forward pass alone */
+    ck_assert_double_eq_tol(simulate().stage_groups[0].terms.optimizer_s,
+                            fmax(copied_s - offloaded_s(1), 0) + update.time_s, 0.01 * update.time_s);
+}
+END_TEST
+
+static Suite *copies_suite(void) {
+    Suite *suite = suite_create("copies");
+    TCase *tc = tcase_create("analytic");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, offload_alone);
+    tcase_add_test(tc, offload_beside_all_reduces);
+    tcase_add_test(tc, uplink_is_shared);
+    tcase_add_test(tc, memory_is_shared);
+    tcase_add_test(tc, nics_are_behind_the_slot);
+    tcase_add_test(tc, update_by_the_host);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+TSIM_TEST_MAIN(copies_suite)
