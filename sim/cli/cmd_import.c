@@ -66,15 +66,25 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_import_result result = {.notes = ""};
+    /* Operands behind "--" are the script's, where a file stands before it. */
+    const size_t n_own = arguments->n_before_dashes >= 2 ? arguments->n_before_dashes : arguments->n_operands;
     const struct tsim_import_input options = {.overrides = arguments->overrides,
                                               .n_overrides = arguments->n_overrides,
                                               .ignored = arguments->ignored,
-                                              .n_ignored = arguments->n_ignored};
+                                              .n_ignored = arguments->n_ignored,
+                                              .arguments = arguments->operands + n_own,
+                                              .n_arguments = arguments->n_operands - n_own,
+                                              .environment = arguments->environment,
+                                              .n_environment = arguments->n_environment};
     const struct tsim_import_format *format = find_format(arguments->operands[0]);
     if (!format)
         return TSIM_EXIT_USAGE;
-    if (arguments->n_operands > 2 && !format->takes_many) {
-        fprintf(stderr, "tsim import: %s takes one file, not %zu\n", format->name, arguments->n_operands - 1);
+    if (n_own > 2 && !format->takes_many) {
+        fprintf(stderr, "tsim import: %s takes one file, not %zu\n", format->name, n_own - 1);
+        return TSIM_EXIT_USAGE;
+    }
+    if ((options.n_arguments > 0 || options.n_environment > 0) && !format->is_script) {
+        fprintf(stderr, "tsim import: %s is no script: it takes no --env and no arguments\n", format->name);
         return TSIM_EXIT_USAGE;
     }
     if (arguments->n_overrides > 0 && !format->takes_overrides) {
@@ -87,8 +97,8 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     }
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    enum tsim_status status = tsim_import_files(&arena, format, files_of(arguments, format, &arena),
-                                                arguments->n_operands - 1, &options, &result, &diags);
+    enum tsim_status status =
+        tsim_import_files(&arena, format, files_of(arguments, format, &arena), n_own - 1, &options, &result, &diags);
     if (status == TSIM_OK && !arguments->has[TSIM_OPTION_QUIET])
         say_notes(arguments, &result);
     if (status == TSIM_OK)

@@ -219,10 +219,11 @@ static const struct tsim_command COMMANDS[] = {
      "changes it. A setting that slows or speeds a run and is not modelled is a\n"
      "warning. One that changes the model, the data type, the batch or the\n"
      "parallelism and is not understood is an error, as are contradictions. FILE may\n"
-     "be '-'.",
+     "be '-'. A script is read, not run: --env and what stands behind -- say what it\n"
+     "is given, and files that it sources are read where they stand beside it.",
      2, SIZE_MAX,
      TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE) |
-         TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
+         TSIM_HAS(TSIM_OPTION_ENV) | TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
      tsim_cmd_import},
     {"replay", "FILE", "execution traces of a job, replayed on a cluster",
      "FILE names traces of MLCommons Chakra and a cluster, as 'tsim import chakra'\n"

@@ -85,6 +85,7 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_DB] = {"db", TSIM_OPTION_NEEDS_VALUE, "FILE", "the database of runs (default tsim.db)"},
     [TSIM_OPTION_NO_DB] = {"no-db", TSIM_OPTION_BARE, NULL, "use no database"},
     [TSIM_OPTION_IGNORE] = {"ignore", TSIM_OPTION_NEEDS_VALUE, "NAME", "leave out a setting of the file (repeatable)"},
+    [TSIM_OPTION_ENV] = {"env", TSIM_OPTION_NEEDS_VALUE, "NAME=VALUE", "what a script finds so (repeatable)"},
     [TSIM_OPTION_VERBOSE] = {"verbose", TSIM_OPTION_BARE, NULL, "also list what has no effect on performance"},
     [TSIM_OPTION_JOBS] = {"jobs", TSIM_OPTION_NEEDS_VALUE, "N",
                           "threads (default: all processors); results are the same"},
@@ -307,6 +308,9 @@ static bool take_value(const struct parser *parser, enum tsim_option option, con
     case TSIM_OPTION_IGNORE:
         parser->arguments->ignored[parser->arguments->n_ignored++] = value;
         return true;
+    case TSIM_OPTION_ENV:
+        parser->arguments->environment[parser->arguments->n_environment++] = value;
+        return (value[0] != '=' && strchr(value, '=')) || complain(parser, "--env needs NAME=VALUE, not '%s'", value);
     case TSIM_OPTION_GPUS:
         return take_gpus(parser, value);
     case TSIM_OPTION_UNTIL_EFFICIENCY:
@@ -383,9 +387,10 @@ static bool parse_all(const struct parser *parser, int argc, char **argv) {
         bool is_next_taken = false;
         if (is_over || argv[i][0] != '-' || strcmp(argv[i], "-") == 0)
             arguments->operands[arguments->n_operands++] = argv[i];
-        else if (strcmp(argv[i], "--") == 0)
+        else if (strcmp(argv[i], "--") == 0) {
             is_over = true;
-        else if (strcmp(argv[i], "-h") == 0)
+            arguments->n_before_dashes = arguments->n_operands;
+        } else if (strcmp(argv[i], "-h") == 0)
             arguments->has[TSIM_OPTION_HELP] = true;
         else if (argv[i][1] != '-')
             return complain(parser, "unknown option %s", argv[i]);
@@ -393,6 +398,7 @@ static bool parse_all(const struct parser *parser, int argc, char **argv) {
             return false;
         i += is_next_taken;
     }
+    arguments->n_before_dashes = is_over ? arguments->n_before_dashes : arguments->n_operands;
     return true;
 }
 
@@ -405,6 +411,7 @@ bool tsim_options_parse(struct tsim_arena *arena, const struct tsim_command *com
     arguments->vary = TSIM_NEW_ARRAY(arena, n_most, const char *);
     arguments->zip = TSIM_NEW_ARRAY(arena, n_most, const char *);
     arguments->ignored = TSIM_NEW_ARRAY(arena, n_most, const char *);
+    arguments->environment = TSIM_NEW_ARRAY(arena, n_most, const char *);
     struct parser parser = {.arena = arena, .command = command, .arguments = arguments, .err = err};
     if (!parse_all(&parser, argc, argv))
         return false;

@@ -70,6 +70,7 @@ enum tsim_option {
     TSIM_OPTION_DB,
     TSIM_OPTION_NO_DB,
     TSIM_OPTION_IGNORE,
+    TSIM_OPTION_ENV,
     TSIM_OPTION_VERBOSE,
     TSIM_OPTION_JOBS,
     TSIM_OPTION_PORT,
@@ -111,9 +112,10 @@ struct tsim_arguments {
     struct tsim_override *overrides; /* --set in their order, then --seed */
     size_t n_overrides;
     bool has[TSIM_N_OPTIONS];
-    const char *value[TSIM_N_OPTIONS];   /* NULL: not given, or given without a value */
-    const char **vary, **zip, **ignored; /* each --vary, --zip and --ignore */
-    size_t n_vary, n_zip, n_ignored;
+    const char *value[TSIM_N_OPTIONS];                  /* NULL: not given, or given without a value */
+    const char **vary, **zip, **ignored, **environment; /* each --vary, --zip, --ignore and --env */
+    size_t n_vary, n_zip, n_ignored, n_environment;
+    size_t n_before_dashes;  /* of the operands, those in front of "--"; all of them without it */
     int64_t shard, n_shards; /* with TSIM_OPTION_SHARD: I from 0 to N - 1, of N */
     int64_t *gpus;           /* of --gpus, ascending, each once; NULL: not given */
     size_t n_gpus;

@@ -22,7 +22,7 @@ const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
     {"hf-config", "config.json of Hugging Face: a model", false, TSIM_DOCUMENT_MAX_BYTES, read_hf_config,
      .takes_ignored = true},
     {"megatron", "Megatron-LM's command line, launch script or YAML: a scenario", true, TSIM_IMPORT_MAX_BYTES,
-     tsim_import_megatron, .takes_ignored = true},
+     tsim_import_megatron, .takes_ignored = true, .is_script = true},
     {"nemo", "YAML recipe of NeMo: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_nemo, .takes_ignored = true},
     {"deepspeed", "DeepSpeed's JSON: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_deepspeed,
      .takes_ignored = true},
@@ -42,6 +42,27 @@ const struct tsim_import_format *tsim_import_format_find(const char *name) {
     return NULL;
 }
 
+/* In the folder of the file: under its path, or, where that begins elsewhere (at what nobody knows), under its name. */
+static const char *read_beside(struct tsim_arena *arena, const char *file, const char *path, size_t *size) {
+    const char *slash = strrchr(file, '/'), *last = strrchr(path, '/');
+    const char *folder = slash ? tsim_arena_strndup(arena, file, (size_t)(slash - file)) : ".";
+    const char *name = path[0] == '/' && last ? last + 1 : path;
+    struct tsim_file_bytes bytes;
+    struct tsim_diags unheard;
+    const char *text = NULL;
+    if (!*name || strcmp(file, "<stdin>") == 0)
+        return NULL;
+    tsim_diags_init(&unheard);
+    if (tsim_file_read(arena, tsim_arena_printf(arena, "%s/%s", folder, name), TSIM_IMPORT_MAX_BYTES, "", &bytes,
+                       &unheard) == TSIM_OK) {
+        text = tsim_arena_strndup(arena, bytes.text, bytes.size);
+        *size = strlen(text);
+        tsim_heap_free(bytes.text);
+    }
+    tsim_diags_release(&unheard);
+    return text;
+}
+
 enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_import_format *format,
                                    const char *const *files, size_t n, const struct tsim_import_input *options,
                                    struct tsim_import_result *result, struct tsim_diags *diags) {
@@ -55,6 +76,7 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
         inputs[i].file = bytes[i].file;
         inputs[i].text = bytes[i].text;
         inputs[i].size = bytes[i].size;
+        inputs[i].read_beside = format->is_script ? read_beside : NULL;
         inputs[i].next = i + 1 < n ? &inputs[i + 1] : NULL;
     }
     if (status == TSIM_OK)

@@ -17,6 +17,12 @@ struct tsim_import_input {
     const struct tsim_import_input *next; /* of formats that take many files; NULL after the last */
     const char *const *ignored;           /* --ignore: settings that are left out although tsim does not know them */
     size_t n_ignored;
+    const char *const *arguments; /* behind "--": what a script is given */
+    size_t n_arguments;
+    const char *const *environment; /* --env NAME=VALUE */
+    size_t n_environment;
+    /* The text of a file that stands beside `file`, in the arena; NULL: there is none. NULL itself: none is read. */
+    const char *(*read_beside)(struct tsim_arena *arena, const char *file, const char *path, size_t *size);
 };
 
 struct tsim_import_result {
@@ -39,6 +45,7 @@ struct tsim_import_format {
     tsim_import_fn read;
     bool takes_many;    /* files */
     bool takes_ignored; /* --ignore */
+    bool is_script;     /* takes arguments, --env, and files beside it */
 };
 
 extern const struct tsim_import_format TSIM_IMPORT_FORMATS[];
@@ -48,7 +55,7 @@ extern const size_t TSIM_N_IMPORT_FORMATS;
 const struct tsim_import_format *tsim_import_format_find(const char *name);
 
 /* Reads the files ("-": standard input), one unless the format takes many, each up to the format's limit, then as
- * above. `options` has what --set and --ignore say; nothing else of it is read. TSIM_ERR_IO. */
+ * above. `options` has what --set, --ignore, --env and the script's arguments say; nothing else of it is read. TSIM_ERR_IO. */
 enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_import_format *format,
                                    const char *const *files, size_t n, const struct tsim_import_input *options,
                                    struct tsim_import_result *result, struct tsim_diags *diags);

@@ -6,12 +6,20 @@
 #include <string.h>
 
 static struct tsim_shell_script script_of(const char *text) {
-    struct tsim_shell_script script = {NULL, 0, NULL, 0, NULL};
+    struct tsim_shell_script script = {.commands = NULL};
     size_t offset;
     const char *message;
-    enum tsim_status status = tsim_shell_read(&arena, text, strlen(text), &script, &offset, &message);
+    enum tsim_status status = tsim_shell_read(&arena, text, strlen(text), NULL, &script, &offset, &message);
     ck_assert_msg(status == TSIM_OK, "%s at %zu", message, offset);
     return script;
+}
+
+static const char *beside(void *context, struct tsim_arena *a, const char *path, size_t *size) {
+    (void)context;
+    (void)a;
+    static const char TEXT[] = "export TP=4\nLAYERS=$((TP * 8))";
+    *size = strlen(TEXT);
+    return strcmp(path, "./env.sh") == 0 ? TEXT : NULL;
 }
 
 /* The commands' words in brackets, commands apart by '/'. */
@@ -26,6 +34,34 @@ static const char *words_of(const char *text) {
     return all;
 }
 
+/* Arguments, environment and files beside the script; what is missing is known by where it would have come from. */
+START_TEST(what_comes_from_outside) {
+    static const char *const ARGUMENTS[] = {"8", "x y"}, *const ENVIRONMENT[] = {"NODES=4", "EMPTY="};
+    static const struct tsim_shell_outside OUTSIDE = {ARGUMENTS, 2, ENVIRONMENT, 2, beside, NULL};
+    static const char TEXT[] = "source ./env.sh\n. ../none.sh\nN=$1\nQ=$3\nR=${Q}\nS=$(hostname)\nT=$((GPUS * 2))\n"
+                               "while [ $# -gt 1 ]; do shift; done\nrun $N \"$1\" $NODES ${EMPTY:-e} $TP $LAYERS";
+    struct tsim_shell_script script = {.commands = NULL};
+    size_t offset;
+    const char *message;
+    ck_assert_int_eq(tsim_shell_read(&arena, TEXT, strlen(TEXT), &OUTSIDE, &script, &offset, &message), TSIM_OK);
+    static const char *const WORDS[] = {"run", "8", "x y", "4", "e", "4", "32"};
+    const struct tsim_shell_command *command = &script.commands[script.n_commands - 1];
+    ck_assert_uint_eq(command->n_words, 7);
+    for (size_t i = 0; i < 7; i++)
+        ck_assert_str_eq(command->words[i].text, WORDS[i]);
+    ck_assert_uint_lt(command->words[2].start, strlen(TEXT)); /* where it is expanded */
+    ck_assert_int_eq(TEXT[command->words[2].start], '$');
+    ck_assert_str_eq(script.unread, "../none.sh");
+    static const char *const LOST[][2] = {
+        {"Q", "$3"}, {"R", "$3"}, {"S", "$(hostname)"}, {"GPUS", "$GPUS"}, {"T", "$GPUS"}};
+    ck_assert_uint_eq(script.n_lost, 5);
+    for (size_t i = 0; i < 5; i++) {
+        ck_assert_str_eq(script.lost[i].name, LOST[i][0]);
+        ck_assert_str_eq(script.lost[i].from, LOST[i][1]);
+    }
+}
+END_TEST
+
 static const struct {
     const char *text, *words;
 } CASES[] = {
@@ -39,6 +75,26 @@ static const struct {
     {"A=3\necho $((A*2 + 1)) $(($A*(2+${A}))) $((7/2)) $((-7%4)) $((1/0))", "[echo][7][15][3][-3][0]"},
     {"A=-9223372036854775808\necho $((-A))", "[echo][-9223372036854775808]"},
     {"export A=1 B=\"2 3\"\necho $A $B", "[echo][1][2][3]"},
+    /* commands that only say what they are given, and loops */
+    {"A=8\necho $(echo $A x) $(expr $A \\* 4) $(echo \"$A*2\" | bc) $(printf '%02d-%s' 7 z)",
+     "[echo][8][x][32][16][07-z]"},
+    {"printf -v N 'a%03d' 5\necho $N", "[echo][a005]"},
+    {": ${A:=3}\necho $A", "[:][3]/[echo][3]"},
+    {"A=()\nfor i in 1 2 3; do A+=($i); run $i; done\necho ${A[@]}", "[run][1]/[echo][1][2][3]"},
+    {"S=0\nfor i in $(seq 2 4) {8..9}; do S=$((S + i)); done\necho $S", "[echo][26]"},
+    {"S=x\nfor ((i = 0; i < 3; i++)); do S=$S$i; done\necho $S $i", "[echo][x012][3]"},
+    {"N=1\nwhile [ $N -lt 100 ]; do N=$((N * 2)); if [ $N -eq 16 ]; then break; fi; done\necho $N", "[echo][16]"},
+    {"for a in 1 2; do for b in 3 4; do X+=$a$b,; done; done\necho $X", "[echo][13,14,23,24,]"},
+    {"until [ $# -eq 0 ]; do shift; done; echo $#", "[echo][0]"},
+    {"while true; do X+=1; done\necho end", "[echo][end]"},
+    /* tests in front of && and || */
+    {"A=1\n[ -z \"$A\" ] && A=2\n[[ $A == 1 ]] || A=3\necho $A", "[echo][1]"},
+    {"[ a = b ] && A=1 || A=2\necho $A", "[echo][2]"},
+    {"[ a = a ] && A=1 || A=2\necho $A", "[echo][1]"},
+    {"cd x || exit 1\nmkdir y && a", "[cd][x]/[mkdir][y]/[a]"},
+    /* what bash -c is given, and set */
+    {"bash -c 'run $1 \"$@\"' name p 'q r'", "[run][p][p][q r]"},
+    {"set -- a 'b c' d\nshift\necho $# $1 \"${2}\" ${@:2} ${3:-none}", "[echo][2][b][c][d][d][none]"},
     {"echo $(ls -l | grep \")\") `pwd`/x $1 \"$2\" $#", "[echo][/x][][0]"},
     {"cat <<EOT > f\n--not $A\n  EOT\nEOT\necho b", "[cat]/[echo][b]"},
     /* what a shell or sbatch is given is a script, expanded first where its end's word is not quoted */
@@ -107,8 +163,9 @@ START_TEST(what_does_not_end_is_an_error) {
     struct tsim_shell_script script;
     size_t offset;
     const char *message;
-    ck_assert_int_eq(tsim_shell_read(&arena, MISTAKES[_i].text, strlen(MISTAKES[_i].text), &script, &offset, &message),
-                     MISTAKES[_i].status);
+    ck_assert_int_eq(
+        tsim_shell_read(&arena, MISTAKES[_i].text, strlen(MISTAKES[_i].text), NULL, &script, &offset, &message),
+        MISTAKES[_i].status);
     ck_assert_uint_eq(offset, MISTAKES[_i].offset);
 }
 END_TEST
@@ -128,7 +185,7 @@ START_TEST(inner_shells_are_bounded) {
     struct tsim_shell_script script;
     size_t offset;
     const char *message, *text = "A='eval $A $A'\neval $A";
-    ck_assert_int_eq(tsim_shell_read(&arena, text, strlen(text), &script, &offset, &message), TSIM_ERR_LIMIT);
+    ck_assert_int_eq(tsim_shell_read(&arena, text, strlen(text), NULL, &script, &offset, &message), TSIM_ERR_LIMIT);
 }
 END_TEST
 
@@ -140,13 +197,13 @@ START_TEST(expansions_are_bounded) {
     struct tsim_shell_script script;
     size_t offset;
     const char *message;
-    ck_assert_int_eq(tsim_shell_read(&arena, text, strlen(text), &script, &offset, &message), TSIM_ERR_LIMIT);
+    ck_assert_int_eq(tsim_shell_read(&arena, text, strlen(text), NULL, &script, &offset, &message), TSIM_ERR_LIMIT);
     const char *deep = "echo ";
     for (int i = 0; i < 100; i++)
         deep = tsim_arena_printf(&arena, "%s${A:-", deep);
     for (int i = 0; i < 100; i++)
         deep = tsim_arena_printf(&arena, "%s}", deep);
-    ck_assert_int_eq(tsim_shell_read(&arena, deep, strlen(deep), &script, &offset, &message), TSIM_ERR_LIMIT);
+    ck_assert_int_eq(tsim_shell_read(&arena, deep, strlen(deep), NULL, &script, &offset, &message), TSIM_ERR_LIMIT);
 }
 END_TEST
 
@@ -154,6 +211,7 @@ static Suite *shell_suite(void) {
     Suite *suite = suite_create("import_shell");
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, what_comes_from_outside);
     tcase_add_loop_test(tests, words_are_a_shell_s, 0, (int)(sizeof CASES / sizeof CASES[0]));
     tcase_add_test(tests, words_know_where_they_were_written);
     tcase_add_test(tests, words_of_inner_shells_know_where_they_were_written);

@@ -17,7 +17,8 @@
 struct reading {
     struct tsim_recipe *r;
     const char *text;
-    bool *is_read; /* the argument that begins at this offset */
+    const char **is_read; /* the argument that begins at this offset */
+    struct tsim_shell_script script;
 };
 
 static const struct tsim_value *value_at(struct reading *g, uint32_t offset, const char *text) {
@@ -157,7 +158,34 @@ static const char *key_in(struct reading *g, const char *name, bool is_launcher)
     return tsim_arena_printf(g->r->arena, "launcher.%s", key);
 }
 
-/* An argument without a value: what stands behind it in the script, where that is an expansion, came to nothing. */
+static const char *lost_from(const struct reading *g, const char *name, size_t length) {
+    for (size_t i = 0; i < g->script.n_lost; i++)
+        if (strlen(g->script.lost[i].name) == length && memcmp(g->script.lost[i].name, name, length) == 0)
+            return g->script.lost[i].from;
+    return NULL;
+}
+
+/* At "$(": of a sum the first part that is empty; else the command. */
+static const char *lost_command(const struct reading *g, const char *text) {
+    enum { MOST_SHOWN = 40 };
+    size_t n = 0;
+    int depth = 0;
+    do {
+        n++;
+        depth += (text[n] == '(') - (text[n] == ')');
+    } while (text[n] && depth > 0);
+    for (size_t i = 3; text[2] == '(' && i < n; i++) {
+        size_t length = strspn(text + i, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        const char *from = length > 0 ? lost_from(g, text + i, length) : NULL;
+        if (from)
+            return from;
+        i += length > 0 ? length - 1 : 0;
+    }
+    return tsim_arena_strndup(g->r->arena, text, n < MOST_SHOWN ? n + 1 : MOST_SHOWN);
+}
+
+/* An argument without a value: what stands behind it in the script, where that is an expansion, came to nothing; of a
+ * variable, what that would have got its value from. */
 static const char *lost_value(struct reading *g, const struct tsim_shell_word *word) {
     const char *text = g->text + word->start;
     size_t length = strlen(word->text);
@@ -165,15 +193,21 @@ static const char *lost_value(struct reading *g, const struct tsim_shell_word *w
         return NULL;
     text += length;
     text += strspn(text, " \t\r\n\\\"'");
-    size_t n = text[0] != '$' ? 0 : text[1] == '{' ? strcspn(text, "}") + 1 : strcspn(text, " \t\r\n\"'\\;)");
-    return n > 1 && n < 60 ? tsim_arena_strndup(g->r->arena, text, n) : NULL;
+    if (text[0] == '$' && text[1] == '(')
+        return lost_command(g, text);
+    bool is_braced = text[0] == '$' && text[1] == '{';
+    size_t n = text[0] != '$' ? 0 : is_braced ? strcspn(text, "}") + 1 : strcspn(text, " \t\r\n\"'\\;)");
+    if (n <= 1 || n >= 60)
+        return NULL;
+    const char *from = lost_from(g, text + 1 + is_braced, n - 1 - 2 * is_braced);
+    return from ? from : tsim_arena_strndup(g->r->arena, text, n);
 }
 
 /* Where all that was assigned is read, what one variable took from another is met again. */
-static bool is_met(struct reading *g, uint32_t start) {
-    bool was_met = g->is_read[start];
-    g->is_read[start] = true;
-    return was_met;
+static bool is_met(struct reading *g, const struct tsim_shell_word *word) {
+    const char *before = g->is_read[word->start];
+    g->is_read[word->start] = word->text;
+    return before && strcmp(before, word->text) == 0;
 }
 
 /* --name value value, --name=value, --name. */
@@ -181,21 +215,22 @@ static void add_words(struct reading *g, const struct words *w, size_t n_launche
     for (size_t i = 0; i < w->n && g->r->n_settings <= TSIM_RECIPE_MAX_SETTINGS;) {
         const struct tsim_shell_word *word = &w->words[i++];
         size_t n = 0, length = strcspn(word->text, "=");
-        if (!is_argument(word->text) || is_met(g, word->start))
+        if (!is_argument(word->text) || is_met(g, word))
             continue;
         while (i + n < w->n && !is_argument(w->words[i + n].text))
             n++;
         const char *name = tsim_arena_strndup(g->r->arena, word->text, length);
         const char *key = key_in(g, name, i <= n_launcher);
         const struct tsim_value *value;
-        if (word->text[length])
+        const char *lost = (word->text[length] ? !word->text[length + 1] : n == 0) ? lost_value(g, word) : NULL;
+        if (word->text[length] && !lost)
             value = value_at(g, word->start, most_nodes(key, word->text + length + 1));
         else
             value = n > 0 ? values_of(g, &w->words[i], n, key) : value_at(g, word->start, "true");
         size_t before = g->r->n_settings;
         add_argument(g, name, key, value);
-        if (n == 0 && !word->text[length] && g->r->n_settings > before && before < TSIM_RECIPE_MAX_SETTINGS)
-            g->r->settings[before].lost = lost_value(g, word);
+        if (lost && g->r->n_settings > before && before < TSIM_RECIPE_MAX_SETTINGS)
+            g->r->settings[before].lost = lost;
         i += n;
     }
 }
@@ -263,25 +298,38 @@ static bool read_script(struct reading *g, const struct tsim_shell_script *scrip
     return most > 0;
 }
 
+static const char *read_beside(void *context, struct tsim_arena *arena, const char *path, size_t *size) {
+    const struct reading *g = context;
+    return g->r->input.read_beside ? g->r->input.read_beside(arena, g->r->input.file, path, size) : NULL;
+}
+
 static enum tsim_status read_shell(struct reading *g) {
-    struct tsim_shell_script script;
+    struct tsim_shell_script *script = &g->script;
     size_t offset = 0;
     const char *message = NULL;
-    g->is_read = TSIM_NEW_ARRAY(g->r->arena, g->r->document->size + 1, bool);
+    const struct tsim_import_input *input = &g->r->input;
+    const struct tsim_shell_outside outside = {input->arguments,     input->n_arguments, input->environment,
+                                               input->n_environment, read_beside,        g};
+    g->is_read = TSIM_NEW_ARRAY(g->r->arena, g->r->document->size + 1, const char *);
     memset(g->is_read, 0, (g->r->document->size + 1) * sizeof *g->is_read);
-    enum tsim_status status = tsim_shell_read(g->r->arena, g->text, g->r->document->size, &script, &offset, &message);
+    enum tsim_status status =
+        tsim_shell_read(g->r->arena, g->text, g->r->document->size, &outside, script, &offset, &message);
     if (status != TSIM_OK) {
         tsim_value_error(g->r->diags, status, value_at(g, (uint32_t)offset, ""), "", "%s", message);
         return status;
     }
-    if (!read_script(g, &script)) {
+    if (!read_script(g, script)) {
         tsim_diag_hint(tsim_recipe_error(g->r, NULL, "no command with arguments of Megatron-LM in it"),
                        "a launch script, or a line like 'torchrun ... pretrain_gpt.py --num-layers 32 ...'");
         return TSIM_ERR_INFEASIBLE;
     }
-    if (script.undecided)
+    if (script->undecided)
         tsim_value_warning(g->r->diags, &g->r->at_top, "",
-                           "the condition '%.160s' cannot be told here: taken as not true", script.undecided);
+                           "the condition '%.160s' cannot be told here: taken as not true", script->undecided);
+    if (script->unread)
+        tsim_value_warning(g->r->diags, &g->r->at_top, "",
+                           "%.100s is sourced and not beside the script: what it sets is not known; --env NAME=VALUE",
+                           script->unread);
     return TSIM_OK;
 }
 

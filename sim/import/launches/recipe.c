@@ -209,11 +209,22 @@ bool tsim_setting_parse_int(const char *text, int64_t *value) {
     return *end == '\0' && fabs(number) < 9e15 && (double)*value == number;
 }
 
+static const char *how_to_give(struct tsim_recipe *r, const char *lost) {
+    const char *name = lost + 1 + (lost[1] == '{');
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    if (length > 0 && name[0] >= '1' && name[0] <= '9')
+        return tsim_arena_printf(
+            r->arena, "%s is the script's argument: give it after --, as in tsim import FORMAT FILE -- ARGUMENTS",
+            lost);
+    if (lost[0] == '$' && length > 0)
+        return tsim_arena_printf(r->arena, "--env %.*s=VALUE says it", (int)length, name);
+    return "nobody knows what a command prints: write the value in its place";
+}
+
 /* A number whose place is empty. True: it is said. */
 static bool is_lost(struct tsim_recipe *r, const struct tsim_setting *s) {
     if (s->lost)
-        tsim_diag_hint(tsim_recipe_error(r, s, "has no value: %s stands in its place and is empty here", s->lost),
-                       "what a script is given from outside is not known: write the value in its place");
+        tsim_diag_hint(tsim_recipe_error(r, s, "has no value: %s is empty", s->lost), "%s", how_to_give(r, s->lost));
     return s->lost != NULL;
 }
 

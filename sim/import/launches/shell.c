@@ -1,10 +1,11 @@
 #include "import/launches/shell_words.h"
 
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FRAMES = 64, MOST_HEREDOCS = 8, MOST_INNER = 8, UNDECIDED = -1 };
+enum { MOST_FRAMES = 64, MOST_HEREDOCS = 8, MOST_INNER = 8, MOST_SOURCED = 16, MOST_ROUNDS = 2000, UNDECIDED = -1 };
 
 enum frame_kind { FRAME_IF, FRAME_LOOP, FRAME_CASE };
 struct frame {
@@ -12,6 +13,14 @@ struct frame {
     bool is_active, was_taken;
     bool wants_pattern;  /* of a case */
     const char *subject; /* the same */
+    /* A loop: where its body begins, or the condition of a `while`; and the values of a `for` that are still to come. */
+    size_t again;
+    bool is_while, is_until;
+    const char *variable;
+    const struct tsim_shell_word *values;
+    size_t n_values;
+    /* for ((...; CONDITION; STEP)): where these stand; 0: it is no such loop. */
+    size_t condition, condition_end, step_end;
 };
 
 struct heredoc { /* announced on the line that is read */
@@ -36,7 +45,11 @@ struct reader {
     size_t n_heredocs;
     struct list before; /* words in front of each command: "srun -N 2" of srun -N 2 bash -c "..." */
     int n_inner;        /* shells within the script that are being read */
-    const char *undecided;
+    int n_sourced, n_rounds;
+    int n_repeating; /* loops that go round again: their commands count as they were the first time */
+    bool skips_next; /* the command behind `test &&` or `||` */
+    const struct tsim_shell_outside *outside;
+    const char *undecided, *unread;
 };
 
 static void read_item(struct reader *r);
@@ -81,12 +94,14 @@ static bool is_one_of(const char *text, const char *const *words) {
 static void read_inner(struct reader *r, const char *text, size_t size, const uint32_t *at) {
     const struct tsim_shell outer = r->s;
     const size_t n_frames = r->n_frames, n_heredocs = r->n_heredocs;
+    const int n_repeating = r->n_repeating;
     const bool in_condition = r->in_condition;
     if (r->n_inner == MOST_INNER) {
         tsim_shell_fail(&r->s, TSIM_ERR_LIMIT, r->s.pos, "shells within shells deeper than 8 levels");
         return;
     }
     r->n_inner++;
+    r->skips_next = false;
     r->n_heredocs = 0;
     r->in_condition = false;
     r->s.text = text, r->s.pos = 0, r->s.size = size, r->s.at = at;
@@ -96,6 +111,7 @@ static void read_inner(struct reader *r, const char *text, size_t size, const ui
     r->s.text = outer.text, r->s.size = outer.size, r->s.at = outer.at;
     r->s.pos = r->s.status == TSIM_OK ? outer.pos : outer.size;
     r->n_frames = n_frames;
+    r->n_repeating = n_repeating;
     r->n_heredocs = n_heredocs;
     r->in_condition = in_condition;
     r->n_inner--;
@@ -130,7 +146,8 @@ static struct tsim_shell_word joined(struct tsim_arena *arena, const struct tsim
     for (size_t i = 0; i < n; i++) {
         size_t length = strlen(words[i].text);
         memcpy(text + used, words[i].text, length);
-        memcpy(at + used, words[i].at, length * sizeof *at);
+        for (size_t k = 0; k < length; k++)
+            at[used + k] = words[i].at ? words[i].at[k] : words[i].start;
         used += length;
         text[used] = ' ';
         at[used++] = words[i].start;
@@ -140,6 +157,8 @@ static struct tsim_shell_word joined(struct tsim_arena *arena, const struct tsim
 }
 
 static void add_command(struct reader *r, const struct tsim_shell_word *words, size_t n) {
+    if (r->n_repeating > 0)
+        return;
     struct tsim_shell_word *all = TSIM_NEW_ARRAY(r->s.arena, r->before.n + n, struct tsim_shell_word);
     if (r->before.n > 0)
         memcpy(all, r->before.words, r->before.n * sizeof *all);
@@ -148,23 +167,95 @@ static void add_command(struct reader *r, const struct tsim_shell_word *words, s
     r->commands[r->n_commands++] = (struct tsim_shell_command){all, r->before.n + n};
 }
 
+/* `source FILE`: a file beside the script, with its mistakes and words at the place of the command. */
+static void read_sourced(struct reader *r, const struct tsim_shell_word *file) {
+    size_t size = 0;
+    const char *text = NULL;
+    const uint32_t place = file->start;
+    if (r->n_sourced++ < MOST_SOURCED && r->outside && r->outside->read_beside)
+        text = r->outside->read_beside(r->outside->context, r->s.arena, file->text, &size);
+    if (!text) {
+        r->unread = r->unread ? r->unread : file->text;
+        return;
+    }
+    uint32_t *at = TSIM_NEW_ARRAY(r->s.arena, size + 1, uint32_t);
+    for (size_t i = 0; i <= size; i++)
+        at[i] = place;
+    read_inner(r, text, size, at);
+}
+
+/* `bash -c TEXT NAME ARGUMENTS...`; `n_own` words stand in front of the shell. */
+static void read_shell(struct reader *r, const struct tsim_shell_word *words, size_t n, size_t n_own, size_t inner) {
+    const size_t n_before = r->before.n, n_arguments = r->s.n_arguments;
+    const struct tsim_shell_word *arguments = r->s.arguments;
+    for (size_t i = 0; i < n_own; i++)
+        append(&r->before, words[i]);
+    r->s.arguments = words + inner + 2;
+    r->s.n_arguments = n > inner + 2 ? n - inner - 2 : 0;
+    read_inner(r, words[inner].text, strlen(words[inner].text), words[inner].at);
+    r->s.arguments = arguments;
+    r->s.n_arguments = n_arguments;
+    r->before.n = n_before;
+}
+
+static void shift_arguments(struct reader *r, const struct tsim_shell_word *words, size_t n) {
+    size_t by = n > 1 ? strtoul(words[1].text, NULL, 10) : 1;
+    by = by < r->s.n_arguments ? by : r->s.n_arguments;
+    r->s.arguments += by;
+    r->s.n_arguments -= by;
+}
+
+/* printf -v NAME FORMAT ... */
+static bool set_formatted(struct reader *r, const struct tsim_shell_word *words, size_t n) {
+    if (n < 4 || strcmp(words[0].text, "printf") != 0 || strcmp(words[1].text, "-v") != 0)
+        return false;
+    struct tsim_shell_word word =
+        tsim_shell_word_at(&r->s, tsim_shell_format(r->s.arena, words + 3, n - 3), words[3].start);
+    tsim_shell_set(&r->s, words[2].text, kept(r->s.arena, &word, 1), 1);
+    return true;
+}
+
+/* The innermost loop ends here. */
+static void leave_loop(struct reader *r) {
+    size_t i = r->n_frames;
+    while (i > 0 && r->frames[i - 1].kind != FRAME_LOOP)
+        i--;
+    if (i == 0)
+        return;
+    r->frames[i - 1].is_active = false;
+    r->frames[i - 1].again = 0;
+}
+
+/* Commands that change what the script knows; true: it was one. */
+static bool run_builtin(struct reader *r, const struct tsim_shell_word *words, size_t n) {
+    const char *name = words[0].text;
+    if ((strcmp(name, "source") == 0 || strcmp(name, ".") == 0) && n > 1)
+        read_sourced(r, &words[1]);
+    else if (strcmp(name, "shift") == 0)
+        shift_arguments(r, words, n);
+    else if (strcmp(name, "set") == 0 && n > 1 && strcmp(words[1].text, "--") == 0)
+        r->s.arguments = words + 2, r->s.n_arguments = n - 2;
+    else if (strcmp(name, "break") == 0)
+        leave_loop(r);
+    else
+        return set_formatted(r, words, n);
+    return true;
+}
+
 /* `eval TEXT...` and `bash -c TEXT` are the commands in the text. */
 static void end_command(struct reader *r) {
-    const size_t n = r->command.n, n_before = r->before.n;
+    const size_t n = r->command.n;
     const struct tsim_shell_word *words = kept(r->s.arena, r->command.words, n);
     size_t n_own = 0, inner = inner_text(words, n, &n_own);
     r->command.n = 0;
-    if (n == 0 || !is_active(r) || r->s.status != TSIM_OK)
+    if (n == 0 || r->skips_next || !is_active(r) || r->s.status != TSIM_OK)
         return;
     if (strcmp(words[0].text, "eval") == 0 && n > 1) {
         struct tsim_shell_word text = joined(r->s.arena, words + 1, n - 1);
         read_inner(r, text.text, strlen(text.text), text.at);
     } else if (inner > 0) {
-        for (size_t i = 0; i < n_own; i++)
-            append(&r->before, words[i]);
-        read_inner(r, words[inner].text, strlen(words[inner].text), words[inner].at);
-        r->before.n = n_before;
-    } else {
+        read_shell(r, words, n, n_own, inner);
+    } else if (!run_builtin(r, words, n)) {
         add_command(r, words, n);
     }
 }
@@ -256,7 +347,8 @@ static void push_frame(struct reader *r, enum frame_kind kind, bool is_active_th
         tsim_shell_fail(&r->s, TSIM_ERR_LIMIT, r->s.pos, "nested deeper than 64 levels");
         return;
     }
-    r->frames[r->n_frames++] = (struct frame){.kind = kind, .is_active = is_active_then, .was_taken = is_active_then};
+    r->frames[r->n_frames++] =
+        (struct frame){.kind = kind, .is_active = is_active_then, .was_taken = is_active_then && kind != FRAME_LOOP};
 }
 
 static struct frame *top(struct reader *r, enum frame_kind kind) {
@@ -286,21 +378,148 @@ static const char *next_text(struct reader *r) {
     return text;
 }
 
-/* `for NAME in WORDS`: the body is read once, with the first word. */
-static void begin_for(struct reader *r) {
-    const char *name = next_text(r);
+/* {1..8} as its numbers. */
+static bool add_range(struct reader *r, const struct tsim_shell_word *word, struct list *values) {
+    char *end;
+    if (word->text[0] != '{')
+        return false;
+    long long from = strtoll(word->text + 1, &end, 10);
+    if (end == word->text + 1 || strncmp(end, "..", 2) != 0)
+        return false;
+    const char *second = end + 2;
+    long long to = strtoll(second, &end, 10);
+    if (end == second || strcmp(end, "}") != 0 || llabs(to - from) >= MOST_ROUNDS)
+        return false;
+    for (long long i = from; from <= to ? i <= to : i >= to; i += from <= to ? 1 : -1)
+        append(values, tsim_shell_word_at(&r->s, tsim_arena_printf(r->s.arena, "%lld", i), word->start));
+    return true;
+}
+
+/* $(seq FROM TO). */
+static bool add_sequence(struct reader *r, struct list *values) {
+    struct tsim_shell *s = &r->s;
+    const size_t from = s->pos, close = s->pos + 1 < s->size ? tsim_shell_matching(s, s->pos + 1, '(', ')') : s->size;
     struct tsim_shell_fields f = {.never_splits = false};
-    if (*name && strcmp(next_text(r), "in") == 0) {
-        while (r->s.pos < r->s.size && !strchr(";\n", r->s.text[r->s.pos]) && r->s.status == TSIM_OK) {
-            size_t before = r->s.pos;
-            tsim_shell_read_word(&r->s, &f);
-            r->s.pos += r->s.pos == before;
-        }
-        if (f.n_words > 0 && is_active(r))
-            tsim_shell_set(&r->s, name, kept(r->s.arena, f.words, 1), 1);
+    if (close >= s->size || strncmp(s->text + s->pos, "$(seq ", 6) != 0)
+        return false;
+    const size_t size = s->size;
+    s->size = close;
+    for (s->pos += 6; s->pos < close && s->status == TSIM_OK;) {
+        size_t before = s->pos;
+        s->pos += strspn(s->text + s->pos, " \t");
+        if (s->pos < close)
+            tsim_shell_read_word(s, &f);
+        s->pos += s->pos == before;
     }
-    push_frame(r, FRAME_LOOP, f.n_words > 0 || !*name);
+    s->size = size;
+    long long numbers[3] = {1, 1, 1};
+    for (size_t i = 0; i < f.n_words && i < 3; i++)
+        numbers[i] = strtoll(f.words[i].text, NULL, 10);
+    long long first = f.n_words > 1 ? numbers[0] : 1, step = f.n_words > 2 ? numbers[1] : 1,
+              last = f.n_words == 0 ? 0 : numbers[f.n_words > 3 ? 2 : f.n_words - 1];
     tsim_shell_release_fields(&f);
+    for (long long i = first, n = 0; step > 0 && i <= last && n < MOST_ROUNDS; i += step, n++)
+        append(values, tsim_shell_word_at(s, tsim_arena_printf(s->arena, "%lld", i), tsim_shell_place(s, from)));
+    s->pos = s->status == TSIM_OK ? close + 1 : s->size;
+    return true;
+}
+
+static void skip_past(struct tsim_shell *s, const char *characters, size_t end) {
+    while (s->pos < end && strchr(characters, s->text[s->pos]))
+        s->pos++;
+}
+
+/* NAME = VALUE, NAME++, NAME += VALUE and the like, in text[from, to); false where it is no such thing. */
+static bool assign_number(struct reader *r, size_t from, size_t to) {
+    struct tsim_shell *s = &r->s;
+    while (from < to && strchr(" \t", s->text[from]))
+        from++;
+    size_t end = from;
+    while (end < to && (s->text[end] == '_' || (s->text[end] >= '0' && s->text[end] <= '9') ||
+                        (s->text[end] >= 'a' && s->text[end] <= 'z') || (s->text[end] >= 'A' && s->text[end] <= 'Z')))
+        end++;
+    if (end == from)
+        return false;
+    const char *name = tsim_arena_strndup(s->arena, s->text + from, end - from);
+    const struct tsim_shell_variable *v = tsim_shell_get(s, name, end - from);
+    long long old = v && v->n_words > 0 ? strtoll(v->words[0].text, NULL, 10) : 0, value;
+    while (end < to && s->text[end] == ' ')
+        end++;
+    char first = end < to ? s->text[end] : '\0', second = end + 1 < to ? s->text[end + 1] : '\0';
+    if ((first == '+' || first == '-') && second == first)
+        value = old + (first == '+' ? 1 : -1);
+    else if (first == '=' && second != '=')
+        value = tsim_shell_arithmetic(s, end + 1, to);
+    else if ((first == '+' || first == '-' || first == '*') && second == '=') {
+        long long by = tsim_shell_arithmetic(s, end + 2, to);
+        if (first == '*' ? __builtin_mul_overflow(old, by, &value)
+                         : __builtin_add_overflow(old, first == '+' || by == LLONG_MIN ? by : -by, &value))
+            value = 0;
+    } else
+        return false;
+    struct tsim_shell_word word =
+        tsim_shell_word_at(s, tsim_arena_printf(s->arena, "%lld", value), tsim_shell_place(s, from));
+    tsim_shell_set(s, name, kept(s->arena, &word, 1), 1);
+    return true;
+}
+
+/* At "((" of for ((A; B; C)). */
+static void begin_counting(struct reader *r) {
+    struct tsim_shell *s = &r->s;
+    const size_t open = s->pos, close = tsim_shell_matching(s, open, '(', ')');
+    size_t parts[3] = {close, close, close}, n = 0;
+    if (close >= s->size || close < open + 3) {
+        tsim_shell_fail(s, TSIM_ERR_SYNTAX, open, "'for ((' without its '))'");
+        return;
+    }
+    for (size_t i = open + 2; i + 1 < close && n < 2; i++)
+        if (s->text[i] == ';')
+            parts[n++] = i;
+    bool is_started = n == 2 && is_active(r) && assign_number(r, open + 2, parts[0]);
+    push_frame(r, FRAME_LOOP, is_started && tsim_shell_arithmetic(s, parts[0] + 1, parts[1]));
+    struct frame *frame = top(r, FRAME_LOOP);
+    if (frame && is_started) {
+        frame->condition = parts[0] + 1;
+        frame->condition_end = parts[1];
+        frame->step_end = close - 1;
+    }
+    s->pos = s->status == TSIM_OK ? close + 1 : s->size;
+}
+
+/* `for NAME in WORDS`, or over the arguments. */
+static void begin_for(struct reader *r) {
+    struct tsim_shell *s = &r->s;
+    struct list values = {NULL, 0, 0};
+    skip_to_word(s);
+    if (s->pos + 1 < s->size && s->text[s->pos] == '(' && s->text[s->pos + 1] == '(') {
+        begin_counting(r);
+        return;
+    }
+    const char *name = next_text(r);
+    const bool has_words = *name && strcmp(next_text(r), "in") == 0;
+    while (has_words && s->pos < s->size && !strchr(";\n", s->text[s->pos]) && s->status == TSIM_OK) {
+        struct tsim_shell_fields f = {.never_splits = false};
+        const size_t before = s->pos;
+        skip_past(s, " \t", s->size);
+        if (!add_sequence(r, &values)) {
+            tsim_shell_read_word(s, &f);
+            for (size_t i = 0; i < f.n_words; i++)
+                if (!add_range(r, &f.words[i], &values))
+                    append(&values, f.words[i]);
+        }
+        tsim_shell_release_fields(&f);
+        s->pos += s->pos == before;
+    }
+    const struct tsim_shell_word *all = kept(s->arena, values.words, values.n);
+    if (values.n > 0 && is_active(r))
+        tsim_shell_set(s, name, all, 1);
+    push_frame(r, FRAME_LOOP, values.n > 0 || !*name);
+    if (top(r, FRAME_LOOP) && values.n > 1) {
+        top(r, FRAME_LOOP)->variable = name;
+        top(r, FRAME_LOOP)->values = all + 1;
+        top(r, FRAME_LOOP)->n_values = values.n - 1;
+    }
+    tsim_heap_free(values.words);
 }
 
 static void begin_case(struct reader *r) {
@@ -318,6 +537,40 @@ static void end_frame(struct reader *r, enum frame_kind kind) {
         r->n_frames--;
 }
 
+/* Whether the loop's next round begins, with its variable set to what it is then. */
+static bool goes_round(struct reader *r, struct frame *frame) {
+    struct tsim_shell *s = &r->s;
+    if (frame->again == 0 || !frame->is_active || s->status != TSIM_OK || ++r->n_rounds > MOST_ROUNDS)
+        return false;
+    if (frame->condition > 0)
+        return assign_number(r, frame->condition_end + 1, frame->step_end) &&
+               tsim_shell_arithmetic(s, frame->condition, frame->condition_end) != 0;
+    if (frame->is_while)
+        return true;
+    if (frame->n_values == 0)
+        return false;
+    tsim_shell_set(s, frame->variable, frame->values++, 1);
+    frame->n_values--;
+    return true;
+}
+
+static void on_done(struct reader *r) {
+    struct frame *frame = top(r, FRAME_LOOP);
+    if (!frame)
+        return;
+    const bool is_outer_active = is_active(r);
+    if (is_outer_active && goes_round(r, frame)) {
+        r->n_repeating += !frame->was_taken;
+        frame->was_taken = true; /* once round */
+        r->s.pos = frame->again;
+        r->in_condition = frame->is_while;
+        r->condition.n = 0;
+        return;
+    }
+    r->n_repeating -= frame->was_taken;
+    r->n_frames--;
+}
+
 static void on_then(struct reader *r) {
     struct frame *frame = top(r, FRAME_IF);
     r->in_condition = false;
@@ -330,8 +583,13 @@ static void on_then(struct reader *r) {
 
 static void on_do(struct reader *r) {
     struct frame *frame = top(r, FRAME_LOOP);
-    if (frame && r->in_condition)
-        frame->is_active = decide(r);
+    if (frame && r->in_condition) {
+        int result = condition_of(&r->condition);
+        frame->is_active = result == UNDECIDED ? decide(r) : frame->is_until ? result == 0 : result == 1;
+        r->condition.n = 0;
+    }
+    if (frame && !frame->is_while)
+        frame->again = r->s.pos;
     r->in_condition = false;
 }
 
@@ -345,8 +603,11 @@ static void on_else(struct reader *r, bool is_elif) {
 
 static void on_if(struct reader *r, enum frame_kind kind) {
     push_frame(r, kind, true); /* so that the condition's own expansions count */
-    if (top(r, kind))
+    if (top(r, kind)) {
         top(r, kind)->was_taken = false;
+        top(r, kind)->is_while = kind == FRAME_LOOP;
+        top(r, kind)->again = r->s.pos;
+    }
     r->in_condition = true;
 }
 
@@ -354,11 +615,13 @@ static void on_if(struct reader *r, enum frame_kind kind) {
 static bool keyword(struct reader *r, const char *word) {
     static const char *const PASSED[] = {"{",       "}",       "time", "export", "local", "readonly",
                                          "declare", "typeset", "exec", "!",      "env",   NULL};
-    if (strcmp(word, "if") == 0)
+    if (strcmp(word, "if") == 0) {
         on_if(r, FRAME_IF);
-    else if (strcmp(word, "while") == 0 || strcmp(word, "until") == 0)
+    } else if (strcmp(word, "while") == 0 || strcmp(word, "until") == 0) {
         on_if(r, FRAME_LOOP);
-    else if (strcmp(word, "for") == 0)
+        if (top(r, FRAME_LOOP))
+            top(r, FRAME_LOOP)->is_until = word[0] == 'u';
+    } else if (strcmp(word, "for") == 0)
         begin_for(r);
     else if (strcmp(word, "case") == 0)
         begin_case(r);
@@ -371,7 +634,7 @@ static bool keyword(struct reader *r, const char *word) {
     else if (strcmp(word, "fi") == 0)
         end_frame(r, FRAME_IF);
     else if (strcmp(word, "done") == 0)
-        end_frame(r, FRAME_LOOP);
+        on_done(r);
     else if (strcmp(word, "esac") == 0)
         end_frame(r, FRAME_CASE);
     else
@@ -449,7 +712,8 @@ static void store(struct reader *r, const char *name, bool is_appended, bool is_
         const struct tsim_shell_word *more = &f->words[0];
         size_t n = strlen(last->text), m = strlen(more->text);
         uint32_t *at = TSIM_NEW_ARRAY(r->s.arena, n + m, uint32_t);
-        memcpy(at, last->at, n * sizeof *at);
+        for (size_t i = 0; i < n; i++)
+            at[i] = last->at ? last->at[i] : more->start;
         memcpy(at + n, more->at, m * sizeof *at);
         *last =
             (struct tsim_shell_word){tsim_arena_printf(r->s.arena, "%s%s", last->text, more->text), at, last->start};
@@ -465,6 +729,14 @@ static void store(struct reader *r, const char *name, bool is_appended, bool is_
     tsim_heap_free(words.words);
 }
 
+/* The variable is empty, because that was. */
+static void set_lost(struct tsim_shell *s, const char *name, const char *lost) {
+    for (size_t i = 0; i < s->n_variables; i++)
+        if (strcmp(s->variables[i].name, name) == 0 && s->variables[i].n_words <= 1 &&
+            (s->variables[i].n_words == 0 || !s->variables[i].words[0].text[0]))
+            s->variables[i].lost = lost;
+}
+
 static void read_assignment(struct reader *r, size_t length) {
     struct tsim_shell *s = &r->s;
     size_t n_name = 0;
@@ -475,12 +747,17 @@ static void read_assignment(struct reader *r, size_t length) {
     s->pos += length;
     bool is_array = s->pos < s->size && s->text[s->pos] == '(';
     struct tsim_shell_fields f = {.never_splits = !is_array};
+    s->missing = NULL;
     if (is_array)
         read_array(r, &f);
     else
         tsim_shell_read_word(s, &f);
-    if (is_active(r) && !r->in_condition && s->status == TSIM_OK)
+    if (is_active(r) && !r->in_condition && !r->skips_next && s->status == TSIM_OK) {
+        const char *lost = f.n_words == 0 || !f.words[0].text[0] ? s->missing : NULL;
         store(r, name, is_appended, is_array, &f);
+        if (lost)
+            set_lost(s, name, lost);
+    }
     tsim_shell_release_fields(&f);
 }
 
@@ -603,6 +880,28 @@ static void read_redirection(struct reader *r) {
     tsim_shell_release_fields(&f);
 }
 
+/* A test in front of && or || decides whether the command behind runs; of other commands it is taken that they succeed,
+ * and that what stands behind || is for when they do not. */
+static void end_listed(struct reader *r, char operation, bool is_double) {
+    const struct list *command = &r->command;
+    const char *name = command->n > 0 ? command->words[0].text : "";
+    bool is_test = strcmp(name, "[") == 0 || strcmp(name, "[[") == 0 || strcmp(name, "test") == 0;
+    int result = is_test ? condition_of(command) : 1;
+    bool was_skipped = r->skips_next;
+    if (is_test)
+        r->command.n = 0;
+    else
+        end_command(r);
+    r->command.n = 0;
+    bool is_list = is_double && operation != ';';
+    if (is_list && !was_skipped)
+        r->skips_next = operation == '&' ? result != 1 : result == 1;
+    else if (is_list && operation == '|')
+        r->skips_next = false; /* test && a || b: b, where a was not run */
+    else if (!is_list && strchr(";\n&", operation))
+        r->skips_next = false;
+}
+
 /* ; & | ( ) and line ends. */
 static void read_operator(struct reader *r) {
     struct tsim_shell *s = &r->s;
@@ -618,7 +917,7 @@ static void read_operator(struct reader *r) {
         }
     }
     if (!r->in_condition)
-        end_command(r);
+        end_listed(r, c, is_double);
     s->pos += is_double ? 2 : 1;
     if (is_double && c == ';' && top(r, FRAME_CASE)) {
         top(r, FRAME_CASE)->wants_pattern = true;
@@ -680,6 +979,35 @@ static void release(struct reader *r) {
     tsim_heap_free(r->s.variables);
 }
 
+static void keep_lost(struct reader *r, struct tsim_shell_script *script) {
+    struct tsim_shell_lost *lost = TSIM_NEW_ARRAY(r->s.arena, r->s.n_variables, struct tsim_shell_lost);
+    script->lost = lost;
+    for (size_t i = 0; i < r->s.n_variables; i++)
+        if (r->s.variables[i].lost)
+            lost[script->n_lost++] = (struct tsim_shell_lost){r->s.variables[i].name, r->s.variables[i].lost};
+}
+
+/* Words from outside have no place in the script. */
+static void take_outside(struct reader *r) {
+    const struct tsim_shell_outside *o = r->outside;
+    if (!o)
+        return;
+    struct tsim_shell_word *words = TSIM_NEW_ARRAY(r->s.arena, o->n_arguments, struct tsim_shell_word);
+    for (size_t i = 0; i < o->n_arguments; i++)
+        words[i] = (struct tsim_shell_word){o->arguments[i], NULL, 0};
+    r->s.arguments = words;
+    r->s.n_arguments = o->n_arguments;
+    for (size_t i = 0; i < o->n_environment; i++) {
+        const char *equals = strchr(o->environment[i], '=');
+        struct tsim_shell_word *value = TSIM_NEW(r->s.arena, struct tsim_shell_word);
+        if (!equals)
+            continue;
+        *value = (struct tsim_shell_word){equals + 1, NULL, 0};
+        tsim_shell_set(&r->s, tsim_arena_strndup(r->s.arena, o->environment[i], (size_t)(equals - o->environment[i])),
+                       value, 1);
+    }
+}
+
 static void keep(struct reader *r, struct tsim_shell_script *script) {
     if (r->slurm.n > 0) {
         r->command.n = 0;
@@ -696,12 +1024,16 @@ static void keep(struct reader *r, struct tsim_shell_script *script) {
                                          .n_commands = r->n_commands,
                                          .assigned = kept(r->s.arena, r->assigned.words, r->assigned.n),
                                          .n_assigned = r->assigned.n,
-                                         .undecided = r->undecided};
+                                         .undecided = r->undecided,
+                                         .unread = r->unread};
+    keep_lost(r, script);
 }
 
 enum tsim_status tsim_shell_read(struct tsim_arena *arena, const char *text, size_t size,
-                                 struct tsim_shell_script *script, size_t *offset, const char **message) {
-    struct reader r = {.s = {.arena = arena, .text = text, .size = size}};
+                                 const struct tsim_shell_outside *outside, struct tsim_shell_script *script,
+                                 size_t *offset, const char **message) {
+    struct reader r = {.s = {.arena = arena, .text = text, .size = size}, .outside = outside};
+    take_outside(&r);
     while (r.s.pos < size && r.s.status == TSIM_OK)
         read_item(&r);
     end_command(&r);

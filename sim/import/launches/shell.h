@@ -1,11 +1,14 @@
 /* shell.h - what a launch script would run, as far as that can be told without running it.
  *
- * Read are words with quotes, comments, here-documents (as scripts where a shell or sbatch is given them, or where they
- * begin as a script does; as values where read or $(cat) is), the text of bash -c and of eval, assignments of text and arrays (= and +=), export, $NAME,
- * ${NAME}, ${NAME[@]}, ${NAME:-word}, ${NAME:+word} and the like, $((arithmetic)), if and case whose conditions compare
- * texts and numbers, and the #SBATCH lines of Slurm. Nothing is executed: $(commands) are empty text, positional
- * parameters and what the script does not set are empty, the body of a loop is read once, tests of files count as not
- * true. Every character of a word knows where in the file it was written, through all expansions. */
+ * Words are read with quotes, comments, here-documents (as scripts where a shell or sbatch is given them, or where they
+ * begin as a script does; as values where read or $(cat) is), the text of bash -c with its arguments and of eval, files
+ * that `source` names, assignments of text and arrays (= and +=), export, set --, shift, printf -v, $NAME, ${NAME},
+ * ${NAME[@]}, ${NAME:-word}, ${NAME:=word}, ${NAME:+word} and the like, $1 and "$@", $((arithmetic)), $(echo ...),
+ * $(printf ...), $(expr ...), if and case whose conditions compare texts and numbers, tests before && and ||, and the
+ * #SBATCH lines of Slurm. Nothing is executed: other $(commands) are empty text, and so is what neither the script nor
+ * the caller sets. Loops over words and numbers go round as often as they would, up to a limit, but the commands in them
+ * count as they are the first time. Tests of files count as not true. Every character of a word knows where in the file
+ * it was written, through all expansions. */
 #ifndef TSIM_IMPORT_SHELL_H
 #define TSIM_IMPORT_SHELL_H
 
@@ -16,7 +19,7 @@
 
 struct tsim_shell_word {
     const char *text;
-    const uint32_t *at; /* of each character, its offset in the script */
+    const uint32_t *at; /* of each character, its offset in the script; NULL: it came from outside */
     uint32_t start;     /* offset of the word where it was written */
 };
 
@@ -25,17 +28,37 @@ struct tsim_shell_command {
     size_t n_words;
 };
 
+/* A variable that is empty, and where its value would have come from: "$2", "$NODES", "$(hostname)". */
+struct tsim_shell_lost {
+    const char *name, *from;
+};
+
+/* The caller's part of a script. */
+struct tsim_shell_outside {
+    const char *const *arguments; /* $1, $2, ... */
+    size_t n_arguments;
+    const char *const *environment; /* NAME=VALUE */
+    size_t n_environment;
+    /* The text of a file beside the script, which stays; NULL: there is none. May be NULL itself. */
+    const char *(*read_beside)(void *context, struct tsim_arena *arena, const char *path, size_t *size);
+    void *context;
+};
+
 struct tsim_shell_script {
     const struct tsim_shell_command *commands; /* simple commands in their order; #SBATCH lines together as one */
     size_t n_commands;
     const struct tsim_shell_word *assigned; /* all words that were assigned to variables, in their order */
     size_t n_assigned;
     const char *undecided; /* NULL, or the condition that was taken as not true */
+    const char *unread;    /* NULL, or the file that `source` names and that is not beside the script */
+    const struct tsim_shell_lost *lost;
+    size_t n_lost;
 };
 
-/* `text` must stay. TSIM_ERR_SYNTAX (a quote or a list that does not end), TSIM_ERR_LIMIT (more than 4 M characters
+/* `text` must stay; `outside` may be NULL. TSIM_ERR_SYNTAX (a quote or a list that does not end), TSIM_ERR_LIMIT (more than 4 M characters
  * after expansion), at *offset, with what is wrong in *message. */
 enum tsim_status tsim_shell_read(struct tsim_arena *arena, const char *text, size_t size,
-                                 struct tsim_shell_script *script, size_t *offset, const char **message);
+                                 const struct tsim_shell_outside *outside, struct tsim_shell_script *script,
+                                 size_t *offset, const char **message);
 
 #endif

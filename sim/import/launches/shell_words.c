@@ -32,6 +32,8 @@ static char peek(const struct tsim_shell *s, size_t ahead) {
 
 /* ---- variables ---- */
 
+enum { MOST_VARIABLES = 2000 };
+
 const struct tsim_shell_variable *tsim_shell_get(const struct tsim_shell *s, const char *name, size_t length) {
     for (size_t i = 0; i < s->n_variables; i++)
         if (strlen(s->variables[i].name) == length && memcmp(s->variables[i].name, name, length) == 0)
@@ -40,7 +42,6 @@ const struct tsim_shell_variable *tsim_shell_get(const struct tsim_shell *s, con
 }
 
 void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_shell_word *words, size_t n_words) {
-    enum { MOST_VARIABLES = 2000 };
     size_t i = 0;
     while (i < s->n_variables && strcmp(s->variables[i].name, name) != 0)
         i++;
@@ -52,7 +53,7 @@ void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_sh
         s->variables = tsim_heap_grow(s->variables, &s->variables_capacity, i + 1, sizeof *s->variables);
         s->n_variables++;
     }
-    s->variables[i] = (struct tsim_shell_variable){name, words, n_words};
+    s->variables[i] = (struct tsim_shell_variable){name, words, n_words, NULL};
 }
 
 /* ---- fields ---- */
@@ -102,29 +103,62 @@ void tsim_shell_release_fields(struct tsim_shell_fields *f) {
     tsim_heap_free(f->at);
 }
 
+/* A word from outside is placed where it is expanded. */
 static void put_word(struct tsim_shell *s, struct tsim_shell_fields *f, const struct tsim_shell_word *word,
-                     bool is_quoted) {
+                     bool is_quoted, uint32_t place) {
     if (is_quoted)
-        open_field(f, word->start);
+        open_field(f, word->at ? word->start : place);
     for (size_t i = 0; word->text[i] && s->status == TSIM_OK; i++) {
         char c = word->text[i];
         if (!is_quoted && !f->never_splits && (c == ' ' || c == '\t' || c == '\n'))
             tsim_shell_close_field(s, f);
         else
-            put(s, f, c, word->at[i]);
+            put(s, f, c, word->at ? word->at[i] : place);
     }
 }
 
-/* `all`: every element of an array, else the first. Between elements of a list words end. */
-static void put_variable(struct tsim_shell *s, struct tsim_shell_fields *f, const struct tsim_shell_variable *v,
-                         bool all, bool is_quoted) {
-    for (size_t i = 0; v && i < v->n_words && (all || i == 0); i++) {
+struct tsim_shell_word tsim_shell_word_at(struct tsim_shell *s, const char *text, uint32_t place) {
+    size_t length = strlen(text);
+    uint32_t *at = TSIM_NEW_ARRAY(s->arena, length + 1, uint32_t);
+    for (size_t i = 0; i <= length; i++)
+        at[i] = place;
+    return (struct tsim_shell_word){text, at, place};
+}
+
+/* Between elements of a list words end. */
+static void put_words(struct tsim_shell *s, struct tsim_shell_fields *f, const struct tsim_shell_word *words, size_t n,
+                      bool is_quoted, uint32_t place) {
+    for (size_t i = 0; i < n; i++) {
         if (i > 0 && f->never_splits)
-            put(s, f, ' ', v->words[i].start);
+            put(s, f, ' ', words[i].at ? words[i].start : place);
         else if (i > 0)
             tsim_shell_close_field(s, f);
-        put_word(s, f, &v->words[i], is_quoted);
+        put_word(s, f, &words[i], is_quoted, place);
     }
+}
+
+static bool is_empty(const struct tsim_shell_variable *v) {
+    return !v || v->n_words == 0 || (v->n_words == 1 && !v->words[0].text[0]);
+}
+
+/* Notes where the value of an empty variable would have come from; one that was never set is missing itself. */
+static void note_missing(struct tsim_shell *s, const struct tsim_shell_variable *v, const char *name, size_t length) {
+    if (v && is_empty(v) && v->lost)
+        s->missing = v->lost;
+    if (v || length == 0)
+        return;
+    s->missing = tsim_arena_printf(s->arena, "$%.*s", (int)length, name);
+    if (s->n_variables < MOST_VARIABLES) {
+        tsim_shell_set(s, s->missing + 1, NULL, 0);
+        s->variables[s->n_variables - 1].lost = s->missing;
+    }
+}
+
+/* `all`: every element of an array, else the first. */
+static void put_variable(struct tsim_shell *s, struct tsim_shell_fields *f, const struct tsim_shell_variable *v,
+                         bool all, bool is_quoted, uint32_t place) {
+    if (v)
+        put_words(s, f, v->words, all || v->n_words == 0 ? v->n_words : 1, is_quoted, place);
 }
 
 /* ---- arithmetic ---- */
@@ -149,7 +183,16 @@ static int64_t value_of(struct arithmetic *a) {
     while (a->pos < a->end && is_name(text[a->pos]))
         a->pos++;
     const struct tsim_shell_variable *v = tsim_shell_get(a->s, text + start, a->pos - start);
+    note_missing(a->s, v, text + start, a->pos - start);
     return v && v->n_words > 0 ? strtoll(v->words[0].text, NULL, 10) : 0;
+}
+
+/* The value of $N. */
+static int64_t argument_value(struct tsim_shell *s, int64_t number) {
+    if (number >= 1 && number <= (int64_t)s->n_arguments)
+        return strtoll(s->arguments[number - 1].text, NULL, 10);
+    s->missing = tsim_arena_printf(s->arena, "$%lld", (long long)number);
+    return 0;
 }
 
 static int64_t literal(struct arithmetic *a) {
@@ -171,11 +214,15 @@ static int64_t operand(struct arithmetic *a) {
         a->depth--;
         return c == '-' && value != INT64_MIN ? -value : value; /* as bash has it */
     }
+    bool is_expanded = false;
     while (a->pos < a->end && (c == '$' || c == '{' || c == '"')) {
+        is_expanded |= c == '$';
         a->pos++;
         c = skip_blanks(a);
     }
     int64_t value = is_name_start(c) ? value_of(a) : literal(a);
+    if (is_expanded && !is_name_start(c))
+        value = argument_value(a->s, value);
     while (a->pos < a->end && (a->s->text[a->pos] == '}' || a->s->text[a->pos] == '"'))
         a->pos++;
     return value;
@@ -263,25 +310,88 @@ static void read_region(struct tsim_shell *s, struct tsim_shell_fields *f, size_
     s->pos = s->pos > end ? s->pos : end;
 }
 
+/* $N; $0, which nobody knows, is empty. */
+static void put_argument(struct tsim_shell *s, struct tsim_shell_fields *f, size_t number, bool is_quoted,
+                         uint32_t place) {
+    if (number >= 1 && number <= s->n_arguments)
+        put_words(s, f, &s->arguments[number - 1], 1, is_quoted, place);
+    else
+        s->missing = tsim_arena_printf(s->arena, "$%zu", number);
+}
+
+/* ${3}, ${@:2}, ${@}: true where it is one of them. */
+static bool expand_arguments(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
+    const uint32_t place = tsim_shell_place(s, s->pos);
+    const char *inside = s->text + s->pos;
+    size_t length = close - s->pos, digits = 0, from = 1;
+    while (digits < length && inside[digits] >= '0' && inside[digits] <= '9')
+        digits++;
+    bool is_all = length > 0 && (inside[0] == '@' || inside[0] == '*');
+    if (is_all && length > 1 && inside[1] == ':')
+        from = strtoul(inside + 2, NULL, 10);
+    if (!is_all && (digits == 0 || digits > 4))
+        return false;
+    size_t number = digits > 0 ? strtoul(inside, NULL, 10) : 0, operation = digits;
+    bool is_set = number >= 1 && number <= s->n_arguments && s->arguments[number - 1].text[0];
+    if (is_all) {
+        from = from < 1 ? 1 : from;
+        if (from <= s->n_arguments)
+            put_words(s, f, s->arguments + from - 1, s->n_arguments + 1 - from, is_quoted, place);
+    } else {
+        operation += operation < length && inside[operation] == ':';
+        char c = operation < length ? inside[operation] : '\0';
+        s->pos += operation + 1;
+        if (((c == '-' || c == '=') && !is_set) || (c == '+' && is_set))
+            read_region(s, f, close, is_quoted);
+        else if (c != '+')
+            put_argument(s, f, number, is_quoted, place);
+    }
+    s->pos = s->status == TSIM_OK ? close + 1 : s->size;
+    return true;
+}
+
+/* ${NAME:=word}. */
+static void assign_default(struct tsim_shell *s, const char *name, size_t close) {
+    struct tsim_shell_fields word = {.never_splits = true};
+    const size_t from = s->pos;
+    read_region(s, &word, close, true);
+    tsim_shell_close_field(s, &word);
+    struct tsim_shell_word *kept = TSIM_NEW_ARRAY(s->arena, 1, struct tsim_shell_word);
+    if (word.n_words > 0 && s->status == TSIM_OK) {
+        kept[0] = word.words[0];
+        tsim_shell_set(s, name, kept, 1);
+    }
+    tsim_shell_release_fields(&word);
+    if (s->status == TSIM_OK)
+        s->pos = from;
+}
+
 /* At '{' of "${"; `close` is where it ends. */
 static void expand_braces(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
     size_t start = ++s->pos;
+    if (expand_arguments(s, f, close, is_quoted))
+        return;
     while (s->pos < close && is_name(s->text[s->pos]))
         s->pos++;
-    const struct tsim_shell_variable *v = tsim_shell_get(s, s->text + start, s->pos - start);
+    const size_t length = s->pos - start;
+    const struct tsim_shell_variable *v = tsim_shell_get(s, s->text + start, length);
     bool is_array = peek(s, 0) == '[';
     while (is_array && s->pos < close && s->text[s->pos++] != ']')
         ;
-    bool is_set = v && v->n_words > 0 && (v->words[0].text[0] || v->n_words > 1);
+    bool is_set = !is_empty(v);
     if (peek(s, 0) == ':')
         s->pos++;
     char operation = s->pos < close ? s->text[s->pos] : '\0';
     bool has_default = operation == '-' || operation == '=', has_other = operation == '+';
     s->pos++;
+    if (operation == '=' && !is_set && length > 0)
+        assign_default(s, tsim_arena_strndup(s->arena, s->text + start, length), close);
     if ((has_default && !is_set) || (has_other && is_set))
         read_region(s, f, close, is_quoted);
-    else if (!has_other)
-        put_variable(s, f, v, is_array, is_quoted);
+    else if (!has_other) {
+        note_missing(s, v, s->text + start, length);
+        put_variable(s, f, v, is_array, is_quoted, tsim_shell_place(s, start));
+    }
     s->pos = s->pos > close + 1 || s->status != TSIM_OK ? s->pos : close + 1;
 }
 
@@ -294,16 +404,15 @@ static bool pass_over(struct tsim_shell *s, size_t end, const char *word) {
     return true;
 }
 
-/* At '(': of $(cat <<END ...) the document, without the ends of lines behind it. Nobody knows what other commands
- * print. */
-static void expand_document(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
+/* The document of $(cat <<END ...), without the ends of lines behind it. */
+static bool expand_document(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
     const size_t size = s->size;
     s->pos++;
     if (!pass_over(s, close, "cat") || !pass_over(s, close, "<<"))
-        return;
+        return false;
     struct tsim_shell_document document = tsim_shell_read_document_name(s);
     if (!document.name || !pass_over(s, close, "\n"))
-        return;
+        return false;
     s->size = close;
     struct tsim_shell_word word = tsim_shell_read_document(s, &document);
     s->size = size;
@@ -311,7 +420,108 @@ static void expand_document(struct tsim_shell *s, struct tsim_shell_fields *f, s
     while (length > 0 && word.text[length - 1] == '\n')
         length--;
     word.text = tsim_arena_strndup(s->arena, word.text, length);
-    put_word(s, f, &word, is_quoted);
+    put_word(s, f, &word, is_quoted, word.start);
+    return true;
+}
+
+const char *tsim_shell_format(struct tsim_arena *arena, const struct tsim_shell_word *words, size_t n) {
+    enum { MOST = 4000, MOST_WIDTH = 100 };
+    char *out = tsim_arena_alloc(arena, MOST + 1);
+    size_t used = 0, next = 1;
+    for (const char *c = n > 0 ? words[0].text : ""; *c && used < MOST; c++) {
+        const char *piece = tsim_arena_strndup(arena, c, 1);
+        if (*c == '\\' && (c[1] == 'n' || c[1] == 't')) {
+            piece = *++c == 'n' ? "\n" : "\t";
+        } else if (*c == '%' && c[1] == '%') {
+            c++;
+        } else if (*c == '%') {
+            size_t zeros = c[1] == '0', digits = 1 + zeros;
+            int width = 0;
+            for (; c[digits] >= '0' && c[digits] <= '9' && width < MOST_WIDTH; digits++)
+                width = width * 10 + (c[digits] - '0');
+            const char *value = next < n ? words[next++].text : "";
+            if (c[digits] == 's')
+                piece = tsim_arena_printf(arena, "%*.*s", width, MOST, value);
+            else if (c[digits] && strchr("diu", c[digits]))
+                piece = tsim_arena_printf(arena, zeros ? "%0*lld" : "%*lld", width, strtoll(value, NULL, 10));
+            else
+                return "";
+            c += digits;
+        }
+        size_t length = strlen(piece);
+        length = length < MOST - used ? length : MOST - used;
+        memcpy(out + used, piece, length);
+        used += length;
+    }
+    out[used] = '\0';
+    return out;
+}
+
+static const char *joined_text(struct tsim_arena *arena, const struct tsim_shell_word *words, size_t n) {
+    const char *text = "";
+    for (size_t i = 0; i < n && strlen(text) < 10000; i++)
+        text = tsim_arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", words[i].text);
+    return text;
+}
+
+/* echo A * B | bc, and expr A \\* B. */
+static const char *calculated(struct tsim_shell *s, const char *text) {
+    struct tsim_shell inner = {.arena = s->arena, .text = text, .size = strlen(text)};
+    if (strspn(text, "0123456789 +-*/%()") != inner.size || inner.size == 0)
+        return NULL;
+    return tsim_arena_printf(s->arena, "%lld", (long long)tsim_shell_arithmetic(&inner, 0, inner.size));
+}
+
+/* At '(' of $(COMMAND): the text of a command that only says what it is given; false where nobody knows it. */
+static bool expand_said(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted,
+                        uint32_t place) {
+    struct tsim_shell_fields words = {.never_splits = false};
+    const size_t size = s->size;
+    bool is_bc = false, is_simple = true;
+    const char *text = NULL;
+    s->pos++;
+    s->size = close;
+    while (s->pos < close && s->status == TSIM_OK && is_simple) {
+        size_t before = s->pos;
+        s->pos += strspn(s->text + s->pos, " \t");
+        if (s->pos < close && s->text[s->pos] == '|') {
+            s->pos++;
+            is_simple = is_bc = pass_over(s, close, "bc");
+        } else if (s->pos < close) {
+            tsim_shell_read_word(s, &words);
+        }
+        is_simple &= s->pos > before;
+    }
+    s->size = size;
+    const char *command = words.n_words > 0 ? words.words[0].text : "";
+    if (!is_simple || s->status != TSIM_OK)
+        text = NULL;
+    else if (strcmp(command, "echo") == 0 && is_bc)
+        text = calculated(s, joined_text(s->arena, words.words + 1, words.n_words - 1));
+    else if (strcmp(command, "echo") == 0)
+        text = joined_text(s->arena, words.words + 1, words.n_words - 1);
+    else if (strcmp(command, "printf") == 0)
+        text = tsim_shell_format(s->arena, words.words + 1, words.n_words - 1);
+    else if (strcmp(command, "expr") == 0)
+        text = calculated(s, joined_text(s->arena, words.words + 1, words.n_words - 1));
+    tsim_shell_release_fields(&words);
+    if (!text)
+        return false;
+    struct tsim_shell_word word = tsim_shell_word_at(s, text, place);
+    put_word(s, f, &word, is_quoted, place);
+    return true;
+}
+
+/* Nobody knows what a command prints. */
+static void expand_command(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted,
+                           size_t dollar) {
+    const size_t from = s->pos;
+    const int n_shown = close - dollar < 40 ? (int)(close - dollar + 1) : 40;
+    if (expand_document(s, f, close, is_quoted) || s->status != TSIM_OK)
+        return;
+    s->pos = from;
+    if (!expand_said(s, f, close, is_quoted, tsim_shell_place(s, dollar)))
+        s->missing = tsim_arena_printf(s->arena, "%.*s", n_shown, s->text + dollar);
 }
 
 static void expand_parentheses(struct tsim_shell *s, struct tsim_shell_fields *f, size_t dollar, bool is_quoted) {
@@ -322,12 +532,17 @@ static void expand_parentheses(struct tsim_shell *s, struct tsim_shell_fields *f
         return;
     }
     if (is_arithmetic && close > s->pos + 2) {
-        char digits[24];
-        snprintf(digits, sizeof digits, "%lld", (long long)tsim_shell_arithmetic(s, s->pos + 2, close - 1));
+        const char *before = s->missing;
+        char digits[24] = "";
+        s->missing = NULL;
+        int64_t value = tsim_shell_arithmetic(s, s->pos + 2, close - 1);
+        if (!s->missing) /* a sum with a part that is not known is not known */
+            snprintf(digits, sizeof digits, "%lld", (long long)value);
+        s->missing = s->missing ? s->missing : before;
         for (const char *c = digits; *c; c++)
             put(s, f, *c, tsim_shell_place(s, dollar));
     } else {
-        expand_document(s, f, close, is_quoted);
+        expand_command(s, f, close, is_quoted, dollar);
     }
     s->pos = s->status == TSIM_OK ? close + 1 : s->size;
 }
@@ -348,11 +563,22 @@ static void expand_here(struct tsim_shell *s, struct tsim_shell_fields *f, bool 
         size_t start = s->pos;
         while (is_name(peek(s, 0)))
             s->pos++;
-        put_variable(s, f, tsim_shell_get(s, s->text + start, s->pos - start), false, is_quoted);
-    } else if (c != '\0' && strchr("0123456789@*#?$!-", c)) {
+        const struct tsim_shell_variable *v = tsim_shell_get(s, s->text + start, s->pos - start);
+        note_missing(s, v, s->text + start, s->pos - start);
+        put_variable(s, f, v, false, is_quoted, tsim_shell_place(s, dollar));
+    } else if (c >= '0' && c <= '9') {
+        s->pos++;
+        put_argument(s, f, (size_t)(c - '0'), is_quoted, tsim_shell_place(s, dollar));
+    } else if (c == '@' || c == '*') {
+        s->pos++;
+        put_words(s, f, s->arguments, s->n_arguments, is_quoted, tsim_shell_place(s, dollar));
+    } else if (c != '\0' && strchr("#?$!-", c)) {
+        char digits[24] = "";
         s->pos++;
         if (c == '#')
-            put(s, f, '0', tsim_shell_place(s, dollar));
+            snprintf(digits, sizeof digits, "%zu", s->n_arguments);
+        for (const char *d = digits; *d; d++)
+            put(s, f, *d, tsim_shell_place(s, dollar));
     } else {
         put(s, f, '$', tsim_shell_place(s, dollar));
     }
@@ -386,6 +612,8 @@ static void skip_backticks(struct tsim_shell *s) {
         s->pos++;
     if (s->pos >= s->size)
         tsim_shell_fail(s, TSIM_ERR_SYNTAX, start, "a command in backticks that does not end");
+    else
+        s->missing = tsim_arena_strndup(s->arena, s->text + start, s->pos + 1 - start < 40 ? s->pos + 1 - start : 40);
     s->pos++;
 }
 

@@ -11,6 +11,7 @@ struct tsim_shell_variable {
     const char *name;
     const struct tsim_shell_word *words;
     size_t n_words;
+    const char *lost; /* what it would have got its value from, where that is not known; NULL: nothing */
 };
 
 /* Words that are being made out of one piece of text: an expansion may give none or several. */
@@ -32,6 +33,9 @@ struct tsim_shell {
     const uint32_t *at; /* where in the script each character of the text was written; NULL: the text is the script */
     struct tsim_shell_variable *variables; /* heap */
     size_t n_variables, variables_capacity;
+    const struct tsim_shell_word *arguments; /* $1, $2, ... */
+    size_t n_arguments;
+    const char *missing; /* what came to nothing since this was NULL, because nobody says it */
     size_t n_expanded;
     int depth;
     enum tsim_status status; /* of the first mistake */
@@ -47,6 +51,9 @@ void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t pos, 
 const struct tsim_shell_variable *tsim_shell_get(const struct tsim_shell *s, const char *name, size_t length);
 void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_shell_word *words, size_t n_words);
 
+/* A word out of text of our own, placed at `place`. */
+struct tsim_shell_word tsim_shell_word_at(struct tsim_shell *s, const char *text, uint32_t place);
+
 /* Reads one word at `pos` up to what ends it. */
 void tsim_shell_read_word(struct tsim_shell *s, struct tsim_shell_fields *fields);
 /* A here-document that `<<` announces, with s->pos behind that. */
@@ -61,6 +68,9 @@ struct tsim_shell_word tsim_shell_read_document(struct tsim_shell *s, const stru
 int64_t tsim_shell_arithmetic(struct tsim_shell *s, size_t from, size_t to);
 void tsim_shell_close_field(struct tsim_shell *s, struct tsim_shell_fields *fields);
 void tsim_shell_release_fields(struct tsim_shell_fields *fields);
+
+/* The text that printf gives for a format and its arguments: %s, %d, %i, %u and %%, with width and zeros. */
+const char *tsim_shell_format(struct tsim_arena *arena, const struct tsim_shell_word *words, size_t n);
 
 /* The offset of the bracket that closes the one at `from`; `size` where none does. */
 size_t tsim_shell_matching(const struct tsim_shell *s, size_t from, char open, char close);
