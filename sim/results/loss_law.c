@@ -1,11 +1,9 @@
 #include "results/loss_law.h"
 
 #include "base/normal.h"
-#include "results/scaling_laws.h"
 
 #include <math.h>
 
-#define FLOPS_PER_TOKEN 6.0 /* of each parameter, forward and backward */
 #define CHINCHILLA_BATCH_TOKENS 1.5e6
 
 const struct tsim_loss_law TSIM_LOSS_FITS[TSIM_N_LOSS_FITS] = {
@@ -26,7 +24,16 @@ double tsim_tokens_to_loss(const struct tsim_loss_law *law, double parameters, d
 double tsim_compute_optimal_parameters(const struct tsim_loss_law *law, double flops) {
     double a = law->parameters_exponent, b = law->tokens_exponent;
     return pow(a * law->per_parameters / (b * law->per_tokens), 1 / (a + b)) *
-           pow(flops / FLOPS_PER_TOKEN, b / (a + b));
+           pow(flops / TSIM_FLOPS_PER_TOKEN, b / (a + b));
+}
+
+struct tsim_amount tsim_critical_batch(struct tsim_term_recorder *r, struct tsim_amount loss) {
+    static const char *const KAPLAN = "Kaplan et al. 2020 (arXiv:2001.08361, equation 1.4)";
+    struct tsim_amount power = tsim_power(r, "loss to its exponent", "loss^(1 / 0.21)", TSIM_FRACTION, loss,
+                                          tsim_given(r, "exponent", 1 / 0.21, TSIM_FRACTION, KAPLAN));
+    return tsim_product(
+        r, "regimen.critical_batch_tokens", "2e8 / loss^4.76", TSIM_COUNT,
+        TSIM_PARTS(tsim_given(r, "tokens at a loss of 1", 2e8, TSIM_COUNT, KAPLAN), tsim_inverse(power)));
 }
 
 double tsim_batch_tokens_factor(double batch_tokens, double loss) {

@@ -7,7 +7,7 @@
  *             what two other ways of Hoffmann et al. say, too
  *   batch     the fits are of runs with small batches. To the same loss a batch of B tokens needs (1 + B / Bc) / (1 + B0 / Bc)
  *             times the tokens of a batch B0 (McCandlish et al. 2018, arXiv:1812.06162), with the critical batch Bc of
- *             the loss (scaling_laws.h) and B0 = 1.5 M, with which Chinchilla began (Hoffmann et al. 2022, table 4)
+ *             the loss and B0 = 1.5 M, with which Chinchilla began (Hoffmann et al. 2022, table 4)
  *
  * Two fits to the same runs stand for what is not known, each as likely (a judgement): the original and the refit of
  * Besiroglu et al. 2024 (arXiv:2404.10102), which found that the original does not fit its own data; others still use it.
@@ -22,6 +22,9 @@
 #define TSIM_RESULTS_LOSS_LAW_H
 
 #include "base/quantile.h"
+#include "base/term.h"
+
+#define TSIM_FLOPS_PER_TOKEN 6.0 /* of each parameter that is active, forward and backward */
 
 struct tsim_loss_law {
     double floor, per_parameters, parameters_exponent, per_tokens, tokens_exponent; /* E, A, a, B, b */
@@ -34,6 +37,9 @@ double tsim_loss_at(const struct tsim_loss_law *law, double parameters, double t
 /* INFINITY: it is never reached. */
 double tsim_tokens_to_loss(const struct tsim_loss_law *law, double parameters, double loss);
 double tsim_compute_optimal_parameters(const struct tsim_loss_law *law, double flops);
+
+/* The critical batch of a loss, in tokens: 2e8 / L^4.76 (Kaplan et al. 2020, arXiv:2001.08361, equation 1.4). */
+struct tsim_amount tsim_critical_batch(struct tsim_term_recorder *recorder, struct tsim_amount loss);
 double tsim_batch_tokens_factor(double batch_tokens, double loss);
 
 /* The middle and its range over all cases of both fits. */

@@ -40,15 +40,6 @@ struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *r, struct tsi
                    loss_of(r, "for want of tokens", tokens, fit->per_tokens, fit->tokens_exponent)));
 }
 
-struct tsim_amount tsim_critical_batch(struct tsim_term_recorder *r, struct tsim_amount loss) {
-    static const char *const KAPLAN = "Kaplan et al. 2020 (arXiv:2001.08361, equation 1.4)";
-    struct tsim_amount power = tsim_power(r, "loss to its exponent", "loss^(1 / 0.21)", TSIM_FRACTION, loss,
-                                          of_paper(r, "exponent", 1 / 0.21, KAPLAN));
-    return tsim_product(
-        r, "regimen.critical_batch_tokens", "2e8 / loss^4.76", TSIM_COUNT,
-        TSIM_PARTS(tsim_given(r, "tokens at a loss of 1", 2e8, TSIM_COUNT, KAPLAN), tsim_inverse(power)));
-}
-
 /* U (1 + r (1 - exp(-(epochs - 1) / r))): what is seen again wears off. */
 struct tsim_amount tsim_effective_tokens(struct tsim_term_recorder *r, struct tsim_amount unique_tokens,
                                          struct tsim_amount epochs) {

@@ -40,7 +40,6 @@ void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *resul
 /* Their parts, for tests. */
 struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *recorder, struct tsim_amount parameters,
                                         struct tsim_amount tokens);
-struct tsim_amount tsim_critical_batch(struct tsim_term_recorder *recorder, struct tsim_amount loss);
 struct tsim_amount tsim_effective_tokens(struct tsim_term_recorder *recorder, struct tsim_amount unique_tokens,
                                          struct tsim_amount epochs);
 

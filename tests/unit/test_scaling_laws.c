@@ -1,4 +1,5 @@
 /* scaling_laws.h against what its papers print. */
+#include "results/loss_law.h"
 #include "results/scaling_laws.h"
 
 #include "config/catalogue_load.h"

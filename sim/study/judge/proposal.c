@@ -1,13 +1,11 @@
 #include "study/judge/proposal.h"
 
 #include "results/loss_law.h"
-#include "results/scaling_laws.h"
 
 #include <math.h>
 
 enum { WIDTH = 1024, MOST_WIDTH = 64 * WIDTH, HEAD = 128, KV_HEADS = 8, VOCABULARY = 128256, LAYERS = 4 };
 enum { LEAST_ASPECT = 80, USUAL_ASPECT = 128, MOST_ASPECT = 160 };
-#define FLOPS_PER_TOKEN 6.0
 #define MOST_FLOPS 1e30
 #define MOST_BATCH_TOKENS 8e6
 
@@ -49,7 +47,7 @@ bool tsim_propose(double flops, struct tsim_proposal *proposal) {
         for (int64_t layers = LAYERS; layers * LEAST_ASPECT <= hidden; layers += LAYERS)
             if (layers * MOST_ASPECT >= hidden)
                 consider(layers, hidden, wanted, proposal);
-    proposal->tokens = flops / (FLOPS_PER_TOKEN * proposal->parameters);
+    proposal->tokens = flops / (TSIM_FLOPS_PER_TOKEN * proposal->parameters);
     double loss = tsim_loss_at(law(), proposal->parameters, proposal->tokens);
     proposal->loss = tsim_likely_loss(proposal->parameters,
                                       proposal->tokens / tsim_batch_tokens_factor(tsim_usual_batch_tokens(loss), loss));
@@ -58,7 +56,7 @@ bool tsim_propose(double flops, struct tsim_proposal *proposal) {
 
 static double least_loss(double flops) {
     double parameters = tsim_compute_optimal_parameters(law(), flops);
-    return tsim_loss_at(law(), parameters, flops / (FLOPS_PER_TOKEN * parameters));
+    return tsim_loss_at(law(), parameters, flops / (TSIM_FLOPS_PER_TOKEN * parameters));
 }
 
 double tsim_flops_to_loss(double loss) {

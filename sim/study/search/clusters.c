@@ -2,13 +2,13 @@
 
 #include "config/recognize.h"
 #include "model/model.h"
+#include "results/loss_law.h"
 #include "study/search/buy_judgements.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MOST_CHUNKS = 5, MOST_VARIED = 8 };
-#define FLOPS_PER_TOKEN 6.0 /* of each active parameter, forward and backward */
 
 /* ---- which machines ---- */
 
@@ -148,7 +148,7 @@ double tsim_nodes_for(const struct tsim_machine *machine, double days) {
                         ? samples * (double)job->training.sequence_length
                         : samples * (double)job->training.sequence_length * (double)job->training.global_batch_size;
     double per_s = sustained_per_s(job) * TSIM_REACHED_FRAC;
-    double for_time = FLOPS_PER_TOKEN * active * tokens / (per_s * days * TSIM_DAY_S);
+    double for_time = TSIM_FLOPS_PER_TOKEN * active * tokens / (per_s * days * TSIM_DAY_S);
     double for_memory = TSIM_STATE_BYTES_PER_PARAMETER * all / (TSIM_STATE_MEMORY_FRAC * a->memory_bytes);
     double most = (double)TSIM_MOST_BOUGHT_ACCELERATORS / (double)machine->accelerators_per_node;
     return fmin(most, fmax(for_time, for_memory) / (double)machine->accelerators_per_node);
