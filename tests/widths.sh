@@ -54,6 +54,7 @@ fits sweep s.yaml --quiet --vary parallelism.tensor=4,8 --vary parallelism.pipel
 fits plan shallow.yaml
 fits plan shallow.yaml --vary cluster.nodes=4,8 --sensitivity
 fits scale shallow.yaml --quiet --gpus 16,32,64
+fits scale shallow.yaml --quiet --gpus 16,32 --replan
 fits collective s.yaml --op all_reduce --sizes 1KiB:1GiB --ranks 64
 fits runs
 fits query

@@ -1,6 +1,8 @@
 #include "cli/command.h"
 
 #include "base/version.h"
+#include "cli/search_bar.h"
+#include "report/terminal/plan_output.h"
 #include "report/terminal/plot.h"
 #include "report/terminal/table.h"
 #include "results/format.h"
@@ -9,18 +11,15 @@
 #include <math.h>
 #include <string.h>
 
-static const struct tsim_column COLUMNS[] = {
-    {"GPUs", true},     {"batch", true},    {"status", false},    {"step time", true}, {"90 %", true},
-    {"tokens/s", true}, {"speed-up", true}, {"efficiency", true}, {"MFU", true},       {"lost most to", false},
-};
 static const struct tsim_column CSV_COLUMNS[] = {
     {"accelerators", true}, {"global_batch_size", true}, {"status", false},
     {"reason", false},      {"step_time_s", true},       {"tokens_per_s", true},
     {"speedup", true},      {"efficiency", true},        {"mfu", true},
     {"cause", false},       {"excess_s", true},          {"share", true},
+    {"best_plan", false},   {"best_step_time_s", true},
 };
-enum { RATE_COLUMN = 5 }; /* of both */
-enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0], N_CSV_COLUMNS = sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0] };
+enum { CSV_RATE_COLUMN = 5, N_BEST_CSV_COLUMNS = 2 }; /* these are the last, with --replan */
+enum { N_CSV_COLUMNS = sizeof CSV_COLUMNS / sizeof CSV_COLUMNS[0], MOST_COLUMNS = 12 };
 
 struct run {
     const struct tsim_arguments *arguments;
@@ -74,11 +73,45 @@ static double rate_of(const struct run *run, const struct tsim_scale_row *row) {
     return row->point.outcome.value[run->is_of_samples ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S];
 }
 
+static size_t n_that_run(const struct tsim_scale *scale) {
+    size_t n = 0;
+    for (size_t i = 0; i < scale->n_rows; i++)
+        n += scale->rows[i].point.status == TSIM_POINT_OK;
+    return n;
+}
+
+static bool all_run(const struct tsim_scale *scale) {
+    return n_that_run(scale) == scale->n_rows;
+}
+
+/* "pipeline bubble": a table has no room for articles. */
+static const char *cause_text(enum tsim_outcome_figure term) {
+    const char *cause = tsim_step_term(term)->cause;
+    return strncmp(cause, "the ", 4) == 0 ? cause + 4 : cause;
+}
+
+static size_t fill_columns(const struct run *run, struct tsim_column columns[MOST_COLUMNS]) {
+    static const struct tsim_column REST[] = {
+        {"speed-up", true}, {"efficiency", true}, {"MFU", true}, {"lost most to", false}};
+    size_t n = 0;
+    columns[n++] = (struct tsim_column){"GPUs", true};
+    columns[n++] = (struct tsim_column){"batch", true};
+    if (!all_run(&run->scale))
+        columns[n++] = (struct tsim_column){"status", false};
+    columns[n++] = (struct tsim_column){"step", true};
+    columns[n++] = (struct tsim_column){"90 %", true};
+    columns[n++] = (struct tsim_column){run->is_of_samples ? "samples/s" : "tokens/s", true};
+    for (size_t i = 0; i < sizeof REST / sizeof REST[0]; i++)
+        columns[n++] = REST[i];
+    return n;
+}
+
 static void add_row(struct run *run, struct tsim_text_table *table, const struct tsim_scale_row *row) {
     const double *value = row->point.outcome.value;
     add_figure(table, (double)row->n_accelerators, tsim_count_text);
     add_figure(table, (double)row->global_batch_size, tsim_count_text);
-    tsim_text_table_add(table, tsim_point_status_name(row->point.status));
+    if (!all_run(&run->scale))
+        tsim_text_table_add(table, tsim_point_status_name(row->point.status));
     add_figure(table, value[TSIM_OUTCOME_STEP_TIME], seconds_text);
     add_interval(table, value);
     add_figure(table, rate_of(run, row), rate_text);
@@ -86,17 +119,10 @@ static void add_row(struct run *run, struct tsim_text_table *table, const struct
     add_figure(table, row->efficiency_frac, tsim_percent_text);
     add_figure(table, value[TSIM_OUTCOME_MFU], tsim_percent_text);
     if (row->has_cause)
-        tsim_text_table_add(table, tsim_arena_printf(&run->arena, "%s (%.0f %%)", tsim_step_term(row->cause)->cause,
-                                                     100 * row->share_frac));
+        tsim_text_table_add(
+            table, tsim_arena_printf(&run->arena, "%s (%.0f %%)", cause_text(row->cause), 100 * row->share_frac));
     else
         tsim_text_table_add(table, row->point.reason);
-}
-
-static size_t n_that_run(const struct tsim_scale *scale) {
-    size_t n = 0;
-    for (size_t i = 0; i < scale->n_rows; i++)
-        n += scale->rows[i].point.status == TSIM_POINT_OK;
-    return n;
 }
 
 static void print_knee(const struct run *run, FILE *out) {
@@ -120,25 +146,68 @@ static void print_knee(const struct run *run, FILE *out) {
             100 * scale->knee_share_frac, limit_frac > 0 ? "there" : "by the next count");
 }
 
-/* Throughput over the count, dotted what it would be at the first one's efficiency; a line at the knee. */
+static double best_rate_of(const struct run *run, const struct tsim_scale_row *row) {
+    return row->best ? row->best->point.outcome
+                           .value[run->is_of_samples ? TSIM_OUTCOME_SAMPLES_PER_S : TSIM_OUTCOME_TOKENS_PER_S]
+                     : (double)NAN;
+}
+
+/* The best plan of each count, and how much faster than the plan as given it is. */
+static void print_best(struct run *run, const struct tsim_style *style) {
+    static const struct tsim_column COLUMNS[] = {{"GPUs", true},      {"best plan", false}, {"micro-batch", true},
+                                                 {"step", true},      {"90 %", true},       {"as given", true},
+                                                 {"efficiency", true}};
+    enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
+    struct tsim_text_table table;
+    tsim_text_table_init(&table, &run->arena, COLUMNS, N_COLUMNS);
+    for (size_t i = 0; i < run->scale.n_rows; i++) {
+        const struct tsim_scale_row *row = &run->scale.rows[i];
+        add_figure(&table, (double)row->n_accelerators, tsim_count_text);
+        if (!row->best) {
+            tsim_text_table_add(&table, "none fits");
+            for (int column = 2; column < N_COLUMNS; column++)
+                tsim_text_table_add(&table, "-");
+            continue;
+        }
+        const double *value = row->best->point.outcome.value;
+        tsim_text_table_add(&table, tsim_plan_text(&run->arena, row->best));
+        add_figure(&table, (double)row->best->choice.value[TSIM_PLAN_MICRO_BATCH], tsim_count_text);
+        add_figure(&table, value[TSIM_OUTCOME_STEP_TIME], seconds_text);
+        add_interval(&table, value);
+        add_figure(&table, rate_of(run, row) / best_rate_of(run, row), tsim_percent_text);
+        add_figure(&table, row->best_efficiency_frac, tsim_percent_text);
+    }
+    fputc('\n', stdout);
+    tsim_text_wrap(
+        stdout, style, 0,
+        "the best plan of each count, of those that fit whatever the memory's error, and how much of its rate the "
+        "plan as given reaches");
+    fputc('\n', stdout);
+    tsim_text_table_print(&table, style, stdout);
+}
+
+/* Throughput over the count, dotted what it would be at the first one's efficiency; a line at the knee; the best plans'
+ * above it. */
 static void print_curve(struct run *run, const struct tsim_style *style) {
     const struct tsim_scale *scale = &run->scale;
     double *x = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
            *y = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
-           *ideal = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double);
+           *ideal = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double),
+           *best = TSIM_NEW_ARRAY(&run->arena, scale->n_rows, double);
     for (size_t i = 0; i < scale->n_rows; i++) {
         const struct tsim_scale_row *row = &scale->rows[i];
         x[i] = (double)row->n_accelerators;
         y[i] = rate_of(run, row);
         ideal[i] = y[i] / row->efficiency_frac;
+        best[i] = best_rate_of(run, row);
     }
-    const struct tsim_plot_curve curves[] = {{y, false}, {ideal, true}};
+    const struct tsim_plot_curve curves[] = {{y, false}, {ideal, true}, {best, false}};
     fputc('\n', stdout);
     tsim_plot_print(stdout, style,
                     &(struct tsim_plot){.x = x,
                                         .n = scale->n_rows,
                                         .curves = curves,
-                                        .n_curves = 2,
+                                        .n_curves = run->arguments->has[TSIM_OPTION_REPLAN] ? 3 : 2,
                                         .unit = run->is_of_samples ? "samples/s" : "tokens/s",
                                         .mark = scale->has_knee ? scale->knee : scale->n_rows});
 }
@@ -146,12 +215,9 @@ static void print_curve(struct run *run, const struct tsim_style *style) {
 static void print_table(struct run *run) {
     struct tsim_style style = tsim_style_of(stdout);
     struct tsim_text_table table;
-    struct tsim_column columns[N_COLUMNS];
-    memcpy(columns, COLUMNS, sizeof columns);
+    struct tsim_column columns[MOST_COLUMNS];
     struct tsim_fold fold;
-    if (run->is_of_samples)
-        columns[RATE_COLUMN].title = "samples/s";
-    tsim_text_table_init(&table, &run->arena, columns, N_COLUMNS);
+    tsim_text_table_init(&table, &run->arena, columns, fill_columns(run, columns));
     for (size_t i = 0; i < run->scale.n_rows; i++)
         add_row(run, &table, &run->scale.rows[i]);
     printf("%s scaling: %s\n\n", run->scale.is_weak ? "weak" : "strong",
@@ -161,6 +227,8 @@ static void print_table(struct run *run) {
         return;
     print_knee(run, tsim_fold_open(&fold, &style, stdout));
     tsim_fold_close(&fold);
+    if (run->arguments->has[TSIM_OPTION_REPLAN])
+        print_best(run, &style);
     print_curve(run, &style);
 }
 
@@ -176,8 +244,9 @@ static void print_csv(struct run *run) {
     struct tsim_column columns[N_CSV_COLUMNS];
     memcpy(columns, CSV_COLUMNS, sizeof columns);
     if (run->is_of_samples)
-        columns[RATE_COLUMN].title = "samples_per_s";
-    tsim_text_table_init(&table, &run->arena, columns, N_CSV_COLUMNS);
+        columns[CSV_RATE_COLUMN].title = "samples_per_s";
+    bool is_replanned = run->arguments->has[TSIM_OPTION_REPLAN];
+    tsim_text_table_init(&table, &run->arena, columns, N_CSV_COLUMNS - (is_replanned ? 0 : N_BEST_CSV_COLUMNS));
     for (size_t i = 0; i < run->scale.n_rows; i++) {
         const struct tsim_scale_row *row = &run->scale.rows[i];
         add_exact(&table, (double)row->n_accelerators);
@@ -192,6 +261,10 @@ static void print_csv(struct run *run) {
         tsim_text_table_add(&table, row->has_cause ? tsim_step_term(row->cause)->word : NULL);
         add_exact(&table, row->has_cause ? row->excess_s : (double)NAN);
         add_exact(&table, row->has_cause ? row->share_frac : (double)NAN);
+        if (!is_replanned)
+            continue;
+        tsim_text_table_add(&table, row->best ? tsim_plan_text(&run->arena, row->best) : NULL);
+        add_exact(&table, row->best ? row->best->point.outcome.value[TSIM_OUTCOME_STEP_TIME] : (double)NAN);
     }
     tsim_text_table_print_csv(&table, stdout);
 }
@@ -202,7 +275,14 @@ static void add_cause(struct tsim_json *object, enum tsim_outcome_figure cause, 
     tsim_json_number(object, "share", share_frac);
 }
 
-static struct tsim_json *scale_json(const struct run *run) {
+static void add_best(struct run *run, struct tsim_json *object, const struct tsim_scale_row *row) {
+    tsim_json_text(object, "plan", tsim_plan_text(&run->arena, row->best));
+    tsim_json_parsed(object, "set", row->best->set_json);
+    tsim_json_number(object, "efficiency", row->best_efficiency_frac);
+    tsim_outcome_json(&row->best->point.outcome, tsim_json_object(object, "summary"));
+}
+
+static struct tsim_json *scale_json(struct run *run) {
     const struct tsim_scale *scale = &run->scale;
     struct tsim_json *root = tsim_json_new_object();
     tsim_json_text(root, "scaling", scale->is_weak ? "weak" : "strong");
@@ -220,6 +300,8 @@ static struct tsim_json *scale_json(const struct run *run) {
             add_cause(object, row->cause, row->excess_s, row->share_frac);
         if (!isnan(row->point.outcome.value[TSIM_OUTCOME_FITS]))
             tsim_outcome_json(&row->point.outcome, tsim_json_object(object, "summary"));
+        if (row->best)
+            add_best(run, tsim_json_object(object, "best"), row);
     }
     if (scale->has_knee) {
         struct tsim_json *knee = tsim_json_object(root, "knee");
@@ -237,12 +319,17 @@ static struct tsim_json *scale_json(const struct run *run) {
 
 static enum tsim_status study(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
+    struct tsim_search_bar bar;
+    tsim_search_bar_init(&bar, arguments);
     const struct tsim_scale_options options = {
         .counts = arguments->gpus,
         .n_counts = arguments->n_gpus,
         .is_weak = arguments->has[TSIM_OPTION_WEAK],
         .until_efficiency_frac = arguments->until_efficiency_frac,
         .n_threads = tsim_n_jobs(arguments),
+        .is_replanned = arguments->has[TSIM_OPTION_REPLAN],
+        .report = tsim_search_bar_show,
+        .context = &bar,
     };
     const char *file = arguments->has[TSIM_OPTION_NO_DB] ? NULL : tsim_db_file(arguments);
     const struct tsim_sweep sweep = {
@@ -256,7 +343,9 @@ static enum tsim_status study(struct run *run) {
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
     run->is_of_samples = tsim_sweep_is_of_samples(&sweep);
     TSIM_TRY(tsim_store_open(&run->arena, file ? file : "", TSIM_STORE_WRITE, &run->store, &run->diags));
-    return tsim_scale_run(&run->arena, &sweep, &options, run->store, file, &run->scale, &run->diags);
+    enum tsim_status status = tsim_scale_run(&run->arena, &sweep, &options, run->store, file, &run->scale, &run->diags);
+    tsim_search_bar_clear(&bar);
+    return status;
 }
 
 static enum tsim_exit write_results(struct run *run) {

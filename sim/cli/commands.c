@@ -124,11 +124,13 @@ static const struct tsim_command COMMANDS[] = {
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"
      "are added or left out and data-parallel replicas with them. Efficiency is\n"
-     "relative to the smallest count that runs. The points are logged as a sweep.",
+     "relative to the smallest count that runs. The points are logged as a sweep.\n"
+     "The plan stays, but for its replicas; --replan also has the best plan of each\n"
+     "count, as 'tsim plan' finds it.",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY) |
-         TSIM_HAS(TSIM_OPTION_REPORT),
+         TSIM_HAS(TSIM_OPTION_REPLAN) | TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_scale},
     {"merge", "OUT.db IN.db...", "one database out of the shards of a sweep",
      "Merging twice changes nothing. Databases of different versions of tsim are\n"

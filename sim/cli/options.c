@@ -65,6 +65,7 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_GPUS] = {"gpus", TSIM_OPTION_NEEDS_VALUE, "A,B,...",
                           "how many accelerators (default: as many, twice, ...)"},
     [TSIM_OPTION_WEAK] = {"weak", TSIM_OPTION_BARE, NULL, "weak scaling: the batch per accelerator stays"},
+    [TSIM_OPTION_REPLAN] = {"replan", TSIM_OPTION_BARE, NULL, "beside it the best plan of each count"},
     [TSIM_OPTION_UNTIL_EFFICIENCY] = {"until-efficiency", TSIM_OPTION_NEEDS_VALUE, "F",
                                       "go on until the efficiency falls below (0.8, 80 %)"},
     [TSIM_OPTION_TRACE] = {"trace", TSIM_OPTION_NEEDS_VALUE, "FILE",

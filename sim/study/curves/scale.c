@@ -169,7 +169,7 @@ static enum tsim_status fill_choice(const struct study *study, struct tsim_scale
 
 static enum tsim_status add_row(struct study *study, int64_t count) {
     size_t i = study->n_rows++;
-    study->rows[i] = (struct tsim_scale_row){.n_accelerators = count};
+    study->rows[i] = (struct tsim_scale_row){.n_accelerators = count, .best_efficiency_frac = (double)NAN};
     return fill_choice(study, &study->rows[i], &study->choices[i]);
 }
 
@@ -287,6 +287,56 @@ static size_t n_rows_until(const struct study *study) {
     return part.n_rows;
 }
 
+/* ---- the best plan of each count ---- */
+
+static const char *values_of(const struct study *study, size_t n_rows, size_t setting) {
+    const char *text = "";
+    for (size_t i = 0; i < n_rows; i++)
+        text =
+            tsim_arena_printf(study->arena, "%s%s%s", text, i > 0 ? "," : "", study->choices[i].settings[setting].text);
+    return text;
+}
+
+static enum tsim_status read_candidates(const struct study *study, size_t n_rows, struct tsim_plan_space *candidates) {
+    const char *zip =
+        tsim_arena_printf(study->arena,
+                          "cluster.nodes=%s;cluster.accelerators_per_node=%s;"
+                          "training.global_batch_size=%s",
+                          values_of(study, n_rows, 0), values_of(study, n_rows, 1), values_of(study, n_rows, 2));
+    const struct tsim_space_words words = {.zip = &zip, .n_zip = 1};
+    const struct tsim_sweep *sweep = study->sweep;
+    struct tsim_space space;
+    TSIM_TRY(tsim_space_read(study->arena, NULL, &words, &space, study->diags));
+    return tsim_plan_space_read(study->arena, sweep->source, sweep->overrides, sweep->n_overrides, &space, false,
+                                candidates, study->diags);
+}
+
+static void add_best(struct study *study, const struct tsim_plan_space *space, const struct tsim_plan *plan,
+                     const struct tsim_plan *first) {
+    struct tsim_scale_row *row = &study->rows[plan->candidate - space->candidates];
+    double samples = (double)row->global_batch_size / plan->point.outcome.value[TSIM_OUTCOME_STEP_TIME];
+    const struct tsim_scale_row *first_row = &study->rows[first->candidate - space->candidates];
+    double first_samples = (double)first_row->global_batch_size / first->point.outcome.value[TSIM_OUTCOME_STEP_TIME];
+    row->best = plan;
+    row->best_efficiency_frac =
+        samples / (double)row->n_accelerators / (first_samples / (double)first_row->n_accelerators);
+}
+
+static enum tsim_status find_best(struct study *study, size_t n_rows) {
+    struct tsim_plan_space *space = TSIM_NEW(study->arena, struct tsim_plan_space);
+    struct tsim_plan_result *result = TSIM_NEW(study->arena, struct tsim_plan_result);
+    const struct tsim_scale_options *options = study->options;
+    TSIM_TRY(read_candidates(study, n_rows, space));
+    const struct tsim_plan_search search = {.space = space,
+                                            .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
+                                            .n_threads = options->n_threads,
+                                            .is_for_candidates = true};
+    TSIM_TRY(tsim_plan_run(study->arena, &search, options->report, options->context, result, study->diags));
+    for (size_t i = 0; i < result->n_own; i++)
+        add_best(study, space, &result->own[i], &result->own[0]);
+    return TSIM_OK;
+}
+
 enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_sweep *sweep,
                                 const struct tsim_scale_options *options, struct tsim_store *store, const char *file,
                                 struct tsim_scale *scale, struct tsim_diags *diags) {
@@ -297,7 +347,9 @@ enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_swee
     TSIM_TRY(choose_counts(&study, store));
     TSIM_TRY(run_counts(&study, store, file, &sweep_id, &is_interrupted));
     *scale = (struct tsim_scale){.is_weak = options->is_weak, .is_interrupted = is_interrupted, .sweep_id = sweep_id};
-    if (!is_interrupted)
-        tsim_scale_analyse(study.rows, n_rows_until(&study), options->until_efficiency_frac, scale);
-    return TSIM_OK;
+    if (is_interrupted)
+        return TSIM_OK;
+    size_t n_rows = n_rows_until(&study);
+    tsim_scale_analyse(study.rows, n_rows, options->until_efficiency_frac, scale);
+    return options->is_replanned ? find_best(&study, n_rows) : TSIM_OK;
 }

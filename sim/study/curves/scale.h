@@ -5,12 +5,16 @@
  * Efficiency is throughput per accelerator over that of the smallest count that runs. The loss at a count is, term by
  * term of the step, the time above what the smallest count's term would come to if it scaled with the work per
  * accelerator: excess = term - r * reference term, r = work per accelerator over the reference's; the term with the
- * largest excess is the cause. Excesses add up to the step's own, t - r * t_reference. */
+ * largest excess is the cause. Excesses add up to the step's own, t - r * t_reference.
+ *
+ * A plan that suits one count seldom suits another. Asked for, each count has its best plan beside it: what `tsim plan` finds
+ * there by step time, among those that fit whatever the memory's error. */
 #ifndef TSIM_STUDY_SCALE_H
 #define TSIM_STUDY_SCALE_H
 
 #include "results/store_points.h"
 #include "study/curves/sweep.h"
+#include "study/search/plan.h"
 
 struct tsim_scale_row {
     int64_t n_accelerators, global_batch_size;
@@ -19,6 +23,8 @@ struct tsim_scale_row {
     bool has_cause;                  /* false for the reference, and where nothing is lost */
     enum tsim_outcome_figure cause;  /* a term of the step */
     double excess_s, share_frac;     /* of the cause: its excess, and its part of all excesses that are above 0 */
+    const struct tsim_plan *best;    /* NULL: not asked for, or none is valid and fits */
+    double best_efficiency_frac;     /* of that, relative to the first count's best plan; NAN: there is none */
 };
 
 struct tsim_scale_options {
@@ -26,6 +32,9 @@ struct tsim_scale_options {
     size_t n_counts;
     bool is_weak;
     double until_efficiency_frac; /* the curve ends with the first count below; 0: none */
+    bool is_replanned;            /* each count's best plan, too */
+    tsim_plan_report_fn report;   /* hears how far the search for plans is; NULL: nobody does */
+    void *context;
     int32_t n_threads;
 };
 
