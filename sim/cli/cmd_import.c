@@ -75,7 +75,8 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
                                               .arguments = arguments->operands + n_own,
                                               .n_arguments = arguments->n_operands - n_own,
                                               .environment = arguments->environment,
-                                              .n_environment = arguments->n_environment};
+                                              .n_environment = arguments->n_environment,
+                                              .approximates = arguments->has[TSIM_OPTION_APPROXIMATE]};
     const struct tsim_import_format *format = find_format(arguments->operands[0]);
     if (!format)
         return TSIM_EXIT_USAGE;
@@ -93,6 +94,10 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     }
     if (arguments->n_ignored > 0 && !format->takes_ignored) {
         fprintf(stderr, "tsim import: %s has no settings that --ignore could leave out\n", format->name);
+        return TSIM_EXIT_USAGE;
+    }
+    if (options.approximates && !format->approximates) {
+        fprintf(stderr, "tsim import: %s has no parts of a model that --approximate could stand for\n", format->name);
         return TSIM_EXIT_USAGE;
     }
     tsim_arena_init(&arena);

@@ -225,7 +225,7 @@ static const struct tsim_command COMMANDS[] = {
      "is given, and files that it sources are read where they stand beside it.",
      2, SIZE_MAX,
      TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE) |
-         TSIM_HAS(TSIM_OPTION_ENV) | TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
+         TSIM_HAS(TSIM_OPTION_ENV) | TSIM_HAS(TSIM_OPTION_APPROXIMATE) | TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
      tsim_cmd_import},
     {"replay", "FILE", "execution traces of a job, replayed on a cluster",
      "FILE names traces of MLCommons Chakra and a cluster, as 'tsim import chakra'\n"

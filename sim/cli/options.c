@@ -87,6 +87,8 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_NO_DB] = {"no-db", TSIM_OPTION_BARE, NULL, "use no database"},
     [TSIM_OPTION_IGNORE] = {"ignore", TSIM_OPTION_NEEDS_VALUE, "NAME", "leave out a setting of the file (repeatable)"},
     [TSIM_OPTION_ENV] = {"env", TSIM_OPTION_NEEDS_VALUE, "NAME=VALUE", "what a script finds so (repeatable)"},
+    [TSIM_OPTION_APPROXIMATE] = {"approximate", TSIM_OPTION_BARE, NULL,
+                                 "parts of a model that tsim lacks: as the nearest"},
     [TSIM_OPTION_VERBOSE] = {"verbose", TSIM_OPTION_BARE, NULL, "also list what has no effect on performance"},
     [TSIM_OPTION_JOBS] = {"jobs", TSIM_OPTION_NEEDS_VALUE, "N",
                           "threads (default: all processors); results are the same"},

@@ -20,7 +20,7 @@ static enum tsim_status read_hf_config(struct tsim_arena *arena, const struct ts
 
 const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
     {"hf-config", "config.json of Hugging Face: a model", false, TSIM_DOCUMENT_MAX_BYTES, read_hf_config,
-     .takes_ignored = true},
+     .takes_ignored = true, .approximates = true},
     {"megatron", "Megatron-LM's command line, launch script or YAML: a scenario", true, TSIM_IMPORT_MAX_BYTES,
      tsim_import_megatron, .takes_ignored = true, .is_script = true},
     {"nemo", "YAML recipe of NeMo: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_nemo, .takes_ignored = true},

@@ -23,6 +23,7 @@ struct tsim_import_input {
     size_t n_environment;
     /* The text of a file that stands beside `file`, in the arena; NULL: there is none. NULL itself: none is read. */
     const char *(*read_beside)(struct tsim_arena *arena, const char *file, const char *path, size_t *size);
+    bool approximates; /* --approximate: parts that tsim does not have are taken as the nearest that it has */
 };
 
 struct tsim_import_result {
@@ -46,6 +47,7 @@ struct tsim_import_format {
     bool takes_many;    /* files */
     bool takes_ignored; /* --ignore */
     bool is_script;     /* takes arguments, --env, and files beside it */
+    bool approximates;  /* --approximate */
 };
 
 extern const struct tsim_import_format TSIM_IMPORT_FORMATS[];

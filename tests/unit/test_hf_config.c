@@ -72,7 +72,6 @@ START_TEST(parameters_are_exact) {
     ck_assert_int_eq(tsim_document_read(&arena, file_of(example), &root, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_hf_config_import(&arena, root, &NOTHING_IGNORED, &model, &yaml, &diags), TSIM_OK);
     ck_assert_double_eq(tsim_model_parameters(model), example->parameters);
-    diags.n_items = 0; /* windows are said */
     ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), example->parameters);
 }
 END_TEST
@@ -246,26 +245,160 @@ START_TEST(keys_that_change_the_model) {
 }
 END_TEST
 
-/* A window that is shorter than the longest sequence, and that some layers have, is a warning; others are none. */
+/* A window is one where it is shorter than the longest sequence and some layers have it: a word for each layer, or as the
+ * keys of a family say. A Qwen's first max_window_layers have none. */
 START_TEST(windows) {
     static const struct {
-        const char *keys;
-        size_t n_warnings;
+        const char *type, *keys;
+        int64_t window;
+        const char *layers; /* w or a for each of 8 */
     } CASES[] = {
-        {"\"sliding_window\": 4096, \"max_position_embeddings\": 32768", 1},
-        {"\"sliding_window\": 4096", 1},
-        {"\"sliding_window\": 4096, \"max_position_embeddings\": 4096", 0},
-        {"\"sliding_window\": null, \"max_position_embeddings\": 32768", 0},
-        {"\"sliding_window\": 4096, \"use_sliding_window\": false", 0},
-        {"\"sliding_window\": 4096, \"layer_types\": [\"full_attention\"]", 0},
-        {"\"sliding_window\": 4096, \"layer_types\": [\"full_attention\", \"sliding_attention\"]", 1},
+        {"llama", "\"sliding_window\": 4096, \"max_position_embeddings\": 32768", 4096, "wwwwwwww"},
+        {"llama", "\"sliding_window\": 4096", 4096, "wwwwwwww"},
+        {"llama", "\"sliding_window\": 4096, \"max_position_embeddings\": 4096", 0, "aaaaaaaa"},
+        {"llama", "\"sliding_window\": null, \"max_position_embeddings\": 32768", 0, "aaaaaaaa"},
+        {"llama", "\"sliding_window\": 4096, \"use_sliding_window\": false", 0, "aaaaaaaa"},
+        {"llama", "\"sliding_window\": 4096, \"layer_types\": [\"full_attention\"]", 0, "aaaaaaaa"},
+        {"llama", "\"sliding_window\": 64, \"layer_types\": [\"full_attention\", \"sliding_attention\"]", 64,
+         "awaaaaaa"},
+        {"gemma2", "\"sliding_window\": 64", 64, "wawawawa"},
+        {"gemma3_text", "\"sliding_window\": 64", 64, "wwwwwaww"},
+        {"gemma3_text", "\"sliding_window\": 64, \"sliding_window_pattern\": 3", 64, "wwawwaww"},
+        {"qwen2", "\"sliding_window\": 64, \"use_sliding_window\": true, \"max_window_layers\": 6", 64, "aaaaaaww"},
+        {"olmo3",
+         "\"sliding_window\": 64, \"layer_types\": [\"sliding_attention\", \"sliding_attention\", "
+         "\"sliding_attention\", \"full_attention\", \"sliding_attention\", \"sliding_attention\", "
+         "\"sliding_attention\", \"full_attention\"]",
+         64, "wwwawwwa"},
     };
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
-        diags.n_items = diags.n_warnings = 0;
-        ck_assert_int_eq(import_with(LLAMA_2_7B, CASES[i].keys, &model, &yaml), TSIM_OK);
-        ck_assert_msg(diags.n_warnings == CASES[i].n_warnings, "%s", CASES[i].keys);
+        const char *keys = tsim_arena_printf(
+            &arena,
+            "\"model_type\": \"%s\", \"hidden_size\": 64, \"num_hidden_layers\": 8, \"num_attention_heads\": 4, "
+            "\"num_key_value_heads\": 4, \"head_dim\": 16, \"intermediate_size\": 128, \"vocab_size\": 100",
+            CASES[i].type);
+        ck_assert_int_eq(import_with(keys, CASES[i].keys, &model, &yaml), TSIM_OK);
+        const struct tsim_model *again = read_back(yaml);
+        ck_assert_msg(again->attention_window == CASES[i].window, "%s", CASES[i].keys);
+        for (int64_t l = 0; l < 8; l++)
+            ck_assert_msg((tsim_model_layer(again, l) == TSIM_PART_WINDOW_LAYER) == (CASES[i].layers[l] == 'w'),
+                          "%s %s: layer %lld", CASES[i].type, CASES[i].keys, (long long)l);
+        ck_assert_uint_eq(diags.n_items, 0);
+    }
+}
+END_TEST
+
+/* The catalogue's model of each family, of which it has the windows, sinks, experts and the count of parameters. */
+static const struct {
+    const char *id, *keys;
+} FAMILIES[] = {
+    {"gpt-oss-20b",
+     "\"model_type\": \"gpt_oss\", \"hidden_size\": 2880, \"num_hidden_layers\": 24, \"num_attention_heads\": 64, "
+     "\"num_key_value_heads\": 8, \"head_dim\": 64, \"intermediate_size\": 2880, \"vocab_size\": 201088, "
+     "\"num_local_experts\": 32, \"num_experts_per_tok\": 4, \"sliding_window\": 128, \"attention_bias\": true, "
+     "\"max_position_embeddings\": 131072, \"swiglu_limit\": 7.0, \"experts_per_token\": 4"},
+    {"gemma3-27b",
+     "\"model_type\": \"gemma3_text\", \"hidden_size\": 5376, \"num_hidden_layers\": 62, "
+     "\"num_attention_heads\": 32, \"num_key_value_heads\": 16, \"head_dim\": 128, \"intermediate_size\": 21504, "
+     "\"vocab_size\": 262208, \"sliding_window\": 1024, \"max_position_embeddings\": 131072"},
+    {"llama4-maverick",
+     "\"model_type\": \"llama4_text\", \"hidden_size\": 5120, \"num_hidden_layers\": 48, "
+     "\"num_attention_heads\": 40, \"num_key_value_heads\": 8, \"head_dim\": 128, \"intermediate_size\": 8192, "
+     "\"intermediate_size_mlp\": 16384, \"vocab_size\": 202048, \"num_local_experts\": 128, "
+     "\"num_experts_per_tok\": 1, \"interleave_moe_layer_step\": 2, \"attention_chunk_size\": 8192, "
+     "\"max_position_embeddings\": 1048576, \"use_qk_norm\": false"},
+    {"olmo2-7b",
+     "\"model_type\": \"olmo2\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, \"num_attention_heads\": 32, "
+     "\"intermediate_size\": 11008, \"vocab_size\": 100352"},
+    {"olmoe-1b-7b",
+     "\"model_type\": \"olmoe\", \"hidden_size\": 2048, \"num_hidden_layers\": 16, \"num_attention_heads\": 16, "
+     "\"intermediate_size\": 1024, \"vocab_size\": 50304, \"num_experts\": 64, \"num_experts_per_tok\": 8"},
+    {"glm-4.5",
+     "\"model_type\": \"glm4_moe\", \"hidden_size\": 5120, \"num_hidden_layers\": 92, \"num_attention_heads\": 96, "
+     "\"num_key_value_heads\": 8, \"head_dim\": 128, \"intermediate_size\": 12288, \"vocab_size\": 151552, "
+     "\"n_routed_experts\": 160, \"num_experts_per_tok\": 8, \"moe_intermediate_size\": 1536, "
+     "\"n_shared_experts\": 1, \"first_k_dense_replace\": 3, \"attention_bias\": true, \"use_qk_norm\": true, "
+     "\"num_nextn_predict_layers\": 1"},
+    {"minimax-m2",
+     "\"model_type\": \"minimax_m2\", \"hidden_size\": 3072, \"num_hidden_layers\": 62, "
+     "\"num_attention_heads\": 48, \"num_key_value_heads\": 8, \"head_dim\": 128, \"intermediate_size\": 1536, "
+     "\"vocab_size\": 200064, \"num_local_experts\": 256, \"num_experts_per_tok\": 8, \"use_qk_norm\": true, "
+     "\"use_routing_bias\": true"},
+    {"ernie-4.5-21b-a3b",
+     "\"model_type\": \"ernie4_5_moe\", \"hidden_size\": 2560, \"num_hidden_layers\": 28, "
+     "\"num_attention_heads\": 20, \"num_key_value_heads\": 4, \"head_dim\": 128, "
+     "\"intermediate_size\": 12288, \"vocab_size\": 103424, \"moe_num_experts\": 64, \"moe_k\": 6, "
+     "\"moe_intermediate_size\": 1536, \"moe_num_shared_experts\": 2, \"moe_layer_start_index\": 1"},
+    {"granite-3.3-8b", "\"model_type\": \"granite\", \"hidden_size\": 4096, \"num_hidden_layers\": 40, "
+                       "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, \"intermediate_size\": 12800, "
+                       "\"vocab_size\": 49159, \"tie_word_embeddings\": true, \"residual_multiplier\": 0.22"},
+    {"smollm3-3b", "\"model_type\": \"smollm3\", \"hidden_size\": 2048, \"num_hidden_layers\": 36, "
+                   "\"num_attention_heads\": 16, \"num_key_value_heads\": 4, \"intermediate_size\": 11008, "
+                   "\"vocab_size\": 128256, \"no_rope_layers\": [1, 1, 1, 0]"},
+    {"seed-oss-36b", "\"model_type\": \"seed_oss\", \"hidden_size\": 5120, \"num_hidden_layers\": 64, "
+                     "\"num_attention_heads\": 80, \"num_key_value_heads\": 8, \"head_dim\": 128, "
+                     "\"intermediate_size\": 27648, \"vocab_size\": 155136"},
+    {"starcoder2-15b", "\"model_type\": \"starcoder2\", \"hidden_size\": 6144, \"num_hidden_layers\": 40, "
+                       "\"num_attention_heads\": 48, \"num_key_value_heads\": 4, \"intermediate_size\": 24576, "
+                       "\"vocab_size\": 49152, \"tie_word_embeddings\": false, \"sliding_window\": 4096"},
+    {"command-r-35b", "\"model_type\": \"cohere\", \"hidden_size\": 8192, \"num_hidden_layers\": 40, "
+                      "\"num_attention_heads\": 64, \"num_key_value_heads\": 64, \"intermediate_size\": 22528, "
+                      "\"vocab_size\": 256000, \"logit_scale\": 0.0625"},
+    {"kimi-k2",
+     "\"model_type\": \"kimi_k2\", \"hidden_size\": 7168, \"num_hidden_layers\": 61, \"num_attention_heads\": 64, "
+     "\"intermediate_size\": 18432, \"vocab_size\": 163840, \"q_lora_rank\": 1536, \"kv_lora_rank\": 512, "
+     "\"qk_rope_head_dim\": 64, \"qk_nope_head_dim\": 128, \"v_head_dim\": 128, \"n_routed_experts\": 384, "
+     "\"num_experts_per_tok\": 8, \"moe_intermediate_size\": 2048, \"n_shared_experts\": 1, "
+     "\"first_k_dense_replace\": 1, \"n_group\": 1"},
+};
+enum { N_FAMILIES = sizeof FAMILIES / sizeof FAMILIES[0] };
+
+START_TEST(families_are_the_catalogues) {
+    const struct tsim_model *model = NULL, *known = NULL;
+    const char *yaml = NULL;
+    ck_assert_int_eq(tsim_catalogue_load_model(&arena, FAMILIES[_i].id, &known, &diags), TSIM_OK);
+    ck_assert_int_eq(import_with(FAMILIES[_i].keys, "\"use_cache\": true", &model, &yaml), TSIM_OK);
+    ck_assert_double_eq(tsim_model_parameters(model), tsim_model_parameters(known));
+    const struct tsim_model *again = read_back(yaml);
+    ck_assert_double_eq(tsim_model_parameters(again), tsim_model_parameters(known));
+    ck_assert_double_eq(tsim_model_active_parameters(again), tsim_model_active_parameters(known));
+    ck_assert_int_eq(again->attention_window, known->attention_window);
+    ck_assert_int_eq(again->window_chunks, known->window_chunks);
+    ck_assert_int_eq(again->sinks, known->sinks);
+    ck_assert_int_eq(again->experts.limited, known->experts.limited);
+    for (int64_t l = 0; l < known->layers; l++)
+        ck_assert_int_eq(tsim_model_layer(again, l), tsim_model_layer(known, l));
+}
+END_TEST
+
+/* --approximate takes layers that tsim does not have as attention to all tokens, leaves out parts of attention, and says it
+ * in the file; experts and towers are refused as ever. */
+START_TEST(approximately) {
+    static const struct {
+        const char *keys;
+        bool is_taken;
+    } CASES[] = {{"\"layer_types\": [\"full_attention\", \"mamba\"]", true},
+                 {"\"mamba_d_state\": 128", true},
+                 {"\"use_qk_norm\": true", true},
+                 {"\"num_local_experts\": 8", false},
+                 {"\"vision_config\": {\"depth\": 32}", false},
+                 {"\"width_of_something\": 3", false}};
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        const char *text = tsim_arena_printf(&arena, "{%s, %s}", LLAMA_2_7B, CASES[i].keys);
+        const struct tsim_import_input input = {.approximates = true};
+        const struct tsim_value *root = NULL;
+        ck_assert_int_eq(tsim_document_parse(&arena, "config.json", text, strlen(text), &root, &diags), TSIM_OK);
+        enum tsim_status status = tsim_hf_config_import(&arena, root, &input, &model, &yaml, &diags);
+        ck_assert_msg((status == TSIM_OK) == CASES[i].is_taken, "%s", CASES[i].keys);
+        if (!CASES[i].is_taken)
+            continue;
+        ck_assert_ptr_nonnull(strstr(yaml, "# approximate: "));
+        ck_assert_ptr_nonnull(strstr(read_back(yaml)->source, "approximate, after the "));
+        ck_assert_double_eq(tsim_model_parameters(model), 6738415616);
     }
 }
 END_TEST
@@ -310,6 +443,8 @@ static Suite *hf_config_suite(void) {
     tcase_add_loop_test(tests, what_cannot_be_said_is_refused, -1, 7);
     tcase_add_loop_test(tests, keys_that_change_the_model, 0, (int)(sizeof OTHERS / sizeof OTHERS[0]));
     tcase_add_test(tests, windows);
+    tcase_add_loop_test(tests, families_are_the_catalogues, 0, N_FAMILIES);
+    tcase_add_test(tests, approximately);
     tcase_add_test(tests, text_of_a_model_of_images);
     tcase_add_loop_test(tests, damaged_files_are_models_or_errors, 0, N_EXAMPLES);
     suite_add_tcase(suite, tests);

@@ -203,7 +203,7 @@ static void finish_deepseek(struct reading *r) {
     struct tsim_model *m = &r->model;
     struct tsim_experts *e = &m->experts;
     const struct tsim_value *method = find(r, "topk_method");
-    bool is_v3 = strcmp(r->family->type, "deepseek_v3") == 0;
+    bool is_v3 = strcmp(r->family->type, "deepseek_v2") != 0;
     m->head_dim = required(r, "v_head_dim", 1000000);
     m->latent = (struct tsim_latent){.kv_rank = required(r, "kv_lora_rank", 1000000),
                                      .query_rank = number(r, "q_lora_rank", 0, 1000000, 0),
@@ -225,14 +225,101 @@ static void finish_deepseek(struct reading *r) {
         note(r, "num_nextn_predict_layers: the modules that predict further tokens are left out, and not counted.");
 }
 
-/* Norms behind attention and feed-forward as well; the model file has those in front. */
 static void finish_gemma2(struct reading *r) {
-    struct tsim_model *m = &r->model;
     finish_llama(r);
-    m->other_parameters += m->layers * 2 * m->hidden;
-    note(r, "The norms behind attention and feed-forward are counted among the parameters, their time is not.");
     if (find(r, "attn_logit_softcapping") || find(r, "final_logit_softcapping"))
         note(r, "Capping of logits is not modelled.");
+}
+
+static void finish_gpt_oss(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    read_experts(r, "num_local_experts");
+    m->experts.router_bias = m->experts.limited = true;
+    if (!flag(r, "attention_bias", true))
+        refuse(r, "attention_bias", "biases everywhere but there cannot be said in a model file");
+}
+
+/* Dense layers between those with experts have a width of their own, and one expert is shared. */
+static void finish_llama4(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    read_experts(r, "num_local_experts");
+    m->experts.ffn_hidden = required(r, "intermediate_size", 10000000);
+    m->experts.every = number(r, "interleave_moe_layer_step", 1, 100000, 1);
+    m->experts.shared = 1;
+    m->qkv_bias = flag(r, "attention_bias", false);
+    if (find(r, "moe_layers"))
+        note(r, "moe_layers is not read: interleave_moe_layer_step says which layers have experts.");
+    flag(r, "use_qk_norm", true); /* without weights */
+}
+
+/* Norms of queries and keys as wide as all heads. */
+static void count_wide_norms(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t head = m->head_dim > 0 ? m->head_dim : m->hidden / m->heads;
+    m->other_parameters += m->layers * (m->heads + m->kv_heads) * head;
+}
+
+/* Norms stand behind the blocks, and as many. */
+static void finish_olmo2(struct reading *r) {
+    finish_qwen3(r);
+    count_wide_norms(r);
+}
+
+static void finish_olmoe(struct reading *r) {
+    finish_olmo2(r);
+    read_experts(r, "num_experts");
+}
+
+static void finish_minimax(struct reading *r) {
+    read_experts(r, "num_local_experts");
+    r->model.experts.router_bias = flag(r, "use_routing_bias", false);
+    r->model.rotary_frac = 0;
+    if (flag(r, "use_qk_norm", false))
+        count_wide_norms(r);
+}
+
+static void finish_glm4_moe(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    read_experts(r, "n_routed_experts");
+    m->experts.ffn_hidden = required(r, "moe_intermediate_size", 10000000);
+    m->experts.shared = number(r, "n_shared_experts", 0, 100000, 0);
+    m->experts.first = number(r, "first_k_dense_replace", 0, 100000, 0);
+    m->experts.router_bias = true;
+    m->qkv_bias = flag(r, "attention_bias", false);
+    m->qk_norm = flag(r, "use_qk_norm", false);
+    m->rotary_frac = share(r, "partial_rotary_factor", 0.5);
+    if (number(r, "num_nextn_predict_layers", 0, 100, 0) > 0)
+        note(r, "num_nextn_predict_layers: the modules that predict further tokens are left out, and not counted.");
+}
+
+static void finish_ernie_moe(struct reading *r) {
+    struct tsim_experts *e = &r->model.experts;
+    e->count = required(r, "moe_num_experts", 100000);
+    e->active = required(r, "moe_k", 100000);
+    e->ffn_hidden = required(r, "moe_intermediate_size", 10000000);
+    e->shared = number(r, "moe_num_shared_experts", 0, 100000, 0);
+    e->first = number(r, "moe_layer_start_index", 0, 100000, 0);
+    e->every = number(r, "moe_layer_interval", 1, 100000, 1);
+    e->router_bias = flag(r, "moe_use_aux_free", true);
+    r->model.bias = flag(r, "use_bias", false);
+    number(r, "moe_layer_end_index", 0, 100000, 0);
+}
+
+static void finish_seed_oss(struct reading *r) {
+    r->model.qkv_bias = flag(r, "attention_bias", true);
+    if (flag(r, "attention_out_bias", false) || flag(r, "mlp_bias", false))
+        refuse(r, "attention_out_bias", "biases there alone cannot be said in a model file");
+}
+
+static void finish_starcoder2(struct reading *r) {
+    r->model.bias = flag(r, "use_bias", true);
+}
+
+/* One norm without a shift before both blocks. */
+static void finish_cohere(struct reading *r) {
+    r->model.qkv_bias = flag(r, "attention_bias", false);
+    if (flag(r, "use_qk_norm", false))
+        refuse(r, "use_qk_norm", "norms of each head of its own cannot be said in a model file");
 }
 
 /* Side by side or in a row, attention and feed-forward have a norm each. */
@@ -367,16 +454,56 @@ static const struct family FAMILIES[] = {
      .kv_required = true,
      .tied = true,
      .head_dim = 256,
-     .fixed = {LLAMA_LIKE},
+     .fixed = {LLAMA_LIKE, .post_norms = true},
      .finish = finish_gemma2},
     {.type = "gemma3_text",
      GROUPED_NAMES,
      .kv_required = true,
      .tied = true,
      .head_dim = 256,
-     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .fixed = {LLAMA_LIKE, .qk_norm = true, .post_norms = true},
      .finish = finish_gemma2},
     {.type = "phi3", GROUPED_NAMES, .fixed = {LLAMA_LIKE}},
+    {.type = "gpt_oss",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 64,
+     .fixed = {LLAMA_LIKE, .bias = true, .sinks = true},
+     .finish = finish_gpt_oss},
+    {.type = "llama4_text",
+     .hidden = "hidden_size",
+     .layers = "num_hidden_layers",
+     .heads = "num_attention_heads",
+     .kv_heads = "num_key_value_heads",
+     .ffn = "intermediate_size_mlp",
+     .kv_required = true,
+     .fixed = {LLAMA_LIKE, .window_chunks = true},
+     .finish = finish_llama4},
+    {.type = "olmo2", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmo2},
+    {.type = "olmo3", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmo2},
+    {.type = "olmoe", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmoe},
+    {.type = "glm4_moe", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_glm4_moe},
+    {.type = "minimax_m2", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_minimax},
+    {.type = "ernie4_5_moe",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_ernie_moe},
+    {.type = "granite", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.type = "smollm3", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.type = "seed_oss", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_seed_oss},
+    {.type = "starcoder2",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true, .bias = true},
+     .finish = finish_starcoder2},
+    {.type = "cohere",
+     GROUPED_NAMES,
+     .tied = true,
+     .fixed = {LLAMA_LIKE, .parallel_block = true},
+     .finish = finish_cohere},
     {.type = "phi",
      GROUPED_NAMES,
      .fixed = {.norm = TSIM_NORM_LAYERNORM,
@@ -409,6 +536,7 @@ static const struct family FAMILIES[] = {
      .finish = finish_vit},
     {.type = "deepseek_v2", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
     {.type = "deepseek_v3", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
+    {.type = "kimi_k2", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
 };
 enum { N_FAMILIES = sizeof FAMILIES / sizeof FAMILIES[0] };
 
@@ -450,14 +578,15 @@ static void enter(struct reading *r, const struct tsim_value *root) {
 /* A model of text and images, of which a model file can say the text part alone. */
 static void enter_text_config(struct reading *r) {
     const struct tsim_value *type = find(r, "model_type");
-    const struct tsim_value *text = tsim_value_is_text(type, "gemma3") ? find(r, "text_config") : NULL;
+    bool has_text = tsim_value_is_text(type, "gemma3") || tsim_value_is_text(type, "llama4");
+    const struct tsim_value *text = has_text ? find(r, "text_config") : NULL;
     if (!text || text->kind != TSIM_VALUE_MAPPING)
         return;
     if (find(r, "vision_config") && !tsim_import_ignores(r->input, "vision_config"))
         tsim_diag_hint(refuse(r, "vision_config", "images have a tower of their own, which a model file cannot say"),
                        "--ignore vision_config imports the text part alone");
     enter(r, text);
-    note(r, "Of gemma3 the text part (text_config) is here; the vision tower and its projector are left out.");
+    note(r, "The text part (text_config) is here; the vision tower and its projector are left out.");
 }
 
 static enum tsim_status find_family(struct reading *r) {
@@ -507,45 +636,105 @@ static void check_heads(struct reading *r) {
                "the number of heads is not a multiple of it");
 }
 
-/* Kinds of layers: attention over all tokens or over the last of them. True: some have the second. */
-static bool read_layer_types(struct reading *r) {
-    const struct tsim_value *layers = find(r, "layer_types");
-    bool has_windows = !layers;
-    for (size_t i = 0; layers && layers->kind == TSIM_VALUE_SEQUENCE && i < layers->n_items; i++) {
+/* ---- windows of attention ---- */
+
+/* layer_types, a word for each layer. With --approximate layers of kinds that tsim does not have attend to all tokens. */
+static void read_layer_types(struct reading *r, const struct tsim_value *layers, bool *has_window) {
+    bool was_approximated = false;
+    for (size_t i = 0; i < layers->n_items && i < (size_t)r->model.layers; i++) {
         const struct tsim_value *item = layers->items[i];
-        has_windows |= tsim_value_is_text(item, "sliding_attention");
-        if (!tsim_value_is_text(item, "sliding_attention") && !tsim_value_is_text(item, "full_attention") &&
-            !tsim_import_ignores(r->input, "layer_types")) {
-            failed(r, TSIM_ERR_INFEASIBLE);
-            tsim_diag_hint(
-                tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, item, "layer_types",
-                                 "layers of '%.40s', which tsim does not have",
-                                 item->kind == TSIM_VALUE_SCALAR ? item->text : "a list"),
-                "full_attention and sliding_attention are known; --ignore layer_types takes all as the first");
-            break;
+        has_window[i] = tsim_value_is_text(item, "sliding_attention") || tsim_value_is_text(item, "chunked_attention");
+        if (has_window[i] || tsim_value_is_text(item, "full_attention") || tsim_import_ignores(r->input, "layer_types"))
+            continue;
+        if (r->input->approximates) {
+            was_approximated = true;
+            continue;
         }
+        failed(r, TSIM_ERR_INFEASIBLE);
+        tsim_diag_hint(
+            tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, item, "layer_types",
+                             "layers of '%.40s', which tsim does not have",
+                             item->kind == TSIM_VALUE_SCALAR ? item->text : "a list"),
+            "full_attention, sliding_attention and chunked_attention are known; --approximate takes others as the "
+            "first");
+        return;
     }
-    return has_windows;
+    if (was_approximated)
+        note(r, "approximate: layers of kinds that tsim does not have (layer_types) attend to all tokens here.");
 }
 
-/* Attention may reach over the last tokens alone; where sequences may be longer it is said. */
-static void say_window(struct reading *r) {
-    const struct tsim_value *window = find(r, "sliding_window");
-    int64_t tokens = number(r, "sliding_window", 0, 1000000000, 0);
-    bool has_windows = read_layer_types(r), is_on = flag(r, "use_sliding_window", true);
-    if (!window || tokens == 0 || !has_windows || !is_on || tsim_import_ignores(r->input, "sliding_window") ||
-        number(r, "max_position_embeddings", 1, 1000000000, INT64_MAX) <= tokens)
+/* Which layers have a window where the file does not list them. */
+static void guess_layer_types(struct reading *r, bool *has_window) {
+    const char *type = r->family->type;
+    const struct tsim_value *rope = find(r, "no_rope_layers");
+    bool is_gemma3 = strcmp(type, "gemma3_text") == 0, is_llama4 = strcmp(type, "llama4_text") == 0,
+         is_half = strcmp(type, "gemma2") == 0 || strcmp(type, "gpt_oss") == 0, is_qwen = strncmp(type, "qwen", 4) == 0;
+    int64_t period = is_half ? 2
+                             : number(r, "sliding_window_pattern", 1, 100000,
+                                      is_gemma3   ? 6
+                                      : is_llama4 ? 4
+                                                  : 0),
+            from = is_qwen ? number(r, "max_window_layers", 0, 100000, r->model.layers) : 0;
+    for (int64_t i = 0; i < r->model.layers; i++)
+        has_window[i] = period > 0 ? (i + 1) % period != 0 : i >= from;
+    for (size_t i = 0; is_llama4 && rope && rope->kind == TSIM_VALUE_SEQUENCE && i < rope->n_items; i++)
+        if (i < (size_t)r->model.layers)
+            has_window[i] = !tsim_value_is_text(rope->items[i], "0");
+}
+
+/* The shortest beginning that repeats itself. */
+static int64_t period_of(const bool *has_window, int64_t layers) {
+    for (int64_t period = 1; period < layers; period++) {
+        int64_t i = period;
+        while (i < layers && has_window[i] == has_window[i - period])
+            i++;
+        if (i == layers)
+            return period;
+    }
+    return layers;
+}
+
+/* The pattern of a model, unless all of its layers have a window. */
+static void set_pattern(struct reading *r, const bool *has_window) {
+    struct tsim_model *m = &r->model;
+    int64_t period = period_of(has_window, m->layers);
+    if (period == 1)
         return;
-    note(r, "sliding_window is not modelled: attention reaches over the whole sequence.");
-    tsim_value_warning(
-        r->diags, window, "sliding_window",
-        "not modelled: here attention reaches over the whole sequence, so that more than %lld tokens take too "
-        "long",
-        (long long)tokens);
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, (size_t)period, struct tsim_layer_entry);
+    for (int64_t i = 0; i < period; i++) {
+        enum tsim_mixing kind = has_window[i] ? TSIM_MIXING_WINDOW : TSIM_MIXING_ATTENTION;
+        if (i == 0 || entries[m->n_pattern - 1].kind != kind)
+            entries[m->n_pattern++] = (struct tsim_layer_entry){.kind = kind};
+        entries[m->n_pattern - 1].count++;
+    }
+    m->pattern = entries;
+    m->pattern_length = period;
+}
+
+/* A window is said where it is shorter than the longest sequence and some layers have it. */
+static void read_windows(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    const char *key = m->window_chunks ? "attention_chunk_size" : "sliding_window";
+    const struct tsim_value *types = find(r, "layer_types");
+    int64_t tokens = number(r, key, 0, 1000000000, 0);
+    bool is_on = flag(r, "use_sliding_window", true), has_any = false;
+    bool *has_window = TSIM_NEW_ARRAY(r->arena, (size_t)m->layers, bool);
+    if (types && types->kind == TSIM_VALUE_SEQUENCE)
+        read_layer_types(r, types, has_window);
+    else
+        guess_layer_types(r, has_window);
+    for (int64_t i = 0; i < m->layers; i++)
+        has_any |= has_window[i];
+    if (tokens == 0 || !has_any || !is_on || tsim_import_ignores(r->input, key) ||
+        number(r, "max_position_embeddings", 1, 1000000000, INT64_MAX) <= tokens) {
+        m->window_chunks = false;
+        return;
+    }
+    m->attention_window = tokens;
+    set_pattern(r, has_window);
 }
 
 static void add_notes(struct reading *r) {
-    say_window(r);
     if (r->model.position == TSIM_POSITION_ROPE && find(r, "rope_scaling"))
         note(r, "rope_scaling has no effect on performance.");
     if (find(r, "quantization_config"))
@@ -599,8 +788,24 @@ static void put_experts(struct reading *r, const char **text) {
         inner = tsim_arena_printf(r->arena, "%s, every: %lld", inner, (long long)e->every);
     if (e->node_limit > 0)
         inner = tsim_arena_printf(r->arena, "%s, node_limit: %lld", inner, (long long)e->node_limit);
-    *text =
-        tsim_arena_printf(r->arena, "%sexperts: {%s%s}\n", *text, inner, e->router_bias ? ", router_bias: true" : "");
+    *text = tsim_arena_printf(r->arena, "%sexperts: {%s%s%s}\n", *text, inner,
+                              e->router_bias ? ", router_bias: true" : "", e->limited ? ", limited: true" : "");
+}
+
+static void put_windows(struct reading *r, const char **text) {
+    const struct tsim_model *m = &r->model;
+    const char *entries = "";
+    for (size_t i = 0; i < m->n_pattern; i++) {
+        const char *word = m->pattern[i].kind == TSIM_MIXING_WINDOW ? "window" : "attention";
+        entries = tsim_arena_printf(r->arena, "%s%s{kind: %s, count: %lld}", entries, i > 0 ? ", " : "", word,
+                                    (long long)m->pattern[i].count);
+    }
+    if (m->n_pattern > 0)
+        *text = tsim_arena_printf(r->arena, "%spattern: [%s]\n", *text, entries);
+    if (m->attention_window > 0)
+        put_number(r, text, "attention_window", m->attention_window);
+    if (m->window_chunks)
+        put_flag(r, text, "window_chunks", true);
 }
 
 static void put_rest(struct reading *r, const char **text) {
@@ -615,6 +820,10 @@ static void put_rest(struct reading *r, const char **text) {
         put_flag(r, text, "qkv_bias", true);
     if (m->qk_norm)
         put_flag(r, text, "qk_norm", true);
+    if (m->post_norms)
+        put_flag(r, text, "post_norms", true);
+    if (m->sinks)
+        put_flag(r, text, "sinks", true);
     if (m->pooler)
         put_flag(r, text, "pooler", true);
     if (m->image.patch > 0)
@@ -642,6 +851,7 @@ static const char *write_model(struct reading *r) {
     put_number(r, &text, "layers", m->layers);
     if (m->encoder_layers > 0)
         put_number(r, &text, "encoder_layers", m->encoder_layers);
+    put_windows(r, &text);
     put_number(r, &text, "hidden", m->hidden);
     put_number(r, &text, "heads", m->heads);
     put_number(r, &text, "kv_heads", m->kv_heads);
@@ -673,11 +883,15 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
     read_sizes(&r);
     if (r.status == TSIM_OK)
         check_heads(&r);
+    if (r.status == TSIM_OK)
+        read_windows(&r);
     add_notes(&r);
     r.model.name = name_of(&r);
-    failed(&r, tsim_hf_keys_check(arena, r.root, r.is_used, input, diags));
+    failed(&r, tsim_hf_keys_check(arena, r.root, r.is_used, input, diags, &r.notes));
     TSIM_TRY(r.status);
-    r.model.source = tsim_arena_printf(arena, "config.json of transformers, model_type %s", r.family->type);
+    r.model.source =
+        tsim_arena_printf(arena, "%sconfig.json of transformers, model_type %s",
+                          strstr(r.notes, "approximate:") ? "approximate, after the " : "", r.family->type);
     struct tsim_model *kept = TSIM_NEW(arena, struct tsim_model);
     *kept = r.model;
     *model = kept;

@@ -10,13 +10,23 @@
 #define REFUSED(patterns, what)                                                                                        \
     { patterns, what, true }
 
+/* Beginnings of what is near something that tsim has. */
+static bool has_near(const char *why) {
+    static const char *const NEAR[] = {"layers that are", "attention in chunks", "modules that predict",
+                                       "a part of attention"};
+    for (size_t i = 0; i < sizeof NEAR / sizeof NEAR[0]; i++)
+        if (strncmp(why, NEAR[i], strlen(NEAR[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Keys of transformers' configuration classes (PretrainedConfig and those of the known model_type). */
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
     REFUSED("mamba* ssm* time_step* conv_kernel* conv_L_cache attn_layer_* attn_type_list expert_layer_* hybrid_* block_types "
             "layers_block_type linear_* gdn_* full_attention_interval lru_width attention_window_size rwkv*",
             "layers that are no transformer's (Mamba and other state-space, linear or recurrent attention): tsim has none of them"),
-    REFUSED("attention_chunk_size", "attention in chunks: tsim's reaches over the whole sequence"),
+    REFUSED("attention_chunk_size", "attention in chunks, which this model_type does not have"),
     REFUSED("vision_* audio_* speech_* text_config image_size num_channels patch_size mm_* projector_* perceiver_config",
             "a part of the model is for images or sound, which a model file cannot say"),
     REFUSED("num_experts num_local_experts n_routed_experts n_shared_experts num_experts_per_tok moe_* expert_* "
@@ -33,7 +43,8 @@ static const struct tsim_setting_class CLASSES[] = {
             "relative_attention_max_distance"),
     NOTHING("pretraining_tp attn_implementation gradient_checkpointing output_* return_dict* torchscript use_bfloat16 "
             "tf_legacy_loss remove_invalid_values chunk_size_feed_forward is_encoder_decoder cache_implementation"),
-    NOTHING("temperature top_k top_p typical_p num_beams num_beam_groups diversity_penalty length_penalty repetition_penalty "
+    NOTHING("embedding_multiplier logits_scaling residual_multiplier attention_multiplier logit_scale use_bias=False mlp_alpha* mlp_beta* "
+            "swiglu_limit experts_per_token attn_temperature_tuning attn_scale floor_scale for_llm_compressor residual_dropout norm_epsilon temperature top_k top_p typical_p num_beams num_beam_groups diversity_penalty length_penalty repetition_penalty "
             "encoder_no_repeat_ngram_size no_repeat_ngram_size max_length min_length do_sample early_stopping "
             "num_return_sequences bad_words_ids suppress_tokens begin_suppress_tokens exponential_decay_length_penalty "
             "forced_* task_specific_params prefix"),
@@ -47,7 +58,8 @@ static const struct tsim_setting_class CLASSES[] = {
 /* clang-format on */
 
 enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_value *root, const bool *is_used,
-                                    const struct tsim_import_input *input, struct tsim_diags *diags) {
+                                    const struct tsim_import_input *input, struct tsim_diags *diags,
+                                    const char **notes) {
     enum tsim_status status = TSIM_OK;
     for (size_t i = 0; i < root->n_items; i++) {
         const struct tsim_pair *pair = &root->pairs[i];
@@ -58,10 +70,16 @@ enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_
         if (class && !class->why)
             continue;
         const char *key = tsim_arena_strndup(arena, pair->key, strlen(pair->key) < 60 ? strlen(pair->key) : 60);
+        bool is_near = class && has_near(class->why);
+        if (is_near && input->approximates) {
+            *notes = tsim_arena_printf(arena, "%s# approximate: %s is left out (%s).\n", *notes, key, class->why);
+            continue;
+        }
         tsim_diag_hint(
             tsim_value_error(diags, TSIM_ERR_INFEASIBLE, pair->value, key, "%s",
                              class ? class->why : "tsim does not know this key, nor whether it changes the model"),
-            "--ignore %s imports the file as if it were not there", key);
+            "--ignore %s imports the file as if it were not there%s", key,
+            is_near ? "; --approximate all such parts" : "");
         status = TSIM_ERR_INFEASIBLE;
     }
     return status;
