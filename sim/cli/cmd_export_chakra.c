@@ -85,21 +85,12 @@ static enum tsim_status write_files(struct chakra *x) {
                                     &x->diags);
 }
 
-/* The recorder listens to passes and cuts them into their operators itself. */
-static enum tsim_status load(struct chakra *x) {
-    static const struct tsim_override OF_PASSES = {"simulation.detail", "passes"};
-    const struct tsim_scenario *given;
-    TSIM_TRY(tsim_scenario_load(&x->arena, x->arguments->operands[0], x->arguments->overrides,
-                                x->arguments->n_overrides, &given, &x->diags));
-    if (given->simulation.detail == TSIM_DETAIL_OPERATORS)
-        tsim_diags_warning(&x->diags, (struct tsim_place){given->file, 0, 0}, OF_PASSES.path,
-                           "has no effect: passes are played whole, and their kernels are laid out in the trace");
-    bool is_valid = tsim_scenario_propose(&x->arena, given, &OF_PASSES, 1, &x->scenario, &x->diags);
-    return is_valid ? TSIM_OK : TSIM_ERR_INFEASIBLE;
-}
-
 static enum tsim_status export(struct chakra *x) {
-    TSIM_TRY(load(x)); TSIM_TRY(check(x)); TSIM_TRY(simulate(x)); return write_files(x);
+    TSIM_TRY(tsim_scenario_load(&x->arena, x->arguments->operands[0], x->arguments->overrides,
+                                x->arguments->n_overrides, &x->scenario, &x->diags));
+    TSIM_TRY(check(x));
+    TSIM_TRY(simulate(x));
+    return write_files(x);
 }
 
 enum tsim_exit tsim_export_chakra(const struct tsim_arguments *arguments) {

@@ -73,7 +73,9 @@ static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim
     played->row = b->row;
     played->name = row->op->name;
     played->collective = tsim_collective_of(row->op);
-    played->collective_bytes = row->op->collective_bytes;
+    played->collective_bytes = row->op->collective_bytes / n_pieces;
+    played->once_per_node = row->op->once_per_node;
+    played->n_pieces = (int32_t)n_pieces;
     played->phase = row->phase;
     played->bound = TSIM_BOUND_COMMUNICATION;
     played->latency_s = row->latency_s / n_pieces;
@@ -112,8 +114,11 @@ static void put_concurrent(struct tsim_pass_builder *b, const struct tsim_pass_o
 /* User buffers are moved by copy engines: they take no compute units. */
 static void put_pieces(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
     put_start(b, row->op->axis, (int32_t)b->n_chunks - 1);
-    for (int32_t i = 0; i < (int32_t)b->n_chunks - 1; i++)
-        put_collective(b, TSIM_PLAYED_BESIDE, row, b->n_chunks - 1)->needs_start = i == 0;
+    for (int32_t i = 0; i < (int32_t)b->n_chunks - 1; i++) {
+        struct tsim_played *piece = put_collective(b, TSIM_PLAYED_BESIDE, row, b->n_chunks - 1);
+        piece->needs_start = i == 0;
+        piece->piece = i;
+    }
     b->partner = row->partner;
     b->partner_axis = row->op->axis;
     b->partner_is_cut = true;
@@ -132,7 +137,9 @@ static void put_scatter(struct tsim_pass_builder *b, const struct tsim_pass_oper
         if (i == n - 1)
             break;
         put_start(b, row->op->axis, 1);
-        put_collective(b, TSIM_PLAYED_BESIDE, row, b->n_chunks - 1)->needs_start = true;
+        struct tsim_played *piece = put_collective(b, TSIM_PLAYED_BESIDE, row, b->n_chunks - 1);
+        piece->needs_start = true;
+        piece->piece = i;
     }
     put_wait(b, row->op->axis, n - 1);
 }

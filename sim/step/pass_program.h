@@ -58,7 +58,9 @@ struct tsim_played {
     int32_t row;              /* of kernels and collectives: which of the operators that it was built from */
     const char *name, *phase; /* of kernels and collectives: "fc1", "forward" */
     enum tsim_collective_op collective;
-    double collective_bytes;  /* S of cost/collective.h */
+    double collective_bytes;  /* S of cost/collective.h; of a piece its part */
+    bool once_per_node;       /* as in tsim_op */
+    int32_t piece, n_pieces;  /* of a collective; 0 of 1: all of it */
     double latency_s, flow_s; /* alone; kernels: all of it is flow */
     /* That the host takes until the first of its kernels is launched, and then until the last is; what all kernels but
      * the last take. */

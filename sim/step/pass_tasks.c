@@ -398,7 +398,7 @@ static bool is_told(const struct tsim_played *played) {
     return played->kind != TSIM_PLAYED_START && played->kind != TSIM_PLAYED_WAIT;
 }
 
-void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin, tsim_tick end,
+void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin, tsim_tick end, bool with_meetings,
                           tsim_operator_ended_fn ended, void *context) {
     static const struct tsim_played HOST = {
         .kind = TSIM_PLAYED_KERNEL, .bound = TSIM_BOUND_HOST, .name = "wait for the host", .phase = "host"};
@@ -407,7 +407,7 @@ void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin,
     if (run->n == 0) {
         const struct tsim_played *played = run->playing ? run->playing : &HOST;
         tell_launch(&group->host, played, run->part, ended, context);
-        if (is_told(played) && end > begin)
+        if (with_meetings || (is_told(played) && end > begin))
             ended(context, played, run->part, false, begin, end);
         return;
     }

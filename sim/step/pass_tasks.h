@@ -24,12 +24,12 @@ struct tsim_pass_place {
 struct tsim_pass_place tsim_pass_place_at(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                                           int32_t part);
 
-/* Told for each operator of the compute stream's task that has ended, in their order (none of a START or WAIT): one after
- * another they take its time. Those that are joined take to the tick what each takes alone. `is_launch`: it is not the
+/* Told for each operator of the compute stream's task that has ended, in their order: one after another they take its
+ * time. A task without any, as a START or a WAIT is, is told where `with_meetings`. Those that are joined take to the tick what each takes alone. `is_launch`: it is not the
  * operator but its launch by the host, which is told before the operator. */
 typedef void (*tsim_operator_ended_fn)(void *context, const struct tsim_played *played, int32_t part, bool is_launch,
                                        tsim_tick begin, tsim_tick end);
-void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin, tsim_tick end,
+void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin, tsim_tick end, bool with_meetings,
                           tsim_operator_ended_fn ended, void *context);
 /* Operators of a micro-batch's passes, and how often the host launches some. */
 int64_t tsim_pass_n_operators(const struct tsim_stage_group *group, bool with_launches);

@@ -364,16 +364,24 @@ static void tell_operator(const struct step_run *run, const struct tsim_stage_gr
     int32_t item = tsim_label_item(ended->label), segment = tsim_label_segment(ended->label);
     struct tsim_pass_place place =
         tsim_pass_place_at(group, item - tsim_stage_group_n_left_out(group), segment, ended->part);
-    bool is_collective = played->kind != TSIM_PLAYED_KERNEL;
+    bool is_collective = played->kind == TSIM_PLAYED_COLLECTIVE || played->kind == TSIM_PLAYED_BESIDE;
     double work = ended->is_launch ? 0 : 1;
-    const struct tsim_step_operator op = {.name = played->name,
-                                          .phase = played->phase,
-                                          .part = place.part,
-                                          .layer = place.layer,
-                                          .bound = ended->is_launch ? TSIM_BOUND_HOST : played->bound,
-                                          .is_collective = is_collective,
-                                          .axis = played->axis,
-                                          .hbm_bytes = played->hbm_bytes * work};
+    const struct tsim_step_operator op = {
+        .name = played->name,
+        .phase = played->phase,
+        .part = place.part,
+        .layer = place.layer,
+        .bound = ended->is_launch ? TSIM_BOUND_HOST : played->bound,
+        .is_collective = is_collective,
+        .is_meeting = !is_collective && (played->kind != TSIM_PLAYED_KERNEL || ended->end == ended->begin),
+        .axis = played->axis,
+        .collective = played->collective,
+        .collective_bytes = played->collective_bytes,
+        .is_beside = played->kind == TSIM_PLAYED_BESIDE,
+        .goes_once_per_node = played->once_per_node,
+        .piece = played->piece,
+        .n_pieces = played->n_pieces,
+        .hbm_bytes = played->hbm_bytes * work};
     const struct tsim_step_task task = {
         .stage_group = ended->stage_group,
         .stream = ended->is_launch ? TSIM_STREAM_HOST
@@ -389,7 +397,8 @@ static void tell_operator(const struct step_run *run, const struct tsim_stage_gr
         .scale_up_bytes = played->scale_up_bytes_per_s * played->flow_s * work,
         .nic_bytes = played->nic_bytes_per_s * played->flow_s * work,
         .to_stage_group = -1,
-        .message = -1};
+        .message = -1,
+        .events = run->owners[ended->stream].events};
     run->sink->take(run->sink->context, &task);
 }
 
@@ -461,6 +470,11 @@ static void tell_played(void *context, const struct tsim_played *played, int32_t
                                                      .played = played,
                                                      .is_launch = is_launch,
                                                      .part = part});
+    struct tsim_task_events *events = t->run->owners[t->stream].events;
+    if (events) { /* the operators after the first of a task wait for nothing else */
+        events->n_waits = 0;
+        events->awaited_count = -1;
+    }
 }
 
 /* Tells which operators of a pass the task plays. Message by message a collective begins where the operator before
@@ -477,7 +491,7 @@ static void tell_operators(struct step_run *run, int32_t stream, int64_t label, 
     else if (run->owners[stream].stream == TSIM_STREAM_COMPUTE && group->plays_pass &&
              (kind == TSIM_TASK_OPERATOR || kind == TSIM_TASK_PASS))
         tsim_pass_tasks_tell(group, run->plan->is_stepped && group->has_operators ? group->operator_end : begin, end,
-                             tell_played, &telling);
+                             run->sink->needs_events, tell_played, &telling);
 }
 
 /* Message by message a collective's tasks take no time, but what lies between them. */

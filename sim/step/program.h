@@ -139,14 +139,20 @@ struct tsim_task_events {
     int64_t awaited;
 };
 
-/* A kernel of a pass, or a collective that it makes. */
+/* A kernel of a pass, or a collective that it makes; or a meeting, which takes no time: at it the compute stream waits for
+ * what the pass waits for or for collectives beside its kernels, or lets such begin. Only sinks that need events are told
+ * of meetings. */
 struct tsim_step_operator {
     const char *name, *phase; /* "ffn up", "forward" | "backward" | "recompute" | "host" */
     enum tsim_part part;
     int64_t layer; /* -1: none, or all of those that vary */
     enum tsim_bound bound;
-    bool is_collective;
+    bool is_collective, is_meeting;
     enum tsim_axis axis; /* of collectives */
+    enum tsim_collective_op collective;
+    double collective_bytes;            /* S of cost/collective.h; of a piece its part */
+    bool is_beside, goes_once_per_node; /* collectives: the compute stream goes on beside it; as in tsim_op */
+    int32_t piece, n_pieces;            /* of a collective beside the pieces of a product; 0 of 1: all of it */
     double hbm_bytes;
 };
 

@@ -92,7 +92,8 @@ static const char *const BASES[] = {
     HEAD "model: {extends: t5-11b, layers: 4, encoder_layers: 2}\ncluster: {node: trn1-32xlarge}\n"
          "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512, recompute: {every: 2}}\n"
          "parallelism: {tensor: 4, data: auto}\n" FAILS,
-    HEAD "model: {extends: vit-large, layers: 2}\ncluster: {node: pcie-a100x8}\ntraining: {global_batch_size: 64, steps: 100}\n"
+    HEAD "model: {extends: vit-large, layers: 2}\ncluster: {node: pcie-a100x8}\ntraining: {global_batch_size: 64, "
+         "steps: 100}\n"
          "parallelism: {data: auto, zero: 2}\n" ALL_OF_IT,
     HEAD
     "model: {extends: gpt2-small, layers: 2}\ncluster: {node: cs2}\ntraining: {global_batch_size: 16, steps: 100}\n",

@@ -36,6 +36,8 @@ static void hear_begin(void *context, const struct tsim_step_outline *outline) {
 
 static void hear_task(void *context, const struct tsim_step_task *task) {
     struct heard *heard = context;
+    if (task->op && task->op->is_meeting) /* which those alone are told of who need events */
+        return;
     heard->tasks = tsim_heap_grow(heard->tasks, &heard->capacity, heard->n + 1, sizeof *heard->tasks);
     struct heard_task *h = &heard->tasks[heard->n];
     memset(h, 0, sizeof *h);

@@ -25,8 +25,7 @@ struct recorded_node {
     size_t first_dep;
     struct who who;
     enum tsim_collective_op op;
-    double bytes; /* nccl-tests' size; of a ring exchange see is_ring */
-    bool is_ring;
+    double bytes; /* nccl-tests' size; TSIM_SEND_RECV: of all exchanges around a ring */
     int32_t peer_stage;
 };
 
@@ -34,6 +33,15 @@ struct recorded_node {
 struct cause {
     int32_t node, before;
 };
+
+/* The nodes that raise a count, in their order. */
+struct count {
+    int32_t number;
+    int32_t *nodes;
+    size_t n, capacity;
+};
+/* That of reductions, and two of each communicator. */
+enum { MOST_COUNTS = 1 + 2 * TSIM_AXIS_PIPELINE };
 
 struct recorded_stage_group {
     struct recorded_node *nodes;
@@ -44,9 +52,12 @@ struct recorded_stage_group {
     size_t n_causes, cause_capacity;
     int32_t *last_cause; /* by event; NO_NODE: none so far */
     size_t n_events, event_capacity;
-    int32_t *raised; /* nodes that raise the stage group's count, in their order */
-    size_t n_raised, raised_capacity;
+    struct count counts[MOST_COUNTS];
+    int32_t n_counts;
     int32_t last[TSIM_N_STREAMS]; /* the last node of each stream */
+    int32_t *met;                 /* what the next node of the compute stream waits for since meetings */
+    size_t n_met, met_capacity;
+    bool plays_pass; /* operators of the pass under way have been told */
 };
 
 struct recorded_part { /* the operators of a part of the model in one direction */
@@ -104,6 +115,16 @@ static void add_cause(struct recorded_stage_group *group, int32_t event, int32_t
     group->last_cause[event] = (int32_t)group->n_causes++;
 }
 
+static struct count *count_of(struct recorded_stage_group *group, int32_t number) {
+    int32_t i = 0;
+    while (i < group->n_counts && group->counts[i].number != number)
+        i++;
+    TSIM_ASSERT(i < MOST_COUNTS);
+    if (i == group->n_counts)
+        group->counts[group->n_counts++] = (struct count){.number = number};
+    return &group->counts[i];
+}
+
 /* A task that was waited for has ended, so it is among the causes. */
 static void add_waits(struct recorded_stage_group *group, struct recorded_node *node,
                       const struct tsim_task_events *events) {
@@ -113,27 +134,89 @@ static void add_waits(struct recorded_stage_group *group, struct recorded_node *
              k = group->causes[k].before)
             add_dep(group, node, group->causes[k].node);
     }
-    if (events->awaited_count >= 0 && events->awaited > 0 && (size_t)events->awaited <= group->n_raised)
-        add_dep(group, node, group->raised[events->awaited - 1]);
+    if (events->awaited_count < 0 || events->awaited <= 0)
+        return;
+    const struct count *count = count_of(group, events->awaited_count);
+    if ((size_t)events->awaited <= count->n)
+        add_dep(group, node, count->nodes[events->awaited - 1]);
 }
 
-static void tell_events(struct recorded_stage_group *group, const struct tsim_step_task *task) {
+static void raise_count(struct recorded_stage_group *group, int32_t number, int32_t node) {
+    struct count *count = count_of(group, number);
+    count->nodes = tsim_heap_grow(count->nodes, &count->capacity, count->n + 1, sizeof *count->nodes);
+    count->nodes[count->n++] = node;
+}
+
+/* What the task brings about is brought about by its last node. */
+static void tell_events(struct recorded_stage_group *group, const struct tsim_step_task *task, int32_t node) {
     for (int32_t i = 0; i < task->events->n_lowers && task->kind != TSIM_TASK_SEND; i++)
-        add_cause(group, task->events->lowers[i], newest(group));
-    if (task->events->raised_count >= 0) {
-        group->raised =
-            tsim_heap_grow(group->raised, &group->raised_capacity, group->n_raised + 1, sizeof *group->raised);
-        group->raised[group->n_raised++] = newest(group);
-    }
+        add_cause(group, task->events->lowers[i], node);
+    if (task->events->raised_count >= 0)
+        raise_count(group, task->events->raised_count, node);
 }
 
-/* ---- passes ---- */
+/* ---- collectives of passes ---- */
 
-static const enum tsim_collective_op OPS[] = {[TSIM_OP_ALL_REDUCE] = TSIM_ALL_REDUCE,
-                                              [TSIM_OP_ALL_GATHER] = TSIM_ALL_GATHER,
-                                              [TSIM_OP_REDUCE_SCATTER] = TSIM_REDUCE_SCATTER,
-                                              [TSIM_OP_RING_EXCHANGE] = TSIM_ALL_GATHER,
-                                              [TSIM_OP_ALL_TO_ALL] = TSIM_ALL_TO_ALL};
+/* A node comes after nodes, and after events of a task unless they are NULL. */
+struct lead {
+    const int32_t *nodes;
+    size_t n_nodes;
+    const struct tsim_task_events *events;
+};
+
+static void follow(struct recorded_stage_group *group, struct recorded_node *node, const struct lead *lead) {
+    for (size_t i = 0; i < lead->n_nodes; i++)
+        add_dep(group, node, lead->nodes[i]);
+    if (lead->events)
+        add_waits(group, node, lead->events);
+}
+
+struct pass_collective {
+    const char *name;
+    enum tsim_collective_op op;
+    double bytes; /* as a recorded node's */
+    enum tsim_axis axis;
+    bool goes_once_per_node;
+    double begin_s, end_s;
+};
+
+static void add_collective(const struct tsim_recorder *r, struct recorded_stage_group *group,
+                           const struct pass_collective *c, enum whose whose, double bytes, const struct lead *lead) {
+    struct recorded_node *node = add_node(group, TSIM_HISTORY_COLLECTIVE, c->name, c->begin_s, c->end_s);
+    node->op = c->op;
+    node->bytes = bytes;
+    node->who =
+        (struct who){.whose = whose, .axes = c->axis == TSIM_AXIS_EXPERT ? r->placement->expert_axes : 1u << c->axis};
+    follow(group, node, lead);
+}
+
+/* An all-to-all that sends one copy of a token to each node: that exchange, and beside it the one on each node; then a
+ * node that takes no time, on a stream of its own, for what waits for both (step/pass.h). */
+static void add_dispatch(const struct tsim_recorder *r, struct recorded_stage_group *group,
+                         const struct pass_collective *c, const struct lead *lead) {
+    const struct tsim_experts *experts = &r->scenario->model->experts;
+    struct tsim_group ranks = tsim_placement_group(r->placement, r->placement->expert_axes);
+    double copy_bytes = c->bytes / (double)experts->active;
+    add_collective(r, group, c, OF_AXES_ACROSS, copy_bytes * tsim_routing_nodes(experts, ranks.n_nodes), lead);
+    add_collective(r, group, c, OF_AXES_ON_NODE,
+                   copy_bytes * tsim_routing_ranks(experts, ranks.n_nodes, ranks.max_ranks_per_node), lead);
+    struct recorded_node *both = add_node(group, TSIM_HISTORY_COMPUTE, c->name, c->end_s, c->end_s);
+    both->node.stream = JOIN_STREAM;
+    add_dep(group, both, newest(group) - 2);
+    add_dep(group, both, newest(group) - 1);
+}
+
+/* The newest node is what waits for all of the collective. */
+static void add_pass_collective(const struct tsim_recorder *r, struct recorded_stage_group *group,
+                                const struct pass_collective *c, const struct lead *lead) {
+    bool by_node = c->goes_once_per_node && tsim_placement_group(r->placement, r->placement->expert_axes).n_nodes > 1;
+    if (by_node)
+        add_dispatch(r, group, c, lead);
+    else
+        add_collective(r, group, c, OF_AXES, c->bytes, lead);
+}
+
+/* ---- passes that are one task ---- */
 
 static void add_row(void *context, const struct tsim_pass_operator *row) {
     struct recorded_part *part = context;
@@ -176,12 +259,11 @@ struct cutting {
     bool is_first;
 };
 
-static void follow(struct cutting *c, struct recorded_node *node) {
-    for (int32_t i = 0; i < c->n_tail; i++)
-        add_dep(c->stage_group, node, c->tail[i]);
-    if (c->is_first)
-        add_waits(c->stage_group, node, c->task->events);
+/* The next node comes after its predecessors; the first one also after what the pass waits for. */
+static struct lead lead_of(struct cutting *c) {
+    struct lead lead = {c->tail, (size_t)c->n_tail, c->is_first ? c->task->events : NULL};
     c->is_first = false;
+    return lead;
 }
 
 static void move_tail(struct cutting *c, int32_t node) {
@@ -189,14 +271,19 @@ static void move_tail(struct cutting *c, int32_t node) {
     c->n_tail = 1;
 }
 
+static const char *kernel_name(struct tsim_recorder *r, const char *name, const char *phase,
+                               const struct tsim_pass_item *item) {
+    return tsim_arena_printf(r->arena, "%s (%s), micro-batch %d, chunk %d", name, phase, item->microbatch, item->chunk);
+}
+
 static void put_node(struct cutting *c, const struct pending_kernel *kernel, double time_s) {
     const struct tsim_pass_operator *row = kernel->row;
-    const char *name = tsim_arena_printf(c->recorder->arena, "%s (%s), micro-batch %d, chunk %d", row->op->name,
-                                         row->phase, c->task->item->microbatch, c->task->item->chunk);
+    const char *name = kernel_name(c->recorder, row->op->name, row->phase, c->task->item);
     struct recorded_node *node = add_node(c->stage_group, TSIM_HISTORY_COMPUTE, name, c->at_s, c->at_s + time_s);
+    const struct lead lead = lead_of(c);
     node->node.n_ops = row->op->flops * time_s / kernel->time_s;
     node->node.bytes = row->op->bytes * time_s / kernel->time_s;
-    follow(c, node);
+    follow(c->stage_group, node, &lead);
     c->at_s += time_s;
     move_tail(c, newest(c->stage_group));
 }
@@ -244,46 +331,6 @@ static void put_kernel(struct cutting *c, const struct tsim_pass_operator *row) 
         end_beside(c);
 }
 
-static struct recorded_node *collective_node(struct cutting *c, const struct tsim_pass_operator *row, enum whose whose,
-                                             double bytes) {
-    const struct tsim_op *op = row->op;
-    struct recorded_node *node =
-        add_node(c->stage_group, TSIM_HISTORY_COLLECTIVE, op->name, c->at_s, c->at_s + row->time_s);
-    node->op = OPS[op->collective];
-    node->bytes = bytes;
-    node->is_ring = op->collective == TSIM_OP_RING_EXCHANGE;
-    node->who = (struct who){
-        .whose = whose, .axes = op->axis == TSIM_AXIS_EXPERT ? c->recorder->placement->expert_axes : 1u << op->axis};
-    return node;
-}
-
-/* An all-to-all that sends one copy of a token to each node: that exchange, and beside it the one on each node; then a
- * node that takes no time, on a stream of its own, for what waits for both (step/pass.h). */
-static void put_dispatch(struct cutting *c, const struct tsim_pass_operator *row) {
-    const struct tsim_recorder *r = c->recorder;
-    const struct tsim_experts *experts = &r->scenario->model->experts;
-    struct tsim_group group = tsim_placement_group(r->placement, r->placement->expert_axes);
-    double copy_bytes = row->op->collective_bytes / (double)experts->active;
-    int32_t tail[MOST_TAIL], n_tail = c->n_tail;
-    bool is_first = c->is_first;
-    memcpy(tail, c->tail, sizeof tail);
-    follow(c, collective_node(c, row, OF_AXES_ACROSS, copy_bytes * tsim_routing_nodes(experts, group.n_nodes)));
-    c->is_first = is_first;
-    follow(c, collective_node(c, row, OF_AXES_ON_NODE,
-                              copy_bytes * tsim_routing_ranks(experts, group.n_nodes, group.max_ranks_per_node)));
-    struct recorded_node *both =
-        add_node(c->stage_group, TSIM_HISTORY_COMPUTE, row->op->name, c->at_s + row->time_s, c->at_s + row->time_s);
-    both->node.stream = JOIN_STREAM;
-    add_dep(c->stage_group, both, newest(c->stage_group) - 2);
-    add_dep(c->stage_group, both, newest(c->stage_group) - 1);
-    memcpy(c->tail, tail, sizeof tail);
-    c->n_tail = n_tail;
-}
-
-static bool goes_by_node(const struct tsim_recorder *r, const struct tsim_op *op) {
-    return op->once_per_node && tsim_placement_group(r->placement, r->placement->expert_axes).n_nodes > 1;
-}
-
 /* A collective that runs beside the whole pass is recorded beside its kernels, which are the longer for it. */
 static double waited_s(const struct tsim_pass_operator *row) {
     return row->op->overlap == TSIM_CONCURRENT_PASS ? 0 : row->exposed_s;
@@ -294,10 +341,15 @@ static void put_collective(struct cutting *c, const struct tsim_pass_operator *r
     end_beside(c);
     double before_s = fmin(hidden_s, c->kernels_s);
     put_kernels(c, c->kernels_s - before_s);
-    if (goes_by_node(c->recorder, row->op))
-        put_dispatch(c, row);
-    else
-        follow(c, collective_node(c, row, OF_AXES, row->op->collective_bytes));
+    const struct pass_collective one = {.name = row->op->name,
+                                        .op = tsim_collective_of(row->op),
+                                        .bytes = row->op->collective_bytes,
+                                        .axis = row->op->axis,
+                                        .goes_once_per_node = row->op->once_per_node,
+                                        .begin_s = c->at_s,
+                                        .end_s = c->at_s + row->time_s};
+    const struct lead lead = lead_of(c);
+    add_pass_collective(c->recorder, c->stage_group, &one, &lead);
     int32_t collective = newest(c->stage_group);
     end_s = c->at_s + row->time_s;
     put_kernels(c, before_s);
@@ -398,9 +450,100 @@ static void record_pass(struct tsim_recorder *r, struct recorded_stage_group *gr
     put_kernels(&c, c.kernels_s);
     if (c.n_tail > 1) { /* whoever comes next waits for one node */
         struct recorded_node *node = add_node(group, TSIM_HISTORY_COMPUTE, pass_name(r, task), c.at_s, c.at_s);
-        follow(&c, node);
+        const struct lead lead = lead_of(&c);
+        follow(group, node, &lead);
     }
     tsim_heap_free(c.pending);
+}
+
+/* ---- passes that are told operator by operator ---- */
+
+static void add_met(struct recorded_stage_group *group, int32_t node) {
+    group->met = tsim_heap_grow(group->met, &group->met_capacity, group->n_met + 1, sizeof *group->met);
+    group->met[group->n_met++] = node;
+}
+
+/* The next node of the stream waits for these nodes, beside the events. */
+static struct lead lead_on(struct recorded_stage_group *group, enum tsim_stage_group_stream stream,
+                           const struct tsim_task_events *events) {
+    if (stream != TSIM_STREAM_COMPUTE)
+        return (struct lead){&group->last[stream], 1, events};
+    add_met(group, group->last[stream]);
+    struct lead lead = {group->met, group->n_met, events};
+    group->n_met = 0;
+    return lead;
+}
+
+/* A node that takes no time, where something that is not the next kernel comes after a meeting. */
+static void join_met(struct tsim_recorder *r, struct recorded_stage_group *group, const struct tsim_step_task *task) {
+    if (group->n_met == 0 && group->last[TSIM_STREAM_COMPUTE] != NO_NODE)
+        return;
+    const struct lead lead = lead_on(group, TSIM_STREAM_COMPUTE, NULL);
+    follow(group, add_node(group, TSIM_HISTORY_COMPUTE, pass_name(r, task), task->end_s, task->end_s), &lead);
+    group->last[TSIM_STREAM_COMPUTE] = newest(group);
+}
+
+/* Only a START raises a count on the compute stream. */
+static void record_meeting(struct tsim_recorder *r, struct recorded_stage_group *group,
+                           const struct tsim_step_task *task) {
+    struct recorded_node waiting = {.node = {.n_deps = 0}};
+    size_t n_before = group->n_deps;
+    add_waits(group, &waiting, task->events);
+    for (; group->n_deps > n_before; group->n_deps--)
+        add_met(group, group->deps[group->n_deps - 1]);
+    if (task->events->raised_count < 0)
+        return;
+    join_met(r, group, task);
+    raise_count(group, task->events->raised_count, group->last[TSIM_STREAM_COMPUTE]);
+}
+
+/* Pieces of a collective are one node, since each alone would take the latency of a whole one. A gather's ends with the last
+ * piece of its product, a scatter's begins with the first, which takes as long: pieces are equal. */
+static void add_piece(struct recorded_stage_group *group, int32_t node, const struct tsim_step_task *task) {
+    group->nodes[node].bytes += task->op->collective_bytes;
+    group->nodes[node].node.duration_s = task->end_s - group->nodes[node].node.start_s;
+}
+
+static void record_operator(struct tsim_recorder *r, struct recorded_stage_group *group,
+                            const struct tsim_step_task *task) {
+    const struct tsim_step_operator *op = task->op;
+    enum tsim_stage_group_stream stream = op->is_beside ? task->stream : TSIM_STREAM_COMPUTE;
+    group->plays_pass = true;
+    if (op->is_meeting) {
+        record_meeting(r, group, task);
+        return;
+    }
+    const struct lead lead = lead_on(group, stream, task->events);
+    if (op->is_collective && op->piece > 0) {
+        add_piece(group, group->last[stream], task);
+    } else if (op->is_collective) {
+        const struct pass_collective collective = {.name = op->name,
+                                                   .op = op->collective,
+                                                   .bytes = op->collective_bytes,
+                                                   .axis = op->axis,
+                                                   .goes_once_per_node = op->goes_once_per_node,
+                                                   .begin_s = task->begin_s,
+                                                   .end_s = task->end_s};
+        add_pass_collective(r, group, &collective, &lead);
+    } else {
+        struct recorded_node *node = add_node(
+            group, TSIM_HISTORY_COMPUTE, kernel_name(r, op->name, op->phase, task->item), task->begin_s, task->end_s);
+        node->node.is_host = op->bound == TSIM_BOUND_HOST && !(task->flops > 0) && !(op->hbm_bytes > 0);
+        node->node.n_ops = task->flops;
+        node->node.bytes = op->hbm_bytes;
+        follow(group, node, &lead);
+    }
+    if (op->piece == 0)
+        group->last[stream] = newest(group);
+    if (op->is_beside)
+        raise_count(group, task->events->raised_count, op->piece < op->n_pieces - 1 ? NO_NODE : group->last[stream]);
+}
+
+/* The operators have their nodes; what the pass brings about, its last one does. */
+static void end_pass(struct tsim_recorder *r, struct recorded_stage_group *group, const struct tsim_step_task *task) {
+    join_met(r, group, task);
+    tell_events(group, task, group->last[TSIM_STREAM_COMPUTE]);
+    group->plays_pass = false;
 }
 
 /* ---- collectives and messages ---- */
@@ -467,7 +610,14 @@ static void take(void *context, const struct tsim_step_task *task) {
     struct recorded_stage_group *group = &r->stage_groups[task->stage_group];
     const struct who data = {.whose = OF_DATA}, ends = {.whose = OF_ENDS};
     switch (task->kind) {
+    case TSIM_TASK_OPERATOR:
+        record_operator(r, group, task);
+        return;
     case TSIM_TASK_PASS:
+        if (group->plays_pass) {
+            end_pass(r, group, task);
+            return;
+        }
         record_pass(r, group, task);
         break;
     case TSIM_TASK_SEND:
@@ -495,12 +645,16 @@ static void take(void *context, const struct tsim_step_task *task) {
         record_kernel(group, task, "copy", true);
         break;
     case TSIM_TASK_GO:
-    case TSIM_TASK_OPERATOR:
         record_kernel(group, task, "before a collective", false);
         break;
     }
     group->last[task->stream] = newest(group);
-    tell_events(group, task);
+    tell_events(group, task, newest(group));
+}
+
+static bool wants_operators(void *context, int32_t stage_group) {
+    (void)context, (void)stage_group;
+    return true;
 }
 
 static void begin(void *context, const struct tsim_step_outline *outline) {
@@ -520,7 +674,8 @@ struct tsim_recorder *tsim_recorder_new(struct tsim_arena *arena, const struct t
                                 .cluster = tsim_cluster_build(arena, scenario),
                                 .placement = tsim_placement_build(arena, scenario),
                                 .n_stages = (int32_t)scenario->parallelism.pipeline};
-    r->sink = (struct tsim_step_sink){begin, take, r, .needs_events = true, .needs_whole_passes = true};
+    r->sink = (struct tsim_step_sink){
+        begin, take, r, .needs_events = true, .needs_whole_passes = true, .wants_operators = wants_operators};
     return r;
 }
 
@@ -530,7 +685,9 @@ void tsim_recorder_release(struct tsim_recorder *r) {
         tsim_heap_free(r->stage_groups[g].deps);
         tsim_heap_free(r->stage_groups[g].causes);
         tsim_heap_free(r->stage_groups[g].last_cause);
-        tsim_heap_free(r->stage_groups[g].raised);
+        tsim_heap_free(r->stage_groups[g].met);
+        for (int32_t i = 0; i < r->stage_groups[g].n_counts; i++)
+            tsim_heap_free(r->stage_groups[g].counts[i].nodes);
     }
     tsim_heap_free(r->groups);
 }
@@ -662,15 +819,15 @@ static struct known_group group_of(struct tsim_recorder *r, struct known_groups 
 static void finish_collective(struct tsim_recorder *r, struct known_groups *known, const struct recorded_node *from,
                               int32_t rank, struct tsim_history_node *node) {
     int32_t n = r->placement->n_ranks;
-    node->collective = chakra_of(from->op);
+    bool is_ring = from->op == TSIM_SEND_RECV;
+    enum tsim_collective_op op = is_ring ? TSIM_ALL_GATHER : from->op;
+    node->collective = chakra_of(op);
     if (from->who.whose != EVERYBODY) {
         struct known_group group = group_of(r, known, &from->who, rank);
         node->group = group.group;
         n = group.n_ranks;
     }
-    node->comm_bytes = from->is_ring                 ? from->bytes / fmax(n - 1, 1)
-                       : from->op == TSIM_ALL_GATHER ? from->bytes / n
-                                                     : from->bytes;
+    node->comm_bytes = is_ring ? from->bytes / fmax(n - 1, 1) : op == TSIM_ALL_GATHER ? from->bytes / n : from->bytes;
 }
 
 static int32_t rank_on_stage(const struct tsim_recorder *r, int32_t rank, int32_t stage) {

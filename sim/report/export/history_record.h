@@ -4,8 +4,10 @@
  * trace does what its stage group did (step/program.h): ranks that cannot differ have the same nodes, with process
  * groups and peers of their own.
  *
- *   passes       their kernels; a collective inside (tensor, context, expert) that is partly hidden runs beside as much
- *                of the kernels as hides it, and one that it begins or ends beside is two
+ *   passes       their kernels and collectives (tensor, context, expert) as they were played, each after what it waited for;
+ *                a collective that is cut into pieces beside those of a product is one. Those of a pass that is one
+ *                task (simulation.detail: passes, program.h) are laid out: a collective that is partly hidden runs beside as
+ *                much of the kernels as hides it, and one that it begins or ends beside is two
  *   collectives  of the data-parallel group, the tied embedding and the gradient's norm, with their groups; those in a
  *                row as many nodes in a row
  *   messages     a send on one stage and a receive on the other, paired by tag
