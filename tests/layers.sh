@@ -1,7 +1,7 @@
 #!/bin/bash
-# layers.sh - the direction of includes, where third-party headers are included, where memory is allocated, that files have names
-# of their own, that comments open as sentences, and that docs name files that are there. First tries itself on small trees that are wrong. Prints each offending
-# line and exits 1.
+# layers.sh - the direction of includes, where third-party headers are included, where memory is allocated, that files have
+# names of their own, that comments open as sentences and name functions that are there, and that docs name files that are
+# there. First tries itself on small trees that are wrong. Prints each offending line and exits 1.
 #
 #   base <- config <- {model <- partition, cluster} <- cost <- network <- step <- run <- results <- study <- report <- cli; engine
 #   sees base alone, campaign sees base, config and engine, and run sees it
@@ -114,6 +114,18 @@ comments() {
     } | grep -vE '(Of|What) [^.]*\?' | sed 's/$/   (open with a subject and a verb)/'
 }
 
+# Functions that comments name are there. (A name before "{" is a figure's for Prometheus.)
+stale_names() {
+    local code
+    code=$(mktemp)
+    find sim -name '*.[ch]' -o -name '*.def' | xargs cat | gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null |
+        grep -oE '\btsim_[a-z0-9_]+' | sort -u >"$code"
+    find sim -name '*.[ch]' -o -name '*.def' | sort | xargs grep -noE '\btsim_[a-z0-9_]*[a-z0-9]\b[{]?' /dev/null |
+        awk -F: -v code="$code" 'BEGIN {while ((getline name <code) > 0) is_there[name] = 1}
+            !($3 in is_there) && $3 !~ /[{]$/ && !seen[$1 $3]++ {print $1 ":" $2 ": " $3 "   (a comment names what is not there)"}'
+    rm -f "$code"
+}
+
 # Where a model's keys become kinds of layer nobody above asks for the keys: a kind answers (sim/model/layer_kind.h).
 asked_keys() {
     sources ch | grep -vE '^sim/(config|model|import)/' | xargs -r grep -nE '\b(m|model)->(list|encoder_layers)\b' /dev/null |
@@ -142,6 +154,7 @@ check() {
         allocations
         names
         comments
+        stale_names
         asked_keys
         named_paths
     )
@@ -202,6 +215,8 @@ self_test() {
     expect "a comment behind a line of a script" '^tests/x.sh:1:.*subject' ../tests/x.sh 'true # Of three the first.\n'
     expect "a text of Python" '^tests/x.py:1:.*subject' ../tests/x.py '"""What it returns."""\n'
     expect "a comment of the Makefile" '^Makefile:1:.*subject' ../Makefile '# What is built.\n'
+    expect "a function that is gone" '^sim/cost/x.c:1: tsim_gone ' cost/x.c '/* See tsim_gone. */\nvoid tsim_there(void);\n'
+    expect "a function that is there" clean cost/x.c '/* See tsim_there, tsim_a_b{x="y"}. */\nvoid tsim_there(void);\n'
     expect "a key of the model above its kinds" 'sim/cost/x.c:1:.*kinds of layer' cost/x.c 'a = sc->model->encoder_layers;\n'
     expect "a list that is no model's" clean cost/x.c 'a = lacks->list;\n' model/y.c 'a = m->list;\n'
     expect "a path in docs that is not there" '^docs/a.md:2: sim/cost/y.h ' ../docs/a.md 'See `sim/cost`.\nAnd `sim/cost/y.h`.\n'

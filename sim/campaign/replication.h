@@ -28,7 +28,7 @@
  *
  * Checkpoints between two events are not events: how far a run came and what is durable is computed when something
  * happens. A checkpoint holds the job for stall_s and is durable write_s after that; the writing of one must end before
- * the next begins (tsim_campaign_interval sees to it).
+ * the next begins (reliability.h sees to it).
  *
  * Random numbers are those of (seed, replication, cause): replications may be done in any order, by any thread. */
 #ifndef TSIM_CAMPAIGN_REPLICATION_H

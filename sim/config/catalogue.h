@@ -2,7 +2,7 @@
  * SI units. Everything here is const once read. Shapes and units are in the names; `_frac` is 0..1.
  *
  * A value in a hardware file is either a scalar or {value: ..., source: ..., status: read|derived|estimate}; a scalar
- * takes the file's own `source:`. Sources are kept beside the value for `tsim show` (see tsim_sourced). */
+ * takes the file's own `source:`. Sources are kept beside the value for `tsim show` (schema.h). */
 #ifndef TSIM_CONFIG_CATALOGUE_H
 #define TSIM_CONFIG_CATALOGUE_H
 

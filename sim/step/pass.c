@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct walk {
-    struct tsim_term_recorder *recorder; /* NULL, but for tsim_pass_collective_recorded */
+    struct tsim_term_recorder *recorder; /* NULL, but for tsim_pass_collective_term */
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
     const struct tsim_placement *placement;
