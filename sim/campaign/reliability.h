@@ -1,4 +1,5 @@
-/* reliability.h - what interrupts a run, and what it saves itself with: the job of a scenario, which replication.h runs.
+/* reliability.h - what interrupts a run, and what it saves itself with: the job of a scenario, which replication.h
+ * runs.
  *
  * Units: an accelerator and its HBM; every NIC of a node in use; for each NIC a link; a switch of 64 ports for every 64
  * / 3 NICs (up to 2,048 of them: two tiers of a fat tree) or 64 / 5 (three); a node for its host and for its software.
@@ -9,13 +10,15 @@
  * stalls for bytes / bandwidth. Async: for the copy of each accelerator's share to its host over the host link; the
  * writing goes on under training, and the next checkpoint waits for its end. The interval is a whole number of steps.
  * With a local tier every checkpoint is copied to the host, as many parts as `copies` go on to other nodes over the
- * NICs under training, and the storage gets every so-many-th: under training (async), or while training waits (sync). */
+ * NICs under training, and the storage gets every so-many-th: under training (async), or while training waits
+ * (sync). */
 #ifndef TSIM_CAMPAIGN_RELIABILITY_H
 #define TSIM_CAMPAIGN_RELIABILITY_H
 
 #include "campaign/campaign.h"
 
-/* The job wants to know the time of the steps and the checkpoint's bytes. The recorder hears of checkpoints and their intervals. */
+/* The job wants to know the time of the steps and the checkpoint's bytes. The recorder hears of checkpoints and their
+ * intervals. */
 void tsim_reliability_job(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                           const struct tsim_campaign_steps *steps, double work_s, struct tsim_campaign_job *job);
 

@@ -11,8 +11,8 @@ enum { MOST_DEPTH = 64, NAME_BYTES = 512 };
 #define MOST_US 1e16 /* three hundred years */
 
 /* Times are microseconds (with nanoseconds behind the point since PyTorch 2.4; displayTimeUnit is for the eye, and
- * baseTimeNanoseconds only shifts them), in older traces since 1970, where a double of seconds is a quarter of a microsecond off: they
- * are counted from the first event. */
+ * baseTimeNanoseconds only shifts them), in older traces since 1970, where a double of seconds is a quarter of a
+ * microsecond off: they are counted from the first event. */
 struct reader {
     struct tsim_profile_builder *builder;
     double origin_us;
