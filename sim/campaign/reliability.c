@@ -85,6 +85,33 @@ static struct tsim_amount host_link(struct tsim_term_recorder *recorder, const s
                       "PCIe 4.0 x16, where the node's file has none");
 }
 
+static struct tsim_amount shared(struct tsim_term_recorder *recorder, const struct tsim_node *node, const char *key,
+                                 double rate, const char *name, double n) {
+    return tsim_product(
+        recorder, name, "rate / accelerators that share it", TSIM_BYTES_PER_S,
+        TSIM_PARTS(
+            tsim_of_file(recorder, TSIM_CATALOGUE_NODES, node->name, key, rate, TSIM_BYTES_PER_S),
+            tsim_inverse(tsim_given(recorder, "accelerators that share it", n, TSIM_COUNT, "placement of the ranks"))));
+}
+
+/* All accelerators of a node copy at once: each over its own link, and over its share of what it has in common with others,
+ * as copies within a step do (step/copies.h). */
+static struct tsim_amount way_to_host(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc) {
+    const struct tsim_node *node = sc->cluster.node;
+    double n = (double)sc->cluster.accelerators_per_node, on_switch = (double)node->accelerators_per_switch;
+    struct tsim_amount parts[3] = {host_link(recorder, node)};
+    size_t n_parts = 1;
+    if (node->accelerators_per_switch > 0)
+        parts[n_parts++] = shared(recorder, node, "scale_up.switch_uplink", node->switch_uplink_bytes_per_s,
+                                  "an accelerator's share of its switch's uplink", fmin(on_switch, n));
+    if (node->host_memory_bytes_per_s > 0)
+        parts[n_parts++] = shared(recorder, node, "host_memory_bandwidth", node->host_memory_bytes_per_s,
+                                  "an accelerator's share of the host's memory", n);
+    return n_parts == 1 ? parts[0]
+                        : tsim_smallest(recorder, "an accelerator's way to its host", "the narrowest part of it",
+                                        TSIM_BYTES_PER_S, parts, n_parts);
+}
+
 /* A node's part, to as many others, over its NICs. */
 static double peer_copy_s(const struct tsim_scenario *sc, double checkpoint_bytes) {
     const struct tsim_node *node = sc->cluster.node;
@@ -110,10 +137,10 @@ static struct checkpoint checkpoint_of(struct tsim_term_recorder *recorder, cons
     bool waits_for_storage = r->mode == 0;
     struct tsim_amount share = tsim_product(recorder, "an accelerator's share", "bytes / accelerators", TSIM_BYTES,
                                             TSIM_PARTS(bytes, tsim_inverse(tsim_accelerators_of(recorder, sc))));
-    struct checkpoint c = {
-        .write = write_time(recorder, sc, bytes),
-        .copy = tsim_product(recorder, "its copy to the host", "an accelerator's share / its link to the host",
-                             TSIM_TIME_S, TSIM_PARTS(share, tsim_inverse(host_link(recorder, sc->cluster.node))))};
+    struct checkpoint c = {.write = write_time(recorder, sc, bytes),
+                           .copy = tsim_product(recorder, "its copy to the host",
+                                                "an accelerator's share / its way to the host", TSIM_TIME_S,
+                                                TSIM_PARTS(share, tsim_inverse(way_to_host(recorder, sc))))};
     if (r->local.has && waits_for_storage)
         c.stall = tsim_sum(recorder, NAME, "the copy to the host and the writing: training waits for both", TSIM_TIME_S,
                            TSIM_PARTS(c.copy, c.write));

@@ -7,8 +7,9 @@
  *
  * Checkpoint: weights, master weights and optimizer state of every parameter, once (14 bytes for mixed-precision Adam,
  * as MLCommons' sizes of Llama 3 checkpoints: 912 GB of 70B, 5.29 TB of 405B, both in units of 1024). Sync: training
- * stalls for bytes / bandwidth. Async: for the copy of each accelerator's share to its host over the host link; the
- * writing goes on under training, and the next checkpoint waits for its end. The interval is a whole number of steps.
+ * stalls for bytes / bandwidth. Async: for the copy of each accelerator's share to its host, over its link and its share of
+ * a PCIe switch's uplink and of the host's memory, since all copy at once; the writing goes on under training, and the
+ * next checkpoint waits for its end. The interval is a whole number of steps.
  * With a local tier every checkpoint is copied to the host, as many parts as `copies` go on to other nodes over the
  * NICs under training, and the storage gets every so-many-th: under training (async), or while training waits
  * (sync). */

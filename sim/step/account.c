@@ -200,7 +200,10 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
         account_pass(group, label, from, ready, begin, end);
         return;
     case TSIM_TASK_INPUT:
-        account_input(group, ready, end);
+        if (tsim_label_segment(label) == 0)
+            account_input(group, ready, end);
+        else
+            totals[TSIM_TOTAL_INPUT] += end - from;
         return;
     case TSIM_TASK_SEND:
         tsim_account_transfer(group, label, begin, end);

@@ -118,9 +118,43 @@ bool tsim_copies_has(const struct tsim_stage_group *group, enum tsim_copy_direct
     return has;
 }
 
+static int32_t n_batches(const struct tsim_stage_group *group) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < group->n_items && group->plan->copies_input; i++)
+        n += tsim_stage_group_takes_input(group, i);
+    return n;
+}
+
+bool tsim_copies_has_input(const struct tsim_stage_group *group) {
+    return n_batches(group) > 0;
+}
+
+static bool is_late(const struct tsim_stage_group *group, int32_t batch) {
+    const double *waits_s = group->plan->input->waits_s;
+    return group->plan->scenario->data.prefetch == 0 || (waits_s && waits_s[batch] > 0);
+}
+
+bool tsim_copies_first_is_there(const struct tsim_stage_group *group) {
+    return !is_late(group, 0);
+}
+
+static void add_input_signals(struct tsim_stage_group *group) {
+    int32_t n = n_batches(group);
+    if (n == 0)
+        return;
+    bool is_there = tsim_copies_first_is_there(group);
+    group->batch_there = tsim_engine_add_signals(group->engine, n, 1);
+    group->batch_copied = tsim_engine_add_signals(group->engine, n + 1, 1);
+    group->batch_taken = tsim_engine_add_signals(group->engine, n, 1);
+    group->batch = is_there;
+    if (is_there)
+        tsim_engine_rearm(group->engine, group->batch_copied, 0);
+}
+
 void tsim_copies_add_signals(struct tsim_stage_group *group) {
     if (!group->plan->has_copies)
         return;
+    add_input_signals(group);
     int32_t n_gradients = 0;
     group->copies_go = tsim_engine_add_signals(group->engine, group->n_items, 1);
     group->copied = tsim_engine_add_signals(group->engine, group->n_items, 1);
@@ -134,22 +168,23 @@ void tsim_copies_add_signals(struct tsim_stage_group *group) {
 
 /* ---- tasks ---- */
 
-void tsim_copies_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
-                        enum tsim_copy_direction direction, double bytes_per_s) {
-    for (int32_t i = 0; i < group->n_members && !group->plan->is_ideal; i++) {
-        const struct tsim_copy_way *way = &group->members[i].to_host[direction];
-        for (int32_t k = 0; k < way->n; k++)
-            tsim_stage_group_demand(group, stream, task, way->links[k].resource, bytes_per_s * way->links[k].per_unit);
-    }
+static void demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
+                   const struct tsim_member *member, enum tsim_copy_direction direction, double bytes_per_s) {
+    const struct tsim_copy_way *way = &member->to_host[direction];
+    for (int32_t k = 0; k < way->n && !group->plan->is_ideal; k++)
+        tsim_stage_group_demand(group, stream, task, way->links[k].resource, bytes_per_s * way->links[k].per_unit);
 }
 
-void tsim_copies_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
-                      enum tsim_copy_direction direction, double bytes) {
-    double rate = group->plan->cluster->host_link_bytes_per_s;
-    task->work = bytes / rate;
+void tsim_copies_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
+                        enum tsim_copy_direction direction, double bytes_per_s) {
+    for (int32_t i = 0; i < group->n_members; i++)
+        demand(group, stream, task, &group->members[i], direction, bytes_per_s);
+}
+
+static void copy_task(const struct tsim_stage_group *group, double bytes, struct tsim_task *task) {
+    task->work = bytes / group->plan->cluster->host_link_bytes_per_s;
     task->bound_per_s = 1;
     task->weight = TSIM_COLLECTIVE_WEIGHT;
-    tsim_copies_demand(group, stream, task, direction, rate);
 }
 
 static bool next_copy(struct tsim_stage_group *group, enum tsim_copy_direction direction, struct tsim_task *task) {
@@ -164,7 +199,8 @@ static bool next_copy(struct tsim_stage_group *group, enum tsim_copy_direction d
         }
         if (!(bytes > 0))
             continue;
-        tsim_copies_task(group, stream, task, direction, bytes);
+        copy_task(group, bytes, task);
+        tsim_copies_demand(group, stream, task, direction, group->plan->cluster->host_link_bytes_per_s);
         task->label = tsim_label(TSIM_TASK_COPY, at->item, (int32_t)direction);
         task->waits[task->n_waits++] = group->copies_go + at->item;
         task->lowers[task->n_lowers++] = lowered;
@@ -184,4 +220,24 @@ bool tsim_stage_group_copy_out(void *context, int32_t stream, struct tsim_task *
 bool tsim_stage_group_copy_in(void *context, int32_t stream, struct tsim_task *task) {
     (void)stream;
     return next_copy(context, TSIM_COPY_IN, task);
+}
+
+bool tsim_stage_group_copy_batch(void *context, int32_t stream, struct tsim_task *task) {
+    struct tsim_stage_group *group = context;
+    const struct tsim_data_spec *data = &group->plan->scenario->data;
+    int32_t n = n_batches(group), batch = group->batch, last = tsim_copies_first_is_there(group) ? n : n - 1;
+    (void)stream;
+    if (batch > last)
+        return false;
+    copy_task(group, (double)group->plan->scenario->training.micro_batch_size * data->transfer_bytes, task);
+    demand(group, TSIM_STREAM_BATCH, task, &group->members[0], TSIM_COPY_IN,
+           group->plan->cluster->host_link_bytes_per_s);
+    task->label = tsim_label(TSIM_TASK_COPY, -1, (int32_t)TSIM_COPY_IN);
+    if (batch > 0)
+        task->waits[task->n_waits++] = group->batch_taken + batch - 1;
+    if (batch < n && is_late(group, batch))
+        task->waits[task->n_waits++] = group->batch_there + batch;
+    task->lowers[task->n_lowers++] = group->batch_copied + batch;
+    group->batch++;
+    return true;
 }

@@ -4,6 +4,10 @@
  *   out   activations that leave beside a forward pass (training.offload), streamed gradients beside a backward pass,
  *         gradients for the host's update beside the last backward pass of each chunk
  *   in    activations that come back beside a backward pass, streamed weights beside each pass
+ *   batch batches of the input pipeline (step_input.h), to the first rank of the stage group: each when the pass before
+ *         has taken its own, since a device holds the one in use and one more. The first of a step was copied in the step before,
+ *         which waits for it at its end; one that is late in the host's memory, or that is loaded when it is asked for, is
+ *         copied then
  *
  * They begin with the pass, which is over when they are; the host's update waits for its gradients. A copy takes the
  * accelerator's slot and its share of the host's memory, and on a tree of PCIe the uplink of its switch. On the slot it
@@ -31,11 +35,13 @@ bool tsim_copies_end_with(const struct tsim_stage_group *group, int32_t item);
 /* Demands the way of each member to its host, for so many bytes a second. */
 void tsim_copies_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
                         enum tsim_copy_direction direction, double bytes_per_s);
-/* Makes of `task` a copy of so many bytes for each member. */
-void tsim_copies_task(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
-                      enum tsim_copy_direction direction, double bytes);
 
-/* tsim_program_fn, one per direction; context is the stage group. */
+/* Does the stage group take batches that are copied; and is the first of a step copied in the step before? */
+bool tsim_copies_has_input(const struct tsim_stage_group *group);
+bool tsim_copies_first_is_there(const struct tsim_stage_group *group);
+
+/* tsim_program_fn, one per stream; context is the stage group. */
+bool tsim_stage_group_copy_batch(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_copy_out(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_copy_in(void *context, int32_t stream, struct tsim_task *task);
 

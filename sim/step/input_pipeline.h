@@ -35,7 +35,7 @@ struct tsim_input_pipeline {
     /* The capacities of the node. */
     double storage_bytes_per_s;
     double cores;            /* 0: one for each worker */
-    double link_bytes_per_s; /* of each consumer; 0: takes no time */
+    double link_bytes_per_s; /* of each consumer; 0: takes no time, or copies are a step's own (copies.h) */
     int32_t workers, prefetch;
     int32_t n_consumers, n_batches; /* of each consumer in a step */
     /* [n_consumers][n_batches + 1]: from the beginning of a step until the first batch is asked for; from the pass that

@@ -172,9 +172,9 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
         keep_gathered(group);
 }
 
-static const tsim_program_fn PROGRAMS[TSIM_STREAM_BESIDE] = {tsim_stage_group_compute,   tsim_stage_group_data,
-                                                             tsim_stage_group_send_next, tsim_stage_group_send_prev,
-                                                             tsim_stage_group_copy_out,  tsim_stage_group_copy_in};
+static const tsim_program_fn PROGRAMS[TSIM_STREAM_BESIDE] = {
+    tsim_stage_group_compute,  tsim_stage_group_data,    tsim_stage_group_send_next, tsim_stage_group_send_prev,
+    tsim_stage_group_copy_out, tsim_stage_group_copy_in, tsim_stage_group_copy_batch};
 
 static tsim_program_fn program_of(enum tsim_stage_group_stream stream) {
     return stream >= TSIM_STREAM_BESIDE ? tsim_stage_group_beside : PROGRAMS[stream];
@@ -221,6 +221,8 @@ static bool has_stream(const struct step_run *run, const struct tsim_stage_group
         return tsim_copies_has(group, TSIM_COPY_OUT);
     case TSIM_STREAM_IN:
         return tsim_copies_has(group, TSIM_COPY_IN);
+    case TSIM_STREAM_BATCH:
+        return tsim_copies_has_input(group);
     default:
         return has_beside(group, stream - TSIM_STREAM_BESIDE);
     }
@@ -422,7 +424,7 @@ static void tell(void *context, const struct tsim_periods_task *ended) {
                                   .events = owner->events};
     int32_t item = tsim_label_item(label);
     if (task.kind == TSIM_TASK_PASS || task.kind == TSIM_TASK_SEND || task.kind == TSIM_TASK_INPUT ||
-        task.kind == TSIM_TASK_COPY)
+        (task.kind == TSIM_TASK_COPY && item >= 0))
         task.item = &group->stage_plan->items[item];
     if (task.kind == TSIM_TASK_PASS)
         tell_pass(run, group, item - tsim_stage_group_n_left_out(group), &task);
@@ -552,6 +554,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         return;
     case TSIM_STREAM_OUT:
     case TSIM_STREAM_IN:
+    case TSIM_STREAM_BATCH:
         return;
     case TSIM_STREAM_BESIDE:
     case TSIM_N_STREAMS:

@@ -6,7 +6,7 @@
  *   data        collectives over the data-parallel group: parameter gathers, gradient reductions
  *   send next   activations to the next model part
  *   send prev   gradients to the previous one (both on the compute stream when point to point is not overlapped)
- *   out, in     copies to the host and from it (copies.h)
+ *   out, in     copies to the host and from it (copies.h); batch: those of the input pipeline
  *   beside      one for each axis whose collectives run beside a pass's own kernels
  *   host        the thread that launches what the compute stream plays, a kernel or collective after another. It waits
  *               for nothing but room in the queue of launches and the beginning of a pass, so when it has launched what
@@ -54,8 +54,9 @@ enum tsim_stage_group_stream {
     TSIM_STREAM_DATA,
     TSIM_STREAM_NEXT,
     TSIM_STREAM_PREV,
-    TSIM_STREAM_OUT, /* copies to the host, and from it */
+    TSIM_STREAM_OUT, /* copies to the host, from it, and of batches from it */
     TSIM_STREAM_IN,
+    TSIM_STREAM_BATCH,
     TSIM_STREAM_BESIDE, /* by axis: collectives beside the kernels of a pass */
     TSIM_N_STREAMS = TSIM_STREAM_BESIDE + TSIM_AXIS_PIPELINE,
     TSIM_STREAM_HOST = TSIM_N_STREAMS /* no stream of the engine: launches are told as its tasks */
@@ -71,9 +72,9 @@ enum tsim_task_kind {
     TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
     TSIM_TASK_OPTIMIZER,
     TSIM_TASK_OPERATOR, /* item, segment: of a pass; the last one is the PASS */
-    TSIM_TASK_INPUT,    /* item: until its batch has come from the input pipeline */
+    TSIM_TASK_INPUT,    /* item: until its batch has come from the input pipeline; segment 1: has been copied */
     TSIM_TASK_GO, /* of a collective all but its last task; segment: its kind. Sinks are told its parts by their kind */
-    TSIM_TASK_COPY /* item; segment: enum tsim_copy_direction */
+    TSIM_TASK_COPY /* item, or -1 of a batch; segment: enum tsim_copy_direction */
 };
 
 struct tsim_stage_group_account {

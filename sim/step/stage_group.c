@@ -296,19 +296,29 @@ bool tsim_stage_group_takes_input(const struct tsim_stage_group *group, int32_t 
     return group->plan->input && pass.kind == TSIM_PASS_FORWARD && chunk_of(group, pass.chunk)->has_embedding;
 }
 
+/* The pass waits for its batch in the input pipeline; then, once that is in the memory of the host, for its copy. */
 static bool next_input(struct tsim_stage_group *group, struct tsim_task *task) {
     if (group->has_batch || !tsim_stage_group_takes_input(group, group->item))
         return false;
     double wait_s = group->plan->input->waits_s ? group->plan->input->waits_s[group->n_asked] : 0;
-    task->label = tsim_label(TSIM_TASK_INPUT, group->item, 0);
-    task->latency = wait_s > 0 ? tsim_engine_ticks(group->engine, wait_s) : 0;
-    group->n_asked++;
-    group->has_batch = true;
+    bool copies = group->plan->copies_input;
+    task->label = tsim_label(TSIM_TASK_INPUT, group->item, group->awaits_copy);
+    if (group->awaits_copy) {
+        wait_for(task, group->batch_copied + group->n_asked);
+        lower(task, group->batch_taken + group->n_asked);
+    } else {
+        task->latency = wait_s > 0 ? tsim_engine_ticks(group->engine, wait_s) : 0;
+        if (copies)
+            lower(task, group->batch_there + group->n_asked);
+    }
+    group->has_batch = !copies || group->awaits_copy;
+    group->awaits_copy = copies && !group->awaits_copy;
+    group->n_asked += group->has_batch;
     return true;
 }
 
 /* The tail of the step follows the passes, in this order; its functions return false where they have nothing to do. */
-enum tail { TAIL_REDUCE, TAIL_TIED, TAIL_NORM, TAIL_OPTIMIZER, TAIL_GATHER, TAIL_END };
+enum tail { TAIL_REDUCE, TAIL_TIED, TAIL_NORM, TAIL_OPTIMIZER, TAIL_GATHER, TAIL_INPUT, TAIL_END };
 
 static bool tail_reduce(struct tsim_stage_group *group, struct tsim_task *task) {
     const struct tsim_step_plan *plan = group->plan;
@@ -380,6 +390,15 @@ static void tail_optimizer(struct tsim_stage_group *group, struct tsim_task *tas
         tsim_stage_group_pass_task(group, &cost, task);
 }
 
+/* The first batch of the next step, which is copied in this one. */
+static bool tail_input(struct tsim_stage_group *group, struct tsim_task *task) {
+    if (!tsim_copies_has_input(group) || !tsim_copies_first_is_there(group))
+        return false;
+    task->label = tsim_label(TSIM_TASK_INPUT, group->n_items - 1, 1);
+    wait_for(task, group->batch_copied + group->n_asked);
+    return true;
+}
+
 static bool next_tail(struct tsim_stage_group *group, struct tsim_task *task) {
     if (group->plan->is_forward_only)
         return false;
@@ -402,6 +421,10 @@ static bool next_tail(struct tsim_stage_group *group, struct tsim_task *task) {
         case TAIL_GATHER:
             if (tail_gather(group, task))
                 return true;
+            break;
+        case TAIL_INPUT:
+            if (tail_input(group, task))
+                return group->tail++, true;
             break;
         case TAIL_END:
             break;

@@ -195,6 +195,7 @@ struct tsim_step_plan {
     bool shards_fully;    /* ZeRO-3 */
     bool has_data_group;  /* more than one rank reduces */
     bool has_copies;      /* between accelerators and their hosts */
+    bool copies_input;    /* batches are among them */
     bool gathers;         /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
     bool waits_for_reductions; /* ZeRO-2 and -3 without overlap: a pass begins when what was released is reduced */
@@ -311,6 +312,9 @@ struct tsim_stage_group {
     const struct tsim_slots *slots;            /* NULL: nothing else goes through them */
     int32_t copies_go, copied, host_gradients; /* signals: two for each item, and one */
     struct tsim_copying copying[TSIM_N_COPY_DIRECTIONS];
+    /* Signals by batch: in the host's memory, where the pass had to wait for that; on the accelerator; in use */
+    int32_t batch_there, batch_copied, batch_taken;
+    int32_t batch; /* next to be copied */
     struct tsim_crossed_links sent[TSIM_N_SENT];
     struct tsim_expansion *expansions;
     int32_t n_expansions;
@@ -341,6 +345,7 @@ struct tsim_stage_group {
     int32_t item, segment;               /* compute: next pass */
     int32_t n_asked;                     /* compute: batches of the input pipeline so far */
     bool has_batch;                      /* compute: the next pass has its own */
+    bool awaits_copy;                    /* compute: it is in the host's memory */
     int32_t tail, tail_at;               /* compute: what follows the passes */
     int32_t send_at[2];                  /* next item to look at: activations, gradients */
     int32_t gather_chunk, gather_bucket; /* data: next parameters */

@@ -260,10 +260,24 @@ static enum tsim_status top_up(struct turns *t, const struct tsim_input_pipeline
     return TSIM_OK;
 }
 
+/* Copies are busy so much of the time; the passes wait most for them where the step waits longer than for the host. */
+static void judge_copies(const struct tsim_step_simulation *simulation, const int32_t *stages,
+                         const struct tsim_input_pipeline *pipeline, double link_bytes_per_s,
+                         struct tsim_input_pipeline_flow *flow) {
+    double stall_s = account_of(simulation, stages[0])->terms.data_stall_s;
+    if (!(link_bytes_per_s > 0))
+        return;
+    flow->link_frac = pipeline->n_batches * pipeline->transfer_bytes / (link_bytes_per_s * simulation->time_s);
+    if (stall_s - flow->wait_s > fmax(flow->wait_s, 1e-9 * simulation->time_s))
+        flow->bound = TSIM_INPUT_BOUND_LINK;
+}
+
 static enum tsim_status take_turns(struct turns *t, struct tsim_step_simulation *simulation,
                                    struct tsim_input_pipeline_flow *flow) {
     struct tsim_input_pipeline pipeline;
     tsim_input_pipeline_of(t->scenario, t->placement, &pipeline);
+    double link_bytes_per_s = pipeline.link_bytes_per_s;
+    pipeline.link_bytes_per_s = 0; /* copies are tasks of the step */
     int32_t n_consumers, n_all, node = fullest_node(t->scenario, t->placement, &n_consumers, &n_all);
     int32_t *stages = TSIM_NEW_ARRAY(t->arena, (size_t)n_consumers, int32_t);
     consumers_on(t->scenario, t->placement, node, stages, n_consumers);
@@ -275,13 +289,15 @@ static enum tsim_status take_turns(struct turns *t, struct tsim_step_simulation 
         take_gaps(simulation, stages, &pipeline, gaps_s);
         TSIM_TRY(tsim_input_pipeline_simulate(t->arena, &pipeline, flow, t->diags));
         t->events += flow->events;
-        if (turn == 0 && flow->bound == TSIM_INPUT_BOUND_NONE)
+        judge_copies(simulation, stages, &pipeline, link_bytes_per_s, flow);
+        if (turn == 0 && !(flow->wait_s > 1e-9 * flow->step_s))
             return TSIM_OK;
         if (flow->step_s > LONGEST_STEP_S)
             return refuse(t, flow);
         memcpy(t->waits_s, flow->waits_s, n_batches * sizeof *t->waits_s);
         t->input.waits_s = t->waits_s;
         TSIM_TRY(simulate_step(t, NULL, simulation));
+        judge_copies(simulation, stages, &pipeline, link_bytes_per_s, flow);
         if (is_same(simulation, flow))
             return TSIM_OK;
     }

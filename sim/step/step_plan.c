@@ -811,9 +811,11 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
     plan->has_data_group = (first.dense.n_ranks > 1 || first.expert.n_ranks > 1 || plan->is_mirrored) &&
                            !tsim_streams_weights(sc); /* gradients are summed on their way out */
     plan->shards_fully = zero == 3 && plan->has_data_group;
+    plan->copies_input = input && sc->cluster.node->host_link_bytes_per_s > 0 && sc->data.transfer_bytes > 0;
     plan->has_copies =
-        sc->cluster.node->host_link_bytes_per_s > 0 &&
-        (sc->training.offload.optimizer || sc->training.offload.activations_frac > 0 || tsim_streams_weights(sc));
+        plan->copies_input ||
+        (sc->cluster.node->host_link_bytes_per_s > 0 &&
+         (sc->training.offload.optimizer || sc->training.offload.activations_frac > 0 || tsim_streams_weights(sc)));
     cut_layers(plan, placement);
     plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* no fewer than forward */
     plan->gathers = zero == 1 || zero == 2;

@@ -1,9 +1,10 @@
 /* Copies to and from the host in a step, against what a slot of PCIe carries by hand: alone, beside all-reduces over the same
- * slot, beside what NICs carry, on a switch that two share. Kernels take next to nothing, so a pass with copies is as
+ * slot, batches of input beside both, beside what NICs carry, on a switch that several share. Kernels take next to nothing, so a pass with copies is as
  * long as the fullest direction of its slot has bytes for. */
 #include "cost/update.h"
 #include "partition/memory.h"
 #include "step/program.h"
+#include "step/step_input.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
 
@@ -151,6 +152,75 @@ START_TEST(update_by_the_host) {
 }
 END_TEST
 
+/* ---- batches ---- */
+
+static struct tsim_storage storage; /* it delivers at once */
+
+static void use_input(double batch_bytes) {
+    storage = (struct tsim_storage){.bandwidth_bytes_per_s = 1e15, .random_access_frac = 1};
+    e.scenario.data = (struct tsim_data_spec){.has = true,
+                                              .storage = &storage,
+                                              .sample_bytes = 1,
+                                              .transfer_bytes = batch_bytes,
+                                              .workers = 8,
+                                              .prefetch = 2};
+}
+
+static struct tsim_step_simulation feed(struct tsim_input_pipeline_flow *flow) {
+    struct tsim_step_simulation simulation;
+    struct tsim_pass_costs costs;
+    example_finish(&e);
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
+    tsim_pass_costs_build(&e.scenario, cluster, placement, &costs);
+    ck_assert_int_eq(
+        tsim_step_simulate_with_input(&arena, &e.scenario, cluster, placement, &costs, NULL, &simulation, flow, &diags),
+        TSIM_OK);
+    return simulation;
+}
+
+/* Batches follow one another on the slot: a step waits for all of them but what it computes, or not at all. */
+START_TEST(input_alone) {
+    enum { N = 4 };
+    struct tsim_input_pipeline_flow flow;
+    use_slots(1);
+    e.scenario.training.global_batch_size = N;
+    double alone_s = simulate().time_s, copy_s = alone_s / 2;
+    use_input(copy_s * LINK);
+    struct tsim_step_simulation fed = feed(&flow);
+    ck_assert_double_eq_tol(fed.time_s, N * copy_s, 0.02 * alone_s);
+    ck_assert_double_eq_tol(fed.stage_groups[0].terms.data_stall_s, N * copy_s - alone_s, 0.02 * alone_s);
+    ck_assert_int_eq(flow.bound, TSIM_INPUT_BOUND_LINK);
+    ck_assert_double_eq_tol(flow.link_frac, 1, 0.02);
+    use_input(0.9 * alone_s / N * LINK);
+    fed = feed(&flow);
+    ck_assert_double_eq_tol(fed.time_s, alone_s, 1e-9 * alone_s);
+    ck_assert_int_eq(flow.bound, TSIM_INPUT_BOUND_NONE);
+    ck_assert_double_eq_tol(flow.link_frac, 0.9, 1e-6);
+}
+END_TEST
+
+/* The next step's batch comes beside all-reduces, and in the backward pass beside the activations that come back: the way
+ * in carries all of them, one after another or at once. */
+START_TEST(input_beside_both) {
+    for (int fold = 0; fold < 2; fold++) {
+        struct tsim_input_pipeline_flow flow;
+        use_slots(2);
+        e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+        e.scenario.simulation.fold = fold == 0;
+        double reduced_s = simulate().stage_groups[0].scale_up_bytes / RING, copy_s = offloaded_s(1);
+        double without_s = simulate().time_s;
+        use_input(3 * copy_s * LINK);
+        struct tsim_step_simulation fed = feed(&flow);
+        ck_assert_double_eq_tol(fed.time_s, 3 * copy_s + copy_s + reduced_s, 0.02 * fed.time_s);
+        ck_assert_double_gt(fed.time_s, 1.2 * without_s);
+        ck_assert_int_eq(flow.bound, TSIM_INPUT_BOUND_LINK);
+        e.node.scale_up = TSIM_SCALE_UP_SWITCH; /* the way in is the batch's and the activations' */
+        ck_assert_double_eq_tol(feed(&flow).time_s, 3 * copy_s + copy_s, 0.02 * fed.time_s);
+    }
+}
+END_TEST
+
 static Suite *copies_suite(void) {
     Suite *suite = suite_create("copies");
     TCase *tc = tcase_create("analytic");
@@ -161,6 +231,8 @@ static Suite *copies_suite(void) {
     tcase_add_test(tc, memory_is_shared);
     tcase_add_test(tc, nics_are_behind_the_slot);
     tcase_add_test(tc, update_by_the_host);
+    tcase_add_test(tc, input_alone);
+    tcase_add_test(tc, input_beside_both);
     suite_add_tcase(suite, tc);
     return suite;
 }

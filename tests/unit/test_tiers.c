@@ -234,6 +234,34 @@ START_TEST(intervals_are_the_best_ones) {
 }
 END_TEST
 
+/* Eight accelerators copy 1/8 each at once. On a DGX A100 each has its link, 31.5 GB/s; on cards in slots four of them an uplink
+ * as wide as one; where the host's memory gives 100 GB/s, each an eighth of that. */
+START_TEST(all_copy_to_the_host_at_once) {
+    static const struct {
+        const char *node;
+        double bytes_per_s;
+    } CASES[] = {{"dgx-a100", 31.5e9},
+                 {"pcie-a100x8", 31.5e9 / 4},
+                 {"{extends: dgx-a100, host_memory_bandwidth: 100 GB/s}", 100e9 / 8}};
+    double copied_bytes = 0;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct tsim_campaign_job job;
+        const struct tsim_scenario *scenario =
+            load_text(tsim_arena_printf(&arena,
+                                        "schema: tsim/v1\nname: t\nmodel: gpt2-xl\ncluster: {node: %s}\n"
+                                        "training: {sequence_length: 1024, global_batch_size: 64, tokens: 1 B}\n"
+                                        "reliability: {checkpoint: {interval: 1 h, mode: async, bandwidth: 1 GB/s}}\n",
+                                        CASES[i].node));
+        ck_assert_ptr_nonnull(scenario);
+        scenario_job(scenario, 60 * DAY, 1, &job);
+        if (i == 0)
+            copied_bytes = job.stall_s * CASES[0].bytes_per_s;
+        ck_assert_double_gt(job.stall_s, 0);
+        ck_assert_double_eq_tol(job.stall_s, copied_bytes / CASES[i].bytes_per_s, 1e-9 * job.stall_s);
+    }
+}
+END_TEST
+
 /* A checkpoint a step is asked for, of which each is copied to the host and then written under training: the next one
  * begins after the fewest steps, of 10 ms, with which the writing has ended. The copy counts towards it. */
 START_TEST(the_next_checkpoint_waits_for_the_writing) {
@@ -304,6 +332,7 @@ static Suite *tiers_suite(void) {
     tcase_add_test(tests, intervals_are_the_best_ones);
     tcase_add_test(tests, pairs_are_lost_at_their_rate);
     tcase_add_test(tests, intervals_can_be_given);
+    tcase_add_test(tests, all_copy_to_the_host_at_once);
     tcase_add_test(tests, the_next_checkpoint_waits_for_the_writing);
     suite_add_tcase(suite, tests);
     return suite;

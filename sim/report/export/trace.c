@@ -58,9 +58,9 @@ struct tsim_trace {
     struct tsim_step_sink sink;
 };
 
-static const char *const STREAM_NAMES[TSIM_N_TOLD_STREAMS] = {"compute",  "data",     "send next", "send prev",
-                                                              "copy out", "copy in",  "tensor",    "context",
-                                                              "expert",   "exchange", "host"};
+static const char *const STREAM_NAMES[TSIM_N_TOLD_STREAMS] = {"compute",  "data",    "send next",  "send prev",
+                                                              "copy out", "copy in", "copy batch", "tensor",
+                                                              "context",  "expert",  "exchange",   "host"};
 
 /* ---- writing ---- */
 
