@@ -40,39 +40,7 @@ static int32_t joint_index(const struct tsim_stage_group *group, int32_t chunk, 
     return at + bucket;
 }
 
-/* ---- demands ---- */
-
-/* Kernels that a collective beside them slows use the time that they would wait for the host: the pass then takes the
- * longer of the two. Not where each launch waits for the kernel before it. */
-static double device_frac(const struct tsim_step_plan *plan, const struct tsim_pass_cost *cost) {
-    return plan->scenario->software->launch_blocking ? 1 : 1 - cost->host_excess_s / cost->time_s;
-}
-
-/* A pass with collectives of its own shares the links as an equal with what else uses them: else a reduction that fills
- * them would stop it. While both want a link whole for a part f of the pass's time, each runs at 1 / (1 + f), as
- * message by message. */
-void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
-                                struct tsim_task *task) {
-    double up = group->plan->cluster->scale_up_bytes_per_s;
-    task->work = cost->time_s;
-    task->bound_per_s = 1;
-    if (group->plan->is_ideal || !(cost->time_s > 0))
-        return;
-    double nic = fmin(cost->nic_bytes / cost->time_s, group->plan->cluster->nic_bytes_per_s);
-    if (nic > 0 || (cost->scale_up_bytes > 0 && up > 0))
-        task->weight = TSIM_COLLECTIVE_WEIGHT;
-    double share = device_frac(group->plan, cost);
-    tsim_stage_group_demand_device(group, TSIM_STREAM_COMPUTE, task, share, share);
-    for (int32_t i = 0; i < group->n_members; i++) {
-        if (up > 0) {
-            double rate = fmin(cost->scale_up_bytes / cost->time_s, up);
-            tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].scale_up_out, rate);
-            tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].scale_up_in, rate);
-        }
-        tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].nic_out, nic);
-        tsim_stage_group_demand(group, TSIM_STREAM_COMPUTE, task, group->members[i].nic_in, nic);
-    }
-}
+/* ---- what tasks wait for and join ---- */
 
 static void join_replicas(const struct tsim_stage_group *group, int64_t kind, int64_t index, struct tsim_task *task) {
     int32_t stages = group->plan->schedule.stages, owner = group->stage;

@@ -407,7 +407,7 @@ void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_ti
 void tsim_account_data(struct tsim_stage_group *group, int64_t label);
 void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end);
 
-/* stage_group_collective.c. So many bytes a second of each member over what it sends (TSIM_SENT_...). */
+/* task_demands.c. So many bytes a second of each member over what it sends (TSIM_SENT_...). */
 void tsim_stage_group_demand_sent(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int what,
                                   double bytes_per_s, struct tsim_task *task);
 
@@ -423,7 +423,11 @@ void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_sta
  * stands for all but message by message. */
 void tsim_stage_group_demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                     struct tsim_task *task, double units, double memory);
-/* Makes of `task` the collective; what else it waits for, lowers and joins is the caller's. */
+/* Makes of `task` a pass, or the optimizer, that is one task. */
+void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
+                                struct tsim_task *task);
+
+/* stage_group_collective.c. Makes of `task` the collective; what else it waits for, lowers and joins is the caller's. */
 void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                  const struct tsim_data_collective *collective, struct tsim_task *task);
 struct tsim_expansion *tsim_stage_group_expansion(const struct tsim_stage_group *group,
@@ -431,10 +435,6 @@ struct tsim_expansion *tsim_stage_group_expansion(const struct tsim_stage_group 
 /* The stream's next task: of the collective under way, else what `next` says. */
 bool tsim_stage_group_next(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
                            bool (*next)(struct tsim_stage_group *, struct tsim_task *));
-
-/* Makes of `task` a pass, or the optimizer, that is one task. */
-void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
-                                struct tsim_task *task);
 
 /* tsim_program_fn, one per stream; context is the stage group. */
 bool tsim_stage_group_compute(void *context, int32_t stream, struct tsim_task *task);
