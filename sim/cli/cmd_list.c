@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define JOULES_PER_KWH 3.6e6
-
 struct listing { /* of one kind */
     enum tsim_catalogue_kind kind;
     const char *const *ids;
@@ -134,9 +132,8 @@ static const struct tsim_column REGION_COLUMNS[] = {
 static void add_region(struct tsim_text_table *table, struct tsim_arena *arena, const struct tsim_region *region) {
     bool has_price = region->price_usd_per_j > 0;
     tsim_text_table_add(table, region->name);
-    tsim_text_table_add(table, tsim_arena_printf(arena, "%.3f", region->carbon_kg_per_j * JOULES_PER_KWH));
-    tsim_text_table_add(table,
-                        has_price ? tsim_arena_printf(arena, "%.4f", region->price_usd_per_j * JOULES_PER_KWH) : "");
+    tsim_text_table_add(table, tsim_arena_printf(arena, "%.3f", region->carbon_kg_per_j * TSIM_KWH_J));
+    tsim_text_table_add(table, has_price ? tsim_arena_printf(arena, "%.4f", region->price_usd_per_j * TSIM_KWH_J) : "");
     tsim_text_table_add(table, region->place ? region->place : "");
 }
 

@@ -24,6 +24,9 @@
 #include "base/quantile.h"
 #include "base/term.h"
 
+/* Compute is best spent on about so many tokens a parameter (Hoffmann et al. 2022, table 3). */
+#define TSIM_TOKENS_PER_PARAMETER 20.0
+
 #define TSIM_FLOPS_PER_TOKEN 6.0 /* of each parameter that is active, forward and backward */
 
 struct tsim_loss_law {

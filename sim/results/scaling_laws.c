@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#define TOKENS_PER_PARAMETER 20.0
 #define LARGEST_LINEAR_BATCH 8192
 #define EPOCHS_AS_GOOD_AS_NEW 4
 
@@ -80,7 +79,7 @@ static const char *human(struct tsim_arena *arena, double value) {
 
 static void fill_data(struct tsim_arena *arena, struct tsim_term_recorder *r, struct tsim_amount tokens,
                       struct tsim_amount n, struct tsim_scaling_laws *out) {
-    struct tsim_amount best = tsim_given(r, "tokens a parameter", TOKENS_PER_PARAMETER, TSIM_COUNT, HOFFMANN);
+    struct tsim_amount best = tsim_given(r, "tokens a parameter", TSIM_TOKENS_PER_PARAMETER, TSIM_COUNT, HOFFMANN);
     struct tsim_amount square = tsim_product(r, "parameters of the same compute, squared", "parameters x tokens / 20",
                                              TSIM_COUNT, TSIM_PARTS(n, tokens, tsim_inverse(best)));
     struct tsim_amount parameters = tsim_power(
@@ -94,7 +93,7 @@ static void fill_data(struct tsim_arena *arena, struct tsim_term_recorder *r, st
         tsim_product(r, "regimen.optimal_tokens", "20 tokens for each of the best number of parameters", TSIM_COUNT,
                      TSIM_PARTS(best, parameters))
             .value;
-    if (arena && out->tokens_per_parameter < TOKENS_PER_PARAMETER / 2)
+    if (arena && out->tokens_per_parameter < TSIM_TOKENS_PER_PARAMETER / 2)
         note(out, arena,
              "%.2g tokens a parameter: %s parameters on %s tokens learn more for the compute (Hoffmann et al. 2022)",
              out->tokens_per_parameter, human(arena, out->optimal_parameters), human(arena, out->optimal_tokens));

@@ -1,11 +1,11 @@
 #include "step/pass_alone.h"
 
 #include "step/communicator.h"
+#include "step/program.h"
 
 #include <math.h>
 
 /* A tick is as in a step, or longer where the part takes days. */
-#define TICK_S 1e-12
 #define MOST_TICKS 1e15
 
 struct alone;
@@ -178,7 +178,7 @@ static double longest_s(const struct tsim_pass_program *program, double slowdown
 
 void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
                             struct tsim_pass_launches launches, double *exposed_s) {
-    double tick_s = fmax(TICK_S, longest_s(program, 1) / MOST_TICKS);
+    double tick_s = fmax(TSIM_STEP_TICK_S, longest_s(program, 1) / MOST_TICKS);
     struct alone a = {.program = program,
                       .slowdown = 1,
                       .exposed_s = exposed_s,
@@ -231,7 +231,7 @@ static void add_sent(const struct tsim_pass_program *program, struct tsim_part_a
 
 static void remember(const struct tsim_pass_program *program, struct remembered *r) {
     struct alone a = {.program = program, .slowdown = r->slowdown, .host = r->host};
-    play(&a, TICK_S, NULL);
+    play(&a, TSIM_STEP_TICK_S, NULL);
     r->host = a.host;
     r->part = (struct tsim_part_alone){.ticks = a.last_end, .host = a.waited_for_host};
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
@@ -257,7 +257,7 @@ const struct tsim_part_alone *tsim_part_alone_find(const struct tsim_pass_progra
     asked.host.free_at = -asked.lead;
     const struct remembered *found = find(memo, &asked);
     if (!found) {
-        if (memo->n == MOST_REMEMBERED || longest_s(program, slowdown) > MOST_TICKS * TICK_S)
+        if (memo->n == MOST_REMEMBERED || longest_s(program, slowdown) > MOST_TICKS * TSIM_STEP_TICK_S)
             return NULL;
         if (memo->n == 0)
             memo->at = TSIM_NEW_ARRAY(memo->arena, MOST_REMEMBERED, struct remembered);

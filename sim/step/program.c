@@ -14,8 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-#define STEP_TICK_S 1e-12
-
 struct stream_owner {
     struct tsim_stage_group *stage_group;
     enum tsim_stage_group_stream stream;
@@ -701,7 +699,7 @@ enum tsim_status tsim_step_simulate_with_late_batches(
                            .placement = placement,
                            .sink = sink};
     run.has_links = run.plan->folding != TSIM_FOLD_STAGES && !run.plan->is_ideal;
-    struct tsim_engine_options options = {.tick_s = STEP_TICK_S,
+    struct tsim_engine_options options = {.tick_s = TSIM_STEP_TICK_S,
                                           .end_of_time = TSIM_STEP_END,
                                           .observer = observe,
                                           .describe = describe,

@@ -49,6 +49,8 @@
 #include "engine/engine.h"
 #include "step/pass.h"
 
+#define TSIM_STEP_TICK_S 1e-12 /* the engine's tick in a step */
+
 enum tsim_stage_group_stream {
     TSIM_STREAM_COMPUTE,
     TSIM_STREAM_DATA,

@@ -2,11 +2,11 @@
 
 #include "base/quantity.h"
 #include "cost/compute.h"
+#include "step/program.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define TICK_S 1e-12        /* as a step's: program.c */
 #define ROUNDING_FRAC 1e-12 /* what sums of a million intervals are off by */
 
 enum { KERNELS, COMMUNICATION, HOST, N_CATEGORIES };
@@ -283,7 +283,8 @@ enum tsim_status tsim_replay(struct tsim_arena *arena, const struct tsim_scenari
                                   .n_members = n,
                                   .told = groups,
                                   .n_told = n_groups};
-    struct tsim_engine_options engine = {.tick_s = TICK_S, .observer = observe, .describe = describe, .context = &run};
+    struct tsim_engine_options engine = {
+        .tick_s = TSIM_STEP_TICK_S, .observer = observe, .describe = describe, .context = &run};
     run.engine = tsim_engine_create(&engine);
     enum tsim_status status = add_members(&run, executions);
     if (status == TSIM_OK) {

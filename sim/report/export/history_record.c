@@ -147,7 +147,7 @@ static void raise_count(struct recorded_stage_group *group, int32_t number, int3
     count->nodes[count->n++] = node;
 }
 
-/* What the task brings about is brought about by its last node. */
+/* The last node of a task brings about what the task does. */
 static void tell_events(struct recorded_stage_group *group, const struct tsim_step_task *task, int32_t node) {
     for (int32_t i = 0; i < task->events->n_lowers && task->kind != TSIM_TASK_SEND; i++)
         add_cause(group, task->events->lowers[i], node);

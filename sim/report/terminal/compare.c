@@ -39,7 +39,7 @@ static const char *rate_text(struct tsim_arena *arena, double number, const char
     static const struct {
         const char *unit, *usual;
         double factor;
-    } RATES[] = {{"USD/s", "USD/h", TSIM_HOUR_S}, {"USD/J", "USD/kWh", 3.6e6}, {"kg/J", "kg/kWh", 3.6e6}};
+    } RATES[] = {{"USD/s", "USD/h", TSIM_HOUR_S}, {"USD/J", "USD/kWh", TSIM_KWH_J}, {"kg/J", "kg/kWh", TSIM_KWH_J}};
     for (size_t i = 0; i < sizeof RATES / sizeof RATES[0]; i++)
         if (strcmp(unit, RATES[i].unit) == 0)
             return tsim_arena_printf(arena, "%.4g %s", number * RATES[i].factor, RATES[i].usual);

@@ -221,7 +221,8 @@ static void add_run_price(struct tsim_text_table *table, const struct tsim_plan 
         tsim_text_table_add(table, text);
     }
     tsim_text_table_add(table, money_text(figure(plan, TSIM_OUTCOME_RENT), text, sizeof text));
-    tsim_text_table_add(table, megawatt_hours_text(figure(plan, TSIM_OUTCOME_ENERGY_KWH) * 3.6e6, text, sizeof text));
+    tsim_text_table_add(table,
+                        megawatt_hours_text(figure(plan, TSIM_OUTCOME_ENERGY_KWH) * TSIM_KWH_J, text, sizeof text));
     if (!has_failures(plan))
         return;
     double interval_s = figure(plan, TSIM_OUTCOME_CHECKPOINT_INTERVAL);

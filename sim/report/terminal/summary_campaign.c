@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#define JOULES_PER_KWH 3.6e6
-
 static const char *money(struct tsim_screen *screen, const char *what, double usd, const char *so_far) {
     if (isnan(usd))
         return so_far;
@@ -91,8 +89,8 @@ static void print_forecast(struct tsim_screen *screen, const struct tsim_predict
     tsim_screen_line(
         screen, "likely",
         "%s%s, %s to %s in eight of ten cases; not known are tsim's own error (-%.1f to +%.1f %%)%s%s%s%s%s",
-        days_range(screen, &u->days), rent, tsim_screen_human(screen, u->energy_kwh.p10 * JOULES_PER_KWH, TSIM_JOULES),
-        tsim_screen_human(screen, u->energy_kwh.p90 * JOULES_PER_KWH, TSIM_JOULES),
+        days_range(screen, &u->days), rent, tsim_screen_human(screen, u->energy_kwh.p10 * TSIM_KWH_J, TSIM_JOULES),
+        tsim_screen_human(screen, u->energy_kwh.p90 * TSIM_KWH_J, TSIM_JOULES),
         100 * (1 - u->step_time_low_s / result->step.terms.time_s),
         100 * (u->step_time_high_s / result->step.terms.time_s - 1), has_luck ? ", luck with failures" : "",
         has_luck && result->scenario->reliability.rate_spread > 1 ? ", how often machines fail" : "",
@@ -204,7 +202,7 @@ static void print_campaign(struct tsim_screen *screen, const struct tsim_campaig
                                                : "";
     tsim_screen_line(screen, "whole run", "%s steps%s, %s; %s at the meter, %s CO2%s",
                      tsim_screen_count(screen, c->steps), skipped, days(screen, c->days),
-                     tsim_screen_human(screen, c->energy_kwh * JOULES_PER_KWH, TSIM_JOULES),
+                     tsim_screen_human(screen, c->energy_kwh * TSIM_KWH_J, TSIM_JOULES),
                      tsim_screen_human(screen, c->co2_kg, TSIM_KG), embodied);
     const char *text = money(screen, "electricity", c->electricity_usd, "");
     text = money(screen, "rent", c->rent_usd, text);
@@ -220,7 +218,7 @@ static const char *by_the_hour(struct tsim_screen *screen, const struct tsim_hou
     if (profile->n_hours == 0)
         return so_far;
     return tsim_arena_printf(&screen->arena, "%s%s%s %.4g %s (%.4g on average over %zu hours)", so_far,
-                             so_far[0] ? ", " : "", what, per_kwh, unit, mean_per_j * JOULES_PER_KWH, profile->n_hours);
+                             so_far[0] ? ", " : "", what, per_kwh, unit, mean_per_j * TSIM_KWH_J, profile->n_hours);
 }
 
 static void print_hours(struct tsim_screen *screen, const struct tsim_result *result) {

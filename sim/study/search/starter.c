@@ -1,13 +1,12 @@
 #include "study/search/starter.h"
 
 #include "results/format.h"
+#include "results/loss_law.h"
 #include "study/search/plan.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Hoffmann et al. 2022 (arXiv:2203.15556), table 3: about twenty training tokens a parameter are compute-optimal. */
-#define TOKENS_PER_PARAMETER 20.0
 /* Models of tens of billions of parameters had about this: GPT-3 3.2 M tokens (Brown et al. 2020), Llama 2 4 M
  * (Touvron et al. 2023). */
 #define BATCH_TOKENS 4194304
@@ -87,7 +86,7 @@ static const char *training_text(struct tsim_arena *arena, const struct tsim_sce
     if (job->model->kind == TSIM_MODEL_TRANSFORMER) {
         length = tsim_arena_printf(arena,
                                    "  tokens: %-22s # of the whole run: 20 for each parameter (Hoffmann et al. 2022)\n",
-                                   tokens_text(arena, TOKENS_PER_PARAMETER * active_parameters));
+                                   tokens_text(arena, TSIM_TOKENS_PER_PARAMETER * active_parameters));
         sequence = tsim_arena_printf(arena, "  sequence_length: %-13lld # tokens in a sample\n",
                                      (long long)job->training.sequence_length);
     } else {
