@@ -118,6 +118,12 @@ bool tsim_copies_has(const struct tsim_stage_group *group, enum tsim_copy_direct
     return has;
 }
 
+bool tsim_stage_group_takes_input(const struct tsim_stage_group *group, int32_t item) {
+    struct tsim_pass_item pass = tsim_stage_group_item(group, item);
+    bool has_embedding = group->stage_plan->chunks[pass.chunk].has_embedding;
+    return group->plan->input && pass.kind == TSIM_PASS_FORWARD && has_embedding;
+}
+
 static int32_t n_batches(const struct tsim_stage_group *group) {
     int32_t n = 0;
     for (int32_t i = 0; i < group->n_items && group->plan->copies_input; i++)

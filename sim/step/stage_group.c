@@ -259,11 +259,6 @@ static void next_pass(struct tsim_stage_group *group, struct tsim_task *task) {
     group->has_batch = false;
 }
 
-bool tsim_stage_group_takes_input(const struct tsim_stage_group *group, int32_t item) {
-    struct tsim_pass_item pass = tsim_stage_group_item(group, item);
-    return group->plan->input && pass.kind == TSIM_PASS_FORWARD && chunk_of(group, pass.chunk)->has_embedding;
-}
-
 /* The pass waits for its batch in the input pipeline; then, once that is in the memory of the host, for its copy. */
 static bool next_input(struct tsim_stage_group *group, struct tsim_task *task) {
     if (group->has_batch || !tsim_stage_group_takes_input(group, group->item))

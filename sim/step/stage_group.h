@@ -549,7 +549,7 @@ static inline bool tsim_stage_group_receives(const struct tsim_stage_group *grou
     return tsim_stage_group_path(group, item)->receives;
 }
 
-/* Does the item's pass need a batch of the input pipeline? */
+/* copies.c. Does the item's pass need a batch of the input pipeline? */
 bool tsim_stage_group_takes_input(const struct tsim_stage_group *group, int32_t item);
 
 /* Where the result of a pass goes: the stage group and the item that waits for it there; false when nothing is sent. */
