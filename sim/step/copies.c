@@ -16,6 +16,12 @@ static void add_way(struct tsim_member *member, enum tsim_copy_direction directi
     way->links[way->n++] = (struct tsim_demand){.resource = resource, .per_unit = per_byte};
 }
 
+bool tsim_copies_meet_collectives(const struct tsim_step_plan *plan) {
+    const struct tsim_cluster *cluster = plan->cluster;
+    return plan->has_copies &&
+           (sends_over_slots(cluster->node) || (cluster->nic_bytes_per_s > 0 && !cluster->node->nics_on_accelerator));
+}
+
 /* The slot is the link over which the accelerators of a node reach each other, or one of its own. */
 static void add_slot(struct tsim_stage_group *group, struct tsim_member *member, enum tsim_copy_direction direction) {
     const struct tsim_cluster *cluster = group->plan->cluster;

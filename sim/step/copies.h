@@ -32,6 +32,9 @@ bool tsim_copies_has(const struct tsim_stage_group *group, enum tsim_copy_direct
 bool tsim_copies_begin_with(const struct tsim_stage_group *group, int32_t item);
 bool tsim_copies_end_with(const struct tsim_stage_group *group, int32_t item);
 
+/* Do copies share slots with collectives? */
+bool tsim_copies_meet_collectives(const struct tsim_step_plan *plan);
+
 /* Demands the way of each member to its host, for so many bytes a second. */
 void tsim_copies_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
                         enum tsim_copy_direction direction, double bytes_per_s);

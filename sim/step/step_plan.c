@@ -5,6 +5,7 @@
 #include "model/layer_list.h"
 #include "model/model.h"
 #include "model/optimizer.h"
+#include "step/copies.h"
 #include "step/folding.h"
 #include "step/noise.h"
 #include "step/pass_tasks.h"
@@ -653,16 +654,17 @@ static int32_t first_release(const struct tsim_step_plan *plan, const struct tsi
     return sp->n_items;
 }
 
-/* Gathers are under way until the last pass that waits for one has begun, reductions from the first release on. */
+/* Gathers are under way until the last pass that waits for one has begun, reductions from the first release on, copies that
+ * share slots beside any pass. */
 static void find_met(const struct tsim_step_plan *plan, struct tsim_stage_plan *sp) {
     bool meets_gathers = plan->gathers && plan->overlaps_gathers,
          meets_reductions = plan->overlaps_reduces && !plan->waits_for_reductions;
-    sp->met_until = plan->shards_fully ? sp->n_items : 0;
+    sp->met_until = 0;
     sp->met_from = meets_reductions ? first_release(plan, sp) : sp->n_items;
     for (int32_t i = 0; i < sp->n_items && meets_gathers; i++)
         if (sp->items[i].kind == TSIM_PASS_FORWARD && sp->items[i].microbatch == 0)
             sp->met_until = i + 1;
-    if (sp->met_from <= sp->met_until)
+    if (plan->shards_fully || tsim_copies_meet_collectives(plan) || sp->met_from <= sp->met_until)
         sp->met_until = sp->n_items;
 }
 
@@ -678,8 +680,8 @@ static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_cost
     return waits;
 }
 
-/* Do collectives of the data-parallel group meet those of passes; or does the host go on while kernels wait for weights,
- * for which they would have waited, too? */
+/* Do collectives of the data-parallel group, or copies, meet those of passes; or does the host go on while kernels wait for
+ * weights, for which they would have waited, too? */
 static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
     const struct tsim_overlap *overlap = &plan->scenario->parallelism.overlap;
     bool is_beside = plan->shards_fully ? overlap->parameters || overlap->gradients
@@ -690,8 +692,8 @@ static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsi
             tsim_part_cost(&costs->parts[i % TSIM_N_PARTS], (enum tsim_pass_kind)(i / TSIM_N_PARTS));
         has_own |= cost->scale_up_bytes > 0 || cost->nic_bytes > 0;
     }
-    return plan->has_data_group && !plan->is_ideal && is_beside &&
-           (has_own || (plan->shards_fully && waits(plan, costs)));
+    bool meets_data = plan->has_data_group && is_beside && (has_own || (plan->shards_fully && waits(plan, costs)));
+    return !plan->is_ideal && (meets_data || (has_own && tsim_copies_meet_collectives(plan)));
 }
 
 /* Gradients that the host works on leave chunk by chunk. */

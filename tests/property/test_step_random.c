@@ -1,6 +1,7 @@
 /* Laws of a step over random plans: folded and unfolded runs agree, those message by message nearly, parts that are
  * joined with those that are played one by one; every rank's terms add up to the step, no term is negative, a rank is never
  * busy for longer than the step, what is sent arrives. Prints its seed. */
+#include "partition/memory.h"
 #include "step/program.h"
 #include "support/check_main.h"
 #include "support/example.h"
@@ -278,6 +279,54 @@ START_TEST(random_hosts) {
 }
 END_TEST
 
+/* ---- copies ---- */
+
+/* Activations and the optimizer in the host's memory, over slots that collectives and NICs share or not: folded and unfolded
+ * agree, so do both levels of detail, terms add up, and a step takes no less than without, nor than what the slots have to carry. */
+START_TEST(random_copies) {
+    struct random_source random = {SEED};
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    double sum_apart = 0, most_apart = 0;
+    int n_waiting = 0;
+    for (int i = 0; i < N_CASES; i++) {
+        struct example e;
+        random_plan(&random, &e);
+        struct tsim_scenario *sc = &e.scenario;
+        sc->simulation.detail = i % 2 == 0 ? TSIM_DETAIL_OPERATORS : TSIM_DETAIL_PASSES;
+        bool is_pcie = random_between(&random, 0, 1) && sc->parallelism.pipeline == 1; /* else it does not fold */
+        e.node.scale_up = is_pcie ? TSIM_SCALE_UP_PCIE : TSIM_SCALE_UP_SWITCH;
+        e.node.host_link_bytes_per_s = 1e9 * pow(100, random_real(&random));
+        e.node.host_memory_bytes_per_s = 1e10 * pow(100, random_real(&random));
+        e.node.nics_on_accelerator = random_between(&random, 0, 1);
+        struct tsim_step_simulation without = simulate(&arena, sc);
+        bool splits = tsim_schedule_splits_backward(sc->parallelism.schedule);
+        sc->training.offload.activations_frac = splits ? 0 : random_real(&random);
+        sc->training.offload.optimizer = splits || random_between(&random, 0, 1);
+        struct tsim_step_simulation with = check_folding(&arena, sc, i);
+        double offloaded_bytes = 0;
+        for (int32_t c = 0; c < sc->parallelism.virtual_pipeline; c++)
+            offloaded_bytes += tsim_chunk_offloaded_bytes(sc, 0, c);
+        double copied_s = (double)sc->n_microbatches * offloaded_bytes / e.node.host_link_bytes_per_s;
+        double waits_s = with.stage_groups[0].host_wait_s - without.stage_groups[0].host_wait_s;
+        ck_assert_msg(with.time_s >= 2 * copied_s, "case %d: %g s, copies take %g s", i, with.time_s, 2 * copied_s);
+        ck_assert_double_ge(with.time_s,
+                            (without.time_s - without.stage_groups[0].terms.optimizer_s) * (1 - ROUNDING_FRAC));
+        n_waiting += waits_s > 0.1 * with.time_s;
+        sc->simulation.detail = i % 2 == 0 ? TSIM_DETAIL_PASSES : TSIM_DETAIL_OPERATORS;
+        double apart = fabs(simulate(&arena, sc).time_s / with.time_s - 1);
+        sum_apart += apart;
+        most_apart = fmax(most_apart, apart);
+        ck_assert_msg(apart <= MOST_APART_FRAC, "case %d: operators and passes are %g apart", i, apart);
+        tsim_arena_reset(&arena);
+    }
+    printf("copies, operators and passes: %.3f %% apart on average, %.1f %% at most\n", 100 * sum_apart / N_CASES,
+           100 * most_apart);
+    ck_assert_int_gt(n_waiting, N_CASES / 10);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
 static Suite *step_suite(void) {
     Suite *suite = suite_create("step, random plans");
     TCase *tcase = tcase_create("property");
@@ -285,6 +334,7 @@ static Suite *step_suite(void) {
     tcase_add_test(tcase, random_plans);
     tcase_add_test(tcase, joined_parts);
     tcase_add_test(tcase, random_hosts);
+    tcase_add_test(tcase, random_copies);
     suite_add_tcase(suite, tcase);
     return suite;
 }
