@@ -310,7 +310,12 @@ static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item i
     account->terms.compute_s += n * kernels_s;
     account->terms.recompute_s += n * cost.recompute_s;
     account->interference_s -= n * (kernels_s + cost.recompute_s);
-    if (!is_played) { /* else the rest has been timed, operator by operator */
+    if (is_played) { /* the rest has been timed, operator by operator */
+        account->met_s[TSIM_AXIS_TENSOR] -= n * cost.exposed_tensor_s;
+        account->met_s[TSIM_AXIS_CONTEXT] -= n * cost.exposed_context_s;
+        account->met_s[TSIM_AXIS_EXPERT] -= n * cost.exposed_expert_s;
+        account->met_s[TSIM_AXIS_DATA] -= n * cost.exposed_data_s;
+    } else {
         account->terms.compute_s += n * cost.host_excess_s;
         account->host_wait_s += n * cost.host_excess_s;
         account->terms.exposed_tensor_s += n * cost.exposed_tensor_s;
@@ -376,6 +381,7 @@ static void add_operators(struct tsim_stage_group *group) {
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
         double axis_s = seconds(group, (enum tsim_total)(TSIM_TOTAL_EXPOSED + axis));
         *exposed_s[axis] += axis_s;
+        account->met_s[axis] += axis_s;
         account->interference_s -= axis_s;
     }
 }

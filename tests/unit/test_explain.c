@@ -29,7 +29,7 @@ static struct tsim_explanation explained(void) {
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, &explanation, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, true, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
     return explanation;
 }
@@ -105,6 +105,31 @@ START_TEST(shares_add_up_to_the_step) {
         expect_sums(&explanation);
         expect_rates_of_links(&explanation);
     }
+}
+END_TEST
+
+/* Collectives of passes meet gradients, or each other: the account says what that adds for each axis, and no row is what is
+ * left of the step. */
+START_TEST(traffic_that_meets_is_a_row) {
+    static const struct {
+        const char *golden, *row;
+    } STEPS[] = {{"zero1-data", "tensor beside other traffic"},
+                 {"context-parallel", "context beside other traffic"},
+                 {"mixtral", "expert beside other traffic"},
+                 {"dualpipe", "tensor beside other traffic"}};
+    const char *file = tsim_arena_printf(&arena, "%s/tests/golden/%s.yaml", TSIM_SOURCE_TREE, STEPS[_i].golden);
+    const struct tsim_run_options options = {.ignore_memory = true};
+    const struct tsim_scenario *scenario;
+    struct tsim_explanation explanation;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    ck_assert_int_eq(tsim_scenario_load(&arena, file, NULL, 0, &scenario, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, false, &explanation, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+    expect_sums(&explanation);
+    struct tsim_explained_operators operators = rows_of(&explanation);
+    ck_assert_double_gt(find(&operators, STEPS[_i].row, NULL)->share_frac, 1e-5);
 }
 END_TEST
 
@@ -253,7 +278,7 @@ static struct tsim_explanation explained_file(const struct tsim_override *settin
     ck_assert_int_eq(tsim_scenario_load(&arena, "scenarios/textbook/small-on-8.yaml", settings, n, &scenario, &diags),
                      TSIM_OK);
     ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, &explanation, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, true, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
     return explanation;
 }
@@ -433,6 +458,7 @@ static Suite *explain_suite(void) {
     TCase *tests = tcase_create("explain");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, shares_add_up_to_the_step);
+    tcase_add_loop_test(tests, traffic_that_meets_is_a_row, 0, 4);
     tcase_add_test(tests, a_slow_host_is_a_row);
     tcase_add_test(tests, kernels_of_a_slow_accelerator);
     tcase_add_test(tests, a_product_has_its_roofline);

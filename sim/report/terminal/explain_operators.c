@@ -24,8 +24,7 @@ struct walk {
     const char *part;
     enum tsim_pass_kind kind;
     double count;
-    double slowdown;               /* of the rank's kernels */
-    double exposed_s[TSIM_N_AXES]; /* of the step, so far */
+    double slowdown; /* of the rank's kernels */
 };
 
 static double ratio(double a, double b) {
@@ -77,7 +76,6 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
     row->achieved_bytes_per_s = ratio(row->bytes, row->time_s);
     if (is_collective) {
         row->achieved_bytes_per_s = ratio(busiest_link_bytes(walk->cluster, op), row->time_s);
-        walk->exposed_s[op->op->axis] += step_s;
         return;
     }
     row->is_vector = op->op->kind == TSIM_OP_ELEMENTWISE && op->op->flops <= 0;
@@ -131,16 +129,8 @@ void tsim_explain_part_rows(struct tsim_arena *arena, const struct tsim_explanat
         add_operators(&walk, arena, stage, &counts[stage]);
 }
 
-/* In the step collectives of passes also meet other traffic, so that together they expose more or less than each does
- * alone. */
-static void add_met(struct walk *walk, const char *name, enum tsim_axis axis, double exposed_s) {
-    add_beside(walk, name, "communication", exposed_s - walk->exposed_s[axis]);
-}
-
 static void add_data_traffic(struct walk *walk, const struct tsim_stage_group_account *a) {
-    add_met(walk, "other data traffic", TSIM_AXIS_DATA,
-            a->terms.exposed_data_s -
-                (a->exposed_gather_s + a->exposed_reduce_s + a->exposed_norm_s + a->interference_s));
+    add_beside(walk, "data beside other traffic", "communication", a->met_s[TSIM_AXIS_DATA]);
     add_beside(walk, "waits for parameters", "communication", a->exposed_gather_s);
     add_beside(walk, "waits for reductions", "communication", a->exposed_reduce_s);
     add_beside(walk, "the gradient's norm", "communication", a->exposed_norm_s);
@@ -162,9 +152,9 @@ void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_expl
     add_operators(&walk, arena, stage, &counts);
     add_beside(&walk, "waiting for the host", "host", account->host_wait_s);
     add_beside(&walk, "variation of passes", NULL, account->chance_s + account->recompute_chance_s);
-    add_met(&walk, "other tensor traffic", TSIM_AXIS_TENSOR, t->exposed_tensor_s);
-    add_met(&walk, "other context traffic", TSIM_AXIS_CONTEXT, t->exposed_context_s);
-    add_met(&walk, "other expert traffic", TSIM_AXIS_EXPERT, t->exposed_expert_s);
+    add_beside(&walk, "tensor beside other traffic", "communication", account->met_s[TSIM_AXIS_TENSOR]);
+    add_beside(&walk, "context beside other traffic", "communication", account->met_s[TSIM_AXIS_CONTEXT]);
+    add_beside(&walk, "expert beside other traffic", "communication", account->met_s[TSIM_AXIS_EXPERT]);
     add_beside(&walk, "pipeline traffic", "communication", t->exposed_pipeline_s);
     add_data_traffic(&walk, account);
     add_beside(&walk, "optimizer", "memory", t->optimizer_s);
