@@ -209,10 +209,10 @@ static const struct tsim_command COMMANDS[] = {
     {"import", "FORMAT FILE...", "a foreign file as a model file or a scenario, in YAML",
      "FORMAT is one of\n"
      "  hf-config    config.json of a Hugging Face model: a model file\n"
-     "  megatron     Megatron-LM's command line, launch script or YAML: a scenario\n"
+     "  megatron     Megatron-LM's command line, script, YAML or log: a scenario\n"
      "  nemo         YAML recipe of NeMo: a scenario\n"
-     "  deepspeed    DeepSpeed's JSON: a scenario\n"
-     "  torchtitan   TOML configuration of torchtitan: a scenario\n"
+     "  deepspeed    DeepSpeed's JSON, or a log with it: a scenario\n"
+     "  torchtitan   torchtitan's TOML, or a log with its configuration: a scenario\n"
      "  nvidia-topo  what nvidia-smi topo -m prints: a node\n"
      "  nccl-xml     NCCL's topology (NCCL_TOPO_DUMP_FILE): a node\n"
      "  chakra       execution traces of MLCommons Chakra (.et), one for each rank:\n"

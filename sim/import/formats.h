@@ -5,8 +5,8 @@
 
 #include "config/scenario.h"
 
-/* The largest file that is read, and what may come of it. */
-enum { TSIM_IMPORT_MAX_BYTES = 4 * 1000 * 1000 };
+/* The largest file that is read, and what may come of it; and the largest log. */
+enum { TSIM_IMPORT_MAX_BYTES = 4 * 1000 * 1000, TSIM_LOG_MAX_BYTES = 64 * 1000 * 1000 };
 
 struct tsim_import_input {
     const char *file; /* what places say */

@@ -3,6 +3,7 @@
 #include "config/document.h"
 #include "config/recognize.h"
 #include "import/launches/gpt.h"
+#include "import/launches/launch_log.h"
 #include "import/overrides.h"
 
 #include <string.h>
@@ -96,6 +97,8 @@ static const struct tsim_setting_class CLASSES[] = {
 struct reading {
     struct tsim_recipe *r;
     bool has_auto_precision, has_auto_bucket, has_auto_ahead;
+    bool is_log;
+    int64_t world; /* of a log; 0: not said */
 };
 
 /* ---- settings ---- */
@@ -155,7 +158,14 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
     }
     if (total && size && n)
         least = total / (size * n) * model_ranks;
-    int64_t world = tsim_recipe_put_cluster(g->r, NULL, NULL, NULL, least), replicas = world / model_ranks;
+    const struct tsim_setting nodes = {
+        .name = "world_size",
+        .value = tsim_value_new_scalar(g->r->arena, &g->r->at_top,
+                                       tsim_arena_printf(g->r->arena, "%lld", (long long)(g->world / 8)))};
+    bool has_nodes = g->world >= 8 && g->world % 8 == 0;
+    least = g->world > 0 ? g->world : least;
+    int64_t world = tsim_recipe_put_cluster(g->r, has_nodes ? &nodes : NULL, NULL, NULL, least),
+            replicas = world / model_ranks;
     replicas = replicas > 0 ? replicas : 1;
     if (!size && total && n)
         size = total / (n * replicas) > 0 ? total / (n * replicas) : 1;
@@ -328,18 +338,48 @@ static void find_autos(struct reading *g, const struct tsim_value *root) {
     g->has_auto_ahead = is_auto(tsim_value_find_path(root, "zero_optimization.stage3_prefetch_bucket_size"));
 }
 
+/* ---- what it printed ---- */
+
+/* A log of DeepSpeed ends its list of settings with the file's own JSON. */
+static enum tsim_status read_file(struct reading *g, const struct tsim_value **root) {
+    struct tsim_recipe *r = g->r;
+    const char *text = r->document->text;
+    const size_t size = r->document->size;
+    *root = tsim_log_json(r, "json = ");
+    if (r->diags->n_errors > r->n_errors_before)
+        return TSIM_ERR_SYNTAX;
+    if (!*root) {
+        TSIM_TRY(tsim_recipe_check_size(r));
+        return tsim_document_parse(r->arena, r->document->file, text, size, root, r->diags);
+    }
+    g->is_log = true;
+    double ranks = tsim_log_largest(text, size, "  world_size ");
+    g->world = ranks >= 1 && ranks <= 1e6 ? (int64_t)ranks : 0;
+    return TSIM_OK;
+}
+
+static void put_measured(struct reading *g) {
+    struct tsim_log_series series;
+    if (tsim_log_series(g->r->document->text, g->r->document->size, "CurrSamplesPerSec=", NULL, &series))
+        tsim_log_put_measured(g->r, "samples_per_s", &series, 1, "");
+}
+
 enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct tsim_import_input *input,
                                        struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     const struct tsim_value *root;
     struct reading g = {.r = &r};
-    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "DeepSpeed", diags);
-    tsim_recipe_each(g.r, root, add_setting, &g);
-    find_autos(&g, root);
-    if (tsim_recipe_accepts(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0]))
-        build(&g);
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], result);
+    enum tsim_status status = read_file(&g, &root);
+    if (status == TSIM_OK) {
+        tsim_recipe_each(g.r, root, add_setting, &g);
+        find_autos(&g, root);
+        if (tsim_recipe_accepts(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0]))
+            build(&g);
+        if (g.is_log)
+            put_measured(&g);
+        status = tsim_recipe_finish(&r, CLASSES, sizeof CLASSES / sizeof CLASSES[0], result);
+    }
     tsim_recipe_release(&r);
     return status;
 }

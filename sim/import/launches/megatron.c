@@ -2,8 +2,10 @@
 
 #include "config/document.h"
 #include "import/launches/gpt.h"
+#include "import/launches/launch_log.h"
 #include "import/launches/megatron_arguments.h"
 #include "import/launches/shell.h"
+#include "import/overrides.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -369,6 +371,141 @@ static bool looks_like_yaml(const char *text, size_t size) {
     return i < size && text[i] == ':' && (i + 1 == size || isspace((unsigned char)text[i + 1]));
 }
 
+/* ---- what the program printed ---- */
+
+/* Every argument is there, so that most say nothing: of those that would be refused or slow a run these alone do. */
+static bool tells_in_list(const char *key) {
+    static const char *const TELLING[] = {"hybrid_override_pattern",
+                                          "hybrid_layer_pattern",
+                                          "is_hybrid_model",
+                                          "experimental_attention_variant",
+                                          "spec",
+                                          "perform_rl_step",
+                                          "retro_add_retriever",
+                                          "mtp_num_layers",
+                                          "window_size",
+                                          "heterogeneous_layers_config_path",
+                                          "decoder_num_layers",
+                                          "fp32_residual_connection",
+                                          "first_last_layers_bf16",
+                                          "main_grads_dtype",
+                                          "main_params_dtype",
+                                          "exp_avg_dtype",
+                                          "exp_avg_sq_dtype",
+                                          "moe_extended_tp",
+                                          "moe_latent_size",
+                                          "enable_hyper_connections",
+                                          "attention_output_gate",
+                                          "pipeline_model_parallel_layout",
+                                          "pipeline_model_parallel_split_rank",
+                                          "hierarchical_context_parallel_sizes",
+                                          "hybrid_context_parallel",
+                                          "skip_train",
+                                          "vision_pretraining",
+                                          "kd_teacher_load",
+                                          "export_kd_teacher_load",
+                                          "ds_inference",
+                                          "random_ltd",
+                                          "deterministic_mode",
+                                          "profile",
+                                          "cpu_offloading",
+                                          "use_sharp",
+                                          "nccl_ub",
+                                          "distribute_saved_activations",
+                                          "fine_grained_activation_offloading",
+                                          "defer_embedding_wgrad_compute",
+                                          "delay_wgrad_compute"};
+    for (size_t i = 0; i < sizeof TELLING / sizeof TELLING[0]; i++)
+        if (strcmp(key, TELLING[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_given(struct tsim_recipe *r, const char *key) {
+    const struct tsim_setting *s = tsim_recipe_find(r, key);
+    return s && !tsim_value_is_off(s->value);
+}
+
+static void take_out(struct tsim_recipe *r, const char *key) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++)
+        if (strcmp(r->settings[i].key, key) != 0)
+            r->settings[n++] = r->settings[i];
+    r->n_settings = n;
+}
+
+/* Values that Megatron-LM has filled in beside what they follow from, and that it does not use. */
+static void take_out_derived(struct tsim_recipe *r) {
+    if (!is_given(r, "group_query_attention"))
+        take_out(r, "num_query_groups");
+    if (is_given(r, "virtual_pipeline_model_parallel_size"))
+        take_out(r, "num_layers_per_virtual_pipeline_stage");
+    if (!is_given(r, "num_experts"))
+        take_out(r, "expert_tensor_parallel_size");
+    if (is_given(r, "add_bias_linear"))
+        take_out(r, "add_qkv_bias");
+    if (is_given(r, "multi_latent_attention"))
+        take_out(r, "kv_channels");
+}
+
+/* All ranks, in nodes of eight where they are as many. */
+static void add_world(struct reading *g) {
+    struct tsim_recipe *r = g->r;
+    const struct tsim_setting *world = tsim_recipe_find(r, "world_size");
+    int64_t n = world ? tsim_setting_int(r, world, 1, INT64_C(1000000000)) : 0, each = n < 8 ? n : 8;
+    const char *set = tsim_import_override(&r->input, "cluster.accelerators_per_node");
+    if (set && strtoll(set, NULL, 10) > 0 && strtoll(set, NULL, 10) < 1000000)
+        each = strtoll(set, NULL, 10);
+    if (n == 0 || n % each != 0)
+        return;
+    const char *nodes = tsim_arena_printf(r->arena, "%lld", (long long)(n / each));
+    const struct tsim_value *at = world->value;
+    tsim_recipe_add(r, "world_size", "nnodes", tsim_value_new_scalar(r->arena, at, nodes));
+    if (each < 8)
+        tsim_recipe_add(r, "world_size", "nproc_per_node",
+                        tsim_value_new_scalar(r->arena, at, tsim_arena_printf(r->arena, "%lld", (long long)each)));
+}
+
+/* "> padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)". */
+static void add_vocabulary(struct reading *g) {
+    double rows = tsim_log_largest(g->text, g->r->document->size, "dummy tokens (new size: ");
+    if (rows >= 1 && rows < 1e9)
+        tsim_recipe_add(
+            g->r, "padded vocab", "padded_vocab_size",
+            tsim_value_new_scalar(g->r->arena, &g->r->at_top, tsim_arena_printf(g->r->arena, "%.0f", rows)));
+}
+
+static void read_list(struct reading *g) {
+    struct tsim_recipe *r = g->r;
+    size_t n = 0;
+    r->lists_all = true;
+    tsim_log_add_arguments(r);
+    for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
+        const struct tsim_setting *s = &r->settings[i];
+        const struct tsim_setting_class *class =
+            tsim_setting_class_of(s->key, s->value, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS);
+        if (!class || !class->why || tells_in_list(s->key))
+            r->settings[n++] = r->settings[i];
+    }
+    r->n_settings = n;
+    take_out_derived(r);
+    add_world(g);
+    add_vocabulary(g);
+}
+
+/* Steps of the last batch size, where it grew, and the most that was allocated. */
+static void put_measured(struct reading *g) {
+    struct tsim_log_series series;
+    const char *text = g->text;
+    const size_t size = g->r->document->size;
+    if (!tsim_log_series(text, size, "elapsed time per iteration (ms): ", "global batch size: ", &series))
+        return;
+    tsim_log_put_measured(g->r, "step_time", &series, 1e-3, "s");
+    double most_mib = tsim_log_largest(text, size, "max allocated: ");
+    if (most_mib > 0)
+        tsim_recipe_put(g->r, "measured.memory_peak", NULL, "the most of 'max allocated'", "%.6g MiB", most_mib);
+}
+
 /* ---- the whole ---- */
 
 enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsim_import_input *input,
@@ -377,12 +514,17 @@ enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsi
     tsim_recipe_init(&r, arena, input, "Megatron-LM", diags);
     struct reading g = {.r = &r, .text = r.document->text};
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_MEGATRON};
-    enum tsim_status status = looks_like_yaml(g.text, input->size) ? read_yaml(&g) : read_shell(&g);
+    enum tsim_status status = TSIM_OK;
+    if (tsim_log_has_arguments(g.text, input->size))
+        read_list(&g);
+    else if ((status = tsim_recipe_check_size(&r)) == TSIM_OK)
+        status = looks_like_yaml(g.text, input->size) ? read_yaml(&g) : read_shell(&g);
     if (status == TSIM_OK) {
         const struct tsim_setting *program = tsim_recipe_find(&r, "program");
         gpt.is_bidirectional = program && strstr(tsim_setting_text(program), "pretrain_bert");
         if (tsim_recipe_accepts(&r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS))
             tsim_gpt_build(&gpt);
+        put_measured(&g);
         status = tsim_recipe_finish(&r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
     }
     tsim_recipe_release(&r);

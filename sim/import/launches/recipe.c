@@ -77,6 +77,15 @@ void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const str
     take_carried(r);
 }
 
+enum tsim_status tsim_recipe_check_size(struct tsim_recipe *r) {
+    if (r->document->size <= TSIM_IMPORT_MAX_BYTES)
+        return TSIM_OK;
+    tsim_diag_hint(tsim_value_error(r->diags, TSIM_ERR_LIMIT, &r->at_top, "", "larger than %d MB",
+                                    TSIM_IMPORT_MAX_BYTES / 1000000),
+                   "only a log with what %s prints at its start may be", r->program);
+    return TSIM_ERR_LIMIT;
+}
+
 void tsim_recipe_release(struct tsim_recipe *r) {
     tsim_heap_free(r->settings);
     tsim_heap_free(r->origins);
@@ -414,6 +423,18 @@ bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class 
     return r->diags->n_errors == n_errors;
 }
 
+static bool is_switched_on(const struct tsim_value *value) {
+    return tsim_value_is_text(value, "True") || tsim_value_is_text(value, "true");
+}
+
+/* Among all that a program prints, defaults of a version that tsim does not know. */
+static void note_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
+    enum { MOST_NAMED = 8 };
+    if (r->n_unknown++ < MOST_NAMED)
+        r->unknown = tsim_arena_printf(r->arena, "%s%s%s", r->unknown ? r->unknown : "", r->unknown ? ", " : "",
+                                       one_line(r->arena, s->name));
+}
+
 static void classify(struct tsim_recipe *r, size_t index, const struct tsim_setting_class *classes, size_t n_classes) {
     const struct tsim_setting *s = &r->settings[index];
     const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
@@ -421,6 +442,10 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
         return;
     if (tsim_value_is_off(s->value))
         note_no_effect(r, s, "off");
+    else if (r->lists_all && !class)
+        note_unknown(r, s);
+    else if (r->lists_all && class->why && !is_switched_on(s->value))
+        note_no_effect(r, s, "one of many values that a program prints");
     else if (!class)
         tsim_recipe_refuse(r, s, "tsim does not know this setting, nor whether it changes what is trained");
     else if (!class->why)
@@ -565,6 +590,10 @@ enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_set
     for (size_t i = 0; i < n_settings(r); i++)
         if (!r->settings[i].is_used)
             classify(r, i, classes, n_classes);
+    if (r->n_unknown > 0)
+        tsim_value_warning(r->diags, &r->at_top, "",
+                           "%zu setting%s that tsim does not know, taken for the program's defaults: %s%s",
+                           r->n_unknown, r->n_unknown == 1 ? "" : "s", r->unknown, r->n_unknown > 8 ? ", ..." : "");
     for (size_t i = 0; i < r->input.n_ignored; i++)
         if (!r->has_ignored[i])
             tsim_value_warning(r->diags, &r->at_top, "", "--ignore %s: there is no such setting in it",

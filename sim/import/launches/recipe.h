@@ -53,7 +53,10 @@ struct tsim_recipe {
     struct tsim_lines assumed, not_modelled, notes; /* comments of the scenario, and what is said aside */
     struct tsim_lines no_effect;                    /* notes on the settings without effect on performance */
     size_t n_no_effect;
+    const char *unknown; /* names of settings of no class, of a program's list of all */
+    size_t n_unknown;
     size_t n_errors_before; /* in diags */
+    bool lists_all;         /* a program printed it: every setting stands there, most with the program's default */
     bool *has_ignored;      /* the file has the setting that this --ignore names */
 };
 
@@ -62,6 +65,8 @@ struct tsim_recipe {
 void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const struct tsim_import_input *input,
                       const char *program, struct tsim_diags *diags);
 void tsim_recipe_release(struct tsim_recipe *r);
+/* A file that is no log and larger than others may be; a mistake then. */
+enum tsim_status tsim_recipe_check_size(struct tsim_recipe *r);
 /* Takes one more, "PATH=VALUE", that stands elsewhere than in a comment. */
 void tsim_recipe_carry(struct tsim_recipe *r, const struct tsim_value *at, const char *setting);
 /* A setting that a --ignore names is left out. */

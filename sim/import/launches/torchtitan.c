@@ -2,6 +2,7 @@
 
 #include "config/catalogue_load.h"
 #include "import/launches/gpt.h"
+#include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/launch_writer.h"
 #include "import/launches/toml.h"
@@ -487,16 +488,51 @@ static void put_parallelism(struct reading *g) {
         tsim_recipe_put(g->r, "parallelism.overlap.tensor", async, NULL, "true");
 }
 
+/* ---- what it printed ---- */
+
+static void add_printed(void *context, const char *name, const struct tsim_value *value) {
+    tsim_recipe_add(context, name, name, value);
+}
+
+/* A log with the configuration (job.print_args) and the mesh of its ranks, or the TOML. */
+static enum tsim_status read_file(struct reading *g) {
+    struct tsim_recipe *r = g->r;
+    const struct tsim_value *root = tsim_log_json(r, "Running with args: ");
+    double ranks = tsim_log_mesh(r->document->text, r->document->size);
+    if (r->diags->n_errors > r->n_errors_before)
+        return TSIM_ERR_SYNTAX;
+    if (!root) {
+        TSIM_TRY(tsim_recipe_check_size(r));
+        TSIM_TRY(tsim_toml_read(r));
+        find_preset(g);
+        return TSIM_OK;
+    }
+    r->lists_all = true;
+    tsim_recipe_each(r, root, add_printed, r);
+    if (ranks > 0)
+        tsim_recipe_add(r, "device mesh", "preset.gpus",
+                        tsim_value_new_scalar(r->arena, &r->at_top, tsim_arena_printf(r->arena, "%.0f", ranks)));
+    return TSIM_OK;
+}
+
+/* Tokens a second of one device, which it has called wps before. */
+static void put_measured(struct reading *g) {
+    struct tsim_log_series series;
+    const char *text = g->r->document->text;
+    const size_t size = g->r->document->size;
+    if (tsim_log_series(text, size, "  tps: ", NULL, &series) || tsim_log_series(text, size, "  wps: ", NULL, &series))
+        tsim_log_put_measured(g->r, "tokens_per_s_per_gpu", &series, 1, "");
+}
+
 enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,
                                         struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     struct reading g = {.r = &r};
     tsim_recipe_init(&r, arena, input, "torchtitan", diags);
-    enum tsim_status status = tsim_toml_read(&r);
+    enum tsim_status status = read_file(&g);
     if (status == TSIM_OK)
         status = tsim_recipe_accepts(&r, CLASSES, N_CLASSES) ? TSIM_OK : TSIM_ERR_INFEASIBLE;
     if (status == TSIM_OK) {
-        find_preset(&g);
         g.tensor = degree(&g, "tensor_parallel_degree", 1, 1);
         g.pipeline = degree(&g, "pipeline_parallel_degree", 1, 1);
         g.context = degree(&g, "context_parallel_degree", 1, 1);
@@ -510,6 +546,8 @@ enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct t
         put_training(&g);
         put_software(&g);
         put_parallelism(&g);
+        if (r.lists_all)
+            put_measured(&g);
         status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
     }
     tsim_recipe_release(&r);

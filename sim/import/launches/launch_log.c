@@ -1,0 +1,298 @@
+#include "import/launches/launch_log.h"
+
+#include "config/document.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lines ---- */
+
+struct line {
+    const char *text;
+    size_t length;
+    int number;
+};
+
+/* The line behind `line`; the first where its text is NULL. False: there are no more. */
+static bool next_line(const char *text, size_t size, struct line *line) {
+    const char *start = line->text ? line->text + line->length + 1 : text;
+    if (start >= text + size)
+        return false;
+    const char *stop = memchr(start, '\n', (size_t)(text + size - start));
+    line->text = start;
+    line->length = (size_t)((stop ? stop : text + size) - start);
+    line->number++;
+    return true;
+}
+
+/* Behind the first `word` of the line; NULL: it has none. */
+static const char *behind(const struct line *line, const char *word) {
+    size_t n = strlen(word);
+    for (size_t i = 0; i + n <= line->length; i++)
+        if (memcmp(line->text + i, word, n) == 0)
+            return line->text + i + n;
+    return NULL;
+}
+
+/* ---- arguments ---- */
+
+/* "------------------------ arguments ------------------------". */
+static bool is_rule(const struct line *line, const char *words) {
+    const char *found = behind(line, words);
+    return found && found - line->text > (ptrdiff_t)strlen(words) + 3 &&
+           memcmp(found - strlen(words) - 4, "----", 4) == 0 && line->text + line->length - found >= 4 &&
+           memcmp(found, "----", 4) == 0;
+}
+
+static bool find_rule(const char *text, size_t size, struct line *line) {
+    *line = (struct line){NULL, 0, 0};
+    while (next_line(text, size, line))
+        if (is_rule(line, " arguments "))
+            return true;
+    return false;
+}
+
+bool tsim_log_has_arguments(const char *text, size_t size) {
+    struct line line;
+    return find_rule(text, size, &line);
+}
+
+static bool is_name(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Where " ......... " begins behind a name; NULL: it is no argument, or its name leaves no room for dots. */
+static const char *dots_of(const struct line *line) {
+    for (size_t i = 1; i + 2 < line->length; i++) {
+        size_t end = i + 1;
+        if (line->text[i] != ' ' || line->text[i + 1] != '.' || !is_name(line->text[i - 1]))
+            continue;
+        while (end < line->length && line->text[end] == '.')
+            end++;
+        if (end == line->length || line->text[end] == ' ')
+            return line->text + i;
+    }
+    return NULL;
+}
+
+/* torch.bfloat16 is bf16, AttnBackend.flash is flash, 'p2p' is p2p. */
+static const char *plain_value(struct tsim_arena *arena, const char *text, size_t length) {
+    static const char *const TYPES[][2] = {
+        {"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}};
+    while (length > 0 && strchr(" '\"", text[0]))
+        text++, length--;
+    while (length > 0 && strchr(" '\"\r", text[length - 1]))
+        length--;
+    const char *value = tsim_arena_strndup(arena, text, length);
+    for (size_t i = 0; i < sizeof TYPES / sizeof TYPES[0]; i++)
+        if (strcmp(value, TYPES[i][0]) == 0)
+            return TYPES[i][1];
+    const char *dot = strchr(value, '.');
+    size_t n = dot ? strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") : 0;
+    return dot && n == (size_t)(dot - value) && isupper((unsigned char)value[0]) ? dot + 1 : value;
+}
+
+/* ['a', 'b'] or one value. */
+static const struct tsim_value *value_of(struct tsim_recipe *r, const struct line *line, const char *text) {
+    enum { MOST_ITEMS = 512 };
+    size_t length = (size_t)(line->text + line->length - text);
+    const int column = (int)(text - line->text) + 1;
+    while (length > 0 && strchr(" \r", text[length - 1]))
+        length--;
+    if (length < 2 || text[0] != '[' || text[length - 1] != ']')
+        return tsim_recipe_scalar(r, line->number, column, plain_value(r->arena, text, length));
+    const struct tsim_value **items = TSIM_NEW_ARRAY(r->arena, MOST_ITEMS, const struct tsim_value *);
+    size_t n = 0;
+    for (const char *c = text + 1, *end = text + length - 1; c < end && n < MOST_ITEMS;) {
+        const char *comma = memchr(c, ',', (size_t)(end - c)), *stop = comma ? comma : end;
+        items[n++] = tsim_recipe_scalar(r, line->number, column, plain_value(r->arena, c, (size_t)(stop - c)));
+        c = stop + 1;
+    }
+    struct tsim_value *list = TSIM_NEW(r->arena, struct tsim_value);
+    *list = *tsim_recipe_scalar(r, line->number, column, "");
+    list->kind = TSIM_VALUE_SEQUENCE;
+    list->items = items;
+    list->n_items = n;
+    list->height = 2;
+    list->n_nodes = n + 1;
+    return list;
+}
+
+bool tsim_log_add_arguments(struct tsim_recipe *r) {
+    const char *text = r->document->text;
+    const size_t size = r->document->size;
+    struct line line;
+    if (!find_rule(text, size, &line))
+        return false;
+    while (next_line(text, size, &line) && !is_rule(&line, "end of arguments ")) {
+        const char *dots = dots_of(&line), *name = dots;
+        if (!dots)
+            continue;
+        while (name > line.text && is_name(name[-1]))
+            name--;
+        const char *value = dots + 1;
+        while (value < line.text + line.length && *value == '.')
+            value++;
+        value += value < line.text + line.length;
+        const char *key = tsim_arena_strndup(r->arena, name, (size_t)(dots - name));
+        tsim_recipe_add(r, key, key, value_of(r, &line, value));
+    }
+    return true;
+}
+
+/* ---- a configuration as JSON ---- */
+
+/* Characters in front of a log's own text: "[rank0]:", "[default3]:", "12: ". */
+static size_t prefix_length(const struct line *line) {
+    size_t n = 0;
+    if (line->length > 0 && line->text[0] == '[') {
+        while (n < line->length && line->text[n] != ']')
+            n++;
+        return n + 1 < line->length && line->text[n + 1] == ':' ? n + 2 : 0;
+    }
+    while (n < line->length && isdigit((unsigned char)line->text[n]))
+        n++;
+    return n > 0 && n < line->length && line->text[n] == ':' ? n + 1 : 0;
+}
+
+const struct tsim_value *tsim_log_json(struct tsim_recipe *r, const char *announcement) {
+    const char *text = r->document->text, *open = NULL;
+    const size_t size = r->document->size;
+    struct line line = {NULL, 0, 0};
+    while (!open && next_line(text, size, &line)) {
+        open = behind(&line, announcement);
+        open = open && open < line.text + line.length && *open == '{' ? open : NULL;
+    }
+    if (!open)
+        return NULL;
+    /* The same number of lines in front, so that places are those of the log. */
+    char *out = tsim_arena_alloc(r->arena, size + (size_t)line.number + 2);
+    size_t used = 0;
+    int depth = 0;
+    bool in_quotes = false, is_over = false;
+    for (int i = 1; i < line.number; i++)
+        out[used++] = '\n';
+    const char *from = open;
+    do {
+        const char *end = line.text + line.length;
+        if (from != open)
+            from = line.text + prefix_length(&line);
+        for (; from < end && !is_over; from++) {
+            in_quotes ^= *from == '"' && from[-1] != '\\';
+            depth += !in_quotes && *from == '{';
+            depth -= !in_quotes && *from == '}';
+            is_over = depth == 0;
+            out[used++] = *from;
+        }
+        out[used++] = '\n';
+        from = NULL;
+    } while (!is_over && next_line(text, size, &line));
+    const struct tsim_value *root = NULL;
+    if (tsim_document_parse(r->arena, r->document->file, out, used, &root, r->diags) != TSIM_OK)
+        return NULL;
+    return root;
+}
+
+/* ---- how long steps take ---- */
+
+static double number_at(const char *text, const char *end) {
+    char digits[32];
+    size_t n = 0;
+    while (text + 1 < end && (*text == ' ' || (*text == '.' && strchr(". ", text[1]))))
+        text++;
+    for (; text < end && n + 1 < sizeof digits && (isdigit((unsigned char)*text) || strchr(".,eE+-", *text)); text++)
+        if (*text != ',')
+            digits[n++] = *text;
+    digits[n] = '\0';
+    char *stop;
+    double value = strtod(digits, &stop);
+    return stop > digits && isfinite(value) ? value : -1;
+}
+
+static double labelled(const struct line *line, const char *label) {
+    const char *text = behind(line, label);
+    return text ? number_at(text, line->text + line->length) : -1;
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+bool tsim_log_series(const char *text, size_t size, const char *label, const char *same,
+                     struct tsim_log_series *series) {
+    double *values = NULL, kept = -1;
+    size_t capacity = 0, n = 0;
+    struct line line = {NULL, 0, 0};
+    *series = (struct tsim_log_series){0};
+    while (next_line(text, size, &line)) {
+        double value = labelled(&line, label), group = same ? labelled(&line, same) : kept;
+        if (value <= 0)
+            continue;
+        if (group != kept) /* what was before is of another batch */
+            n = 0;
+        kept = group;
+        series->line = n == 0 ? line.number : series->line;
+        values = tsim_heap_grow(values, &capacity, n + 1, sizeof *values);
+        values[n++] = value;
+    }
+    if (n == 0)
+        return false;
+    size_t skipped = n > 2 ? n / 10 : 0;
+    skipped = n > 2 && skipped < 1 ? 1 : skipped > 10 ? 10 : skipped;
+    series->n_warmup = skipped;
+    series->n = n - skipped;
+    qsort(values + skipped, series->n, sizeof *values, by_size);
+    const double *sorted = values + skipped;
+    size_t half = series->n / 2;
+    series->median = series->n % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+    series->low = sorted[series->n / 4];
+    series->high = sorted[series->n - 1 - series->n / 4];
+    tsim_heap_free(values);
+    return true;
+}
+
+double tsim_log_mesh(const char *text, size_t size) {
+    struct line line = {NULL, 0, 0};
+    while (next_line(text, size, &line)) {
+        const char *names = behind(&line, "device mesh with ["), *end = line.text + line.length, *c = names;
+        double ranks = 1;
+        while (c && c < end && *c != '[')
+            c++;
+        if (!c || c == end)
+            continue;
+        for (c++; c < end && *c != ']'; c++)
+            if (isdigit((unsigned char)*c) && !isdigit((unsigned char)c[-1]))
+                ranks *= number_at(c, end);
+        if (ranks >= 1 && ranks <= 1e6)
+            return ranks;
+    }
+    return 0;
+}
+
+double tsim_log_largest(const char *text, size_t size, const char *label) {
+    struct line line = {NULL, 0, 0};
+    double largest = 0;
+    while (next_line(text, size, &line)) {
+        double value = labelled(&line, label);
+        largest = value > largest ? value : largest;
+    }
+    return largest;
+}
+
+void tsim_log_put_measured(struct tsim_recipe *r, const char *key, const struct tsim_log_series *series, double scale,
+                           const char *unit) {
+    const char *slash = strrchr(r->document->file, '/');
+    const struct tsim_setting from = {.name = "steps", .value = tsim_recipe_scalar(r, series->line, 1, "")};
+    tsim_recipe_put(r, "measured.source", NULL, NULL, "%s", slash ? slash + 1 : r->document->file);
+    tsim_recipe_put(r, tsim_arena_printf(r->arena, "measured.%s", key), &from,
+                    tsim_arena_printf(r->arena, "median of %zu", series->n), "%.6g%s%s", series->median * scale,
+                    *unit ? " " : "", unit);
+    tsim_recipe_note(r, tsim_arena_printf(r->arena, "measured.%s", key), from.value,
+                     tsim_arena_printf(
+                         r->arena, "the median of %zu steps behind %zu of warm-up; the middle half is %.4g to %.4g%s%s",
+                         series->n, series->n_warmup, series->low * scale, series->high * scale, *unit ? " " : "",
+                         unit));
+}

@@ -1,0 +1,35 @@
+/* launch_log.h - private to import: what a program prints while it runs: its arguments, its configuration as JSON, and how
+ * long steps take. Lines may begin with whatever launchers and schedulers put there ("[rank0]:", "3: "). */
+#ifndef TSIM_IMPORT_LAUNCH_LOG_H
+#define TSIM_IMPORT_LAUNCH_LOG_H
+
+#include "import/launches/recipe.h"
+
+/* Megatron-LM's list of all arguments: a line "------ arguments ------", then "  name ........ value" each. */
+bool tsim_log_has_arguments(const char *text, size_t size);
+/* Adds them, under their names; of several lists the first. True: there was one. */
+bool tsim_log_add_arguments(struct tsim_recipe *r);
+
+/* The JSON object that begins behind `announcement` on its line ("Running with args: "), as a document of its own, whose
+ * values stand where they do in the log; NULL: there is none. */
+const struct tsim_value *tsim_log_json(struct tsim_recipe *r, const char *announcement);
+
+/* Numbers behind a label, one a line ("elapsed time per iteration (ms): 5012.3"), commas among digits left out. */
+struct tsim_log_series {
+    double median, low, high; /* of what is kept: the middle half is from low to high */
+    size_t n, n_warmup;       /* steps that are kept, and that were left out at the beginning */
+    int line;                 /* of the first */
+};
+/* Lines count whose number behind `same` (NULL: all) is the last one's. Left out at the beginning are a
+ * tenth of the steps, at least one and at most ten, where there are more than two. False: no such line. */
+bool tsim_log_series(const char *text, size_t size, const char *label, const char *same,
+                     struct tsim_log_series *series);
+/* Sets measured.KEY to the median x scale with `unit`, and notes the spread. */
+void tsim_log_put_measured(struct tsim_recipe *r, const char *key, const struct tsim_log_series *series, double scale,
+                           const char *unit);
+/* Ranks of torchtitan's "device mesh with ['dp_shard', 'tp'], [8, 4]"; 0: there is none. */
+double tsim_log_mesh(const char *text, size_t size);
+/* The largest number behind the label and dots; 0: there is none. */
+double tsim_log_largest(const char *text, size_t size, const char *label);
+
+#endif

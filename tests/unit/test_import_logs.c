@@ -1,0 +1,150 @@
+/* Logs: Megatron-LM's list of arguments, configurations as JSON, and times of steps. */
+#include "import/formats.h"
+#include "import/launches/launch_log.h"
+#include "support/training_rig.h"
+
+#include <string.h>
+
+static enum tsim_status import_text(const char *format, const char *text, struct tsim_import_result *result) {
+    struct tsim_import_input input = {.file = "run.log", .text = text, .size = strlen(text)};
+    return tsim_import_format_find(format)->read(&arena, &input, result, &diags);
+}
+
+static const struct tsim_scenario *imported(const char *format, const char *text) {
+    struct tsim_import_result result = {0};
+    enum tsim_status status = import_text(format, text, &result);
+    ck_assert_msg(status == TSIM_OK, "%s", diags.n_items > 0 ? diags.items[diags.n_items - 1].message : "");
+    return load_text(result.yaml);
+}
+
+/* Defaults of arguments that other jobs than training a GPT have, as Megatron-LM prints them all. */
+#define OTHERS                                                                                                         \
+    "  dino_bottleneck_size ............ 256\n  encoder_num_layers .............. 8\n"                                 \
+    "  img_h ........................... 224\n  mamba_state_dim ................. 128\n"                               \
+    "  retro_encoder_layers ............ 2\n  tp_comm_overlap_ag .............. True\n"                                \
+    "  params_dtype .................... torch.bfloat16\n  exp_avg_dtype ................... torch.float32\n"
+#define LIST(more)                                                                                                     \
+    "using world size: 16\n------------------------ arguments ------------------------\n"                              \
+    "  attention_backend ............... AttnBackend.flash\n  bf16 ............................ True\n"                \
+    "  hidden_size ..................... 1024\n  max_position_embeddings ......... 2048\n"                             \
+    "  micro_batch_size ................ 2\n  global_batch_size ............... 64\n"                                  \
+    "  num_attention_heads ............. 16\n  num_layers ...................... 8\n"                                  \
+    "  num_query_groups ................ 1\n  group_query_attention ........... False\n"                               \
+    "  seq_length ...................... 2048\n  tensor_model_parallel_size ...... 2\n"                                \
+    "  sequence_parallel ............... True\n  num_experts ..................... None\n"                             \
+    "  expert_tensor_parallel_size ..... 1\n  add_bias_linear ................. True\n"                                \
+    "  add_qkv_bias .................... True\n  world_size ...................... 16\n" OTHERS more                   \
+    "-------------------- end of arguments ---------------------\n"
+
+START_TEST(arguments_as_they_are_printed) {
+    const struct tsim_scenario *sc = imported(
+        "megatron", LIST("  virtual_pipeline_model_parallel_size ............ None\n"
+                         "  recompute_modules ............... ['core_attn', 'mlp']\n"
+                         "  recompute_granularity ........... selective\n") " > padded vocab (size: 50257) with 47 "
+                                                                            "dummy tokens (new size: 50304)\n");
+    ck_assert_int_eq(sc->model->layers, 8);
+    ck_assert_int_eq(sc->model->kv_heads, 16); /* one group is the default of what is off */
+    ck_assert(!sc->model->qkv_bias);           /* it has them with all others */
+    ck_assert_int_eq(sc->model->vocab, 50304);
+    ck_assert_int_eq(sc->n_accelerators, 16);
+    ck_assert_int_eq(sc->cluster.nodes, 2);
+    ck_assert_int_eq(sc->parallelism.tensor, 2);
+    ck_assert(sc->parallelism.sequence);
+    ck_assert_int_eq(sc->training.precision, TSIM_BF16);
+    ck_assert_int_eq(sc->training.recompute_parts, TSIM_RECOMPUTE_ATTENTION | TSIM_RECOMPUTE_FFN);
+    ck_assert_int_eq(sc->software->attention_kernel, TSIM_ATTENTION_FLASH2);
+    ck_assert_uint_eq(diags.n_items, 0); /* no warning of what is a default */
+}
+END_TEST
+
+/* A switch that is on is told; a name of next year is a warning, for the list has the defaults of all. */
+START_TEST(what_a_list_tells) {
+    struct tsim_import_result result = {0};
+    imported("megatron", LIST("  next_years_option ............... 7\n  and_another .....................\n"));
+    ck_assert_uint_eq(diags.n_items, 1);
+    ck_assert(diags.items[0].is_warning);
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "next_years_option"));
+    imported("megatron", LIST("  deterministic_mode .............. True\n"));
+    ck_assert_str_eq(diags.items[1].field, "deterministic_mode");
+    static const char *const REFUSED[] = {LIST("  hybrid_override_pattern ......... M*M-\n"),
+                                          LIST("  mtp_num_layers .................. 1\n"),
+                                          LIST("  main_params_dtype ............... torch.float16\n"),
+                                          LIST("  perform_rl_step ................. True\n")};
+    for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++)
+        ck_assert_int_ne(import_text("megatron", REFUSED[i], &result), TSIM_OK);
+}
+END_TEST
+
+#define STEP(n, batch, ms)                                                                                             \
+    "[default0]: iteration " #n "/ 100 | consumed samples: 1 | elapsed time per iteration (ms): " #ms                  \
+    " | learning rate: 1E-4 | global batch size: " #batch " | lm loss: 1\n"
+
+/* Steps of the last batch, without the first of them; the median of an even number lies between two. */
+START_TEST(times_become_measured) {
+    const struct tsim_scenario *sc = imported(
+        "megatron", LIST("") STEP(1, 32, 9000) STEP(2, 32, 100.5) STEP(3, 64, 8000) STEP(4, 64, 210) STEP(5, 64, 190)
+                        STEP(6, 64, 250) STEP(7, 64, 200) "[Rank 3] (after 2 iterations) memory (MB) | "
+                                                          "allocated: 1.0 | max allocated: 2048.5 | x\n");
+    ck_assert_double_eq(sc->measured.value[TSIM_METRIC_STEP_TIME], 0.205);
+    ck_assert_double_eq(sc->measured.value[TSIM_METRIC_MEMORY_PEAK], 2048.5 * 1048576);
+    ck_assert_str_eq(sc->measured.source, "run.log");
+    sc = imported("megatron", LIST(""));
+    ck_assert(!sc->measured.has[TSIM_METRIC_STEP_TIME]);
+}
+END_TEST
+
+START_TEST(series_of_numbers) {
+    static const char TEXT[] = "x: 9\nx: 1,000 y: 1\nno\nx: 3\r\nx: a\nx: -4\nx: 2\nx: 1e1";
+    struct tsim_log_series series;
+    ck_assert(tsim_log_series(TEXT, strlen(TEXT), "x: ", NULL, &series));
+    ck_assert_uint_eq(series.n, 4);
+    ck_assert_uint_eq(series.n_warmup, 1);
+    ck_assert_int_eq(series.line, 1);
+    ck_assert_double_eq(series.median, 6.5);
+    ck_assert(!tsim_log_series(TEXT, strlen(TEXT), "z: ", NULL, &series));
+    ck_assert_double_eq(tsim_log_largest("  world_size ....... 12\n", 23, "  world_size "), 12);
+    ck_assert_double_eq(tsim_log_mesh("a 2-D device mesh with ['dp', 'tp'], [16, 4]\n", 45), 64);
+}
+END_TEST
+
+/* The JSON of a log, line by line behind whatever launchers write, with places of the log. */
+START_TEST(configurations_as_json) {
+    const struct tsim_scenario *sc = imported(
+        "torchtitan", "[rank0]:[titan] - INFO - Running with args: {\n[rank0]:  \"model\": {\"name\": \"llama3\", "
+                      "\"flavor\": \"8B\"},\n[rank0]:  \"training\": {\"local_batch_size\": 2, \"seq_len\": "
+                      "4096, \"new_one\": \"}\"}\n[rank0]:}\n[rank0]:- INFO - step:  1  loss: 1  tps: 1,000  "
+                      "mfu: 3%\n");
+    ck_assert_int_eq(sc->training.sequence_length, 4096);
+    ck_assert_int_eq(sc->training.micro_batch_size, 2);
+    ck_assert_double_eq(sc->measured.value[TSIM_METRIC_TOKENS_PER_S_PER_GPU], 1000);
+    sc = imported("deepspeed",
+                  "12: print]   world_size ................... 16\n12:   json = {\n12:   \"train_batch_size\": "
+                  "64, \"train_micro_batch_size_per_gpu\": 2,\n12:   \"bf16\": {\"enabled\": true}, "
+                  "\"zero_optimization\": {\"stage\": 3}\n12: }\nx=1, CurrSamplesPerSec=8.5, y\n");
+    ck_assert_int_eq(sc->n_accelerators, 16);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_double_eq(sc->measured.value[TSIM_METRIC_SAMPLES_PER_S], 8.5);
+    struct tsim_import_result result = {0};
+    size_t before = diags.n_errors;
+    ck_assert_int_ne(import_text("deepspeed", "a\n  json = {\n\"zero_optimization\": {\"stage\": 7}}\n", &result),
+                     TSIM_OK);
+    ck_assert_uint_gt(diags.n_errors, before);
+    ck_assert_int_eq(diags.items[diags.n_items - 1].at.line, 3);
+    ck_assert_int_ne(import_text("torchtitan", "Running with args: {\"a\": \n", &result), TSIM_OK);
+}
+END_TEST
+
+static Suite *logs_suite(void) {
+    Suite *suite = suite_create("import_logs");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, arguments_as_they_are_printed);
+    tcase_add_test(tests, what_a_list_tells);
+    tcase_add_test(tests, times_become_measured);
+    tcase_add_test(tests, series_of_numbers);
+    tcase_add_test(tests, configurations_as_json);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(logs_suite)
