@@ -51,10 +51,8 @@ static struct tsim_amount samples_of_run(struct tsim_term_recorder *r, const str
     struct tsim_amount length = length_of(r, sc);
     if (sc->training.length_kind != TSIM_LENGTH_TOKENS)
         return length;
-    struct tsim_amount sequence =
-        tsim_of_scenario(r, "training.sequence_length", (double)sc->training.sequence_length, TSIM_COUNT);
     return tsim_product(r, "samples of the run", "tokens / sequence", TSIM_COUNT,
-                        TSIM_PARTS(length, tsim_inverse(sequence)));
+                        TSIM_PARTS(length, tsim_inverse(tsim_sample_tokens_of(r, sc))));
 }
 
 /* Those of the ramp, and what of the run's samples is left for steps of the whole batch. */
@@ -197,8 +195,7 @@ void tsim_campaign_without_failures(const struct tsim_scenario *scenario, const 
 static struct tsim_amount tokens_of_run(struct tsim_term_recorder *r, const struct tsim_scenario *sc, double samples) {
     return tsim_product(
         r, "tokens of the run", "samples x sequence", TSIM_COUNT,
-        TSIM_PARTS(tsim_figure(r, "campaign.samples", samples, TSIM_COUNT),
-                   tsim_of_scenario(r, "training.sequence_length", (double)sc->training.sequence_length, TSIM_COUNT)));
+        TSIM_PARTS(tsim_figure(r, "campaign.samples", samples, TSIM_COUNT), tsim_sample_tokens_of(r, sc)));
 }
 
 static struct tsim_amount mean_time(struct tsim_term_recorder *r, const struct tsim_campaign *c) {

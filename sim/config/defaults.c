@@ -1,5 +1,6 @@
 /* Defaults that other keys decide, where a draft leaves them out; and what follows from a draft that keeps the
  * rules. */
+#include "config/lengths.h"
 #include "config/rules.h"
 
 #include <math.h>
@@ -328,6 +329,7 @@ void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     p->zero = (int)draft->zero;
     p->data = draft->data;
     sc->n_microbatches = sc->training.global_batch_size / (sc->training.micro_batch_size * p->data);
+    tsim_lengths_resolve(sc);
     finish_layers(draft, arena);
     finish_recompute(draft);
 }

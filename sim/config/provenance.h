@@ -4,7 +4,7 @@
 
 #include "base/term.h"
 #include "config/catalogue_load.h"
-#include "config/scenario.h"
+#include "config/lengths.h"
 
 /* The value that file `id` of the catalogue has under `key`. One that the scenario overrides says so. */
 struct tsim_amount tsim_of_file(struct tsim_term_recorder *recorder, enum tsim_catalogue_kind kind, const char *id,
@@ -25,13 +25,23 @@ static inline struct tsim_amount tsim_accelerators_of(struct tsim_term_recorder 
                                    tsim_of_scenario(recorder, "cluster.accelerators_per_node",
                                                     (double)c->accelerators_per_node, TSIM_COUNT)));
 }
+/* Tokens of a sample that are not padding. */
+static inline struct tsim_amount tsim_sample_tokens_of(struct tsim_term_recorder *recorder,
+                                                       const struct tsim_scenario *scenario) {
+    double tokens = tsim_useful_length(scenario);
+    if (scenario->training.lengths.mean > 0)
+        return tsim_given(recorder, "tokens of a sample", tokens, TSIM_COUNT,
+                          "training.lengths of the scenario (sim/config/lengths.h)");
+    return tsim_of_scenario(recorder, "training.sequence_length", tokens, TSIM_COUNT);
+}
+
 static inline struct tsim_amount tsim_tokens_of(struct tsim_term_recorder *recorder,
                                                 const struct tsim_scenario *scenario) {
     const struct tsim_training_spec *t = &scenario->training;
     return tsim_product(
         recorder, "tokens of a step", "batch x sequence", TSIM_COUNT,
         TSIM_PARTS(tsim_of_scenario(recorder, "training.global_batch_size", (double)t->global_batch_size, TSIM_COUNT),
-                   tsim_of_scenario(recorder, "training.sequence_length", (double)t->sequence_length, TSIM_COUNT)));
+                   tsim_sample_tokens_of(recorder, scenario)));
 }
 
 static inline struct tsim_amount tsim_of_accelerator(struct tsim_term_recorder *recorder,

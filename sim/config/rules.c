@@ -532,6 +532,30 @@ static void check_offload(const struct check *c) {
                "schedule: 1f1b or interleaved, or activations: 0");
 }
 
+static void check_kind(const struct check *c) {
+    const struct tsim_training_spec *t = &c->sc->training;
+    static const char *const NAMES[] = {[TSIM_DPO] = "preference pairs and their reference model",
+                                        [TSIM_GRPO] = "generation, scoring and training in turn",
+                                        [TSIM_PPO] = "generation, scoring and training in turn"};
+    if (t->kind > TSIM_SFT)
+        refuse(c, "training.kind", NAMES[t->kind], "kind: sft has the training alone");
+    if (!(t->lengths.mean > 0)) {
+        if (t->lengths.cv > 0 || t->lengths.batching != TSIM_BATCHING_PACKED)
+            tsim_diag_hint(fail(c, "training.lengths", "without a mean"), "mean: the tokens of a sample");
+        return;
+    }
+    if (t->kind == TSIM_PRETRAIN)
+        tsim_diag_hint(fail(c, "training.lengths", "only fine-tuning has samples of many lengths"),
+                       "training.kind: sft");
+    if (c->sc->model->list || c->sc->model->encoder_layers > 0 || c->sc->model->image.patch > 0)
+        tsim_diag_hint(fail(c, "training.lengths", "samples of %.40s are all alike", c->sc->model->name),
+                       "they are of models of tokens with one stack");
+    if (t->lengths.mean > (double)t->sequence_length)
+        tsim_diag_hint(fail(c, "training.lengths.mean", "%g, but samples are cut at %lld tokens", t->lengths.mean,
+                            num(t->sequence_length)),
+                       "sequence_length: the longest sample that is taken");
+}
+
 /* Adapters stand beside products of a transformer that each token meets. */
 static void check_adapter(const struct check *c) {
     enum {
@@ -851,6 +875,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_updates(c);
         check_offload(c);
         check_adapter(c);
+        check_kind(c);
         check_experts(c);
         check_zero(c);
         check_effects(c);

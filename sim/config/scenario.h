@@ -176,7 +176,21 @@ struct tsim_adapter_spec {
     bool drops_result;
 };
 
+enum tsim_training_kind { TSIM_PRETRAIN, TSIM_SFT, TSIM_DPO, TSIM_GRPO, TSIM_PPO };
+/* Samples of many lengths, lognormal and cut at sequence_length (lengths.h). */
+enum tsim_batching { TSIM_BATCHING_PACKED, TSIM_BATCHING_LONGEST, TSIM_BATCHING_WHOLE };
+struct tsim_lengths_spec {
+    double mean; /* tokens; 0: every sample has sequence_length, and nothing else counts */
+    double cv;   /* coefficient of variation */
+    enum tsim_batching batching;
+    int64_t pass;    /* resolved: tokens that a pass takes for each sample of a batch, padding among them */
+    double useful;   /* of them, those that are not padding, on average */
+    double attended; /* tokens of its own sample that a token may attend to, on average over tokens */
+};
+
 struct tsim_training_spec {
+    enum tsim_training_kind kind;
+    struct tsim_lengths_spec lengths;
     struct tsim_batch_ramp_spec batch_ramp;
     struct tsim_adapter_spec adapter;
     int64_t sequence_length, global_batch_size, micro_batch_size;

@@ -314,6 +314,22 @@ static const struct tsim_key OFFLOAD_KEYS[] = {
 };
 TSIM_TABLE(OFFLOAD, OFFLOAD_KEYS, false);
 
+static const struct tsim_word TRAINING_KINDS[] = {{"pretrain", TSIM_PRETRAIN}, {"sft", TSIM_SFT}, {"dpo", TSIM_DPO},
+                                                  {"grpo", TSIM_GRPO}, {"ppo", TSIM_PPO}, {NULL, 0}};
+static const struct tsim_word BATCHINGS[] = {{"packed", TSIM_BATCHING_PACKED}, {"padded", TSIM_BATCHING_LONGEST},
+                                             {"padded-whole", TSIM_BATCHING_WHOLE}, {NULL, 0}};
+static const struct tsim_key LENGTHS_KEYS[] = {
+    {QUANTITY_KEY("mean", TSIM_COUNT, scenario.training.lengths.mean, "tokens of a sample, before it is cut at sequence_length"),
+     .is_positive = true, .min = 1, .max = 1e9, .is_omitted_when_zero = true},
+    {QUANTITY_KEY("cv", TSIM_FRACTION, scenario.training.lengths.cv, "coefficient of variation of the (lognormal) lengths"),
+     .default_text = "0", .max = 100, .is_omitted_when_zero = true},
+    {.key = "batching", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.lengths.batching), .words = BATCHINGS,
+     .default_text = "packed", .is_omitted_when_zero = true,
+     .help = "packed: sequences of sequence_length are filled with samples, and are what a batch counts; padded: to the longest of a "
+             "micro-batch; padded-whole: to sequence_length"},
+};
+TSIM_TABLE(LENGTHS, LENGTHS_KEYS, false);
+
 static const struct tsim_word ADAPTERS[] = {{"none", TSIM_ADAPTER_NONE}, {"lora", TSIM_ADAPTER_LORA},
                                             {"qlora", TSIM_ADAPTER_QLORA}, {NULL, 0}};
 static const struct tsim_word TARGETS[] = {
@@ -364,6 +380,10 @@ TSIM_TABLE(RAMP, RAMP_KEYS, false);
 #define LENGTH_KEY(name_, help_)                                                                                       \
     {QUANTITY_KEY(#name_, TSIM_COUNT, name_, help_), .is_positive = true, .is_omitted_when_zero = true}
 static const struct tsim_key TRAINING_KEYS[] = {
+    {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.kind), .words = TRAINING_KINDS,
+     .default_text = "pretrain", .is_omitted_when_zero = true,
+     .help = "sft: supervised fine-tuning, whose samples may have lengths; dpo, grpo and ppo are not simulated yet"},
+    {SECTION_KEY("lengths", &LENGTHS, "of samples, where they differ: {mean, cv, batching}"), .is_omitted_when_zero = true},
     {INT_KEY("sequence_length", scenario.training.sequence_length, 1e9,
              "tokens per sample; default: 4096, or the rows of a shorter learned position table"), .is_positive = true},
     {INT_KEY("decoder_sequence_length", scenario.training.decoder_sequence_length, 1e9,

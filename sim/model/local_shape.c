@@ -4,6 +4,8 @@
  * training, where keys and values are expanded) query = key = heads*(head_dim + rope_dim)/tp and value = q. */
 #include "model/local_shape.h"
 
+#include "config/lengths.h"
+
 #include "model/operator_builders.h"
 #include "model/parameter_bytes.h"
 
@@ -36,11 +38,15 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, double leng
     z.linear_bytes = tsim_operand_bytes(sc->training.precision);
     z.gradient_bytes = tsim_gradient_bytes(sc);
     z.flash = sc->training.attention == TSIM_ATTENTION_FLASH;
+    if (sc->training.lengths.mean > 0 && sc->training.lengths.batching == TSIM_BATCHING_PACKED) {
+        z.window = fmin(sc->training.lengths.attended, z.sk);
+        z.is_chunk = true;
+    }
     return z;
 }
 
 struct tsim_op_shape tsim_op_shape_first(const struct tsim_scenario *sc) {
-    return shape_of(sc, (double)sc->training.sequence_length);
+    return shape_of(sc, tsim_pass_length(sc));
 }
 
 struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *sc) {
@@ -50,8 +56,8 @@ struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *sc) {
 double tsim_stream_bytes(const struct tsim_scenario *sc) {
     double e = sc->training.precision == TSIM_FP32 || sc->training.precision == TSIM_TF32 ? 4 : 2;
     double tokens =
-        (double)(sc->training.micro_batch_size * (sc->training.sequence_length + sc->training.decoder_sequence_length) /
-                 sc->parallelism.context);
+        (double)(sc->training.micro_batch_size *
+                 ((int64_t)tsim_pass_length(sc) + sc->training.decoder_sequence_length) / sc->parallelism.context);
     return tokens * (double)sc->model->hidden * e;
 }
 
@@ -91,8 +97,7 @@ double tsim_model_patch_values(const struct tsim_model *m) {
 }
 
 double tsim_last_length(const struct tsim_scenario *sc) {
-    return (double)(tsim_model_stacks(sc->model) > 1 ? sc->training.decoder_sequence_length
-                                                     : sc->training.sequence_length);
+    return tsim_model_stacks(sc->model) > 1 ? (double)sc->training.decoder_sequence_length : tsim_pass_length(sc);
 }
 
 double tsim_head_tokens(const struct tsim_scenario *sc) {

@@ -22,6 +22,7 @@ struct tsim_op_shape {
     double linear_bytes;   /* per element of a linear layer's operands */
     double gradient_bytes; /* of the buffer that weight gradients accumulate in */
     bool sequence_parallel, flash, causal;
+    bool is_chunk;  /* the window is a piece of the sequence, or a sample of a pack, and does not slide */
     bool is_biased; /* scores have a learned bias */
 };
 

@@ -242,8 +242,7 @@ static double window_layers(const struct tsim_model *m) {
 }
 
 static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, const struct tsim_model *m,
-                                                 double sequence_length) {
-    struct tsim_amount length = tsim_of_scenario(r, "training.sequence_length", sequence_length, TSIM_COUNT);
+                                                 struct tsim_amount length) {
     double windowed = window_layers(m);
     if (windowed == 0)
         return core_of_layers(r, m, "attention, forward", dimension(r, m, "layers", m->layers), length);
@@ -253,7 +252,7 @@ static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, c
         tsim_given(r, "layers without a window", (double)m->layers - windowed, TSIM_COUNT, OF_PATTERN), length);
     struct tsim_amount window = core_of_layers(
         r, m, "attention in windows", tsim_given(r, "layers with a window", windowed, TSIM_COUNT, OF_PATTERN),
-        tsim_given(r, "tokens of a window, at most the sequence", fmin((double)m->attention_window, sequence_length),
+        tsim_given(r, "tokens of a window, at most the sequence", fmin((double)m->attention_window, length.value),
                    TSIM_COUNT, "attention_window of the model"));
     return tsim_sum(r, "attention, forward", "of both kinds of layers", TSIM_FLOPS, TSIM_PARTS(whole, window));
 }
@@ -280,15 +279,15 @@ static double stacked_flops(const struct tsim_model *m, double first_length, dou
 }
 
 static struct tsim_amount core_attention(struct tsim_term_recorder *r, const struct tsim_model *m,
-                                         double sequence_length) {
+                                         struct tsim_amount length) {
     return tsim_product(r, "attention", "3 x forward", TSIM_FLOPS,
                         TSIM_PARTS(tsim_given(r, "forward, for inputs and for weights", 3, TSIM_COUNT,
                                               "Chowdhery et al. 2022 (PaLM), appendix B: the full square"),
-                                   core_attention_forward(r, m, sequence_length)));
+                                   core_attention_forward(r, m, length)));
 }
 
 struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
-                                                    double sequence_length, double trained) {
+                                                    struct tsim_amount length, double trained) {
     struct tsim_amount frozen = tsim_product(r, "frozen parameters", "4 x active parameters", TSIM_FLOPS,
                                              TSIM_PARTS(tsim_given(r, "FLOPs of a frozen parameter", 4, TSIM_FLOPS,
                                                                    "multiply and add, forward and for inputs"),
@@ -299,28 +298,28 @@ struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *r
                               "multiply and add, forward, for inputs and for weights"),
                    tsim_given(r, "parameters of the adapters", trained, TSIM_COUNT, "sim/model/adapter.h")));
     return tsim_sum(r, "model FLOPs of a token", "4 N + 6 A + 12 L H Q T", TSIM_FLOPS,
-                    TSIM_PARTS(frozen, adapters, core_attention(r, m, sequence_length)));
+                    TSIM_PARTS(frozen, adapters, core_attention(r, m, length)));
 }
 
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
-                                             double first_length, double last_length) {
+                                             struct tsim_amount first, double last_length) {
     if (!tsim_model_has_ends(m))
         return tsim_given(r, "model FLOPs of a sample", tsim_list_flops_per_sample(m), TSIM_FLOPS,
                           "6 for each multiplication with addition of the list's products, 4 in the first layer "
                           "(sim/model/layer_list.h)");
     if (tsim_model_stacks(m) > 1)
         return tsim_given(
-            r, "model FLOPs of a token of the encoder", stacked_flops(m, first_length, last_length), TSIM_FLOPS,
+            r, "model FLOPs of a token of the encoder", stacked_flops(m, first.value, last_length), TSIM_FLOPS,
             "6 for each parameter of both stacks and token that meets it, 12 for each score (sim/model/model.h)");
     struct tsim_amount products =
         tsim_product(r, "parameters", "6 x active parameters", TSIM_FLOPS,
                      TSIM_PARTS(tsim_given(r, "FLOPs of a parameter", 6, TSIM_FLOPS,
                                            "multiply and add, forward, for inputs and for weights"),
                                 tsim_model_active_parameters_recorded(r, m)));
-    struct tsim_amount attention = core_attention(r, m, first_length);
+    struct tsim_amount attention = core_attention(r, m, first);
     return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T", TSIM_FLOPS, TSIM_PARTS(products, attention));
 }
 
 double tsim_model_flops_per_token(const struct tsim_model *m, double first_length, double last_length) {
-    return tsim_model_flops_recorded(NULL, m, first_length, last_length).value;
+    return tsim_model_flops_recorded(NULL, m, (struct tsim_amount){.value = first_length}, last_length).value;
 }

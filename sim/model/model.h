@@ -54,11 +54,11 @@ bool tsim_model_is_of_samples(const struct tsim_model *model);
  * result each for the tokens that pass through them; attention of the two stacks, and from one to the other. A layer
  * list: tsim_list_flops_per_sample. */
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
-                                             double first_length, double last_length);
+                                             struct tsim_amount first_length, double last_length);
 /* The same of a frozen model, whose weights have no gradients, with so many trained parameters beside them: 4 N + 6 of
  * each. */
 struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
-                                                    double sequence_length, double trained);
+                                                    struct tsim_amount length, double trained);
 double tsim_model_flops_per_token(const struct tsim_model *model, double first_length, double last_length);
 
 /* One forward pass of the layers (a third of their part of it), without embedding and head: full recomputation executes

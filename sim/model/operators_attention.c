@@ -27,7 +27,7 @@ static double scores_frac(const struct tsim_op_shape *z) {
     double frac = z->window / z->sk;
     if (z->window == 0)
         return z->causal ? 0.5 : 1;
-    if (z->model->window_chunks)
+    if (z->is_chunk)
         return z->causal ? 0.5 * frac : frac;
     return frac * (1 - frac / (z->causal ? 2 : 4));
 }
@@ -35,7 +35,7 @@ static double scores_frac(const struct tsim_op_shape *z) {
 /* Chunks are short sequences. */
 static void set_keys(const struct tsim_op_shape *z, struct tsim_op *op) {
     op->sequence = z->window > 0 ? z->window : z->sk;
-    op->window_keys = z->window > 0 && !z->model->window_chunks ? z->sk * scores_frac(z) : 0;
+    op->window_keys = z->window > 0 && !z->is_chunk ? z->sk * scores_frac(z) : 0;
 }
 
 void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
@@ -333,10 +333,13 @@ static void add_matrices(const struct tsim_model *m, double times, struct tsim_m
 
 const struct tsim_mixer tsim_attention_mixer = {ATTENTION, .core_flops = core_flops};
 
-/* A window as long as the sequence is none. */
+/* A window as long as the sequence is none, nor one as long as a pack's samples. */
 static void fit_window(struct tsim_op_shape *z) {
-    double window = (double)z->model->attention_window;
-    z->window = window < z->sk ? window : 0;
+    double window = (double)z->model->attention_window, most = z->window > 0 ? z->window : z->sk;
+    if (window >= most)
+        return;
+    z->window = window;
+    z->is_chunk = z->model->window_chunks;
 }
 
 static double window_core_flops(const struct tsim_model *m, double length) {

@@ -492,8 +492,19 @@ static void offload_optimizer(struct tsim_term_recorder *r, const struct tsim_sc
     terms->optimizer = absent(r, "memory.optimizer_bytes", why);
 }
 
-void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+/* Sooner or later a sample is as long as any may be. */
+static const struct tsim_scenario *of_longest_sample(const struct tsim_scenario *sc, struct tsim_scenario *longest) {
+    if (!(sc->training.lengths.mean > 0))
+        return sc;
+    *longest = *sc;
+    longest->training.lengths.pass = sc->training.sequence_length;
+    return longest;
+}
+
+void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_scenario *scenario, int32_t stage,
                                 struct tsim_stage_terms *terms) {
+    struct tsim_scenario longest;
+    const struct tsim_scenario *sc = of_longest_sample(scenario, &longest);
     int zero = sc->parallelism.zero;
     struct tsim_part_list buffers = {.recorder = r};
     struct tsim_held_parameters held = tsim_held_parameters(r, sc, stage),

@@ -32,14 +32,20 @@ static double tokens_per_step(const struct tsim_scenario *sc) {
 }
 
 static struct tsim_layer_flops forward_flops_per_token(const struct tsim_scenario *sc) {
-    return tsim_model_forward_flops_per_token(sc->model, (double)sc->training.sequence_length, tsim_last_length(sc));
+    double attended = tsim_attended_length(sc);
+    return tsim_model_forward_flops_per_token(sc->model, attended,
+                                              tsim_model_stacks(sc->model) > 1 ? tsim_last_length(sc) : attended);
 }
 
 static struct tsim_amount model_flops_per_token(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    struct tsim_amount attended =
+        sc->training.lengths.mean > 0
+            ? tsim_given(r, "tokens that each attends to", tsim_attended_length(sc), TSIM_COUNT,
+                         "training.lengths of the scenario (sim/config/lengths.h)")
+            : tsim_of_scenario(r, "training.sequence_length", (double)sc->training.sequence_length, TSIM_COUNT);
     if (tsim_is_frozen(sc))
-        return tsim_frozen_model_flops_recorded(r, sc->model, (double)sc->training.sequence_length,
-                                                tsim_model_adapter_parameters(sc));
-    return tsim_model_flops_recorded(r, sc->model, (double)sc->training.sequence_length, tsim_last_length(sc));
+        return tsim_frozen_model_flops_recorded(r, sc->model, attended, tsim_model_adapter_parameters(sc));
+    return tsim_model_flops_recorded(r, sc->model, attended, tsim_last_length(sc));
 }
 
 static double recomputed_parts_flops_per_token(const struct tsim_scenario *sc) {
@@ -88,6 +94,8 @@ static void fill_model(struct tsim_term_recorder *r, const struct tsim_scenario 
     result->parameters = tsim_model_parameters_recorded(r, sc->model).value;
     result->active_parameters = tsim_model_active_parameters_recorded(r, sc->model).value;
     result->mtp_parameters = sc->model->mtp_layers > 0 ? tsim_model_mtp_parameters(sc->model) : (double)NAN;
+    result->padding_frac =
+        sc->training.lengths.mean > 0 ? 1 - tsim_useful_length(sc) / tsim_pass_length(sc) : (double)NAN;
     result->trained_parameters = tsim_is_frozen(sc) ? tsim_model_adapter_parameters(sc) : (double)NAN;
     result->model_flops = tsim_product(r, "model.step_model_flops", "tokens x FLOPs of each", TSIM_FLOPS,
                                        TSIM_PARTS(tsim_tokens_of(r, sc), model_flops_per_token(r, sc)))

@@ -116,6 +116,7 @@ struct tsim_step_result {
     int32_t fullest_stage;
     double energy_j, mean_power_w; /* whole cluster, at the wall of the node (PUE not included) */
     double parameters, active_parameters, model_flops, hardware_flops;
+    double padding_frac;        /* of the tokens that passes take; NAN: samples are all of one length */
     double trained_parameters;  /* of the adapters beside a frozen model; NAN: the model is trained */
     double mtp_parameters;      /* of the parameters, those of multi-token prediction; NAN: it has none */
     enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */

@@ -56,7 +56,8 @@ static const char *const BASES[] = {
          "dgx-b200}\n"
          "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512}\nparallelism: {expert: 8, data: auto}\n",
     HEAD "model: {extends: llama2-7b, layers: 4}\ncluster: {node: dgx-h100}\n"
-         "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512, adapter: {kind: qlora}}\n"
+         "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512, adapter: {kind: qlora},\n"
+         "  kind: sft, lengths: {mean: 100, cv: 1}}\n"
          "parallelism: {tensor: 2, data: auto}\n",
     HEAD "model: {extends: gpt2-medium, layers: 8}\ncluster: {node: dgx-h100, nodes: 2, fabric: ib-ndr}\n"
          "training: {global_batch_size: 32, tokens: 1 G, sequence_length: 512}\n"

@@ -71,7 +71,7 @@ void example_result_init(struct example_result *r) {
     result->step.energy_j = 5e4;
     result->step.mean_power_w = 5e3;
     result->step.hardware_flops = 1.125e18;
-    result->step.mtp_parameters = result->step.trained_parameters = (double)NAN;
+    result->step.mtp_parameters = result->step.trained_parameters = result->step.padding_frac = (double)NAN;
     result->step.bottleneck = TSIM_BOUND_MEMORY;
     result->step.bounds = (struct tsim_bound_shares){.compute_frac = 0.25,
                                                      .memory_frac = 0.375,

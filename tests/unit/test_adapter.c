@@ -177,8 +177,9 @@ START_TEST(model_flops) {
     init(ALL);
     double n = tsim_model_active_parameters(&e.model), whole = tsim_model_flops_per_token(&e.model, 1024, 1024),
            trained = tsim_model_adapter_parameters(&e.scenario);
-    ck_assert_double_eq(tsim_frozen_model_flops_recorded(NULL, &e.model, 1024, trained).value,
-                        whole - 2 * n + 6 * trained);
+    ck_assert_double_eq(
+        tsim_frozen_model_flops_recorded(NULL, &e.model, (struct tsim_amount){.value = 1024}, trained).value,
+        whole - 2 * n + 6 * trained);
 }
 END_TEST
 

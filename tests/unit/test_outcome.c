@@ -171,6 +171,7 @@ static void example_of_everything(void) {
     example_result_init(&r);
     result->step.mtp_parameters = 1e9;
     result->step.trained_parameters = 1e6;
+    result->step.padding_frac = 0.25;
     result->step.variation.has = result->step.variation.draws.has = result->step.input.has = true;
     result->step.input.bound = "workers";
     result->evaluation.has = result->batch_ramp.has = true;

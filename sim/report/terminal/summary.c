@@ -110,6 +110,20 @@ static void print_batch(struct tsim_screen *screen, const struct tsim_scenario *
                      t->attention == TSIM_ATTENTION_FLASH ? "flash" : "standard");
 }
 
+static void print_lengths(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_lengths_spec *l = &result->scenario->training.lengths;
+    if (!(l->mean > 0))
+        return;
+    if (l->batching == TSIM_BATCHING_PACKED)
+        tsim_screen_line(screen, "samples", "packed: a token attends to %s tokens of its own sample",
+                         tsim_screen_count(screen, round(l->attended)));
+    else
+        tsim_screen_line(screen, "samples",
+                         "of %s tokens on average, padded to %s: %.0f %% of what is computed is padding",
+                         tsim_screen_count(screen, round(l->useful)), tsim_screen_count(screen, (double)l->pass),
+                         100 * result->step.padding_frac);
+}
+
 static void print_offload(struct tsim_screen *screen, const struct tsim_scenario *scenario) {
     const struct tsim_offload_spec *o = &scenario->training.offload;
     if (!o->optimizer && !(o->activations_frac > 0))
@@ -145,6 +159,7 @@ static void print_inputs(struct tsim_screen *screen, const struct tsim_result *r
     tsim_screen_line(screen, "software", "%s%s", scenario->software->name,
                      scenario->software_defaulted ? " (the default: the scenario names none)" : "");
     print_batch(screen, scenario);
+    print_lengths(screen, result);
     print_offload(screen, scenario);
     print_data(screen, &scenario->data);
 }

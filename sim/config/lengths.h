@@ -1,0 +1,36 @@
+/* lengths.h - samples of many lengths (supervised fine-tuning) in batches: packed, or padded.
+ *
+ * Lengths are lognormal with a mean and a coefficient of variation, cut at the longest that is taken (`sequence_length`).
+ *   packed   samples fill sequences of sequence_length, one behind the other, which are what a batch counts. Packs are taken as
+ *            full: packing the longest first leaves less than 1 % (Krell et al. 2021, arXiv:2107.02027). A token attends to
+ *            its own sample.
+ *   longest  each micro-batch of b samples is as long as its longest, E[max of b]. Replicas meet at the end of a step, and the
+ *            slowest of d is longer by sigma / sqrt(m) times the expected maximum of d normals, with sigma the standard
+ *            deviation of a micro-batch's length and m micro-batches. Rounded up to what tensor and context ranks divide.
+ *   whole    each is padded to sequence_length. */
+#ifndef TSIM_CONFIG_LENGTHS_H
+#define TSIM_CONFIG_LENGTHS_H
+
+#include "config/scenario.h"
+
+/* Fills in what follows from lengths and plan. */
+void tsim_lengths_resolve(struct tsim_scenario *scenario);
+
+/* Tokens of a sample in a pass, with padding; those that count; the tokens that each attends to, in the mean. Without
+ * lengths sequence_length, all three. */
+static inline double tsim_pass_length(const struct tsim_scenario *scenario) {
+    const struct tsim_training_spec *t = &scenario->training;
+    return (double)(t->lengths.mean > 0 ? t->lengths.pass : t->sequence_length);
+}
+
+static inline double tsim_useful_length(const struct tsim_scenario *scenario) {
+    const struct tsim_training_spec *t = &scenario->training;
+    return t->lengths.mean > 0 ? t->lengths.useful : (double)t->sequence_length;
+}
+
+static inline double tsim_attended_length(const struct tsim_scenario *scenario) {
+    const struct tsim_training_spec *t = &scenario->training;
+    return t->lengths.mean > 0 ? t->lengths.attended : (double)t->sequence_length;
+}
+
+#endif

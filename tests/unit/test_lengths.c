@@ -1,0 +1,119 @@
+/* Samples of many lengths: closed forms of the lognormal, padding, packs, and what a pass and the memory take. */
+#include "config/lengths.h"
+#include "model/local_shape.h"
+#include "model/operators.h"
+#include "partition/memory.h"
+#include "support/example.h"
+#include "support/operator_list.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+
+static struct example e;
+
+static void init(double mean, double cv, enum tsim_batching batching) {
+    example_init(&e);
+    e.scenario.training.kind = TSIM_SFT;
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    e.scenario.training.sequence_length = 1 << 20; /* nothing is cut */
+    e.scenario.training.lengths = (struct tsim_lengths_spec){.mean = mean, .cv = cv, .batching = batching};
+    example_finish(&e);
+}
+
+/* E[l^2] / E[l] is M (1 + c^2); the longest of two is 2 M Phi(sigma / sqrt 2) on average, sigma^2 = ln(1 + c^2). With one
+ * replica nobody waits for another. */
+START_TEST(lognormal) {
+    for (double cv = 0.25; cv <= 1; cv *= 2) {
+        init(4096, cv, TSIM_BATCHING_LONGEST);
+        e.scenario.parallelism.data = 1;
+        e.scenario.training.micro_batch_size = 2;
+        tsim_lengths_resolve(&e.scenario);
+        const struct tsim_lengths_spec *l = &e.scenario.training.lengths;
+        const double sigma = sqrt(log(1 + cv * cv));
+        ck_assert_double_eq_tol(l->useful / 4096, 1, 2e-3);
+        ck_assert_double_eq_tol(l->attended / (4096 * (1 + cv * cv)), 1,
+                                1.5e-2); /* of the tail, 1 in 4,000 is missing */
+        ck_assert_double_eq_tol((double)l->pass / (2 * 4096 * gsl_cdf_ugaussian_P(sigma / sqrt(2))), 1, 5e-3);
+    }
+}
+END_TEST
+
+/* Samples of one length are not padded, but to whole 8 tokens of each tensor rank. Long ones are cut. The slowest of many
+ * replicas takes longer, less where each has many micro-batches. */
+START_TEST(limits) {
+    init(1001, 0, TSIM_BATCHING_LONGEST);
+    e.scenario.parallelism.tensor = 4;
+    tsim_lengths_resolve(&e.scenario);
+    ck_assert_int_eq(e.scenario.training.lengths.pass, 1024);
+    init(1000, 2, TSIM_BATCHING_LONGEST);
+    e.scenario.training.sequence_length = 1200;
+    e.scenario.training.micro_batch_size = 64;
+    tsim_lengths_resolve(&e.scenario);
+    ck_assert_int_eq(e.scenario.training.lengths.pass, 1200);
+    ck_assert_double_lt(e.scenario.training.lengths.useful, 700);
+    int64_t pass[3];
+    static const struct { int64_t data, microbatches; } CASES[] = {{1, 8}, {64, 8}, {64, 512}};
+    for (int i = 0; i < 3; i++) {
+        init(1000, 1, TSIM_BATCHING_LONGEST);
+        e.scenario.parallelism.data = CASES[i].data;
+        e.scenario.n_microbatches = CASES[i].microbatches;
+        tsim_lengths_resolve(&e.scenario);
+        pass[i] = e.scenario.training.lengths.pass;
+    }
+    ck_assert_int_lt(pass[0], pass[2]);
+    ck_assert_int_lt(pass[2], pass[1]);
+}
+END_TEST
+
+/* Packs are whole sequences whose tokens attend to their own sample; padding is worked on like any token. */
+START_TEST(passes) {
+    struct tsim_op_list list;
+    init(512, 1, TSIM_BATCHING_PACKED);
+    e.scenario.training.sequence_length = 4096;
+    tsim_lengths_resolve(&e.scenario);
+    const struct tsim_lengths_spec *l = &e.scenario.training.lengths;
+    ck_assert_double_eq(tsim_op_shape_first(&e.scenario).t, 4096);
+    ck_assert_double_eq(tsim_useful_length(&e.scenario), 4096);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+    ck_assert_double_eq(find(&list, "attention core")->sequence, l->attended);
+    ck_assert_double_eq_tol(find(&list, "attention core")->flops, 2.0 * 4096 * l->attended * 2 * 1024 / 2, 1);
+    e.model.attention_window = 64; /* shorter than a sample */
+    tsim_operators_forward(&e.scenario, TSIM_PART_WINDOW_LAYER, 0, &list);
+    ck_assert_double_gt(find(&list, "attention core")->window_keys, 0);
+    e.model.attention_window = 2048; /* longer than most */
+    tsim_operators_forward(&e.scenario, TSIM_PART_WINDOW_LAYER, 0, &list);
+    ck_assert_double_eq(find(&list, "attention core")->window_keys, 0);
+    e.scenario.training.lengths.batching = TSIM_BATCHING_WHOLE;
+    tsim_lengths_resolve(&e.scenario);
+    ck_assert_double_eq(tsim_op_shape_first(&e.scenario).t, 4096);
+    ck_assert_double_lt(tsim_useful_length(&e.scenario), 512);
+}
+END_TEST
+
+/* Memory is that of the longest sample, whatever is padded to. */
+START_TEST(memory) {
+    struct tsim_stage_memory padded, whole;
+    init(512, 1, TSIM_BATCHING_LONGEST);
+    e.scenario.training.sequence_length = 4096;
+    tsim_lengths_resolve(&e.scenario);
+    ck_assert_int_lt(e.scenario.training.lengths.pass, 4096);
+    tsim_stage_memory(&e.scenario, 0, &padded);
+    e.scenario.training.lengths = (struct tsim_lengths_spec){0};
+    tsim_stage_memory(&e.scenario, 0, &whole);
+    ck_assert_double_eq(padded.activations_bytes, whole.activations_bytes);
+    ck_assert_double_eq(padded.total_bytes, whole.total_bytes);
+}
+END_TEST
+
+static Suite *lengths_suite(void) {
+    Suite *suite = suite_create("lengths");
+    TCase *tests = tcase_create("samples");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, lognormal);
+    tcase_add_test(tests, limits);
+    tcase_add_test(tests, passes);
+    tcase_add_test(tests, memory);
+    return suite;
+}
+
+TSIM_TEST_MAIN(lengths_suite)
