@@ -210,7 +210,7 @@ static const struct tsim_command COMMANDS[] = {
      "FORMAT is one of\n"
      "  hf-config    config.json of a Hugging Face model: a model file\n"
      "  megatron     Megatron-LM's command line, script, YAML or log: a scenario\n"
-     "  nemo         YAML recipe of NeMo: a scenario\n"
+     "  nemo         YAML of NeMo or Megatron-Bridge, or a log with it: a scenario\n"
      "  deepspeed    DeepSpeed's JSON, or a log with it: a scenario\n"
      "  torchtitan   torchtitan's TOML, or a log with its configuration: a scenario\n"
      "  nvidia-topo  what nvidia-smi topo -m prints: a node\n"

@@ -134,6 +134,36 @@ START_TEST(configurations_as_json) {
 }
 END_TEST
 
+/* Megatron-Bridge's: objects stand for data types and attention's backend, the data's length counts. */
+#define BRIDGE(model, more)                                                                                            \
+    "setting number of microbatches to constant 4\n------- Task Configuration -------\n"                               \
+    "_target_: megatron.bridge.training.config.ConfigContainer\ndataset: {sequence_length: 1024, tokenizer: {a: 1}}\n" \
+    "ddp: {use_distributed_optimizer: true, grad_reduce_in_fp32: false}\nmodel:\n  num_layers: 4\n  hidden_size: "     \
+    "256\n"                                                                                                            \
+    "  num_attention_heads: 4\n  seq_length: 9999\n  position_embedding_type: rope\n  bf16: true\n  mamba_state_dim: " \
+    "128\n"                                                                                                            \
+    "  attention_backend: {_args_: [3], _call_: true, _target_: megatron.core.transformer.enums.AttnBackend}\n" model  \
+    "train: {global_batch_size: 64, micro_batch_size: 2}\noptimizer: {main_params_dtype: {_target_: "                  \
+    "torch.float32}}\n" more "----------------------------------\nno: [yaml\n"
+
+START_TEST(configurations_of_bridge) {
+    const struct tsim_scenario *sc = imported(
+        "nemo", BRIDGE("  tensor_model_parallel_size: 2\n  vocab_size: 1000\n  should_pad_vocab: false\n", ""));
+    ck_assert_int_eq(sc->training.sequence_length, 1024);
+    ck_assert_int_eq(sc->n_accelerators, 16); /* 64 / (2 x 4) replicas of 2 */
+    ck_assert_int_eq(sc->model->vocab, 1000);
+    ck_assert_int_eq(sc->training.gradient_precision, TSIM_BF16);
+    ck_assert_int_eq(sc->software->attention_kernel, TSIM_ATTENTION_UNFUSED);
+    ck_assert_str_eq(sc->software->name, "megatron-core-2025");
+    static const char *const REFUSED[] = {BRIDGE("", "peft: {_target_: megatron.bridge.peft.lora.LoRA}\n"),
+                                          BRIDGE("  window_size: [128, 0]\n", ""),
+                                          BRIDGE("  is_hybrid_model: true\n", "")};
+    struct tsim_import_result result = {0};
+    for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++)
+        ck_assert_msg(import_text("megatron", REFUSED[i], &result) != TSIM_OK, "%d", (int)i);
+}
+END_TEST
+
 static Suite *logs_suite(void) {
     Suite *suite = suite_create("import_logs");
     TCase *tests = tcase_create("all");
@@ -143,6 +173,7 @@ static Suite *logs_suite(void) {
     tcase_add_test(tests, times_become_measured);
     tcase_add_test(tests, series_of_numbers);
     tcase_add_test(tests, configurations_as_json);
+    tcase_add_test(tests, configurations_of_bridge);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -349,6 +349,8 @@ static void put_software(struct tsim_gpt *g) {
     if (is_deepspeed(g))
         tsim_recipe_put(g->r, "software.extends", tsim_recipe_find(g->r, "deepspeed"), "Megatron-DeepSpeed",
                         "bloom-2022");
+    else if (g->is_bridge)
+        tsim_recipe_put(g->r, "software.extends", NULL, "Megatron-Bridge", "megatron-core-2025");
     else if (g->program == TSIM_GPT_NEMO)
         tsim_recipe_put(g->r, "software.extends", NULL, "NeMo", "nemo-2024");
     else if (is_local || (old && tsim_setting_flag(g->r, old)))

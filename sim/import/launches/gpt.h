@@ -14,6 +14,7 @@ enum tsim_gpt_program { TSIM_GPT_MEGATRON, TSIM_GPT_NEMO };
 struct tsim_gpt {
     struct tsim_recipe *r;
     enum tsim_gpt_program program;
+    bool is_bridge;                        /* Megatron-Bridge, with NeMo's names and defaults */
     bool is_bidirectional;                 /* pretrain_bert */
     const char *named;                     /* a model of the catalogue instead of sizes; NULL: none */
     const struct tsim_setting *named_from; /* where it is named */

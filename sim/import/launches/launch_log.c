@@ -195,6 +195,30 @@ const struct tsim_value *tsim_log_json(struct tsim_recipe *r, const char *announ
     return root;
 }
 
+enum tsim_status tsim_log_yaml(struct tsim_recipe *r, const char *title, const struct tsim_value **root) {
+    const char *text = r->document->text;
+    const size_t size = r->document->size;
+    struct line line = {NULL, 0, 0};
+    bool is_found = false;
+    while (!is_found && next_line(text, size, &line))
+        is_found = behind(&line, title) != NULL;
+    if (!is_found)
+        return tsim_document_parse(r->arena, r->document->file, text, size, root, r->diags);
+    char *out = tsim_arena_alloc(r->arena, size + (size_t)line.number + 2);
+    size_t used = 0;
+    for (int i = 0; i < line.number; i++)
+        out[used++] = '\n';
+    while (next_line(text, size, &line)) {
+        size_t prefix = prefix_length(&line), length = line.length - prefix;
+        if (length >= 4 && memcmp(line.text + prefix, "----", 4) == 0)
+            break;
+        memcpy(out + used, line.text + prefix, length);
+        used += length;
+        out[used++] = '\n';
+    }
+    return tsim_document_parse(r->arena, r->document->file, out, used, root, r->diags);
+}
+
 /* ---- how long steps take ---- */
 
 static double number_at(const char *text, const char *end) {

@@ -14,6 +14,9 @@ bool tsim_log_add_arguments(struct tsim_recipe *r);
  * values stand where they do in the log; NULL: there is none. */
 const struct tsim_value *tsim_log_json(struct tsim_recipe *r, const char *announcement);
 
+/* The YAML between the line with `title` and the next line of dashes, in the same way; of a file without that line, all. */
+enum tsim_status tsim_log_yaml(struct tsim_recipe *r, const char *title, const struct tsim_value **root);
+
 /* Numbers behind a label, one a line ("elapsed time per iteration (ms): 5012.3"), commas among digits left out. */
 struct tsim_log_series {
     double median, low, high; /* of what is kept: the middle half is from low to high */

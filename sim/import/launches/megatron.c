@@ -1,6 +1,7 @@
 #include "import/launches/recipes.h"
 
 #include "config/document.h"
+#include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
 #include "import/launches/launch_log.h"
 #include "import/launches/megatron_arguments.h"
@@ -401,6 +402,7 @@ static bool tells_in_list(const char *key) {
                                           "hierarchical_context_parallel_sizes",
                                           "hybrid_context_parallel",
                                           "skip_train",
+                                          "peft",
                                           "vision_pretraining",
                                           "kd_teacher_load",
                                           "export_kd_teacher_load",
@@ -475,11 +477,9 @@ static void add_vocabulary(struct reading *g) {
             tsim_value_new_scalar(g->r->arena, &g->r->at_top, tsim_arena_printf(g->r->arena, "%.0f", rows)));
 }
 
-static void read_list(struct reading *g) {
-    struct tsim_recipe *r = g->r;
+/* Leaves those settings that tell, where they would be refused or slow a run. */
+static void keep_telling(struct tsim_recipe *r) {
     size_t n = 0;
-    r->lists_all = true;
-    tsim_log_add_arguments(r);
     for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
         const struct tsim_setting *s = &r->settings[i];
         const struct tsim_setting_class *class =
@@ -488,9 +488,41 @@ static void read_list(struct reading *g) {
             r->settings[n++] = r->settings[i];
     }
     r->n_settings = n;
+}
+
+static void read_list(struct reading *g) {
+    struct tsim_recipe *r = g->r;
+    r->lists_all = true;
+    tsim_log_add_arguments(r);
+    keep_telling(r);
     take_out_derived(r);
     add_world(g);
     add_vocabulary(g);
+}
+
+/* Megatron-Bridge's configuration says how many ranks a replica has, and its log how many micro-batches. */
+static enum tsim_status read_bridge(struct reading *g) {
+    static const char *const DEGREES[] = {"tensor_model_parallel_size", "pipeline_model_parallel_size",
+                                          "context_parallel_size"};
+    struct tsim_recipe *r = g->r;
+    TSIM_TRY(tsim_bridge_read(r));
+    keep_telling(r);
+    if (!is_given(r, "num_moe_experts"))
+        take_out(r, "expert_tensor_parallel_size");
+    if (is_given(r, "add_bias_linear"))
+        take_out(r, "add_qkv_bias");
+    double n = tsim_log_largest(g->text, r->document->size, "number of microbatches to constant ");
+    int64_t batch = tsim_recipe_int(r, "global_batch_size", 1, INT64_C(1000000000), 1),
+            micro = tsim_recipe_int(r, "micro_batch_size", 1, 1000000, 1),
+            each = n >= 1 && n < 1e9 ? micro * (int64_t)n : 0, world = each > 0 && batch % each == 0 ? batch / each : 0;
+    for (size_t i = 0; i < sizeof DEGREES / sizeof DEGREES[0] && world < INT64_C(1000000000); i++)
+        world *= tsim_recipe_int(r, DEGREES[i], 1, 1000000, 1);
+    if (world > 0 && world < INT64_C(1000000000))
+        tsim_recipe_add(
+            r, "micro-batches", "world_size",
+            tsim_value_new_scalar(r->arena, &r->at_top, tsim_arena_printf(r->arena, "%lld", (long long)world)));
+    add_world(g);
+    return TSIM_OK;
 }
 
 /* Steps of the last batch size, where it grew, and the most that was allocated. */
@@ -517,6 +549,8 @@ enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsi
     enum tsim_status status = TSIM_OK;
     if (tsim_log_has_arguments(g.text, input->size))
         read_list(&g);
+    else if (tsim_is_bridge(g.text, input->size))
+        status = read_bridge(&g), gpt.program = TSIM_GPT_NEMO, gpt.is_bridge = true;
     else if ((status = tsim_recipe_check_size(&r)) == TSIM_OK)
         status = looks_like_yaml(g.text, input->size) ? read_yaml(&g) : read_shell(&g);
     if (status == TSIM_OK) {

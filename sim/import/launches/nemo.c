@@ -1,6 +1,7 @@
 #include "import/launches/recipes.h"
 
 #include "config/document.h"
+#include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
 
 #include <stdlib.h>
@@ -284,6 +285,8 @@ enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_im
                                   struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     struct reading g = {.r = &r};
+    if (tsim_is_bridge(input->text, input->size))
+        return tsim_import_megatron(arena, input, result, diags);
     TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &g.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO};

@@ -1,0 +1,113 @@
+#include "import/launches/bridge.h"
+
+#include "config/document.h"
+#include "import/launches/launch_log.h"
+
+#include <string.h>
+
+/* Sections by what is read of them (megatron/bridge/training/config.py). A later one's key counts: the data's length is
+ * what is trained, the model's what it could be. */
+static const struct section {
+    const char *name;
+    const char *const keys[12]; /* NULL first: all */
+} SECTIONS[] = {
+    {"model", {NULL}},
+    {"train", {"micro_batch_size", "global_batch_size", "train_iters", "train_samples", "rampup_batch_size", NULL}},
+    {"dataset", {"seq_length", "sequence_length", NULL}},
+    {"ddp",
+     {"overlap_grad_reduce", "overlap_param_gather", "use_distributed_optimizer", "grad_reduce_in_fp32",
+      "num_distributed_optimizer_instances", "data_parallel_sharding_strategy", "bucket_size", "fp8_param_gather",
+      "use_megatron_fsdp", "nccl_ub", NULL}},
+    {"optimizer",
+     {"optimizer", "optimizer_cpu_offload", "optimizer_offload_fraction", "main_grads_dtype", "main_params_dtype",
+      "exp_avg_dtype", "exp_avg_sq_dtype", "loss_scale", "loss_scale_window", "hysteresis", NULL}},
+    {"dist", {"use_tp_pp_dp_mapping", "use_torch_fsdp2", "use_sharp", NULL}},
+};
+
+bool tsim_is_bridge(const char *text, size_t size) {
+    static const char NAME[] = "_target_: megatron.bridge.training.config.ConfigContainer";
+    for (const char *c = text, *end = text + size; c && (size_t)(end - c) >= sizeof NAME - 1; c++) {
+        c = memchr(c, '_', (size_t)(end - c));
+        if (!c || (size_t)(end - c) < sizeof NAME - 1)
+            return false;
+        if (memcmp(c, NAME, sizeof NAME - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_read(const struct section *section, const char *key) {
+    for (size_t i = 0; section->keys[i]; i++)
+        if (strcmp(section->keys[i], key) == 0)
+            return true;
+    return !section->keys[0];
+}
+
+/* The word that a mapping {_target_: torch.bfloat16} stands for; NULL: an object, of which nothing is read. */
+static const char *object_word(const struct tsim_value *object) {
+    static const char *const WORDS[][2] = {
+        {"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}};
+    static const char *const BACKENDS[] = {"flash", "fused", "unfused", "local"}; /* AttnBackend, from 1 */
+    const struct tsim_value *target = tsim_value_find(object, "_target_"),
+                            *arguments = tsim_value_find(object, "_args_");
+    for (size_t i = 0; target && i < sizeof WORDS / sizeof WORDS[0]; i++)
+        if (tsim_value_is_text(target, WORDS[i][0]))
+            return WORDS[i][1];
+    if (!target || target->kind != TSIM_VALUE_SCALAR || !strstr(target->text, "AttnBackend") || !arguments ||
+        arguments->kind != TSIM_VALUE_SEQUENCE || arguments->n_items != 1)
+        return NULL;
+    for (size_t i = 0; i < sizeof BACKENDS / sizeof BACKENDS[0]; i++) {
+        const char number[] = {(char)('1' + i), '\0'};
+        if (tsim_value_is_text(arguments->items[0], number))
+            return BACKENDS[i];
+    }
+    return NULL;
+}
+
+static const char *key_of(const struct section *section, const char *key) {
+    if (strcmp(section->name, "dataset") == 0)
+        return "seq_length";
+    return strcmp(key, "bucket_size") == 0 ? "ddp_bucket_size" : key;
+}
+
+static void add_section(struct tsim_recipe *r, const struct section *section, const struct tsim_value *mapping) {
+    for (size_t i = 0; i < mapping->n_items; i++) {
+        const struct tsim_pair *pair = &mapping->pairs[i];
+        const struct tsim_value *value = pair->value;
+        if (!is_read(section, pair->key) || pair->key[0] == '_' || tsim_value_is_null(value))
+            continue;
+        if (value->kind == TSIM_VALUE_MAPPING) {
+            const char *word = object_word(value);
+            if (!word)
+                continue;
+            value = tsim_value_new_scalar(r->arena, value, word);
+        }
+        tsim_recipe_add(r, tsim_arena_printf(r->arena, "%s.%s", section->name, pair->key), key_of(section, pair->key),
+                        value);
+    }
+}
+
+/* The vocabulary as it is, where it is not padded. */
+static void add_vocabulary(struct tsim_recipe *r, const struct tsim_value *root) {
+    const struct tsim_value *rows = tsim_value_find_path(root, "model.vocab_size"),
+                            *pads = tsim_value_find_path(root, "model.should_pad_vocab");
+    if (rows && rows->kind == TSIM_VALUE_SCALAR && pads && tsim_value_is_off(pads))
+        tsim_recipe_add(r, "model.vocab_size", "padded_vocab_size", rows);
+}
+
+enum tsim_status tsim_bridge_read(struct tsim_recipe *r) {
+    const struct tsim_value *root;
+    TSIM_TRY(tsim_log_yaml(r, "- Task Configuration -", &root));
+    r->lists_all = true;
+    r->program = "Megatron-Bridge";
+    for (size_t i = 0; i < sizeof SECTIONS / sizeof SECTIONS[0]; i++) {
+        const struct tsim_value *section = tsim_value_find(root, SECTIONS[i].name);
+        if (section && section->kind == TSIM_VALUE_MAPPING)
+            add_section(r, &SECTIONS[i], section);
+    }
+    const struct tsim_value *adapter = tsim_value_find(root, "peft");
+    if (adapter && !tsim_value_is_off(adapter))
+        tsim_recipe_add(r, "peft", "peft", tsim_value_new_scalar(r->arena, adapter, "true"));
+    add_vocabulary(r, root);
+    return TSIM_OK;
+}

@@ -1,0 +1,11 @@
+/* bridge.h - private to import: what Megatron-Bridge prints as its "Task Configuration", or saves as YAML. */
+#ifndef TSIM_IMPORT_BRIDGE_H
+#define TSIM_IMPORT_BRIDGE_H
+
+#include "import/launches/recipe.h"
+
+bool tsim_is_bridge(const char *text, size_t size);
+/* Adds the settings of its sections, which have Megatron-Core's names. */
+enum tsim_status tsim_bridge_read(struct tsim_recipe *r);
+
+#endif
