@@ -246,7 +246,7 @@ static void account_operators(struct tsim_stage_group *group, tsim_tick from, ts
     const struct tsim_operator_run *run = &group->run;
     tsim_tick own = run->kernels + run->host;
     if (run->waits_for_copies) {
-        group->totals[TSIM_TOTAL_HOST] += end - from;
+        group->totals[TSIM_TOTAL_COPIES] += end - from;
         return;
     }
     group->totals[TSIM_TOTAL_HOST] += run->host;
@@ -375,6 +375,9 @@ static void add_operators(struct tsim_stage_group *group) {
                                                    [TSIM_AXIS_EXPERT] = &account->terms.exposed_expert_s,
                                                    [TSIM_AXIS_DATA] = &account->terms.exposed_data_s};
     double host_s = seconds(group, TSIM_TOTAL_HOST);
+    account->copy_wait_s = seconds(group, TSIM_TOTAL_COPIES);
+    account->terms.compute_s += account->copy_wait_s;
+    account->interference_s -= account->copy_wait_s;
     account->terms.compute_s += host_s;
     account->host_wait_s += host_s;
     account->interference_s -= host_s;

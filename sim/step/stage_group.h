@@ -386,7 +386,8 @@ enum tsim_total {
     TSIM_TOTAL_NORM,
     TSIM_TOTAL_OPTIMIZER,
     TSIM_TOTAL_INPUT,
-    TSIM_TOTAL_HOST, /* where operators are played: waits for the host; what collectives of passes expose, by axis */
+    TSIM_TOTAL_COPIES, /* waits for copies between accelerators and hosts */
+    TSIM_TOTAL_HOST,   /* where operators are played: waits for the host; what collectives of passes expose, by axis */
     TSIM_TOTAL_EXPOSED,
     TSIM_TOTAL_PASSES = TSIM_TOTAL_EXPOSED + TSIM_AXIS_PIPELINE,
     TSIM_TOTAL_DATA_BUSY,

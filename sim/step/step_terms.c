@@ -114,7 +114,7 @@ static struct tsim_amount of_passes(const struct walk *w, const char *name, cons
 
 /* Kernels of a slower accelerator, what is waited for, and chance. */
 static struct tsim_amount of_kernels(const struct walk *w, const char *name, const struct tsim_part_list *kernels,
-                                     double wait_s, double chance_s) {
+                                     double wait_s, double copy_wait_s, double chance_s) {
     struct tsim_term_recorder *r = w->r;
     struct tsim_part_list all = *kernels;
     const struct tsim_software *software = w->scenario->software;
@@ -128,12 +128,19 @@ static struct tsim_amount of_kernels(const struct walk *w, const char *name, con
     }
     if (wait_s != 0)
         tsim_part_add(
-            &all, tsim_outcome(r, "waiting for the host",
-                               "what launching takes longer than the kernels of a pass, and transfers that "
-                               "outlast it, simulated (sim/step/pass.h)",
-                               wait_s, TSIM_TIME_S,
-                               TSIM_PARTS(tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "host_time_per_op",
-                                                       software->host_time_per_op_s, TSIM_TIME_S))));
+            &all,
+            tsim_outcome(r, "waiting for the host",
+                         "kernels that had not been launched, simulated (sim/step/host_stream.h)", wait_s, TSIM_TIME_S,
+                         TSIM_PARTS(tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "host_time_per_op",
+                                                 software->host_time_per_op_s, TSIM_TIME_S))));
+    if (copy_wait_s != 0)
+        tsim_part_add(&all,
+                      tsim_outcome(r, "waiting for copies to and from the host",
+                                   "copies that outlast their pass, beside what else crosses the accelerator's "
+                                   "slot, simulated (sim/step/copies.h)",
+                                   copy_wait_s, TSIM_TIME_S,
+                                   TSIM_PARTS(tsim_of_file(r, TSIM_CATALOGUE_NODES, w->cluster->node->name, "host_link",
+                                                           w->cluster->host_link_bytes_per_s, TSIM_BYTES_PER_S))));
     if (chance_s != 0)
         tsim_part_add(&all, tsim_outcome(r, "variation between passes", "drawn for each, simulated (sim/step/noise.h)",
                                          chance_s, TSIM_TIME_S, NULL, 0));
@@ -268,8 +275,8 @@ void tsim_step_terms_record(struct tsim_term_recorder *r, const struct tsim_scen
         of_passes(&w, "communication_exposed.expert_s", &w.exposed[TSIM_AXIS_EXPERT], t->exposed_expert_s)};
     enum { N_EXPOSED = sizeof exposed / sizeof exposed[0] };
     struct tsim_amount kinds[] = {
-        of_kernels(&w, "step.compute_s", &w.compute, account->host_wait_s, account->chance_s),
-        of_kernels(&w, "step.recompute_s", &w.recompute, 0, account->recompute_chance_s),
+        of_kernels(&w, "step.compute_s", &w.compute, account->host_wait_s, account->copy_wait_s, account->chance_s),
+        of_kernels(&w, "step.recompute_s", &w.recompute, 0, 0, account->recompute_chance_s),
         bubble(&w),
         tsim_sum(r, "step.communication_exposed_s", "the sum of its kinds", TSIM_TIME_S, exposed, N_EXPOSED),
         optimizer(&w),

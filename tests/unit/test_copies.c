@@ -58,7 +58,7 @@ START_TEST(offload_alone) {
         ck_assert_double_gt(copy_s, 50 * rest_s);
         ck_assert_double_ge(simulation.time_s, 2 * copy_s);
         ck_assert_double_le(simulation.time_s, 2 * copy_s + rest_s);
-        ck_assert_double_eq_tol(simulation.stage_groups[0].host_wait_s, 2 * copy_s, rest_s);
+        ck_assert_double_eq_tol(simulation.stage_groups[0].copy_wait_s, 2 * copy_s, rest_s);
         ck_assert_double_eq_tol(simulation.stage_groups[0].terms.time_s, simulation.time_s, 1e-12);
     }
 }

@@ -151,6 +151,7 @@ void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_expl
     struct tsim_part_counts counts = tsim_stage_part_counts(explanation->scenario, stage);
     add_operators(&walk, arena, stage, &counts);
     add_beside(&walk, "waiting for the host", "host", account->host_wait_s);
+    add_beside(&walk, "waiting for copies", "host", account->copy_wait_s);
     add_beside(&walk, "variation of passes", NULL, account->chance_s + account->recompute_chance_s);
     add_beside(&walk, "tensor beside other traffic", "communication", account->met_s[TSIM_AXIS_TENSOR]);
     add_beside(&walk, "context beside other traffic", "communication", account->met_s[TSIM_AXIS_CONTEXT]);
