@@ -170,7 +170,6 @@ static bool begin(struct tsim_term_recorder *r, const struct tsim_scenario *sc, 
         return false;
     *work = fill_steps(r, sc, of, c);
     c->work_s = work->time.value;
-    c->work_j = work->energy.value;
     return true;
 }
 

@@ -39,8 +39,8 @@ struct tsim_campaign_stretch {
 };
 struct tsim_campaign {
     bool has, has_failures;
-    int64_t events;                 /* that were simulated */
-    double work_s, work_j, samples; /* without failures, skipped steps and the ramp of the batch included */
+    int64_t events;         /* that were simulated */
+    double work_s, samples; /* without failures, skipped steps and the ramp of the batch included */
     double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
     double skipped_steps;     /* of `steps`: those whose gradients overflow, training in fp16 (training.loss_scaling) */
     double goodput, failures; /* failures: mean number of interruptions that were not planned, preemptions included */

@@ -125,7 +125,6 @@ const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const st
     cluster->nodes = scenario->cluster.nodes;
     cluster->accelerators_per_node = scenario->cluster.accelerators_per_node;
     cluster->host_link_bytes_per_s = cluster->node->host_link_bytes_per_s;
-    cluster->hbm_bytes_per_s = cluster->accelerator->memory_bytes_per_s;
     if (cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS) {
         resolve_torus(cluster, &scenario->cluster);
     } else {

@@ -27,7 +27,6 @@ struct tsim_cluster {
     double nic_bytes_per_s;
     double nics_per_accelerator; /* in use; may be below 1 */
     double host_link_bytes_per_s;
-    double hbm_bytes_per_s; /* datasheet peak; cost/compute.h says what kernels sustain */
 
     /* On a torus scale_up is all links of an accelerator together, pair one of them, and there are no NICs. */
     int32_t torus_shape[3]; /* 0: no torus; dimensions that it lacks are 1 */

@@ -2,6 +2,11 @@
 
 #include "model/model.h"
 
+struct executed {
+    double passes;                   /* of a step through such a part, on all accelerators */
+    double forward, again, backward; /* FLOPs of one; `again`: forward operators that are recomputed */
+};
+
 static double flops_of(const struct tsim_op_list *list) {
     double flops = 0;
     for (int32_t i = 0; i < list->n; i++)
@@ -9,11 +14,12 @@ static double flops_of(const struct tsim_op_list *list) {
     return flops;
 }
 
-struct tsim_executed tsim_executed_part(const struct tsim_scenario *sc, enum tsim_part part) {
+/* Counts a part of the model: where its variants differ, all of them in turn. */
+static struct executed executed_of(const struct tsim_scenario *sc, enum tsim_part part) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     double ranks = (double)(p->tensor * p->context * p->data), n = (double)tsim_part_variants(sc->model, part);
     double times = tsim_model_parts(sc->model).times[part] / n;
-    struct tsim_executed executed = {.passes = ranks * (double)sc->n_microbatches * times};
+    struct executed executed = {.passes = ranks * (double)sc->n_microbatches * times};
     struct tsim_op_list list;
     if (executed.passes <= 0)
         return executed;
@@ -37,7 +43,7 @@ struct tsim_executed tsim_executed_part(const struct tsim_scenario *sc, enum tsi
 struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
     struct tsim_part_list all = {.recorder = r};
     for (int part = 0; part < TSIM_N_PARTS; part++) {
-        struct tsim_executed executed = tsim_executed_part(sc, (enum tsim_part)part);
+        struct executed executed = executed_of(sc, (enum tsim_part)part);
         if (executed.passes <= 0)
             continue;
         static const char OF_PRODUCTS[] =

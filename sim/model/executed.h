@@ -13,14 +13,6 @@
 #include "base/term.h"
 #include "model/operators.h"
 
-struct tsim_executed {
-    double passes;                   /* of a step through such a part, on all accelerators */
-    double forward, again, backward; /* FLOPs of one; `again`: forward operators that are recomputed */
-};
-
-/* Counts a part of the model: where its variants differ, all of them in turn. */
-struct tsim_executed tsim_executed_part(const struct tsim_scenario *scenario, enum tsim_part part);
-
 struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *recorder,
                                           const struct tsim_scenario *scenario); /* of a step */
 

@@ -384,7 +384,8 @@ double tsim_chunk_offloaded_bytes(const struct tsim_scenario *sc, int32_t stage,
     return frac > 0 ? frac * chunk_activations(NULL, sc, stage, chunk).value : 0;
 }
 
-double tsim_host_state_bytes(const struct tsim_scenario *sc) {
+/* For each parameter that a rank updates: state, master copy and gradient. */
+static double host_state_bytes(const struct tsim_scenario *sc) {
     return tsim_optimizer_state_bytes(sc) + (tsim_has_master_weights(sc) ? 4 : 0) + tsim_gradient_bytes(sc);
 }
 
@@ -484,7 +485,7 @@ static struct tsim_amount offload_activations(struct tsim_term_recorder *r, cons
 static void offload_optimizer(struct tsim_term_recorder *r, const struct tsim_scenario *sc, struct tsim_amount updated,
                               struct tsim_stage_terms *terms) {
     const char *why = "in the host's memory (training.offload of the scenario)";
-    struct tsim_amount states = state(r, "optimizer in the host's memory", updated, tsim_host_state_bytes(sc),
+    struct tsim_amount states = state(r, "optimizer in the host's memory", updated, host_state_bytes(sc),
                                       "master weight, state and gradient (training.optimizer of the scenario)", 0);
     terms->host =
         tsim_sum(r, "in the host's memory", "activations + optimizer", TSIM_BYTES, TSIM_PARTS(terms->host, states));

@@ -55,10 +55,8 @@ struct tsim_stage_terms {
     struct tsim_amount weights, gradients, master, optimizer, activations, buffers, host;
 };
 
-/* The bytes that a micro-batch's pass through a chunk sends to the host and fetches again; and those that a step's
- * update keeps there for each parameter that a rank updates: state, master copy and gradient. */
+/* The bytes that a micro-batch's pass through a chunk sends to the host and fetches again. */
 double tsim_chunk_offloaded_bytes(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
-double tsim_host_state_bytes(const struct tsim_scenario *scenario);
 
 void tsim_stage_memory_recorded(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                                 int32_t stage, struct tsim_stage_terms *terms);

@@ -17,7 +17,7 @@ struct tsim_replay_member *tsim_replay_member(const struct tsim_replay_run *run,
     return rank >= 0 && rank < run->topology->n_ranks ? run->by_rank[rank] : NULL;
 }
 
-const char *tsim_replay_collective_name(enum tsim_history_collective collective) {
+static const char *collective_name(enum tsim_history_collective collective) {
     static const char *const NAMES[] = {
         "all_reduce", "reduce",         "all_gather",           "gather", "scatter", "broadcast",
         "all_to_all", "reduce_scatter", "reduce_scatter_block", "barrier"};
@@ -225,9 +225,8 @@ static enum tsim_status meet_once(struct tsim_replay_run *run, int32_t g, const 
             return disagree(run, parties->streams[i]->member,
                             tsim_arena_printf(
                                 run->arena, "collective %d of process group '%.60s' is %s on rank %d and %s on rank %d",
-                                k + 1, group->name, tsim_replay_collective_name(node->collective),
-                                parties->streams[i]->member->execution->rank,
-                                tsim_replay_collective_name(first->collective),
+                                k + 1, group->name, collective_name(node->collective),
+                                parties->streams[i]->member->execution->rank, collective_name(first->collective),
                                 parties->streams[0]->member->execution->rank));
     }
     struct tsim_replay_meeting meeting =

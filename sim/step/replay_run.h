@@ -100,6 +100,5 @@ enum tsim_status tsim_replay_groups(struct tsim_replay_run *run);
 enum tsim_status tsim_replay_meet(struct tsim_replay_run *run);
 /* NULL: not traced. */
 struct tsim_replay_member *tsim_replay_member(const struct tsim_replay_run *run, int32_t rank);
-const char *tsim_replay_collective_name(enum tsim_history_collective collective);
 
 #endif
