@@ -90,8 +90,8 @@ struct tsim_stage_group_account {
      * is added by waiting for the host and by chance; and of recompute_s by chance. */
     double slowdown, host_wait_s, chance_s, recompute_chance_s;
     double copy_wait_s; /* of compute_s: for copies between the accelerator and its host */
-    /* What collectives of passes, by their axis, add to the step beyond what each adds to a pass that is played alone: they
-     * meet other traffic. Less than 0 where that makes them begin later, and hides them. */
+    /* Collectives of passes add so much to the step, by their axis, beyond what each adds to a pass that is played alone:
+     * they meet other traffic. Less than 0 where that makes them begin later, and hides them. */
     double met_s[TSIM_N_AXES];
     bool plays_operators;            /* and where they are not: operators are timed one by one, of some or all passes */
     double data_busy_s, send_busy_s; /* of the other streams, hidden or not */
