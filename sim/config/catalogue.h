@@ -298,14 +298,16 @@ struct tsim_tier {
 
 struct tsim_fabric {
     const char *name, *source;
-    const char *vendor;      /* of the accelerators that alone have its ports; NULL: any */
-    bool is_usual;           /* one of those that tsim_usual_fabric (recognize.h) chooses from */
-    double link_bytes_per_s; /* per port and direction, wire; a node's NIC is capped by it */
-    double efficiency_frac;  /* of the wire that long transfers reach (protocol, congestion control) */
-    double latency_s;        /* end to end, one message, software excluded */
-    double oversubscription; /* >= 1: 1 is non-blocking */
-    double power_w_per_port; /* switch and optics share of one accelerator port */
-    bool is_unordered;       /* bytes of a message may arrive in any order: no protocol may mark them by flags */
+    const char *vendor;          /* of the accelerators that alone have its ports; NULL: any */
+    bool is_usual;               /* one of those that tsim_usual_fabric (recognize.h) chooses from */
+    double link_bytes_per_s;     /* per port and direction, wire; a node's NIC is capped by it */
+    double efficiency_frac;      /* of the wire that long transfers reach (protocol, congestion control) */
+    double latency_s;            /* end to end, one message, software excluded */
+    double oversubscription;     /* >= 1: 1 is non-blocking */
+    double power_w_per_port;     /* switch and optics share of one accelerator port */
+    int64_t switch_ports;        /* of the switches that it is built of; 0: not known */
+    double switch_usd, link_usd; /* of such a switch; of a cable with the optics at both ends. 0: not known */
+    bool is_unordered;           /* bytes of a message may arrive in any order: no protocol may mark them by flags */
     enum tsim_topology_kind topology;
     enum tsim_routing routing; /* fat trees, dragonflies */
     const struct tsim_tier *tiers;

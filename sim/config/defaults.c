@@ -1,6 +1,7 @@
 /* Defaults that other keys decide, where a draft leaves them out; and what follows from a draft that keeps the
  * rules. */
 #include "config/lengths.h"
+#include "config/network_bill.h"
 #include "config/rules.h"
 
 #include <math.h>
@@ -105,17 +106,29 @@ static double host_frac(const struct tsim_node *node) {
     return node->purchase_usd > 0 && accelerators_usd > 0 ? node->purchase_usd / accelerators_usd - 1 : -1;
 }
 
+/* Over the price of the accelerators, in hundredths of a per cent, which a resolved scenario repeats; a negative share: not
+ * known. */
+static double network_frac(const struct tsim_scenario *sc) {
+    const struct tsim_cluster_spec *cluster = &sc->cluster;
+    double usd = tsim_network_bill(cluster->fabric, (double)cluster->nodes * (double)cluster->node->nics).usd;
+    double accelerators_usd = (double)sc->n_accelerators * sc->cost.purchase_usd;
+    if (!cluster->fabric || cluster->nodes == 1)
+        return 0;
+    return usd > 0 && accelerators_usd > 0 ? floor(1e4 * usd / accelerators_usd + 0.5) / 1e4 : -1;
+}
+
 static void resolve_cost(struct tsim_draft *draft) {
     struct tsim_scenario *sc = &draft->scenario;
     double rounding = 0.01, own_host_frac = host_frac(sc->cluster.node);
     if (!tsim_draft_has(draft, "cost.host") && own_host_frac > -rounding)
         sc->cost.host_frac = own_host_frac > 0 ? own_host_frac : 0;
-    if (!tsim_draft_has(draft, "cost.network") && (!sc->cluster.fabric || sc->cluster.nodes == 1))
-        sc->cost.network_frac = 0;
     if (!tsim_draft_has(draft, "cost.rent"))
         sc->cost.rent_usd_per_s = sc->cluster.node->accelerator->rent_usd_per_s;
     if (!tsim_draft_has(draft, "cost.purchase"))
         sc->cost.purchase_usd = sc->cluster.node->accelerator->purchase_usd;
+    double own_network_frac = network_frac(sc);
+    if (!tsim_draft_has(draft, "cost.network") && own_network_frac >= 0)
+        sc->cost.network_frac = own_network_frac;
     if (!tsim_draft_has(draft, "cost.price_spread"))
         sc->cost.price_spread = tsim_draft_has(draft, "cost.rent") ? 1 : sc->cluster.node->accelerator->price_spread;
     sc->simulation.fold = draft->fold;

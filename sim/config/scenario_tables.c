@@ -491,7 +491,7 @@ static const struct tsim_key COST_KEYS[] = {
      .default_text = "1 y", .max = 100 * TSIM_YEAR_S},
     {QUANTITY_KEY("host", TSIM_FRACTION, scenario.cost.host_frac, "on top of the purchase; default: from the node's price, if known"),
      .default_text = "12.5 %", .max = 100},
-    {QUANTITY_KEY("network", TSIM_FRACTION, scenario.cost.network_frac, "on top of the purchase; 0 for one node"),
+    {QUANTITY_KEY("network", TSIM_FRACTION, scenario.cost.network_frac, "on top of the purchase; default: from the fabric's prices, if known; 0 for one node"),
      .default_text = "20 %", .max = 100},
     {QUANTITY_KEY("storage", TSIM_FRACTION, scenario.cost.storage_frac, "on top of the purchase; an assumption"),
      .default_text = "5 %", .max = 100},

@@ -221,6 +221,41 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
     print_ranges(arena, offer, style, out);
 }
 
+static void add_bill(struct tsim_arena *arena, struct tsim_text_table *table, const struct tsim_network_bill *bill) {
+    char count[96];
+    tsim_text_table_add(table, tsim_arena_printf(arena, "%d", bill->tiers));
+    tsim_text_table_add(table, tsim_count_text(ceil(bill->switches), count, sizeof count));
+    tsim_text_table_add(table, tsim_count_text(ceil(bill->links), count, sizeof count));
+    tsim_text_table_add(table, money(arena, bill->usd));
+}
+
+static const char *step_text(struct tsim_arena *arena, double ratio) {
+    if (isnan(ratio))
+        return "not played";
+    return fabs(ratio - 1) < 5e-4 ? "as long" : tsim_arena_printf(arena, "%+.1f %%", 100 * (ratio - 1));
+}
+
+/* The same cluster and plan on other fabrics of its speed: what the step takes there, and what its network is made of. */
+static void print_rivals(struct tsim_arena *arena, const struct tsim_decision *decision, const struct tsim_style *style,
+                         FILE *out) {
+    static const struct tsim_column COLUMNS[] = {{"fabric", false},  {"step", true},  {"tiers", true},
+                                                 {"switches", true}, {"links", true}, {"price", true}};
+    struct tsim_text_table table;
+    if (decision->n_rivals == 0)
+        return;
+    fputs("\nits network, and others of the same speed\n", out);
+    tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    tsim_text_table_add(&table, job_of(&decision->offers[0])->cluster.fabric->name);
+    tsim_text_table_add(&table, "");
+    add_bill(arena, &table, &decision->bill);
+    for (size_t i = 0; i < decision->n_rivals; i++) {
+        tsim_text_table_add(&table, decision->rivals[i].fabric->name);
+        tsim_text_table_add(&table, step_text(arena, decision->rivals[i].step_ratio));
+        add_bill(arena, &table, &decision->rivals[i].bill);
+    }
+    tsim_text_table_print(&table, style, out);
+}
+
 static void print_alternatives(struct tsim_arena *arena, const struct tsim_decision *decision,
                                const struct tsim_style *style, FILE *out) {
     static const struct tsim_column COLUMNS[] = {{"", false},    {"", false},      {"cluster", false}, {"days", true},
@@ -297,6 +332,7 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
     }
     print_choice(arena, decision, style, out);
     print_alternatives(arena, decision, style, out);
+    print_rivals(arena, decision, style, out);
     print_sentences("what would turn it round", decision->flips, decision->n_flips, style, out);
     print_searched(arena, decision, style, out);
     fputs("run it with\n", out);
@@ -343,6 +379,23 @@ static void fill_offer(struct tsim_arena *arena, struct tsim_json *object, const
     tsim_json_text(object, "evidence", TSIM_GROUNDS_WORDS[offer->evidence]);
     tsim_json_integer(object, "measured_runs", offer->plan->n_own_runs > 0 ? offer->plan->n_own_runs : 0);
     tsim_json_integer(object, "similar_runs", offer->plan->n_similar_runs > 0 ? offer->plan->n_similar_runs : 0);
+}
+
+static void add_network(struct tsim_json *object, const struct tsim_network_bill *bill) {
+    tsim_json_integer(object, "tiers", bill->tiers);
+    tsim_json_number(object, "switches", bill->switches);
+    tsim_json_number(object, "links", bill->links);
+    tsim_json_number(object, "network_usd", bill->usd);
+}
+
+static void add_rivals(struct tsim_json *root, const struct tsim_decision *decision) {
+    struct tsim_json *list = tsim_json_array(root, "fabrics");
+    for (size_t i = 0; i < decision->n_rivals; i++) {
+        struct tsim_json *object = tsim_json_object(list, NULL);
+        tsim_json_text(object, "fabric", decision->rivals[i].fabric->name);
+        tsim_json_number(object, "step_ratio", decision->rivals[i].step_ratio);
+        add_network(object, &decision->rivals[i].bill);
+    }
 }
 
 static void add_texts(struct tsim_json *root, const char *key, const char *const *texts, size_t n) {
@@ -398,6 +451,9 @@ struct tsim_json *tsim_decision_json(struct tsim_arena *arena, const struct tsim
                    TSIM_PURCHASE_WORDS[decision->alternatives[i].offer->purchase]);
         tsim_json_text(object, "why_not", decision->alternatives[i].why_not);
     }
+    if (decision->bill.tiers > 0)
+        add_network(tsim_json_object(root, "network"), &decision->bill);
+    add_rivals(root, decision);
     add_texts(root, "flips", decision->flips, decision->n_flips);
     if (decision->n_misses > 0)
         add_texts(root, "misses", decision->misses, decision->n_misses);

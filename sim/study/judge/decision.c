@@ -1,8 +1,10 @@
 #include "study/judge/decision.h"
 
 #include "base/quantile.h"
+#include "config/catalogue_load.h"
 #include "model/model.h"
 #include "results/format.h"
+#include "run/run.h"
 #include "study/judge/forecast.h"
 #include "study/judge/uncertainty.h"
 #include "study/search/buy_judgements.h"
@@ -310,6 +312,16 @@ static enum tsim_status search_catalogue(struct deciding *d) {
     }
     TSIM_TRY(tsim_clusters_space(d->arena, sizes, n, &space, d->diags));
     TSIM_TRY(search_space(d, &space));
+    /* Clusters that the batch does not divide over have no plan: half of each, until one has. */
+    for (bool is_smaller = true; is_smaller && decision->n_offers == 0 && !decision->is_interrupted;) {
+        is_smaller = false;
+        for (size_t i = 0; i < n; i++) {
+            is_smaller |= sizes[i].nodes > 1;
+            sizes[i].nodes = tsim_round_nodes(sizes[i].machine->job, ceil((double)sizes[i].nodes / 2));
+        }
+        TSIM_TRY(tsim_clusters_space(d->arena, sizes, n, &space, d->diags));
+        TSIM_TRY(search_space(d, &space));
+    }
     n_first = n;
     const struct tsim_machine *seen[MOST_REFINED];
     size_t n_seen = 0;
@@ -438,6 +450,65 @@ static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *de
                        ? why_not(arena, best, offer, objective)
                        : "it comes nearest, and is more likely to miss the goal than to make it"};
     }
+}
+
+/* ---- other fabrics ---- */
+
+enum { MOST_HASHED = 512 };
+
+static bool is_rival(const struct tsim_fabric *own, const struct tsim_fabric *other,
+                     const struct tsim_accelerator *accelerator) {
+    bool is_for_it = !other->vendor || strcmp(other->vendor, accelerator->vendor) == 0;
+    return strcmp(own->name, other->name) != 0 && other->link_bytes_per_s == own->link_bytes_per_s && is_for_it &&
+           other->switch_usd > 0;
+}
+
+/* The step of the choice's plan on a fabric, operator by operator; NAN: it is not played. */
+static double step_on(struct deciding *d, const struct tsim_offer *choice, const struct tsim_fabric *fabric) {
+    const struct tsim_scenario *scenario;
+    struct tsim_result *result = TSIM_NEW(d->arena, struct tsim_result);
+    struct tsim_diags diags; /* what cannot be played is told by the NAN */
+    if (!tsim_scenario_replan(d->arena, job_of(choice), &choice->plan->choice, &scenario) ||
+        (fabric->routing == TSIM_ROUTING_ECMP && fabric->topology == TSIM_TOPOLOGY_FAT_TREE &&
+         scenario->n_accelerators > MOST_HASHED))
+        return (double)NAN;
+    struct tsim_scenario on_fabric = *scenario;
+    on_fabric.cluster.fabric = fabric;
+    on_fabric.simulation.detail = TSIM_DETAIL_OPERATORS;
+    const struct tsim_run_options options = {.is_brief = true, .is_step = true};
+    tsim_diags_init(&diags);
+    enum tsim_status status = tsim_train_run(d->arena, &on_fabric, &options, result, &diags);
+    tsim_diags_release(&diags);
+    return status == TSIM_OK && result->step.fits ? result->step.terms.time_s : (double)NAN;
+}
+
+static struct tsim_network_bill bill_of(const struct tsim_offer *offer, const struct tsim_fabric *fabric) {
+    return tsim_network_bill(fabric, nodes_with_spares(offer) * (double)job_of(offer)->cluster.node->nics);
+}
+
+static enum tsim_status find_rivals(struct deciding *d) {
+    struct tsim_decision *decision = d->decision;
+    const struct tsim_offer *choice = &decision->offers[0];
+    const struct tsim_cluster_spec *cluster = &job_of(choice)->cluster;
+    const char *const *ids;
+    size_t n_ids;
+    if (!cluster->fabric || cluster->nodes == 1 || decision->is_interrupted)
+        return TSIM_OK;
+    TSIM_TRY(tsim_catalogue_list(d->arena, TSIM_CATALOGUE_FABRICS, &ids, &n_ids, d->diags));
+    struct tsim_fabric_rival *rivals = TSIM_NEW_ARRAY(d->arena, n_ids, struct tsim_fabric_rival);
+    double own_s = (double)NAN;
+    decision->bill = bill_of(choice, cluster->fabric);
+    for (size_t i = 0; i < n_ids; i++) {
+        const struct tsim_fabric *fabric;
+        TSIM_TRY(tsim_catalogue_load_fabric(d->arena, ids[i], &fabric, d->diags));
+        if (!is_rival(cluster->fabric, fabric, cluster->node->accelerator))
+            continue;
+        own_s = isnan(own_s) ? step_on(d, choice, cluster->fabric) : own_s;
+        rivals[decision->n_rivals++] =
+            (struct tsim_fabric_rival){fabric, step_on(d, choice, fabric) / own_s, bill_of(choice, fabric)};
+    }
+    decision->rivals = rivals;
+    return TSIM_OK;
 }
 
 /* ---- what would turn it round ---- */
@@ -729,6 +800,7 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
         return TSIM_OK;
     decision->is_met = decision->offers[0].chance_of_both >= TSIM_CHANCE_LIKELY;
     find_alternatives(arena, decision, search->objective);
+    TSIM_TRY(find_rivals(&d));
     if (decision->is_met)
         find_flips(arena, decision, search->objective);
     else

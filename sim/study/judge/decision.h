@@ -23,6 +23,7 @@
 #ifndef TSIM_STUDY_DECISION_H
 #define TSIM_STUDY_DECISION_H
 
+#include "config/network_bill.h"
 #include "results/loss_law.h"
 #include "study/judge/proposal.h"
 #include "study/search/clusters.h"
@@ -87,6 +88,13 @@ struct tsim_alternative {
     const char *why_not;
 };
 
+/* The choice's cluster and plan on another fabric of its speed. */
+struct tsim_fabric_rival {
+    const struct tsim_fabric *fabric;
+    double step_ratio; /* its step over the choice's; NAN: its flows meet by hash on too many links to play here */
+    struct tsim_network_bill bill;
+};
+
 struct tsim_decision {
     const struct tsim_scenario *job; /* on one of the clusters; it holds the goal */
     struct tsim_offer *offers;       /* best first */
@@ -102,6 +110,9 @@ struct tsim_decision {
     size_t n_machines;
     const struct tsim_override *overrides; /* those of the search, and the goal's length */
     size_t n_overrides;
+    struct tsim_network_bill bill;          /* of the choice's network */
+    const struct tsim_fabric_rival *rivals; /* by id */
+    size_t n_rivals;
     struct tsim_tokens_needed needed;     /* where the goal is a loss */
     const struct tsim_proposal *proposal; /* the model, where nobody named one; NULL: somebody did */
     size_t n_clusters;
