@@ -18,13 +18,13 @@ scripts=(cli/run.sh serve/run.sh golden/run.sh textbook_docs.sh catalogue_ids.sh
 [ "$part" = code ] || scripts+=(layers.sh circles.py widths.sh data.sh docs.sh reference_keys.sh hardware_docs.sh faults/run.sh
   install.sh make.sh gate.sh runner.sh setup_packages.sh browser/run.sh)
 # The longest ones start first, so that the end is not one of them alone.
-longest=(property/test_laws_random cli/run.sh serve/run.sh docs.sh install.sh widths.sh accuracy.sh faults/run.sh property/test_advice_kept
-  faults/situations.sh unit/test_import_recipes)
+longest=(cli/run.sh docs.sh accuracy.sh faults/situations.sh serve/run.sh faults/run.sh property/test_every_key widths.sh
+  property/test_plan_random property/test_advice_kept install.sh unit/test_chakra layers.sh)
 
 names() {
   local program
   if [ "$part" = long ]; then
-    printf '%s\n' accuracy.sh install.sh property/test_{advice_kept,laws_random,periods_random,plan_random} unit/test_import_recipes
+    printf '%s\n' accuracy.sh install.sh property/test_{advice_kept,every_key,launch_files,laws_random,periods_random,plan_random} unit/test_import_recipes
     return
   fi
   printf '%s\n' "${scripts[@]}"

@@ -98,13 +98,15 @@ START_TEST(quantizing_the_operands) {
         double measured_s;
     } ROWS[] = {{TSIM_FP8, 9.147e-3 - 6.812e-3}, {TSIM_MXFP8, 8.984e-3 - 7.161e-3}, {TSIM_NVFP4, 6.453e-3 - 3.764e-3}};
     static const struct tsim_software CURRENT = {.fp8_scaling = TSIM_SCALING_CURRENT};
+    static const struct tsim_scenario TRAINED = {.training.adapter.kind = TSIM_ADAPTER_NONE};
     const struct tsim_accelerator *a = load("b300");
     double elements = 0;
     for (int i = 0; i < N_LINEAR; i++)
         elements += 2 * (TOKENS * LINEAR[i].in + TOKENS * LINEAR[i].out + LINEAR[i].in * LINEAR[i].out);
     for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
         enum tsim_precision precision = ROWS[i].precision;
-        struct tsim_op_shape shape = {.software = &CURRENT,
+        struct tsim_op_shape shape = {.scenario = &TRAINED,
+                                      .software = &CURRENT,
                                       .groups = 1,
                                       .linear_precision = precision,
                                       .linear_bytes = tsim_operand_bytes(precision)};
