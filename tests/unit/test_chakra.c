@@ -592,11 +592,11 @@ static bool has_kernels_of_passes(const struct tsim_history *e) {
     return has_forward && has_backward;
 }
 
-static void go_there_and_back(const char *golden, const char *detail, double tolerance) {
+static void go_there_and_back(const char *golden, const char *detail, const char *offload, double tolerance) {
     const char *file = tsim_arena_printf(&arena, "%s/tests/golden/%s.yaml", TSIM_SOURCE_TREE, golden);
     const struct tsim_scenario *sc;
-    const struct tsim_override of_detail = {"simulation.detail", detail};
-    ck_assert_int_eq(tsim_scenario_load(&arena, file, &of_detail, 1, &sc, &diags), TSIM_OK);
+    const struct tsim_override settings[] = {{"simulation.detail", detail}, {"training.offload", offload}};
+    ck_assert_int_eq(tsim_scenario_load(&arena, file, settings, offload ? 2 : 1, &sc, &diags), TSIM_OK);
     struct tsim_recorder *recorder = tsim_recorder_new(&arena, sc);
     struct tsim_run_options options = {.is_steady = true, .ignore_memory = true, .sink = tsim_recorder_sink(recorder)};
     struct tsim_result result;
@@ -625,14 +625,21 @@ static void go_there_and_back(const char *golden, const char *detail, double tol
 
 /* Times are whole microseconds in a trace. */
 START_TEST(operators_there_and_back) {
-    go_there_and_back(STEPS[_i], "operators", 0.0005);
+    go_there_and_back(STEPS[_i], "operators", NULL, 0.0005);
 }
 END_TEST
 
 /* The kernels of a pass share what collectives beside them take. */
 START_TEST(passes_there_and_back) {
     static const char *const SOME[] = {"dualpipe", "zero3-hybrid", "mixtral", "context-parallel"};
-    go_there_and_back(SOME[_i], "passes", 0.005);
+    go_there_and_back(SOME[_i], "passes", NULL, 0.005);
+}
+END_TEST
+
+/* Copies begin with their pass, which is over when they are, as the host's update begins when it has the gradients. */
+START_TEST(copies_there_and_back) {
+    static const char *const SOME[] = {"interleaved", "zero0-no-overlap", "zero3"};
+    go_there_and_back(SOME[_i], "operators", "{activations: 90 %, optimizer: true}", 0.005);
 }
 END_TEST
 
@@ -704,6 +711,7 @@ static Suite *chakra_suite(void) {
     tcase_add_test(tests, ranks_that_disagree);
     tcase_add_loop_test(tests, operators_there_and_back, 0, sizeof STEPS / sizeof STEPS[0]);
     tcase_add_loop_test(tests, passes_there_and_back, 0, 4);
+    tcase_add_loop_test(tests, copies_there_and_back, 0, 3);
     tcase_add_test(tests, operators_are_nodes);
     suite_add_tcase(suite, tests);
     return suite;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Kernels before a collective are on a stream of their own: those beside them stand still, in their own time. */
-enum { NO_NODE = -1, MOST_TAIL = 2, DATA_STREAM = 1, JOIN_STREAM = 2 };
+enum { NO_NODE = -1, MOST_TAIL = 2, DATA_STREAM = 1, JOIN_STREAM = 2, FIRST_COPY_STREAM = 3 };
 
 /* Which ranks, seen from one of them. */
 enum whose { NOBODY, EVERYBODY, OF_AXES, OF_AXES_ON_NODE, OF_AXES_ACROSS, OF_DATA, OF_ENDS };
@@ -483,7 +483,8 @@ static void join_met(struct tsim_recorder *r, struct recorded_stage_group *group
     group->last[TSIM_STREAM_COMPUTE] = newest(group);
 }
 
-/* Only a START raises a count on the compute stream. */
+/* Only a START raises a count on the compute stream; only the beginning of a pass lowers what its copies wait for, and its
+ * end, which tells that itself. */
 static void record_meeting(struct tsim_recorder *r, struct recorded_stage_group *group,
                            const struct tsim_step_task *task) {
     struct recorded_node waiting = {.node = {.n_deps = 0}};
@@ -491,10 +492,10 @@ static void record_meeting(struct tsim_recorder *r, struct recorded_stage_group 
     add_waits(group, &waiting, task->events);
     for (; group->n_deps > n_before; group->n_deps--)
         add_met(group, group->deps[group->n_deps - 1]);
-    if (task->events->raised_count < 0)
+    if (task->events->raised_count < 0 && task->events->n_lowers == 0)
         return;
     join_met(r, group, task);
-    raise_count(group, task->events->raised_count, group->last[TSIM_STREAM_COMPUTE]);
+    tell_events(group, task, group->last[TSIM_STREAM_COMPUTE]);
 }
 
 /* Pieces of a collective are one node, since each alone would take the latency of a whole one. A gather's ends with the last
@@ -600,7 +601,10 @@ static void record_kernel(struct recorded_stage_group *group, const struct tsim_
                           bool is_host) {
     struct recorded_node *node = add_node(group, TSIM_HISTORY_COMPUTE, name, task->begin_s, task->end_s);
     node->node.is_host = is_host;
-    node->node.stream = task->stream == TSIM_STREAM_DATA ? DATA_STREAM : 0;
+    bool is_copy = task->kind == TSIM_TASK_COPY; /* as a profiler shows it: on a stream of the accelerator */
+    node->node.stream = is_copy                            ? FIRST_COPY_STREAM + (int)task->stream - TSIM_STREAM_OUT
+                        : task->stream == TSIM_STREAM_DATA ? DATA_STREAM
+                                                           : 0;
     add_dep(group, node, group->last[task->stream]);
     add_waits(group, node, task->events);
 }
@@ -642,7 +646,7 @@ static void take(void *context, const struct tsim_step_task *task) {
         record_kernel(group, task, "batch of input", true);
         break;
     case TSIM_TASK_COPY:
-        record_kernel(group, task, "copy", true);
+        record_kernel(group, task, "copy", false);
         break;
     case TSIM_TASK_GO:
         record_kernel(group, task, "before a collective", false);
