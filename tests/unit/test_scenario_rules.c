@@ -330,7 +330,7 @@ static const struct effect {
     {{{"training.batch_ramp", "{from: 8, increment: 4, samples: 100}"}},
      1,
      "training.batch_ramp",
-     "has no effect: the run has no length"},
+     "run has no length"},
     {{{"training.tokens", "1 G"}, {"reliability", "{preemption: {notice: 2 s, gap: 600 s}}"}},
      2,
      "reliability.preemption.notice",

@@ -67,8 +67,8 @@ struct search {
     struct item **round; /* TSIM_PLAN_ROUND */
     struct tsim_point *points;
     size_t n_round;
-    const struct tsim_evidence *evidence; /* of the plans that are completed */
-    struct tsim_plan *own;                /* the best of each candidate that has one */
+    struct tsim_evidence evidence; /* for plans that are completed */
+    struct tsim_plan *own;         /* the best of each candidate that has one */
     const struct item **own_items;
     enum tsim_status *own_status;
 };
@@ -470,7 +470,7 @@ static int64_t count_listed(const struct tsim_plan_space *space) {
     return n;
 }
 
-/* Keeps only what was bounded and can still be simulated: a fortieth, often. */
+/* Drops the plans whose bounds exclude them: often thirty-nine of forty. */
 static void keep_open(struct search *search) {
     size_t n = search->first_unbounded;
     for (size_t i = n; i < search->n_items; i++) {
@@ -558,7 +558,7 @@ static void find_missed_limit(const struct search *search, const struct team *te
     }
 }
 
-/* Where no limit is missed: is it that a limited figure, or the one to rank by, has no value? */
+/* Where no limit is missed, a figure that is limited or ranked by may have no value. */
 static void find_unknown_figure(const struct search *search, const struct team *team, size_t candidate,
                                 struct tsim_plan_gap *gap) {
     const struct tsim_ranking *ranking = &search->options->ranking;
@@ -607,13 +607,12 @@ static void find_gaps(struct tsim_arena *arena, const struct search *search, con
     result->gaps = gaps;
 }
 
-/* Where the run has no length, or its step no interval. */
+/* The run has no length, or its step no interval. */
 static const struct tsim_percentiles NOT_KNOWN = {(double)NAN, (double)NAN, (double)NAN};
 
-/* Run again, in full: for what the search itself does without. */
-static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search,
-                                  const struct tsim_evidence *evidence, int64_t position, struct tsim_plan *plan,
-                                  struct tsim_diags *diags) {
+/* Runs the plan again, in full: the search itself does without tables, intervals and the whole run. */
+static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
+                                  struct tsim_plan *plan, struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = false};
     struct tsim_arena own; /* a run's results are a hundred times what is kept of them */
     struct tsim_prediction prediction = {0};
@@ -623,7 +622,7 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
     tsim_plan_choice_at(plan->candidate, position, &plan->choice);
     enum tsim_status status = tsim_train_run(&own, scenario, &options, &prediction.result, diags);
     if (status == TSIM_OK) {
-        tsim_uncertainty_set(&own, evidence, &prediction);
+        tsim_uncertainty_set(&own, &search->evidence, &prediction);
         plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
         tsim_outcome_of(&prediction, &plan->point.outcome);
         plan->price = price_of(scenario, &plan->point.outcome);
@@ -646,8 +645,8 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
 static void complete_own(struct search *search, struct worker *worker, size_t index) {
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    search->own_status[index] = run_again(&worker->kept, search, search->evidence, search->own_items[index]->position,
-                                          &search->own[index], &diags);
+    search->own_status[index] =
+        run_again(&worker->kept, search, search->own_items[index]->position, &search->own[index], &diags);
     tsim_diags_release(&diags);
 }
 
@@ -665,7 +664,7 @@ static enum tsim_status complete_candidates(struct tsim_arena *arena, struct sea
     for (size_t i = 0; i < result->n_own; i++) {
         struct tsim_plan *plan = &search->own[i];
         if (search->own_status[i] != TSIM_OK) /* once more, to hear why */
-            return run_again(arena, search, search->evidence, search->own_items[i]->position, plan, diags);
+            return run_again(arena, search, search->own_items[i]->position, plan, diags);
         plan->set_json = tsim_arena_strdup(arena, plan->set_json);
         plan->unknown = plan->unknown ? tsim_arena_strdup(arena, plan->unknown) : NULL;
     }
@@ -680,15 +679,14 @@ static const struct tsim_plan *completed(const struct tsim_plan *plans, size_t n
     return NULL;
 }
 
-/* Once for each plan: most of the front are among the best. */
-static enum tsim_status complete(struct tsim_arena *arena, const struct search *search,
-                                 const struct tsim_evidence *evidence, int64_t position,
+/* Runs each plan once: most of the front are among the best. */
+static enum tsim_status complete(struct tsim_arena *arena, const struct search *search, int64_t position,
                                  const struct tsim_plan_result *result, struct tsim_plan *plan,
                                  struct tsim_diags *diags) {
     const struct tsim_plan *done = completed(result->best, result->n_best, position);
     done = done ? done : completed(result->front, result->n_front, position);
     if (!done)
-        return run_again(arena, search, evidence, position, plan, diags);
+        return run_again(arena, search, position, plan, diags);
     *plan = *done;
     return TSIM_OK;
 }
@@ -703,28 +701,26 @@ static int by_time(const void *a, const void *b) {
 static enum tsim_status complete_all(struct tsim_arena *arena, struct search *search, struct team *team,
                                      struct tsim_plan_result *result, struct tsim_diags *diags) {
     const struct known *known = &search->known;
-    struct tsim_evidence evidence;
-    TSIM_TRY(tsim_evidence_read(arena, &evidence, diags));
-    search->evidence = &evidence;
+    TSIM_TRY(tsim_evidence_read(arena, &search->evidence, diags));
     if (search->options->is_for_candidates)
         return complete_candidates(arena, search, team, result, diags);
     struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan);
     result->front = front;
     for (; result->n_best < known->best.n; result->n_best++)
-        TSIM_TRY(complete(arena, search, &evidence, known->best.points[result->n_best].position, result,
+        TSIM_TRY(complete(arena, search, known->best.points[result->n_best].position, result,
                           &result->best[result->n_best], diags));
     if (known->n_front > 0)
         qsort(known->front, known->n_front, sizeof *known->front, by_time);
     for (; result->n_front < known->n_front; result->n_front++)
-        TSIM_TRY(complete(arena, search, &evidence, known->front[result->n_front].position, result,
-                          &front[result->n_front], diags));
+        TSIM_TRY(
+            complete(arena, search, known->front[result->n_front].position, result, &front[result->n_front], diags));
     result->has_safe = known->safe.fate == FATE_SIMULATED;
     if (result->has_safe)
-        TSIM_TRY(complete(arena, search, &evidence, known->safe.position, result, &result->safe, diags));
+        TSIM_TRY(complete(arena, search, known->safe.position, result, &result->safe, diags));
     struct tsim_plan *own = TSIM_NEW_ARRAY(arena, search->options->space->n_candidates, struct tsim_plan);
     for (size_t i = 0; i < search->options->space->n_candidates; i++)
         if (known->own[i].fate == FATE_SIMULATED)
-            TSIM_TRY(complete(arena, search, &evidence, known->own[i].position, result, &own[result->n_own++], diags));
+            TSIM_TRY(complete(arena, search, known->own[i].position, result, &own[result->n_own++], diags));
     result->own = own;
     return TSIM_OK;
 }
