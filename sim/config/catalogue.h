@@ -72,13 +72,29 @@ struct tsim_latent {
 /* Layers of a transformer that are not all alike differ in how they mix the tokens, and in what follows. */
 enum tsim_mixing {
     TSIM_MIXING_ATTENTION, /* to all tokens, or all earlier ones */
-    TSIM_MIXING_WINDOW     /* to the nearest of them: attention_window */
+    TSIM_MIXING_WINDOW,    /* to the nearest of them: attention_window */
+    TSIM_MIXING_MAMBA,     /* a state-space recurrence: `mamba` */
+    TSIM_MIXING_NONE       /* not at all: what follows stands alone */
 };
-enum tsim_following { TSIM_FOLLOWING_AUTO, TSIM_FOLLOWING_DENSE, TSIM_FOLLOWING_EXPERTS }; /* auto: as `experts` says */
+enum tsim_following { /* auto: as `experts` says; none: the mixer stands alone */
+                      TSIM_FOLLOWING_AUTO,
+                      TSIM_FOLLOWING_DENSE,
+                      TSIM_FOLLOWING_EXPERTS,
+                      TSIM_FOLLOWING_NONE
+};
 struct tsim_layer_entry {
     enum tsim_mixing kind;
     enum tsim_following feed_forward;
     int64_t count; /* so many of them in a row */
+};
+
+/* Mamba-2 (Dao and Gu 2024, arXiv:2405.21060): heads of a width, each with a state of width x state that all heads of a group
+ * write and read with the same vectors. */
+struct tsim_mamba {
+    int64_t heads; /* 0: no layer is one; then nothing else counts */
+    int64_t head_dim, state, groups;
+    int64_t kernel; /* of the convolution before */
+    int64_t chunk;  /* tokens that are worked on as products */
 };
 
 /* A vision transformer: an image is cut into patches, one token each, behind a class token. */
@@ -164,6 +180,7 @@ struct tsim_model {
     enum tsim_position position;
     struct tsim_experts experts;
     struct tsim_latent latent;
+    struct tsim_mamba mamba;
     int64_t input_channels, input_height, input_width; /* of a sample, cnn and mlp */
     const struct tsim_embedding_table *tables;
     size_t n_tables;

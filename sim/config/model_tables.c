@@ -54,6 +54,19 @@ static const struct tsim_key LATENT_KEYS[] = {
 };
 TSIM_TABLE(LATENT, LATENT_KEYS, true);
 
+#define MAMBA_INT(name_, default_, help_)                                                                              \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_mamba, name_), .max = 1e6,                    \
+     .default_text = (default_), .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key MAMBA_KEYS[] = {
+    MAMBA_INT(heads, "0", "of a Mamba-2 layer"),
+    MAMBA_INT(head_dim, "0", "width of one; default: 64"),
+    MAMBA_INT(state, "0", "of each channel; default: 128"),
+    MAMBA_INT(groups, "0", "of heads that share what writes and reads their states; default: 8"),
+    MAMBA_INT(kernel, "0", "of the convolution before; default: 4"),
+    MAMBA_INT(chunk, "0", "tokens that are worked on as products; default: 128"),
+};
+TSIM_TABLE(MAMBA, MAMBA_KEYS, true);
+
 #define IMAGE_INT(name_, default_, help_)                                                                              \
     {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_image, name_), .max = 1e6,                    \
      .default_text = (default_), .is_omitted_when_zero = true, .help = (help_)}
@@ -64,15 +77,16 @@ static const struct tsim_key IMAGE_KEYS[] = {
 };
 TSIM_TABLE(IMAGE, IMAGE_KEYS, true);
 
-static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW}, {NULL, 0}};
+static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW},
+                                             {"mamba2", TSIM_MIXING_MAMBA}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
 static const struct tsim_word FOLLOWINGS[] = {{"auto", TSIM_FOLLOWING_AUTO}, {"dense", TSIM_FOLLOWING_DENSE},
-                                              {"experts", TSIM_FOLLOWING_EXPERTS}, {NULL, 0}};
+                                              {"experts", TSIM_FOLLOWING_EXPERTS}, {"none", TSIM_FOLLOWING_NONE}, {NULL, 0}};
 static const struct tsim_key PATTERN_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_layer_entry, kind), .words = MIXINGS,
-     .is_required = true, .help = "what mixes the tokens"},
+     .is_required = true, .help = "what mixes the tokens; none: a feed-forward block or experts alone"},
     {.key = "feed_forward", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_layer_entry, feed_forward),
      .words = FOLLOWINGS, .default_text = "auto", .is_omitted_when_zero = true,
-     .help = "what follows; auto: experts where first and every of experts say so"},
+     .help = "what follows; auto: experts where first and every of experts say so; none: the mixer stands alone (Nemotron-H)"},
     {.key = "count", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_layer_entry, count), .max = 1e5,
      .default_text = "1", .is_positive = true, .help = "so many of them in a row"},
 };
@@ -154,6 +168,8 @@ static const struct tsim_key MODEL_KEYS[] = {
      .help = "mixture of experts"},
     {.key = "latent", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, latent), .table = &LATENT,
      .help = "multi-head latent attention"},
+    {.key = "mamba", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, mamba), .table = &MAMBA,
+     .is_omitted_when_zero = true, .help = "layers of kind mamba2"},
     SOURCE_KEY(struct tsim_model),
 };
 const struct tsim_table tsim_model_table = {MODEL_KEYS, sizeof MODEL_KEYS / sizeof MODEL_KEYS[0], true};
@@ -224,6 +240,33 @@ static void finish_variants(struct tsim_reader *reader, const struct tsim_value 
     if (m->rotary_frac > 0 && m->position != TSIM_POSITION_ROPE)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "rotary_share"),
                          at_key(reader, path, "rotary_share"), "only position: rope rotates");
+}
+
+static void finish_mamba(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                         struct tsim_model *m) {
+    struct tsim_mamba *a = &m->mamba;
+    bool is_there = false;
+    for (size_t i = 0; i < m->n_pattern; i++) {
+        is_there |= m->pattern[i].kind == TSIM_MIXING_MAMBA;
+        if (m->pattern[i].kind == TSIM_MIXING_NONE && m->pattern[i].feed_forward == TSIM_FOLLOWING_NONE)
+            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "pattern"),
+                             at_key(reader, path, "pattern"), "a layer of neither a mixer nor a feed-forward block");
+    }
+    if (is_there != (a->heads > 0))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba"),
+                                        at_key(reader, path, "mamba"), "%s",
+                                        is_there ? "layers of kind mamba2 need 'mamba'" : "no layer is of kind mamba2"),
+                       "mamba: {heads: 128, head_dim: 64, state: 128, groups: 8} and {kind: mamba2} in the pattern");
+    if (a->heads == 0)
+        return;
+    a->head_dim = a->head_dim ? a->head_dim : 64;
+    a->state = a->state ? a->state : 128;
+    a->groups = a->groups ? a->groups : 8;
+    a->kernel = a->kernel ? a->kernel : 4;
+    a->chunk = a->chunk ? a->chunk : 128;
+    if (a->heads % a->groups != 0)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba"), at_key(reader, path, "mamba"),
+                         "heads %lld is not a multiple of groups %lld", (long long)a->heads, (long long)a->groups);
 }
 
 /* Which layers have a window, and that there is one for them. */
@@ -408,6 +451,7 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
     finish_model(reader, mapping, path, model);
     finish_experts(reader, mapping, path, model);
     finish_pattern(reader, mapping, path, model);
+    finish_mamba(reader, mapping, path, model);
 }
 
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model) {

@@ -392,6 +392,13 @@ static void check_sequence(const struct check *c) {
                        "leave it out: batches are counted in images");
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
         check_context_heads(c);
+    const struct tsim_mamba *mamba = &c->sc->model->mamba;
+    if (p->context > 1 && mamba->heads > 0)
+        refuse(c, "parallelism.context", "a recurrence over context ranks", "context: 1");
+    if (mamba->heads % p->tensor != 0)
+        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of Mamba layers",
+                            num(p->tensor), num(mamba->heads)),
+                       "a divisor of mamba.heads");
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_RING && has_windows(c))
         tsim_diag_hint(fail(c, "parallelism.context_exchange", "a ring does not carry windows of attention (%.40s has)",
                             c->sc->model->name),
@@ -576,6 +583,8 @@ static void check_adapter(const struct check *c) {
     if (m->experts.count > 0 && a->targets & OF_FFN)
         tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside experts are not modelled"),
                        "targets: [qkv, output]");
+    if (m->mamba.heads > 0)
+        tsim_diag_hint(fail(c, "training.adapter", "adapters beside Mamba layers are not modelled"), "kind: none");
     if (m->latent.kv_rank > 0 && a->targets & OF_QKV)
         tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside latent projections are not modelled"),
                        "targets: [output]");

@@ -44,7 +44,7 @@ static double kept_inputs_frac(const struct tsim_op_shape *z) {
  * its copy. */
 void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
     double e = z->element_bytes, linear = z->linear_bytes, latent = latent_width(z->model);
-    double blocks = z->model->parallel_block ? 1 : 2;                /* with a norm, an input and a mask each */
+    double blocks = z->model->parallel_block || z->is_alone ? 1 : 2; /* with a norm, an input and a mask each */
     bool gives_stream = parts & TSIM_RECOMPUTE_OUTPUT && blocks > 1; /* again, between the blocks */
     bool has_copy = z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32 &&
                     !(parts & TSIM_RECOMPUTE_NORMS);

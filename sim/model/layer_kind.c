@@ -4,6 +4,8 @@
 #include "model/layer_list.h"
 #include "model/operator_builders.h"
 
+#include <math.h>
+
 static bool always(const struct tsim_model *m) {
     (void)m;
     return true;
@@ -24,6 +26,21 @@ static const struct tsim_layer_kind KINDS[TSIM_N_PARTS] = {
     [TSIM_PART_WINDOW_EXPERT_LAYER] = {.word = "window expert layer",
                                        .mixer = &tsim_window_mixer,
                                        .feed_forward = &tsim_experts_feed_forward},
+    [TSIM_PART_MAMBA_LAYER] = {.word = "Mamba layer",
+                               .mixer = &tsim_mamba_mixer,
+                               .feed_forward = &tsim_dense_feed_forward},
+    [TSIM_PART_MAMBA_EXPERT_LAYER] = {.word = "Mamba expert layer",
+                                      .mixer = &tsim_mamba_mixer,
+                                      .feed_forward = &tsim_experts_feed_forward},
+    [TSIM_PART_ATTENTION] = {.word = "attention block",
+                             .mixer = &tsim_attention_mixer,
+                             .feed_forward = &tsim_no_feed_forward},
+    [TSIM_PART_WINDOW] = {.word = "window block", .mixer = &tsim_window_mixer, .feed_forward = &tsim_no_feed_forward},
+    [TSIM_PART_MAMBA] = {.word = "Mamba block", .mixer = &tsim_mamba_mixer, .feed_forward = &tsim_no_feed_forward},
+    [TSIM_PART_FEED_FORWARD] = {.word = "feed-forward block",
+                                .mixer = &tsim_no_mixer,
+                                .feed_forward = &tsim_dense_feed_forward},
+    [TSIM_PART_EXPERTS] = {.word = "expert block", .mixer = &tsim_no_mixer, .feed_forward = &tsim_experts_feed_forward},
     [TSIM_PART_ENCODER_LAYER] = {.word = "encoder layer",
                                  .mixer = &tsim_encoder_mixer,
                                  .feed_forward = &tsim_dense_feed_forward},
@@ -71,6 +88,7 @@ struct tsim_op_shape tsim_layer_shape(const struct tsim_scenario *sc, enum tsim_
     if (!mixer)
         return KINDS[part].shape(sc);
     struct tsim_op_shape z = tsim_op_shape_first(sc);
+    z.is_alone = mixer == &tsim_no_mixer || KINDS[part].feed_forward == &tsim_no_feed_forward;
     if (mixer->fit)
         mixer->fit(&z);
     return z;
@@ -133,7 +151,7 @@ double tsim_layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part pa
     if (!kind->mixer)
         return kind->widest_bytes(sc);
     struct tsim_op_shape z = tsim_layer_shape(sc, part);
-    return kind->feed_forward->widest_bytes(&z);
+    return fmax(kind->mixer->widest_bytes ? kind->mixer->widest_bytes(&z) : 0, kind->feed_forward->widest_bytes(&z));
 }
 
 bool tsim_layer_has_graph(const struct tsim_model *model, enum tsim_part part) {

@@ -15,6 +15,13 @@ enum tsim_part {
     TSIM_PART_EXPERT_LAYER, /* attention and experts */
     TSIM_PART_WINDOW_LAYER, /* the same two, with attention to the nearest tokens alone */
     TSIM_PART_WINDOW_EXPERT_LAYER,
+    TSIM_PART_MAMBA_LAYER, /* the same two, with a state-space recurrence in place of attention */
+    TSIM_PART_MAMBA_EXPERT_LAYER,
+    TSIM_PART_ATTENTION, /* a mixer, or what follows one, that stands alone */
+    TSIM_PART_WINDOW,
+    TSIM_PART_MAMBA,
+    TSIM_PART_FEED_FORWARD,
+    TSIM_PART_EXPERTS,
     TSIM_PART_ENCODER_LAYER, /* of an encoder-decoder model: attention both ways and a feed-forward block */
     TSIM_PART_DECODER_LAYER, /* attention, attention to the encoder's result, and a feed-forward block */
     TSIM_PART_BLOCK,         /* of a layer list: each has shapes of its own */

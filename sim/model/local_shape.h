@@ -23,6 +23,7 @@ struct tsim_op_shape {
     double gradient_bytes; /* of the buffer that weight gradients accumulate in */
     bool sequence_parallel, flash, causal;
     bool is_chunk;  /* the window is a piece of the sequence, or a sample of a pack, and does not slide */
+    bool is_alone;  /* the layer is a mixer, or what follows one, and has one norm and residual */
     bool is_biased; /* scores have a learned bias */
 };
 

@@ -49,9 +49,12 @@ static const struct tsim_layer_entry *entry_of(const struct tsim_model *m, int64
 }
 
 enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
-    static const enum tsim_part PARTS[][2] = {
-        [TSIM_MIXING_ATTENTION] = {TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER},
-        [TSIM_MIXING_WINDOW] = {TSIM_PART_WINDOW_LAYER, TSIM_PART_WINDOW_EXPERT_LAYER},
+    enum { DENSE, EXPERTS, ALONE };
+    static const enum tsim_part PARTS[][3] = {
+        [TSIM_MIXING_ATTENTION] = {TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_ATTENTION},
+        [TSIM_MIXING_WINDOW] = {TSIM_PART_WINDOW_LAYER, TSIM_PART_WINDOW_EXPERT_LAYER, TSIM_PART_WINDOW},
+        [TSIM_MIXING_MAMBA] = {TSIM_PART_MAMBA_LAYER, TSIM_PART_MAMBA_EXPERT_LAYER, TSIM_PART_MAMBA},
+        [TSIM_MIXING_NONE] = {TSIM_PART_FEED_FORWARD, TSIM_PART_EXPERTS, TSIM_PART_FEED_FORWARD},
     };
     if (m->list)
         return TSIM_PART_BLOCK;
@@ -60,8 +63,17 @@ enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
     struct tsim_layer_entry entry = {.kind = m->attention_window > 0 ? TSIM_MIXING_WINDOW : TSIM_MIXING_ATTENTION};
     if (m->n_pattern > 0)
         entry = *entry_of(m, layer);
-    return PARTS[entry.kind][entry.feed_forward == TSIM_FOLLOWING_AUTO ? has_experts(m, layer)
-                                                                       : entry.feed_forward == TSIM_FOLLOWING_EXPERTS];
+    switch (entry.feed_forward) {
+    case TSIM_FOLLOWING_AUTO:
+        return PARTS[entry.kind][has_experts(m, layer) ? EXPERTS : DENSE];
+    case TSIM_FOLLOWING_DENSE:
+        return PARTS[entry.kind][DENSE];
+    case TSIM_FOLLOWING_EXPERTS:
+        return PARTS[entry.kind][EXPERTS];
+    case TSIM_FOLLOWING_NONE:
+        return PARTS[entry.kind][ALONE];
+    }
+    TSIM_BUG("layer %lld", (long long)layer);
 }
 
 /* Counts them among the first `n` layers, without a pattern. */
@@ -236,25 +248,43 @@ static struct tsim_amount core_of_layers(struct tsim_term_recorder *r, const str
                    keys));
 }
 
-static double window_layers(const struct tsim_model *m) {
+/* Layers by what mixes their tokens. */
+struct mixed {
+    double whole, windowed, mamba;
+};
+
+static struct mixed mixed_layers(const struct tsim_model *m) {
     struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
-    return layers.times[TSIM_PART_WINDOW_LAYER] + layers.times[TSIM_PART_WINDOW_EXPERT_LAYER];
+    const double *times = layers.times;
+    return (struct mixed){
+        .whole = times[TSIM_PART_LAYER] + times[TSIM_PART_EXPERT_LAYER] + times[TSIM_PART_ATTENTION],
+        .windowed = times[TSIM_PART_WINDOW_LAYER] + times[TSIM_PART_WINDOW_EXPERT_LAYER] + times[TSIM_PART_WINDOW],
+        .mamba = times[TSIM_PART_MAMBA_LAYER] + times[TSIM_PART_MAMBA_EXPERT_LAYER] + times[TSIM_PART_MAMBA]};
+}
+
+static double mamba_core_flops(const struct tsim_model *m, double length) {
+    return m->mamba.heads > 0 ? tsim_layer_forward_flops(m, TSIM_PART_MAMBA, length, length).core : 0;
 }
 
 static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, const struct tsim_model *m,
                                                  struct tsim_amount length) {
-    double windowed = window_layers(m);
-    if (windowed == 0)
+    struct mixed mixed = mixed_layers(m);
+    if (mixed.whole == (double)m->layers)
         return core_of_layers(r, m, "attention, forward", dimension(r, m, "layers", m->layers), length);
     static const char OF_PATTERN[] = "layers of the model (sim/model/model.h)";
-    struct tsim_amount whole = core_of_layers(
-        r, m, "attention to all tokens",
-        tsim_given(r, "layers without a window", (double)m->layers - windowed, TSIM_COUNT, OF_PATTERN), length);
+    struct tsim_amount whole =
+        core_of_layers(r, m, "attention to all tokens",
+                       tsim_given(r, "layers without a window", mixed.whole, TSIM_COUNT, OF_PATTERN), length);
     struct tsim_amount window = core_of_layers(
-        r, m, "attention in windows", tsim_given(r, "layers with a window", windowed, TSIM_COUNT, OF_PATTERN),
+        r, m, "attention in windows", tsim_given(r, "layers with a window", mixed.windowed, TSIM_COUNT, OF_PATTERN),
         tsim_given(r, "tokens of a window, at most the sequence", fmin((double)m->attention_window, length.value),
                    TSIM_COUNT, "attention_window of the model"));
-    return tsim_sum(r, "attention, forward", "of both kinds of layers", TSIM_FLOPS, TSIM_PARTS(whole, window));
+    struct tsim_amount mamba =
+        tsim_product(r, "recurrences", "layers x FLOPs of each", TSIM_FLOPS,
+                     TSIM_PARTS(tsim_given(r, "Mamba layers", mixed.mamba, TSIM_COUNT, OF_PATTERN),
+                                tsim_given(r, "FLOPs of a recurrence", mamba_core_flops(m, length.value), TSIM_FLOPS,
+                                           "sim/model/layer_mamba.c")));
+    return tsim_sum(r, "attention, forward", "of all kinds of layers", TSIM_FLOPS, TSIM_PARTS(whole, window, mamba));
 }
 
 struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *m, double first_length,

@@ -237,7 +237,8 @@ struct tsim_mixer {
     void (*backward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
     void (*keep)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
     void (*keep_core)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
-    double (*waiting)(const struct tsim_op_shape *shape); /* elements that its weight gradients wait with */
+    double (*waiting)(const struct tsim_op_shape *shape);      /* elements that its weight gradients wait with */
+    double (*widest_bytes)(const struct tsim_op_shape *shape); /* NULL: what follows is wider */
     void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
     /* FLOPs of a token forward by convention, beside its products with weights, in a sequence so long. */
     double (*core_flops)(const struct tsim_model *model, double length);
@@ -253,8 +254,9 @@ struct tsim_feed_forward {
     void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 };
-extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer;
-extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward;
+extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer, tsim_mamba_mixer,
+    tsim_no_mixer;
+extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
 /* The functions of kinds that are not made of two. */
 void tsim_embedding_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);

@@ -52,6 +52,9 @@ static const char *const BASES[] = {
     HEAD "model: {extends: mixtral-8x7b, layers: 2}\ncluster: {node: dgx-h100, nodes: 2, fabric: ib-ndr}\n"
          "training: {global_batch_size: 32, tokens: 1 G, sequence_length: 512}\nparallelism: {expert: 8, data: "
          "auto}\n" FAILS,
+    HEAD "model: {extends: nemotron-h-8b, layers: 4, pattern: [{kind: mamba2}, {kind: attention}]}\n"
+         "cluster: {node: dgx-h100}\ntraining: {global_batch_size: 16, tokens: 1 G, sequence_length: 512}\n"
+         "parallelism: {tensor: 2, data: auto}\n",
     HEAD "model: {extends: gpt-oss-20b, layers: 4, pattern: [{kind: window}, {kind: attention}]}\ncluster: {node: "
          "dgx-b200}\n"
          "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512}\nparallelism: {expert: 8, data: auto}\n",

@@ -117,6 +117,40 @@ START_TEST(patterns) {
 }
 END_TEST
 
+/* Nemotron-H: each layer is one block. A Mamba layer of 4 heads of 6, 2 groups and states of 5 with a convolution of 4: in 8 x
+ * (24 + 24 + 2 x 2 x 5 + 4), convolution 44 x (4 + 1), 3 a head, a norm of 24, out 24 x 8, and a norm before of 8. Attention
+ * alone has 256 and its norm; the feed-forward block 3 x 8 x 16 and its own. A token of a chunk of 10 takes 2 x 10 (2 x 5 + 24) + 4 x 5
+ * x 24 in the recurrence. */
+START_TEST(blocks_alone) {
+    const struct tsim_layer_entry blocks[] = {
+        {.kind = TSIM_MIXING_MAMBA, .feed_forward = TSIM_FOLLOWING_NONE, .count = 1},
+        {.kind = TSIM_MIXING_NONE, .feed_forward = TSIM_FOLLOWING_DENSE, .count = 1},
+        {.kind = TSIM_MIXING_ATTENTION, .feed_forward = TSIM_FOLLOWING_NONE, .count = 1},
+        {.kind = TSIM_MIXING_MAMBA, .feed_forward = TSIM_FOLLOWING_DENSE, .count = 1},
+        {.kind = TSIM_MIXING_MAMBA, .feed_forward = TSIM_FOLLOWING_EXPERTS, .count = 1},
+        {.kind = TSIM_MIXING_NONE, .feed_forward = TSIM_FOLLOWING_EXPERTS, .count = 1}};
+    struct tsim_model m = small_mixture(0, 1);
+    m.mamba = (struct tsim_mamba){.heads = 4, .head_dim = 6, .state = 5, .groups = 2, .kernel = 4, .chunk = 10};
+    m.pattern = blocks;
+    m.n_pattern = 6;
+    m.pattern_length = 6;
+    assert_layers(&m, (const enum tsim_part[]){TSIM_PART_MAMBA, TSIM_PART_FEED_FORWARD, TSIM_PART_ATTENTION,
+                                               TSIM_PART_MAMBA_LAYER, TSIM_PART_MAMBA_EXPERT_LAYER, TSIM_PART_EXPERTS});
+    const double mamba = 8 * 72 + 44 * 5 + 12 + 24 + 24 * 8, ffn = 384, experts = 4 * 288 + 288 + 32;
+    static const enum tsim_part PARTS[] = {TSIM_PART_MAMBA, TSIM_PART_FEED_FORWARD, TSIM_PART_ATTENTION};
+    const double expected[] = {mamba + 8, ffn + 8, 256 + 8};
+    for (size_t i = 0; i < 3; i++) {
+        struct tsim_layer_parameters p = tsim_layer_count(&m, PARTS[i]);
+        ck_assert_double_eq(p.attention + p.ffn + p.norms, expected[i]);
+    }
+    ck_assert_double_eq(tsim_model_parameters(&m),
+                        3 * mamba + 2 * ffn + 256 + 2 * experts + (1 + 1 + 1 + 2 + 2 + 1) * 8 + 2 * 80 + 8);
+    const double recurrence = 2 * 10 * (2 * 5 + 24) + 4 * 5 * 24;
+    ck_assert_double_eq(tsim_model_flops_per_token(&m, 100, 100),
+                        6 * tsim_model_active_parameters(&m) + 3 * (3 * recurrence + 4.0 * 2 * 4 * 100));
+}
+END_TEST
+
 /* A sink is a score for each of 2 heads; norms behind the blocks have 8 weights each, two a layer. */
 START_TEST(sinks_and_norms_behind) {
     struct tsim_model m = small_mixture(0, 1);
@@ -212,6 +246,7 @@ static Suite *model_suite(void) {
     tcase_add_test(tcase, parameters);
     tcase_add_test(tcase, patterns);
     tcase_add_test(tcase, sinks_and_norms_behind);
+    tcase_add_test(tcase, blocks_alone);
     tcase_add_test(tcase, a_layer_in_each_stack);
     tcase_add_test(tcase, norms);
     tcase_add_test(tcase, a_single_expert);

@@ -74,6 +74,32 @@ START_TEST(window_flops) {
 }
 END_TEST
 
+/* A Mamba layer of 16 heads of 64, 8 groups and states of 128, 1,024 tokens in chunks of 128: products to 2 x 1,024 + 2 x 8 x 128 + 16
+ * columns and back, and the recurrence by its closed form; backward twice all of it. Two tensor ranks have a half each. */
+START_TEST(mamba_flops) {
+    struct tsim_op_list list;
+    const double in = 2.0 * 1024 * 1024 * (2 * 1024 + 2 * 8 * 128 + 16), out = 2.0 * 1024 * 1024 * 1024,
+                 core = 1024 * (2.0 * 128 * (8 * 128 + 1024) + 4.0 * 128 * 1024);
+    for (int64_t tensor = 1; tensor <= 2; tensor++) {
+        example_init(&e);
+        e.model.mamba =
+            (struct tsim_mamba){.heads = 16, .head_dim = 64, .state = 128, .groups = 8, .kernel = 4, .chunk = 128};
+        e.scenario.parallelism.tensor = tensor;
+        example_finish(&e);
+        tsim_operators_forward(&e.scenario, TSIM_PART_MAMBA, 0, &list);
+        ck_assert_double_eq_tol(sum_flops(&list) * (double)tensor, in + core + out, 1);
+        tsim_operators_backward(&e.scenario, TSIM_PART_MAMBA, 0, &list);
+        ck_assert_double_eq_tol(sum_flops(&list) * (double)tensor, 2 * (in + core + out), 1);
+        struct tsim_op_list whole, alone;
+        tsim_operators_forward(&e.scenario, TSIM_PART_MAMBA_LAYER, 0, &whole);
+        tsim_operators_forward(&e.scenario, TSIM_PART_FEED_FORWARD, 0, &alone);
+        tsim_operators_forward(&e.scenario, TSIM_PART_MAMBA, 0, &list);
+        ck_assert_int_eq(whole.n, list.n + alone.n);
+        ck_assert_double_eq_tol(sum_flops(&whole), sum_flops(&list) + sum_flops(&alone), 1);
+    }
+}
+END_TEST
+
 /* ViT-L/16, two images of 224 x 224: 196 patches of 3 x 16 x 16 values each are projected to h; the class token alone
  * meets 1,000 classes; on every tensor rank whole. Pixels need no gradient. An image of 14 x 14 with a patch for each
  * pixel has 3 values in each. */
@@ -574,6 +600,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, layer_flops);
     tcase_add_test(tcase, flash_flops);
     tcase_add_test(tcase, window_flops);
+    tcase_add_test(tcase, mamba_flops);
     tcase_add_test(tcase, model_flops);
     tcase_add_loop_test(tcase, image_ends, 0, 2);
     tcase_add_test(tcase, decoder_layer_flops);

@@ -25,7 +25,7 @@ static bool has_near(const char *why) {
 static const struct tsim_setting_class CLASSES[] = {
     REFUSED("mamba* ssm* time_step* conv_kernel* conv_L_cache attn_layer_* attn_type_list expert_layer_* hybrid_* block_types "
             "layers_block_type linear_* gdn_* full_attention_interval lru_width attention_window_size rwkv*",
-            "layers that are no transformer's (Mamba and other state-space, linear or recurrent attention): tsim has none of them"),
+            "layers that are no transformer's (Mamba and other state-space, linear or recurrent attention) are not imported"),
     REFUSED("attention_chunk_size", "attention in chunks, which this model_type does not have"),
     REFUSED("vision_* audio_* speech_* text_config image_size num_channels patch_size mm_* projector_* perceiver_config",
             "a part of the model is for images or sound, which a model file cannot say"),
