@@ -193,10 +193,9 @@ static void read_progress(struct request *request) {
     char *lines = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&lines, &size);
-    if (!out)
+    bool is_alive = out && tsim_serve_process_read(&request->process, out);
+    if (!out || ferror(out) || fclose(out) != 0 || !lines) /* the last realloc's failure is not told */
         tsim_out_of_memory();
-    bool is_alive = tsim_serve_process_read(&request->process, out);
-    fclose(out);
     if (size > 0) {
         set_answer(request, MHD_HTTP_OK, "application/x-ndjson", lines, size);
         request->state = STREAMED;

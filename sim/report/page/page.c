@@ -81,10 +81,9 @@ void tsim_page_write_view(struct tsim_json *page, FILE *out) {
     char *charts = NULL;
     size_t size = 0;
     FILE *drawn = open_memstream(&charts, &size);
-    if (!drawn)
-        tsim_out_of_memory();
-    write_charts(page, drawn);
-    if (fclose(drawn) != 0)
+    if (drawn)
+        write_charts(page, drawn);
+    if (!drawn || ferror(drawn) || fclose(drawn) != 0 || !charts) /* the last realloc's failure is not told */
         tsim_out_of_memory();
     drop_drawn(page);
     tsim_json_text(page, "charts", charts);
