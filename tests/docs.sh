@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the commands of the ```sh blocks of docs/*.md and README.md's `build/tsim` lines, in a scratch folder that looks
-# like the source tree: each must end with exit status 0 and print something. tests/docs.sh TSIM [all]
+# like the source tree: each must end with exit status 0 and print something, or write a file. tests/docs.sh TSIM [all]
 # Without `all`, what takes seconds (the large searches of docs/questions.md, campaigns of many failures, all published runs once more)
 # and the comparison of the answers are left to `make check`; what takes seconds with all layers of a model has eight of them.
 set -u
@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/build"
 ln -s "$tsim" "$work/build/tsim"
-for folder in scenarios models hardware docs tools; do ln -s "$root/$folder" "$work/$folder"; done
+for folder in scenarios models hardware docs tools tests; do ln -s "$root/$folder" "$work/$folder"; done
 cd "$work" || exit 1
 
 commands() {
@@ -26,7 +26,7 @@ while IFS= read -r command; do
   [[ $part != all && $command =~ $large ]] && continue
   [[ $part != all && $command =~ $deep ]] && command+=' --set model.layers=8'
   [[ $command == python3\ * ]] && ! command -v python3 >/dev/null && continue
-  if output=$(bash -c "$command" 2>"$work/err" </dev/null) && { [ -n "$output" ] || [[ $command == *--quiet* ]]; }; then
+  if output=$(bash -c "$command" 2>"$work/err" </dev/null) && { [ -n "$output" ] || [[ $command == *--quiet* || $command == *--output* ]]; }; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
