@@ -114,14 +114,16 @@ static enum tsim_status open_proposal(struct buy *buy, double flops) {
                       tsim_proposal_text(&buy->arena, &buy->proposal), buy->proposal.loss.p50);
 }
 
-/* So many times the compute could be paid, in nine cases of ten, and in time: by the best of what was tried. */
+/* So many times the compute could be paid and be done in time, in nine cases of ten: by the best of what was tried, whose
+ * days grow with the compute. */
 static double affordable_ratio(const struct tsim_decision *decision) {
     const struct tsim_goal_spec *goal = &decision->job->goal;
     double most = 0;
     for (size_t i = 0; i < decision->n_offers; i++) {
         const struct tsim_offer *offer = &decision->offers[i];
-        if (!(goal->deadline_s > 0) || offer->days.p90 * TSIM_DAY_S <= goal->deadline_s)
-            most = fmax(most, goal->budget_usd / offer->cost_usd.p90);
+        double in_time = goal->deadline_s > 0 ? goal->deadline_s / (offer->days.p90 * TSIM_DAY_S) : (double)INFINITY;
+        double in_budget = goal->budget_usd / offer->cost_usd.p90;
+        most = fmax(most, in_time < 1 ? fmin(in_time, in_budget) : in_budget);
     }
     return most;
 }

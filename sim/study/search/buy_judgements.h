@@ -44,6 +44,10 @@
 /* The guess fills this part of the time until the date: failures, checkpoints and tsim's own error need the rest. */
 #define TSIM_FIRST_DATE_FRAC 0.8
 
+/* The first guess of a model for a budget spends this part of it on the machine whose products cost least. In one case of
+ * ten prices are 1.6 times as high (price_spread), and that machine is often not the one that is chosen. */
+#define TSIM_FIRST_BUDGET_FRAC 0.45
+
 /* How long a run may take where only a budget is set: about as long as published runs of large models took. */
 #define TSIM_DAYS_WITHOUT_DATE 60.0
 

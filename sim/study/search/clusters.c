@@ -163,7 +163,7 @@ double tsim_affordable_flops(const struct tsim_machine *machines, size_t n, cons
         double for_money = goal->budget_usd / rent_per_flop(job),
                for_time =
                    TSIM_MOST_BOUGHT_ACCELERATORS * sustained_per_s(job) * TSIM_FIRST_DATE_FRAC * days * TSIM_DAY_S;
-        most = fmax(most, TSIM_REACHED_FRAC * fmin(for_money, for_time));
+        most = fmax(most, TSIM_REACHED_FRAC * fmin(TSIM_FIRST_BUDGET_FRAC * for_money, for_time));
     }
     return most;
 }
