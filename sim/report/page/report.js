@@ -103,13 +103,15 @@ function headline(parent, run) {
   card("memory", memory(s.memory.peak_bytes), memoryNote(s.memory));
   const shares = Object.entries((s.bottleneck && s.bottleneck.shares) || {}).filter(e => e[1] >= 0.01).sort((a, b) => b[1] - a[1]);
   if (s.bottleneck) card("bottleneck", s.bottleneck.kind, shares.slice(0, 3).map(e => percent(e[1]) + " " + e[0]).join(", "));
-  card("whole run", lasting(c.days), has(c.steps) ? count(c.steps) + " steps" : "");
-  card("rent", usd(c.rent_usd), c.ownership ? "buying " + usd(c.ownership.capital_usd) : "");
+  const likely = (range, text) => range ? `, ${text(range.p10)} to ${text(range.p90)} in eight of ten cases` : "";
+  card("whole run", lasting(c.days), (has(c.steps) ? count(c.steps) + " steps" : "") + likely(u && u.days, lasting));
+  card("rent", usd(c.rent_usd), ((c.ownership ? "buying " + usd(c.ownership.capital_usd) : "") + likely(u && u.cost_usd, usd)).replace(/^, /, ""));
   card("electricity", has(c.energy_kwh) ? energy(3.6e6 * c.energy_kwh) : "", usd(c.electricity_usd));
   card("carbon", has(c.co2_kg) ? kilograms(c.co2_kg) + " CO2" : "");
   if (s.energy) card("mean power", scaled(s.energy.mean_power_w, "W"), "");
   parent.append(cards);
   if (u && u.basis) parent.append(el("p", {className: "soft"}, "interval: " + u.basis));
+  if (u && u.because) parent.append(el("details", {}, el("summary", {}, "What the ranges of the whole run are made of"), el("ul", {}, u.because.map(text => el("li", {}, text)))));
   const advice = (s.bottleneck && s.bottleneck.advice) || [];
   if (advice.length) parent.append(el("h3", {}, "What would help"), el("ul", {}, advice.map(a => el("li", {}, applies ? el("button", {type: "button", title: "apply it", onclick: () => applies(a)}, a) : a))));
   if (!s.memory.fits) parent.append(el("p", {className: "warn"}, "This configuration does not fit in memory."));
@@ -505,8 +507,10 @@ function showDecision(d) {
   main.append(a);
   for (const text of d.misses || []) a.append(el("p", {className: "warn"}, text));
   if (!has(choice.nodes)) return;
-  a.append(pairs([["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)], ["of the date", chance(choice.chance_in_time)], ["of the budget", chance(choice.chance_in_budget)], ["days, eight cases of ten", range(choice.days, digits)], ["cost, eight cases of ten", range(choice.cost_usd, usd)], ["capital if bought", has(choice.capital_usd) ? usd(choice.capital_usd) : "-"], ["evidence", `${choice.evidence}, ${count(choice.measured_runs)} measured runs on the accelerator`]]));
+  const model = d.proposal ? [["model", `${amount(d.proposal.parameters)} parameters on ${amount(d.proposal.tokens)} tokens, expected loss ${digits(d.proposal.loss.p50)}`]] : [];
+  a.append(pairs([...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)], ["of the date", chance(choice.chance_in_time)], ["of the budget", chance(choice.chance_in_budget)], ["days, eight cases of ten", range(choice.days, digits)], ["cost, eight cases of ten", range(choice.cost_usd, usd)], ["capital if bought", has(choice.capital_usd) ? usd(choice.capital_usd) : "-"], ["evidence", `${choice.evidence}, ${count(choice.measured_runs)} measured runs on the accelerator`]]));
   if (d.alternatives.length) part(a, "What comes next, of each kind").append(table([{title: "", text: true, of: o => o.action}, {title: "cluster", text: true, of: cluster}, {title: "days", of: o => digits(o.days.p50)}, {title: "cost", of: o => usd(o.cost_usd.p50)}, {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, whole: true, of: o => o.why_not}], d.alternatives));
+  if ((d.fabrics || []).length) part(a, "Its network, and others of the same speed").append(table([{title: "fabric", text: true, of: f => f.fabric}, {title: "step", of: f => has(f.step_ratio) ? percent(f.step_ratio) : "-"}, {title: "tiers", of: f => f.tiers}, {title: "switches", of: f => count(Math.ceil(f.switches))}, {title: "links", of: f => count(Math.ceil(f.links))}, {title: "price", of: f => usd(f.network_usd)}], [Object.assign({fabric: choice.fabric, step_ratio: 1}, d.network), ...d.fabrics]));
   if (d.flips.length) part(a, "What would turn it round", el("ul", {}, d.flips.map(text => el("li", {}, text))));
 }
 function showPlans(plans) {
