@@ -213,6 +213,7 @@ static const struct tsim_command COMMANDS[] = {
      "  nemo         YAML of NeMo or Megatron-Bridge, or a log with it: a scenario\n"
      "  deepspeed    DeepSpeed's JSON, or a log with it: a scenario\n"
      "  torchtitan   torchtitan's TOML, or a log with its configuration: a scenario\n"
+     "  hf-trainer   TrainingArguments of Hugging Face's Trainer, JSON: a scenario\n"
      "  nvidia-topo  what nvidia-smi topo -m prints: a node\n"
      "  nccl-xml     NCCL's topology (NCCL_TOPO_DUMP_FILE): a node\n"
      "  chakra       execution traces of MLCommons Chakra (.et), one for each rank:\n"

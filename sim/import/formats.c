@@ -29,6 +29,8 @@ const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
      .takes_ignored = true},
     {"torchtitan", "torchtitan's TOML, or a log with its configuration: a scenario", true, TSIM_LOG_MAX_BYTES,
      tsim_import_torchtitan, .takes_ignored = true},
+    {"hf-trainer", "TrainingArguments of Hugging Face's Trainer, as JSON: a scenario", true, TSIM_DOCUMENT_MAX_BYTES,
+     tsim_import_hf_trainer, .takes_ignored = true},
     {"nvidia-topo", "what nvidia-smi topo -m prints: a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nvidia_topo},
     {"nccl-xml", "NCCL's topology (NCCL_TOPO_DUMP_FILE): a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nccl_xml},
     {"chakra", "execution traces of MLCommons Chakra (.et), a file a rank: a replay", true, TSIM_CHAKRA_MAX_BYTES,

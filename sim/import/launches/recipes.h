@@ -23,6 +23,11 @@ enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_im
 enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct tsim_import_input *input,
                                        struct tsim_import_result *result, struct tsim_diags *diags);
 
+/* The arguments of Hugging Face's Trainer (JSON; TrainingArguments.to_json_string), with DeepSpeed's beneath "deepspeed"
+ * or without. */
+enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                        struct tsim_import_result *result, struct tsim_diags *diags);
+
 /* A TOML configuration of pytorch/torchtitan (torchtitan/config/job_config.py, and older places of its settings). Its
  * usual comment "preset for N X GPUs" is read for the machine. */
 enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,
