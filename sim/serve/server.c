@@ -521,8 +521,8 @@ void tsim_server_run(struct tsim_server *server) {
     struct watch watch = {NULL, NULL, 0, 0, 0};
     int daemon_file = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     for (;;) {
+        start_waiting(server); /* each has its limit from here on */
         double next_s = enforce_limits(server);
-        start_waiting(server);
         watch_all(server, daemon_file, &watch);
         if (poll(watch.files, watch.n, wait_ms(server, next_s)) < 0 && errno != EINTR)
             TSIM_BUG("poll: %s", strerror(errno));
