@@ -53,10 +53,25 @@ START_TEST(values_that_stand_for_others) {
     sc = imported("name: megatron_gpt\n" TRAINER MODEL
                   "  num_query_groups: ${multiply:${training.model.tensor_model_parallel_size}, 4}\n");
     ck_assert_int_eq(sc->model->kv_heads, 8);
+    sc = imported(
+        GPT("  ffn_hidden_size: ${subtract:${add:4000, 100}, 4}\n  num_query_groups: ${divide:16,${oc.env:G, 4}}\n"
+            "  hidden_dropout: ${oc.env:DROPOUT,0}\n"));
+    ck_assert_int_eq(sc->model->ffn_hidden, 4096);
+    ck_assert_int_eq(sc->model->kv_heads, 4);
+    sc = imported("name: megatron_gpt\n" TRAINER MODEL "  ffn_hidden_size: ${multiply:${divide_ceil:7, 2},"
+                  "${divide_floor:3001,2}}\n");
+    ck_assert_int_eq(sc->model->ffn_hidden, 6000);
     struct tsim_import_result result = {0}; /* those that go round, and what is nowhere */
     ck_assert_int_ne(
         import_text(GPT("  ffn_hidden_size: ${.kv_channels}\n  kv_channels: ${.ffn_hidden_size}\n"), &result), TSIM_OK);
-    ck_assert_int_ne(import_text(GPT("  ffn_hidden_size: ${multiply:4, ${.nothing}}\n"), &result), TSIM_OK);
+    static const char *const NOTHING[] = {GPT("  ffn_hidden_size: ${multiply:4, ${.nothing}}\n"),
+                                          GPT("  ffn_hidden_size: ${divide:7, 2}\n"),
+                                          GPT("  ffn_hidden_size: ${divide_ceil:7, 0}\n"),
+                                          GPT("  ffn_hidden_size: ${subtract:1, 2}\n"),
+                                          GPT("  ffn_hidden_size: ${oc.env:NAME}\n"),
+                                          GPT("  ffn_hidden_size: ${multiply:1000000000000,2}\n")};
+    for (size_t i = 0; i < sizeof NOTHING / sizeof NOTHING[0]; i++)
+        ck_assert_msg(import_text(NOTHING[i], &result) != TSIM_OK, "%s", NOTHING[i]);
     const char *text = GPT(""); /* products of products: 20 to the 8th of them */
     for (int i = 0; i < 9; i++) {
         text = tsim_arena_printf(&arena, "%s  p%d: ${multiply:1", text, i);

@@ -166,28 +166,76 @@ static const struct tsim_value *named_value(struct reading *g, const char *path,
     return found && found->kind == TSIM_VALUE_SCALAR ? resolved(g, target, found, depth + 1) : NULL;
 }
 
-/* "${multiply:A, B}", NeMo's resolver: whole numbers, or what "${...}" names. */
-static const struct tsim_value *product(struct reading *g, const char *path, const struct tsim_value *at,
-                                        const char *factors, int depth) {
+/* How far the text goes up to a comma that stands in no braces. */
+static size_t item_length(const char *text) {
+    size_t length = 0;
+    for (int open = 0; text[length] && (open > 0 || text[length] != ','); length++)
+        open += (text[length] == '{') - (text[length] == '}');
+    return length;
+}
+
+/* The resolvers that NeMo's launcher registers, on whole numbers. False: it cannot be told, or is too large. */
+static bool calculate(const char *name, long long a, long long b, long long *value) {
+    const long long most = 1000000000000LL;
+    if (strcmp(name, "multiply") == 0)
+        return !__builtin_mul_overflow(a, b, value) && *value <= most;
+    if (strcmp(name, "add") == 0 || strcmp(name, "sum") == 0)
+        return !__builtin_add_overflow(a, b, value) && *value <= most;
+    if (strcmp(name, "subtract") == 0)
+        *value = a - b;
+    else if (b == 0)
+        return false;
+    else if (strcmp(name, "divide_ceil") == 0)
+        *value = a / b + (a % b != 0);
+    else if (strcmp(name, "divide_floor") == 0 || (strcmp(name, "divide") == 0 && a % b == 0))
+        *value = a / b;
+    else
+        return false;
+    return *value >= 0;
+}
+
+/* "${multiply:A, B}" and the like; each operand a whole number, or what "${...}" names. */
+static const struct tsim_value *result_of(struct reading *g, const char *path, const struct tsim_value *at,
+                                          const char *name, const char *operands, int depth) {
     struct tsim_arena *arena = g->r->arena;
-    long long value = 1;
-    while (*factors) {
-        int open = 0;
-        size_t length = 0;
-        for (; factors[length] && (open > 0 || factors[length] != ','); length++)
-            open += (factors[length] == '{') - (factors[length] == '}');
-        const char *text = tsim_arena_strndup(arena, factors, length);
+    long long value = 0;
+    for (size_t n = 0; *operands; n++) {
+        size_t length = item_length(operands);
+        const char *text = tsim_arena_strndup(arena, operands, length);
         text += strspn(text, " ");
-        const struct tsim_value *factor = resolved(g, path, tsim_value_new_scalar(arena, at, text), depth + 1);
+        const struct tsim_value *operand = resolved(g, path, tsim_value_new_scalar(arena, at, text), depth + 1);
         char *end;
-        long long number = strtoll(factor->text, &end, 10);
-        if (end == factor->text || end[strspn(end, " ")] || number < 0 || number > 1000000000 ||
-            value > 1000000000000LL / (number > 0 ? number : 1))
+        long long number = strtoll(operand->text, &end, 10);
+        if (end == operand->text || end[strspn(end, " ")] || number < 0 || number > 1000000000000LL ||
+            (n > 0 && !calculate(name, value, number, &value)))
             return NULL;
-        value *= number;
-        factors += length + (factors[length] == ',');
+        value = n == 0 ? number : value;
+        operands += length + (operands[length] == ',');
     }
     return tsim_value_new_scalar(arena, at, tsim_arena_printf(arena, "%lld", value));
+}
+
+/* "${oc.env:NAME, DEFAULT}": nobody knows the environment, so that the default counts where there is one. */
+static const struct tsim_value *environment_default(struct reading *g, const char *path, const struct tsim_value *at,
+                                                    const char *inside, int depth) {
+    const char *comma = inside + item_length(inside);
+    if (!*comma)
+        return NULL;
+    comma += 1 + strspn(comma + 1, " ");
+    return resolved(g, path, tsim_value_new_scalar(g->r->arena, at, comma), depth + 1);
+}
+
+static const struct tsim_value *stands_for(struct reading *g, const char *path, const struct tsim_value *at,
+                                           const char *inside, int depth) {
+    static const char *const NAMES[] = {"multiply", "divide", "add", "sum", "divide_ceil", "divide_floor", "subtract"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        size_t length = strlen(NAMES[i]);
+        if (strncmp(inside, NAMES[i], length) == 0 && inside[length] == ':')
+            return result_of(g, path, at, NAMES[i], inside + length + 1, depth);
+    }
+    if (strncmp(inside, "oc.env:", 7) == 0)
+        return environment_default(g, path, at, inside + 7, depth);
+    return named_value(g, path, inside, depth);
 }
 
 /* A value of OmegaConf, "${...}", as what it stands for; itself where that is not in this file. */
@@ -199,8 +247,7 @@ static const struct tsim_value *resolved(struct reading *g, const char *path, co
         strncmp(value->text, "${", 2) != 0 || value->text[length - 1] != '}')
         return value;
     const char *inside = tsim_arena_strndup(g->r->arena, value->text + 2, length - 3);
-    const struct tsim_value *found = strncmp(inside, "multiply:", 9) == 0 ? product(g, path, value, inside + 9, depth)
-                                                                          : named_value(g, path, inside, depth);
+    const struct tsim_value *found = stands_for(g, path, value, inside, depth);
     return found ? found : value;
 }
 
