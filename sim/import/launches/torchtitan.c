@@ -461,7 +461,7 @@ static void put_context(struct reading *g) {
     const struct tsim_setting *how = find(g, "context_parallel_rotate_method");
     const char *exchange = tsim_launch_ours(tsim_rotate_methods, how ? tsim_setting_text(how) : "allgather");
     put_int(g, "parallelism.context", find(g, "context_parallel_degree"), NULL, g->context);
-    tsim_recipe_put(g->r, "parallelism.context_exchange", how, how ? NULL : "torchtitan's default",
+    tsim_recipe_put(g->r, "parallelism.context_exchange", how, how ? NULL : "torchtitan's default", "%s",
                     exchange ? exchange : "all-gather");
 }
 
