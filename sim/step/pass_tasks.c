@@ -97,6 +97,12 @@ static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t se
 
 static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                          const struct tsim_played *played, struct tsim_task *task) {
+    const struct tsim_axis_meters *meters = &group->meters[played->axis];
+    if (meters->scale_up < 0) {
+        tsim_stage_group_demand(group, stream, task, meters->scale_up, played->scale_up_bytes_per_s);
+        tsim_stage_group_demand(group, stream, task, meters->nic, played->nic_bytes_per_s);
+        return;
+    }
     for (int32_t i = 0; i < group->n_members; i++)
         tsim_stage_group_demand_links(group, stream, task, &group->members[i], TSIM_CROSSED_PASS + (int)played->axis,
                                       played->scale_up_bytes_per_s, played->nic_bytes_per_s);
@@ -249,13 +255,18 @@ static bool add_part(struct tsim_stage_group *group, tsim_tick now, tsim_tick *t
     return true;
 }
 
-/* The run loads the links evenly; folded, those of all axes are the same. */
+/* The run loads the links evenly: a task has room for all meters, so these come first. Folded, the links of all axes are
+ * the same. */
 static void send_all(struct tsim_stage_group *group, const struct sent *sent, struct tsim_task *task) {
     struct tsim_played all = {.axis = TSIM_AXIS_TENSOR};
-    for (int axis = 0; axis < TSIM_AXIS_PIPELINE && task->work > 0; axis++) {
+    for (int i = 0; i < 2 * TSIM_AXIS_PIPELINE && task->work > 0; i++) {
+        int axis = i % TSIM_AXIS_PIPELINE;
         struct tsim_played played = {.axis = (enum tsim_axis)axis,
                                      .scale_up_bytes_per_s = sent->scale_up[axis] / task->work,
                                      .nic_bytes_per_s = sent->nic[axis] / task->work};
+        bool comes_first = group->meters[axis].scale_up < 0;
+        if (comes_first != (i < TSIM_AXIS_PIPELINE))
+            continue;
         all.scale_up_bytes_per_s += played.scale_up_bytes_per_s;
         all.nic_bytes_per_s += played.nic_bytes_per_s;
         if (group->links)

@@ -299,34 +299,23 @@ static void add_data(const struct tsim_stage_group *group, const struct stage_us
     }
 }
 
-static void add_route(const struct tsim_links *links, int32_t from, int32_t to, double bytes_per_s,
-                      const struct loads *loads) {
-    struct tsim_route route;
-    tsim_topology_route(links->topology, from, to, &route);
-    for (int32_t i = 0; i < route.n; i++)
-        loads->all[links->first_resource + route.links[i]] += bytes_per_s;
-}
-
-static void add_messages(const struct tsim_stage_group *group, const struct tsim_stage_group *to, struct use use,
-                         const struct loads *loads) {
-    for (int32_t i = 0; i < group->n_members && (use.scale_up > 0 || use.nic > 0); i++)
-        add_route(group->links, group->members[i].rank, to->members[i].rank, fmax(use.scale_up, use.nic), loads);
+static void add_sent(const struct tsim_stage_group *group, int what, struct use use, const struct loads *loads) {
+    const struct tsim_crossed_links *sent = &group->sent[what];
+    for (int32_t i = 0; i < sent->n; i++)
+        loads->all[sent->items[i].link.resource] += sent->items[i].link.per_unit * fmax(use.scale_up, use.nic);
 }
 
 /* To other stages; a tied table is summed by the first and the last. */
 static void add_to_stages(const struct tsim_stage_group *group, const struct loads *loads) {
     const struct tsim_step_plan *plan = group->plan;
-    if (plan->schedule.stages == 1)
-        return;
-    for (int to_next = 0; to_next < 2; to_next++)
-        if (sends(plan, group->stage, to_next))
-            add_messages(group, to_next ? group->next : group->prev,
-                         of_flow(to_next ? &group->to_next.cost : &group->to_prev.cost, 0, 0), loads);
-    if (plan->has_tied_reduction && (group->stage == 0 || group->stage == plan->schedule.stages - 1)) {
-        struct use tied = {0};
+    struct use tied = {0};
+    if (plan->schedule.stages > 1 && sends(plan, group->stage, true))
+        add_sent(group, TSIM_SENT_TO_NEXT, of_flow(&group->to_next.cost, 0, 0), loads);
+    if (plan->schedule.stages > 1 && sends(plan, group->stage, false))
+        add_sent(group, TSIM_SENT_TO_PREV, of_flow(&group->to_prev.cost, 0, 0), loads);
+    if (plan->has_tied_reduction)
         raise_collective(&tied, &plan->tied);
-        add_messages(group, group->stage == 0 ? group->prev : group->next, tied, loads);
-    }
+    add_sent(group, TSIM_SENT_TIED, tied, loads);
 }
 
 static bool has_room(const struct tsim_stage_group *group, int axis, struct use use, const struct loads *loads) {
@@ -359,12 +348,34 @@ void tsim_spare_links_find(struct tsim_stage_group *groups, int32_t n_groups) {
     }
     for (int32_t g = 0; g < n_groups; g++) {
         const struct stage_use *use = &uses[groups[g].stage];
+        for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
+            if ((use->axes[axis].scale_up > 0 || use->axes[axis].nic > 0) &&
+                has_room(&groups[g], axis, use->axes[axis], &loads))
+                groups[g].meters[axis] = (struct tsim_axis_meters){tsim_engine_add_meter(groups[g].engine),
+                                                                   tsim_engine_add_meter(groups[g].engine)};
         add_data(&groups[g], use, -1, &loads);
         for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
             groups[g].has_spare_links[axis] = has_room(&groups[g], axis, use->axes[axis], &loads);
         add_data(&groups[g], use, 1, &loads);
     }
     tsim_arena_release(&arena);
+}
+
+void tsim_spare_links_book(const struct tsim_stage_group *groups, int32_t n_groups) {
+    for (int32_t g = 0; g < n_groups; g++)
+        for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
+            const struct tsim_stage_group *group = &groups[g];
+            const struct tsim_axis_meters *meters = &group->meters[axis];
+            struct tsim_demand sent;
+            if (meters->scale_up == 0)
+                continue;
+            const struct use use = {.scale_up = tsim_engine_resource_flowed(group->engine, meters->scale_up),
+                                    .nic = tsim_engine_resource_flowed(group->engine, meters->nic)};
+            for (int32_t i = 0; i < group->n_members; i++)
+                for (int32_t k = 0; link_at(&group->members[i], TSIM_CROSSED_PASS + axis, k, use, &sent); k++)
+                    if (sent.resource >= 0)
+                        tsim_engine_book_flow(group->engine, sent.resource, sent.per_unit);
+        }
 }
 
 void tsim_spare_meters_find(struct tsim_stage_group *group) {

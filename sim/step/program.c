@@ -739,6 +739,7 @@ enum tsim_status tsim_step_simulate_with_late_batches(
         begin_sink(&run, arena);
     enum tsim_status status = tsim_engine_run(run.engine, diags);
     if (status == TSIM_OK) {
+        tsim_spare_links_book(run.stage_groups, run.n_stage_groups);
         for (int32_t i = 0; i < run.n_stage_groups; i++)
             tsim_account_close(&run.stage_groups[i]);
         simulation->time_s = period_s(&run);

@@ -322,10 +322,15 @@ struct tsim_stage_group {
     struct tsim_pass_cursor cursor;
     struct tsim_communicator communicators[TSIM_AXIS_PIPELINE]; /* by axis, as their streams */
     struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE];
-    int64_t n_exchanges[2];                   /* of experts so far: on the compute stream, beside it */
-    bool plays_pass;                          /* the pass under way has operators, else it is one task */
-    bool is_told;                             /* somebody listens to its operators, each of which is told */
-    bool has_spare_links[TSIM_AXIS_PIPELINE]; /* by axis of collectives in passes: peak_demand.h */
+    int64_t n_exchanges[2]; /* of experts so far: on the compute stream, beside it */
+    bool plays_pass;        /* the pass under way has operators, else it is one task */
+    bool is_told;           /* somebody listens to its operators, each of which is told */
+    /* By axis of collectives in passes, peak_demand.h: what they cross has room for all but the stage group's own data
+     * stream; for this, too: what each rank sends is only counted. */
+    bool has_spare_links[TSIM_AXIS_PIPELINE];
+    struct tsim_axis_meters {
+        int32_t scale_up, nic; /* of the engine; 0: none */
+    } meters[TSIM_AXIS_PIPELINE];
     struct tsim_host_stream host;
     struct tsim_operator_run run;                             /* on the compute stream */
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */

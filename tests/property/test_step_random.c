@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { N_CASES = 300 };
 #define SEED 20261121u
@@ -67,6 +68,19 @@ static void check_laws(const struct tsim_step_simulation *s) {
     }
 }
 
+/* A rank's own links carry the same, folded or not, whether the engine shared them or only counted. */
+static void check_links(const struct tsim_step_simulation *folded, const struct tsim_step_simulation *unfolded, int i) {
+    for (int32_t a = 0; a < folded->n_link_utilizations; a++) {
+        const struct tsim_link_utilization *one = &folded->link_utilizations[a];
+        double mean_frac = 0;
+        for (int32_t b = 0; b < unfolded->n_link_utilizations; b++)
+            if (strcmp(unfolded->link_utilizations[b].sort, one->sort) == 0)
+                mean_frac = unfolded->link_utilizations[b].mean_frac;
+        ck_assert_msg(fabs(mean_frac - one->mean_frac) <= 1e-6 * one->mean_frac, "case %d, %s: %g folded, %g unfolded",
+                      i, one->sort, one->mean_frac, mean_frac);
+    }
+}
+
 /* Folded and unfolded say the same; returns what unfolded says. */
 static struct tsim_step_simulation check_folding(struct tsim_arena *arena, struct tsim_scenario *sc, int i) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
@@ -88,6 +102,7 @@ static struct tsim_step_simulation check_folding(struct tsim_arena *arena, struc
         ck_assert_double_eq_tol(one->terms.exposed_expert_s, all->terms.exposed_expert_s, 1e-9 * folded.time_s);
         ck_assert_double_eq_tol(one->pass_nic_bytes, all->pass_nic_bytes, 1 + 1e-9 * all->pass_nic_bytes);
     }
+    check_links(&folded, &unfolded, i);
     return unfolded;
 }
 
