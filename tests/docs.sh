@@ -5,7 +5,7 @@
 # and the comparison of the answers are left to `make check`; what takes seconds with all layers of a model has eight of them.
 set -u
 tsim=$(realpath "$1") part=${2:-small}
-large='scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |repair=.12 h.* --vary|validate scenarios/published/[*]'
+large='buy --budget|--replan|scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |repair=.12 h.* --vary|validate scenarios/published/[*]'
 deep='^build/tsim (buy |plan |compare .*sensitivity|run .*(link: accelerator|variability|batch_ramp|training.evaluation|spares=optimal))[^|&]*$'
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
