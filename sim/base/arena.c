@@ -18,12 +18,13 @@ struct tsim_arena_block {
     _Alignas(max_align_t) unsigned char data[];
 };
 
-static size_t limit_bytes; /* 0: none */
+static size_t limit_bytes, counted_from_bytes; /* a limit of 0: none */
 static const char *limit_name;
 static atomic_size_t in_use_bytes;
 
 void tsim_memory_limit(size_t most_bytes, const char *whose) {
     limit_bytes = most_bytes;
+    counted_from_bytes = atomic_load_explicit(&in_use_bytes, memory_order_relaxed);
     limit_name = whose;
 }
 
@@ -45,7 +46,8 @@ void tsim_out_of_memory(void) {
 /* Before memory is asked for. */
 static void take(size_t n_bytes) {
     size_t before = atomic_fetch_add_explicit(&in_use_bytes, n_bytes, memory_order_relaxed);
-    if (limit_bytes == 0 || (before <= limit_bytes && n_bytes <= limit_bytes - before))
+    size_t most_bytes = counted_from_bytes + limit_bytes;
+    if (limit_bytes == 0 || (before <= most_bytes && n_bytes <= most_bytes - before))
         return;
     fprintf(stderr, "tsim: out of memory: more than the %.4g GB of %s\n", 1e-9 * (double)limit_bytes, limit_name);
     exit(TSIM_OUT_OF_MEMORY_EXIT);

@@ -32,8 +32,9 @@ char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list a
 #define TSIM_NEW(arena, type) ((type *)tsim_arena_alloc((arena), sizeof(type)))
 #define TSIM_NEW_ARRAY(arena, count, type) ((type *)tsim_arena_array((arena), (count), sizeof(type)))
 
-/* The most that arenas and heap arrays of the process may hold together, in bytes; 0 (at the beginning): no limit. More
- * ends the program as memory that runs out does, and says `whose` limit it was. Set before threads are started. */
+/* The most that arenas and heap arrays of the process may hold together beyond what they hold now, in bytes; 0 (at the
+ * beginning): no limit. More ends the program as memory that runs out does, and says `whose` limit it was. Set before
+ * threads are started. */
 void tsim_memory_limit(size_t most_bytes, const char *whose);
 
 /* From now on freed memory stays with the process, of the whole of it: simulations one after another take and free the

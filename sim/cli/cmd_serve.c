@@ -7,7 +7,7 @@
 #include "report/page/page.h"
 #include "report/page/workbench.h"
 #include "serve/server.h"
-#include "step/unplayed.h"
+#include "study/judge/uncertainty.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +65,7 @@ static const struct route ROUTES[] = {
     {"GET", "/api/catalogue", "list", TSIM_SERVE_QUICK, SOURCE_NONE, "kind", SHAPE_JSON, false},
     {"GET", "/api/show", "show", TSIM_SERVE_QUICK, SOURCE_NONE, "id", SHAPE_JSON, false},
     {"GET", "/api/schema", NULL, TSIM_SERVE_QUICK, SOURCE_NONE, NULL, SHAPE_JSON, false},
+    {"GET", "/api/accuracy", NULL, TSIM_SERVE_QUICK, SOURCE_NONE, NULL, SHAPE_JSON, false},
     {"GET", "/api/scenario", NULL, TSIM_SERVE_QUICK, SOURCE_NONE, "id", SHAPE_JSON, false},
     {"POST", "/api/export", "export", TSIM_SERVE_QUICK, SOURCE_BODY, NULL, SHAPE_CHART, false},
     {"POST", "/api/report", NULL, TSIM_SERVE_QUICK, SOURCE_BODY, NULL, SHAPE_PAGE, false},
@@ -331,7 +332,8 @@ static struct tsim_serve_answer answer_of(struct job *job, enum tsim_exit code) 
 static enum tsim_exit view_run(struct job *job) {
     const struct tsim_arguments *arguments = &job->arguments;
     const struct tsim_scenario *scenario;
-    const struct tsim_page_extent extent = {.most_slices = TSIM_PAGE_MOST_SLICES,
+    const struct tsim_page_extent extent = {.most_slices =
+                                                job->is_brief ? TSIM_PAGE_MOST_SLICES / 4 : TSIM_PAGE_MOST_SLICES,
                                             .ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
                                             .is_brief = job->is_brief};
     struct tsim_json *page = tsim_page_new();
@@ -350,14 +352,23 @@ static enum tsim_exit view_run(struct job *job) {
     return code;
 }
 
-static struct tsim_serve_answer send_scenario(struct job *job) {
+/* The measured runs, each beside its prediction (study/judge/residuals.h). */
+static const char *accuracy_file(struct tsim_arena *arena) {
+    return tsim_arena_printf(arena, "%s/hardware/calibration/residuals.csv", tsim_catalogue_folder(arena));
+}
+
+static const char *scenario_file(const struct job *job, struct tsim_arena *arena) {
     const char *id = query_value(job->request, "id");
-    const char *file = id ? tsim_catalogue_file(&job->arena, TSIM_CATALOGUE_SCENARIOS, id) : NULL;
+    return id ? tsim_catalogue_file(arena, TSIM_CATALOGUE_SCENARIOS, id) : NULL;
+}
+
+static struct tsim_serve_answer send_file(struct job *job, const char *file) {
     struct tsim_file_bytes bytes;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    if (!file || tsim_file_read(&job->arena, file, TSIM_DOCUMENT_MAX_BYTES, "a scenario", &bytes, &diags) != TSIM_OK)
-        return refuse_with(job, 404, "unknown scenario", "GET /api/catalogue?kind=scenarios lists them");
+    if (!file ||
+        tsim_file_read(&job->arena, file, TSIM_DOCUMENT_MAX_BYTES, "the catalogue's", &bytes, &diags) != TSIM_OK)
+        return refuse_with(job, 404, "there is no such file", "GET /api/catalogue?kind=scenarios lists them");
     fputs(bytes.text, stdout);
     tsim_heap_free(bytes.text);
     return (struct tsim_serve_answer){200, "text/plain; charset=utf-8"};
@@ -411,7 +422,9 @@ static struct tsim_serve_answer answer(const struct tsim_serve_request *request,
         return (struct tsim_serve_answer){200, "application/schema+json"};
     }
     if (strcmp(job.route->path, "/api/scenario") == 0)
-        return send_scenario(&job);
+        return send_file(&job, scenario_file(&job, &job.arena));
+    if (strcmp(job.route->path, "/api/accuracy") == 0)
+        return send_file(&job, accuracy_file(&job.arena));
     given = run_command(&job);
     if (job.has_progress)
         wrap_progress(&job, given.status);
@@ -440,6 +453,18 @@ static bool confine(struct tsim_arena *arena) {
     return folder != NULL;
 }
 
+/* Opens what the requests will open, so that whoever starts the server learns what is wrong with it. */
+static enum tsim_status try_files(struct tsim_arena *arena, struct tsim_diags *diags) {
+    struct tsim_store *store;
+    TSIM_TRY(tsim_evidence_keep(arena, diags));
+    if (!served->has[TSIM_OPTION_DB])
+        return TSIM_OK;
+    TSIM_TRY(tsim_store_open(arena, served->value[TSIM_OPTION_DB],
+                             served->has[TSIM_OPTION_READ_ONLY] ? TSIM_STORE_READ : TSIM_STORE_WRITE, &store, diags));
+    tsim_store_close(store);
+    return TSIM_OK;
+}
+
 enum tsim_exit tsim_cmd_serve(const struct tsim_arguments *arguments, const struct tsim_commands *all) {
     const struct tsim_serve_options options = {
         .bind = arguments->has[TSIM_OPTION_BIND] ? arguments->value[TSIM_OPTION_BIND] : "127.0.0.1",
@@ -450,11 +475,20 @@ enum tsim_exit tsim_cmd_serve(const struct tsim_arguments *arguments, const stru
     };
     const struct tsim_serve_app app = {PAGES, sizeof PAGES / sizeof PAGES[0], pace_of, answer};
     struct tsim_arena arena;
+    struct tsim_diags diags;
     char why[200];
     served = arguments;
     commands = all;
     tsim_arena_init(&arena);
-    struct tsim_server *server = confine(&arena) ? tsim_server_open(&arena, &options, &app, why) : NULL;
+    tsim_diags_init(&diags);
+    enum tsim_status status = try_files(&arena, &diags);
+    tsim_report_diags(arguments, &diags);
+    tsim_diags_release(&diags);
+    if (status != TSIM_OK || !confine(&arena)) {
+        tsim_arena_release(&arena);
+        return TSIM_EXIT_IO;
+    }
+    struct tsim_server *server = tsim_server_open(&arena, &options, &app, why);
     if (server) {
         printf("%s\n", tsim_server_address(server));
         fflush(stdout);
@@ -462,8 +496,7 @@ enum tsim_exit tsim_cmd_serve(const struct tsim_arguments *arguments, const stru
             fputs("Ctrl-C ends it.\n", stderr);
         tsim_server_run(server);
     }
-    if (tsim_catalogue_folder(&arena))
-        fprintf(stderr, "tsim serve: %s\n", why);
+    fprintf(stderr, "tsim serve: %s\n", why);
     tsim_arena_release(&arena);
     return TSIM_EXIT_IO;
 }

@@ -264,7 +264,7 @@ static void write_string(const json_t *string, FILE *out) {
         if (code_point)
             fprintf(out, "\\u%04X", code_point);
         else
-            fputc(*at, out);
+            putc_unlocked(*at, out);
     }
     tsim_heap_free(text);
 }

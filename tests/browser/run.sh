@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/browser/run.sh TSIM - opens reports in headless Chromium, which is used through playwright-core. Skipped where
+# tests/browser/run.sh TSIM - opens reports and the workbench in headless Chromium, which is used through playwright-core. Skipped where
 # Chromium, node or playwright-core is missing; with TSIM_BROWSER=needed playwright-core is installed (npm, into build/browser).
 set -u
 tsim=$(realpath "$1")
@@ -35,4 +35,10 @@ cd "$work" || exit 1
     "$tsim" compare "$root/scenarios/llama70b.yaml" "$root/tests/golden/campaign.yaml" --quiet --report compare.html >/dev/null &&
     "$tsim" run "$root/scenarios/input/resnet50-nvme.yaml" --quiet --report images.html >/dev/null &&
     "$tsim" plan "$root/scenarios/dlrm.yaml" --quiet --report recommendation.html >/dev/null || exit 1
-NODE_PATH=$modules/node_modules node "$root/tests/browser/pages.js" "$chromium" "$work"
+export NODE_PATH=$modules/node_modules
+node "$root/tests/browser/pages.js" "$chromium" "$work" || exit 1
+"$tsim" serve --port 0 --db served.db --quiet >address &
+server=$!
+trap 'kill $server; rm -rf "$work"' EXIT
+until [ -s address ] || ! kill -0 $server; do sleep 0.1; done
+node "$root/tests/browser/workbench.js" "$chromium" "$(<address)"

@@ -270,7 +270,7 @@ def test_database():
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder, "runs.db")
         with serving("--db", str(database), folder=folder) as server:
-            check("a run that nobody asked to log is in no file", server.ask("/api/run", SMALL)[0] == 200 and not os.listdir(folder), os.listdir(folder))
+            check("a run that nobody asked to log is not there", server.ask("/api/run", SMALL)[0] == 200 and json.loads(server.ask("/api/runs")[1]) == {"runs": [], "sweeps": []})
             ids = [json.loads(server.ask("/api/run?log", SMALL)[1])["run_id"] for _ in range(5)]
             server.process.send_signal(signal.SIGKILL)
             server.process.wait()
@@ -282,6 +282,13 @@ def test_database():
             status, answer = server.ask("/api/runs")
             check("and lists what there is", status == 200 and answer == command("runs", "--json", "--db", str(database)), answer)
             check("and shows it", json.loads(server.ask("/view/report?run=3")[1])["view"]["runs"][0]["summary"]["run_id"] == 3)
+
+
+    with tempfile.TemporaryDirectory() as folder:
+        with serving(folder=folder) as server:
+            check("without a database nothing is written", server.ask("/api/run", SMALL)[0] == server.ask("/view/sweep?vary=training.global_batch_size=8,16", SMALL)[0] == 200 and not os.listdir(folder), os.listdir(folder))
+        wrong = subprocess.run([tsim, "serve", "--port", "0", "--db", folder], capture_output=True, text=True)
+        check("a database that cannot be one is told at once", wrong.returncode == 5 and folder in wrong.stderr and not wrong.stdout, wrong)
 
 
 def test_token():

@@ -307,7 +307,7 @@ function compareRuns(runs) {
 /* ---- tables that sort ---- */
 /* A row with an `instead` has that in place of the columns behind its status. */
 function sortable(columns, rows, first, descending = true, className = "") {
-  const opening = r => { const settings = opens && (r.plan ? r.plan.set : r.set), open = () => opens(settings); return settings ? {className: "opens", tabIndex: 0, title: "open it", onclick: open, onkeydown: e => { if (e.key === "Enter") open(); }} : {}; };
+  const opening = r => { const settings = opens && (r.plan ? r.plan.set : r.set), open = r.opens || (() => opens(settings)); return settings || r.opens ? {className: "opens", tabIndex: 0, title: "open it", onclick: open, onkeydown: e => { if (e.key === "Enter") open(); }} : {}; };
   let key = first, down = descending, shown = rows;
   const body = el("tbody", {}), head = el("tr", {});
   const compare = (a, b) => !has(a) ? (has(b) ? 1 : 0) : !has(b) ? -1 : (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b))) * (down ? -1 : 1);

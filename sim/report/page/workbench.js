@@ -24,7 +24,7 @@ parallelism:
 cost: {rent: 3 USD/h}
 energy: {price: 0.10 USD/kWh, carbon: 0.4 kg/kWh, pue: 1.1}
 `;
-const TABS = [["run", "run"], ["scale", "scale"], ["plan", "plan"], ["buy", "buy"], ["sweep", "sweep"]];
+const TABS = ["run", "scale", "plan", "buy", "campaign", "sweep", "accuracy", "runs"];
 const state = {text: START, pinned: null, tab: "run", asked: {}};
 let schema = {properties: {}}, catalogue = {}, resolved = {}, extra = [];
 
@@ -57,7 +57,7 @@ async function askSlowly(path, body, signal, onProgress) {
 }
 
 /* ---- the scenario's text: one key is changed where it stands, and comments stay ---- */
-const plainText = v => typeof v === "string" && !/^[\w][\w .\/%+-]*$/.test(v) ? JSON.stringify(v) : String(v);
+const plainText = v => v && typeof v === "object" || typeof v === "string" && !/^[\w][\w .\/%+-]*$/.test(v) ? JSON.stringify(v) : String(v);
 const keyOf = line => /^(\s*)(?:- )?("?)([\w.-]+)\2:(?:\s+|$)(.*)$/.exec(line);
 const indentOf = line => /^\s*/.exec(line)[0].length;
 const isBlank = line => /^\s*(#|$)/.test(line);
@@ -253,12 +253,26 @@ applies = text => {
   byId("yaml").value = state.text;
   changed();
 };
-/* A plan or a point that is opened: {"path": value}. */
-opens = settings => {
-  for (const [path, value] of Object.entries(settings)) state.text = setInText(state.text, path.split("."), typeof value === "object" ? JSON.stringify(value) : value);
+/* A plan or a point that is opened: {"path": value}. Replicas follow from the rest, so that it can be changed further. */
+opens = (settings, tab = "run") => {
+  for (const [path, value] of Object.entries(settings)) state.text = setInText(state.text, path.split("."), path === "parallelism.data" ? "auto" : value);
   byId("yaml").value = state.text;
-  choose("run");
+  choose(tab);
 };
+function openText(text) {
+  state.text = text;
+  byId("yaml").value = text;
+  choose("run");
+}
+/* A scenario with every key, as YAML. */
+const toYaml = (value, indent = "") => Object.entries(value).map(([k, v]) => indent + k + ":" + (v && typeof v === "object" && !Array.isArray(v) && Object.keys(v).length ? "\n" + toYaml(v, indent + "  ") : " " + (v && typeof v === "object" ? JSON.stringify(v) + "\n" : plainText(v) + "\n"))).join("");
+
+/* Of a run's parts those that are of the whole run. */
+const OF_CAMPAIGN = ["The whole run with its failures", "Energy, carbon and cost", "Owned or rented"];
+function showCampaign() {
+  for (const s of main.querySelectorAll("section.part")) if (!OF_CAMPAIGN.includes(s.querySelector("h2").textContent)) s.remove();
+  if (!resolved.reliability) main.append(el("p", {}, "Nothing fails in this scenario. ", el("button", {type: "button", onclick: () => opens(START_VALUES, "campaign")}, "let nodes fail")));
+}
 
 let running = null, waiting = null, later = 0;
 async function compute(isBrief) {
@@ -267,7 +281,8 @@ async function compute(isBrief) {
   running = Object.assign(new AbortController(), {isBrief});
   try {
     const began = performance.now(), answer = await ask("view/run" + (isBrief ? "?brief" : ""), text, running.signal), data = answer.view;
-    if (state.pinned !== null) {
+    const isShown = state.tab === "run" || state.tab === "campaign";
+    if (state.pinned !== null && isShown) {
       const beside = (await ask("view/compare", JSON.stringify({a: state.pinned, b: text}), running.signal)).view;
       beside.comparisons.forEach(c => { c.a = "pinned"; c.b = "as it is now"; });
       data.comparisons = beside.comparisons;
@@ -276,7 +291,9 @@ async function compute(isBrief) {
     resolved = data.runs[0].scenario;
     showMistakes(answer.diagnostics);
     fillControls();
-    if (state.tab === "run") showView(data);
+    if (!isShown || text !== state.text && !isBrief) throw new DOMException("", "AbortError");
+    showView(data);
+    if (state.tab === "campaign") showCampaign();
     say(isBrief ? "" : `computed in ${Math.round(performance.now() - began)} ms`);
   } catch (e) {
     if (e.name !== "AbortError") { showMistakes(e.diagnostics || []); say(e.message, true); }
@@ -330,7 +347,9 @@ async function answerQuestion() {
   main.replaceChildren(bar);
   say("computing");
   try {
-    const path = QUESTIONS[tab].path + "?" + query, data = tab === "plan" || tab === "buy" ? await askSlowly(path + "&progress", state.text, mine.signal, p => { bar.value = p.done / p.of; say(`${p.part}: ${count(p.done)} of ${count(p.of)}`); }) : await ask(path, state.text, mine.signal);
+    const isLong = tab === "plan" || tab === "buy";
+    if (isLong) query.append("progress", "");
+    const path = QUESTIONS[tab].path + "?" + query, data = isLong ? await askSlowly(path, state.text, mine.signal, p => { bar.value = p.done / p.of; say(`${p.part}: ${count(p.done)} of ${count(p.of)}`); }) : await ask(path, state.text, mine.signal);
     if (state.tab !== tab || asking !== mine) return;
     showView(data.view);
     showMistakes(data.diagnostics || []);
@@ -343,6 +362,65 @@ async function answerQuestion() {
   }
 }
 
+/* ---- measured runs, and the runs of the database ---- */
+const LISTS = {accuracy: showAccuracy, runs: showRuns};
+function parseCsv(text) {
+  const [head, ...rows] = text.split("\n").filter(l => l && !l.startsWith("#")).map(l => l.split(","));
+  return rows.map(r => Object.fromEntries(head.map((k, i) => [k, r[i] !== "" && !isNaN(r[i]) ? +r[i] : r[i]])));
+}
+async function showAccuracy() {
+  const rows = parseCsv((await ask("api/accuracy")).text).map(r => Object.assign(r, {measured_s: r.step_time_s * r.measured_over_predicted, error: 1 / r.measured_over_predicted - 1, opens: () => openCase(r.case)}));
+  if (state.tab !== "accuracy") return;
+  const filter = el("input", {type: "search", placeholder: "words that a run must have", "aria-label": "filter"}), told = el("p", {}), room = el("div", {});
+  const columns = [{title: "run", key: "case", text: true}, {title: "accelerator", key: "accelerator", text: true}, {title: "software", key: "software", text: true}, {title: "kind of model", key: "model", text: true}, {title: "precision", key: "precision", text: true}, {title: "accelerators", key: "accelerators", show: count}, {title: "measured step", key: "measured_s", show: seconds}, {title: "predicted", key: "step_time_s", show: seconds}, {title: "error", key: "error", show: v => (v > 0 ? "+" : "") + percent(v)}];
+  const sorted = sortable(columns, rows, "case", false), lines = rows.map(r => columns.map(c => r[c.key]).join(" ").toLowerCase());
+  const apply = () => {
+    const words = filter.value.toLowerCase().split(/\s+/).filter(w => w), kept = rows.filter((r, i) => words.every(w => lines[i].includes(w))), errors = kept.map(r => r.error);
+    state.asked.accuracy = filter.value;
+    remember();
+    sorted.show(kept);
+    told.textContent = kept.length ? `${count(kept.length)} measured runs of ${new Set(kept.map(r => r.source)).size} sources: ${percent(errors.reduce((a, e) => a + Math.abs(e), 0) / kept.length)} off on average, ${percent(errors.reduce((a, e) => a + e, 0) / kept.length)} with the sign (+: predicted too slow).` : "No run has all of these words.";
+    room.replaceChildren(kept.length > 1 ? scatter(kept) : "");
+  };
+  filter.value = state.asked.accuracy || "";
+  filter.addEventListener("input", apply);
+  part(main, "Predicted beside measured", el("div", {className: "tools"}, filter), told, room, sorted.element);
+  apply();
+  say("A row opens the run as the scenario.");
+}
+const openCase = async id => openText((await ask("api/scenario?id=" + encodeURIComponent(id))).text);
+function shape(tag, attributes, ...children) {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
+  e.append(...children);
+  return e;
+}
+/* Both axes are logarithms of a step's seconds; on the line the prediction is right. */
+function scatter(rows) {
+  const size = 420, room = 56, all = rows.flatMap(r => [r.measured_s, r.step_time_s]).map(Math.log10), low = Math.floor(Math.min(...all)), high = Math.ceil(Math.max(...all)), at = s => room + (Math.log10(s) - low) / (high - low || 1) * (size - room - 28);
+  const svg = shape("svg", {viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "predicted over measured step time", style: "max-width: 30rem", "font-size": 12});
+  for (let d = low; d <= high; d++) {
+    const p = at(10 ** d);
+    svg.append(shape("line", {class: "line", x1: p, x2: p, y1: 28, y2: size - room}), shape("line", {class: "line", x1: room, x2: size - 28, y1: size - p, y2: size - p}), shape("text", {class: "soft", x: p, y: size - room + 16, "text-anchor": "middle"}, seconds(10 ** d)), shape("text", {class: "soft", x: room - 6, y: size - p + 4, "text-anchor": "end"}, seconds(10 ** d)));
+  }
+  svg.append(shape("line", {class: "soft", x1: at(10 ** low), y1: size - at(10 ** low), x2: at(10 ** high), y2: size - at(10 ** high)}), shape("text", {class: "soft", x: size - 28, y: size - 22, "text-anchor": "end"}, "measured"), shape("text", {class: "soft", x: room, y: 16}, "predicted"));
+  for (const r of rows) {
+    const dot = shape("circle", {cx: at(r.measured_s), cy: size - at(r.step_time_s), r: 3, fill: "#3b7dd8", "fill-opacity": .55, style: "cursor: pointer", "data-hint": `${r.case}\n${seconds(r.measured_s)} measured, ${seconds(r.step_time_s)} predicted`});
+    dot.addEventListener("click", r.opens);
+    svg.append(dot);
+  }
+  return el("figure", {className: "chart"}, svg);
+}
+async function showRuns() {
+  const listed = await ask("api/runs");
+  if (state.tab !== "runs") return;
+  const rows = listed.runs.map(r => Object.assign(r, {opens: async () => openText(toYaml((await ask("view/report?run=" + r.run_id)).view.runs[0].scenario))}));
+  part(main, "Runs of the database", rows.length ? sortable([{title: "run", key: "run_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "status", key: "status", text: true}, {title: "accelerators", key: "accelerators", show: count}, {title: "step", key: "step_time_s", show: seconds}, {title: "tokens/s", key: "tokens_per_s", show: amount}, {title: "MFU", key: "mfu", show: percent}], rows, "run_id").element : el("p", {}, "None yet."));
+  const logs = el("button", {type: "button", onclick: async () => { try { const run = await ask("api/run?log", state.text); main.replaceChildren(); await showRuns(); say(`logged as run ${run.run_id}`); } catch (e) { say(e.message, true); } }}, "log the scenario as a run");
+  main.append(el("p", {}, logs));
+  if (listed.sweeps.length) part(main, "Sweeps of the database", sortable([{title: "sweep", key: "sweep_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "points", key: "points", show: count}, {title: "ok", key: "ok", show: count}, {title: "axes", key: "axes", text: true}], listed.sweeps.map(s => Object.assign(s, {opens: async () => { const shown = await ask("view/report?run=sweep:" + s.sweep_id); showView(shown.view); }})), "sweep_id").element);
+}
+
 /* ---- tabs, the address, the pin, downloads ---- */
 function choose(tab) {
   state.tab = tab;
@@ -352,10 +430,11 @@ function choose(tab) {
   showQuestion();
   changed();
   if (QUESTIONS[tab] && (tab === "scale" || state.asked[tab])) answerQuestion();
+  if (LISTS[tab]) LISTS[tab]().catch(e => say(e.message, true));
 }
 function buildTabs() {
   const tabs = byId("tabs");
-  tabs.replaceChildren(...TABS.map(([tab, name]) => { const b = el("button", {type: "button", onclick: () => choose(tab)}, name); b.setAttribute("role", "tab"); b.dataset.tab = tab; return b; }));
+  tabs.replaceChildren(...TABS.map(tab => { const b = el("button", {type: "button", onclick: () => choose(tab)}, tab); b.setAttribute("role", "tab"); b.dataset.tab = tab; return b; }));
   tabs.addEventListener("keydown", e => {
     const step = {ArrowRight: 1, ArrowLeft: -1}[e.key], all = [...tabs.children], at = all.indexOf(document.activeElement);
     if (step && at >= 0) { const next = all[(at + step + all.length) % all.length]; next.focus(); next.click(); }

@@ -106,6 +106,15 @@ enum tsim_status tsim_evidence_read(struct tsim_arena *arena, struct tsim_eviden
     return TSIM_OK;
 }
 
+static const struct tsim_evidence *kept;
+
+enum tsim_status tsim_evidence_keep(struct tsim_arena *arena, struct tsim_diags *diags) {
+    struct tsim_evidence *evidence = TSIM_NEW(arena, struct tsim_evidence);
+    TSIM_TRY(tsim_evidence_read(arena, evidence, diags));
+    kept = evidence;
+    return TSIM_OK;
+}
+
 /* ---- the interval ---- */
 
 struct tsim_ratios tsim_interval_of(const struct tsim_error_of_run *error, const struct tsim_error_sizes *sizes,
@@ -260,7 +269,8 @@ enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_pred
     struct tsim_evidence evidence;
     if (!prediction->result.step.simulated)
         return TSIM_OK;
-    TSIM_TRY(tsim_evidence_read(arena, &evidence, diags));
-    tsim_uncertainty_set(arena, &evidence, prediction);
+    if (!kept)
+        TSIM_TRY(tsim_evidence_read(arena, &evidence, diags));
+    tsim_uncertainty_set(arena, kept ? kept : &evidence, prediction);
     return TSIM_OK;
 }

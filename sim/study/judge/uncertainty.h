@@ -22,6 +22,10 @@ struct tsim_evidence {
 /* Reads the catalogue's tables. `evidence->model` points into it, so it must not move. */
 enum tsim_status tsim_evidence_read(struct tsim_arena *arena, struct tsim_evidence *evidence, struct tsim_diags *diags);
 
+/* Reads it once for all runs of the process, because it takes half of a small run's time. For a server, before it starts
+ * processes; `arena` must stay. */
+enum tsim_status tsim_evidence_keep(struct tsim_arena *arena, struct tsim_diags *diags);
+
 /* Reads sizes from `file`; `has` is false where there is no such file. TSIM_ERR_SCHEMA: it is no table of sizes. */
 enum tsim_status tsim_error_sizes_read(const char *file, struct tsim_error_sizes *sizes, bool *has,
                                        struct tsim_diags *diags);

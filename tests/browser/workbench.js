@@ -1,0 +1,193 @@
+// A session at the workbench: open, change, pin, take advice, mend YAML, plan, open a plan, copy the link and open it again, buy,
+// scale, sweep, campaign, accuracy, runs; by keyboard, in the dark, on a phone. node workbench.js CHROMIUM ADDRESS [PICTURES]
+"use strict";
+const assert = require("assert");
+const {chromium} = require("playwright-core");
+const [executablePath, address, pictures] = process.argv.slice(2);
+const slowness = 30000 * (+process.env.TSIM_TEST_SLOWNESS || 1);
+let passed = 0;
+
+async function open(browser, hash = "", options = {}) {
+  const page = await browser.newPage({viewport: {width: 1400, height: 900}, colorScheme: "light", ...options});
+  page.setDefaultTimeout(slowness);
+  page.refused = 0; // what the server is expected to refuse is said on the console as well
+  page.on("console", m => { if (!/status of (422|403)/.test(m.text())) throw new Error(`${m.type()}: ${m.text()}`); page.refused++; });
+  page.on("pageerror", e => { throw new Error(`${e.name}: ${e.message} ${e.stack}`); });
+  page.on("dialog", d => { throw new Error("a script ran: " + d.message()); });
+  page.on("request", r => { if (!r.url().startsWith(address) && !/^(data|blob):/.test(r.url())) throw new Error("asks for " + r.url()); });
+  await page.goto(address + hash);
+  await settled(page);
+  return page;
+}
+// The answer to the last change is there, with advice and sensitivities.
+const settled = page => page.waitForFunction(() => /^computed/.test(document.getElementById("state").textContent));
+const shot = async (page, name) => { if (pictures) await page.screenshot({path: `${pictures}/${name}.png`}); };
+const card = async (page, name) => page.locator(`.card:has(span:text-is("${name}")) b`).first().innerText();
+const change = async (page, f) => { await page.evaluate(() => { document.getElementById("state").textContent = ""; }); await f(); await settled(page); };
+const yaml = page => page.inputValue("#yaml");
+async function test(name, f) {
+  await f();
+  passed++;
+  console.log("ok", name);
+}
+
+(async () => {
+  const browser = await chromium.launch({executablePath, args: ["--no-sandbox"]});
+  let page = await open(browser), link;
+  await test("it opens with a scenario, its prediction and its charts", async () => {
+    assert.match(await card(page, "step time"), /^[\d.]+ m?s$/);
+    for (const title of ["Where the step goes", "Memory by stage", "The pipeline over time", "Roofline of every operator", "Links by load"])
+      assert(await page.locator(`section:has(h2:text-is("${title}")) svg`).count() > 0, title);
+    assert.strictEqual(await page.inputValue("#c-model"), "llama2-70b");
+    await shot(page, "open");
+  });
+  await test("a slider changes the scenario, and the prediction follows", async () => {
+    const before = await card(page, "step time"), nodes = await page.inputValue("[id='c-cluster.nodes']");
+    await page.focus(".control[data-path='cluster.nodes'] input[type=range]");
+    await change(page, () => page.keyboard.press("ArrowRight"));
+    assert.strictEqual(+await page.inputValue("[id='c-cluster.nodes']"), 2 * nodes);
+    assert.match(await yaml(page), new RegExp(`^  nodes: ${2 * nodes}$`, "m"));
+    assert.notStrictEqual(await card(page, "step time"), before);
+    await change(page, async () => { await page.fill("[id='c-energy.price']", "0.2 USD/kWh"); await page.press("[id='c-energy.price']", "Enter"); });
+    assert.match(await yaml(page), /price: 0.2 USD\/kWh/);
+    assert.match(await yaml(page), /carbon: 0.4 kg\/kWh/); // its neighbours on the line stay
+  });
+  await test("comments and order of the text stay", async () => {
+    const text = "# what I try\n" + (await yaml(page)).replace(/^  tensor: 8$/m, "  tensor: 8   # of a node");
+    await change(page, () => page.fill("#yaml", text));
+    await change(page, () => page.selectOption("[id='c-training.precision']", "fp8"));
+    const now = await yaml(page);
+    assert(now.startsWith("# what I try\n") && now.includes("  tensor: 8   # of a node"), now);
+    await change(page, async () => { await page.fill("[id='c-parallelism.tensor']", "4"); await page.press("[id='c-parallelism.tensor']", "Enter"); });
+    assert((await yaml(page)).includes("  tensor: 4   # of a node"), await yaml(page));
+  });
+  await test("a pinned scenario stands beside the next one, term by term", async () => {
+    await change(page, () => page.click("#pin"));
+    await change(page, () => page.selectOption("[id='c-training.precision']", "bf16"));
+    const rows = page.locator("section:has(h2:text-is(\"From A's step to B's\")) tbody tr");
+    assert(await rows.count() > 3);
+    assert.match(await page.locator("h2:text-is('What differs in the inputs') + .scroll").innerText(), /training\W+precision/);
+    await shot(page, "pinned");
+    await change(page, () => page.click("#pin"));
+    assert.strictEqual(await rows.count(), 0);
+  });
+  await test("advice is a button", async () => {
+    await change(page, () => page.selectOption("[id='c-training.recompute']", "full"));
+    const advice = page.locator("h3:text-is('What would help') + ul button").first(), text = await advice.innerText(), [path, value] = text.split(":")[0].split(" --set ")[0].split("=");
+    await change(page, () => advice.click());
+    assert(new RegExp(`\\b${path.split(".").pop()}: ${value}\\b`).test(await yaml(page)), text + "\n" + await yaml(page));
+  });
+  await test("a mistake is told at its line", async () => {
+    const text = await yaml(page), line = text.split("\n").findIndex(l => l.startsWith("model:")) + 1;
+    await page.fill("#yaml", text.replace("llama2-70b", "llama2-7O"));
+    const mistake = page.locator("#mistakes .error button");
+    await mistake.waitFor();
+    assert.match(await mistake.innerText(), new RegExp(`^line ${line}, \\d+: .*llama2-7O`));
+    await mistake.click();
+    assert.strictEqual(await page.evaluate(() => { const y = document.getElementById("yaml"); return y.value.slice(y.selectionStart, y.selectionEnd); }), "llama2-7O");
+    await shot(page, "mistake");
+    await change(page, () => page.fill("#yaml", text));
+    assert.strictEqual(await mistake.count(), 0);
+  });
+  await test("a search for plans tells how far it is, and a plan opens", async () => {
+    await page.click("[role=tab]:text-is('plan')");
+    await page.click("#question button[type=submit]");
+    await page.waitForSelector("h2:text-is('The best plans')");
+    await shot(page, "plan");
+    const row = page.locator("h2:text-is('The best plans') + .scroll tr.opens").nth(1);
+    const cells = await row.locator('td').allInnerTexts();
+    await change(page, async () => { await row.focus(); await page.keyboard.press("Enter"); });
+    assert.strictEqual(await page.getAttribute("[role=tab]:text-is('run')", "aria-selected"), "true");
+    assert(cells.includes(await card(page, "step time")), `${cells}`);
+  });
+  await test("the address holds what is seen", async () => {
+    await change(page, () => page.click("#pin"));
+    link = await page.evaluate(() => location.hash);
+    const seen = [await yaml(page), await card(page, "step time")], again = await open(browser, link);
+    assert.deepStrictEqual([await yaml(again), await card(again, "step time")], seen);
+    assert.strictEqual(await again.textContent("#pin"), "unpin");
+    await again.close();
+    await change(page, () => page.click("#pin"));
+  });
+  await test("scale, sweep and buy answer", async () => {
+    await page.click("[role=tab]:text-is('scale')");
+    await page.waitForSelector("section:has(h2:text-is('Scaling')) svg");
+    await shot(page, "scale");
+    await page.click("[role=tab]:text-is('sweep')");
+    await page.fill("#question [name=vary1]", "parallelism.tensor=4,8");
+    await page.fill("#question [name=vary2]", "training.global_batch_size=256,512");
+    await page.click("#question button[type=submit]");
+    await page.waitForSelector("table.heat");
+    assert(await page.locator("table.heat td:not(:empty)").count() >= 3);
+    await shot(page, "sweep");
+    await page.click("[role=tab]:text-is('buy')");
+    await page.fill("#question [name=tokens]", "100 B");
+    await page.fill("#question [name=vary1]", "cluster.nodes=8,16");
+    await page.click("#question button[type=submit]");
+    await page.waitForSelector("article h1:text-matches('dgx|Nothing')");
+    await shot(page, "buy");
+  });
+  await test("a campaign has failures where they are let in", async () => {
+    await change(page, () => page.click("[role=tab]:text-is('campaign')"));
+    await change(page, () => page.click("button:text-is('let nodes fail')"));
+    assert(await page.locator("section:has(h2:text-is('The whole run with its failures')) svg").count() >= 2);
+    await shot(page, "campaign");
+  });
+  await test("measured runs are filtered, and open", async () => {
+    await page.click("[role=tab]:text-is('accuracy')");
+    await page.waitForSelector("section tr.opens");
+    const all = await page.locator("section tbody tr").count();
+    await page.fill("input[aria-label=filter]", "h100 megatron");
+    const some = await page.locator("section tbody tr").count();
+    assert(some > 5 && some < all / 2, `${some} of ${all}`);
+    assert.strictEqual(await page.locator("figure circle").count(), some);
+    await shot(page, "accuracy");
+    const name = await page.locator("section tbody tr td").first().innerText();
+    await change(page, () => page.locator("section tbody tr").first().click());
+    assert.match(await yaml(page), new RegExp(`^name: ${name}$`, "m"));
+    assert.strictEqual(await page.locator("h2:text-is('Predicted beside measured')").count(), 1);
+  });
+  await test("a run is logged, listed and opened", async () => {
+    await page.click("[role=tab]:text-is('runs')");
+    await page.click("button:text-is('log the scenario as a run')");
+    await page.waitForFunction(() => document.getElementById("state").textContent === "logged as run 1");
+    await change(page, () => page.locator("section tbody tr").first().click());
+    assert.match(await yaml(page), /^schema: tsim\/v1\n/);
+    assert.match(await card(page, "step time"), /^[\d.]+ m?s$/);
+  });
+  await test("what is seen can be downloaded", async () => {
+    for (const [what, begins] of [["YAML", "schema:"], ["JSON", "{"], ["report", "<!DOCTYPE html>"], ["step, SVG", "<svg"], ["step, PNG", "\x89PNG"]]) {
+      const [download] = await Promise.all([page.waitForEvent("download"), page.selectOption("#save", what)]);
+      const bytes = require("fs").readFileSync(await download.path(), "latin1");
+      assert(bytes.startsWith(begins), what + ": " + bytes.slice(0, 40));
+    }
+  });
+  await page.close();
+  await test("names are text", async () => {
+    const text = "schema: tsim/v1\nname: x\ndescription: '</script><img src=x onerror=alert(1)>'\nmodel: gpt2-small\ncluster: {node: single-a100-80gb, nodes: 1}\n";
+    page = await open(browser, "#" + Buffer.from(JSON.stringify({text, pinned: text, tab: "run", asked: {}})).toString("base64url"));
+    assert.strictEqual(await page.locator("main img, main script").count(), 0);
+    assert(await page.locator("article > p", {hasText: "onerror"}).count() > 0);
+    await page.close();
+  });
+  await test("it works in the dark, and on a phone", async () => {
+    page = await open(browser, link, {colorScheme: "dark", viewport: {width: 390, height: 844}});
+    assert.strictEqual(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    assert(await page.evaluate(() => document.documentElement.scrollWidth) <= 390, "nothing is wider than the screen");
+    await shot(page, "phone");
+    await page.close();
+  });
+  await test("tabs move by arrows", async () => {
+    page = await open(browser);
+    await page.focus("[role=tab][aria-selected=true]");
+    await page.keyboard.press("ArrowLeft");
+    assert.strictEqual(await page.textContent("[role=tab][aria-selected=true]"), "runs");
+    await page.close();
+  });
+  console.log(`${passed} passed, 0 failed`);
+  await browser.close();
+})().catch(e => {
+  console.log("FAIL", e.stack);
+  console.log(`${passed} passed, 1 failed`);
+  process.exit(1);
+});
