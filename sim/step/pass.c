@@ -4,6 +4,7 @@
 #include "cost/compute.h"
 #include "model/routing.h"
 #include "step/pass_alone.h"
+#include "step/program.h"
 
 #include <math.h>
 #include <string.h>
@@ -504,7 +505,7 @@ const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, 
     return COSTS[kind];
 }
 
-static void go_through(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, int part, double times,
+static void go_through(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, enum tsim_part part, double times,
                        tsim_tick at[TSIM_N_OF_PASS]) {
     const struct tsim_part_launches *launches = &costs->parts[part].launches[kind];
     if (times > 0)
@@ -514,13 +515,14 @@ static void go_through(const struct tsim_pass_costs *costs, enum tsim_pass_kind 
 /* Layers of one kind in a row at a time; where all are, as in a part of a list of them, the model is not asked. */
 static void go_through_layers(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind,
                               const struct tsim_parts *parts, int64_t first_layer, tsim_tick at[TSIM_N_OF_PASS]) {
-    int n_kinds = 0, last = 0;
+    int n_kinds = 0;
+    enum tsim_part last = (enum tsim_part)0;
     int64_t n = 0, n_alike, onwards = kind == TSIM_PASS_FORWARD ? 1 : -1;
     for (int part = 0; part < TSIM_N_PARTS; part++) {
         if (tsim_layer_kind((enum tsim_part)part)->is_end || !(parts->times[part] > 0))
             continue;
         n += (int64_t)parts->times[part];
-        last = part;
+        last = (enum tsim_part)part;
         n_kinds++;
     }
     if (n_kinds == 1)
@@ -544,7 +546,7 @@ static double launched_s(const struct tsim_pass_costs *costs, enum tsim_pass_kin
     go_through(costs, kind, first, parts->times[first], at);
     go_through_layers(costs, kind, parts, first_layer, at);
     go_through(costs, kind, last, parts->times[last], at);
-    return 1e-12 * (double)at[TSIM_COMPUTE];
+    return TSIM_STEP_TICK_S * (double)at[TSIM_COMPUTE];
 }
 
 void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,

@@ -74,8 +74,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "measure NAME SECONDS MEGABYTES COMMAND...\n");
         return WRONG;
     }
-    double most_loops = atof(argv[2]) / LOOP_S, most_mb = atof(argv[3]), least_loop_s = INFINITY, least_s = INFINITY,
-           mb = 0;
+    double most_loops = atof(argv[2]) / LOOP_S, most_mb = atof(argv[3]), least_loop_s = (double)INFINITY,
+           least_s = (double)INFINITY, mb = 0;
     for (int i = 0; i < REPETITIONS; i++) {
         double s;
         least_loop_s = fmin(least_loop_s, loop_s());
