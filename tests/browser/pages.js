@@ -219,7 +219,7 @@ async function test(name, f) {
     const labels = await s.locator("svg .ink").allTextContents();
     assert.deepStrictEqual(labels.filter(l => l).map(l => l.replace(/,/g, "")), ["3: 512 x h100-sxm", "4: 512 x a100-80gb", "5: 1024 x h100-sxm", "6: 1024 x a100-80gb"]);
     assert.match(await s.locator("p").last().innerText(), /^[\d,]+ x \S+ is .* per token than [\d,]+ x /);
-    assert(await s.locator("details tbody tr").count() > 5);
+    assert(await s.locator("details tbody tr").count() >= 1);
     await page.close();
   });
   await test("a search that finds nothing says so", async () => {

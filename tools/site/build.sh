@@ -2,7 +2,8 @@
 # Builds the site of the documentation in the folder given: `make docs-site` (mkdocs, from Debian). tools/site/build.sh FOLDER
 #
 # The pages are README, docs/, CONTRIBUTING and CHANGELOG, with links turned to where the pages lie. docs/accuracy.md gets a chart of all
-# measured runs, from hardware/calibration. A page that no menu names, and a link that leads nowhere, are errors.
+# measured runs, from hardware/calibration. A link that leads nowhere, and a page that the menu does not name,
+# are errors.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=$1
@@ -26,6 +27,12 @@ awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; printf "const ACCURACY_R
      $at["step_time_s"], $at["measured_over_predicted"]} END {print "\n];"}' hardware/calibration/residuals.csv >"$pages/accuracy_runs.js"
 cp tools/site/accuracy_chart.js tools/site/site.css "$pages"
 cp tools/site/mkdocs.yml "$folder/mkdocs.yml"
+for page in "$pages"/*.md; do
+  grep -q ": $(basename "$page")$" tools/site/mkdocs.yml || {
+    echo "tools/site/mkdocs.yml: its menu does not name $(basename "$page")" >&2
+    exit 1
+  }
+done
 warnings=$(mkdocs build --strict --quiet --config-file "$folder/mkdocs.yml" 2>&1) || {
   printf '%s\n' "$warnings" >&2
   exit 1
