@@ -5,15 +5,9 @@
 #include "import/launches/gpt.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/recipes.h"
+#include "import/setting_class_rows.h"
 
 #include <string.h>
-
-#define NOTHING(patterns)                                                                                              \
-    { patterns, NULL, false }
-#define SPEED(patterns, what)                                                                                          \
-    { patterns, what, false }
-#define REFUSED(patterns, what)                                                                                        \
-    { patterns, what, true }
 
 static const struct tsim_setting_class CLASSES[] = {
     REFUSED("auto_find_batch_size=[tT]rue", "a batch that is tried out, not given"),
@@ -40,9 +34,6 @@ static const struct tsim_setting_class CLASSES[] = {
         "liger_kernel_config* use_legacy_prediction_loop deepspeed.* dataset_* eos_token pad_token packing_strategy "
         "model_init_kwargs* _n_gpu n_gpu"),
 };
-#undef NOTHING
-#undef SPEED
-#undef REFUSED
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 static const struct tsim_launch_word OPTIMIZERS[] = {{"adamw_torch", "adamw"},

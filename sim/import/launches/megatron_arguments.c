@@ -1,28 +1,18 @@
 #include "import/launches/megatron_arguments.h"
 
+#include "import/setting_class_rows.h"
+
 /* Arguments of Megatron-LM (megatron/training/arguments.py, 2020 to 2026), of Megatron-DeepSpeed, of the launchers, and
  * the names of programs ("program"), by what they do to a run. Those that gpt.c reads stand here too where it reads them
  * only beside others: --moe-ffn-hidden-size has no effect without --num-experts. An argument that stands nowhere is an
  * error, so that one of next year is not taken for one without effect. */
 
-#define NOTHING(patterns)                                                                                              \
-    { patterns, NULL, false }
-#define SPEED(patterns, what)                                                                                          \
-    { patterns, what, false }
-#define REFUSED(patterns, what)                                                                                        \
-    { patterns, what, true }
-
-#define INFERENCE "this is inference: tsim simulates training"
-#define EVALUATION "this evaluates a model: tsim simulates training"
 #define REINFORCEMENT "this is reinforcement learning, which also generates text: tsim simulates plain training"
 #define POST_TRAINING "this distils, prunes or quantizes a trained model: tsim simulates plain training"
 #define CONVERSION "this prepares data or converts a checkpoint: nothing is trained"
-#define IMAGES "this trains a model of images or sound and text: tsim has no model of two kinds of input"
 #define FROZEN "a part of the model is not trained: tsim trains all of it"
 #define HYBRID "the model has layers that tsim does not have: Mamba, other state-space layers or linear attention"
 #define RETRIEVAL "this trains a model with retrieval: tsim has none"
-#define TWO_STACKS "this trains an encoder and a decoder, which imports do not take over: see model.encoder_layers"
-#define OTHER_TYPE "the data type of a part of the run is another, which is not modelled"
 #define ELSEWHERE "what it sets stands in another file, which is not read"
 
 const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {

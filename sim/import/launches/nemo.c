@@ -3,6 +3,7 @@
 #include "config/document.h"
 #include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
+#include "import/setting_class_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,10 @@
  * optim.config). Settings are kept under Megatron's names: what stands below model, model.config or trainer.strategy
  * without that prefix. */
 
-#define NOTHING(patterns)                                                                                              \
-    { patterns, NULL, false }
-#define SPEED(patterns, what)                                                                                          \
-    { patterns, what, false }
-#define REFUSED(patterns, what)                                                                                        \
-    { patterns, what, true }
 #define MAMBA "layers that are no transformer's (Mamba, Griffin, Hyena): tsim has none of them"
-#define IMAGES "this trains a model of images or sound and text: tsim has no model of two kinds of input"
-#define TWO_STACKS "this trains an encoder and a decoder, which imports do not take over: see model.encoder_layers"
 #define ADAPTER "an adapter is trained, not the model: tsim trains all of it"
-#define INFERENCE "this is inference: tsim simulates training"
-#define EVALUATION "this evaluates a model: tsim simulates training"
 #define REINFORCEMENT "this is reinforcement learning or tuning by preferences: tsim simulates plain training"
 #define POST_TRAINING "this distils, prunes, quantizes or exports a trained model: tsim simulates plain training"
-#define OTHER_TYPE "the data type of a part of the run is another, which is not modelled"
 
 /* Settings that nothing asks for, by their keys here (examples/nlp/language_modeling/conf of NVIDIA/NeMo, the launcher's
  * and NeMo 2's recipes). A job is known by its names and targets, too. A setting that stands nowhere is an error. */
@@ -119,9 +109,6 @@ static const struct tsim_setting_class CLASSES[] = {
             "inference.* hidden_act distribute_saved_activations share_embeddings_and_output_weights "
             "enable_autocast answer_only_loss hidden_dropout attention_dropout"),
 };
-#undef NOTHING
-#undef SPEED
-#undef REFUSED
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 /* clang-format on */
 

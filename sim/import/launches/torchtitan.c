@@ -7,17 +7,12 @@
 #include "import/launches/launch_writer.h"
 #include "import/launches/toml.h"
 #include "import/overrides.h"
+#include "import/setting_class_rows.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NOTHING(patterns)                                                                                              \
-    { patterns, NULL, false }
-#define SPEED(patterns, what)                                                                                          \
-    { patterns, what, false }
-#define REFUSED(patterns, what)                                                                                        \
-    { patterns, what, true }
 #define STAGES "where stages begin: --set parallelism.layers_per_stage=[...] beside --ignore says it"
 #define ELSEWHERE "what it changes stands in a module of its own, which is not read"
 
@@ -69,9 +64,6 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("quantize.*", "how values are quantized"),
     NOTHING("compile.* training.compile"),
 };
-#undef NOTHING
-#undef SPEED
-#undef REFUSED
 
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 

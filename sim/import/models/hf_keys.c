@@ -1,14 +1,9 @@
 #include "import/models/hf_keys.h"
 
 #include "import/overrides.h"
-#include "import/setting_class.h"
+#include "import/setting_class_rows.h"
 
 #include <string.h>
-
-#define NOTHING(patterns)                                                                                              \
-    { patterns, NULL, false }
-#define REFUSED(patterns, what)                                                                                        \
-    { patterns, what, true }
 
 /* Beginnings of what is near something that tsim has. */
 static bool has_near(const char *why) {

@@ -1,0 +1,22 @@
+/* setting_class_rows.h - private to import: rows of the lists of classes (setting_class.h). Only the files with such a list
+ * include it, because its names have no prefix. */
+#ifndef TSIM_IMPORT_SETTING_CLASS_ROWS_H
+#define TSIM_IMPORT_SETTING_CLASS_ROWS_H
+
+#include "import/setting_class.h"
+
+#define NOTHING(patterns)                                                                                              \
+    { patterns, NULL, false }
+#define SPEED(patterns, what)                                                                                          \
+    { patterns, what, false }
+#define REFUSED(patterns, what)                                                                                        \
+    { patterns, what, true }
+
+/* Reasons that several programs share. */
+#define INFERENCE "this is inference: tsim simulates training"
+#define EVALUATION "this evaluates a model: tsim simulates training"
+#define IMAGES "this trains a model of images or sound and text: tsim has no model of two kinds of input"
+#define TWO_STACKS "this trains an encoder and a decoder, which imports do not take over: see model.encoder_layers"
+#define OTHER_TYPE "the data type of a part of the run is another, which is not modelled"
+
+#endif
