@@ -21,6 +21,13 @@ static struct tsim_offer offer_of(double from, double to, double spread) {
     return (struct tsim_offer){.plan = &plan, .purchase = TSIM_PURCHASE_RENT, .asked_usd_per_day = 100};
 }
 
+static void check_chances(struct tsim_offer *offer, double in_time, double in_budget, double of_both) {
+    tsim_offer_evaluate(offer, &TSIM_NO_CHANGES);
+    ck_assert_double_eq_tol(offer->chance_in_time, in_time, 1e-9);
+    ck_assert_double_eq_tol(offer->chance_in_budget, in_budget, 1e-9);
+    ck_assert_double_eq_tol(offer->chance_of_both, of_both, 1e-9);
+}
+
 /* Ten days at 100 USD, each price within a factor of two in eight of ten cases: half of them cost 1,000 or less, nine in
  * ten 2,000 or less. */
 START_TEST(prices_spread) {
@@ -43,10 +50,7 @@ START_TEST(a_missed_loss_keeps_no_goal) {
     plan.missed_frac = 0.25;
     job.goal.deadline_s = 1000 * TSIM_DAY_S;
     job.goal.budget_usd = 1e6;
-    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
-    ck_assert_double_eq_tol(offer.chance_in_time, 0.75, 1e-9);
-    ck_assert_double_eq_tol(offer.chance_in_budget, 0.75, 1e-9);
-    ck_assert_double_eq_tol(offer.chance_of_both, 0.75, 1e-9);
+    check_chances(&offer, 0.75, 0.75, 0.75);
 }
 END_TEST
 
@@ -55,10 +59,7 @@ START_TEST(both_goals_come_from_the_same_days) {
     struct tsim_offer offer = offer_of(80, 120, 1);
     job.goal.deadline_s = 90 * TSIM_DAY_S;
     job.goal.budget_usd = 11000;
-    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
-    ck_assert_double_eq_tol(offer.chance_in_time, 0.25, 1e-9);
-    ck_assert_double_eq_tol(offer.chance_in_budget, 0.75, 1e-9);
-    ck_assert_double_eq_tol(offer.chance_of_both, 0.25, 1e-9);
+    check_chances(&offer, 0.25, 0.75, 0.25);
     ck_assert_double_eq_tol(offer.mean_usd, 10000, 1e-6);
 }
 END_TEST

@@ -159,17 +159,19 @@ static size_t add_values(const struct judged_runs *all, enum tsim_error_class cl
     return n;
 }
 
+static bool is_inside(const struct tsim_residual *row, struct tsim_ratios ratios) {
+    double ratio = exp(row->log_ratio);
+    return ratios.low <= ratio && ratio <= ratios.high;
+}
+
 /* Returns the share of the runs that are inside their intervals. */
 static double inside_of(const struct judged_runs *all, const struct tsim_error_sizes *sizes) {
-    double n = 0, n_inside = 0;
+    size_t n_inside = 0;
     for (size_t i = 0; i < all->n; i++) {
         const struct judged *run = &all->runs[i];
-        struct tsim_ratios ratios = tsim_interval_of(&run->error, sizes, run->class);
-        double ratio = exp(run->row->log_ratio);
-        n++;
-        n_inside += ratios.low <= ratio && ratio <= ratios.high;
+        n_inside += is_inside(run->row, tsim_interval_of(&run->error, sizes, run->class));
     }
-    return n > 0 ? n_inside / n : 0;
+    return all->n > 0 ? (double)n_inside / (double)all->n : 0;
 }
 
 void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *measured,
@@ -222,8 +224,7 @@ static struct tsim_held held_of(const struct judged *runs, size_t n, enum tsim_l
                                 double *widths) {
     struct tsim_held held = {.by = by, .name = name, .n = (int32_t)n};
     for (size_t i = 0; i < n; i++) {
-        double ratio = exp(runs[i].row->log_ratio);
-        held.n_inside += runs[i].ratios.low <= ratio && ratio <= runs[i].ratios.high;
+        held.n_inside += is_inside(runs[i].row, runs[i].ratios);
         widths[i] = runs[i].ratios.high / runs[i].ratios.low - 1;
     }
     tsim_sort_ascending(widths, n);

@@ -119,6 +119,11 @@ static double miss_ratio(const struct tsim_goal_spec *goal, const struct tsim_of
     return fmax(1, fmax(late, dear));
 }
 
+/* Among offers that are equally likely. */
+static bool is_by_days(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective) {
+    return objective == TSIM_DECIDE_BY_DAYS || (objective == TSIM_DECIDE_BY_CHANCE && !(goal->deadline_s > 0));
+}
+
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
                           const struct tsim_offer *a, const struct tsim_offer *b) {
     bool a_makes_it = a->chance_of_both >= TSIM_CHANCE_LIKELY, b_makes_it = b->chance_of_both >= TSIM_CHANCE_LIKELY;
@@ -129,7 +134,7 @@ bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_
         return a->chance_of_both > b->chance_of_both;
     if (!a_makes_it && !b_makes_it && miss_ratio(goal, a) != miss_ratio(goal, b))
         return miss_ratio(goal, a) < miss_ratio(goal, b);
-    if (objective == TSIM_DECIDE_BY_DAYS || (objective == TSIM_DECIDE_BY_CHANCE && !(goal->deadline_s > 0)))
+    if (is_by_days(goal, objective))
         x = a->days.p50, y = b->days.p50;
     if (objective == TSIM_DECIDE_BY_ENERGY)
         x = a->energy_kwh.p50, y = b->energy_kwh.p50;
@@ -373,12 +378,20 @@ static double limit_of(const struct tsim_goal_spec *goal, enum limited which) {
     return limit > 0 ? limit : (double)INFINITY;
 }
 
+/* "12 %", "0.4 %" */
+static const char *percent_above(struct tsim_arena *arena, double ratio) {
+    return tsim_arena_printf(arena, ratio < 1.01 ? "%.1f %%" : "%.0f %%", 100 * (ratio - 1));
+}
+
 /* "12 % more", "3.4 times as much" */
-static const char *over_text(struct tsim_arena *arena, double ratio, enum limited which) {
+static const char *ratio_text(struct tsim_arena *arena, double ratio, const char *more, const char *much) {
     if (ratio < 2)
-        return tsim_arena_printf(arena, "%.0f %% %s", 100 * (ratio - 1), which == LIMITED_DAYS ? "later" : "more");
-    return tsim_arena_printf(arena, ratio < 100 ? "%.2g times as %s" : "%.0f times as %s", ratio,
-                             which == LIMITED_DAYS ? "late" : "much");
+        return tsim_arena_printf(arena, "%s %s", percent_above(arena, ratio), more);
+    return tsim_arena_printf(arena, ratio < 100 ? "%.2g times as %s" : "%.0f times as %s", ratio, much);
+}
+
+static const char *over_text(struct tsim_arena *arena, double ratio, enum limited which) {
+    return which == LIMITED_DAYS ? ratio_text(arena, ratio, "later", "late") : ratio_text(arena, ratio, "more", "much");
 }
 
 static const char *amount_text(struct tsim_arena *arena, double amount, enum limited which) {
@@ -412,7 +425,7 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
     if (objective == TSIM_DECIDE_BY_ENERGY)
         return tsim_arena_printf(arena, "it needs %.0f %% more energy",
                                  100 * (other->energy_kwh.p50 / best->energy_kwh.p50 - 1));
-    if (objective == TSIM_DECIDE_BY_DAYS || (objective == TSIM_DECIDE_BY_CHANCE && !(goal->deadline_s > 0)))
+    if (is_by_days(goal, objective))
         return tsim_arena_printf(arena, "it ends %s", over_text(arena, other->days.p50 / best->days.p50, LIMITED_DAYS));
     return tsim_arena_printf(arena, "it is as likely to make the goal and is expected to cost %s: %s against %s",
                              over_text(arena, other->mean_usd / best->mean_usd, LIMITED_USD),
@@ -600,17 +613,21 @@ static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, e
             sentence = has ? tsim_arena_printf(arena, "rents %.0f %% lower everywhere: %s", 100 * (1 - at), then)
                            : "no fall of rents to a tenth changes it";
         else
-            sentence = has ? tsim_arena_printf(arena, "rents %.0f %% higher everywhere (%s where it is %s now): %s",
-                                               100 * (at - 1),
+            sentence = has ? tsim_arena_printf(arena, "rents %s everywhere (%s where it is %s now): %s",
+                                               ratio_text(arena, at, "higher", "high"),
                                                tsim_quantity_human(at * rent, TSIM_USD_PER_S, value, sizeof value),
                                                tsim_quantity_human(rent, TSIM_USD_PER_S, now, sizeof now), then)
                            : "no rise of rents up to ten times changes it";
         break;
     }
     case CHANGE_PURCHASE:
-        sentence = has ? tsim_arena_printf(arena, "machines to buy %.0f %% %s: %s", 100 * fabs(at - 1),
-                                           at < 1 ? "cheaper" : "dearer", then)
-                       : "machines to buy at a tenth or ten times their price change nothing";
+        if (!has)
+            sentence = "machines to buy at a tenth or ten times their price change nothing";
+        else if (at < 1)
+            sentence = tsim_arena_printf(arena, "machines to buy %.0f %% cheaper: %s", 100 * (1 - at), then);
+        else
+            sentence =
+                tsim_arena_printf(arena, "machines to buy %s: %s", ratio_text(arena, at, "dearer", "dear"), then);
         break;
     case CHANGE_POWER:
         sentence = has ? tsim_arena_printf(
@@ -621,12 +638,12 @@ static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, e
                                                    : "no price of electricity changes it: it is in the rent";
         break;
     case CHANGE_FAILURES:
-        sentence = has ? tsim_arena_printf(arena, "failures %.3g times as frequent: %s", at, then)
+        sentence = has ? tsim_arena_printf(arena, "failures %.2g times as frequent: %s", at, then)
                        : "failures up to ten times as frequent change nothing";
         break;
     case CHANGE_SLIP:
-        sentence = has ? tsim_arena_printf(arena, "%s %.1f %% slower than predicted: %s",
-                                           job->cluster.node->accelerator->name, 100 * (at - 1), then)
+        sentence = has ? tsim_arena_printf(arena, "%s %s slower than predicted: %s",
+                                           job->cluster.node->accelerator->name, percent_above(arena, at), then)
                        : tsim_arena_printf(arena, "%s may be up to twice as slow as predicted",
                                            job->cluster.node->accelerator->name);
         break;
