@@ -443,7 +443,6 @@ static void stream_weights(struct tsim_term_recorder *r, const struct tsim_scena
     terms->optimizer = absent(r, "memory.optimizer_bytes", why);
 }
 
-/* Activations leave for the host's memory; returns what is under way. */
 /* Weights of products, which may be quantized, the rest of the model as in training, and the adapters in 16 bits. */
 static struct tsim_amount frozen_weights(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                          const struct tsim_held_parameters *held,
@@ -469,6 +468,7 @@ static struct tsim_amount frozen_weights(struct tsim_term_recorder *r, const str
                                      "16 bits, or fp32", 0)));
 }
 
+/* Activations leave for the host's memory; returns what is under way. */
 static struct tsim_amount offload_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                               int32_t stage, struct tsim_stage_terms *terms) {
     double share = sc->training.offload.activations_frac;

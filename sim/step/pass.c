@@ -383,9 +383,9 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     cost->host_s += row->host_s;
 }
 
-/* Ticks of a picosecond, as a step's. */
+/* In the ticks of a step; a million seconds at most, so that sums stay in 64 bits. */
 static tsim_tick ticks(double time_s) {
-    return time_s > 0 ? (tsim_tick)llround(fmin(time_s, 1e6) * 1e12) : 0;
+    return time_s > 0 ? (tsim_tick)llround(fmin(time_s, 1e6) / TSIM_STEP_TICK_S) : 0;
 }
 
 /* An entry's time on the compute stream; of a collective beside kernels what it exposes. */

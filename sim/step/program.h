@@ -8,18 +8,17 @@
  *   send prev   gradients to the previous one (both on the compute stream when point to point is not overlapped)
  *   out, in     copies to the host and from it (copies.h); batch: those of the input pipeline
  *   beside      one for each axis whose collectives run beside a pass's own kernels
- *   host        the thread that launches what the compute stream plays, a kernel or collective after another. It waits
- *               for nothing but room in the queue of launches and the beginning of a pass, so when it has launched what
- *               is known without tasks of its own (pass_tasks.c); kernels wait for it
+ *   host        the thread that launches what the compute stream plays (host_stream.h), without tasks of its own;
+ *               kernels wait for it
  * A rank's work exists only as the state of these small machines; nothing is laid out in advance.
  *
  * The compute stream plays a pass operator by operator (pass_program.h, pass_tasks.h): each kernel is a task, and so is
  * each collective. Operators that follow one another and that nothing can disturb are joined into one task, which takes
  * to the tick what they take one by one. A whole part of the model, with what runs beside its kernels, takes what it took
  * when it was played alone (pass_alone.h), as long as nothing else uses the device and the links that it crosses have room
- * for all who may (peak_demand.h). Where somebody listens to operators, parts are played. A pass is still one task with `simulation.detail: passes` unless its collectives
- * meet others (stage_group.h, enum tsim_operators_of), where it is cut through the middle of a layer (ZeRO-3 that gathers
- * product by product), and where that of a layer list is cut at all.
+ * for all who may (peak_demand.h). Where somebody listens to operators, parts are played. A pass is still one task with
+ * `simulation.detail: passes` unless its collectives meet others (stage_group.h, enum tsim_operators_of), where it is cut
+ * through the middle of a layer (ZeRO-3 that gathers product by product), and where that of a layer list is cut at all.
  *
  * A pass is cut into segments where something outside must see its inside: the first micro-batch's forward pass waits
  * for parameters bucket by bucket, the last micro-batch's backward pass releases gradients bucket by bucket; fully
@@ -189,8 +188,8 @@ struct tsim_step_task {
 struct tsim_step_outline {
     int32_t n_stage_groups, n_stages;
     int64_t n_messages; /* messages' numbers */
-    const int64_t *
-        n_operators; /* by stage, in a micro-batch's passes, with launches that are wanted; NULL: passes are not played by operators */
+    /* By stage, in a micro-batch's passes, with launches that are wanted; NULL: passes are not played by operators. */
+    const int64_t *n_operators;
     bool has_launches; /* the host's stream is played */
 };
 

@@ -36,8 +36,9 @@ static inline bool tsim_label_is_operator(int64_t label) {
                                                                    tsim_label_segment(label) == TSIM_TASK_PASS));
 }
 
-/* One kind of pass of one chunk: the whole pass, and the share of its time that each part takes once. */
 enum tsim_copy_direction { TSIM_COPY_OUT, TSIM_COPY_IN, TSIM_N_COPY_DIRECTIONS }; /* to the host, from it */
+
+/* One kind of pass of one chunk: the whole pass, and the share of its time that each part takes once. */
 struct tsim_direction_plan {
     struct tsim_pass_cost whole;
     double frac[TSIM_N_PARTS];
