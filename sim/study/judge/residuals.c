@@ -24,6 +24,8 @@ static const char *model_word(const struct tsim_model *model) {
     case TSIM_MODEL_TRANSFORMER:
         break;
     }
+    if (model->mamba.heads > 0)
+        return "hybrid";
     if (model->experts.count > 0)
         return "experts";
     if (model->image.tokens > 0)

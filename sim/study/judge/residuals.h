@@ -11,7 +11,7 @@
 
 struct tsim_traits {
     const char *accelerator, *vendor, *software;
-    const char *model;  /* "dense", "experts", "encoder", "encoder-decoder", "image", "cnn", "mlp", "dlrm" */
+    const char *model;  /* "dense", "experts", "hybrid", "encoder", "encoder-decoder", "image", "cnn", "mlp", "dlrm" */
     const char *splits; /* "tensor+pipeline", "zero3"; "data": only the batch is divided */
     enum tsim_precision precision;
     bool estimates_rate; /* the accelerator's sustained matrix rate at the precision is an estimate */

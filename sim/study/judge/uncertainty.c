@@ -126,11 +126,15 @@ struct tsim_ratios tsim_interval_of(const struct tsim_error_of_run *error, const
 /* ---- words ---- */
 
 static const char *plural_of(const char *model) {
-    static const char *const WORDS[][2] = {
-        {"dense", "dense transformers"},  {"experts", "mixtures of experts"},
-        {"encoder", "encoders"},          {"encoder-decoder", "encoders with decoders"},
-        {"image", "vision transformers"}, {"cnn", "convolutional networks"},
-        {"mlp", "perceptrons"},           {"dlrm", "recommendation models"}};
+    static const char *const WORDS[][2] = {{"dense", "dense transformers"},
+                                           {"experts", "mixtures of experts"},
+                                           {"hybrid", "state-space hybrids"},
+                                           {"encoder", "encoders"},
+                                           {"encoder-decoder", "encoders with decoders"},
+                                           {"image", "vision transformers"},
+                                           {"cnn", "convolutional networks"},
+                                           {"mlp", "perceptrons"},
+                                           {"dlrm", "recommendation models"}};
     for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++)
         if (strcmp(WORDS[i][0], model) == 0)
             return WORDS[i][1];
