@@ -7,3 +7,7 @@ shape() {
 steady() {
     sed -E 's/"(wall_s|peak_rss_bytes|run_id)": [0-9.e+-]+/"\1": #/g'
 }
+# A line of figures without the interval behind one: every new measured run moves intervals a little.
+without_interval() {
+    sed 's/ (.*//'
+}
