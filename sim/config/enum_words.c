@@ -17,6 +17,9 @@ const struct tsim_word tsim_optimizer_words[] = {
 const struct tsim_word tsim_recompute_words[] = {
     {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL},
     {"sqrt", TSIM_RECOMPUTE_SQRT}, {"every", TSIM_RECOMPUTE_EVERY}, {NULL, 0}};
+const struct tsim_word tsim_axis_words[] = {
+    {"tensor", TSIM_AXIS_TENSOR}, {"context", TSIM_AXIS_CONTEXT}, {"expert", TSIM_AXIS_EXPERT},
+    {"data", TSIM_AXIS_DATA}, {"pipeline", TSIM_AXIS_PIPELINE}, {NULL, 0}};
 /* clang-format on */
 
 const char *tsim_precision_name(enum tsim_precision precision) {
@@ -33,4 +36,8 @@ const char *tsim_recompute_name(enum tsim_recompute recompute) {
 
 const char *tsim_schedule_name(enum tsim_schedule schedule) {
     return tsim_word_of(tsim_schedule_words, (int)schedule);
+}
+
+const char *tsim_axis_name(enum tsim_axis axis) {
+    return tsim_word_of(tsim_axis_words, (int)axis);
 }

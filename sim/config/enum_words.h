@@ -6,6 +6,6 @@
 
 /* Each ends with a NULL word. */
 extern const struct tsim_word tsim_precision_words[], tsim_schedule_words[], tsim_optimizer_words[],
-    tsim_recompute_words[];
+    tsim_recompute_words[], tsim_axis_words[];
 
 #endif

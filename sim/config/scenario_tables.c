@@ -11,9 +11,6 @@ static const struct tsim_word ATTENTIONS[] = {
     {"flash", TSIM_ATTENTION_FLASH}, {"standard", TSIM_ATTENTION_STANDARD}, {NULL, 0}};
 static const struct tsim_word GRADIENT_PRECISIONS[] = {
     {"fp32", TSIM_FP32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {NULL, 0}};
-static const struct tsim_word AXES[] = {
-    {"tensor", TSIM_AXIS_TENSOR}, {"context", TSIM_AXIS_CONTEXT}, {"expert", TSIM_AXIS_EXPERT},
-    {"data", TSIM_AXIS_DATA}, {"pipeline", TSIM_AXIS_PIPELINE}, {NULL, 0}};
 static const struct tsim_word CONTEXT_EXCHANGES[] = {
     {"ring", TSIM_CONTEXT_RING}, {"all-gather", TSIM_CONTEXT_ALL_GATHER}, {"all-to-all", TSIM_CONTEXT_ALL_TO_ALL},
     {NULL, 0}};
@@ -202,7 +199,8 @@ static void write_layers(struct tsim_writer *writer, const char *key, const char
 }
 
 static void read_order(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
-    static const struct tsim_key AXIS = {.key = "order", .kind = TSIM_KEY_ENUM, .words = AXES, .help = "an axis"};
+    static const struct tsim_key AXIS = {
+        .key = "order", .kind = TSIM_KEY_ENUM, .words = tsim_axis_words, .help = "an axis"};
     enum tsim_axis *order = ((struct tsim_draft *)field)->scenario.parallelism.order;
     if (!value)
         return;
@@ -230,7 +228,7 @@ static void write_order(struct tsim_writer *writer, const char *key, const char 
     (void)path;
     tsim_writer_begin(writer, key, '[');
     for (size_t i = 0; i < TSIM_N_AXES; i++)
-        tsim_writer_text(writer, NULL, tsim_word_of(AXES, (int)order[i]));
+        tsim_writer_text(writer, NULL, tsim_axis_name(order[i]));
     tsim_writer_end(writer, ']');
 }
 

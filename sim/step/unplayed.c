@@ -15,12 +15,6 @@ struct unplayed {
     double bytes;
 };
 
-static const char *const AXES[TSIM_N_AXES] = {[TSIM_AXIS_TENSOR] = "tensor",
-                                              [TSIM_AXIS_CONTEXT] = "context",
-                                              [TSIM_AXIS_EXPERT] = "expert",
-                                              [TSIM_AXIS_DATA] = "data",
-                                              [TSIM_AXIS_PIPELINE] = "pipeline"};
-
 struct check {
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
@@ -111,10 +105,11 @@ static void refuse(const struct check *c, struct tsim_arena *arena, enum tsim_ax
     const char *tier =
         oversubscription > 1 ? tsim_arena_printf(arena, " (oversubscribed %.3g to 1)", oversubscription) : "";
     struct tsim_diag *diag = tsim_diags_error(
-        diags, TSIM_ERR_INFEASIBLE, c->scenario->plan_at, tsim_arena_printf(arena, "parallelism.%s", AXES[axis]),
+        diags, TSIM_ERR_INFEASIBLE, c->scenario->plan_at,
+        tsim_arena_printf(arena, "parallelism.%s", tsim_axis_name(axis)),
         "%s groups of %d ranks meet on links: together they need '%s'%s for %.2g times as long as one alone, which "
         "detail: passes does not play",
-        AXES[axis], tsim_placement_group(c->placement, axes).n_ranks, where, tier, load);
+        tsim_axis_name(axis), tsim_placement_group(c->placement, axes).n_ranks, where, tier, load);
     tsim_diag_hint(diag, "simulation.detail: operators plays each collective on its links");
 }
 

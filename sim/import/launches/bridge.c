@@ -2,6 +2,7 @@
 
 #include "config/document.h"
 #include "import/launches/launch_log.h"
+#include "import/launches/launch_words.h"
 
 #include <string.h>
 
@@ -45,16 +46,16 @@ static bool is_read(const struct section *section, const char *key) {
 
 /* The word that a mapping {_target_: torch.bfloat16} stands for; NULL: an object, of which nothing is read. */
 static const char *object_word(const struct tsim_value *object) {
-    static const char *const WORDS[][2] = {
-        {"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}};
     static const char *const BACKENDS[] = {"flash", "fused", "unfused", "local"}; /* AttnBackend, from 1 */
     const struct tsim_value *target = tsim_value_find(object, "_target_"),
                             *arguments = tsim_value_find(object, "_args_");
-    for (size_t i = 0; target && i < sizeof WORDS / sizeof WORDS[0]; i++)
-        if (tsim_value_is_text(target, WORDS[i][0]))
-            return WORDS[i][1];
-    if (!target || target->kind != TSIM_VALUE_SCALAR || !strstr(target->text, "AttnBackend") || !arguments ||
-        arguments->kind != TSIM_VALUE_SEQUENCE || arguments->n_items != 1)
+    if (!target || target->kind != TSIM_VALUE_SCALAR)
+        return NULL;
+    const char *type = tsim_launch_ours(tsim_torch_types, target->text);
+    if (type)
+        return type;
+    if (!strstr(target->text, "AttnBackend") || !arguments || arguments->kind != TSIM_VALUE_SEQUENCE ||
+        arguments->n_items != 1)
         return NULL;
     for (size_t i = 0; i < sizeof BACKENDS / sizeof BACKENDS[0]; i++) {
         const char number[] = {(char)('1' + i), '\0'};

@@ -513,7 +513,6 @@ static void put_stages(struct tsim_gpt *g) {
 }
 
 static void put_parallelism(struct tsim_gpt *g, int64_t world) {
-    static const char *const TPD[] = {"tensor", "context", "expert", "pipeline", "data"};
     struct tsim_recipe *r = g->r;
     const struct tsim_setting *order = tsim_recipe_find(r, "use_tp_pp_dp_mapping"),
                               *tensor = tsim_recipe_find(r, "tensor_model_parallel_size"),
@@ -532,8 +531,12 @@ static void put_parallelism(struct tsim_gpt *g, int64_t world) {
     put_stages(g);
     put_zero(g, world);
     put_overlaps(g);
-    if (order && tsim_setting_flag(r, order))
-        tsim_recipe_put_list(r, "parallelism.order", order, TPD, sizeof TPD / sizeof TPD[0]);
+    if (order && tsim_setting_flag(r, order)) {
+        const char *axes[TSIM_N_AXES];
+        for (int i = 0; i < TSIM_N_AXES; i++)
+            axes[i] = tsim_axis_name(tsim_tp_pp_dp_order[i]);
+        tsim_recipe_put_list(r, "parallelism.order", order, axes, TSIM_N_AXES);
+    }
 }
 
 static int64_t degree(struct tsim_gpt *g, const char *key, int64_t otherwise) {

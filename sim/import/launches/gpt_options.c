@@ -9,11 +9,6 @@ static bool is_nemo(const struct tsim_launch_writer *w) {
     return w->launch == TSIM_LAUNCH_NEMO;
 }
 
-/* Megatron-Core with Transformer Engine. */
-static bool is_core(const struct tsim_launch_writer *w) {
-    return w->launch == TSIM_LAUNCH_MEGATRON_CORE || is_nemo(w);
-}
-
 static bool is_deepspeed(const struct tsim_launch_writer *w) {
     return w->launch == TSIM_LAUNCH_MEGATRON_DEEPSPEED;
 }
@@ -180,7 +175,7 @@ static void put_recompute(struct tsim_launch_writer *w) {
     bool is_whole = t->recompute == TSIM_RECOMPUTE_FULL || t->recompute == TSIM_RECOMPUTE_EVERY;
     if (t->recompute == TSIM_RECOMPUTE_NONE)
         return;
-    if (is_whole && !is_core(w) && w->launch != TSIM_LAUNCH_MEGATRON_2022) {
+    if (is_whole && !tsim_launch_is_core(w) && w->launch != TSIM_LAUNCH_MEGATRON_2022) {
         put(w, "checkpoint_activations", NULL);
         if (t->recompute_every > 1)
             put_int(w, "checkpoint_num_layers", t->recompute_every);
@@ -305,7 +300,7 @@ static void put_software(struct tsim_launch_writer *w) {
 
 static void put_overlaps(struct tsim_launch_writer *w) {
     const struct tsim_overlap *o = &w->scenario->parallelism.overlap;
-    if (!is_core(w))
+    if (!tsim_launch_is_core(w))
         return; /* these versions have no options for it */
     put_flag_if(w, either(w, "overlap_grad_reduce", "optim.overlap_grad_sync"), o->gradients);
     put_flag_if(w, either(w, "overlap_param_gather", "optim.overlap_param_sync"), o->parameters);
@@ -334,7 +329,8 @@ static void put_sharding(struct tsim_launch_writer *w) {
         put(w, "data_parallel_sharding_strategy",
             tsim_launch_theirs(tsim_sharding_strategies, tsim_arena_printf(w->arena, "%d", p->zero)));
     }
-    if (p->zero_group_ranks > 0 && p->zero_group_ranks < ranks && ranks % p->zero_group_ranks == 0 && is_core(w))
+    if (p->zero_group_ranks > 0 && p->zero_group_ranks < ranks && ranks % p->zero_group_ranks == 0 &&
+        tsim_launch_is_core(w))
         put_int(w, "num_distributed_optimizer_instances", ranks / p->zero_group_ranks);
 }
 
@@ -355,7 +351,7 @@ static enum stages stages_of(const struct tsim_launch_writer *w) {
         return STAGES_EVEN;
     if (is_deepspeed(w) && has_ends && layers[0] < middle && layers[n - 1] < middle)
         return STAGES_WITH_ENDS;
-    if (!is_core(w) || n != p->pipeline * p->virtual_pipeline)
+    if (!tsim_launch_is_core(w) || n != p->pipeline * p->virtual_pipeline)
         return STAGES_OTHERWISE;
     return has_ends ? STAGES_WITH_ENDS : p->virtual_pipeline == 1 ? STAGES_GIVEN : STAGES_OTHERWISE;
 }
@@ -394,8 +390,6 @@ static void put_virtual(struct tsim_launch_writer *w) {
 
 static void put_parallelism(struct tsim_launch_writer *w) {
     const struct tsim_parallelism_spec *p = &w->scenario->parallelism;
-    static const enum tsim_axis TPD[] = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT, TSIM_AXIS_PIPELINE,
-                                         TSIM_AXIS_DATA};
     put_int(w, "tensor_model_parallel_size", p->tensor);
     put_int(w, "pipeline_model_parallel_size", p->pipeline);
     put_virtual(w);
@@ -412,7 +406,7 @@ static void put_parallelism(struct tsim_launch_writer *w) {
     put_stages(w);
     put_sharding(w);
     put_overlaps(w);
-    put_flag_if(w, "use_tp_pp_dp_mapping", memcmp(p->order, TPD, sizeof TPD) == 0 && is_core(w));
+    put_flag_if(w, "use_tp_pp_dp_mapping", tsim_launch_tp_pp_dp(w) != NULL);
 }
 
 void tsim_gpt_options(struct tsim_launch_writer *w) {

@@ -57,10 +57,6 @@ static bool is_on(struct reading *g, const char *key) {
     return s && tsim_setting_flag(g->r, s);
 }
 
-static void add_setting(void *context, const char *name, const struct tsim_value *value) {
-    tsim_recipe_add(context, name, name, value);
-}
-
 /* A text "full_shard auto_wrap", or a list of such words. */
 static bool lists(const struct tsim_setting *s, const char *word) {
     const struct tsim_value *value = s ? s->value : NULL;
@@ -160,7 +156,7 @@ enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct t
     TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", diags);
     r.lists_all = true;
-    tsim_recipe_each(&r, root, add_setting, &r);
+    tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
     if (!tsim_value_find(root, "per_device_train_batch_size"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "per_device_train_batch_size is missing"),
                        "what TrainingArguments.to_json_string() gives");

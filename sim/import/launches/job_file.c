@@ -18,15 +18,12 @@ struct axes {
 
 static struct axes axes_of(const struct tsim_launch_writer *w) {
     const struct tsim_parallelism_spec *p = &w->scenario->parallelism;
-    static const enum tsim_axis TPD[] = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT, TSIM_AXIS_PIPELINE,
-                                         TSIM_AXIS_DATA};
+    const enum tsim_axis *mapped = tsim_launch_tp_pp_dp(w);
     int64_t experts = tsim_expert_ranks(p).data;
     experts = experts > 0 ? experts : 1;
     struct axes a = {.size = {p->tensor, p->context, experts, p->data / experts, p->pipeline}};
-    bool is_tpd = memcmp(p->order, TPD, sizeof TPD) == 0 &&
-                  (w->launch == TSIM_LAUNCH_MEGATRON_CORE || w->launch == TSIM_LAUNCH_NEMO);
     for (int i = 0; i < TSIM_N_AXES; i++)
-        a.theirs[i] = is_tpd ? TPD[i] : (enum tsim_axis)i;
+        a.theirs[i] = mapped ? mapped[i] : (enum tsim_axis)i;
     return a;
 }
 
@@ -97,13 +94,12 @@ static const char *program(const struct tsim_launch_writer *w, const char *folde
 }
 
 static const char *order_words(const struct tsim_launch_writer *w) {
-    static const char *const NAMES[] = {"tensor", "context", "expert", "data", "pipeline"};
     struct axes a = axes_of(w);
     const char *text = "";
     for (int i = 0; i < TSIM_N_AXES; i++) {
         enum tsim_axis axis = w->scenario->parallelism.order[i];
         if (a.size[axis] > 1)
-            text = tsim_arena_printf(w->arena, "%s%s%s %lld", text, *text ? ", " : "", NAMES[axis],
+            text = tsim_arena_printf(w->arena, "%s%s%s %lld", text, *text ? ", " : "", tsim_axis_name(axis),
                                      (long long)a.size[axis]);
     }
     return *text ? text : "one rank";

@@ -1,6 +1,7 @@
 #include "import/launches/launch_log.h"
 
 #include "config/document.h"
+#include "import/launches/launch_words.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -79,17 +80,14 @@ static const char *dots_of(const struct line *line) {
 
 /* torch.bfloat16 is bf16, AttnBackend.flash is flash, 'p2p' is p2p. */
 static const char *plain_value(struct tsim_arena *arena, const char *text, size_t length) {
-    static const char *const TYPES[][2] = {
-        {"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}};
     while (length > 0 && strchr(" '\"", text[0]))
         text++, length--;
     while (length > 0 && strchr(" '\"\r", text[length - 1]))
         length--;
     const char *value = tsim_arena_strndup(arena, text, length);
-    for (size_t i = 0; i < sizeof TYPES / sizeof TYPES[0]; i++)
-        if (strcmp(value, TYPES[i][0]) == 0)
-            return TYPES[i][1];
-    const char *dot = strchr(value, '.');
+    const char *type = tsim_launch_ours(tsim_torch_types, value), *dot = strchr(value, '.');
+    if (type)
+        return type;
     size_t n = dot ? strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") : 0;
     return dot && n == (size_t)(dot - value) && isupper((unsigned char)value[0]) ? dot + 1 : value;
 }

@@ -26,6 +26,9 @@ const struct tsim_launch_word tsim_recompute_modules[] = {{"core_attn", "attenti
 const struct tsim_launch_word tsim_sharding_strategies[] = {
     {"no_shard", "0"}, {"optim", "1"}, {"optim_grads", "2"}, {"optim_grads_params", "3"}, {NULL, NULL}};
 
+const struct tsim_launch_word tsim_torch_types[] = {
+    {"torch.float32", "fp32"}, {"torch.bfloat16", "bf16"}, {"torch.float16", "fp16"}, {NULL, NULL}};
+
 const struct tsim_launch_word tsim_rotate_methods[] = {{"allgather", "all-gather"}, {"alltoall", "ring"}, {NULL, NULL}};
 
 const struct tsim_launch_word tsim_titan_schedules[] = {{"1F1B", "1f1b"},
@@ -35,6 +38,9 @@ const struct tsim_launch_word tsim_titan_schedules[] = {{"1F1B", "1f1b"},
                                                         {"DualPipeV", "zb-v"},
                                                         {"InterleavedZeroBubble", "zb-h1"},
                                                         {NULL, NULL}};
+
+const enum tsim_axis tsim_tp_pp_dp_order[TSIM_N_AXES] = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT,
+                                                         TSIM_AXIS_PIPELINE, TSIM_AXIS_DATA};
 
 const char *tsim_launch_ours(const struct tsim_launch_word *words, const char *theirs) {
     while (words->theirs && strcmp(words->theirs, theirs) != 0)

@@ -3,6 +3,8 @@
 #ifndef TSIM_IMPORT_LAUNCH_WORDS_H
 #define TSIM_IMPORT_LAUNCH_WORDS_H
 
+#include "config/scenario.h"
+
 struct tsim_launch_word {
     const char *theirs, *ours;
 };
@@ -13,8 +15,12 @@ extern const struct tsim_launch_word tsim_fp8_recipes[];         /* --fp8-recipe
 extern const struct tsim_launch_word tsim_context_kinds[];       /* --cp-comm-type; parallelism.context_exchange */
 extern const struct tsim_launch_word tsim_recompute_modules[];   /* --recompute-modules; training.recompute */
 extern const struct tsim_launch_word tsim_sharding_strategies[]; /* --data-parallel-sharding-strategy; zero */
+extern const struct tsim_launch_word tsim_torch_types[];         /* as a log prints them; precisions */
 extern const struct tsim_launch_word tsim_rotate_methods[];      /* torchtitan's context_parallel_rotate_method */
 extern const struct tsim_launch_word tsim_titan_schedules[];     /* torchtitan's pipeline_parallel_schedule */
+
+/* --use-tp-pp-dp-mapping: data parallelism outermost; parallelism.order. */
+extern const enum tsim_axis tsim_tp_pp_dp_order[TSIM_N_AXES];
 
 /* NULL: there is none. */
 const char *tsim_launch_ours(const struct tsim_launch_word *words, const char *theirs);

@@ -1,5 +1,7 @@
 #include "import/launches/launch_writer.h"
 
+#include "import/launches/launch_words.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -22,6 +24,15 @@ const char *tsim_launch_job_name(const struct tsim_launch_writer *w) {
     for (size_t n = strlen(name); n > 0 && name[n - 1] == '-'; n--)
         name[n - 1] = '\0';
     return isalpha((unsigned char)name[0]) ? name : tsim_arena_printf(w->arena, "run-%s", name);
+}
+
+bool tsim_launch_is_core(const struct tsim_launch_writer *w) {
+    return w->launch == TSIM_LAUNCH_MEGATRON_CORE || w->launch == TSIM_LAUNCH_NEMO;
+}
+
+const enum tsim_axis *tsim_launch_tp_pp_dp(const struct tsim_launch_writer *w) {
+    bool is_its = memcmp(w->scenario->parallelism.order, tsim_tp_pp_dp_order, sizeof tsim_tp_pp_dp_order) == 0;
+    return is_its && tsim_launch_is_core(w) ? tsim_tp_pp_dp_order : NULL;
 }
 
 int64_t tsim_launch_replicas(const struct tsim_launch_writer *w) {

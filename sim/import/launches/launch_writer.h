@@ -29,7 +29,11 @@ const char *tsim_launch_text(const struct tsim_launch_writer *w, const char *pat
 void tsim_launch_write_carried(struct tsim_launch_writer *w, const char *indent);
 /* The name of the scenario as files and jobs may have it: small letters, digits and dashes. */
 const char *tsim_launch_job_name(const struct tsim_launch_writer *w);
-/* replicas x micro-batches of one. */
+/* Megatron-Core with Transformer Engine, which NeMo has beneath it. */
+bool tsim_launch_is_core(const struct tsim_launch_writer *w);
+/* The order of the scenario's ranks where it is that of --use-tp-pp-dp-mapping and the software has this option; else NULL. */
+const enum tsim_axis *tsim_launch_tp_pp_dp(const struct tsim_launch_writer *w);
+/* How many replicas there are. */
 int64_t tsim_launch_replicas(const struct tsim_launch_writer *w);
 
 /* The options of a GPT that Megatron-LM and NeMo share, in w->options. */

@@ -144,6 +144,10 @@ void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, c
     r->settings[r->n_settings++] = (struct tsim_setting){.name = name, .key = key, .value = value};
 }
 
+void tsim_recipe_add_leaf(void *context, const char *path, const struct tsim_value *value) {
+    tsim_recipe_add(context, path, path, value);
+}
+
 static void each_below(struct tsim_recipe *r, const struct tsim_value *mapping, const char *path,
                        tsim_recipe_leaf_fn take, void *context) {
     for (size_t i = 0; i < mapping->n_items; i++) {

@@ -73,6 +73,8 @@ void tsim_recipe_carry(struct tsim_recipe *r, const struct tsim_value *at, const
 void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value);
 /* Every setting below a mapping that is no mapping itself, in the file's order, by its dotted path. */
 typedef void (*tsim_recipe_leaf_fn)(void *context, const char *path, const struct tsim_value *value);
+/* Adds it to the recipe `context` with its path as name and key. */
+void tsim_recipe_add_leaf(void *context, const char *path, const struct tsim_value *value);
 void tsim_recipe_each(struct tsim_recipe *r, const struct tsim_value *mapping, tsim_recipe_leaf_fn take, void *context);
 /* A scalar at a place of the file. */
 const struct tsim_value *tsim_recipe_scalar(struct tsim_recipe *r, int line, int column, const char *text);

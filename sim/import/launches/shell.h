@@ -55,8 +55,8 @@ struct tsim_shell_script {
     size_t n_lost;
 };
 
-/* `text` must stay; `outside` may be NULL. TSIM_ERR_SYNTAX (a quote or a list that does not end), TSIM_ERR_LIMIT (more than 4 M characters
- * after expansion), at *offset, with what is wrong in *message. */
+/* `text` must stay; `outside` may be NULL. TSIM_ERR_SYNTAX (a quote or a list that does not end), TSIM_ERR_LIMIT (more
+ * than 4 M characters after expansion), at *offset, with what is wrong in *message. */
 enum tsim_status tsim_shell_read(struct tsim_arena *arena, const char *text, size_t size,
                                  const struct tsim_shell_outside *outside, struct tsim_shell_script *script,
                                  size_t *offset, const char **message);

@@ -482,10 +482,6 @@ static void put_parallelism(struct reading *g) {
 
 /* ---- what it printed ---- */
 
-static void add_printed(void *context, const char *name, const struct tsim_value *value) {
-    tsim_recipe_add(context, name, name, value);
-}
-
 /* A log with the configuration (job.print_args) and the mesh of its ranks, or the TOML. */
 static enum tsim_status read_file(struct reading *g) {
     struct tsim_recipe *r = g->r;
@@ -500,7 +496,7 @@ static enum tsim_status read_file(struct reading *g) {
         return TSIM_OK;
     }
     r->lists_all = true;
-    tsim_recipe_each(r, root, add_printed, r);
+    tsim_recipe_each(r, root, tsim_recipe_add_leaf, r);
     if (ranks > 0)
         tsim_recipe_add(r, "device mesh", "preset.gpus",
                         tsim_value_new_scalar(r->arena, &r->at_top, tsim_arena_printf(r->arena, "%.0f", ranks)));
