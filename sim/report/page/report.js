@@ -502,7 +502,7 @@ function planSpace(parent, plans) {
 
 function showDecision(d) {
   const a = el("article", {}), choice = d.decision, range = (r, text) => r ? `${text(r.p10)} to ${text(r.p90)}` : "";
-  const chance = c => has(c) ? (c > 0.94 ? "95 % or more" : percent(c)) : "-", cluster = o => `${count(o.nodes)} x ${o.node}`;
+  const chance = c => has(c) ? (c < 0.025 ? "under 5 %" : `${Math.round(100 * c)} %`) : "-", cluster = o => `${count(o.nodes)} x ${o.node}`;
   a.append(el("h1", {}, choice.action === "none" ? "Nothing makes the goal" : `${choice.action} ${cluster(choice)}`), el("p", {className: "soft"}, d.scenario));
   main.append(a);
   for (const text of d.misses || []) a.append(el("p", {className: "warn"}, text));

@@ -44,9 +44,7 @@ static const char *money(struct tsim_arena *arena, double usd) {
 }
 
 static const char *chance_text(struct tsim_arena *arena, double chance) {
-    if (isnan(chance))
-        return "-";
-    return chance > 0.94 ? "95 %" : chance < 0.03 ? "under 5 %" : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
+    return isnan(chance) ? "-" : tsim_chance_text(arena, chance);
 }
 
 static const char *plan_text(struct tsim_arena *arena, const struct tsim_plan *plan) {

@@ -74,6 +74,11 @@ double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
     return fmin(MOST_CHANCES[evidence], TSIM_CHANCE_STEP * floor(chance / TSIM_CHANCE_STEP + 0.5));
 }
 
+const char *tsim_chance_text(struct tsim_arena *arena, double chance) {
+    return chance < TSIM_CHANCE_STEP / 2 ? tsim_arena_printf(arena, "under %.0f %%", 100 * TSIM_CHANCE_STEP)
+                                         : tsim_arena_printf(arena, "%.0f %%", 100 * chance);
+}
+
 void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes) {
     const struct tsim_scenario *job = job_of(offer);
     const struct tsim_goal_spec *goal = &job->goal;
@@ -357,10 +362,6 @@ static enum tsim_status search_catalogue(struct deciding *d) {
 
 /* ---- why not ---- */
 
-static const char *percent(struct tsim_arena *arena, double chance) {
-    return tsim_arena_printf(arena, "%.0f %%", 100 * chance);
-}
-
 static const char *usd_text(struct tsim_arena *arena, double usd) {
     char text[48];
     return tsim_arena_strdup(arena, tsim_quantity_human(usd, TSIM_USD, text, sizeof text));
@@ -406,14 +407,15 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
         double most = MOST_CHANCES[other->evidence];
         if (most < MOST_CHANCES[best->evidence] && !(other->chance_in_time < most) && !(other->chance_in_budget < most))
             return tsim_arena_printf(arena, "no chance above %s is claimed for it: too few runs like it were measured",
-                                     percent(arena, most));
+                                     tsim_chance_text(arena, most));
         bool is_late = goal->deadline_s > 0 && !(other->chance_in_time > other->chance_in_budget);
         const char *what =
             is_late ? tsim_arena_printf(arena, "in the middle case it ends after %.0f days%s", other->days.p50,
                                         other->delivery_days > 0 ? ", delivery included" : "")
                     : tsim_arena_printf(arena, "in the middle case it costs %s", usd_text(arena, other->cost_usd.p50));
         return tsim_arena_printf(arena, "its chance of the goal is %s, against %s: %s",
-                                 percent(arena, other->chance_of_both), percent(arena, best->chance_of_both), what);
+                                 tsim_chance_text(arena, other->chance_of_both),
+                                 tsim_chance_text(arena, best->chance_of_both), what);
     }
     if (best->chance_of_both < TSIM_CHANCE_LIKELY && miss_ratio(goal, other) > miss_ratio(goal, best)) {
         double late = other->days.p50 / limit_of(goal, LIMITED_DAYS);

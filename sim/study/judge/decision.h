@@ -125,14 +125,16 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
                              tsim_plan_report_fn report, void *context, struct tsim_decision *decision,
                              struct tsim_diags *diags);
 
+/* "128 x dgx-h100, ib-ndr" */
+const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer *offer);
+/* "85 %", "under 5 %" */
+const char *tsim_chance_text(struct tsim_arena *arena, double chance);
+
 /* The rest is for tests. Fills in an offer's distributions and chances, from the goal and the spread of prices of the
  * plan's scenario. */
 void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes);
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
                           const struct tsim_offer *a, const struct tsim_offer *b);
 double tsim_chance_shown(double chance, enum tsim_grounds evidence); /* in steps of a twentieth */
-
-/* "1,024 x h100-sxm in 128 dgx-h100, ib-ndr" */
-const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer *offer);
 
 #endif
