@@ -38,8 +38,9 @@ static enum tsim_status read_axes(struct run *run, const struct tsim_value *sect
 static void warn_of_where(struct run *run, const struct tsim_value *section) {
     const struct tsim_value *where = tsim_value_find(section, "where");
     if (where)
-        tsim_diag_hint(tsim_value_warning(&run->diags, where, "sweep.where", "has no effect on a search for plans"),
-                       "sweep.limits say what a plan may cost");
+        tsim_diag_hint(
+            tsim_value_warning(&run->diags, where, "sweep.where", "this has no effect on a search for plans"),
+            "sweep.limits say what a plan may cost");
 }
 
 static enum tsim_status search(struct run *run) {
@@ -94,9 +95,10 @@ static enum tsim_status find_sensitivity(struct run *run) {
     if (!run->arguments->has[TSIM_OPTION_SENSITIVITY])
         return TSIM_OK;
     if (!second) {
-        tsim_diag_hint(tsim_diags_warning(&run->diags, (struct tsim_place){.file = "--sensitivity"}, "",
-                                          "has no effect: it asks for the order of the two best clusters"),
-                       "--vary cluster.node=A,B compares clusters");
+        tsim_diag_hint(
+            tsim_diags_warning(&run->diags, (struct tsim_place){.file = "--sensitivity"}, "",
+                               "this has no effect: --sensitivity asks for the order of the two best clusters"),
+            "--vary cluster.node=A,B compares clusters");
         return TSIM_OK;
     }
     const struct tsim_plan *plans[] = {first, second};

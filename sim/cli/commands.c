@@ -23,63 +23,64 @@ static enum tsim_exit cmd_version(const struct tsim_arguments *arguments);
 #define JOBS_OPTION TSIM_HAS(TSIM_OPTION_JOBS)
 
 static const struct tsim_command COMMANDS[] = {
-    {"init", "[FILE]", "a first scenario: five questions, a commented file that runs",
-     "Asks for the model, the node, how many of them, the fabric between them, and the\n"
-     "goal; what an option says is not asked, and without a terminal nothing is. Finds\n"
-     "the fastest plan that fits, and writes FILE (scenario.yaml; '-' is standard\n"
-     "output).",
+    {"init", "[FILE]", "write a first scenario: five questions, a commented file",
+     "Asks for the model, the node, the number of nodes, the fabric between them and\n"
+     "the goal. An option answers its question; without a terminal nothing is asked.\n"
+     "Then it finds the fastest plan that fits in memory and writes FILE (by default\n"
+     "scenario.yaml; '-' is standard output). The default model is llama2-7b.",
      0, 1,
      TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_NODE) | TSIM_HAS(TSIM_OPTION_NODES) |
          TSIM_HAS(TSIM_OPTION_FABRIC) | TSIM_HAS(TSIM_OPTION_GOAL) | JOBS_OPTION | BASE_OPTIONS,
      tsim_cmd_init},
     {"run", "SCENARIO", "simulate a scenario: step time, memory, energy, cost",
-     "SCENARIO is a YAML file, or '-' for standard input. The run is logged to a\n"
-     "database (tsim.db in the current folder). Exit status 4: it does not fit in\n"
-     "memory; what would fit is printed. --csv: a line for each figure.",
+     "SCENARIO is a YAML file, or '-' for standard input. The run is logged in a\n"
+     "database (tsim.db in the current folder). When the plan does not fit in memory,\n"
+     "the exit status is 4 and the smallest changes that would fit are printed. --csv\n"
+     "prints a line for each figure.",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_TRACE) | TSIM_HAS(TSIM_OPTION_TRACE_RANKS) | TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_run},
     {"check", "SCENARIO...", "read and validate scenarios, simulate nothing",
-     "All mistakes of all files are reported. --json prints the scenario with every\n"
-     "default filled in (a list of them when there are several files). A catalogue\n"
-     "file (an accelerator's, say) is checked too: what it leaves to defaults, and\n"
-     "what it only estimates.",
+     "Reports all mistakes of all files. --json prints the scenario with every default\n"
+     "filled in (a list when there are several files). For a file of the catalogue, an\n"
+     "accelerator for example, it also says what is left to defaults and what is only\n"
+     "an estimate.",
      1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check},
-    {"explain", "SCENARIO [TERM]", "where the step and the memory go, and what binds",
-     "Memory by kind and stage, the roofline of every operator, the schedule, the\n"
-     "critical path, exposed communication, sensitivities, advice. With a TERM of the\n"
-     "summary, as in step.compute_s, mfu or memory: its formula tree, down to each\n"
-     "constant and its source. Nothing is logged. --csv prints one table after the\n"
-     "other; the first column is the table's name.",
+    {"explain", "SCENARIO [TERM]", "where the step and the memory go, and what limits them",
+     "Shows memory by kind and stage, the roofline of every operator, the schedule,\n"
+     "the critical path, exposed communication, sensitivities and advice. With a TERM\n"
+     "of the summary, such as step.compute_s, mfu or memory, it shows the formula of\n"
+     "that figure, down to each constant and its source. Nothing is logged. --csv\n"
+     "prints one table after the other; the first column is the table's name.",
      1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
     {"compare", "A B", "two scenarios or runs: what differs, and what that changes",
-     "A and B are scenarios, or numbers of runs in the database, which are simulated\n"
-     "again by this version. It shows the inputs that differ, where the step's time\n"
-     "goes from A to B, and the figures that change, with the interval of each step.\n"
-     "--sensitivity runs both again with each capacity, latency and rent a tenth\n"
-     "lower and higher, one at a time, and says which of them would turn the order\n"
-     "round, in time or in rent per token. --report makes a page of it, with both\n"
-     "runs. Where one does not fit in memory, it says so and ends with 4. Nothing is\n"
-     "logged.",
+     "A and B are scenarios, or numbers of runs in the database, which this version\n"
+     "simulates again. It shows the inputs that differ, where the step's time goes\n"
+     "from A to B, and the figures that change, with the interval of each step.\n"
+     "--sensitivity runs both again with each capacity, latency and rent a tenth lower\n"
+     "and higher, one at a time, and says which of them would turn the order round, in\n"
+     "time or in rent per token. --report makes a page with both runs. When one of\n"
+     "them does not fit in memory, the exit status is 4. Nothing is logged.",
      2, 2,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_FAIL_ABOVE) | TSIM_HAS(TSIM_OPTION_REPORT) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
      tsim_cmd_compare},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
-     "Runs each file that has a measured: section. Where ten or more have a time or\n"
-     "rate, errors by source (the first word of the name) and accelerator follow.\n"
-     "What measured.doubtful says not to trust is compared and not scored. Nothing\n"
+     "Runs each file that has a measured: section. When ten or more of them have a\n"
+     "time or a rate, errors by source (the first word of the name) and by accelerator\n"
+     "follow. A measurement with measured.doubtful is compared but not scored. Nothing\n"
      "is logged unless --db names a database.",
      1, SIZE_MAX,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_MAX_ERROR) | TSIM_HAS(TSIM_OPTION_RESIDUALS),
      tsim_cmd_validate},
     {"sweep", "SCENARIO", "every point of a space of scenarios, in parallel, resumable",
-     "The points are those of the scenario's sweep: section, or of --vary and --zip.\n"
-     "Finished points are kept in the database: the same command goes on where it\n"
-     "stopped. Under srun and mpirun each process takes its share (--shard) into a\n"
-     "database of its own; tsim merge puts them together.",
+     "The points come from the scenario's sweep: section, or from --vary and --zip.\n"
+     "Finished points are kept in the database, so that the same command goes on where\n"
+     "it stopped. Points are ranked by tokens_per_s unless --objective says otherwise.\n"
+     "Under srun and mpirun each process takes its share (--shard) into a database of\n"
+     "its own, and tsim merge puts them together.",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_WHERE) |
@@ -88,33 +89,35 @@ static const struct tsim_command COMMANDS[] = {
     {"plan", "SCENARIO", "the best parallelism plans, for one cluster or a choice of them",
      "Searches tensor, pipeline, virtual pipeline, context, expert and data\n"
      "parallelism, ZeRO, micro-batch, recomputation, schedule and sequence\n"
-     "parallelism; what the scenario says of them does not count. Axes (sweep.axes,\n"
-     "--vary) over these keys say which values to try, axes over other keys\n"
-     "(cluster.node, cluster.nodes) are candidates. Limits (sweep.limits, or --set\n"
-     "sweep.limits.days=60; cost, power, memory, any figure) are kept; of a candidate\n"
-     "without a plan it says which is missed and by how much. Where no values are\n"
-     "listed it tries those that the scenario's software can run (its supports), or,\n"
-     "with --any-software, all. The plans are those that\n"
-     "simulating all of them would find. --sensitivity asks whether the order of the\n"
-     "two best candidates survives each input a tenth off. --report makes a page of\n"
-     "it, with a run of the best plan. Nothing is logged.",
+     "parallelism, whatever the scenario says of them. An axis (sweep.axes, --vary)\n"
+     "over one of these keys lists the values to try; without one, all values are\n"
+     "tried that the scenario's software can run, or all that there are with\n"
+     "--any-software. Axes over other keys (cluster.node, cluster.nodes) are\n"
+     "candidates. Plans keep the limits (sweep.limits, or --set sweep.limits.days=60;\n"
+     "cost, power, memory or any other figure). A candidate without a plan is shown\n"
+     "with the limit that it misses and by how much. Plans are ranked by tokens_per_s\n"
+     "unless --objective says otherwise, and they are those that simulating all of\n"
+     "them would find. --sensitivity asks whether the order of the two best candidates\n"
+     "survives when each input is a tenth off. --report makes a page with a run of the\n"
+     "best plan. Nothing is logged.",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT) |
          TSIM_HAS(TSIM_OPTION_ANY_SOFTWARE),
      tsim_cmd_plan},
-    {"buy", "[SCENARIO]", "rent, reserve or buy: which cluster makes a date and a budget",
-     "Searches the machines of the catalogue, how many of each, and their plans, or\n"
-     "the candidates of sweep: and --vary, for the one most likely to have trained\n"
-     "--model on --tokens by the --deadline within the --budget; among those with the\n"
-     "same chance the one that costs least. A scenario says the same in goal:. With\n"
-     "--loss in place of tokens, scaling laws say how many it takes; with a budget or\n"
-     "a loss and no model, which model to train. Days, dollars and energy are one\n"
-     "distribution of tsim's own error, luck with failures, prices and those laws.\n"
-     "The runner-up of each kind, why it lost, and what would turn the choice round\n"
-     "follow. --objective ranks what makes the goal by cost, days or energy. --report\n"
-     "makes a page of it, with a run of the choice. Exit status 3: nothing makes the\n"
-     "goal, and the nearest goal is said. Nothing is logged.",
+    {"buy", "[SCENARIO]", "rent, reserve or buy: which cluster meets a date and a budget",
+     "Searches the machines of the catalogue, how many of each, and their plans (or\n"
+     "the candidates of sweep: and --vary) for the one that is most likely to have\n"
+     "trained --model on --tokens by the --deadline within the --budget, and among\n"
+     "equals for the cheapest. A scenario can say the same in its goal: section. With\n"
+     "--loss in place of --tokens, scaling laws say how many tokens it takes. With a\n"
+     "budget or a loss but no model, they say which model to train. Days, dollars and\n"
+     "energy come from one distribution of tsim's own error, luck with failures,\n"
+     "prices and those laws. The answer names the runner-up of each kind, why it lost,\n"
+     "and what would turn the choice round. --objective cost, days or energy ranks\n"
+     "what meets the goal. --report makes a page with a run of the choice. When\n"
+     "nothing meets the goal, the exit status is 3 and the nearest goal is shown.\n"
+     "Nothing is logged.",
      0, 1,
      INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_TOKENS) |
          TSIM_HAS(TSIM_OPTION_LOSS) | TSIM_HAS(TSIM_OPTION_DEADLINE) | TSIM_HAS(TSIM_OPTION_BUDGET) |
@@ -122,50 +125,54 @@ static const struct tsim_command COMMANDS[] = {
          TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_buy},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
-     "Strong scaling (the global batch stays) or, with --weak, weak scaling. Nodes\n"
-     "are added or left out and data-parallel replicas with them. Efficiency is\n"
-     "relative to the smallest count that runs. The points are logged as a sweep.\n"
-     "The plan stays, but for its replicas; --replan also has the best plan of each\n"
-     "count, as 'tsim plan' finds it.",
+     "Shows strong scaling (the global batch stays the same) or, with --weak, weak\n"
+     "scaling. Nodes are added or left out, and data-parallel replicas with them; the\n"
+     "rest of the plan stays. Efficiency is relative to the smallest count that runs.\n"
+     "--replan also shows the best plan of each count, as 'tsim plan' finds it. The\n"
+     "points are logged as a sweep.",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY) |
          TSIM_HAS(TSIM_OPTION_REPLAN) | TSIM_HAS(TSIM_OPTION_REPORT),
      tsim_cmd_scale},
     {"merge", "OUT.db IN.db...", "one database out of the shards of a sweep",
-     "Merging twice changes nothing. Databases of different versions of tsim are\n"
-     "not mixed: exit status 3.",
+     "Merging twice changes nothing. Databases that different versions of tsim wrote\n"
+     "are not mixed; the exit status is then 3.",
      2, SIZE_MAX, BASE_OPTIONS, tsim_cmd_merge},
     {"query", "[VIEW|SQL]", "read the database: a ready view, or any SELECT",
-     "Without an operand: the views. As in: tsim query best_per_gpu_count,\n"
+     "Without an operand it lists the views. Examples: tsim query best_per_gpu_count,\n"
      "tsim query \"SELECT set_json, mfu FROM points WHERE mfu > 0.4\".",
      0, 1, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_query},
     {"collective", "SCENARIO", "what nccl-tests would print on the scenario's cluster",
-     "One collective alone, by size, with the algorithm and protocol that the library\n"
-     "would choose. Sizes and bus bandwidth are nccl-tests' (all_gather: the gathered\n"
-     "buffer).",
+     "Runs one collective alone, size by size, with the algorithm and protocol that\n"
+     "the library would choose. Sizes and bus bandwidth are defined as in nccl-tests\n"
+     "(of all_gather, the size is that of the gathered buffer).",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_SIZES) |
          TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_ALGORITHM) | TSIM_HAS(TSIM_OPTION_PROTOCOL),
      tsim_cmd_collective},
     {"report", "[RUN...]", "one page with charts, from the database, for any browser",
-     "RUN is the number of a run, as 'tsim runs' has them, or sweep:N; without one,\n"
-     "the newest run and the newest sweep. Runs are simulated again from what was\n"
-     "logged. The page is report.html unless --output names another file, and needs\n"
-     "nothing else: no network, no other file.",
+     "RUN is the number of a run, as 'tsim runs' lists them, or sweep:N. Without one,\n"
+     "the page has the newest run and the newest sweep. Runs are simulated again from\n"
+     "what was logged. The page is report.html unless --output names another file, and\n"
+     "needs neither a network nor another file.",
      0, SIZE_MAX, LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_OUTPUT) | BASE_OPTIONS, tsim_cmd_report},
     {"export", "SCENARIO|RUN", "figures and charts for papers, sheets and monitoring",
-     "A scenario, the number of a logged run, or sweep:N of the database. --format is\n"
-     "csv (every figure), markdown or latex (a table with units), prometheus, svg or\n"
-     "png (a chart; png needs rsvg-convert). Charts of a run: step, memory, schedule,\n"
-     "streams, roofline, links, sensitivity; of one with failures or costs: days,\n"
-     "timeline, power, lost, ownership; of a sweep: scaling, pareto, heat. chakra: the\n"
-     "step as execution traces for ASTRA-sim, NAME.RANK.et with --output NAME, and\n"
-     "NAME.groups.json.\n"
-     "The plan is launched by megatron (a script), nemo (YAML), torchtitan (TOML) or\n"
-     "deepspeed (JSON), in the words of its software's version, or by a job of slurm\n"
-     "or kubernetes with its ranks in the simulated order. 'tsim import' of the first\n"
-     "four gives the scenario back: comments keep what they have no options for.",
+     "Takes a scenario, the number of a logged run, or sweep:N of the database.\n"
+     "--format is one of\n"
+     "  csv, markdown, latex, prometheus\n"
+     "               every figure as CSV, a table with units, or metrics\n"
+     "  svg, png     a chart (png needs rsvg-convert): for a run step, memory,\n"
+     "               schedule, streams, roofline, links or sensitivity; for one with\n"
+     "               failures or costs days, timeline, power, lost or ownership; for a\n"
+     "               sweep scaling, pareto or heat\n"
+     "  chakra       the step as execution traces for ASTRA-sim: NAME.RANK.et and\n"
+     "               NAME.groups.json with --output NAME\n"
+     "  megatron, nemo, torchtitan, deepspeed\n"
+     "               what launches the plan (a script, YAML, TOML, JSON), in the words\n"
+     "               of its software's version; 'tsim import' gives the scenario back\n"
+     "  slurm, kubernetes\n"
+     "               a job with its ranks in the simulated order",
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_FORMAT) |
          TSIM_HAS(TSIM_OPTION_CHART) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),
@@ -206,7 +213,7 @@ static const struct tsim_command COMMANDS[] = {
      TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
          JSON_OPTION | CSV_OPTION | BASE_OPTIONS,
      tsim_cmd_calibrate},
-    {"import", "FORMAT FILE...", "a foreign file as a model file or a scenario, in YAML",
+    {"import", "FORMAT FILE...", "a file of another program as a model or a scenario, in YAML",
      "FORMAT is one of\n"
      "  hf-config    config.json of a Hugging Face model: a model file\n"
      "  megatron     Megatron-LM's command line, script, YAML or log: a scenario\n"
@@ -218,12 +225,12 @@ static const struct tsim_command COMMANDS[] = {
      "  nccl-xml     NCCL's topology (NCCL_TOPO_DUMP_FILE): a node\n"
      "  chakra       execution traces of MLCommons Chakra (.et), one for each rank:\n"
      "               what 'tsim replay' takes\n"
-     "What a recipe does not say (which machine) is assumed and marked so; --set\n"
-     "changes it. A setting that slows or speeds a run and is not modelled is a\n"
-     "warning. One that changes the model, the data type, the batch or the\n"
-     "parallelism and is not understood is an error, as are contradictions. FILE may\n"
-     "be '-'. A script is read, not run: --env and what stands behind -- say what it\n"
-     "is given, and files that it sources are read where they stand beside it.",
+     "Facts that the file lacks, such as the machine, are assumed and marked; --set\n"
+     "changes them. A setting that makes a run slower or faster and is not modelled is\n"
+     "a warning. A setting that changes the model, the data type, the batch or the\n"
+     "parallelism and is not understood is an error, and so is a contradiction. FILE\n"
+     "may be '-'. A script is read, not run: --env gives it variables, and words after\n"
+     "-- are its arguments. Files that it sources are read when they stand beside it.",
      2, SIZE_MAX,
      TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE) |
          TSIM_HAS(TSIM_OPTION_ENV) | TSIM_HAS(TSIM_OPTION_APPROXIMATE) | TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
@@ -231,44 +238,45 @@ static const struct tsim_command COMMANDS[] = {
     {"replay", "FILE", "execution traces of a job, replayed on a cluster",
      "FILE names traces of MLCommons Chakra and a cluster, as 'tsim import chakra'\n"
      "writes it. Kernels take the time that was recorded, or that of a roofline\n"
-     "(kernels: roofline); collectives and messages are simulated on the cluster's\n"
+     "(kernels: roofline). Collectives and messages are simulated on the cluster's\n"
      "links. 'tsim run FILE' does the same. Nothing is logged.",
      1, 1, (INPUT_OPTIONS & ~TSIM_HAS(TSIM_OPTION_SEED)) | JSON_OPTION | CSV_OPTION, tsim_cmd_replay},
     {"textbook", "[ID]", "the worked examples of a textbook, and what differs",
-     "Each number of the text beside tsim's, which is simulated or computed anew;\n"
-     "where they differ, which is right and why. With an ID that example alone.\n"
-     "--markdown writes docs/textbook.md.",
+     "Shows each number of the text beside tsim's, which is simulated or computed\n"
+     "anew. Where they differ, it says which is right and why. With an ID it shows\n"
+     "only that example. --markdown prints docs/textbook.md.",
      0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_MARKDOWN) | BASE_OPTIONS, tsim_cmd_textbook},
-    {"serve", "", "the workbench: a page to change a scenario in, and an API",
-     "Serves a page for browsers, and what the commands answer as JSON over HTTP,\n"
+    {"serve", "", "the workbench: change a scenario in a browser, and an API",
+     "Serves a page for browsers, and over HTTP the JSON that the commands print,\n"
      "until it is interrupted (docs/serve.md). The page's address is printed. Other\n"
-     "machines reach it with --bind alone, and need the token that the printed address\n"
-     "holds. Each request is computed by a process of its own, which may take so much\n"
-     "memory (--max-memory, 2 GB) and time (--timeout, 60 s). Runs are logged where a\n"
-     "request asks for it and --db names a database; else nothing is written.",
+     "machines can reach it only with --bind, and need the token in the printed\n"
+     "address. Each request is computed by a process of its own, which may take\n"
+     "--max-memory (2 GB) and --timeout (60 s). A run is logged when the request asks\n"
+     "for it and --db names a database; otherwise nothing is written.",
      0, 0,
      TSIM_HAS(TSIM_OPTION_PORT) | TSIM_HAS(TSIM_OPTION_BIND) | TSIM_HAS(TSIM_OPTION_DB) |
          TSIM_HAS(TSIM_OPTION_READ_ONLY) | JOBS_OPTION | BASE_OPTIONS,
      cmd_serve},
     {"runs", "", "what is in the database: runs and sweeps",
-     "Runs and sweeps, each with its number, for 'tsim report', 'tsim export' and (of\n"
-     "runs) 'tsim compare'. 'tsim query' reads all that is logged. --csv lists the\n"
-     "runs alone.",
+     "Lists runs and sweeps with their numbers, which 'tsim report' and 'tsim export'\n"
+     "take, and 'tsim compare' for runs. 'tsim query' reads all that is logged. --csv\n"
+     "lists only the runs.",
      0, 0, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_runs},
     {"list", "[KIND]", "what is in the catalogue",
      "KIND is models, accelerators, nodes, fabrics, storage, software, regions or\n"
-     "scenarios: each entry with what makes one choose it. Without KIND the ids of all\n"
-     "of them. 'tsim show KIND/ID' says the rest; --csv and --json list ids alone (of\n"
-     "regions also what their electricity emits and costs).",
+     "scenarios. Each entry is shown with what makes one choose it; without KIND only\n"
+     "the ids of all kinds are shown. 'tsim show KIND/ID' tells the rest. --csv and\n"
+     "--json list only ids, and for regions what their electricity emits and costs.",
      0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_list},
     {"show", "KIND/ID|FILE", "one catalogue entry, each value with its source",
-     "As in: tsim show model/llama2-70b, tsim show accelerator/h100-sxm, tsim show\n"
-     "my-accelerator.yaml. An id that one kind alone has needs no kind.",
+     "Examples: tsim show model/llama2-70b, tsim show accelerator/h100-sxm, tsim show\n"
+     "my-accelerator.yaml. The kind may be left out when only one kind has the id.",
      1, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show},
     {"help", "[COMMAND]", "this list, or one command's options",
-     "--format man writes a manual page, bash and zsh what these shells complete (in\n"
-     "~/.bashrc: source <(tsim help --format bash)), reference every key of scenarios\n"
-     "and of the catalogue's files, as Markdown.",
+     "--format man prints a manual page. --format bash and --format zsh print\n"
+     "completions for these shells (in ~/.bashrc: source <(tsim help --format bash)).\n"
+     "--format reference prints every key of scenarios and of the catalogue's files,\n"
+     "as Markdown.",
      0, 1, TSIM_HAS(TSIM_OPTION_FORMAT), cmd_help},
     {"version", "", "the version of tsim", NULL, 0, 0, 0, cmd_version},
 };

@@ -31,7 +31,7 @@ static const struct tsim_word ACCELERATOR_SCHEMA[] = {{"tsim/accelerator/v1", 0}
 #define PEAK(name_, index_)                                                                                            \
     {.key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FLOPS_PER_S, .default_text = "0",                    \
      .offset = offsetof(struct tsim_accelerator, peak_flops_per_s) + (index_) * sizeof(double),                        \
-     .help = "dense matrix peak; absent: lacks it"}
+     .help = "dense matrix peak; absent: it lacks this precision"}
 static const struct tsim_key PEAK_KEYS[] = {PEAK("fp32", TSIM_FP32), PEAK("tf32", TSIM_TF32), PEAK("fp16", TSIM_FP16),
                                             PEAK("bf16", TSIM_BF16), PEAK("fp8", TSIM_FP8), PEAK("mxfp8", TSIM_MXFP8),
                                             PEAK("nvfp4", TSIM_NVFP4)};
@@ -55,7 +55,7 @@ static const struct tsim_key FLASH_KEYS[] = {
     FLASH_RATE("flash1", TSIM_FLASH1, "FlashAttention 1 and Triton kernels"),
     FLASH_RATE("flash2", TSIM_FLASH2, "FlashAttention 2"),
     FLASH_RATE("flash3", TSIM_FLASH3, "FlashAttention 3"),
-    FLASH_RATE("cudnn", TSIM_FLASH_CUDNN, "cuDNN's kernel; 0: as flash3"),
+    FLASH_RATE("cudnn", TSIM_FLASH_CUDNN, "cuDNN's kernel; 0: the same as flash3"),
     SHARE("wide_heads", offsetof(struct tsim_accelerator, wide_heads_frac), false,
           "rate of cuDNN's kernel with heads of more than 128 elements over that with 128; 0: by the head dimension's ramp"),
 };
@@ -117,11 +117,11 @@ TSIM_TABLE(EFFICIENCY, EFFICIENCY_KEYS, true);
      .is_guessed = true, .offset = offsetof(struct tsim_accelerator, member_), .help = (help_)}
 static const struct tsim_key POWER_KEYS[] = {
     {.key = "idle", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .max = 1e6,
-     .offset = offsetof(struct tsim_accelerator, power_idle_w), .help = "drawn without work; default: 15 % of the limit, an estimate"},
+     .offset = offsetof(struct tsim_accelerator, power_idle_w), .help = "power drawn without work; default: 15 % of the limit, an estimate"},
     {.key = "limit", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .default_text = "425 W", .is_guessed = true, .is_positive = true,
-     .max = 1e6, .offset = offsetof(struct tsim_accelerator, power_limit_w), .help = "the most that it draws"},
+     .max = 1e6, .offset = offsetof(struct tsim_accelerator, power_limit_w), .help = "the most power that it draws"},
     {.key = "cap", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_WATTS, .default_text = "0", .is_omitted_when_zero = true,
-     .max = 1e6, .offset = offsetof(struct tsim_accelerator, power_cap_w), .help = "set by hand below the limit, so that clocks fall; 0: none"},
+     .max = 1e6, .offset = offsetof(struct tsim_accelerator, power_cap_w), .help = "a limit set by hand below power.limit, so that clocks fall; 0: none"},
     POWER_SHARE("compute", power_compute_frac, "0.75", "share of (limit - idle) with the matrix units in full use"),
     POWER_SHARE("memory", power_memory_frac, "0.35", "share with the memory in full use"),
     POWER_SHARE("link", power_link_frac, "0.05", "share with the links in full use"),
@@ -153,25 +153,25 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     {.key = "vendor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_accelerator, vendor), .help = "who makes it"},
     {.key = "software", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_accelerator, software),
      .help = "id of the profile of its own software, which a scenario that names none is told of"},
-    {INTEGER(struct tsim_accelerator, "year", year, 3000, "of its release"), .is_omitted_when_zero = true},
+    {INTEGER(struct tsim_accelerator, "year", year, 3000, "year of its release"), .is_omitted_when_zero = true},
     SOURCE_KEY(struct tsim_accelerator),
     {.key = KNOWN_AS_KEY, .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_accelerator, known_as),
      .read = tsim_known_as_read, .described_by = &tsim_known_as_table,
-     .help = "what files of others call it, for `import` and `calibrate`; not inherited by `extends`"},
+     .help = "names in files of other programs, for `import` and `calibrate`; not inherited by `extends`"},
     {INTEGER(struct tsim_accelerator, "compute_units", compute_units, 1e7, "SMs, CUs or cores that tiles are dealt to"),
      .default_text = "112", .is_guessed = true, .is_positive = true},
-    {INTEGER(struct tsim_accelerator, "dies", dies, 1e3, "a package of so many devices, as software sees it"),
+    {INTEGER(struct tsim_accelerator, "dies", dies, 1e3, "number of devices that software sees in one package"),
      .default_text = "0", .is_omitted_when_zero = true},
     {.key = "execution", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, execution),
      .words = EXECUTIONS, .default_text = "launched", .is_omitted_when_zero = true,
      .help = "launched kernel by kernel (GPUs), or a compiled program"},
-    {ACCELERATOR_QUANTITY("compute_capability", TSIM_COUNT, compute_capability, "of NVIDIA's; 0: another maker's"),
+    {ACCELERATOR_QUANTITY("compute_capability", TSIM_COUNT, compute_capability, "compute capability of an NVIDIA part; 0: another maker's"),
      .default_text = "0", .max = 1000, .is_omitted_when_zero = true},
     {.key = "nccl_generation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_accelerator, nccl_generation),
      .words = GENERATIONS, .default_text = "hopper",
      .help = "row of the collective library's tuning tables: latencies, channels and what they carry; default with compute_capability: by its major number, 7, 8, 9 or 10 on"},
     {.key = "array", .kind = TSIM_KEY_MAPPING, .table = &ARRAY, .is_omitted_when_zero = true,
-     .help = "of multipliers, in each compute unit: {side: 128, stationary: weights}; absent: a GPU's tiles"},
+     .help = "systolic array of multipliers in each compute unit: {side: 128, stationary: weights}; absent: a GPU's tiles"},
     {ACCELERATOR_QUANTITY("exchange", TSIM_BYTES_PER_S, exchange_bytes_per_s,
                           "bulk-synchronous: between the memories of the compute units, all together"),
      .default_text = "0", .is_omitted_when_zero = true},
@@ -185,7 +185,7 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
                           "fp32 outside the matrix units; default: peak.fp32, else 1/16 of the 16-bit peak, an estimate"),
      .is_positive = true},
     {.key = "efficiency", .kind = TSIM_KEY_MAPPING, .table = &EFFICIENCY,
-     .help = "what long runs reach of the peaks"},
+     .help = "fractions of the peaks that long runs reach"},
     {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &POWER, .help = "electrical power"},
     {ACCELERATOR_QUANTITY("rent", TSIM_USD_PER_S, rent_usd_per_s, "price of an hour"), .default_text = "0"},
     {ACCELERATOR_QUANTITY("purchase", TSIM_USD, purchase_usd, "price"), .default_text = "0", .unit = "USD"},
@@ -220,18 +220,18 @@ static const struct tsim_key SCALE_UP_KEYS[] = {
                   "bus bandwidth that a ring over all accelerators reaches; of another `bandwidth` the same share"),
     NODE_QUANTITY("reduce_bandwidth", "GB/s", TSIM_BYTES_PER_S, scale_up_reduce_bytes_per_s,
                   "bus bandwidth of reductions in the switch; of another `bandwidth` the same share; 0: lacks them"),
-    {QUANTITY(struct tsim_node, "latency", TSIM_TIME_S, scale_up_latency_s, "of one hop"), .default_text = "0", .unit = "us", .max = 1},
+    {QUANTITY(struct tsim_node, "latency", TSIM_TIME_S, scale_up_latency_s, "latency of one hop"), .default_text = "0", .unit = "us", .max = 1},
     PCIE_INT("accelerators_per_switch", accelerators_per_switch, "PCIe: how many share a switch's uplink; 0: none does"),
-    PCIE_QUANTITY("switch_uplink", switch_uplink_bytes_per_s, "PCIe: of a switch to its socket; default: bandwidth"),
+    PCIE_QUANTITY("switch_uplink", switch_uplink_bytes_per_s, "PCIe: bandwidth of a switch to its socket; default: bandwidth"),
     PCIE_INT("accelerators_per_socket", accelerators_per_socket, "PCIe: how many hang on a socket; 0: all on one"),
-    PCIE_QUANTITY("socket_link", socket_link_bytes_per_s, "PCIe: between sockets; default: bandwidth"),
+    PCIE_QUANTITY("socket_link", socket_link_bytes_per_s, "PCIe: bandwidth between sockets; default: bandwidth"),
 };
 TSIM_TABLE(SCALE_UP, SCALE_UP_KEYS, true);
 
 static const struct tsim_key NODE_POWER_KEYS[] = {
-    NODE_QUANTITY("overhead", "W", TSIM_WATTS, power_overhead_w, "drawn beside the accelerators under load"),
-    NODE_QUANTITY("overhead_idle", "W", TSIM_WATTS, power_overhead_idle_w, "drawn beside the accelerators without load"),
-    NODE_QUANTITY("limit", "W", TSIM_WATTS, power_limit_w, "the most that a node draws; 0: no limit"),
+    NODE_QUANTITY("overhead", "W", TSIM_WATTS, power_overhead_w, "power drawn beside the accelerators under load"),
+    NODE_QUANTITY("overhead_idle", "W", TSIM_WATTS, power_overhead_idle_w, "power drawn beside the accelerators without load"),
+    NODE_QUANTITY("limit", "W", TSIM_WATTS, power_limit_w, "the most power that a node draws; 0: no limit"),
 };
 TSIM_TABLE(NODE_POWER, NODE_POWER_KEYS, true);
 
@@ -257,19 +257,19 @@ static const struct tsim_key NODE_KEYS[] = {
     {.key = "nics_on_accelerator", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_node, nics_on_accelerator),
      .default_text = "false", .is_omitted_when_zero = true,
      .help = "NICs are the accelerator's own: what they carry does not cross its link to the host"},
-    NODE_QUANTITY("nic_bandwidth", "Gb/s", TSIM_BYTES_PER_S, nic_bytes_per_s, "of one port and direction, wire"),
+    NODE_QUANTITY("nic_bandwidth", "Gb/s", TSIM_BYTES_PER_S, nic_bytes_per_s, "bandwidth of one port and direction, wire"),
     {.key = USUAL_FABRIC_KEY, .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_node, usual_fabric),
      .read = tsim_usual_fabric_read, .help = "id, for `init`, `import` and `calibrate`; default: the fastest usual one that its NICs fill; not inherited by `extends`"},
     {.key = USUAL_KEY, .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_node, is_usual), .read = tsim_usual_read,
      .help = "true: `import` takes from it what the topology of such a node does not show; one of each scale_up.kind, not inherited by `extends`"},
     NODE_QUANTITY("host_link", "GB/s", TSIM_BYTES_PER_S, host_link_bytes_per_s, "host to one accelerator, per direction"),
     {INTEGER(struct tsim_node, "host_cores", host_cores, 1e6, "cores of the host"), .default_text = "0"},
-    NODE_QUANTITY("host_memory", "GB", TSIM_BYTES, host_memory_bytes, "of the host"),
+    NODE_QUANTITY("host_memory", "GB", TSIM_BYTES, host_memory_bytes, "memory of the host"),
     {QUANTITY(struct tsim_node, "host_memory_bandwidth", TSIM_BYTES_PER_S, host_memory_bytes_per_s,
               "peak of all sockets; needed to offload the optimizer"), .default_text = "0", .unit = "GB/s", .is_omitted_when_zero = true},
     {.key = "power", .kind = TSIM_KEY_MAPPING, .table = &NODE_POWER, .help = "electrical power beside the accelerators"},
     NODE_QUANTITY("purchase", "USD", TSIM_USD, purchase_usd, "price of a whole node; 0: that of its accelerators"),
-    {QUANTITY(struct tsim_node, "mtbf", TSIM_TIME_S, mtbf_s, "between interruptions of one node, as counted; 0: not known"),
+    {QUANTITY(struct tsim_node, "mtbf", TSIM_TIME_S, mtbf_s, "mean time between interruptions of one node, as counted; 0: not known"),
      .default_text = "0", .unit = "h", .is_omitted_when_zero = true},
 };
 TSIM_TABLE(NODE, NODE_KEYS, true);
@@ -288,7 +288,7 @@ static const struct tsim_key TIER_KEYS[] = {
     {INTEGER(struct tsim_tier, "ports", ports, 1e7, "node ports that reach each other without going higher"),
      .is_required = true, .is_positive = true},
     {QUANTITY(struct tsim_tier, "oversubscription", TSIM_COUNT, oversubscription,
-              "what comes from below over what the uplinks carry"), .default_text = "1", .is_positive = true, .min = 1, .max = 1000},
+              "bandwidth from below over that of the uplinks"), .default_text = "1", .is_positive = true, .min = 1, .max = 1000},
 };
 TSIM_TABLE(TIER, TIER_KEYS, true);
 
@@ -314,10 +314,10 @@ static const struct tsim_key TORUS_KEYS[] = {
 TSIM_TABLE(TORUS, TORUS_KEYS, true);
 static const struct tsim_key DRAGONFLY_KEYS[] = {
     OPTIONAL_INT("ports", dragonfly_ports, 1e5, "node ports of a router"),
-    OPTIONAL_INT("routers", dragonfly_routers, 1e5, "of a group, each linked to all others of it"),
+    OPTIONAL_INT("routers", dragonfly_routers, 1e5, "routers of a group, each linked to all others of it"),
     OPTIONAL_INT("local_links", dragonfly_local_links, 1e5,
-                 "of a router, to the others of its group, however few they are; default: routers - 1"),
-    OPTIONAL_INT("global_links", dragonfly_global_links, 1e5, "of a router, to other groups"),
+                 "links of a router to the others of its group, however few they are; default: routers - 1"),
+    OPTIONAL_INT("global_links", dragonfly_global_links, 1e5, "links of a router to other groups"),
 };
 TSIM_TABLE(DRAGONFLY, DRAGONFLY_KEYS, true);
 static const struct tsim_key FABRIC_KEYS[] = {
@@ -325,21 +325,21 @@ static const struct tsim_key FABRIC_KEYS[] = {
     NAME_KEY(struct tsim_fabric),
     SOURCE_KEY(struct tsim_fabric),
     {.key = "vendor", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_fabric, vendor),
-     .help = "whose accelerators alone have its ports; default: any"},
+     .help = "maker whose accelerators alone have its ports; default: any"},
     {.key = USUAL_KEY, .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_fabric, is_usual), .read = tsim_usual_read,
      .help = "true: one of those that a node without `usual_fabric` is taken to hang on; not inherited by `extends`"},
-    {FABRIC_QUANTITY("bandwidth", TSIM_BYTES_PER_S, link_bytes_per_s, "of one port and direction, wire"),
+    {FABRIC_QUANTITY("bandwidth", TSIM_BYTES_PER_S, link_bytes_per_s, "bandwidth of one port and direction, wire"),
      .is_required = true, .unit = "Gb/s", .is_positive = true},
-    {FABRIC_QUANTITY("efficiency", TSIM_FRACTION, efficiency_frac, "of the wire that long transfers reach"),
+    {FABRIC_QUANTITY("efficiency", TSIM_FRACTION, efficiency_frac, "fraction of the wire that long transfers reach"),
      .is_required = true, .is_positive = true, .max = 1},
-    {FABRIC_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one message, end to end"), .is_required = true, .unit = "us", .max = 10},
-    {FABRIC_QUANTITY("oversubscription", TSIM_COUNT, oversubscription, "of the uplinks; 1: non-blocking, 2: they carry half of what the ports below can send"),
+    {FABRIC_QUANTITY("latency", TSIM_TIME_S, latency_s, "latency of one message, end to end"), .is_required = true, .unit = "us", .max = 10},
+    {FABRIC_QUANTITY("oversubscription", TSIM_COUNT, oversubscription, "oversubscription of the uplinks; 1: non-blocking, 2: they carry half of what the ports below can send"),
      .default_text = "1", .is_positive = true, .min = 1, .max = 1000},
     {FABRIC_QUANTITY("power_per_port", TSIM_WATTS, power_w_per_port, "switch and optics share of one port"),
      .default_text = "0"},
-    OPTIONAL_INT("switch_ports", switch_ports, 1e4, "of the switches that it is built of; default: not known, and so is its price"),
-    {FABRIC_QUANTITY("switch_price", TSIM_USD, switch_usd, "of one such switch"), .default_text = "0", .is_omitted_when_zero = true},
-    {FABRIC_QUANTITY("link_price", TSIM_USD, link_usd, "of a cable with the optics at both ends"), .default_text = "0", .is_omitted_when_zero = true},
+    OPTIONAL_INT("switch_ports", switch_ports, 1e4, "ports of the switches that it is built of; default: not known, and so is its price"),
+    {FABRIC_QUANTITY("switch_price", TSIM_USD, switch_usd, "price of one such switch"), .default_text = "0", .is_omitted_when_zero = true},
+    {FABRIC_QUANTITY("link_price", TSIM_USD, link_usd, "price of a cable with the optics at both ends"), .default_text = "0", .is_omitted_when_zero = true},
     {.key = "unordered", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, is_unordered),
      .default_text = "false", .help = "bytes of a message may arrive in any order: collectives use Simple alone"},
     {.key = "topology", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, topology), .words = TOPOLOGIES,
@@ -350,7 +350,7 @@ static const struct tsim_key FABRIC_KEYS[] = {
      .help = "fat tree, from below: list of {ports, oversubscription}; above the last all meet"},
     {.key = "rails", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, rails), .default_text = "false",
      .help = "fat tree: a lowest switch takes the same port of many nodes"},
-    {.key = "torus", .kind = TSIM_KEY_MAPPING, .table = &TORUS, .help = "of accelerators"},
+    {.key = "torus", .kind = TSIM_KEY_MAPPING, .table = &TORUS, .help = "torus of accelerators"},
     {.key = "dragonfly", .kind = TSIM_KEY_MAPPING, .table = &DRAGONFLY, .help = "groups of routers"},
 };
 TSIM_TABLE(FABRIC, FABRIC_KEYS, true);
@@ -364,12 +364,12 @@ static const struct tsim_key REGION_KEYS[] = {
     SOURCE_KEY(struct tsim_region),
     {.key = "place", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_region, place), .help = "for people"},
     {REGION_QUANTITY("carbon", TSIM_KG_PER_J, carbon_kg_per_j, "CO2 equivalent of the grid's electricity"), .is_required = true},
-    {REGION_QUANTITY("price", TSIM_USD_PER_J, price_usd_per_j, "of electricity for a large consumer; absent: not known"),
+    {REGION_QUANTITY("price", TSIM_USD_PER_J, price_usd_per_j, "price of electricity for a large consumer; absent: not known"),
      .default_text = "0"},
     {.key = "carbon_profile", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_region, carbon_profile),
-     .read = tsim_carbon_profile_read, .write = tsim_carbon_profile_write, .help = "by the hour, as energy.carbon_profile of a scenario"},
+     .read = tsim_carbon_profile_read, .write = tsim_carbon_profile_write, .help = "carbon by the hour, as energy.carbon_profile of a scenario"},
     {.key = "price_profile", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_region, price_profile),
-     .read = tsim_price_profile_read, .write = tsim_price_profile_write, .help = "by the hour, as energy.price_profile of a scenario"},
+     .read = tsim_price_profile_read, .write = tsim_price_profile_write, .help = "price by the hour, as energy.price_profile of a scenario"},
 };
 TSIM_TABLE(REGION, REGION_KEYS, true);
 
@@ -381,17 +381,17 @@ static const struct tsim_key STORAGE_KEYS[] = {
     NAME_KEY(struct tsim_storage),
     SOURCE_KEY(struct tsim_storage),
     {.key = "place", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_storage, place), .help = "for people"},
-    {STORAGE_QUANTITY("bandwidth", TSIM_BYTES_PER_S, bandwidth_bytes_per_s, "reading in order; of each node, or of all when shared"),
+    {STORAGE_QUANTITY("bandwidth", TSIM_BYTES_PER_S, bandwidth_bytes_per_s, "bandwidth of reading in order, for each node, or for all together when shared"),
      .is_required = true, .unit = "GB/s", .is_positive = true},
-    {STORAGE_QUANTITY("random_access", TSIM_FRACTION, random_access_frac, "of the bandwidth that reading in random order leaves"),
+    {STORAGE_QUANTITY("random_access", TSIM_FRACTION, random_access_frac, "fraction of the bandwidth that reading in random order leaves"),
      .default_text = "1", .is_positive = true, .max = 1},
-    {STORAGE_QUANTITY("latency", TSIM_TIME_S, latency_s, "of one request"), .default_text = "0", .unit = "ms", .max = TSIM_HOUR_S},
-    {STORAGE_QUANTITY("stream_bandwidth", TSIM_BYTES_PER_S, stream_bytes_per_s, "one reader at most; 0: all there is"),
+    {STORAGE_QUANTITY("latency", TSIM_TIME_S, latency_s, "latency of one request"), .default_text = "0", .unit = "ms", .max = TSIM_HOUR_S},
+    {STORAGE_QUANTITY("stream_bandwidth", TSIM_BYTES_PER_S, stream_bytes_per_s, "the most that one reader gets; 0: all there is"),
      .default_text = "0", .unit = "GB/s"},
-    {STORAGE_QUANTITY("client_bandwidth", TSIM_BYTES_PER_S, client_bytes_per_s, "shared: one node at most; 0: all there is"),
+    {STORAGE_QUANTITY("client_bandwidth", TSIM_BYTES_PER_S, client_bytes_per_s, "when shared, the most that one node gets; 0: all there is"),
      .default_text = "0", .unit = "GB/s"},
     {.key = "shared", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_storage, is_shared), .default_text = "false",
-     .help = "by all nodes; otherwise each node has its own"},
+     .help = "all nodes share it; otherwise each node has its own"},
 };
 TSIM_TABLE(STORAGE, STORAGE_KEYS, true);
 /* clang-format on */
@@ -506,7 +506,7 @@ static void finish_accelerator(struct tsim_reader *reader, const struct tsim_val
             tsim_quantity_human(a->power_limit_w, TSIM_WATTS, limit, sizeof limit));
     if (a->power_cap_w > a->power_limit_w)
         tsim_value_warning(reader->diags, place_of(mapping, "power.cap"), at_key(reader, path, "power.cap"),
-                           "has no effect: it is above power.limit");
+                           "this has no effect, because it is above power.limit");
     if (a->usable_memory_reserve_bytes >= a->memory_bytes)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "reserve"),
                          at_key(reader, path, "reserve"), "is not below memory");

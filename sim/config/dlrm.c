@@ -5,7 +5,7 @@
     {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_embedding_table, name_), .max = (max_),       \
      .default_text = (default_), .is_required = (default_) == NULL, .is_positive = true, .help = (help_)}
 static const struct tsim_key TABLE_KEYS[] = {
-    TABLE_INT(rows, NULL, 1e12, "of the table"),
+    TABLE_INT(rows, NULL, 1e12, "rows of the table"),
     TABLE_INT(dim, NULL, 1e6, "width of a row"),
     TABLE_INT(pooling, "1", 1e6, "rows that a sample looks up, and that are added"),
 };

@@ -8,8 +8,10 @@
 
 enum { MOST_BYTES = 1000000, MOST_CELL = 80 };
 
-static const struct tsim_key PRICE = {.kind = TSIM_KEY_QUANTITY, .dimension = TSIM_USD_PER_J, .help = "of an hour"};
-static const struct tsim_key CARBON = {.kind = TSIM_KEY_QUANTITY, .dimension = TSIM_KG_PER_J, .help = "of an hour"};
+static const struct tsim_key PRICE = {
+    .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_USD_PER_J, .help = "price of an hour"};
+static const struct tsim_key CARBON = {
+    .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_KG_PER_J, .help = "carbon of an hour"};
 
 /* The file's text as it is read: `at` is the line that comes next. */
 struct lines {

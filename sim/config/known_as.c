@@ -49,7 +49,7 @@ static const struct tsim_key KNOWN_AS_KEYS[] = {
      .help = "list: of boards that have links to each other"},
     {.key = "card_devices", .kind = TSIM_KEY_CUSTOM, .offset = AT(card_devices), .read = read_devices,
      .help = "list: of PCIe cards"},
-    {.key = "gfx", .kind = TSIM_KEY_STRING, .offset = AT(gfx), .help = "of AMD's: the number of the architecture, as 942"},
+    {.key = "gfx", .kind = TSIM_KEY_STRING, .offset = AT(gfx), .help = "for AMD's parts, the number of the architecture, as 942"},
     {INTEGER(struct tsim_known_as, "links", links, 1000, "NVLinks or xGMI links of one; 0: a PCIe card alone"),
      .default_text = "0"},
     {.key = "node", .kind = TSIM_KEY_STRING, .offset = AT(node), .help = "id of the node that has it; absent: none"},

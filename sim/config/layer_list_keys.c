@@ -20,12 +20,12 @@ static const struct tsim_key ENTRY_KEYS[] = {
     {ENTRY_INT(kernel, "0", 1e4, "side of the kernel; default: 1, pools: the whole image, bottlenecks: 3")},
     {ENTRY_INT(stride, "1", 1e4, "step between outputs; of repeated blocks the first's"), .is_positive = true},
     {ENTRY_INT(padding, "0", 1e4, "rows of zeros around the image")},
-    {ENTRY_INT(groups, "1", 1e6, "of channels that do not mix"), .is_positive = true},
+    {ENTRY_INT(groups, "1", 1e6, "groups of channels that do not mix"), .is_positive = true},
     {ENTRY_INT(width, "0", 1e7, "bottleneck: channels of its two inner convolutions")},
     ENTRY_BOOL(bias, "has one"),
     ENTRY_BOOL(norm, "batch normalization follows"),
     ENTRY_BOOL(relu, "an activation function follows"),
-    {ENTRY_INT(repeat, "1", 1e4, "so many of them in a row"), .is_positive = true},
+    {ENTRY_INT(repeat, "1", 1e4, "how many of them in a row"), .is_positive = true},
 };
 TSIM_TABLE(ENTRY, ENTRY_KEYS, false);
 
@@ -34,8 +34,8 @@ TSIM_TABLE(ENTRY, ENTRY_KEYS, false);
      .default_text = (default_), .is_positive = true, .help = (help_)}
 static const struct tsim_key INPUT_KEYS[] = {
     INPUT_INT(channels, "1", "channels of an image, or features of a vector"),
-    INPUT_INT(height, "1", "of an image"),
-    INPUT_INT(width, "1", "of an image"),
+    INPUT_INT(height, "1", "height of an image"),
+    INPUT_INT(width, "1", "width of an image"),
 };
 TSIM_TABLE(INPUT, INPUT_KEYS, false);
 
@@ -50,7 +50,7 @@ static void write_entries(struct tsim_writer *writer, const char *key, const cha
 }
 
 const struct tsim_key tsim_list_keys[TSIM_N_LIST_KEYS] = {
-    {.key = "input", .kind = TSIM_KEY_MAPPING, .table = &INPUT, .is_required = true, .help = "of one sample"},
+    {.key = "input", .kind = TSIM_KEY_MAPPING, .table = &INPUT, .is_required = true, .help = "shape of one sample"},
     {.key = "list", .kind = TSIM_KEY_CUSTOM, .read = read_entries, .write = write_entries, .is_required = true,
      .described_by = &ENTRY,
      .help = "the layers in order: list of {kind, out, kernel, stride, ...}"},

@@ -30,13 +30,13 @@ static const struct tsim_key EXPERT_KEYS[] = {
     EXPERT_INT(ffn_hidden, 1e7, "inner width of one expert; default: the model's ffn_hidden"),
     EXPERT_INT(shared, 1e5, "experts that every token goes through"),
     {EXPERT_INT_KEY(first, 1e5, "layers before the first that can have experts"), .is_omitted_when_zero = true},
-    EXPERT_INT(every, 1e5, "of the layers from first on every so many have experts; default: 1"),
+    EXPERT_INT(every, 1e5, "from the layer first on, every so many have experts; default: 1"),
     {EXPERT_INT_KEY(node_limit, 1e5, "nodes whose experts a token may choose from; 0: all"),
      .is_omitted_when_zero = true},
     {.key = "router_bias", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_experts, router_bias),
      .default_text = "false", .help = "a correction is added to each expert's score"},
     {.key = "limited", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_experts, limited), .default_text = "false",
-     .is_omitted_when_zero = true, .help = "what the activation takes is limited first (GPT-OSS)"},
+     .is_omitted_when_zero = true, .help = "the input of the activation is limited first (GPT-OSS)"},
     {EXPERT_NUMBER("imbalance", imbalance_frac, TSIM_FRACTION,
                    "coefficient of variation of the experts' popularity, beyond chance"), .max = 100},
     {EXPERT_NUMBER("capacity_factor", capacity_factor, TSIM_COUNT,
@@ -49,7 +49,7 @@ TSIM_TABLE(EXPERTS, EXPERT_KEYS, true);
      .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
 static const struct tsim_key LATENT_KEYS[] = {
     LATENT_INT(kv_rank, "width of the vector that keys and values are expanded from; 0: ordinary attention"),
-    LATENT_INT(query_rank, "the same of queries; 0: they are not"),
+    LATENT_INT(query_rank, "the same for queries; 0: they are not compressed"),
     LATENT_INT(rope_dim, "rotary part of queries and keys, beside head_dim"),
 };
 TSIM_TABLE(LATENT, LATENT_KEYS, true);
@@ -58,11 +58,11 @@ TSIM_TABLE(LATENT, LATENT_KEYS, true);
     {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_mamba, name_), .max = 1e6,                    \
      .default_text = (default_), .is_omitted_when_zero = true, .help = (help_)}
 static const struct tsim_key MAMBA_KEYS[] = {
-    MAMBA_INT(heads, "0", "of a Mamba-2 layer"),
+    MAMBA_INT(heads, "0", "heads of a Mamba-2 layer"),
     MAMBA_INT(head_dim, "0", "width of one; default: 64"),
-    MAMBA_INT(state, "0", "of each channel; default: 128"),
-    MAMBA_INT(groups, "0", "of heads that share what writes and reads their states; default: 8"),
-    MAMBA_INT(kernel, "0", "of the convolution before; default: 4"),
+    MAMBA_INT(state, "0", "size of the state of each channel; default: 128"),
+    MAMBA_INT(groups, "0", "groups of heads that share what writes and reads their states; default: 8"),
+    MAMBA_INT(kernel, "0", "width of the convolution before; default: 4"),
     MAMBA_INT(chunk, "0", "tokens that are worked on as products; default: 128"),
 };
 TSIM_TABLE(MAMBA, MAMBA_KEYS, true);
@@ -73,7 +73,7 @@ TSIM_TABLE(MAMBA, MAMBA_KEYS, true);
 static const struct tsim_key IMAGE_KEYS[] = {
     IMAGE_INT(size, "0", "pixels of a side"),
     IMAGE_INT(patch, "0", "pixels of a patch's side; 0: not a model of images"),
-    IMAGE_INT(channels, "0", "of a pixel; default: 3"),
+    IMAGE_INT(channels, "0", "channels of a pixel; default: 3"),
 };
 TSIM_TABLE(IMAGE, IMAGE_KEYS, true);
 
@@ -88,7 +88,7 @@ static const struct tsim_key PATTERN_KEYS[] = {
      .words = FOLLOWINGS, .default_text = "auto", .is_omitted_when_zero = true,
      .help = "what follows; auto: experts where first and every of experts say so; none: the mixer stands alone (Nemotron-H)"},
     {.key = "count", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_layer_entry, count), .max = 1e5,
-     .default_text = "1", .is_positive = true, .help = "so many of them in a row"},
+     .default_text = "1", .is_positive = true, .help = "how many of them in a row"},
 };
 TSIM_TABLE(PATTERN, PATTERN_KEYS, false);
 
@@ -135,7 +135,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_FLAG(window_chunks, "a window is the chunk of the sequence that a token is in (Llama 4)")},
     {MODEL_FLAG(sinks, "softmax has one more, learned score for each head (gpt-oss)")},
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
-    {MODEL_INT(relative_buckets, 1e6, "of distances, each with a bias for every head; default: 32 (T5)"),
+    {MODEL_INT(relative_buckets, 1e6, "buckets of distances, each with a bias for every head; default: 32 (T5)"),
      .is_omitted_when_zero = true},
     MODEL_BOOL(gated_mlp, "false", "gated feed-forward (SwiGLU): three matrices instead of two"),
     MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
@@ -149,7 +149,7 @@ static const struct tsim_key MODEL_KEYS[] = {
      .default_text = "rope", .help = "how positions enter"},
     {.key = "rotary_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
      .offset = offsetof(struct tsim_model, rotary_frac), .default_text = "0",
-     .help = "of each head, that rope rotates (GPT-NeoX 0.25); 0: all"},
+     .help = "fraction of each head that rope rotates (GPT-NeoX: 0.25); 0: all"},
     MODEL_BOOL(tied_embeddings, "false", "embedding and head share one matrix"),
     MODEL_BOOL(bias, "false", "linear layers have biases"),
     {MODEL_FLAG(qkv_bias, "queries, keys and values have biases, whatever bias says")},
@@ -158,7 +158,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_FLAG(pooler, "a product of hidden x hidden on the first token, beside the head")},
     {.key = "head_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
      .offset = offsetof(struct tsim_model, head_frac), .default_text = "0",
-     .help = "of the tokens, that head and loss are computed for: the masked ones; 0: all"},
+     .help = "fraction of the tokens that head and loss are computed for, the masked ones; 0: all"},
     {MODEL_INT(other_parameters, 1e15, "a head's bias, ...: counted, and held with the embedding"),
      .is_omitted_when_zero = true},
     {.key = "image", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, image), .table = &IMAGE,
@@ -250,7 +250,8 @@ static void finish_mamba(struct tsim_reader *reader, const struct tsim_value *ma
         is_there |= m->pattern[i].kind == TSIM_MIXING_MAMBA;
         if (m->pattern[i].kind == TSIM_MIXING_NONE && m->pattern[i].feed_forward == TSIM_FOLLOWING_NONE)
             tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "pattern"),
-                             at_key(reader, path, "pattern"), "a layer of neither a mixer nor a feed-forward block");
+                             at_key(reader, path, "pattern"),
+                             "a layer needs a mixer or a feed-forward block, and this one has neither");
     }
     if (is_there != (a->heads > 0))
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba"),
@@ -294,17 +295,18 @@ static void finish_pattern(struct tsim_reader *reader, const struct tsim_value *
                        "pattern: [{kind: window, count: 5}, {kind: attention}], for example");
     if (m->window_chunks && m->attention_window == 0)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "window_chunks"),
-                         at_key(reader, path, "window_chunks"), "without an attention_window there are no chunks");
+                         at_key(reader, path, "window_chunks"), "there are no chunks without an attention_window");
     if (m->encoder_layers > 0 && (m->n_pattern > 0 || m->attention_window > 0))
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "encoder_layers"),
                          at_key(reader, path, "encoder_layers"),
                          "pattern and attention_window are for models of one stack in this version");
     if (m->post_norms && m->parallel_block)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "post_norms"),
-                         at_key(reader, path, "post_norms"), "two blocks side by side have no norms behind each");
+                         at_key(reader, path, "post_norms"),
+                         "blocks side by side (parallel_block) cannot have a norm behind each");
     if (m->sinks && m->latent.kv_rank > 0)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "sinks"), at_key(reader, path, "sinks"),
-                         "latent attention has none in this version");
+                         "this version does not combine this with latent attention");
 }
 
 static void finish_model(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
@@ -332,7 +334,7 @@ static void finish_model(struct tsim_reader *reader, const struct tsim_value *ma
                        "positions: the rows of the table, the longest sequence that the model takes");
     if (m->position != TSIM_POSITION_LEARNED && m->positions) {
         tsim_value_warning(reader->diags, place_of(mapping, "positions"), at_key(reader, path, "positions"),
-                           "has no effect: the positions are not learned");
+                           "this has no effect, because the positions are not learned");
         m->positions = 0;
     }
 }
@@ -353,7 +355,8 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
     e->every = e->every ? e->every : 1;
     if (m->parallel_block)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "parallel_block"),
-                         at_key(reader, path, "parallel_block"), "a layer with experts has its blocks in a row");
+                         at_key(reader, path, "parallel_block"),
+                         "the blocks of a layer with experts cannot stand side by side");
     if (e->first + e->every > m->layers)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts"),
                                         at_key(reader, path, "experts"),
@@ -362,9 +365,9 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
                                         (long long)m->layers, (long long)e->first, (long long)e->every),
                        "first + every is at most the number of layers");
     if (e->capacity_factor > 0 && e->imbalance_frac > 0)
-        tsim_value_warning(reader->diags, place_of(mapping, "experts.imbalance"),
-                           at_key(reader, path, "experts.imbalance"),
-                           "has no effect: with a capacity_factor every expert's buffer is as long");
+        tsim_value_warning(
+            reader->diags, place_of(mapping, "experts.imbalance"), at_key(reader, path, "experts.imbalance"),
+            "this has no effect, because a capacity_factor makes the buffers of all experts equally long");
     if (e->capacity_factor > 0 && e->capacity_factor * (double)e->active > (double)e->count)
         tsim_diag_hint(
             tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts.capacity_factor"),
@@ -428,7 +431,7 @@ static const struct tsim_value *with_pattern(struct tsim_reader *reader, const s
         reader->arena, layers->value, tsim_arena_printf(reader->arena, "%lld", layers_of(layers->value)));
     if (tsim_value_find(mapping, "pattern"))
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, layers->value, at_key(reader, path, "layers"),
-                         "a list of layers is a pattern, and there is one");
+                         "layers is a list, which is a pattern already");
     return tsim_value_new_mapping(reader->arena, mapping, pairs, mapping->n_items + 1);
 }
 

@@ -21,13 +21,13 @@
  * 63 (bugs 54, collective watchdog 7, dependency 2). Switches are counted with the cables there. */
 /* clang-format off */
 static const struct tsim_key COMPONENT_KEYS[] = {
-    MTBF_KEY("accelerator", component_mtbf_s[TSIM_CAUSE_ACCELERATOR], "108300 h", "between failures of one; 0: never"),
-    MTBF_KEY("hbm", component_mtbf_s[TSIM_CAUSE_HBM], "294900 h", "of one accelerator's memory"),
-    MTBF_KEY("nic", component_mtbf_s[TSIM_CAUSE_NIC], "3033000 h", "of one port of a node"),
-    MTBF_KEY("link", component_mtbf_s[TSIM_CAUSE_LINK], "606700 h", "of one node port's cables, and their share of the switches"),
-    MTBF_KEY("switch", component_mtbf_s[TSIM_CAUSE_SWITCH], "0 h", "of one switch of 64 ports; 0: counted with the links"),
-    MTBF_KEY("host", component_mtbf_s[TSIM_CAUSE_HOST], "57700 h", "of one node without its accelerators"),
-    MTBF_KEY("software", component_mtbf_s[TSIM_CAUSE_SOFTWARE], "42130 h", "of one node's processes; the node stays"),
+    MTBF_KEY("accelerator", component_mtbf_s[TSIM_CAUSE_ACCELERATOR], "108300 h", "mean time between failures of one accelerator; 0: never"),
+    MTBF_KEY("hbm", component_mtbf_s[TSIM_CAUSE_HBM], "294900 h", "mean time between failures of one accelerator's memory"),
+    MTBF_KEY("nic", component_mtbf_s[TSIM_CAUSE_NIC], "3033000 h", "the same for one port of a node"),
+    MTBF_KEY("link", component_mtbf_s[TSIM_CAUSE_LINK], "606700 h", "the same for one node port's cables and their share of the switches"),
+    MTBF_KEY("switch", component_mtbf_s[TSIM_CAUSE_SWITCH], "0 h", "the same for one switch of 64 ports; 0: counted with the links"),
+    MTBF_KEY("host", component_mtbf_s[TSIM_CAUSE_HOST], "57700 h", "the same for one node without its accelerators"),
+    MTBF_KEY("software", component_mtbf_s[TSIM_CAUSE_SOFTWARE], "42130 h", "the same for one node's processes; the node stays"),
 };
 TSIM_TABLE(COMPONENTS, COMPONENT_KEYS, false);
 
@@ -42,11 +42,11 @@ static void write_optimal_interval(struct tsim_writer *writer, const char *key, 
 #define LOCAL_AT(member) offsetof(struct tsim_local_tier_spec, member)
 static const struct tsim_key LOCAL_KEYS[] = {
     {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = LOCAL_AT(interval), .read = read_optimal_interval,
-     .write = write_optimal_interval, .help = "of the copies in host memory: optimal, a time, or a number of steps; default: optimal"},
+     .write = write_optimal_interval, .help = "interval of the copies in host memory: optimal, a time, or a number of steps; default: optimal"},
     {.key = "copies", .kind = TSIM_KEY_INT, .offset = LOCAL_AT(copies), .max = 100, .default_text = "0",
-     .help = "of what a node holds, on other nodes, so that a lost node loses nothing; 0: only its own"},
+     .help = "copies of what a node holds on other nodes, so that a lost node loses nothing; 0: only its own"},
     {.key = "restart", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = LOCAL_AT(restart_s), .unit = "min", .max = TSIM_YEAR_S, .is_positive = true,
-     .is_omitted_when_zero = true, .help = "in place of reliability.restart, from these copies; default: the same"},
+     .is_omitted_when_zero = true, .help = "time of a restart from these copies, in place of reliability.restart; default: the same"},
 };
 TSIM_TABLE(LOCAL, LOCAL_KEYS, false);
 
@@ -56,11 +56,11 @@ static void write_local(struct tsim_writer *writer, const char *key, const char 
 static const struct tsim_key CHECKPOINT_KEYS[] = {
     {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = AT(checkpoint_interval), .read = read_optimal_interval,
      .write = write_optimal_interval,
-     .help = "of checkpoints on the storage: optimal, a time, or a number of steps; default: optimal"},
+     .help = "interval of checkpoints on the storage: optimal, a time, or a number of steps; default: optimal"},
     {.key = "mode", .kind = TSIM_KEY_ENUM, .offset = AT(mode), .words = MODES, .default_text = "sync",
      .help = "sync: training waits for the storage; async: for the copy to host memory"},
     {.key = "bandwidth", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_BYTES_PER_S, .offset = AT(checkpoint_bytes_per_s),
-     .default_text = "100 GB/s", .unit = "GB/s", .is_positive = true, .help = "of the whole cluster to its storage"},
+     .default_text = "100 GB/s", .unit = "GB/s", .is_positive = true, .help = "bandwidth of the whole cluster to its storage"},
     {.key = "memory", .kind = TSIM_KEY_BOOL, .offset = AT(checkpoint_memory), .default_text = "false",
      .help = "async: failures that take no node go back to the copy in host memory"},
     {.key = "local", .kind = TSIM_KEY_CUSTOM, .offset = AT(local), .read = read_local, .write = write_local, .described_by = &LOCAL,
@@ -70,37 +70,37 @@ TSIM_TABLE(CHECKPOINT, CHECKPOINT_KEYS, false);
 
 static const struct tsim_key EVALUATION_KEYS[] = {
     {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_evaluation_spec, interval),
-     .read = read_interval, .write = write_interval, .help = "of training: a time, or a number of steps"},
+     .read = read_interval, .write = write_interval, .help = "how much training lies between two: a time, or a number of steps"},
     {.key = "every", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_evaluation_spec, interval),
      .read = read_interval, .help = "another word for interval"},
     {.key = "time", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = offsetof(struct tsim_evaluation_spec, time_s),
-     .default_text = "0 s", .max = TSIM_YEAR_S, .is_omitted_when_zero = true, .help = "that training waits for one; 0: none"},
+     .default_text = "0 s", .max = TSIM_YEAR_S, .is_omitted_when_zero = true, .help = "time that training waits for one; 0: none"},
     {.key = "samples", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, samples),
-     .is_positive = true, .is_omitted_when_zero = true, .help = "of one, whole cluster: its time is simulated, forward passes alone"},
+     .is_positive = true, .is_omitted_when_zero = true, .help = "samples of one, whole cluster: its time is simulated, forward passes alone"},
     {.key = "steps", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, steps),
-     .is_positive = true, .is_omitted_when_zero = true, .help = "of one, in global batches, in place of samples"},
+     .is_positive = true, .is_omitted_when_zero = true, .help = "length of one in global batches, in place of samples"},
 };
 const struct tsim_table tsim_evaluation_table = {EVALUATION_KEYS, sizeof EVALUATION_KEYS / sizeof EVALUATION_KEYS[0], false};
 static const struct tsim_key MAINTENANCE_KEYS[] = {
-    MTBF_KEY("interval", maintenance_interval_s, "0 s", "between two planned stops; 0: none"),
-    TIME_KEY("time", maintenance_s, "0 s", "of one"),
+    MTBF_KEY("interval", maintenance_interval_s, "0 s", "time between two planned stops; 0: none"),
+    TIME_KEY("time", maintenance_s, "0 s", "length of one"),
 };
 TSIM_TABLE(MAINTENANCE, MAINTENANCE_KEYS, false);
 
 static const struct tsim_key STRAGGLER_KEYS[] = {
-    MTBF_KEY("mtbf", straggler_mtbf_s, "0 h", "until a node turns slow and fails in nothing else; 0: never"),
+    MTBF_KEY("mtbf", straggler_mtbf_s, "0 h", "mean time until a node turns slow without failing; 0: never"),
     {.key = "slowdown", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(straggler_slowdown),
      .default_text = "1.2", .is_positive = true, .min = 1, .max = 1000, .help = "how many times longer every step takes until it is found"},
-    TIME_KEY("detection", straggler_detection_s, "12 h", "until it is found, and replaced after a checkpoint"),
+    TIME_KEY("detection", straggler_detection_s, "12 h", "time until it is found, and replaced after a checkpoint"),
 };
 TSIM_TABLE(STRAGGLERS, STRAGGLER_KEYS, false);
 
 static const struct tsim_key PREEMPTION_KEYS[] = {
     {.key = "rate", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_PER_S, .offset = AT(preemption_per_s),
-     .default_text = "0 /h", .max = 1.0 / 60, .help = "of one node; 0: not preemptible"},
-    TIME_KEY("notice", notice_s, "2 min", "before a node is taken away; enough for a checkpoint: no work is lost"),
+     .default_text = "0 /h", .max = 1.0 / 60, .help = "rate at which one node is preempted; 0: not preemptible"},
+    TIME_KEY("notice", notice_s, "2 min", "warning before a node is taken away; if it suffices for a checkpoint, no work is lost"),
     {.key = "discount", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(discount_frac),
-     .default_text = "0", .max = 0.99, .help = "off the rent: 0.7 leaves 30 %"},
+     .default_text = "0", .max = 0.99, .help = "discount off the rent: 0.7 leaves 30 %"},
     TIME_KEY("gap", gap_s, "10 min", "mean time until another node is to be had"),
 };
 TSIM_TABLE(PREEMPTION, PREEMPTION_KEYS, false);
@@ -114,28 +114,28 @@ static void write_components(struct tsim_writer *writer, const char *key, const 
 static const struct tsim_key RELIABILITY_KEYS[] = {
     {.key = "node_mtbf", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(node_mtbf_s), .unit = "h", .min = 60,
      .max = 1e6 * TSIM_YEAR_S, .is_positive = true,
-     .is_omitted_when_zero = true, .help = "between failures of one node, whatever the cause; default: the node's, or by component"},
+     .is_omitted_when_zero = true, .help = "mean time between failures of one node, whatever the cause; default: the node's, or by component"},
     {.key = "rate_spread", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(rate_spread), .default_text = "2.7",
      .is_positive = true, .min = 1, .max = 100, .help = "the factor within which rates are right in eight of ten cases; default for given rates: 1"},
     {.key = "components", .kind = TSIM_KEY_CUSTOM, .read = read_components, .write = write_components, .described_by = &COMPONENTS,
      .help = "times between failures of one component"},
     {.key = "shape", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(shape), .default_text = "1",
      .is_positive = true, .min = 0.1, .max = 10, .help = "Weibull, of hardware: 1 a constant rate, below 1 infant mortality"},
-    TIME_WITHIN("age", age_s, "0 s", "of the hardware when the run begins; with a shape", 0, 100 * TSIM_YEAR_S),
+    TIME_WITHIN("age", age_s, "0 s", "age of the hardware when the run begins, where shape is not 1", 0, 100 * TSIM_YEAR_S),
     {.key = "checkpoint", .kind = TSIM_KEY_MAPPING, .table = &CHECKPOINT, .help = "when and how state is saved"},
-    TIME_KEY("detection", detection_s, "0 s", "until a failure is noticed, where restart does not contain it"),
-    TIME_KEY("restart", restart_s, "7 min", "from there to the first step: detection 1, scheduling 1, loading 3, warm-up 2"),
-    TIME_KEY("warmup", warmup_s, "0 s", "lost to slow first steps, where restart does not contain it"),
+    TIME_KEY("detection", detection_s, "0 s", "time until a failure is noticed, where restart does not contain it"),
+    TIME_KEY("restart", restart_s, "7 min", "time from there to the first step: detection 1, scheduling 1, loading 3, warm-up 2"),
+    TIME_KEY("warmup", warmup_s, "0 s", "time lost to slow first steps, where restart does not contain it"),
     TIME_KEY("repair", repair_s, "30 min", "mean time until a failed node is back"),
     {.key = "repair_power", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(repair_power_frac),
-     .default_text = "1", .max = 1, .help = "what a node in repair draws, of an idle one: 0 when it is switched off"},
+     .default_text = "1", .max = 1, .help = "power of a node in repair over that of an idle one; 0: it is switched off"},
     {.key = "spares", .kind = TSIM_KEY_INT, .offset = AT(spares), .max = 1e6, .words = SPARES, .default_text = "0",
      .help = "nodes that stand by; optimal: for the least rent, fastest: for the fewest days"},
     {.key = "elastic", .kind = TSIM_KEY_BOOL, .offset = AT(elastic), .default_text = "false",
      .help = "without a spare, go on with fewer replicas"},
     {.key = "maintenance", .kind = TSIM_KEY_MAPPING, .table = &MAINTENANCE, .help = "planned stops"},
     {.key = "stragglers", .kind = TSIM_KEY_MAPPING, .table = &STRAGGLERS, .help = "nodes that turn slow silently"},
-    {.key = "preemption", .kind = TSIM_KEY_MAPPING, .table = &PREEMPTION, .help = "of spot instances"},
+    {.key = "preemption", .kind = TSIM_KEY_MAPPING, .table = &PREEMPTION, .help = "how spot instances are taken away"},
     {.key = "replications", .kind = TSIM_KEY_INT, .offset = AT(replications), .max = 100000, .default_text = "200",
      .is_positive = true, .help = "runs simulated, each with its own failures"},
 };
@@ -256,7 +256,7 @@ static void check_halves(const struct tsim_draft *draft, struct tsim_reader *rea
 static void warn(const struct tsim_draft *draft, struct tsim_reader *reader, const char *path, bool is_default,
                  const char *what) {
     if (!is_default && tsim_draft_has(draft, path))
-        tsim_value_warning(reader->diags, tsim_draft_place(draft, path), path, "has no effect: %s", what);
+        tsim_value_warning(reader->diags, tsim_draft_place(draft, path), path, "this has no effect, because %s", what);
 }
 
 static void check_effects(const struct tsim_draft *draft, struct tsim_reader *reader) {
@@ -264,7 +264,7 @@ static void check_effects(const struct tsim_draft *draft, struct tsim_reader *re
     if (spec->shape == 1)
         warn(draft, reader, "reliability.age", spec->age_s == 0, "with shape 1 failures do not depend on age");
     if (!(spec->straggler_mtbf_s > 0)) {
-        const char *never = "no node turns slow: mtbf is 0";
+        const char *never = "no node turns slow while mtbf is 0";
         warn(draft, reader, "reliability.stragglers.slowdown", spec->straggler_slowdown == 1.2, never);
         warn(draft, reader, "reliability.stragglers.detection", spec->straggler_detection_s == 43200, never);
     }
@@ -274,10 +274,10 @@ static void check_effects(const struct tsim_draft *draft, struct tsim_reader *re
         warn(draft, reader, "reliability.preemption.discount", spec->discount_frac == 0, "the rate of preemption is 0");
     }
     if (draft->data == 1 && !draft->is_job)
-        warn(draft, reader, "reliability.elastic", !spec->elastic, "there is one replica");
+        warn(draft, reader, "reliability.elastic", !spec->elastic, "there is only one replica");
     if (draft->scenario.training.length_kind == TSIM_LENGTH_NONE)
         tsim_diag_hint(tsim_value_warning(reader->diags, tsim_draft_place(draft, "reliability"), "reliability",
-                                          "has no effect: the run has no length"),
+                                          "this has no effect, because the length of the run is not given"),
                        "set training.tokens, samples or steps");
 }
 
@@ -287,16 +287,18 @@ static void check_local(const struct tsim_draft *draft, struct tsim_reader *read
     const char *path = "reliability.checkpoint.local";
     if (!spec->local.has)
         return;
-    warn(draft, reader, "reliability.checkpoint.memory", !spec->checkpoint_memory, "it is what local is, too");
+    warn(draft, reader, "reliability.checkpoint.memory", !spec->checkpoint_memory, "local says it already");
     if (spec->local.copies >= draft->scenario.cluster.nodes)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
                                         "%lld copies on other nodes, but there are %lld nodes",
                                         (long long)spec->local.copies, (long long)draft->scenario.cluster.nodes),
                        "at most %lld", (long long)draft->scenario.cluster.nodes - 1);
     if (local->kind != TSIM_PERIOD_OPTIMAL && local->kind == storage->kind && local->value > storage->value)
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
-                                        "less often than the storage, which gets every so-many-th of these"),
-                       "local.interval shorter than checkpoint.interval");
+        tsim_diag_hint(
+            tsim_value_error(
+                reader->diags, TSIM_ERR_INFEASIBLE, tsim_draft_place(draft, path), path,
+                "this is longer than checkpoint.interval, but the storage gets every so-many-th of these copies"),
+            "local.interval shorter than checkpoint.interval");
 }
 
 static void check_ramp(const struct tsim_draft *draft, struct tsim_reader *reader) {
@@ -317,7 +319,7 @@ static void check_ramp(const struct tsim_draft *draft, struct tsim_reader *reade
                                         (long long)t->global_batch_size),
                        "global_batch_size less from is a multiple of the increment, at most 100,000 times");
     else if (t->length_kind == TSIM_LENGTH_NONE)
-        tsim_value_warning(reader->diags, at, path, "has no effect: the run has no length");
+        tsim_value_warning(reader->diags, at, path, "this has no effect, because the length of the run is not given");
 }
 
 /* Accelerators that are always slow: how many, and how slow. */
@@ -326,12 +328,12 @@ static void check_variability(const struct tsim_draft *draft, struct tsim_reader
     const char *fraction = "variability.stragglers.fraction", *slowdown = "variability.stragglers.slowdown";
     if (spec->straggler_slowdown < 1)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_RANGE, tsim_draft_place(draft, slowdown), slowdown,
-                                        "a straggler that is faster than the rest"),
+                                        "a straggler cannot be faster than the rest"),
                        "write how many times as long its kernels take: 1.2");
     if (spec->straggler_slowdown == 1)
-        warn(draft, reader, fraction, spec->straggler_frac == 0, "stragglers.slowdown is 1: they are not slow");
+        warn(draft, reader, fraction, spec->straggler_frac == 0, "they are not slow while stragglers.slowdown is 1");
     if (spec->straggler_frac == 0)
-        warn(draft, reader, slowdown, spec->straggler_slowdown == 1, "stragglers.fraction is 0: there are none");
+        warn(draft, reader, slowdown, spec->straggler_slowdown == 1, "there are none while stragglers.fraction is 0");
 }
 
 /* Rates that are given are taken as they are; others are those of machines that were counted. */
@@ -352,7 +354,7 @@ void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_re
     if (n_lengths > 1)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
                                         tsim_draft_place(draft, "training.evaluation"), "training.evaluation",
-                                        "how long a pause is, is given twice"),
+                                        "the length of a pause is given twice"),
                        "one of time, samples, steps: {interval: 1000, samples: 50000}");
     check_ramp(draft, reader);
     check_variability(draft, reader);
@@ -361,7 +363,7 @@ void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_re
     if (spec->node_mtbf_s > 0 && tsim_draft_has(draft, "reliability.components"))
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE,
                                         tsim_draft_place(draft, "reliability.components"), "reliability.components",
-                                        "given beside node_mtbf, which is the sum of them"),
+                                        "node_mtbf is given, too, which is the sum of the components"),
                        "leave one of the two out");
     check_halves(draft, reader, "reliability.maintenance", spec->maintenance_interval_s > 0, spec->maintenance_s > 0);
     check_local(draft, reader);

@@ -97,7 +97,7 @@ static const struct tsim_key REPLAY_KEYS[] = {
      .help = "messages up to this size are sent whether or not their receiver is ready, larger ones wait for it; default: "
              "NCCL's buffer (NCCL_BUFFSIZE). In ASTRA-sim no message waits: 1 TB"},
     {.key = "precision", .kind = TSIM_KEY_ENUM, .offset = AT(precision), .words = tsim_precision_words,
-     .help = "of kernels by roofline; default: bf16, fp16 or fp32, the first that the accelerator has"},
+     .help = "precision of kernels by roofline; default: bf16, fp16 or fp32, the first that the accelerator has"},
     {.key = "step_time", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = AT(measured_s), .default_text = "0",
      .help = "a measurement to compare with"},
 };

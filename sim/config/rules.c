@@ -67,7 +67,7 @@ static void hint_multiples(struct tsim_diag *diag, const char *key, int64_t want
 /* ---- what this version does not simulate ---- */
 
 static void refuse(const struct check *c, const char *path, const char *what, const char *hint) {
-    tsim_diag_hint(fail(c, path, "%s: not simulated by this version yet", what), "%s", hint);
+    tsim_diag_hint(fail(c, path, "this version does not simulate %s", what), "%s", hint);
 }
 
 /* A layer list trains on samples, in data-parallel replicas and, but for what has tables, stages of whole blocks. */
@@ -84,9 +84,9 @@ static bool check_listed_model(const struct check *c) {
     for (int i = 0; i < 4; i++)
         if (degrees[i] > 1 && !c->draft->is_job) /* the plan of a job is another one */
             tsim_diag_hint(fail(c, PATHS[i], "%lld, but %s", num(degrees[i]),
-                                has_tables ? "models with tables are split by data alone"
-                                           : "layer lists are split by data, and by blocks into a pipeline"),
-                           "1; %s %.40s", has_tables ? "data and zero split" : "data, zero and pipeline split",
+                                has_tables ? "models with embedding tables are only split by data"
+                                           : "layer lists are only split by data, and by blocks into a pipeline"),
+                           "1: only %s %.40s", has_tables ? "data and zero split" : "data, zero and pipeline split",
                            c->sc->model->name);
     if (p->pipeline > 1 && p->balances)
         refuse(c, "parallelism.layers_per_stage", "balancing the stages of a layer list",
@@ -94,7 +94,7 @@ static bool check_listed_model(const struct check *c) {
     if (p->pipeline > 1 && p->schedule > TSIM_SCHEDULE_1F1B)
         refuse(c, "parallelism.schedule", "a layer list under this schedule", "sequential, gpipe or 1f1b");
     if (t->sequence_length > 1)
-        tsim_diag_hint(fail(c, "training.sequence_length", "%lld, but %.40s has none", num(t->sequence_length),
+        tsim_diag_hint(fail(c, "training.sequence_length", "%lld, but %.40s has no sequences", num(t->sequence_length),
                             c->sc->model->name),
                        "leave it out: batches are counted in samples");
     if (t->recompute != TSIM_RECOMPUTE_NONE)
@@ -107,10 +107,12 @@ static bool check_listed_model(const struct check *c) {
 static void check_recomputed_operators(const struct check *c) {
     unsigned parts = c->sc->training.recompute_parts;
     if (parts & TSIM_RECOMPUTE_OPERATORS && !tsim_has_plain_layers(c->sc->model))
-        refuse(c, "training.recompute", "recomputation by operator of experts, latent attention or two stacks",
+        refuse(c, "training.recompute",
+               "recomputation by operator in models with experts, latent attention or two stacks",
                "recompute: none, selective, full, sqrt, {every: N} or a list of other parts");
     if (parts > TSIM_RECOMPUTE_OPERATORS)
-        refuse(c, "training.recompute", "other parts beside operators", "recompute: [operators] alone");
+        refuse(c, "training.recompute", "recomputation of other parts beside operators",
+               "recompute: [operators] alone");
 }
 
 /* Two stacks: no context parallelism, no split backward passes. */
@@ -127,12 +129,13 @@ static void check_stacks(const struct check *c) {
         return;
     }
     if (p->context > 1)
-        refuse(c, "parallelism.context", "sequences of an encoder-decoder model over several ranks", "context: 1");
+        refuse(c, "parallelism.context", "sequences of an encoder-decoder model that are cut over several ranks",
+               "context: 1");
     if (p->schedule >= TSIM_SCHEDULE_ZB_H1 && p->pipeline > 1)
         refuse(c, "parallelism.schedule", "split backward passes of an encoder-decoder model",
                "schedule: 1f1b, interleaved, gpipe or sequential");
     if (t->recompute_parts)
-        refuse(c, "training.recompute", "parts of an encoder-decoder model's layers",
+        refuse(c, "training.recompute", "recomputation of parts of an encoder-decoder model's layers",
                "recompute: none, selective, full, sqrt or {every: N}");
     if (p->sequence && p->tensor > 1 && t->decoder_sequence_length % p->tensor != 0)
         hint_multiples(fail(c, "training.decoder_sequence_length",
@@ -170,19 +173,20 @@ static void check_goal(const struct check *c) {
     const struct tsim_goal_spec *goal = &c->sc->goal;
     const struct tsim_model *model = c->sc->model;
     if (goal->loss_nats > 0 && goal->tokens > 0)
-        tsim_diag_hint(fail(c, "goal.loss", "the goal is a loss and a number of tokens"),
-                       "one of them: the tokens to a loss follow from scaling laws");
+        tsim_diag_hint(fail(c, "goal.loss", "the goal has both a loss and a number of tokens"),
+                       "give one of them: the tokens to a loss follow from scaling laws");
     else if (goal->loss_nats > 0 && !(model->kind == TSIM_MODEL_TRANSFORMER && model->causal))
-        tsim_diag_hint(fail(c, "goal.loss", "scaling laws are of decoders of language, and %.40s is none", model->name),
+        tsim_diag_hint(fail(c, "goal.loss",
+                            "scaling laws are known for decoders of language only, and %.40s is not one", model->name),
                        "goal.tokens, or a length in training");
 }
 
 static void check_simulation(const struct check *c) {
     const struct tsim_simulation_spec *s = &c->sc->simulation;
     if (s->warmup >= s->steps)
-        tsim_diag_hint(
-            fail(c, "simulation.warmup", "warmup %lld leaves none of %lld steps", num(s->warmup), num(s->steps)),
-            "warmup must be below steps");
+        tsim_diag_hint(fail(c, "simulation.warmup", "a warmup of %lld steps leaves none of the %lld steps",
+                            num(s->warmup), num(s->steps)),
+                       "warmup must be below steps");
 }
 
 /* ---- the machine ---- */
@@ -192,11 +196,12 @@ static bool check_cluster(const struct check *c) {
     const struct tsim_cluster_spec *cluster = &c->sc->cluster;
     const struct tsim_node *node = cluster->node;
     if (cluster->accelerators_per_node > node->accelerators)
-        tsim_diag_hint(fail(c, "cluster.accelerators_per_node", "%lld accelerators of a %.40s, which has %lld",
+        tsim_diag_hint(fail(c, "cluster.accelerators_per_node",
+                            "%lld accelerators are asked of a %.40s, which has %lld",
                             num(cluster->accelerators_per_node), node->name, num(node->accelerators)),
                        "at most %lld", num(node->accelerators));
     if (cluster->nodes > 1 && !cluster->fabric)
-        tsim_diag_hint(fail(c, "cluster", "%lld nodes without a fabric between them", num(cluster->nodes)),
+        tsim_diag_hint(fail(c, "cluster", "%lld nodes need a fabric between them", num(cluster->nodes)),
                        "fabric: ib-ndr, or another of 'tsim list fabrics'");
     if (cluster->nodes > 1 && node->nics == 0)
         tsim_diag_hint(fail(c, "cluster.node", "%.40s has no network port to join %lld nodes with", node->name,
@@ -205,7 +210,7 @@ static bool check_cluster(const struct check *c) {
     bool is_torus = cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS; /* joins accelerators */
     if (tsim_draft_has(c->draft, "cluster.fabric") && cluster->nodes == 1 && !is_torus)
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.fabric"), "cluster.fabric",
-                           "has no effect: there is one node");
+                           "this has no effect, because there is only one node");
     if (c->sc->software->nics_used > node->nics && cluster->nodes > 1)
         tsim_diag_hint(fail(c, "software", "nics_used %lld, but a %.40s has %lld", num(c->sc->software->nics_used),
                             node->name, num(node->nics)),
@@ -245,7 +250,7 @@ static void check_streaming(const struct check *c, const char *name) {
         if (degrees[i] > 1 && !c->draft->is_job)
             tsim_diag_hint(
                 fail(c, PATHS[i],
-                     "%lld, but every layer's weights are streamed to the whole of a %.40s: no model is split",
+                     "%lld, but the weights of every layer are streamed to a whole %.40s, so no model is split",
                      num(degrees[i]), name),
                 "1; several of them share the batch (data)");
     if (offload->optimizer || offload->activations_frac > 0)
@@ -258,7 +263,7 @@ static void check_streaming(const struct check *c, const char *name) {
                        "a node with host_link, such as cs2");
     if (c->draft->zero > 0 && tsim_draft_has(c->draft, "parallelism.zero"))
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "parallelism.zero"), "parallelism.zero",
-                           "has no effect: a %.40s holds no optimizer state", name);
+                           "this has no effect, because a %.40s holds no optimizer state", name);
 }
 
 static bool is_standard_kernel(enum tsim_attention_kernel kernel) {
@@ -272,12 +277,13 @@ static void check_own_software(const struct check *c) {
     struct tsim_diag *diag = NULL;
     if (a->software && c->sc->software_defaulted)
         diag = tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.node"), "software",
-                                  "none is named: %.40s is taken, which is not what runs on a %.40s", software->name,
-                                  a->name);
-    else if (a->software && is_standard_kernel(software->attention_kernel) && !c->sc->model->list)
-        diag = tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
-                                  "%.40s's attention is that of GPUs: a %.40s's own software need not write scores out",
+                                  "no software is named, so %.40s is taken, which is not what runs on a %.40s",
                                   software->name, a->name);
+    else if (a->software && is_standard_kernel(software->attention_kernel) && !c->sc->model->list)
+        diag = tsim_value_warning(
+            c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
+            "%.40s computes attention as on GPUs, but the software of a %.40s need not write the scores out",
+            software->name, a->name);
     if (diag)
         tsim_diag_hint(diag, "software: %.60s", a->software);
 }
@@ -299,7 +305,7 @@ static void check_execution(const struct check *c) {
         const struct tsim_value *value = tsim_value_find_path(c->draft->root, path);
         if (value && value->text && strcmp(value->text, "true") == 0)
             tsim_value_warning(c->reader->diags, value, path,
-                               "has no effect: computing and exchanging take turns on a %.40s", a->name);
+                               "this has no effect, because computing and exchanging take turns on a %.40s", a->name);
     }
 }
 
@@ -308,10 +314,10 @@ static void check_attention(const struct check *c) {
     if (c->sc->training.attention != TSIM_ATTENTION_FLASH || c->sc->model->list)
         return;
     if (is_standard_kernel(kernel))
-        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.attention"),
-                                          "training.attention", "%.40s has no flash attention: flash2 is taken",
-                                          c->sc->software->name),
-                       "choose another with software: {extends: %.60s, attention_kernel: ...}", c->sc->software->name);
+        tsim_diag_hint(
+            tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.attention"), "training.attention",
+                               "%.40s has no flash attention of its own, so flash2 is taken", c->sc->software->name),
+            "choose another with software: {extends: %.60s, attention_kernel: ...}", c->sc->software->name);
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
     if (!tsim_has_flash(a, kernel))
         tsim_diag_hint(fail(c, "training.attention", "%.40s has no efficiency for the attention kernel of %.40s",
@@ -350,8 +356,8 @@ static bool check_tensor(const struct check *c) {
         diag = fail(c, "parallelism.tensor", "%lld does not divide experts.ffn_hidden %lld of %.40s", num(tensor),
                     num(m->experts.ffn_hidden), m->name);
     else
-        diag = fail(c, "parallelism.tensor", "%lld and the %lld kv_heads of %.40s do not divide", num(tensor),
-                    num(m->kv_heads), m->name);
+        diag = fail(c, "parallelism.tensor", "neither of %lld and the %lld kv_heads of %.40s divides the other",
+                    num(tensor), num(m->kv_heads), m->name);
     char text[64];
     nearest_values(c, tensor_fits_cluster, tensor_works, tensor, m->heads, text);
     tsim_diag_hint(diag, "nearest that works: tensor %s", text); /* 1 always does */
@@ -394,14 +400,14 @@ static void check_sequence(const struct check *c) {
         check_context_heads(c);
     const struct tsim_mamba *mamba = &c->sc->model->mamba;
     if (p->context > 1 && mamba->heads > 0)
-        refuse(c, "parallelism.context", "a recurrence over context ranks", "context: 1");
+        refuse(c, "parallelism.context", "Mamba layers whose sequences are cut over context ranks", "context: 1");
     if (mamba->heads % p->tensor != 0)
         tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of Mamba layers",
                             num(p->tensor), num(mamba->heads)),
                        "a divisor of mamba.heads");
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_RING && has_windows(c))
-        tsim_diag_hint(fail(c, "parallelism.context_exchange", "a ring does not carry windows of attention (%.40s has)",
-                            c->sc->model->name),
+        tsim_diag_hint(fail(c, "parallelism.context_exchange",
+                            "the ring exchange cannot carry windows of attention, which %.40s has", c->sc->model->name),
                        "all-to-all or all-gather, as Transformer Engine asks for");
     if (p->context > 1 && s % (2 * p->context) != 0)
         hint_multiples(fail(c, "training.sequence_length",
@@ -474,7 +480,7 @@ static void check_schedule(const struct check *c) {
     if (tsim_chunks_work(p))
         return;
     if (p->pipeline == 1)
-        tsim_diag_hint(fail(c, "parallelism.virtual_pipeline", "%lld chunks per stage, but there is one stage",
+        tsim_diag_hint(fail(c, "parallelism.virtual_pipeline", "there are %lld chunks per stage, but only one stage",
                             num(p->virtual_pipeline)),
                        "virtual_pipeline: 1, or pipeline above 1");
     else if (p->schedule == TSIM_SCHEDULE_ZB_V || p->schedule == TSIM_SCHEDULE_DUALPIPE)
@@ -526,37 +532,39 @@ static void check_offload(const struct check *c) {
     if (!o->optimizer && !(o->activations_frac > 0))
         return;
     if (!(node->host_link_bytes_per_s > 0))
-        tsim_diag_hint(fail(c, "training.offload", "%.40s says nothing about its host's link", node->name),
+        tsim_diag_hint(fail(c, "training.offload", "the link to the host is not known for %.40s", node->name),
                        "host_link in the node, for example 31.5 GB/s");
     if (o->optimizer && !(node->host_memory_bytes_per_s > 0))
-        tsim_diag_hint(fail(c, "training.offload", "%.40s says nothing about its host's memory bandwidth", node->name),
+        tsim_diag_hint(fail(c, "training.offload", "the host's memory bandwidth is not known for %.40s", node->name),
                        "host_memory_bandwidth in the node, for example 409.6 GB/s");
     if (o->optimizer && (c->sc->training.optimizer == TSIM_GALORE_8BIT || c->sc->training.updates_by_layer))
-        tsim_diag_hint(fail(c, "training.offload", "the host's update is of all parameters, element by element"),
-                       "an optimizer without products, and per_layer_updates: false");
+        tsim_diag_hint(
+            fail(c, "training.offload", "the host can only update all parameters together, element by element"),
+            "an optimizer without products, and per_layer_updates: false");
     if (o->activations_frac > 0 && c->sc->parallelism.schedule >= TSIM_SCHEDULE_ZB_H1)
-        refuse(c, "training.offload", "activations of split backward passes in the host's memory",
+        refuse(c, "training.offload", "split backward passes whose activations go to the host's memory",
                "schedule: 1f1b or interleaved, or activations: 0");
 }
 
 static void check_kind(const struct check *c) {
     const struct tsim_training_spec *t = &c->sc->training;
-    static const char *const NAMES[] = {[TSIM_DPO] = "preference pairs and their reference model",
+    static const char *const NAMES[] = {[TSIM_DPO] = "training on preference pairs beside a reference model",
                                         [TSIM_GRPO] = "generation, scoring and training in turn",
                                         [TSIM_PPO] = "generation, scoring and training in turn"};
     if (t->kind > TSIM_SFT)
         refuse(c, "training.kind", NAMES[t->kind], "kind: sft has the training alone");
     if (!(t->lengths.mean > 0)) {
         if (t->lengths.cv > 0 || t->lengths.batching != TSIM_BATCHING_PACKED)
-            tsim_diag_hint(fail(c, "training.lengths", "without a mean"), "mean: the tokens of a sample");
+            tsim_diag_hint(fail(c, "training.lengths", "the mean is missing"),
+                           "mean: the average number of tokens of a sample");
         return;
     }
     if (t->kind == TSIM_PRETRAIN)
-        tsim_diag_hint(fail(c, "training.lengths", "only fine-tuning has samples of many lengths"),
+        tsim_diag_hint(fail(c, "training.lengths", "samples of many lengths are for fine-tuning only"),
                        "training.kind: sft");
     if (c->sc->model->list || c->sc->model->encoder_layers > 0 || c->sc->model->image.patch > 0)
-        tsim_diag_hint(fail(c, "training.lengths", "samples of %.40s are all alike", c->sc->model->name),
-                       "they are of models of tokens with one stack");
+        tsim_diag_hint(fail(c, "training.lengths", "the samples of %.40s all have the same length", c->sc->model->name),
+                       "only language models of one stack have samples of many lengths");
     if (t->lengths.mean > (double)t->sequence_length)
         tsim_diag_hint(fail(c, "training.lengths.mean", "%g, but samples are cut at %lld tokens", t->lengths.mean,
                             num(t->sequence_length)),
@@ -574,12 +582,12 @@ static void check_adapter(const struct check *c) {
     const struct tsim_model *m = c->sc->model;
     if (a->kind == TSIM_ADAPTER_NONE) {
         if (a->rank > 0 || a->targets || a->base_precision != TSIM_BASE_AS_TRAINING || a->dropout_frac > 0)
-            tsim_diag_hint(fail(c, "training.adapter", "of no kind"), "kind: lora, or qlora");
+            tsim_diag_hint(fail(c, "training.adapter", "the kind is missing"), "kind: lora, or qlora");
         return;
     }
     if (m->list || m->encoder_layers > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters of %.40s are not modelled", m->name),
-                       "they stand beside the products of a transformer of one stack");
+                       "an adapter stands beside the products of a transformer of one stack");
     if (m->experts.count > 0 && a->targets & OF_FFN)
         tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside experts are not modelled"),
                        "targets: [qkv, output]");
@@ -597,7 +605,7 @@ static void check_adapter(const struct check *c) {
         tsim_diag_hint(fail(c, "training.adapter.base_precision", "with qlora the weights are quantized"),
                        "nf4 or int8, or kind: lora");
     if (t->optimizer == TSIM_GALORE_8BIT || t->optimizer == TSIM_ADAFACTOR)
-        refuse(c, "training.optimizer", "states that are factored or projected, of adapters", "optimizer: adamw");
+        refuse(c, "training.optimizer", "factored or projected optimizer states of adapters", "optimizer: adamw");
     if (c->sc->parallelism.schedule >= TSIM_SCHEDULE_ZB_H1)
         refuse(c, "training.adapter", "split backward passes of a frozen model", "schedule: 1f1b or interleaved");
     if (tsim_streams_weights(c->sc))
@@ -611,19 +619,21 @@ static void check_updates(const struct check *c) {
     bool is_wide = t->precision == TSIM_FP32 || t->precision == TSIM_TF32;
     if (is_wide && tsim_draft_has(c->draft, "training.master_weights"))
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.master_weights"),
-                           "training.master_weights", "has no effect: the weights themselves are of 32 bits");
+                           "training.master_weights",
+                           "this has no effect, because the weights themselves have 32 bits");
     if (t->state_precision != TSIM_FP32 && !tsim_keeps_whole_moments(t->optimizer))
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.state_precision"),
-                           "training.state_precision", "has no effect: the optimizer keeps no whole moments");
+                           "training.state_precision",
+                           "this has no effect, because this optimizer keeps no full moments");
     if (t->precision != TSIM_FP16 && (t->loss_scaling.growth_interval > 0 || t->loss_scaling.skipped > 0))
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.loss_scaling"),
-                           "training.loss_scaling", "has no effect: precision is %s",
+                           "training.loss_scaling", "this has no effect, because precision is %s",
                            tsim_precision_name(t->precision));
     if (!t->updates_by_layer)
         return;
     if (p->pipeline > 1)
-        tsim_diag_hint(fail(c, "training.per_layer_updates", "with pipeline %lld: other micro-batches are under way",
-                            num(p->pipeline)),
+        tsim_diag_hint(fail(c, "training.per_layer_updates",
+                            "with pipeline %lld other micro-batches are still under way", num(p->pipeline)),
                        "pipeline: 1");
     if (t->global_batch_size > t->micro_batch_size * c->draft->data)
         tsim_diag_hint(fail(c, "training.per_layer_updates", "gradients of several micro-batches cannot be added up"),
@@ -644,13 +654,13 @@ static void check_layer_list(const struct check *c) {
     }
     if ((int64_t)n != tsim_n_model_parts(p) && p->schedule >= TSIM_SCHEDULE_ZB_V)
         tsim_diag_hint(fail(c, "parallelism.layers_per_stage",
-                            "%zu entries for %s, which has %lld parts with pipeline %lld", n,
+                            "there are %zu entries for %s, which has %lld parts with pipeline %lld", n,
                             tsim_schedule_name(p->schedule), num(tsim_n_model_parts(p)), num(p->pipeline)),
                        "one entry for each part, in model order");
     else if ((int64_t)n != tsim_n_model_parts(p))
         tsim_diag_hint(fail(c, "parallelism.layers_per_stage",
-                            "%zu entries for pipeline %lld x virtual_pipeline %lld = %lld chunks", n, num(p->pipeline),
-                            num(p->virtual_pipeline), num(p->pipeline * p->virtual_pipeline)),
+                            "there are %zu entries for pipeline %lld x virtual_pipeline %lld = %lld chunks", n,
+                            num(p->pipeline), num(p->virtual_pipeline), num(p->pipeline * p->virtual_pipeline)),
                        "one entry for each chunk, in model order");
     else if (sum != c->sc->model->layers)
         tsim_diag_hint(fail(c, "parallelism.layers_per_stage", "the entries add up to %lld, but %.40s has %lld layers",
@@ -745,8 +755,8 @@ static void check_experts(const struct check *c) {
         return;
     }
     if (expert > count)
-        diag = fail(c, "parallelism.expert", "%lld ranks for the %lld experts of %.40s", num(expert), num(count),
-                    c->sc->model->name);
+        diag = fail(c, "parallelism.expert", "%lld ranks are more than the %lld experts of %.40s", num(expert),
+                    num(count), c->sc->model->name);
     else if (count % expert != 0)
         diag = fail(c, "parallelism.expert", "%lld does not divide the %lld experts of %.40s", num(expert), num(count),
                     c->sc->model->name);
@@ -764,7 +774,7 @@ static void check_zero(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t ranks = c->draft->data * p->context;
     if (c->draft->zero == 3 && p->pipeline > 1)
-        tsim_diag_hint(fail(c, "parallelism.zero", "3 with pipeline %lld: the two are not combined", num(p->pipeline)),
+        tsim_diag_hint(fail(c, "parallelism.zero", "3 cannot be combined with pipeline %lld", num(p->pipeline)),
                        "zero: 1 with the pipeline, or pipeline: 1 with zero: 3");
     /* Ranks that hold the same experts are those of a sharding group, on all tensor ranks that experts lie on. */
     int64_t group = c->draft->zero_group * (p->tensor / tsim_expert_tensor(p)), expert = p->expert;
@@ -791,8 +801,8 @@ static void check_zero(const struct check *c) {
 
 static void check_caveat(const struct check *c, const char *path, int64_t degree, const char *caveat) {
     if (degree > 1 && caveat && *caveat)
-        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, path), path, "of %s: %s", c->sc->software->name,
-                           caveat);
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, path), path, "with %s, %s",
+                           c->sc->software->name, caveat);
 }
 
 static void check_caveats(const struct check *c) {
@@ -806,8 +816,8 @@ static void check_gathers(const struct check *c) {
     const char *obstacle = tsim_products_obstacle(c->sc);
     if (obstacle && c->draft->zero == 3 && c->sc->software->gather_unit == TSIM_UNIT_PRODUCT)
         tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
-                           "%s gathers product by product; %s tsim gathers whole layers", c->sc->software->name,
-                           obstacle);
+                           "%s gathers the weights of one product at a time, but %s tsim gathers whole layers",
+                           c->sc->software->name, obstacle);
 }
 
 static void check_effects(const struct check *c) {
@@ -816,31 +826,32 @@ static void check_effects(const struct check *c) {
     const struct tsim_draft *draft = c->draft;
     if (p->tensor == 1 && p->sequence && tsim_draft_has(draft, "parallelism.sequence"))
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.sequence"), "parallelism.sequence",
-                           "has no effect: tensor is 1");
+                           "this has no effect, because tensor is 1");
     bool is_torus = c->sc->cluster.fabric && c->sc->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS;
     if (p->tensor > c->sc->cluster.accelerators_per_node && !is_torus)
-        tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.tensor"), "parallelism.tensor",
-                           "tensor groups of %lld reach over nodes of %lld: their traffic crosses the fabric",
-                           num(p->tensor), num(c->sc->cluster.accelerators_per_node));
+        tsim_value_warning(
+            diags, tsim_draft_place(draft, "parallelism.tensor"), "parallelism.tensor",
+            "tensor groups of %lld ranks are larger than a node of %lld, so their traffic crosses the fabric",
+            num(p->tensor), num(c->sc->cluster.accelerators_per_node));
     if (tsim_played_schedule(p) != p->schedule)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.schedule"), "parallelism.schedule",
-                           "%s with %s 1 is 1f1b", tsim_schedule_name(p->schedule),
+                           "%s is 1f1b when %s is 1", tsim_schedule_name(p->schedule),
                            p->schedule == TSIM_SCHEDULE_INTERLEAVED ? "virtual_pipeline" : "pipeline");
     if (draft->zero > 0 && !tsim_is_replicated(p, draft->data) && tsim_draft_has(draft, "parallelism.zero"))
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.zero"), "parallelism.zero",
-                           "has no effect: there is one replica");
+                           "this has no effect, because there is only one replica");
     if (draft->zero < 3 && p->prefetch != 1)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.prefetch"), "parallelism.prefetch",
-                           "has no effect: zero is not 3");
+                           "this has no effect, because zero is not 3");
     if (draft->zero < 3 && !p->reshard_after_forward)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.reshard_after_forward"),
-                           "parallelism.reshard_after_forward", "has no effect: zero is not 3");
+                           "parallelism.reshard_after_forward", "this has no effect, because zero is not 3");
     if (p->context == 1 && p->context_exchange != TSIM_CONTEXT_RING)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.context_exchange"),
-                           "parallelism.context_exchange", "has no effect: context is 1");
+                           "parallelism.context_exchange", "this has no effect, because context is 1");
     if (draft->zero == 0 && draft->zero_group != 0 && draft->zero_group != draft->data * p->context)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.zero_group"), "parallelism.zero_group",
-                           "has no effect: zero is 0");
+                           "this has no effect, because zero is 0");
 }
 
 /* False when the number of accelerators is wrong. */
@@ -902,7 +913,7 @@ void tsim_draft_check_software(const struct tsim_draft *draft, struct tsim_reade
             continue;
         struct tsim_diag *diag =
             tsim_value_warning(reader->diags, tsim_draft_place(draft, list[i].path), list[i].path,
-                               "%.40s does not have %s: it is simulated as if it had", software, list[i].what);
+                               "%.40s does not have %s; the run is simulated as if it had", software, list[i].what);
         if (list[i].has)
             tsim_diag_hint(diag, "it has %s (supports in models/software)", list[i].has);
     }

@@ -30,13 +30,13 @@ static const struct tsim_key DATA_KEYS[] = {
                   "bytes read per sample; default: 4 a token, a byte for each value of a picture, 4 for each of a record"),
      .is_positive = true, .unit = "B"},
     {QUANTITY_KEY("sample_cpu_time", TSIM_TIME_S, sample_cpu_s,
-                  "to decode, augment or tokenize one sample on one core"), .default_text = "0", .unit = "ms", .max = TSIM_DAY_S},
+                  "time to decode, augment or tokenize one sample on one core"), .default_text = "0", .unit = "ms", .max = TSIM_DAY_S},
     {QUANTITY_KEY("transfer_size", TSIM_BYTES, transfer_bytes,
                   "bytes of a sample that go to the accelerator; default: 8 a token, 4 for each value of a picture or record"),
      .is_positive = true, .unit = "B"},
     {COUNT_KEY("workers", workers, 1e4, "8", "processes per node that read and transform"), .is_positive = true},
-    {COUNT_KEY("prefetch", prefetch, 1e4, "2", "batches ahead, per worker; 0: a batch is loaded when it is asked for")},
-    {QUANTITY_KEY("samples", TSIM_COUNT, samples, "in the data set: what epochs are counted in"),
+    {COUNT_KEY("prefetch", prefetch, 1e4, "2", "batches loaded ahead by each worker; 0: a batch is loaded when it is asked for")},
+    {QUANTITY_KEY("samples", TSIM_COUNT, samples, "samples of the data set, which make an epoch"),
      .is_positive = true, .is_omitted_when_zero = true},
 };
 const struct tsim_table tsim_data_table = {DATA_KEYS, sizeof DATA_KEYS / sizeof DATA_KEYS[0], false};
@@ -134,5 +134,5 @@ void tsim_draft_check_data(const struct tsim_draft *draft, struct tsim_reader *r
                        host / ((double)sc->training.micro_batch_size * sc->data.transfer_bytes));
     if (!sc->data.storage->is_shared && sc->data.storage->client_bytes_per_s > 0)
         tsim_value_warning(reader->diags, tsim_draft_place(draft, "data.storage.client_bandwidth"),
-                           "data.storage.client_bandwidth", "has no effect: the storage is not shared");
+                           "data.storage.client_bandwidth", "this has no effect, because the storage is not shared");
 }

@@ -23,12 +23,12 @@ static const struct tsim_word ALL[] = {{"all", -1}, {NULL, 0}};
 static const struct tsim_key DEGRADED_KEYS[] = {
     {.key = "link", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_degraded, link), .words = DEGRADED_LINKS,
      .is_required = true, .help = "scale-up, nic, fabric: the uplinks of a switch; or accelerator: its kernels"},
-    {INT_KEY(struct tsim_degraded, "node", node, "scale-up, nic, accelerator: of which node"), .default_text = "0"},
+    {INT_KEY(struct tsim_degraded, "node", node, "scale-up, nic, accelerator: which node"), .default_text = "0"},
     {INT_KEY(struct tsim_degraded, "index", index, "scale-up, accelerator: which accelerator; nic: which port"),
      .words = ALL, .default_text = "all"},
-    {INT_KEY(struct tsim_degraded, "tier", tier, "fabric: of which tier, from below"), .default_text = "0"},
+    {INT_KEY(struct tsim_degraded, "tier", tier, "fabric: which tier, from below"), .default_text = "0"},
     {INT_KEY(struct tsim_degraded, "group", group, "fabric: which group of that tier"), .default_text = "0"},
-    {QUANTITY_KEY(struct tsim_degraded, "rate", TSIM_FRACTION, rate_frac, "of what the link would carry, of the accelerator's speed"),
+    {QUANTITY_KEY(struct tsim_degraded, "rate", TSIM_FRACTION, rate_frac, "fraction of what the link would carry, or of the accelerator's speed"),
      .is_required = true, .is_positive = true, .max = 1},
 };
 const struct tsim_table tsim_degraded_table = {DEGRADED_KEYS, sizeof DEGRADED_KEYS / sizeof DEGRADED_KEYS[0], false};
@@ -39,10 +39,10 @@ static const struct tsim_key BACKGROUND_KEYS[] = {
     {.key = "direction", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_background, direction),
      .words = DIRECTIONS, .default_text = "both", .help = "out of the nodes, into them, or both"},
     {QUANTITY_KEY(struct tsim_background, "rate", TSIM_BYTES_PER_S, rate_bytes_per_s,
-                  "at most, per accelerator and direction; default: as much as it gets"),
+                  "the most that it sends, per accelerator and direction; default: as much as it gets"),
      .default_text = "0", .is_omitted_when_zero = true},
     {QUANTITY_KEY(struct tsim_background, "bytes", TSIM_BYTES, bytes,
-                  "per accelerator, direction and step; default: without end"),
+                  "bytes per accelerator, direction and step; default: without end"),
      .default_text = "0", .is_omitted_when_zero = true},
 };
 const struct tsim_table tsim_background_table = {BACKGROUND_KEYS, sizeof BACKGROUND_KEYS / sizeof BACKGROUND_KEYS[0], false};
@@ -205,7 +205,7 @@ void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *
         check_degraded(draft, reader, i);
     if (tsim_draft_has(draft, "cluster.shape") && !is_torus)
         tsim_value_warning(reader->diags, tsim_draft_place(draft, "cluster.shape"), "cluster.shape",
-                           "has no effect: the fabric is no torus");
+                           "this has no effect, because the fabric is not a torus");
     if (is_torus && (int64_t)draft->n_shape != fabric->torus_dimensions) {
         fail(draft, reader, "cluster.shape", "give one size for each dimension",
              "%zu sizes for a torus of %lld dimensions", draft->n_shape, (long long)fabric->torus_dimensions);
@@ -221,5 +221,5 @@ void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *
     }
     if (cluster->n_background > 0 && (cluster->nodes == 1 || is_torus))
         tsim_value_warning(reader->diags, tsim_draft_place(draft, "cluster.background"), "cluster.background",
-                           "has no effect: there is no NIC");
+                           "this has no effect, because the node has no NIC");
 }

@@ -294,7 +294,7 @@ static const struct tsim_key CLUSTER_KEYS[] = {
      .words = ALL, .default_text = "all"},
     {CUSTOM_KEY("fabric", read_fabric, write_fabric, "id, path or mapping: the network between nodes; not needed for one")},
     {CUSTOM_KEY("shape", tsim_shape_read, tsim_shape_write,
-                "of a slice of a torus: accelerators along each dimension; default: as even as can be")},
+                "accelerators along each dimension of a slice of a torus; default: as even as possible")},
     {CUSTOM_KEY("degraded", tsim_degraded_read, tsim_degraded_write, "links that are slower than their kind: a list"),
      .described_by = &tsim_degraded_table},
     {CUSTOM_KEY("background", tsim_background_read, tsim_background_write,
@@ -340,18 +340,18 @@ static const struct tsim_key ADAPTER_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.kind), .words = ADAPTERS,
      .default_text = "none", .is_omitted_when_zero = true,
      .help = "lora: thin matrices are trained and the model is frozen; qlora: and its products' weights are of 4 or 8 bits"},
-    {INT_KEY("rank", scenario.training.adapter.rank, 1e5, "of the adapters' matrices; default: 16"), .is_omitted_when_zero = true},
+    {INT_KEY("rank", scenario.training.adapter.rank, 1e5, "rank of the adapters' matrices; default: 16"), .is_omitted_when_zero = true},
     {.key = "targets", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.adapter.targets), .words = TARGETS,
      .is_omitted_when_zero = true,
      .help = "products that have one: a list of qkv (one for all three), query, key, value, output, gate-up (one for both), gate, up, down; "
              "default: [qkv, output, gate-up, down]"},
     {.key = "base_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.base_precision),
      .words = BASE_PRECISIONS, .is_omitted_when_zero = true,
-     .help = "of the frozen weights of products: training (as training.precision), int8, nf4; default: nf4 with qlora"},
-    {QUANTITY_KEY("dropout", TSIM_FRACTION, scenario.training.adapter.dropout_frac, "of what goes into the adapters"),
+     .help = "precision of the frozen weights of products: training (as training.precision), int8, nf4; default: nf4 with qlora"},
+    {QUANTITY_KEY("dropout", TSIM_FRACTION, scenario.training.adapter.dropout_frac, "dropout of what goes into the adapters"),
      .default_text = "0", .max = 0.99, .is_omitted_when_zero = true},
     {.key = "dropout_behind", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.adapter.drops_result),
-     .default_text = "false", .is_omitted_when_zero = true, .help = "dropout is of what comes out of them instead"},
+     .default_text = "false", .is_omitted_when_zero = true, .help = "dropout applies to what comes out of them instead"},
 };
 TSIM_TABLE(ADAPTER, ADAPTER_KEYS, false);
 
@@ -371,7 +371,7 @@ TSIM_TABLE(LOSS_SCALING, LOSS_SCALING_KEYS, false);
 static const struct tsim_key RAMP_KEYS[] = {
     RAMP_KEY(from, "samples of a step at the beginning"),
     RAMP_KEY(increment, "samples by which it grows, until it is global_batch_size"),
-    RAMP_KEY(samples, "of the run, until it is"),
+    RAMP_KEY(samples, "samples of the run until it is"),
 };
 TSIM_TABLE(RAMP, RAMP_KEYS, false);
 
@@ -381,7 +381,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.kind), .words = TRAINING_KINDS,
      .default_text = "pretrain", .is_omitted_when_zero = true,
      .help = "sft: supervised fine-tuning, whose samples may have lengths; dpo, grpo and ppo are not simulated yet"},
-    {SECTION_KEY("lengths", &LENGTHS, "of samples, where they differ: {mean, cv, batching}"), .is_omitted_when_zero = true},
+    {SECTION_KEY("lengths", &LENGTHS, "lengths of samples, where they differ: {mean, cv, batching}"), .is_omitted_when_zero = true},
     {INT_KEY("sequence_length", scenario.training.sequence_length, 1e9,
              "tokens per sample; default: 4096, or the rows of a shorter learned position table"), .is_positive = true},
     {INT_KEY("decoder_sequence_length", scenario.training.decoder_sequence_length, 1e9,
@@ -392,22 +392,22 @@ static const struct tsim_key TRAINING_KEYS[] = {
     {SECTION_KEY("batch_ramp", &RAMP, "a batch that grows, as Megatron's --rampup-batch-size"), .is_omitted_when_zero = true},
     {INT_KEY("micro_batch_size", scenario.training.micro_batch_size, 1e6, "samples per pass of one model replica"),
      .default_text = "1", .is_positive = true},
-    ENUM_KEY("precision", scenario.training.precision, tsim_precision_words, "bf16", "of the matrix products"),
+    ENUM_KEY("precision", scenario.training.precision, tsim_precision_words, "bf16", "precision of the matrix products"),
     ENUM_KEY("gradient_precision", scenario.training.gradient_precision, GRADIENT_PRECISIONS, NULL,
-             "what gradients are kept and reduced in; default: the software's (defaults), fp32 where it has none"),
+             "precision that gradients are kept and reduced in; default: the software's (defaults), fp32 where it has none"),
     ENUM_KEY("optimizer", scenario.training.optimizer, tsim_optimizer_words, "adamw", "decides the optimizer's state"),
     {.key = "state_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.state_precision),
      .words = GRADIENT_PRECISIONS, .default_text = "fp32", .is_omitted_when_zero = true,
-     .help = "what momentum, rmsprop, adam, adamw and lamb keep their moments in"},
+     .help = "precision in which momentum, rmsprop, adam, adamw and lamb keep their moments"},
     {.key = "master_weights", .kind = TSIM_KEY_BOOL, .offset = AT(master_weights), .default_text = "true",
      .help = "an fp32 copy of the weights when training in 16 or 8 bits"},
     {SECTION_KEY("adapter", &ADAPTER, "fine-tuning with the model frozen: {kind: lora, rank, targets, base_precision}"),
      .is_omitted_when_zero = true},
     {SECTION_KEY("loss_scaling", &LOSS_SCALING, "training in fp16: how often a step overflows and is skipped"),
      .is_omitted_when_zero = true},
-    {SECTION_KEY("offload", &OFFLOAD, "to the host: {optimizer: true, activations: 50 %}")},
+    {SECTION_KEY("offload", &OFFLOAD, "what lies in the host's memory: {optimizer: true, activations: 50 %}")},
     {.key = "per_layer_updates", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.updates_by_layer),
-     .default_text = "false", .help = "update each layer as soon as its gradient is there, and free that"},
+     .default_text = "false", .help = "update each layer as soon as its gradient is there, and free the gradient"},
     {CUSTOM_KEY("recompute", read_recompute, write_recompute,
                 "none, selective, full, sqrt, {every: N} or a list of parts (attention, norms, latent, activation, ffn, experts, output): "
                 "computed again in the backward pass; default: the software's (defaults), none where it has none")},
@@ -461,7 +461,7 @@ static const struct tsim_key ENERGY_KEYS[] = {
     {CUSTOM_KEY("region", read_region, write_region, "id, path or mapping: gives price (where known) and carbon")},
     {QUANTITY_KEY("pue", TSIM_FRACTION, scenario.energy.pue, "facility power over what the nodes draw"),
      .default_text = "1.1", .is_positive = true, .min = 1, .max = 10},
-    {QUANTITY_KEY("price", TSIM_USD_PER_J, scenario.energy.price_usd_per_j, "of electricity"), .default_text = "0.10 USD/kWh"},
+    {QUANTITY_KEY("price", TSIM_USD_PER_J, scenario.energy.price_usd_per_j, "price of electricity"), .default_text = "0.10 USD/kWh"},
     {QUANTITY_KEY("carbon", TSIM_KG_PER_J, scenario.energy.carbon_kg_per_j, "CO2 of electricity"), .default_text = "0.4 kg/kWh"},
     {QUANTITY_KEY("embodied", TSIM_KG, scenario.energy.embodied_kg,
                   "CO2 of making an accelerator and its share of the node: 150 kg and an eighth of 2.5 t (Luccioni et al. 2023)"),
@@ -472,33 +472,33 @@ static const struct tsim_key ENERGY_KEYS[] = {
     {.key = "carbon_profile", .kind = TSIM_KEY_CUSTOM, .offset = AT(scenario.energy.carbon_profile),
      .read = tsim_carbon_profile_read, .write = tsim_carbon_profile_write,
      .help = "the same of carbon"},
-    {QUANTITY_KEY("start", TSIM_TIME_S, scenario.energy.start_s, "of the profiles, at which the run begins: 14 h"),
+    {QUANTITY_KEY("start", TSIM_TIME_S, scenario.energy.start_s, "hour of the profiles at which the run begins: 14 h"),
      .default_text = "0 h", .max = TSIM_YEAR_S, .is_omitted_when_zero = true},
 };
 TSIM_TABLE(ENERGY, ENERGY_KEYS, false);
 
 static const struct tsim_key COST_KEYS[] = {
-    {QUANTITY_KEY("rent", TSIM_USD_PER_S, scenario.cost.rent_usd_per_s, "of one accelerator; default: the catalogue's")},
-    {QUANTITY_KEY("purchase", TSIM_USD, scenario.cost.purchase_usd, "of one accelerator; default: the catalogue's"),
+    {QUANTITY_KEY("rent", TSIM_USD_PER_S, scenario.cost.rent_usd_per_s, "rent of one accelerator; default: the catalogue's")},
+    {QUANTITY_KEY("purchase", TSIM_USD, scenario.cost.purchase_usd, "price of one accelerator; default: the catalogue's"),
      .unit = "USD"},
-    {QUANTITY_KEY("lifetime", TSIM_TIME_S, scenario.cost.lifetime_s, "that a purchase is written off over"),
+    {QUANTITY_KEY("lifetime", TSIM_TIME_S, scenario.cost.lifetime_s, "time over which a purchase is written off"),
      .default_text = "4 y", .is_positive = true, .min = TSIM_DAY_S, .max = 100 * TSIM_YEAR_S},
-    {QUANTITY_KEY("reserved", TSIM_USD_PER_S, scenario.cost.reserved_usd_per_s, "of one accelerator under a contract"),
+    {QUANTITY_KEY("reserved", TSIM_USD_PER_S, scenario.cost.reserved_usd_per_s, "rent of one accelerator under a contract"),
      .is_omitted_when_zero = true},
-    {QUANTITY_KEY("commitment", TSIM_TIME_S, scenario.cost.commitment_s, "that the contract is paid for at least"),
+    {QUANTITY_KEY("commitment", TSIM_TIME_S, scenario.cost.commitment_s, "the least time that the contract is paid for"),
      .default_text = "1 y", .max = 100 * TSIM_YEAR_S},
-    {QUANTITY_KEY("host", TSIM_FRACTION, scenario.cost.host_frac, "on top of the purchase; default: from the node's price, if known"),
+    {QUANTITY_KEY("host", TSIM_FRACTION, scenario.cost.host_frac, "hosts, as a fraction of the purchase; default: from the node's price, if known"),
      .default_text = "12.5 %", .max = 100},
-    {QUANTITY_KEY("network", TSIM_FRACTION, scenario.cost.network_frac, "on top of the purchase; default: from the fabric's prices, if known; 0 for one node"),
+    {QUANTITY_KEY("network", TSIM_FRACTION, scenario.cost.network_frac, "network, as a fraction of the purchase; default: from the fabric's prices, if known; 0 for one node"),
      .default_text = "20 %", .max = 100},
-    {QUANTITY_KEY("storage", TSIM_FRACTION, scenario.cost.storage_frac, "on top of the purchase; an assumption"),
+    {QUANTITY_KEY("storage", TSIM_FRACTION, scenario.cost.storage_frac, "storage, as a fraction of the purchase; an assumption"),
      .default_text = "5 %", .max = 100},
-    {QUANTITY_KEY("interest", TSIM_FRACTION, scenario.cost.interest_frac, "a year; an assumption"), .default_text = "8 %", .max = 1},
-    {QUANTITY_KEY("maintenance", TSIM_FRACTION, scenario.cost.maintenance_frac, "of the capital, a year"), .default_text = "5 %",
+    {QUANTITY_KEY("interest", TSIM_FRACTION, scenario.cost.interest_frac, "interest of a year; an assumption"), .default_text = "8 %", .max = 1},
+    {QUANTITY_KEY("maintenance", TSIM_FRACTION, scenario.cost.maintenance_frac, "fraction of the capital in a year"), .default_text = "5 %",
      .max = 1},
-    {QUANTITY_KEY("residual", TSIM_FRACTION, scenario.cost.residual_frac, "of the capital after the lifetime; an assumption"),
+    {QUANTITY_KEY("residual", TSIM_FRACTION, scenario.cost.residual_frac, "fraction of the capital that is left after the lifetime; an assumption"),
      .default_text = "10 %", .max = 1},
-    {QUANTITY_KEY("utilization", TSIM_FRACTION, scenario.cost.utilization_frac, "of an owned machine in its lifetime"),
+    {QUANTITY_KEY("utilization", TSIM_FRACTION, scenario.cost.utilization_frac, "fraction of its lifetime that an owned machine is in use"),
      .default_text = "80 %", .is_positive = true, .max = 1},
     {QUANTITY_KEY("price_spread", TSIM_FRACTION, scenario.cost.price_spread,
                   "prices are right within this factor in eight of ten cases; default: the accelerator's, 1 where rent is given"),
@@ -506,11 +506,11 @@ static const struct tsim_key COST_KEYS[] = {
     {QUANTITY_KEY("facility", TSIM_USD, scenario.cost.facility_usd_per_kw,
                   "building, power and cooling for a kW of the nodes (Cushman & Wakefield 2025: 9.3 to 15 M USD a MW)"),
      .default_text = "11700 USD"},
-    {QUANTITY_KEY("facility_lifetime", TSIM_TIME_S, scenario.cost.facility_lifetime_s, "that the facility is written off over; an assumption"),
+    {QUANTITY_KEY("facility_lifetime", TSIM_TIME_S, scenario.cost.facility_lifetime_s, "time over which the facility is written off; an assumption"),
      .default_text = "20 y", .is_positive = true, .min = TSIM_DAY_S, .max = 100 * TSIM_YEAR_S},
-    {QUANTITY_KEY("delivery", TSIM_TIME_S, scenario.cost.delivery_s, "from the order of a machine to its first step; an assumption"),
+    {QUANTITY_KEY("delivery", TSIM_TIME_S, scenario.cost.delivery_s, "time from the order of a machine to its first step; an assumption"),
      .default_text = "84 d", .max = 10 * TSIM_YEAR_S},
-    {.key = "date", .kind = TSIM_KEY_STRING, .offset = AT(scenario.cost.date), .default_text = "2026", .help = "of the prices"},
+    {.key = "date", .kind = TSIM_KEY_STRING, .offset = AT(scenario.cost.date), .default_text = "2026", .help = "date of the prices"},
 };
 TSIM_TABLE(COST, COST_KEYS, false);
 
@@ -518,17 +518,17 @@ static const struct tsim_key GOAL_KEYS[] = {
     {QUANTITY_KEY("tokens", TSIM_COUNT, scenario.goal.tokens, "length of the run, in place of the training section's"),
      .is_positive = true, .is_omitted_when_zero = true, .min = 1e3, .max = 1e17},
     {QUANTITY_KEY("loss", TSIM_FRACTION, scenario.goal.loss_nats,
-                  "nats a token that the model is to reach, in place of a length (sim/results/loss_law.h)"),
+                  "loss in nats per token that the model is to reach, in place of a length (sim/results/loss_law.h)"),
      .is_positive = true, .is_omitted_when_zero = true, .min = 1, .max = 10},
-    {QUANTITY_KEY("deadline", TSIM_TIME_S, scenario.goal.deadline_s, "from today, by which the run is over"),
+    {QUANTITY_KEY("deadline", TSIM_TIME_S, scenario.goal.deadline_s, "time from today until the run is to be over"),
      .is_positive = true, .is_omitted_when_zero = true, .min = TSIM_HOUR_S, .max = 30 * TSIM_YEAR_S},
-    {QUANTITY_KEY("budget", TSIM_USD, scenario.goal.budget_usd, "that may be spent until then"),
+    {QUANTITY_KEY("budget", TSIM_USD, scenario.goal.budget_usd, "money that may be spent until then"),
      .is_positive = true, .is_omitted_when_zero = true, .min = 1, .max = 1e12},
 };
 TSIM_TABLE(GOAL, GOAL_KEYS, false);
 
 static const struct tsim_key STRAGGLER_KEYS[] = {
-    {QUANTITY_KEY("fraction", TSIM_FRACTION, scenario.variability.straggler_frac, "of the accelerators that are slow"), .max = 1,
+    {QUANTITY_KEY("fraction", TSIM_FRACTION, scenario.variability.straggler_frac, "fraction of the accelerators that are slow"), .max = 1,
      .default_text = "0"},
     {QUANTITY_KEY("slowdown", TSIM_FRACTION, scenario.variability.straggler_slowdown, "how many times as long their kernels take"),
      .default_text = "1", .is_positive = true, .min = 1, .max = 1000},
@@ -542,9 +542,9 @@ static const struct tsim_key VARIABILITY_KEYS[] = {
 TSIM_TABLE(VARIABILITY, VARIABILITY_KEYS, false);
 static const struct tsim_key SIMULATION_KEYS[] = {
     {INT_KEY("steps", scenario.simulation.steps, 1e6, "optimizer steps to simulate"), .default_text = "3", .is_positive = true},
-    {INT_KEY("warmup", scenario.simulation.warmup, 1e6, "of them, not counted in the figures"), .default_text = "1"},
-    {INT_KEY("seed", scenario.simulation.seed, 9e15, "of the random streams"), .default_text = "1"},
-    ENUM_KEY("detail", scenario.simulation.detail, DETAILS, "auto", "what is one event: each operator, or a whole pass"),
+    {INT_KEY("warmup", scenario.simulation.warmup, 1e6, "steps among them that the figures leave out"), .default_text = "1"},
+    {INT_KEY("seed", scenario.simulation.seed, 9e15, "seed of the random streams"), .default_text = "1"},
+    ENUM_KEY("detail", scenario.simulation.detail, DETAILS, "auto", "what one event is: an operator, or a whole pass"),
     ENUM_KEY("network", scenario.simulation.network, NETWORKS, "fluid",
              "fluid: shared links; steps: every message; ideal: no contention, no latency"),
     ENUM_KEY("fold", fold, FOLDS, "auto", "simulate ranks that cannot differ once"),
@@ -653,7 +653,7 @@ static const struct tsim_key SCENARIO_KEYS[] = {
     {CUSTOM_KEY("sweep", read_sweep, NULL, "points to try, for tsim sweep and tsim plan"),
      .described_by = &tsim_sweep_table},
     {CUSTOM_KEY("derived", read_derived, write_derived,
-                "of a resolved scenario (check --json, a logged run): keys that nobody wrote; read again, they are worked out anew")},
+                "keys of a resolved scenario (check --json, a logged run) that nobody wrote; they are worked out anew when it is read")},
 };
 const struct tsim_table tsim_scenario_table = {SCENARIO_KEYS, sizeof SCENARIO_KEYS / sizeof SCENARIO_KEYS[0], false};
 /* clang-format on */
@@ -678,7 +678,8 @@ const char *tsim_products_obstacle(const struct tsim_scenario *scenario) {
         return "with adapters";
     return tsim_has_plain_layers(scenario->model) || has_like_expert_layers(scenario)
                ? NULL
-               : "of layers of several kinds, divided or shared experts, latent attention, two stacks or a layer list";
+               : "in models with layers of several kinds, divided or shared experts, latent attention, two stacks or a "
+                 "layer list";
 }
 
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario) {

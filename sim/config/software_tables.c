@@ -109,11 +109,11 @@ static const struct tsim_table CAVEATS = {CAVEAT_KEYS, sizeof CAVEAT_KEYS / size
      .is_omitted_when_zero = true, .help = (help_)}
 static const struct tsim_key SUPPORT_KEYS[] = {
     SUPPORT("splits", splits, SPLITS, "degrees that may be above one, and stages of unequal length"),
-    SUPPORT("schedules", schedules, tsim_schedule_words, "of pipelines"),
+    SUPPORT("schedules", schedules, tsim_schedule_words, "schedules of pipelines"),
     SUPPORT("zero", zero, ZEROS, "stages of ZeRO; 3: fully sharded"),
     SUPPORT("zero_with_pipeline", zero_staged, ZEROS, "those that go with a pipeline; default: the same"),
     SUPPORT("recompute", recompute, RECOMPUTES, "modes; sqrt and {every: N} are ways of full, lists of parts of selective"),
-    SUPPORT("precisions", precisions, tsim_precision_words, "of the matrix products"),
+    SUPPORT("precisions", precisions, tsim_precision_words, "precisions of the matrix products"),
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_supports, source), .help = "where it was read"}};
 static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / sizeof SUPPORT_KEYS[0], false};
 
@@ -122,7 +122,7 @@ static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / s
      .default_text = (default_), .help = (help_)}
 static const struct tsim_key DEFAULT_KEYS[] = {
     DEFAULT("fp16_gradients", fp16_gradients, FP16_GRADIENTS, "fp32", "training.gradient_precision of training in fp16"),
-    DEFAULT("bf16_gradients", bf16_gradients, BF16_GRADIENTS, "fp32", "the same of training in bf16 or fewer bits"),
+    DEFAULT("bf16_gradients", bf16_gradients, BF16_GRADIENTS, "fp32", "the same for training in bf16 or fewer bits"),
     DEFAULT("recompute", recompute, RECOMPUTES, "none", "training.recompute"),
     {INTEGER(struct tsim_software_defaults, "zero", zero, 3, "parallelism.zero"), .default_text = "1"},
     {INTEGER(struct tsim_software_defaults, "zero_with_pipeline", zero_staged, 2, "the same beside a pipeline"),
@@ -148,7 +148,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {.key = "defaults", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, defaults), .table = &DEFAULTS,
      .help = "settings where the scenario is silent; what it says wins"},
     {.key = "caveats", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, caveats), .table = &CAVEATS,
-     .help = "what is known to be missing, a warning for scenarios with such ranks"},
+     .help = "where predictions with this software are known to be off: a warning for scenarios with such ranks"},
     {CHOICE("launch", launch, LAUNCHES, "none",
             "whose launch files start it, in the words of its version: what tsim export writes; none: it writes none"),
      .is_omitted_when_zero = true},
@@ -169,9 +169,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .is_required = true, .help = "which element-wise operators are fused"},
     {QUANTITY(struct tsim_software, "dropout", TSIM_FRACTION, dropout, "probability; 0: no traffic and no masks"),
      .default_text = "0", .max = 1},
-    SOFTWARE_TIME("host_time_per_op", TSIM_TIME_S, host_time_per_op_s, "that the host needs to launch one operator"),
+    SOFTWARE_TIME("host_time_per_op", TSIM_TIME_S, host_time_per_op_s, "time that the host needs to launch one operator"),
     {QUANTITY(struct tsim_software, "host_time_per_fp8_op", TSIM_TIME_S, host_time_per_fp8_op_s,
-              "the same of training in fp8, whose modules keep scales and quantize; 0: as host_time_per_op"),
+              "the same for training in fp8, whose modules keep scales and quantize; 0: as host_time_per_op"),
      .default_text = "0", .unit = "us", .max = 10, .is_omitted_when_zero = true},
     {CHOICE("cuda_graphs", cuda_graphs, GRAPHS, "none",
             "what is launched as one CUDA graph: nothing, each pass of a layer (not of a decoder beside an encoder, "
@@ -181,9 +181,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
           "the host waits for each kernel (CUDA_LAUNCH_BLOCKING=1): its time is added to the kernels', not hidden by "
           "them")},
     SOFTWARE_TIME("host_time_per_collective", TSIM_TIME_S, host_time_per_collective_s,
-                      "added to each tensor-parallel collective"),
+                      "time added to each tensor-parallel collective"),
     SOFTWARE_TIME("host_time_per_checkpoint", TSIM_TIME_S, host_time_per_checkpoint_s,
-                      "added to each recomputed layer"),
+                      "time added to each recomputed layer"),
     {FLAG("checkpoint_early_stop", checkpoint_early_stop,
           "recomputation stops at the last tensor that is needed")},
     {CHOICE("selective_recompute", selective_recompute, SELECTIVES, "attention",

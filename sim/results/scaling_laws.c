@@ -95,7 +95,9 @@ static void fill_data(struct tsim_arena *arena, struct tsim_term_recorder *r, st
             .value;
     if (arena && out->tokens_per_parameter < TSIM_TOKENS_PER_PARAMETER / 2)
         note(out, arena,
-             "%.2g tokens a parameter: %s parameters on %s tokens learn more for the compute (Hoffmann et al. 2022)",
+             "%.2g tokens per parameter: with the same compute, %s parameters on %s tokens reach a lower loss "
+             "(Hoffmann et al. "
+             "2022)",
              out->tokens_per_parameter, human(arena, out->optimal_parameters), human(arena, out->optimal_tokens));
 }
 
@@ -119,16 +121,17 @@ static void fill_batch(struct tsim_arena *arena, struct tsim_term_recorder *r, s
         factor_of(r, "regimen.steps_factor", "1 + critical batch / batch (McCandlish et al. 2018, arXiv:1812.06162)",
                   critical, batch);
     if (arena && out->tokens_factor > 2)
-        note(out, arena,
-             "a batch of %s tokens, critical are about %s: %.1f times the tokens for the same loss (McCandlish et al. "
-             "2018)",
-             human(arena, batch.value), human(arena, out->critical_batch_tokens), out->tokens_factor);
+        note(
+            out, arena,
+            "a batch of %s tokens is above the critical one of about %s: the same loss takes %.1f times as many tokens "
+            "(McCandlish et al. 2018)",
+            human(arena, batch.value), human(arena, out->critical_batch_tokens), out->tokens_factor);
 }
 
 static void note_epochs(struct tsim_arena *arena, double unique_tokens, struct tsim_scaling_laws *out) {
     if (arena && out->epochs > EPOCHS_AS_GOOD_AS_NEW)
         note(out, arena,
-             "%.1f epochs are worth %.1f of fresh data; up to 4 are almost as good (Muennighoff et al. 2023)",
+             "%.1f epochs teach as much as %.1f of fresh data; up to 4 are almost as good (Muennighoff et al. 2023)",
              out->epochs, out->effective_tokens / unique_tokens);
 }
 
@@ -140,9 +143,10 @@ static void fill_images(struct tsim_arena *arena, struct tsim_term_recorder *r, 
                                                  tsim_inverse(of_paper(r, "that batch", 256, GOYAL))))
                              .value;
     if (arena && batch.value > LARGEST_LINEAR_BATCH)
-        note(out, arena,
-             "a batch of %.0f images: linear scaling of the learning rate held up to 8,192 (Goyal et al. 2017)",
-             batch.value);
+        note(
+            out, arena,
+            "a batch of %.0f images is beyond 8,192, up to which the learning rate scaled linearly (Goyal et al. 2017)",
+            batch.value);
 }
 
 bool tsim_scaling_laws_apply(const struct tsim_result *result) {

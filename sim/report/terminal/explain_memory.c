@@ -228,7 +228,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     print_why(arena, out, style, explanation);
     change_table(arena, explanation, &changes);
     if (changes.n_cells == 0) {
-        fputs("no change that was tried, of the plan, the batch, recomputation or offload, makes it fit\n", out);
+        fputs("no change of the plan, the batch, recomputation or offload that was tried makes it fit\n", out);
         return;
     }
     tsim_explain_heading(out, style, "the smallest changes that fit, each alone, as --set");

@@ -282,15 +282,15 @@ static void print_ridge(FILE *out, const struct tsim_style *style, struct tsim_a
     char peak[64], memory[64];
     tsim_text_wrap(
         out, style, 0,
-        tsim_arena_printf(arena,
-                          "One operator each, on one accelerator; a share is of the step, and of collectives what "
-                          "they add to it; these achieve what it sends on its busiest link. Ridge point of %s in %s: "
-                          "%.3g FLOP/B (%s over %s); %.0f %% and %.0f %% of "
-                          "these are sustained.",
-                          a->name, tsim_precision_name(p), a->peak_flops_per_s[p] / a->memory_bytes_per_s,
-                          tsim_quantity_human(a->peak_flops_per_s[p], TSIM_FLOPS_PER_S, peak, sizeof peak),
-                          tsim_quantity_human(a->memory_bytes_per_s, TSIM_BYTES_PER_S, memory, sizeof memory),
-                          100 * a->matrix_sustained_frac[p], 100 * a->memory_sustained_frac));
+        tsim_arena_printf(
+            arena,
+            "Each row is one operator on one accelerator. A share is of the step; that of a collective is the "
+            "time that it adds to the step, and it achieves what it sends on its busiest link. Ridge point "
+            "of %s in %s: %.3g FLOP/B (%s over %s); long kernels sustain %.0f %% and %.0f %% of these.",
+            a->name, tsim_precision_name(p), a->peak_flops_per_s[p] / a->memory_bytes_per_s,
+            tsim_quantity_human(a->peak_flops_per_s[p], TSIM_FLOPS_PER_S, peak, sizeof peak),
+            tsim_quantity_human(a->memory_bytes_per_s, TSIM_BYTES_PER_S, memory, sizeof memory),
+            100 * a->matrix_sustained_frac[p], 100 * a->memory_sustained_frac));
 }
 
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,

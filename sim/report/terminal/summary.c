@@ -273,12 +273,12 @@ static void print_stragglers(struct tsim_screen *screen, const struct tsim_resul
     double n = (double)result->step.variation.n_stragglers;
     if (!d->has)
         return;
-    tsim_screen_line(screen, "stragglers",
-                     "%s of the %s accelerators %s slow with seed %lld; %.3g expected, at least one in %s of all draws",
-                     n > 0 ? tsim_screen_count(screen, n) : "none",
-                     tsim_screen_count(screen, (double)result->scenario->n_accelerators), n == 1 ? "is" : "are",
-                     (long long)result->scenario->simulation.seed, d->expected,
-                     tsim_screen_percent(screen, d->chance_frac));
+    tsim_screen_line(
+        screen, "stragglers",
+        "%s of the %s accelerators %s slow with seed %lld; on average %.3g are, and %s of all draws have at least one",
+        n > 0 ? tsim_screen_count(screen, n) : "none",
+        tsim_screen_count(screen, (double)result->scenario->n_accelerators), n == 1 ? "is" : "are",
+        (long long)result->scenario->simulation.seed, d->expected, tsim_screen_percent(screen, d->chance_frac));
     tsim_screen_line(screen, "", "step over all draws: %s to %s in eight of ten, median %s, mean %s; %s with none slow",
                      tsim_screen_human(screen, d->p10_s, TSIM_TIME_S), tsim_screen_human(screen, d->p90_s, TSIM_TIME_S),
                      tsim_screen_human(screen, d->p50_s, TSIM_TIME_S),
@@ -291,12 +291,12 @@ static void print_variation(struct tsim_screen *screen, const struct tsim_result
     if (!v->has)
         return;
     if (result->scenario->variability.compute_cv > 0)
-        tsim_screen_line(screen, "variation",
-                         "%d steps: median %s, 99th percentile %s, mean %s, which is %.1f %% more than %s without",
-                         (int)v->n_steps, tsim_screen_human(screen, v->p50_s, TSIM_TIME_S),
-                         tsim_screen_human(screen, v->p99_s, TSIM_TIME_S),
-                         tsim_screen_human(screen, v->mean_s, TSIM_TIME_S), 100 * (v->mean_s / v->without_s - 1),
-                         tsim_screen_human(screen, v->without_s, TSIM_TIME_S));
+        tsim_screen_line(
+            screen, "variation",
+            "%d steps: median %s, 99th percentile %s, mean %s, which is %.1f %% more than the %s without variation",
+            (int)v->n_steps, tsim_screen_human(screen, v->p50_s, TSIM_TIME_S),
+            tsim_screen_human(screen, v->p99_s, TSIM_TIME_S), tsim_screen_human(screen, v->mean_s, TSIM_TIME_S),
+            100 * (v->mean_s / v->without_s - 1), tsim_screen_human(screen, v->without_s, TSIM_TIME_S));
     print_stragglers(screen, result);
 }
 
@@ -409,18 +409,20 @@ static void print_notes(struct tsim_screen *screen, const struct tsim_result *re
     const char *text = "";
     if (tsim_may_not_fit(result->step.memory.peak_bytes, result->step.memory.capacity_bytes))
         tsim_screen_line(screen, "may not fit",
-                         "one in ten measured peaks was %.0f %% or more above the predicted; PyTorch is slow when full",
+                         "one in ten measured peaks was %.0f %% or more above the prediction, and PyTorch is slow when "
+                         "memory is full",
                          100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
     for (size_t i = 0; i < scenario->n_estimates && i < MOST_ESTIMATES; i++)
         text = tsim_arena_printf(&screen->arena, "%s%s%s", text, i ? ", " : "", scenario->estimates[i]);
     if (scenario->n_estimates > MOST_ESTIMATES)
         text = tsim_arena_printf(&screen->arena, "%s and %zu more", text, scenario->n_estimates - MOST_ESTIMATES);
     if (scenario->n_estimates > 0)
-        tsim_screen_line(screen, "estimates", "leans on %s", text);
+        tsim_screen_line(screen, "estimates", "this result uses estimates: %s", text);
     const struct tsim_experts *experts = &scenario->model->experts;
     if (experts->count > 0 && scenario->parallelism.expert > 1 && !(experts->capacity_factor > 0) &&
         !(experts->imbalance_frac > 0))
-        tsim_screen_line(screen, "assumed", "loads of the experts are even but for chance (experts.imbalance)");
+        tsim_screen_line(screen, "assumed",
+                         "each expert gets as many tokens as the others, apart from chance (experts.imbalance)");
     if (!scenario->reliability.has)
         tsim_screen_line(screen, "not modelled", "failures, checkpoints%s: add a margin to the whole run",
                          result->step.variation.has ? "" : ", stragglers");
@@ -439,8 +441,7 @@ static void print_misfit(struct tsim_screen *screen, const struct tsim_result *r
     fprintf(screen->out, "\n%sdoes not fit: %s too much%s\n", tsim_tint_on(screen->style, TSIM_TINT_RED),
             tsim_gigabytes_text(excess_bytes, text, sizeof text), tsim_tint_off(screen->style));
     if (result->step.n_fit_changes == 0) {
-        fputs("no change that was tried, of the plan, the batch, recomputation or offload, makes it fit\n",
-              screen->out);
+        fputs("no change of the plan, the batch, recomputation or offload that was tried makes it fit\n", screen->out);
         return;
     }
     fputs("the smallest changes that fit, each alone:\n", screen->out);

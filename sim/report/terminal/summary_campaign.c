@@ -88,7 +88,7 @@ static void print_forecast(struct tsim_screen *screen, const struct tsim_predict
                                                                   tsim_screen_human(screen, u->cost_usd.p90, TSIM_USD));
     tsim_screen_line(
         screen, "likely",
-        "%s%s, %s to %s in eight of ten cases; not known are tsim's own error (-%.1f to +%.1f %%)%s%s%s%s%s",
+        "%s%s, %s to %s in eight of ten cases; the spread comes from tsim's own error (-%.1f to +%.1f %%)%s%s%s%s%s",
         days_range(screen, &u->days), rent, tsim_screen_human(screen, u->energy_kwh.p10 * TSIM_KWH_J, TSIM_JOULES),
         tsim_screen_human(screen, u->energy_kwh.p90 * TSIM_KWH_J, TSIM_JOULES),
         100 * (1 - u->step_time_low_s / result->step.terms.time_s),
@@ -106,8 +106,8 @@ static void print_days(struct tsim_screen *screen, const struct tsim_result *res
     if (!r->has || c->bin_to_days <= c->bin_from_days)
         return;
     tsim_screen_line(screen, "failures",
-                     "alone: %.1f to %.1f days in eight of ten runs (%lld simulated, %.1f on average)", c->days_p10,
-                     c->days_p90, (long long)r->replications, c->mean_days);
+                     "they alone make it %.1f to %.1f days in eight of ten runs (%lld simulated, %.1f on average)",
+                     c->days_p10, c->days_p90, (long long)r->replications, c->mean_days);
     fprintf(screen->out, "%14s%.1f %s %.1f\n", "", c->bin_from_days, picture_of(screen, c), c->bin_to_days);
 }
 
@@ -115,9 +115,10 @@ static void print_days(struct tsim_screen *screen, const struct tsim_result *res
 static void print_spares(struct tsim_screen *screen, const struct tsim_result *result) {
     int64_t asked = result->scenario->reliability.spares;
     if (asked < 0)
-        tsim_screen_line(screen, "spares", "%.0f nodes stand by: %s", result->campaign.spares,
+        tsim_screen_line(screen, "spares", "%.0f %s by: %s", result->campaign.spares,
+                         result->campaign.spares == 1 ? "node stands" : "nodes stand",
                          asked == TSIM_SPARES_FASTEST ? "more make no run faster"
-                                                      : "fewer are waited for, more cost more than they save");
+                                                      : "with fewer the run waits, and more cost more than they save");
 }
 
 static void print_failures(struct tsim_screen *screen, const struct tsim_result *result) {
@@ -136,14 +137,16 @@ static void print_failures(struct tsim_screen *screen, const struct tsim_result 
         tsim_screen_line(screen, "lost time", "%s", lost);
     print_spares(screen, result);
     if (isfinite(c->checkpoint_interval_s))
-        tsim_screen_line(screen, "checkpoints", "%s after every %s of training, which waits %s",
+        tsim_screen_line(screen, "checkpoints", "%s after every %s of training, which stops for %s each time",
                          tsim_screen_human(screen, c->checkpoint_bytes, TSIM_BYTES),
                          tsim_screen_human(screen, c->checkpoint_interval_s, TSIM_TIME_S),
                          tsim_screen_human(screen, c->checkpoint_stall_s, TSIM_TIME_S));
     if (c->has_local_tier)
-        tsim_screen_line(screen, "", "in the hosts' memory after every %s, which waits %s: %.1f restarts from there",
-                         tsim_screen_human(screen, c->local_interval_s, TSIM_TIME_S),
-                         tsim_screen_human(screen, c->local_stall_s, TSIM_TIME_S), c->local_restarts);
+        tsim_screen_line(
+            screen, "",
+            "copied to the hosts' memory after every %s, for which training stops %s; %.1f restarts begin there",
+            tsim_screen_human(screen, c->local_interval_s, TSIM_TIME_S),
+            tsim_screen_human(screen, c->local_stall_s, TSIM_TIME_S), c->local_restarts);
     if (c->is_spot)
         print_spot(screen, c);
 }
@@ -185,7 +188,8 @@ static void print_ownership(struct tsim_screen *screen, const struct tsim_cost_s
     text = money(screen, "cooling", own->cooling_usd, text);
     const char *tokens = money(screen, "per T tokens", own->usd_per_trillion_tokens, "");
     tokens = money(screen, "rented", own->rent_usd_per_trillion_tokens, tokens);
-    tsim_screen_line(screen, "owned", "%s a run, assuming %.3g years, %s use, %s interest and %s left: %s%s%s%s",
+    tsim_screen_line(screen, "owned",
+                     "%s a run, assuming %.3g years, %s use, %s interest and %s residual value: %s%s%s%s",
                      tsim_screen_human(screen, own->usd, TSIM_USD), cost->lifetime_s / TSIM_YEAR_S,
                      tsim_screen_percent(screen, cost->utilization_frac),
                      tsim_screen_percent(screen, cost->interest_frac), tsim_screen_percent(screen, cost->residual_frac),

@@ -67,9 +67,10 @@ static void warn_of_hidden(struct tsim_arena *arena, const struct tsim_section_w
         const struct tsim_override *set = &words->overrides[i];
         const char *place = tsim_arena_printf(arena, "--set %s=%s", set->path, set->value);
         if (!tsim_is_sweep_path(set->path) && space_sets(space, set->path))
-            tsim_diag_hint(tsim_diags_warning(diags, (struct tsim_place){place, 0, 0}, set->path,
-                                              "has no effect: the sweep's axes set it at every point"),
-                           "--vary %s=%s in place of the axes", set->path, set->value);
+            tsim_diag_hint(
+                tsim_diags_warning(diags, (struct tsim_place){place, 0, 0}, set->path,
+                                   "this has no effect, because the axes of the sweep set it at every point"),
+                "--vary %s=%s in place of the axes", set->path, set->value);
     }
 }
 
