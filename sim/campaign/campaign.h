@@ -20,13 +20,21 @@ struct tsim_batch_ramp { /* the beginning of a run, in which its batch grows */
     double steps, samples, time_s, energy_j;
 };
 
+/* A part of a checkpoint that crosses the NICs while steps go on; zeroed: there is none. */
+struct tsim_checkpoint_traffic {
+    struct tsim_amount lasts_s; /* from the beginning of a step until all of it is through */
+    struct tsim_amount slows_s; /* what the steps that begin meanwhile take longer, together */
+};
+
 struct tsim_campaign_steps {
     struct tsim_amount step_s, step_j; /* of the whole batch */
     const struct tsim_batch_ramp *ramp;
     const struct tsim_evaluation *evaluation; /* without one a pause takes what the scenario says, at rest */
     struct tsim_amount idle_w;                /* of an accelerator at rest, with its part of the node and its ports */
     struct tsim_amount checkpoint_bytes;
-    bool has_tokens; /* else a sample is not made of any */
+    struct tsim_amount nics_bytes_per_s;            /* of all nodes together; 0: there are none */
+    struct tsim_checkpoint_traffic copies, writing; /* to other nodes' memory; to a storage that is reached over NICs */
+    bool has_tokens;                                /* else a sample is not made of any */
 };
 
 /* Without `reliability:` nothing fails: the run is steps x step time, and what is below `failures` is not modelled. With

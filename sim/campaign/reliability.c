@@ -112,46 +112,53 @@ static struct tsim_amount way_to_host(struct tsim_term_recorder *recorder, const
                                         TSIM_BYTES_PER_S, parts, n_parts);
 }
 
-/* A node's part, to as many others, over its NICs. */
-static double peer_copy_s(const struct tsim_scenario *sc, double checkpoint_bytes) {
-    const struct tsim_node *node = sc->cluster.node;
-    double rate = fmin(node->nic_bytes_per_s, sc->cluster.fabric ? sc->cluster.fabric->link_bytes_per_s : 0);
-    double bytes = checkpoint_bytes / (double)sc->cluster.nodes * (double)sc->reliability.local.copies;
-    return rate > 0 && node->nics > 0 ? bytes / ((double)node->nics * rate) : 0;
-}
-
+/* With nothing beside it; over NICs no faster than these carry it. */
 static struct tsim_amount write_time(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc,
-                                     struct tsim_amount bytes) {
+                                     const struct tsim_campaign_steps *of) {
     if (!sc->reliability.has)
         return tsim_given(recorder, "a checkpoint", 0, TSIM_TIME_S, "the scenario has no reliability: none is taken");
-    return tsim_product(
-        recorder, "a checkpoint written to the storage", "bytes / bandwidth of the storage", TSIM_TIME_S,
-        TSIM_PARTS(bytes, tsim_inverse(tsim_of_scenario(recorder, "reliability.checkpoint.bandwidth",
-                                                        sc->reliability.checkpoint_bytes_per_s, TSIM_BYTES_PER_S))));
+    struct tsim_amount rate = tsim_of_scenario(recorder, "reliability.checkpoint.bandwidth",
+                                               sc->reliability.checkpoint_bytes_per_s, TSIM_BYTES_PER_S);
+    if (sc->reliability.checkpoint_network == TSIM_STORAGE_NICS && of->nics_bytes_per_s.value > 0)
+        rate = tsim_smallest(recorder, "rate of the writing", "the lower of the storage's and that of all NICs",
+                             TSIM_BYTES_PER_S, TSIM_PARTS(rate, of->nics_bytes_per_s));
+    return tsim_product(recorder, "a checkpoint written to the storage", "bytes / rate", TSIM_TIME_S,
+                        TSIM_PARTS(of->checkpoint_bytes, tsim_inverse(rate)));
 }
 
 static struct checkpoint checkpoint_of(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc,
-                                       struct tsim_amount bytes) {
+                                       const struct tsim_campaign_steps *of) {
     static const char *const NAME = "campaign.checkpoint.stall_s";
     const struct tsim_reliability_spec *r = &sc->reliability;
     bool waits_for_storage = r->mode == 0;
-    struct tsim_amount share = tsim_product(recorder, "an accelerator's share", "bytes / accelerators", TSIM_BYTES,
-                                            TSIM_PARTS(bytes, tsim_inverse(tsim_accelerators_of(recorder, sc))));
-    struct checkpoint c = {.write = write_time(recorder, sc, bytes),
+    struct tsim_amount share =
+        tsim_product(recorder, "an accelerator's share", "bytes / accelerators", TSIM_BYTES,
+                     TSIM_PARTS(of->checkpoint_bytes, tsim_inverse(tsim_accelerators_of(recorder, sc))));
+    struct checkpoint c = {.write = write_time(recorder, sc, of),
                            .copy = tsim_product(recorder, "its copy to the host",
                                                 "an accelerator's share / its way to the host", TSIM_TIME_S,
                                                 TSIM_PARTS(share, tsim_inverse(way_to_host(recorder, sc))))};
-    if (r->local.has && waits_for_storage)
-        c.stall = tsim_sum(recorder, NAME, "the copy to the host and the writing: training waits for both", TSIM_TIME_S,
-                           TSIM_PARTS(c.copy, c.write));
-    else if (waits_for_storage)
-        c.stall = tsim_sum(recorder, NAME, "the writing: training waits for it", TSIM_TIME_S, TSIM_PARTS(c.write));
-    else
-        c.stall = tsim_sum(recorder, NAME, "the copy to the host: the writing goes on under training", TSIM_TIME_S,
-                           TSIM_PARTS(c.copy));
-    if (r->local.has)
-        c.local_stall = tsim_sum(recorder, "campaign.checkpoint.local.stall_s", "the copy to the host", TSIM_TIME_S,
-                                 TSIM_PARTS(c.copy));
+    struct tsim_part_list waits = {.recorder = recorder}, local_waits = {.recorder = recorder};
+    if (r->local.has || !waits_for_storage)
+        tsim_part_add(&waits, c.copy);
+    if (of->copies.lasts_s.value > 0)
+        tsim_part_add(&waits, of->copies.slows_s);
+    if (waits_for_storage)
+        tsim_part_add(&waits, c.write);
+    else if (of->writing.lasts_s.value > 0)
+        tsim_part_add(&waits, of->writing.slows_s);
+    c.stall = tsim_sum_of(&waits, NAME,
+                          waits_for_storage ? "all that training waits for, the writing too"
+                                            : "all that training waits for: the writing goes on under it",
+                          TSIM_TIME_S);
+    if (!r->local.has)
+        return c;
+    tsim_part_add(&local_waits, c.copy);
+    if (of->copies.lasts_s.value > 0)
+        tsim_part_add(&local_waits, of->copies.slows_s);
+    c.local_stall =
+        tsim_sum_of(&local_waits, "campaign.checkpoint.local.stall_s",
+                    "the copy to the host, and what steps beside copies to other nodes take longer", TSIM_TIME_S);
     return c;
 }
 
@@ -200,7 +207,8 @@ static void set_interval(struct tsim_term_recorder *recorder, const struct tsim_
     const struct tsim_period *interval = &sc->reliability.checkpoint_interval;
     double step_s = step.value,
            wanted_s = wanted_interval_s(interval, step_s, job->stall_s, job, TSIM_CAMPAIGN_LOSING_WORK);
-    double least = fmax(1, ceil((job->write_s - job->stall_s) / step_s)), steps = fmax(1, floor(wanted_s / step_s));
+    double least = fmax(1, ceil((job->write_s - checkpoint->copy.value) / step_s)),
+           steps = fmax(1, floor(wanted_s / step_s));
     struct tsim_amount mtbf = tsim_campaign_mtbf(recorder, job, TSIM_CAMPAIGN_LOSING_WORK);
     bool is_best = is_optimal(interval) && isfinite(wanted_s);
     if (is_best && tsim_daly_time_s(1, (steps + 1) * step_s, job->stall_s, 0, mtbf.value) <
@@ -228,7 +236,7 @@ static void set_tiers(struct tsim_term_recorder *recorder, const struct tsim_sce
         local_s = fmin(local_s, storage_s);
     double steps = fmin(most, fmax(least, round(local_s / step_s)));
     job->interval_s = steps * step_s;
-    double least_every = ceil((job->write_s - job->stall_s) / job->interval_s);
+    double least_every = ceil((job->write_s - checkpoint->copy.value) / job->interval_s);
     job->durable_every = fmax(fmax(1, least_every), round(fmin(storage_s, job->work_s) / job->interval_s));
     if (!recorder)
         return;
@@ -248,12 +256,34 @@ static void set_tiers(struct tsim_term_recorder *recorder, const struct tsim_sce
 
 /* ---- the job ---- */
 
+/* Traffic under training slows steps down. The job waits for so much first and works at full speed for the rest of the time
+ * that the traffic lasts: when it is through, as much work is done either way. */
+static double after_wait_s(const struct tsim_checkpoint_traffic *traffic) {
+    return traffic->lasts_s.value - traffic->slows_s.value;
+}
+
+static void set_checkpoint(const struct tsim_scenario *sc, const struct tsim_campaign_steps *of,
+                           const struct checkpoint *checkpoint, struct tsim_campaign_job *job) {
+    const struct tsim_reliability_spec *r = &sc->reliability;
+    double write_s = checkpoint->write.value, copy_s = checkpoint->copy.value;
+    bool waits_for_storage = r->mode == 0, is_over_nics = of->writing.lasts_s.value > 0;
+    double storage_s = waits_for_storage ? write_s : of->writing.slows_s.value; /* more than the copy, of training */
+    job->copy_s = after_wait_s(&of->copies);
+    job->save_s = waits_for_storage && !r->local.has ? write_s : copy_s + write_s;
+    if (!waits_for_storage)
+        job->write_s = is_over_nics ? job->copy_s + after_wait_s(&of->writing) : write_s;
+    job->stall_s = copy_s + of->copies.slows_s.value;
+    if (r->local.has)
+        job->durable_stall_s = storage_s;
+    else
+        job->stall_s = waits_for_storage ? write_s : job->stall_s + storage_s;
+}
+
 void tsim_reliability_job(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc,
                           const struct tsim_campaign_steps *of, double work_s, struct tsim_campaign_job *job) {
     const struct tsim_reliability_spec *r = &sc->reliability;
     const struct tsim_parallelism_spec *p = &sc->parallelism;
-    const struct checkpoint checkpoint = checkpoint_of(recorder, sc, of->checkpoint_bytes);
-    double write_s = checkpoint.write.value, copy_s = checkpoint.copy.value;
+    const struct checkpoint checkpoint = checkpoint_of(recorder, sc, of);
     *job = (struct tsim_campaign_job){
         .work_s = work_s,
         .detection_s = r->detection_s,
@@ -267,14 +297,9 @@ void tsim_reliability_job(struct tsim_term_recorder *recorder, const struct tsim
         .spares = r->spares,
         .replicas = r->elastic ? p->data : 0,
         .nodes_per_replica = (double)sc->cluster.nodes / (double)p->data,
-        .stall_s = r->mode == 0 && !r->local.has ? write_s : copy_s,
-        .write_s = r->mode == 0 ? 0 : write_s,
-        .save_s = r->mode == 0 && !r->local.has ? write_s : copy_s + write_s,
         .local_tier = r->checkpoint_memory || r->local.has,
         .durable_every = 1,
-        .durable_stall_s = r->mode == 0 && r->local.has ? write_s : 0,
         .copies = r->local.copies,
-        .copy_s = r->local.copies > 0 ? peer_copy_s(sc, of->checkpoint_bytes.value) : 0,
         .local_restart_s = r->local.restart_s > 0 ? r->local.restart_s : r->restart_s,
         .evaluation_interval_s = evaluation_interval_s(&sc->training.evaluation, of->step_s.value),
         .evaluation_s = sc->training.evaluation.time_s,
@@ -284,6 +309,7 @@ void tsim_reliability_job(struct tsim_term_recorder *recorder, const struct tsim
         .start_s = sc->energy.start_s,
         .seed = (uint64_t)sc->simulation.seed,
     };
+    set_checkpoint(sc, of, &checkpoint, job);
     job->saves_on_notice = job->save_s <= r->notice_s;
     set_processes(sc, job);
     if (r->local.has)

@@ -12,7 +12,8 @@
  * next checkpoint waits for its end. The interval is a whole number of steps.
  * With a local tier every checkpoint is copied to the host, as many parts as `copies` go on to other nodes over the
  * NICs under training, and the storage gets every so-many-th: under training (async), or while training waits
- * (sync). */
+ * (sync). All that crosses NICs under training slows steps down (run/checkpoint_traffic.h); the writing to a storage that
+ * is reached over NICs begins when the copies are there. */
 #ifndef TSIM_CAMPAIGN_RELIABILITY_H
 #define TSIM_CAMPAIGN_RELIABILITY_H
 

@@ -33,6 +33,8 @@ TSIM_TABLE(COMPONENTS, COMPONENT_KEYS, false);
 
 static const struct tsim_word MODES[] = {{"sync", 0}, {"async", 1}, {NULL, 0}};
 
+static const struct tsim_word STORAGE_NETWORKS[] = {{"own", TSIM_STORAGE_OWN}, {"nics", TSIM_STORAGE_NICS}, {NULL, 0}};
+
 static void read_interval(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 static void read_optimal_interval(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                                   void *field);
@@ -61,6 +63,8 @@ static const struct tsim_key CHECKPOINT_KEYS[] = {
      .help = "sync: training waits for the storage; async: for the copy to host memory"},
     {.key = "bandwidth", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_BYTES_PER_S, .offset = AT(checkpoint_bytes_per_s),
      .default_text = "100 GB/s", .unit = "GB/s", .is_positive = true, .help = "bandwidth of the whole cluster to its storage"},
+    {.key = "network", .kind = TSIM_KEY_ENUM, .offset = AT(checkpoint_network), .words = STORAGE_NETWORKS, .default_text = "own",
+     .help = "network that leads to the storage: own; or nics: writing under training shares the NICs with the steps"},
     {.key = "memory", .kind = TSIM_KEY_BOOL, .offset = AT(checkpoint_memory), .default_text = "false",
      .help = "async: failures that take no node go back to the copy in host memory"},
     {.key = "local", .kind = TSIM_KEY_CUSTOM, .offset = AT(local), .read = read_local, .write = write_local, .described_by = &LOCAL,
@@ -261,6 +265,10 @@ static void warn(const struct tsim_draft *draft, struct tsim_reader *reader, con
 
 static void check_effects(const struct tsim_draft *draft, struct tsim_reader *reader) {
     const struct tsim_reliability_spec *spec = &draft->scenario.reliability;
+    const struct tsim_fabric *fabric = draft->scenario.cluster.fabric;
+    if (!fabric || fabric->topology == TSIM_TOPOLOGY_TORUS)
+        warn(draft, reader, "reliability.checkpoint.network", spec->checkpoint_network == TSIM_STORAGE_OWN,
+             "there is no NIC");
     if (spec->shape == 1)
         warn(draft, reader, "reliability.age", spec->age_s == 0, "with shape 1 failures do not depend on age");
     if (!(spec->straggler_mtbf_s > 0)) {

@@ -104,6 +104,7 @@ struct tsim_background {
     enum tsim_direction direction;
     double rate_bytes_per_s; /* at most, each direction; 0 = as much as it gets */
     double bytes;            /* each direction; 0 = without end */
+    bool is_of_host;         /* it comes out of the hosts' memory, or goes there */
 };
 
 struct tsim_cluster_spec {
@@ -293,6 +294,7 @@ struct tsim_reliability_spec {
     struct tsim_period checkpoint_interval;
     int mode; /* 0 sync, 1 async */
     double checkpoint_bytes_per_s;
+    enum tsim_storage_network { TSIM_STORAGE_OWN, TSIM_STORAGE_NICS } checkpoint_network;
     bool checkpoint_memory;
     /* A local tier of its own interval; the one above is then the storage's. */
     struct tsim_local_tier_spec {

@@ -73,10 +73,6 @@ void tsim_engine_excuse(struct tsim_engine *engine, int32_t stream) {
     engine->n_unfinished--;
 }
 
-bool tsim_engine_is_over(const struct tsim_engine *engine) {
-    return engine->n_unfinished == 0;
-}
-
 static int32_t take_first(struct tsim_engine *engine, struct tsim_engine_list *list) {
     int32_t stream = list->first;
     list->first = engine->streams[stream].next;
@@ -146,7 +142,7 @@ enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *
         run_tick(engine);
         if (*calls_between)
             engine->options.between(engine->options.context);
-        if (tsim_event_queue_find(&engine->events, &next) < TSIM_QUEUE_HEAP)
+        if (engine->n_unfinished == 0 || tsim_event_queue_find(&engine->events, &next) < TSIM_QUEUE_HEAP)
             break;
         if (next.tick == INT64_MAX)
             return report_end_of_time(engine, next.item, diags);
@@ -169,8 +165,7 @@ static struct tsim_flowed *meter_at(const struct tsim_engine *engine, int32_t me
     return &engine->meters[-1 - meter];
 }
 
-/* Units of the stream's task so far. */
-static double done_of(const struct tsim_engine *engine, int32_t stream) {
+double tsim_engine_done(const struct tsim_engine *engine, int32_t stream) {
     const struct tsim_engine_stream *s = &engine->streams[stream];
     double remaining = s->remaining - s->rate * tsim_engine_seconds(engine, engine->now - s->since);
     return s->task.work - (remaining > 0 ? remaining : 0);
@@ -182,7 +177,7 @@ double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t res
     const struct tsim_sharing *sharing = &engine->sharing;
     double units = tsim_sharing_flowed(sharing, resource);
     for (int32_t i = sharing->resources[resource].first_user; i >= 0; i = sharing->demands[i].next_user)
-        units += sharing->demands[i].per_unit * done_of(engine, sharing->demands[i].activity);
+        units += sharing->demands[i].per_unit * tsim_engine_done(engine, sharing->demands[i].activity);
     return units;
 }
 

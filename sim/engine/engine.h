@@ -123,11 +123,9 @@ int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32
 /* Sets a signal anew, for recycling; nobody may be waiting for it (TSIM_BUG). */
 void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initial);
 
-/* A stream that serves others, or goes on for ever: when all that are not excused have finished, the run is over, and
- * that it still waits is no deadlock. */
+/* A stream that serves others, or goes on for ever: the run is over with the tick in which all that are not excused have
+ * finished. That it still waits is no deadlock, and what it has under way stays unfinished. */
 void tsim_engine_excuse(struct tsim_engine *engine, int32_t stream);
-/* All that are not excused have finished: for programs that would go on for ever. */
-bool tsim_engine_is_over(const struct tsim_engine *engine);
 /* `count` counters in a row, at 0; returns the first. */
 int32_t tsim_engine_add_counters(struct tsim_engine *engine, int32_t count);
 
@@ -139,6 +137,8 @@ enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *
 tsim_tick tsim_engine_now(const struct tsim_engine *engine);
 /* Task starts, task ends, and solves that changed a rate. */
 int64_t tsim_engine_n_events(const struct tsim_engine *engine);
+/* Units of the stream's task so far, of one that flows. */
+double tsim_engine_done(const struct tsim_engine *engine, int32_t stream);
 /* Units that flowed through a resource so far, with what is under way: energy and link load need no second model. A
  * meter does not count what is under way. */
 double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource);

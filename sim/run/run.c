@@ -4,6 +4,7 @@
 #include "model/model.h"
 #include "partition/memory.h"
 #include "run/batch_ramp.h"
+#include "run/checkpoint_traffic.h"
 #include "run/evaluation.h"
 #include "step/fit_changes.h"
 #include "step/step.h"
@@ -53,7 +54,9 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
         TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, &machine, options->recorder, step->terms.time_s, step->energy_j,
                                           &result->batch_ramp, diags));
     TSIM_TRY(tsim_evaluation_simulate(arena, sc, &machine, options->recorder, &result->evaluation, diags));
-    const struct tsim_campaign_steps steps = campaign_steps(options->recorder, sc, &machine, result);
+    struct tsim_campaign_steps steps = campaign_steps(options->recorder, sc, &machine, result);
+    if (tsim_run_steps(sc) > 0)
+        TSIM_TRY(tsim_checkpoint_traffic_simulate(arena, sc, &machine, options->recorder, &steps, diags));
     TSIM_TRY(tsim_campaign_predict(arena, sc, &steps, !options->is_brief, options->recorder, &result->campaign, diags));
     result->events += result->campaign.events;
     return TSIM_OK;

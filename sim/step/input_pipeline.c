@@ -100,8 +100,6 @@ static bool next_read(void *context, int32_t stream, struct tsim_task *task) {
     const struct run *run = worker->run;
     const struct tsim_input_pipeline *pipeline = run->pipeline;
     (void)stream;
-    if (tsim_engine_is_over(run->engine))
-        return false;
     int64_t number = worker->n_reading++;
     task->label = TASK_READ;
     await(task, worker->space, number + 1 - pipeline->prefetch);
@@ -114,8 +112,6 @@ static bool next_transform(void *context, int32_t stream, struct tsim_task *task
     struct worker *worker = context;
     const struct run *run = worker->run;
     (void)stream;
-    if (tsim_engine_is_over(run->engine))
-        return false;
     int64_t number = worker->n_transforming++;
     int32_t consumer = (int32_t)(batch_of(run, worker->index, number) % run->pipeline->n_consumers);
     task->label = TASK_TRANSFORM;
@@ -132,8 +128,6 @@ static bool next_copy(void *context, int32_t stream, struct tsim_task *task) {
     const struct run *run = consumer->run;
     int32_t worker = worker_of(run, consumer, consumer->copied);
     (void)stream;
-    if (tsim_engine_is_over(run->engine))
-        return false;
     task->label = consumer->copy_next;
     if (consumer->copy_next == TASK_ROOM) {
         await(task, consumer->taken, consumer->copied);

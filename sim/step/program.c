@@ -31,6 +31,7 @@ struct step_run {
     int32_t n_stage_groups, n_owned; /* stage groups' streams come first */
     tsim_tick end;                   /* of the last task of a stage group */
     const struct tsim_step_sink *sink;
+    struct tsim_background_flow *background;
     struct tsim_periods *periods; /* NULL: nothing is left out */
     bool is_due;                  /* to look for one between ticks */
 };
@@ -727,7 +728,7 @@ enum tsim_status tsim_step_simulate_with_late_batches(
         if (!run.has_links && !run.plan->has_copies)
             tsim_spare_meters_find(&run.stage_groups[i]);
         add_input(arena, &run.stage_groups[i]);
-        tsim_background_add(scratch, &run.stage_groups[i]);
+        tsim_background_add(scratch, &run.stage_groups[i], &run.background);
     }
     if (!(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input && !run.plan->has_copies &&
         !(run.plan->noise_deviation_frac > 0))
@@ -752,6 +753,7 @@ enum tsim_status tsim_step_simulate_with_late_batches(
         sum_flows(&run, simulation);
         tsim_link_utilization_find(arena, run.has_links ? &run.links : NULL, run.stage_groups, run.n_stage_groups,
                                    simulation);
+        simulation->background = tsim_background_progress_of(arena, run.plan, run.background, simulation->time_s);
         close_accounts(&run, simulation->time_s);
     }
     tsim_periods_release(run.periods);

@@ -108,6 +108,12 @@ struct tsim_link_utilization {
     char busiest[80]; /* the name of the one with the highest load, the first of equals */
 };
 
+/* How far traffic of others came. */
+struct tsim_background_progress {
+    double bytes;   /* that got through in the step, where the least did */
+    double until_s; /* until all were through everywhere; the step's time where they were not */
+};
+
 struct tsim_step_simulation {
     double time_s;
     int64_t events, repeated_events;              /* the second of the first: not simulated again (periods.h) */
@@ -117,6 +123,7 @@ struct tsim_step_simulation {
     /* The busiest first; sorts that nothing crossed are left out. */
     const struct tsim_link_utilization *link_utilizations;
     int32_t n_link_utilizations;
+    const struct tsim_background_progress *background; /* by entry of cluster.background; NULL: nothing flows */
 };
 
 /* The gradient's norm is one number per rank: the smallest message there is. */

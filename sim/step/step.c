@@ -500,6 +500,18 @@ enum tsim_status tsim_step_time_and_energy(struct tsim_arena *arena, const struc
     return TSIM_OK;
 }
 
+enum tsim_status tsim_step_beside_others(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                         const struct tsim_machine *machine, double *time_s,
+                                         const struct tsim_background_progress **progress, struct tsim_diags *diags) {
+    struct tsim_step_simulation simulation;
+    struct tsim_input_pipeline_flow flow;
+    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, machine->cluster, machine->placement, machine->costs, NULL,
+                                           &simulation, &flow, diags));
+    *time_s = simulation.time_s;
+    *progress = simulation.background;
+    return TSIM_OK;
+}
+
 /* ---- bounds ---- */
 
 /* Every accelerator is switched on for the whole step and busy with its passes. */

@@ -7,6 +7,7 @@
 #include "step/step_result.h"
 
 struct tsim_step_sink;
+struct tsim_background_progress;
 
 /* The machine of a scenario, and what passes cost on it. */
 struct tsim_machine {
@@ -38,6 +39,12 @@ enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_s
 enum tsim_status tsim_step_time_and_energy(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                            const struct tsim_machine *machine, double *time_s, double *energy_j,
                                            struct tsim_diags *diags);
+
+/* Simulates a step beside others' traffic (cluster.background), and says how far each of it came: NULL where nothing
+ * shares links. */
+enum tsim_status tsim_step_beside_others(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                         const struct tsim_machine *machine, double *time_s,
+                                         const struct tsim_background_progress **progress, struct tsim_diags *diags);
 
 /* Without simulating: terms.time_s and energy_j are lower bounds, throughput follows from them; mean_power_w does too,
  * and bounds nothing. `is_close`: with a plan of the step, whose bound is closer and takes longer. */
