@@ -13,6 +13,7 @@ enum tsim_exit tsim_cmd_run(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_check(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_compare(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_explain(const struct tsim_arguments *arguments);
+enum tsim_exit tsim_cmd_diagnose(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_sweep(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_plan(const struct tsim_arguments *arguments);

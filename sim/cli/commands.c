@@ -54,6 +54,19 @@ static const struct tsim_command COMMANDS[] = {
      "that figure, down to each constant and its source. Nothing is logged. --csv\n"
      "prints one table after the other; the first column is the table's name.",
      1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
+    {"diagnose", "FILE [PROFILE]", "a running job: from its measured MFU to what the best plan reaches",
+     "FILE is a launch script, a configuration or a log that 'tsim import' reads (its\n"
+     "format is told by what stands in it), or a scenario. A log with step times says\n"
+     "what was measured, as does PROFILE (a trace of PyTorch's profiler, or nsys'\n"
+     "SQLite), or --set measured.step_time='13.7 s'. A waterfall leads from there to\n"
+     "what the same launch should reach on the same machine, with what nothing\n"
+     "explains as a bar of its own, then to the best plan: each change beside its\n"
+     "gain, and the option of the software that makes it. A job below the interval of\n"
+     "its prediction has suspects: what each of some common faults would make of it.\n"
+     "Nothing is logged.",
+     1, 2,
+     INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE) | TSIM_HAS(TSIM_OPTION_ENV),
+     tsim_cmd_diagnose},
     {"compare", "A B", "two scenarios or runs: what differs, and what that changes",
      "A and B are scenarios, or numbers of runs in the database, which this version\n"
      "simulates again. It shows the inputs that differ, where the step's time goes\n"

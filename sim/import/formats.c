@@ -45,6 +45,64 @@ const struct tsim_import_format *tsim_import_format_find(const char *name) {
     return NULL;
 }
 
+/* These texts stand in files of one format and of no other; the first row that fits tells which. */
+static const struct sign {
+    const char *format;
+    const char *texts[2]; /* both; the second may be NULL */
+    bool is_json;         /* the file begins with a brace */
+} SIGNS[] = {
+    {"megatron", {"- arguments -", "end of arguments"}, false},
+    {"torchtitan", {"Running with args:", NULL}, false},
+    {"nemo", {"Task Configuration", NULL}, false},
+    {"deepspeed", {"json = {", NULL}, false},
+    {"nccl-xml", {"<system", "<cpu"}, false},
+    {"nvidia-topo", {"GPU0", "Affinity"}, false},
+    {"hf-trainer", {"\"per_device_train_batch_size\"", NULL}, true},
+    {"deepspeed", {"\"zero_optimization\"", NULL}, true},
+    {"deepspeed", {"\"train_micro_batch_size_per_gpu\"", NULL}, true},
+    {"deepspeed", {"\"train_batch_size\"", NULL}, true},
+    {"hf-config", {"\"model_type\"", NULL}, true},
+    {"megatron", {"--num-layers", NULL}, false},
+    {"megatron", {"pretrain_", "--"}, false},
+    {"torchtitan", {"[training]", "[model]"}, false},
+    {"nemo", {"trainer:", "model:"}, false},
+    {"nemo", {"_target_:", "megatron"}, false},
+    {"megatron", {"num-layers:", NULL}, false},
+    {"megatron", {"num_layers:", NULL}, false},
+};
+
+static bool has_text(const char *text, size_t size, const char *part) {
+    const size_t length = strlen(part);
+    for (const char *at = text, *end = text + size; (size_t)(end - at) >= length; at++) {
+        at = memchr(at, part[0], (size_t)(end - at) - length + 1);
+        if (!at)
+            return false;
+        if (memcmp(at, part, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+const struct tsim_import_format *tsim_import_format_of(const char *text, size_t size) {
+    size_t blanks = 0;
+    while (blanks < size && strchr(" \t\r\n", text[blanks]))
+        blanks++;
+    bool is_json = blanks < size && text[blanks] == '{';
+    for (size_t i = 0; i < sizeof SIGNS / sizeof SIGNS[0]; i++) {
+        const struct sign *sign = &SIGNS[i];
+        bool has = !sign->is_json || is_json;
+        for (int k = 0; k < 2 && has && sign->texts[k]; k++)
+            has = has_text(text, size, sign->texts[k]);
+        if (has)
+            return tsim_import_format_find(sign->format);
+    }
+    return NULL;
+}
+
+bool tsim_import_is_ours(const char *text, size_t size) {
+    return has_text(text, size, "tsim/v1");
+}
+
 /* In the folder of the file: under its path, or, where that begins elsewhere (at what nobody knows), under its name. */
 static const char *read_beside(struct tsim_arena *arena, const char *file, const char *path, size_t *size) {
     const char *slash = strrchr(file, '/'), *last = strrchr(path, '/');

@@ -56,6 +56,15 @@ extern const size_t TSIM_N_IMPORT_FORMATS;
 /* NULL for an unknown name. */
 const struct tsim_import_format *tsim_import_format_find(const char *name);
 
+/* Tells the format by what stands in the bytes; NULL: by nothing that is known. */
+const struct tsim_import_format *tsim_import_format_of(const char *text, size_t size);
+/* A scenario of ours, which needs no import. */
+bool tsim_import_is_ours(const char *text, size_t size);
+/* Does it read jobs? A machine has nothing that --ignore could leave out, a model nothing that --set could change. */
+static inline bool tsim_import_gives_scenario(const struct tsim_import_format *format) {
+    return format->takes_overrides && format->takes_ignored;
+}
+
 /* Reads the files ("-": standard input), one unless the format takes many, each up to the format's limit, then as
  * above. `options` has what --set, --ignore, --env and the script's arguments say; nothing else of it is read. TSIM_ERR_IO. */
 enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_import_format *format,

@@ -349,3 +349,101 @@ enum tsim_status tsim_launch_file(struct tsim_arena *arena, const char *format, 
     tsim_heap_free(c->w.options);
     return status;
 }
+
+/* ---- what differs between two ---- */
+
+struct launch_lines { /* without blanks around them, without what carries on a line or ends a member */
+    const char **items;
+    size_t n;
+};
+
+/* A key of TOML stands behind its section: "parallelism.tensor_parallel_degree = 4". */
+static void add_lines(struct tsim_arena *arena, struct launch_lines *lines, const char *text) {
+    const char *section = "";
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n"), used = length, blanks = strspn(line, " ");
+        while (used > 0 && strchr(" \\,", line[used - 1]))
+            used--;
+        if (used > blanks + 2 && line[blanks] == '[' && line[used - 1] == ']')
+            section = tsim_arena_printf(arena, "%.*s.", (int)(used - blanks - 2), line + blanks + 1);
+        else if (used > blanks && line[blanks] != '#')
+            lines->items[lines->n++] = tsim_arena_printf(arena, "%s%.*s", section, (int)(used - blanks), line + blanks);
+        line += length + (line[length] != '\0');
+    }
+}
+
+/* Is there such a line, or (`length` is not 0) one whose first `length` characters are the same option? */
+static bool has_line(const struct launch_lines *lines, const char *line, size_t length) {
+    for (size_t i = 0; i < lines->n; i++)
+        if (length == 0 ? strcmp(lines->items[i], line) == 0
+                        : strncmp(lines->items[i], line, length) == 0 && strcspn(lines->items[i], " =:") == length)
+            return true;
+    return false;
+}
+
+static void add_leaves(struct tsim_arena *arena, struct launch_lines *lines, const struct tsim_value *mapping,
+                       const char *path) {
+    for (size_t i = 0; i < mapping->n_items; i++) {
+        const struct tsim_value *value = mapping->pairs[i].value;
+        const char *own = below(arena, path, mapping->pairs[i].key);
+        if (value->kind == TSIM_VALUE_MAPPING)
+            add_leaves(arena, lines, value, own);
+        else
+            lines->items[lines->n++] = tsim_arena_printf(arena, "%s: %s", own, tsim_flow_text(arena, value));
+    }
+}
+
+/* The options of the scenario in its software's own file, without what the file carries beside them. False: there is no such
+ * file. YAML and JSON are told apart by their keys, all others by their lines. */
+static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct launch_lines *lines) {
+    struct tsim_diags unheard;
+    struct carrying c = {.w = {.arena = arena, .scenario = scenario, .launch = scenario->software->launch},
+                         .diags = &unheard};
+    const struct tsim_value *root;
+    bool is_written = false;
+    tsim_diags_init(&unheard);
+    for (size_t i = 0; i < TSIM_N_LAUNCH_FORMATS && !c.kind; i++)
+        if (KINDS[i].reads && (KINDS[i].launches & 1u << c.w.launch)) {
+            c.kind = &KINDS[i];
+            c.format = TSIM_LAUNCH_FORMATS[i].name;
+        }
+    if (c.kind && check(&c) == TSIM_OK &&
+        tsim_document_parse(arena, scenario->file, scenario->resolved_json, strlen(scenario->resolved_json),
+                            &c.w.resolved, &unheard) == TSIM_OK) {
+        bool has_keys = c.kind->write == tsim_write_deepspeed || c.kind->write == tsim_write_nemo;
+        write(&c);
+        *lines = (struct launch_lines){.items = TSIM_NEW_ARRAY(arena, c.w.out.size + 1, const char *)};
+        is_written = true;
+        if (!has_keys)
+            add_lines(arena, lines, c.w.out.text);
+        else if (tsim_document_parse(arena, c.format, tsim_arena_strdup(arena, c.w.out.text), c.w.out.size, &root,
+                                     &unheard) == TSIM_OK)
+            add_leaves(arena, lines, root, "");
+    }
+    tsim_heap_free(c.w.out.text);
+    tsim_heap_free(c.w.options);
+    tsim_diags_release(&unheard);
+    return is_written;
+}
+
+const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scenario *before,
+                                const struct tsim_scenario *after) {
+    struct launch_lines old, new;
+    const char *changes = NULL;
+    if (!options_of(arena, before, &old) || !options_of(arena, after, &new))
+        return NULL;
+    for (size_t i = 0; i < new.n; i++)
+        if (!has_line(&old, new.items[i], 0))
+            changes = tsim_arena_printf(arena, "%s%s%s", changes ? changes : "",
+                                        !changes               ? ""
+                                        : *new.items[i] == '-' ? " "
+                                                               : ", ",
+                                        new.items[i]);
+    for (size_t i = 0; i < old.n; i++) {
+        size_t length = strcspn(old.items[i], " =:");
+        if (length > 0 && !has_line(&new, old.items[i], length))
+            changes = tsim_arena_printf(arena, "%s%swithout %.*s", changes ? changes : "", changes ? ", " : "",
+                                        (int)length, old.items[i]);
+    }
+    return changes;
+}

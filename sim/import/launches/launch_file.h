@@ -22,4 +22,10 @@ bool tsim_is_launch_format(const char *name);
 enum tsim_status tsim_launch_file(struct tsim_arena *arena, const char *format, const struct tsim_scenario *scenario,
                                   const char **text, struct tsim_diags *diags);
 
+/* Says what differs between the launch files of two scenarios of one software, in its own options:
+ * "--tensor-model-parallel-size 4, without --sequence-parallel". NULL: its profile names no launch file, that cannot say
+ * them, or it says both alike. */
+const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scenario *before,
+                                const struct tsim_scenario *after);
+
 #endif

@@ -266,49 +266,80 @@ static void drop_setting(struct candidates *list, const char *path) {
             list->items[i].time_s = 0;
 }
 
-void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_prediction *prediction) {
-    enum { MAX_ADVICE = sizeof prediction->advice / sizeof prediction->advice[0] };
-    const struct tsim_result *result = &prediction->result;
-    if (!result->step.simulated)
-        return;
+/* Every change that may be worth a run. */
+static void propose_all(struct candidates *list, struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                        const struct tsim_result *result) {
     struct tsim_unsupported lacks[TSIM_MOST_UNSUPPORTED];
-    struct candidates list = {.arena = arena,
-                              .base = scenario,
-                              .n_unsupported = tsim_scenario_unsupported(arena, scenario, lacks),
-                              .items = TSIM_NEW_ARRAY(arena, MAX_CANDIDATES, struct candidate)};
-    add_recompute(&list);
-    add_attention(&list);
-    add_micro_batches(&list);
-    add_interleaving(&list);
-    add_sequence(&list);
-    add_overlaps(&list);
-    add_experts(&list);
-    add_small_micro_batch(&list);
-    add_precision(&list, result);
-    add_less_traffic(&list);
-    add_graphs(&list, result);
-    add_input(&list, result);
-    for (int32_t i = 0; i < list.n; i++)
-        screen(&list.items[i]);
-    drop_needless_sets(&list);
-    double own_s = tsim_steady_time_s(&result->step);
-    while (prediction->n_advice < MAX_ADVICE) {
+    *list = (struct candidates){.arena = arena,
+                                .base = scenario,
+                                .n_unsupported = tsim_scenario_unsupported(arena, scenario, lacks),
+                                .items = TSIM_NEW_ARRAY(arena, MAX_CANDIDATES, struct candidate)};
+    add_recompute(list);
+    add_attention(list);
+    add_micro_batches(list);
+    add_interleaving(list);
+    add_sequence(list);
+    add_overlaps(list);
+    add_experts(list);
+    add_small_micro_batch(list);
+    add_precision(list, result);
+    add_less_traffic(list);
+    add_graphs(list, result);
+    add_input(list, result);
+}
+
+/* The best of those left, simulated as a run is; NULL: none gains enough. */
+static const struct candidate *find_best(struct candidates *list, const struct tsim_result *result) {
+    for (;;) {
         struct candidate *best = NULL;
-        for (int32_t i = 0; i < list.n; i++)
-            if (list.items[i].time_s > 0 && (!best || list.items[i].time_s < SAME_FRAC * best->time_s))
-                best = &list.items[i];
+        for (int32_t i = 0; i < list->n; i++)
+            if (list->items[i].time_s > 0 && (!best || list->items[i].time_s < SAME_FRAC * best->time_s))
+                best = &list->items[i];
         if (best && best->is_screened) {
             best->is_screened = false;
             best->time_s = simulate(best->scenario);
             continue;
         }
-        double gain_frac = best ? 1 - best->time_s / own_s : 0;
-        if (gain_frac < MIN_GAIN_FRAC)
-            return;
+        return best && 1 - best->time_s / tsim_steady_time_s(&result->step) >= MIN_GAIN_FRAC ? best : NULL;
+    }
+}
+
+void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_prediction *prediction) {
+    enum { MAX_ADVICE = sizeof prediction->advice / sizeof prediction->advice[0] };
+    const struct tsim_result *result = &prediction->result;
+    const struct candidate *best;
+    struct candidates list;
+    if (!result->step.simulated)
+        return;
+    propose_all(&list, arena, scenario, result);
+    for (int32_t i = 0; i < list.n; i++)
+        screen(&list.items[i]);
+    drop_needless_sets(&list);
+    while (prediction->n_advice < MAX_ADVICE && (best = find_best(&list, result))) {
         char text[32];
         prediction->advice[prediction->n_advice++] = tsim_arena_printf(
             arena, "%s: step %s, %.1f %% faster", tsim_settings_text(arena, best->settings, best->n_settings),
-            tsim_quantity_human(best->time_s, TSIM_TIME_S, text, sizeof text), 100 * gain_frac);
+            tsim_quantity_human(best->time_s, TSIM_TIME_S, text, sizeof text),
+            100 * (1 - best->time_s / tsim_steady_time_s(&result->step)));
         drop_setting(&list, best->settings[0].path);
     }
+}
+
+static bool is_switch(const struct candidate *candidate) {
+    const char *path = candidate->settings[0].path;
+    enum tsim_plan_key key;
+    return !tsim_plan_key_find(path, &key) && !strstr(path, "precision") && !is_of_input(candidate);
+}
+
+bool tsim_advise_switch(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                        const struct tsim_result *result, struct tsim_improvement *improvement) {
+    struct candidates list;
+    propose_all(&list, arena, scenario, result);
+    for (int32_t i = 0; i < list.n; i++)
+        if (is_switch(&list.items[i]))
+            screen(&list.items[i]);
+    const struct candidate *best = find_best(&list, result);
+    if (best)
+        *improvement = (struct tsim_improvement){best->settings, best->n_settings, best->scenario, best->time_s};
+    return best != NULL;
 }

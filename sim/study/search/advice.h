@@ -10,4 +10,17 @@
  * allocated from `arena`. Nothing is done for a result that was not simulated. */
 void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_prediction *prediction);
 
+/* A change of one setting (or of several that go together), and what it makes of the step. */
+struct tsim_improvement {
+    const struct tsim_override *settings;
+    size_t n_settings;
+    const struct tsim_scenario *scenario; /* with them */
+    double time_s;                        /* of a step without variation */
+};
+
+/* Finds the best of the same changes that keep the plan (config/plan_choice.h), the numbers that are computed with
+ * (precisions), the input and the machine: switches of the software. False: none gains 1 %. */
+bool tsim_advise_switch(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                        const struct tsim_result *result, struct tsim_improvement *improvement);
+
 #endif

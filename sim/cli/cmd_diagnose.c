@@ -1,0 +1,191 @@
+#include "cli/command.h"
+
+#include "cli/search_bar.h"
+#include "import/formats.h"
+#include "import/launches/launch_file.h"
+#include "report/terminal/diagnosis_output.h"
+#include "report/text_file.h"
+#include "study/judge/profile_nsys.h"
+
+#include <string.h>
+
+struct diagnose {
+    const struct tsim_arguments *arguments;
+    struct tsim_arena arena;
+    struct tsim_diags diags;
+    struct tsim_scenario_source source;
+    const char *notes; /* what the importer assumed */
+    bool is_imported;  /* then it has reported what is wrong, and the overrides are in the source */
+    struct tsim_override *overrides;
+    size_t n_overrides;
+    struct tsim_profile profile;
+    struct tsim_diagnosis diagnosis;
+    struct tsim_diagnosis_output output;
+    struct tsim_search_bar bar;
+};
+
+/* ---- what is read ---- */
+
+/* The user's, who need not say where a measurement that they give was read. */
+static void take_overrides(struct diagnose *run) {
+    const struct tsim_arguments *arguments = run->arguments;
+    bool is_measured = false, has_source = false;
+    run->overrides = TSIM_NEW_ARRAY(&run->arena, arguments->n_overrides + 1, struct tsim_override);
+    for (size_t i = 0; i < arguments->n_overrides; i++) {
+        const struct tsim_override *o = &arguments->overrides[i];
+        is_measured |= strncmp(o->path, "measured.", 9) == 0;
+        has_source |= strcmp(o->path, "measured.source") == 0;
+        run->overrides[run->n_overrides++] = *o;
+    }
+    if (is_measured && !has_source)
+        run->overrides[run->n_overrides++] = (struct tsim_override){"measured.source", "--set"};
+}
+
+static enum tsim_status import(struct diagnose *run, const struct tsim_import_format *format, const char *file) {
+    const struct tsim_arguments *arguments = run->arguments;
+    const struct tsim_import_input options = {.overrides = run->overrides,
+                                              .n_overrides = run->n_overrides,
+                                              .ignored = arguments->ignored,
+                                              .n_ignored = arguments->n_ignored,
+                                              .environment = arguments->environment,
+                                              .n_environment = arguments->n_environment};
+    struct tsim_import_result result = {.notes = ""};
+    TSIM_TRY(tsim_import_files(&run->arena, format, &file, 1, &options, &result, &run->diags));
+    run->notes = result.notes;
+    run->is_imported = true;
+    run->n_overrides = 0;
+    return tsim_scenario_open_text(&run->arena, tsim_arena_printf(&run->arena, "%s, imported", file), result.yaml,
+                                   &run->source, &run->diags);
+}
+
+/* A scenario, or a launch or a log of a format that is told by what stands in it. */
+static enum tsim_status read_launch(struct diagnose *run) {
+    const char *file = run->arguments->operands[0];
+    struct tsim_file_bytes bytes;
+    take_overrides(run);
+    if (strcmp(file, "-") == 0)
+        return tsim_scenario_open(&run->arena, file, &run->source, &run->diags);
+    TSIM_TRY(
+        tsim_file_read(&run->arena, file, TSIM_LOG_MAX_BYTES, "a launch, a log or a scenario", &bytes, &run->diags));
+    const struct tsim_import_format *format = tsim_import_format_of(bytes.text, bytes.size);
+    bool is_scenario = tsim_import_is_ours(bytes.text, bytes.size);
+    tsim_heap_free(bytes.text);
+    if (is_scenario)
+        return tsim_scenario_open(&run->arena, file, &run->source, &run->diags);
+    if (format && tsim_import_gives_scenario(format))
+        return import(run, format, file);
+    tsim_diag_hint(
+        tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
+                         format ? "no job that runs: it is a file of %s" : "no launch, log or scenario that is known",
+                         format ? format->name : ""),
+        "tsim import FORMAT FILE --output job.yaml reads a file by its format, tsim diagnose job.yaml the result");
+    return TSIM_ERR_SCHEMA;
+}
+
+static enum tsim_status read_profile(struct diagnose *run, const char *file) {
+    struct tsim_file_bytes bytes;
+    if (tsim_profile_is_nsys(file))
+        return tsim_profile_read_nsys(&run->arena, file, &run->profile, &run->diags);
+    TSIM_TRY(
+        tsim_text_file_read(&run->arena, file, TSIM_PROFILE_MAX_BYTES, "a trace of a profiler", &bytes, &run->diags));
+    enum tsim_status status =
+        tsim_profile_read_kineto(&run->arena, bytes.file, bytes.text, bytes.size, &run->profile, &run->diags);
+    tsim_heap_free(bytes.text);
+    return status;
+}
+
+/* ---- the software's own options ---- */
+
+/* The scenario with settings laid on those of the user; NULL where it is not valid. */
+static const struct tsim_scenario *scenario_with(struct diagnose *run, const struct tsim_override *settings, size_t n) {
+    struct tsim_override *all = TSIM_NEW_ARRAY(&run->arena, run->n_overrides + n + 1, struct tsim_override);
+    const struct tsim_scenario *scenario = NULL;
+    struct tsim_diags unheard;
+    tsim_diags_init(&unheard);
+    if (run->n_overrides > 0)
+        memcpy(all, run->overrides, run->n_overrides * sizeof *all);
+    if (n > 0)
+        memcpy(all + run->n_overrides, settings, n * sizeof *all);
+    if (tsim_scenario_load_from(&run->arena, &run->source, all, run->n_overrides + n, &scenario, &unheard) != TSIM_OK)
+        scenario = NULL;
+    tsim_diags_release(&unheard);
+    return scenario;
+}
+
+static void find_flags(struct diagnose *run) {
+    const struct tsim_diagnosis *d = &run->diagnosis;
+    struct tsim_override *so_far = TSIM_NEW_ARRAY(&run->arena, TSIM_MOST_BARS * TSIM_N_PLAN_KEYS, struct tsim_override);
+    const struct tsim_scenario *before = d->scenario, *after;
+    size_t n = 0;
+    for (size_t i = 0; i < d->n_bars; i++) {
+        for (size_t k = 0; k < d->bars[i].n_settings; k++)
+            so_far[n++] = d->bars[i].settings[k];
+        if (d->bars[i].n_settings == 0 || !(after = scenario_with(run, so_far, n)))
+            continue;
+        run->output.flags[i] = tsim_launch_changes(&run->arena, before, after);
+        before = after;
+    }
+    for (size_t i = 0; i < d->n_suspects; i++)
+        if ((after = scenario_with(run, &d->suspects[i].setting, 1)))
+            run->output.suspect_flags[i] = tsim_launch_changes(&run->arena, d->scenario, after);
+}
+
+/* ---- the command ---- */
+
+static enum tsim_status diagnose(struct diagnose *run) {
+    const struct tsim_arguments *arguments = run->arguments;
+    bool has_profile = arguments->n_operands > 1;
+    TSIM_TRY(read_launch(run));
+    if (has_profile)
+        TSIM_TRY(read_profile(run, arguments->operands[1]));
+    tsim_search_bar_init(&run->bar, arguments);
+    tsim_memory_keep();
+    const struct tsim_diagnosis_options options = {.profile = has_profile ? &run->profile : NULL,
+                                                   .n_threads = tsim_n_jobs(arguments),
+                                                   .report = tsim_search_bar_show,
+                                                   .context = &run->bar};
+    struct tsim_diags again; /* of the imported scenario, whose warnings have been given */
+    tsim_diags_init(&again);
+    enum tsim_status status = tsim_diagnose(&run->arena, &run->source, run->overrides, run->n_overrides, &options,
+                                            &run->diagnosis, run->is_imported ? &again : &run->diags);
+    tsim_search_bar_clear(&run->bar);
+    if (status != TSIM_OK)
+        tsim_report_diags(arguments, &again);
+    tsim_diags_release(&again);
+    if (status == TSIM_OK && !run->diagnosis.prediction.result.step.fits)
+        tsim_diags_warning(&run->diags, run->diagnosis.scenario->plan_at, "",
+                           "by our account this job does not fit in memory; it is taken to run all the same");
+    return status;
+}
+
+static enum tsim_exit write_results(struct diagnose *run) {
+    const struct tsim_arguments *arguments = run->arguments;
+    run->output.diagnosis = &run->diagnosis;
+    find_flags(run);
+    if (arguments->has[TSIM_OPTION_CSV]) {
+        tsim_diagnosis_print_csv(&run->arena, &run->output, stdout);
+    } else if (!tsim_is_json_on_stdout(arguments)) {
+        struct tsim_style style = tsim_style_of(stdout);
+        tsim_diagnosis_print(&run->arena, &run->output, &style, stdout);
+    }
+    enum tsim_exit code = TSIM_EXIT_OK;
+    if (arguments->has[TSIM_OPTION_JSON])
+        code = tsim_write_json(arguments, tsim_diagnosis_json(&run->arena, &run->output));
+    return code == TSIM_EXIT_OK && run->diagnosis.is_interrupted ? TSIM_EXIT_INTERRUPTED : code;
+}
+
+enum tsim_exit tsim_cmd_diagnose(const struct tsim_arguments *arguments) {
+    struct diagnose run = {.arguments = arguments, .notes = ""};
+    tsim_arena_init(&run.arena);
+    tsim_diags_init(&run.diags);
+    enum tsim_exit code = tsim_exit_of(diagnose(&run));
+    if (code == TSIM_EXIT_OK && !arguments->has[TSIM_OPTION_QUIET])
+        fputs(run.notes, stderr);
+    tsim_report_diags(arguments, &run.diags);
+    if (code == TSIM_EXIT_OK)
+        code = write_results(&run);
+    code = tsim_exit_worse(code, tsim_flush_results());
+    tsim_diags_release(&run.diags);
+    tsim_arena_release(&run.arena);
+    return code;
+}

@@ -1,0 +1,260 @@
+#include "report/terminal/diagnosis_output.h"
+
+#include "results/format.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct tsim_figure_column BARS[] = {
+    {NULL, "kind", TSIM_FIGURE_TEXT},           {NULL, "name", TSIM_FIGURE_TEXT},
+    {NULL, "mfu", TSIM_FIGURE_SHARE},           {NULL, "mfu_change", TSIM_FIGURE_SHARE},
+    {NULL, "step_time_s", TSIM_FIGURE_SECONDS}, {NULL, "change_s", TSIM_FIGURE_SECONDS},
+    {NULL, "flags", TSIM_FIGURE_TEXT}};
+static const struct tsim_column PRINTED[] = {
+    {"", false}, {"MFU", true}, {"points", true}, {"step", true}, {"change", true}};
+static const struct tsim_figure_column SUSPECTS[] = {{"would make it slower", "what", TSIM_FIGURE_TEXT},
+                                                     {"step", "step_time_s", TSIM_FIGURE_SECONDS},
+                                                     {"of the gap", "explained", TSIM_FIGURE_SHARE},
+                                                     {NULL, "set", TSIM_FIGURE_TEXT},
+                                                     {NULL, "flags", TSIM_FIGURE_TEXT}};
+
+static void bar_figures(struct tsim_arena *arena, const struct tsim_diagnosis_output *output,
+                        struct tsim_figures *figures) {
+    const struct tsim_diagnosis *d = output->diagnosis;
+    tsim_figures_init(figures, arena, "waterfall", BARS, sizeof BARS / sizeof BARS[0]);
+    for (size_t i = 0; i < d->n_bars; i++) {
+        const struct tsim_diagnosis_bar *bar = &d->bars[i];
+        bool is_level = tsim_bar_is_level(bar->kind);
+        tsim_figures_add_text(figures, tsim_bar_kind_name(bar->kind));
+        tsim_figures_add_text(figures, bar->name);
+        tsim_figures_add(figures, bar->mfu);
+        tsim_figures_add(figures, is_level ? (double)NAN : bar->mfu_change);
+        tsim_figures_add(figures, bar->time_s);
+        tsim_figures_add(figures, is_level ? (double)NAN : bar->change_s);
+        tsim_figures_add_text(figures, output->flags[i]);
+    }
+}
+
+static void suspect_figures(struct tsim_arena *arena, const struct tsim_diagnosis_output *output,
+                            struct tsim_figures *figures) {
+    const struct tsim_diagnosis *d = output->diagnosis;
+    tsim_figures_init(figures, arena, "suspects", SUSPECTS, sizeof SUSPECTS / sizeof SUSPECTS[0]);
+    for (size_t i = 0; i < d->n_suspects; i++) {
+        const struct tsim_suspect *suspect = &d->suspects[i];
+        tsim_figures_add_text(figures, suspect->what);
+        tsim_figures_add(figures, suspect->time_s);
+        tsim_figures_add(figures, suspect->explained_frac);
+        tsim_figures_add_text(figures, tsim_settings_text(arena, &suspect->setting, 1));
+        tsim_figures_add_text(figures, output->suspect_flags[i]);
+    }
+}
+
+static const struct tsim_diagnosis_bar *level(const struct tsim_diagnosis *d, enum tsim_bar_kind kind) {
+    for (size_t i = 0; i < d->n_bars; i++)
+        if (d->bars[i].kind == kind)
+            return &d->bars[i];
+    return NULL;
+}
+
+/* The best plan's, were the job as far from its prediction then as it is now. */
+static double mfu_if_it_stays(const struct tsim_diagnosis *d) {
+    return level(d, TSIM_BAR_BEST)->mfu * level(d, TSIM_BAR_PREDICTED)->time_s / d->measured_s;
+}
+
+/* ---- for people ---- */
+
+/* Levels stand at the margin, changes below them: by the options of the job's own software where it has some. */
+static const char *title_of(struct tsim_arena *arena, const struct tsim_diagnosis_output *output, size_t i) {
+    const struct tsim_diagnosis *d = output->diagnosis;
+    const struct tsim_diagnosis_bar *bar = &d->bars[i];
+    switch (bar->kind) {
+    case TSIM_BAR_MEASURED:
+        return tsim_arena_printf(arena, "measured (%s)", bar->name);
+    case TSIM_BAR_PREDICTED:
+        return d->measured_as ? "this launch should reach" : "this launch reaches, as predicted";
+    case TSIM_BAR_BEST:
+        return "the best plan would reach";
+    case TSIM_BAR_KERNELS:
+    case TSIM_BAR_UNEXPLAINED:
+        return tsim_arena_printf(arena, "  %s", bar->name);
+    case TSIM_BAR_SWITCH:
+    case TSIM_BAR_PLAN:
+        break;
+    }
+    return output->flags[i] ? tsim_arena_printf(arena, "  %s", output->flags[i])
+                            : tsim_arena_printf(arena, "  --set %s", bar->name);
+}
+
+static const char *signed_time(struct tsim_arena *arena, double seconds) {
+    char text[64];
+    return tsim_arena_printf(arena, "%s%s", seconds < 0 ? "-" : "+",
+                             tsim_quantity_human(fabs(seconds), TSIM_TIME_S, text, sizeof text));
+}
+
+static void print_bars(struct tsim_arena *arena, const struct tsim_diagnosis_output *output,
+                       const struct tsim_style *style, FILE *out) {
+    const struct tsim_diagnosis *d = output->diagnosis;
+    struct tsim_text_table table;
+    char text[64];
+    tsim_text_table_init(&table, arena, PRINTED, sizeof PRINTED / sizeof PRINTED[0]);
+    for (size_t i = 0; i < d->n_bars; i++) {
+        const struct tsim_diagnosis_bar *bar = &d->bars[i];
+        bool is_level = tsim_bar_is_level(bar->kind), has_mfu = isfinite(bar->mfu);
+        tsim_text_table_add(&table, title_of(arena, output, i));
+        tsim_text_table_add(&table, has_mfu && is_level ? tsim_arena_printf(arena, "%.1f %%", 100 * bar->mfu) : "");
+        tsim_text_table_add(&table,
+                            has_mfu && !is_level ? tsim_arena_printf(arena, "%+.1f", 100 * bar->mfu_change) : "");
+        tsim_text_table_add(&table, is_level ? tsim_quantity_human(bar->time_s, TSIM_TIME_S, text, sizeof text) : "");
+        tsim_text_table_add(&table, is_level ? "" : signed_time(arena, bar->change_s));
+    }
+    tsim_text_table_print(&table, style, out);
+}
+
+/* Says how far the measurement is from the prediction. */
+static void print_gap(struct tsim_arena *arena, const struct tsim_diagnosis *d, const struct tsim_style *style,
+                      FILE *out) {
+    const struct tsim_uncertainty *u = &d->prediction.uncertainty;
+    const double ratio = d->measured_s / d->prediction.result.step.terms.time_s;
+    const char *interval = "";
+    char low[64], high[64];
+    if (u->basis)
+        interval =
+            tsim_arena_printf(arena, ", %s the 90 %% interval of %s to %s%s", d->is_inside ? "inside" : "outside",
+                              tsim_quantity_human(u->step_time_low_s, TSIM_TIME_S, low, sizeof low),
+                              tsim_quantity_human(u->step_time_high_s, TSIM_TIME_S, high, sizeof high),
+                              d->is_inside ? ": the gap may be tsim's own error" : "");
+    tsim_text_wrap(out, style, 0,
+                   tsim_arena_printf(arena, "The step takes %.1f %% %s than predicted%s.", 100 * fabs(ratio - 1),
+                                     ratio > 1 ? "longer" : "less", interval));
+    if (d->bars[0].mfu > 1)
+        tsim_text_wrap(out, style, 0,
+                       "More than the peak cannot be: the machine or the model is another than the file says.");
+}
+
+static void print_verdict(struct tsim_arena *arena, const struct tsim_diagnosis *d, const struct tsim_style *style,
+                          FILE *out) {
+    char share[64];
+    if (d->measured_as)
+        print_gap(arena, d, style, out);
+    else
+        tsim_text_wrap(out, style, 0,
+                       "Nothing was measured, so the way begins at the prediction: a log with step times, a profile or "
+                       "--set measured.step_time='13.7 s' says what the job takes.");
+    if (d->n_suspects > 0)
+        tsim_text_wrap(
+            out, style, 0,
+            "What is not explained has no known cause: the second table says what each of some common faults "
+            "would make of the step.");
+    if (!d->has_plan)
+        tsim_text_wrap(out, style, 0, "No plan surely fits in memory: nothing better was found.");
+    else if (d->measured_as && !d->is_inside && level(d, TSIM_BAR_PREDICTED)->time_s < d->measured_s &&
+             isfinite(d->bars[0].mfu))
+        tsim_text_wrap(out, style, 0,
+                       tsim_arena_printf(arena, "With the gap as it is, the best plan reaches %s MFU.",
+                                         tsim_percent_text(mfu_if_it_stays(d), share, sizeof share)));
+}
+
+void tsim_diagnosis_print(struct tsim_arena *arena, const struct tsim_diagnosis_output *output,
+                          const struct tsim_style *style, FILE *out) {
+    const struct tsim_diagnosis *d = output->diagnosis;
+    struct tsim_figures figures;
+    print_bars(arena, output, style, out);
+    if (d->n_suspects > 0) {
+        fputc('\n', out);
+        suspect_figures(arena, output, &figures);
+        tsim_figures_print(&figures, style, out);
+    }
+    fputc('\n', out);
+    print_verdict(arena, d, style, out);
+    for (size_t i = 0, n = 0; i < d->n_bars; i++)
+        if (d->bars[i].n_settings > 0)
+            fprintf(out, "%s --set %s%s", n++ == 0 ? "All changes:" : "", d->bars[i].name,
+                    i + 2 == d->n_bars ? "\n" : "");
+}
+
+/* ---- for programs ---- */
+
+void tsim_diagnosis_print_csv(struct tsim_arena *arena, const struct tsim_diagnosis_output *output, FILE *out) {
+    struct tsim_figures figures;
+    bar_figures(arena, output, &figures);
+    tsim_figures_print_csv(&figures, out);
+    if (output->diagnosis->n_suspects == 0)
+        return;
+    suspect_figures(arena, output, &figures);
+    tsim_figures_print_csv(&figures, out);
+}
+
+static void add_settings(struct tsim_json *parent, const struct tsim_override *settings, size_t n) {
+    struct tsim_json *set = n > 0 ? tsim_json_object(parent, "set") : NULL;
+    for (size_t i = 0; i < n; i++)
+        tsim_json_parsed_or_text(set, settings[i].path, settings[i].value);
+}
+
+static void add_level(struct tsim_json *parent, const struct tsim_diagnosis_bar *bar) {
+    tsim_json_number(parent, "step_time_s", bar->time_s);
+    tsim_json_number(parent, "mfu", bar->mfu);
+}
+
+static void add_bars(struct tsim_json *root, const struct tsim_diagnosis_output *output) {
+    const struct tsim_diagnosis *d = output->diagnosis;
+    struct tsim_json *bars = tsim_json_array(root, "waterfall");
+    for (size_t i = 0; i < d->n_bars; i++) {
+        const struct tsim_diagnosis_bar *bar = &d->bars[i];
+        struct tsim_json *object = tsim_json_object(bars, NULL);
+        tsim_json_text(object, "kind", tsim_bar_kind_name(bar->kind));
+        tsim_json_text(object, "name", bar->name);
+        add_level(object, bar);
+        if (!tsim_bar_is_level(bar->kind)) {
+            tsim_json_number(object, "mfu_change", bar->mfu_change);
+            tsim_json_number(object, "change_s", bar->change_s);
+        }
+        add_settings(object, bar->settings, bar->n_settings);
+        tsim_json_text(object, "flags", output->flags[i]);
+    }
+}
+
+static void add_suspects(struct tsim_json *root, const struct tsim_diagnosis_output *output) {
+    const struct tsim_diagnosis *d = output->diagnosis;
+    struct tsim_json *suspects = tsim_json_array(root, "suspects");
+    for (size_t i = 0; i < d->n_suspects; i++) {
+        struct tsim_json *object = tsim_json_object(suspects, NULL);
+        tsim_json_text(object, "what", d->suspects[i].what);
+        add_settings(object, &d->suspects[i].setting, 1);
+        tsim_json_text(object, "flags", output->suspect_flags[i]);
+        tsim_json_number(object, "step_time_s", d->suspects[i].time_s);
+        tsim_json_number(object, "explained", d->suspects[i].explained_frac);
+    }
+}
+
+struct tsim_json *tsim_diagnosis_json(struct tsim_arena *arena, const struct tsim_diagnosis_output *output) {
+    const struct tsim_diagnosis *d = output->diagnosis;
+    struct tsim_json *root = tsim_json_new_object();
+    struct tsim_override *all = TSIM_NEW_ARRAY(arena, TSIM_MOST_BARS * TSIM_N_PLAN_KEYS, struct tsim_override);
+    size_t n = 0;
+    tsim_json_text(root, "schema", "tsim/diagnosis/v1");
+    tsim_json_text(root, "scenario", d->scenario->name);
+    if (d->measured_as) {
+        struct tsim_json *measured = tsim_json_object(root, "measured");
+        tsim_json_text(measured, "as", d->measured_as);
+        add_level(measured, level(d, TSIM_BAR_MEASURED));
+        tsim_json_bool(measured, "inside_interval", d->is_inside);
+    }
+    struct tsim_json *predicted = tsim_json_object(root, "predicted");
+    add_level(predicted, level(d, TSIM_BAR_PREDICTED));
+    if (d->prediction.uncertainty.basis) {
+        tsim_json_number(predicted, "step_time_low_s", d->prediction.uncertainty.step_time_low_s);
+        tsim_json_number(predicted, "step_time_high_s", d->prediction.uncertainty.step_time_high_s);
+    }
+    struct tsim_json *best = tsim_json_object(root, "best");
+    add_level(best, level(d, TSIM_BAR_BEST));
+    for (size_t i = 0; i < d->n_bars; i++)
+        for (size_t k = 0; k < d->bars[i].n_settings; k++)
+            all[n++] = d->bars[i].settings[k];
+    add_settings(best, all, n);
+    if (d->measured_as)
+        tsim_json_number(best, "mfu_if_unexplained_stays", mfu_if_it_stays(d));
+    add_bars(root, output);
+    add_suspects(root, output);
+    tsim_json_integer(root, "evaluated", d->n_evaluated);
+    return root;
+}
