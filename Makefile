@@ -32,7 +32,8 @@ HOT_LDFLAGS := -O3 -flto=2
 COLD_LDFLAGS := -fno-lto
 endif
 CFLAGS ?= $(or $(OPT_$(VARIANT)),$(OPT)) -g
-STD := -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -fno-common
+# Objects are of the program and of the shared library alike, which shows only what tsim.h declares.
+STD := -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -fno-common -fPIC -fvisibility=hidden
 ALL_CFLAGS = $(STD) $(WARNINGS) $(if $(DEV),-Werror) $(CFLAGS) $(SANITIZE_$(VARIANT)) -Isim -isystem $(GENERATED) \
   -DTSIM_SOURCE_TREE='"$(CURDIR)"' -DTSIM_PREFIX='"$(PREFIX)"' $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
 ALL_LIBS = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
@@ -138,7 +139,7 @@ $(BUILD)/tests/%.o: tests/%.c $(FLAGS)
 
 # The tests of the normal tier. Recursion, because set-up must be over before pkg-config is asked for anything.
 test: setup
-	@$(MAKE) --no-print-directory -j2 build/tsim unit-programs
+	@$(MAKE) --no-print-directory -j2 build/tsim $(BUILD)/libtsim.so.$(API) unit-programs
 	@tests/run.sh "$(BUILD)" build/tsim
 
 .PHONY: unit-programs
@@ -284,15 +285,23 @@ $(INSTALLED)/catalogue.o: $(CATALOGUE_OBJECT) $(INSTALLED)/prefix
 	$(Q)$(CC) $(filter-out -DTSIM_SOURCE_TREE=%,$(ALL_CFLAGS)) -DTSIM_SOURCE_TREE='""' -c -o $@ sim/config/catalogue.c
 $(INSTALLED)/tsim: $(INSTALLED)/catalogue.o $(OBJECTS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
-# One object, in which only what tsim.h declares can be seen from outside.
-LIBRARY_PARTS = $(filter-out $(BUILD)/sim/cli/% $(BUILD)/sim/serve/% $(BUILD)/sim/import/% %/chakra.pb-c.o %/page_assets.o %/page.o %/page_run.o %/page_sweep.o,$(OBJECTS))
-$(INSTALLED)/libtsim.a: $(INSTALLED)/catalogue.o $(LIBRARY_PARTS)
-	$(Q)$(LD) -r -o $(INSTALLED)/all.o $(filter-out $(CATALOGUE_OBJECT),$(LIBRARY_PARTS)) $<
-	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' -R '.gnu.lto_*' -R '.gnu.debuglto_*' $(INSTALLED)/all.o
-	$(Q)rm -f $@ && $(AR) rcs $@ $(INSTALLED)/all.o
+# One object, in which only what tsim.h declares can be seen from outside: an archive and a shared library. The library has the
+# commands, but for the server.
+LIBRARY_PARTS = $(filter-out $(MAIN_OBJECT) $(BUILD)/sim/serve/% %/cmd_serve.o,$(OBJECTS))
+API := $(shell sed -n 's/^.define TSIM_API_VERSION \([0-9]*\).*/\1/p' sim/library/tsim.h)
+$(INSTALLED)/libtsim.o: $(INSTALLED)/catalogue.o $(filter-out $(CATALOGUE_OBJECT),$(LIBRARY_PARTS))
+$(BUILD)/libtsim.o: $(LIBRARY_PARTS)
+$(INSTALLED)/libtsim.o $(BUILD)/libtsim.o:
+	$(Q)$(LD) -r -o $@ $^
+	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' -R '.gnu.lto_*' -R '.gnu.debuglto_*' $@
+%/libtsim.a: %/libtsim.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $<
+%/libtsim.so.$(API): %/libtsim.o
+	@echo "link  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs -o $@ $< $(filter-out -lmicrohttpd,$(ALL_LIBS))
 
 TO := $(DESTDIR)$(PREFIX)
-install: $(INSTALLED)/tsim $(INSTALLED)/libtsim.a
+install: $(INSTALLED)/tsim $(INSTALLED)/libtsim.a $(INSTALLED)/libtsim.so.$(API)
 	@tools/install.sh $(INSTALLED) "$(TO)" "$(PREFIX)"
 uninstall:
 	@tools/install.sh --remove "$(TO)"
@@ -320,5 +329,5 @@ help:
 	@echo "make docs-reference  docs/reference.md, after a change of the schema tables"
 	@echo "make docs-pictures  docs/pictures, after a change of reports (needs Chromium, node, npm)"
 	@echo "make bench    benchmarks, and what users wait for beside its limits;  make format;  make clean"
-	@echo "make install PREFIX=...  program, library, catalogue, manual pages (make uninstall);  make deb  a Debian package"
+	@echo "make install PREFIX=...  program, libraries, catalogue, manual pages (make uninstall);  make deb  a Debian package"
 	@echo "V=1 shows the commands; DEV=1 makes warnings errors; VARIANT=asan|cov|clang builds beside build/release"

@@ -52,9 +52,10 @@ if command -v zsh >/dev/null; then expect 'zsh: syntax' zsh -n "$work/prefix/sha
 
 # The library: the documented example, compiled against what is installed, says what the program says.
 export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig
-compile_example() {
+compile_example() { # LIBRARY FLAG...: that of the two libraries
   # shellcheck disable=SC2046 # flags are words
-  "${CC:-gcc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/library" docs/examples/library.c $(pkg-config --cflags --libs --static tsim)
+  "${CC:-gcc}" -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/library" docs/examples/library.c \
+    $(pkg-config --cflags --libs "${@:2}" tsim | sed "s/-ltsim/-l:$1/") -Wl,-rpath,"$work/prefix/lib"
 }
 example_agrees() {
   local said
@@ -65,10 +66,28 @@ example_agrees() {
   grep -qF "$said" "$work/said" || { echo "the program: $said"; cat "$work/said"; return 1; }
   [ "$(grep -c 'MFU' "$work/said")" = 7 ] && grep -q '^best: ' "$work/said"
 }
-only_ours() { [ -z "$(nm -g --defined-only "$work/prefix/lib/libtsim.a" | awk 'NF == 3 && $3 !~ /^tsim_job_/')" ]; }
-expect 'library: the example compiles' compile_example
-expect 'library: the example agrees with the program' example_agrees
-expect 'library: exports nothing else' only_ours
+only_ours() { # NM-OPTION FILE
+  local seen
+  seen=$(nm "$1" --defined-only "$work/prefix/lib/$2" | awk 'NF == 3 {print $3}')
+  grep -qx tsim_job_run <<<"$seen" && ! grep -v '^tsim_job_' <<<"$seen"
+}
+# The package for Python finds the library beside it; it is installed for people, and no file of it is left behind.
+package_agrees() {
+  command -v python3 >/dev/null || return 0
+  (cd "$work/empty" && env -u TSIM_LIBRARY PYTHONPATH="$work/prefix/lib/python3/dist-packages" python3 -c '
+import sys, tsim
+print(tsim.run(sys.argv[1])["step"]["time_s"], tsim.__file__)' "$work/prefix/share/tsim/scenarios/llama70b.yaml") >"$work/said" &&
+    grep -qF "$("$work/prefix/bin/tsim" run scenarios/llama70b.yaml --no-db --quiet --json | sed -n 's/.*"step": {"time_s": \([^,]*\),.*/\1/p') $work/prefix/" "$work/said"
+}
+for library in libtsim.so libtsim.a; do
+  static=(--static)
+  [ $library = libtsim.a ] || static=()
+  expect "$library: the example compiles" compile_example $library "${static[@]}"
+  expect "$library: the example agrees with the program" example_agrees
+done
+expect 'libtsim.a: exports nothing else' only_ours -g libtsim.a
+expect 'libtsim.so: exports nothing else' only_ours -D libtsim.so
+expect 'package for Python: agrees with the program' package_agrees
 if command -v g++ >/dev/null; then expect 'library: tsim.h in C++' g++ -Wall -Wextra -Werror -fsyntax-only -x c++ "$work/prefix/include/tsim.h"; fi
 
 # Prints what is offered for a line that is being typed: complete WORD... (the last one is unfinished).
@@ -92,7 +111,7 @@ expect 'bash: kinds' offers 'nodes ' tsim list no
 expect 'bash: files are left to the shell' offers ' ' tsim run sc
 
 expect 'make uninstall' make -s uninstall PREFIX="$work/prefix"
-expect 'nothing is left' test -z "$(find "$work/prefix" -type f)"
+expect 'nothing is left' test -z "$(find "$work/prefix" -type f -o -type l)"
 
 packaged() { # with DESTDIR, elsewhere than it was put, and as a package
   local package built=build/release/installed

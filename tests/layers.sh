@@ -5,8 +5,8 @@
 #
 #   base <- config <- {model <- partition, cluster} <- cost <- network <- step <- run <- results <- study <- report <- cli; engine
 #   sees base alone, campaign sees base, config and engine, and run sees it
-#   library sees what cli sees, import and cli apart
 #   import sees base, config, model, partition, and serve sees base; both are seen by cli
+#   library sees cli and what cli sees, import and serve apart
 #
 # A folder may have folders of its own: they see what it may see. Where INSIDE names them, they also see what stands at
 # the folder's top and, of each other, what INSIDE says.
@@ -28,9 +28,9 @@ run: base config model partition cluster cost engine network step campaign
 results: base config model partition cluster cost engine network step campaign run
 study: base config model partition cluster cost engine network step campaign run results
 report: base config model partition cluster cost engine network step campaign run results study
-library: base config model partition cluster cost engine network step campaign run results study report
 serve: base
-cli: base config model partition cluster cost engine network step campaign run results study report import serve'
+cli: base config model partition cluster cost engine network step campaign run results study report import serve
+library: base config model partition cluster cost engine network step campaign run results study report cli'
 
 INSIDE='import/models:
 import/launches:

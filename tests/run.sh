@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 
 scripts=(cli/run.sh serve/run.sh golden/run.sh textbook_docs.sh catalogue_ids.sh faults/situations.sh accuracy.sh)
 [ "$part" = code ] || scripts+=(layers.sh circles.py widths.sh data.sh docs.sh reference_keys.sh hardware_docs.sh faults/run.sh
-  install.sh make.sh gate.sh runner.sh setup_packages.sh browser/run.sh)
+  install.sh python/run.sh make.sh gate.sh runner.sh setup_packages.sh browser/run.sh)
 # The longest ones start first, so that the end is not one of them alone.
 longest=(cli/run.sh docs.sh accuracy.sh faults/situations.sh serve/run.sh faults/run.sh property/test_every_key widths.sh
   property/test_plan_random property/test_advice_kept install.sh unit/test_chakra layers.sh)

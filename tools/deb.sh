@@ -15,6 +15,7 @@ mkdir -p "$root/tree/DEBIAN" "$root/debian"
 "$make" --no-print-directory install PREFIX=/usr DESTDIR="$PWD/$root/tree"
 strip --strip-unneeded "$root/tree/usr/bin/tsim"
 strip -g "$root/tree/usr/lib/libtsim.a"
+strip --strip-unneeded "$root"/tree/usr/lib/libtsim.so.*
 # where Debian looks
 mkdir -p "$root/tree/usr/share/zsh/vendor-completions"
 mv "$root/tree/usr/share/zsh/site-functions/_tsim" "$root/tree/usr/share/zsh/vendor-completions/"

@@ -1,6 +1,8 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "base/file_bytes.h"
 
+#include "base/caller.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,15 +17,6 @@ void tsim_files_confine(const char *const *folders, size_t n_folders) {
         if (!realpath(folders[i], confined_to[i]))
             strcpy(confined_to[i], "/dev/null"); /* nothing is below it */
     n_confined = n_folders;
-}
-
-static struct { const char *name, *text; } lent[TSIM_MOST_LENT];
-static size_t n_lent;
-
-void tsim_file_lend(const char *name, const char *text) {
-    TSIM_ASSERT(n_lent < TSIM_MOST_LENT);
-    lent[n_lent].name = name;
-    lent[n_lent++].text = text;
 }
 
 static bool is_outside(const char *file) {
@@ -48,9 +41,9 @@ int tsim_file_stat(const char *file, struct stat *info) {
 }
 
 FILE *tsim_file_open(const char *file) {
-    for (size_t i = 0; i < n_lent; i++)
-        if (strcmp(lent[i].name, file) == 0)
-            return fmemopen((void *)(uintptr_t)lent[i].text, strlen(lent[i].text), "r");
+    const char *lent = tsim_caller_text(file);
+    if (lent)
+        return fmemopen((void *)(uintptr_t)lent, strlen(lent), "r");
     if (!is_outside(file))
         return fopen(file, "rb");
     errno = ENOENT;

@@ -18,11 +18,8 @@ struct tsim_file_bytes {
 enum { TSIM_MOST_CONFINED = 4 };
 void tsim_files_confine(const char *const *folders, size_t n_folders);
 
-/* A file that is in memory alone, which tsim_file_open finds under its name. Both texts must stay. */
-enum { TSIM_MOST_LENT = 2 };
-void tsim_file_lend(const char *name, const char *text);
-
-/* As stat and fopen(file, "rb"); where files are confined, one outside is not there (ENOENT), whether it is or not. */
+/* As stat and fopen(file, "rb"), which also opens what the thread's caller has lent (caller.h); where files are confined, one
+ * outside is not there (ENOENT), whether it is or not. */
 int tsim_file_stat(const char *file, struct stat *info);
 FILE *tsim_file_open(const char *file);
 

@@ -93,7 +93,8 @@ static enum tsim_status search(struct buy *buy) {
     buy->search.n_threads = tsim_n_jobs(buy->arguments);
     buy->search.heeds_interrupt = true;
     tsim_search_bar_init(&bar, buy->arguments);
-    tsim_memory_keep();
+    if (!buy->arguments->answer || !buy->arguments->answer->is_library)
+        tsim_memory_keep();
     enum tsim_status status =
         tsim_decide(&buy->arena, &buy->search, tsim_search_bar_show, &bar, &buy->decision, &buy->diags);
     tsim_search_bar_clear(&bar);
@@ -230,7 +231,8 @@ static bool read_objective(struct buy *buy) {
             buy->search.objective = (enum tsim_decision_objective)i;
             return true;
         }
-    fprintf(stderr, "tsim buy: --objective is chance, cost, days or energy, not '%s'\nTry 'tsim buy --help'.\n", word);
+    fprintf(tsim_messages(),
+            "tsim buy: --objective is chance, cost, days or energy, not '%s'\nTry 'tsim buy --help'.\n", word);
     return false;
 }
 
@@ -239,14 +241,14 @@ enum tsim_exit tsim_cmd_buy(const struct tsim_arguments *arguments) {
     if (!read_objective(&buy))
         return TSIM_EXIT_USAGE;
     if (arguments->n_operands == 0 && !arguments->has[TSIM_OPTION_MODEL] && arguments->has[TSIM_OPTION_TOKENS]) {
-        fputs("tsim buy: --tokens needs --model ID, or a SCENARIO\nTry 'tsim buy --help'.\n", stderr);
+        fputs("tsim buy: --tokens needs --model ID, or a SCENARIO\nTry 'tsim buy --help'.\n", tsim_messages());
         return TSIM_EXIT_USAGE;
     }
     if (arguments->n_operands == 0 && !arguments->has[TSIM_OPTION_MODEL] && !arguments->has[TSIM_OPTION_LOSS] &&
         !arguments->has[TSIM_OPTION_BUDGET]) {
         fputs("tsim buy: needs --model ID, or a SCENARIO, or a --budget or a --loss to propose a model for\n"
               "Try 'tsim buy --help'.\n",
-              stderr);
+              tsim_messages());
         return TSIM_EXIT_USAGE;
     }
     tsim_arena_init(&buy.arena);

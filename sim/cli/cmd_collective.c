@@ -46,11 +46,11 @@ enum { N_COLUMNS = sizeof COLUMNS / sizeof COLUMNS[0] };
 
 __attribute__((format(printf, 1, 2))) static enum tsim_exit complain(const char *format, ...) {
     va_list args;
-    fputs("tsim collective: ", stderr);
+    fputs("tsim collective: ", tsim_messages());
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vfprintf(tsim_messages(), format, args);
     va_end(args);
-    fputs("\nTry 'tsim collective --help'.\n", stderr);
+    fputs("\nTry 'tsim collective --help'.\n", tsim_messages());
     return TSIM_EXIT_USAGE;
 }
 
@@ -74,10 +74,10 @@ static int find_word(const char *option, const char *word, const char *(*name)(i
     char what[64];
     snprintf(what, sizeof what, "tsim collective: --%s: unknown", option);
     tsim_say_unknown(what, word, names, (size_t)n);
-    fputs("  one of", stderr);
+    fputs("  one of", tsim_messages());
     for (int i = 0; i < n; i++)
-        fprintf(stderr, " %s", names[i]);
-    fputc('\n', stderr);
+        fprintf(tsim_messages(), " %s", names[i]);
+    fputc('\n', tsim_messages());
     return -1;
 }
 

@@ -76,9 +76,9 @@ static enum tsim_exit judge(const struct compare *c) {
         return TSIM_EXIT_OK;
     tsim_flush_results();
     if (isnan(change_frac))
-        fprintf(stderr, "tsim compare: there are no two steps to compare, so --fail-above fails\n");
+        fprintf(tsim_messages(), "tsim compare: there are no two steps to compare, so --fail-above fails\n");
     else
-        fprintf(stderr, "tsim compare: the step's time changes by %+.2f %%, more than --fail-above %g %%\n",
+        fprintf(tsim_messages(), "tsim compare: the step's time changes by %+.2f %%, more than --fail-above %g %%\n",
                 100 * change_frac, 100 * most_frac);
     return TSIM_EXIT_GATE;
 }

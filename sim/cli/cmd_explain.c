@@ -58,13 +58,13 @@ static bool knows_term(const char *name) {
     if (!name || tsim_outcome_find_term(name, &figure))
         return true;
     const char *near = tsim_outcome_near_term(name);
-    fprintf(stderr, "tsim explain: unknown term '%s'", name);
+    fprintf(tsim_messages(), "tsim explain: unknown term '%s'", name);
     if (near)
-        fprintf(stderr, "; did you mean '%s'?", near);
-    fputs("\nThe terms of the summary:\n", stderr);
+        fprintf(tsim_messages(), "; did you mean '%s'?", near);
+    fputs("\nThe terms of the summary:\n", tsim_messages());
     for (int i = 0; i < TSIM_N_OUTCOMES; i++)
         if (tsim_outcome_spec((enum tsim_outcome_figure)i)->column->is_in_runs)
-            fprintf(stderr, "  %s\n", tsim_outcome_spec((enum tsim_outcome_figure)i)->name);
+            fprintf(tsim_messages(), "  %s\n", tsim_outcome_spec((enum tsim_outcome_figure)i)->name);
     return false;
 }
 
@@ -72,7 +72,7 @@ static enum tsim_exit print_term(struct explain *explain, const char *name) {
     const struct tsim_arguments *arguments = explain->arguments;
     const struct tsim_term *term = tsim_term_of(&explain->prediction, name);
     if (!term) {
-        fprintf(stderr, "tsim explain: this run has no '%s'%s\n", name,
+        fprintf(tsim_messages(), "tsim explain: this run has no '%s'%s\n", name,
                 explain->prediction.result.step.simulated
                     ? ": the scenario does not ask for it"
                     : ": it does not fit in memory (--ignore-memory simulates it all the same)");

@@ -27,12 +27,12 @@ struct export {
 /* ---- what is asked for ---- */
 
 static bool wrong_format(const char *format) {
-    fprintf(stderr, "tsim export: --format needs one of");
+    fprintf(tsim_messages(), "tsim export: --format needs one of");
     for (size_t i = 0; i < TSIM_N_EXPORTS; i++)
-        fprintf(stderr, " %s", TSIM_EXPORTS[i].name);
+        fprintf(tsim_messages(), " %s", TSIM_EXPORTS[i].name);
     for (size_t i = 0; i < TSIM_N_LAUNCH_FORMATS; i++)
-        fprintf(stderr, " %s", TSIM_LAUNCH_FORMATS[i].name);
-    fprintf(stderr, " svg png chakra, not '%s'\nTry 'tsim export --help'.\n", format);
+        fprintf(tsim_messages(), " %s", TSIM_LAUNCH_FORMATS[i].name);
+    fprintf(tsim_messages(), " svg png chakra, not '%s'\nTry 'tsim export --help'.\n", format);
     return false;
 }
 
@@ -50,11 +50,11 @@ static bool choose_chart(struct export *x) {
             x->chart = &TSIM_CHARTS[i];
     if (x->chart)
         return true;
-    fprintf(stderr, "tsim export: the charts of a %s are", x->is_sweep ? "sweep" : "run");
+    fprintf(tsim_messages(), "tsim export: the charts of a %s are", x->is_sweep ? "sweep" : "run");
     for (size_t i = 0; i < TSIM_N_CHARTS; i++)
         if (is_offered(x, &TSIM_CHARTS[i]))
-            fprintf(stderr, " %s", TSIM_CHARTS[i].name);
-    fprintf(stderr, ", not '%s'\nTry 'tsim export --help'.\n", name);
+            fprintf(tsim_messages(), " %s", TSIM_CHARTS[i].name);
+    fprintf(tsim_messages(), ", not '%s'\nTry 'tsim export --help'.\n", name);
     return false;
 }
 
@@ -67,8 +67,8 @@ static bool is_sweep_right(const struct export *x) {
     if (tsim_is_run_number(operand + 6))
         return !tsim_is_refused(x->arguments, "a sweep that was logged", NOT_OF_SWEEPS,
                                 sizeof NOT_OF_SWEEPS / sizeof NOT_OF_SWEEPS[0]);
-    fprintf(stderr, "tsim export: needs the number of a sweep, as in sweep:1, not '%s'\nTry 'tsim export --help'.\n",
-            operand);
+    fprintf(tsim_messages(),
+            "tsim export: needs the number of a sweep, as in sweep:1, not '%s'\nTry 'tsim export --help'.\n", operand);
     return false;
 }
 
@@ -155,7 +155,7 @@ static bool draw(const struct export *x, FILE *out) {
 }
 
 static enum tsim_exit nothing_to_draw(const struct export *x) {
-    fprintf(stderr, "tsim export: the %s has nothing for the chart '%s' (%s)\n", x->is_sweep ? "sweep" : "run",
+    fprintf(tsim_messages(), "tsim export: the %s has nothing for the chart '%s' (%s)\n", x->is_sweep ? "sweep" : "run",
             x->chart->name, x->chart->what);
     return TSIM_EXIT_INVALID;
 }
@@ -167,7 +167,7 @@ static enum tsim_exit draw_png(const struct export *x, FILE *to) {
     signal(SIGPIPE, SIG_IGN); /* a converter that could not be started is told below */
     FILE *out = start_converter(fileno(to), &child);
     if (!out) {
-        fprintf(stderr, "tsim export: error: cannot start a program: %s\n", strerror(errno));
+        fprintf(tsim_messages(), "tsim export: error: cannot start a program: %s\n", strerror(errno));
         return TSIM_EXIT_IO;
     }
     bool is_drawn = draw(x, out);
@@ -178,10 +178,10 @@ static enum tsim_exit draw_png(const struct export *x, FILE *to) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return TSIM_EXIT_OK;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-        fprintf(stderr,
+        fprintf(tsim_messages(),
                 "tsim export: error: png needs the program rsvg-convert (Debian: librsvg2-bin); svg does not\n");
     else
-        fprintf(stderr, "tsim export: error: rsvg-convert failed\n");
+        fprintf(tsim_messages(), "tsim export: error: rsvg-convert failed\n");
     return TSIM_EXIT_IO;
 }
 
@@ -226,7 +226,7 @@ static enum tsim_exit export_launch(const struct tsim_arguments *arguments, cons
     if (status == TSIM_OK && arguments->has[TSIM_OPTION_OUTPUT])
         code = tsim_write_file(arguments->value[TSIM_OPTION_OUTPUT], write_launch, tsim_arena_strdup(&arena, text));
     else if (status == TSIM_OK)
-        fputs(text, stdout);
+        fputs(text, tsim_results());
     tsim_report_diags(arguments, &diags);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
@@ -253,7 +253,7 @@ enum tsim_exit tsim_cmd_export(const struct tsim_arguments *arguments) {
     code = tsim_exit_of(load(&x));
     if (code == TSIM_EXIT_OK)
         code = arguments->has[TSIM_OPTION_OUTPUT] ? write_file(&x, arguments->value[TSIM_OPTION_OUTPUT])
-                                                  : draw_to(&x, stdout);
+                                                  : draw_to(&x, tsim_results());
     tsim_report_diags(arguments, &x.diags);
     tsim_json_release(x.page);
     tsim_diags_release(&x.diags);

@@ -60,7 +60,8 @@ static enum tsim_status search(struct run *run) {
     run->search.n_threads = tsim_n_jobs(arguments);
     run->search.heeds_interrupt = true;
     tsim_search_bar_init(&run->bar, arguments);
-    tsim_memory_keep();
+    if (!arguments->answer || !arguments->answer->is_library)
+        tsim_memory_keep();
     enum tsim_status status =
         tsim_plan_run(&run->arena, &run->search, tsim_search_bar_show, &run->bar, &run->result, &run->diags);
     tsim_search_bar_clear(&run->bar);
@@ -167,7 +168,7 @@ static enum tsim_exit write_results(struct run *run) {
     bool is_memory = run->result.n_too_large > 0 && run->result.n_evaluated + run->result.n_pruned == 0;
     bool is_told = !arguments->has[TSIM_OPTION_CSV] && !tsim_is_json_on_stdout(arguments);
     for (size_t i = 0; i < run->result.n_gaps && !is_told; i++)
-        fprintf(stderr, "%s: error: %s\n", run->space.candidates[0].job->name,
+        fprintf(tsim_messages(), "%s: error: %s\n", run->space.candidates[0].job->name,
                 tsim_plan_gap_text(&run->arena, &output, &run->result.gaps[i]));
     return tsim_exit_worse(code, is_memory ? TSIM_EXIT_DOES_NOT_FIT : TSIM_EXIT_INVALID);
 }

@@ -103,6 +103,7 @@ static enum tsim_serve_pace pace_of(const struct tsim_serve_request *request) {
 
 struct job {
     struct tsim_arena arena;
+    struct tsim_caller caller;
     const struct tsim_serve_request *request;
     const struct route *route;
     struct tsim_answer answer;
@@ -208,8 +209,10 @@ static bool lend_pair(struct job *job) {
         if (!side)
             return false;
         const char *text = tsim_json_text_of(pair, NAMES[i][0]);
-        tsim_file_lend(NAMES[i][1],
-                       tsim_arena_strdup(&job->arena, text ? text : tsim_json_value_text(&job->arena, side)));
+        job->caller.lent[i].name = NAMES[i][1];
+        job->caller.lent[i].text =
+            tsim_arena_strdup(&job->arena, text ? text : tsim_json_value_text(&job->arena, side));
+        job->caller.n_lent = i + 1;
         add_word(job, NAMES[i][1]);
     }
     return true;
@@ -407,6 +410,7 @@ static struct tsim_serve_answer answer(const struct tsim_serve_request *request,
     struct tsim_serve_answer given;
     tsim_memory_limit(most_bytes, "a request");
     tsim_arena_init(&job.arena);
+    tsim_caller_set(&job.caller);
     job.request = request;
     job.route = find_route(request);
     job.answer.diagnostics = tsim_json_new_array();

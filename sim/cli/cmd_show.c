@@ -234,8 +234,8 @@ static bool find_word(struct tsim_arena *arena, const char *word, struct shown *
     struct guess guess = {0};
     enum tsim_catalogue_kind kind;
     if (tsim_catalogue_find_kind(word, &kind)) {
-        fprintf(stderr, "tsim show: needs an id too, as in %s/ID\nTry 'tsim list %s'.\n", tsim_catalogue_word(kind),
-                tsim_catalogue_plural(kind));
+        fprintf(tsim_messages(), "tsim show: needs an id too, as in %s/ID\nTry 'tsim list %s'.\n",
+                tsim_catalogue_word(kind), tsim_catalogue_plural(kind));
         return false;
     }
     for (int k = 0; k < TSIM_N_CATALOGUE_KINDS; k++)
@@ -243,10 +243,10 @@ static bool find_word(struct tsim_arena *arena, const char *word, struct shown *
     *shown = guess.exact;
     if (guess.n_exact == 1)
         return true;
-    fprintf(stderr, "tsim show: needs KIND/ID, or a file of the catalogue's kinds, not '%s'\n", word);
+    fprintf(tsim_messages(), "tsim show: needs KIND/ID, or a file of the catalogue's kinds, not '%s'\n", word);
     if (guess.n > 0)
-        fprintf(stderr, "Did you mean %s%s?\n", guess.text, guess.n > MOST_GUESSES ? ", or others" : "");
-    fputs("Try 'tsim list'.\n", stderr);
+        fprintf(tsim_messages(), "Did you mean %s%s?\n", guess.text, guess.n > MOST_GUESSES ? ", or others" : "");
+    fputs("Try 'tsim list'.\n", tsim_messages());
     return false;
 }
 
@@ -259,7 +259,7 @@ static bool split(const struct tsim_arguments *arguments, struct tsim_arena *are
     }
     const char *kind = tsim_arena_strndup(arena, operand, strcspn(operand, "/"));
     if (tsim_is_yaml_name(operand) && (!slash || !tsim_catalogue_find_kind(kind, &shown->kind))) {
-        fprintf(stderr,
+        fprintf(tsim_messages(),
                 "tsim show: '%s' is no file of the catalogue's kinds that can be read: its schema says the kind, "
                 "as in tsim/accelerator/v1\nTry 'tsim check %s'.\n",
                 operand, operand);

@@ -164,7 +164,8 @@ static enum tsim_status read_sweep(struct run *run) {
 static enum tsim_status compute(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
     const char *term = getenv("TERM");
-    run->has_bar = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !arguments->has[TSIM_OPTION_QUIET];
+    run->has_bar = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !arguments->has[TSIM_OPTION_QUIET] &&
+                   !arguments->answer;
     TSIM_TRY(tsim_store_open(&run->arena, run->file ? run->file : "", TSIM_STORE_WRITE, &run->store, &run->diags));
     TSIM_TRY(tsim_sweep_register(&run->arena, &run->sweep, run->store, &run->sweep_id, &run->diags));
     enum tsim_status status = tsim_sweep_run(&run->sweep, run->store, run->file, run->sweep_id, tsim_n_jobs(arguments),
@@ -202,10 +203,11 @@ static enum tsim_exit write_results(struct run *run) {
 static void say_what_was_done(const struct run *run) {
     const struct tsim_sweep_progress *progress = &run->progress;
     if (progress->is_interrupted && progress->n_done < progress->n_points)
-        fprintf(stderr, "tsim sweep: interrupted; %lld of %lld points are kept%s\n", (long long)progress->n_kept,
-                (long long)progress->n_points, run->file ? ": the same command goes on" : "");
+        fprintf(tsim_messages(), "tsim sweep: interrupted; %lld of %lld points are kept%s\n",
+                (long long)progress->n_kept, (long long)progress->n_points,
+                run->file ? ": the same command goes on" : "");
     else if (run->shard_number > 0 && !run->arguments->has[TSIM_OPTION_QUIET])
-        fprintf(stderr, "tsim sweep: shard %lld of %lld: %lld points in %s\n", (long long)run->shard_number,
+        fprintf(tsim_messages(), "tsim sweep: shard %lld of %lld: %lld points in %s\n", (long long)run->shard_number,
                 (long long)run->sweep.n_shards, (long long)progress->n_points, run->file ? run->file : "no database");
 }
 
@@ -217,7 +219,7 @@ static enum tsim_exit finish(struct run *run) {
     enum tsim_exit code = write_results(run);
     code = tsim_exit_worse(code, tsim_flush_results());
     if (code == TSIM_EXIT_OK && progress->n_points > 0 && progress->n_invalid == progress->n_points) {
-        fprintf(stderr, "tsim sweep: every point is invalid\n");
+        fprintf(tsim_messages(), "tsim sweep: every point is invalid\n");
         code = TSIM_EXIT_INVALID;
     }
     return code;

@@ -222,9 +222,9 @@ static enum tsim_exit check_gate(const struct tsim_arguments *arguments, const s
     if (!arguments->has[TSIM_OPTION_MAX_ERROR] || score->mape_frac <= arguments->max_error_frac)
         return TSIM_EXIT_OK;
     if (score->n == 0)
-        fprintf(stderr, "tsim validate: no value was scored, so --max-error fails\n");
+        fprintf(tsim_messages(), "tsim validate: no value was scored, so --max-error fails\n");
     else
-        fprintf(stderr, "tsim validate: the mean absolute error of %.2f %% is above --max-error %g %%\n",
+        fprintf(tsim_messages(), "tsim validate: the mean absolute error of %.2f %% is above --max-error %g %%\n",
                 100.0 * score->mape_frac, 100.0 * arguments->max_error_frac);
     return TSIM_EXIT_GATE;
 }

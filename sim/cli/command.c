@@ -12,18 +12,18 @@
 
 void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names) {
     const char *near = tsim_did_you_mean(name, names, n_names);
-    fprintf(stderr, "%s '%s'", what, name);
+    fprintf(tsim_messages(), "%s '%s'", what, name);
     if (near)
-        fprintf(stderr, "; did you mean '%s'?", near);
-    fputc('\n', stderr);
+        fprintf(tsim_messages(), "; did you mean '%s'?", near);
+    fputc('\n', tsim_messages());
 }
 
 bool tsim_is_refused(const struct tsim_arguments *arguments, const char *what, const enum tsim_option *without,
                      size_t n) {
     for (size_t i = 0; i < n; i++)
         if (arguments->has[without[i]]) {
-            fprintf(stderr, "tsim %s: %s takes no --%s\nTry 'tsim %s --help'.\n", arguments->command->name, what,
-                    tsim_option_spec(without[i])->name, arguments->command->name);
+            fprintf(tsim_messages(), "tsim %s: %s takes no --%s\nTry 'tsim %s --help'.\n", arguments->command->name,
+                    what, tsim_option_spec(without[i])->name, arguments->command->name);
             return true;
         }
     return false;
@@ -55,6 +55,7 @@ static void add_diagnostics(struct tsim_answer *answer, const struct tsim_diags 
         const struct tsim_diag *diag = &diags->items[i];
         struct tsim_json *item = tsim_json_object(answer->diagnostics, NULL);
         tsim_json_text(item, "severity", diag->is_warning ? "warning" : "error");
+        tsim_json_text(item, "file", answer->is_library ? diag->at.file : NULL);
         tsim_json_integer(item, "line", diag->at.line);
         tsim_json_integer(item, "column", diag->at.column);
         tsim_json_text(item, "field", diag->field);
@@ -71,13 +72,13 @@ void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim
         return;
     }
     if (!arguments->has[TSIM_OPTION_QUIET]) {
-        tsim_diags_print(diags, stderr);
+        tsim_diags_print(diags, tsim_messages());
         return;
     }
     for (size_t i = 0; i < diags->n_items; i++) {
         struct tsim_diags one = {.items = &diags->items[i], .n_items = 1, .n_errors = 1};
         if (!diags->items[i].is_warning)
-            tsim_diags_print(&one, stderr);
+            tsim_diags_print(&one, tsim_messages());
     }
 }
 
@@ -99,7 +100,7 @@ enum tsim_exit tsim_write_file(const char *file, tsim_json_parts_fn write, void 
         else
             tsim_output_discard(output);
     }
-    tsim_diags_print(&diags, stderr);
+    tsim_diags_print(&diags, tsim_messages());
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return tsim_exit_of(status);
@@ -108,7 +109,7 @@ enum tsim_exit tsim_write_file(const char *file, tsim_json_parts_fn write, void 
 enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context) {
     if (arguments->value[TSIM_OPTION_JSON])
         return tsim_write_file(arguments->value[TSIM_OPTION_JSON], write, context);
-    return tsim_exit_of(write(context, stdout)); /* failures of stdout are found when it is flushed at the end */
+    return tsim_exit_of(write(context, tsim_results())); /* failures to write are found when it is flushed at the end */
 }
 
 static enum tsim_status write_tree(void *context, FILE *out) {
@@ -145,11 +146,12 @@ int32_t tsim_n_jobs(const struct tsim_arguments *arguments) {
 
 enum tsim_exit tsim_flush_results(void) {
     errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (fflush(tsim_results()) == 0 && !ferror(tsim_results()))
         return TSIM_EXIT_OK;
     if (errno != EPIPE)
-        fprintf(stderr, "tsim: error: cannot write to standard output: %s\n", errno ? strerror(errno) : "write error");
-    clearerr(stdout);
+        fprintf(tsim_messages(), "tsim: error: cannot write to standard output: %s\n",
+                errno ? strerror(errno) : "write error");
+    clearerr(tsim_results());
     return TSIM_EXIT_IO;
 }
 
@@ -181,10 +183,10 @@ bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, en
     char what[64];
     snprintf(what, sizeof what, "tsim %s: unknown kind", arguments->command->name);
     tsim_say_unknown(what, word, words, 2 * TSIM_N_CATALOGUE_KINDS);
-    fputs("Kinds:", stderr);
+    fputs("Kinds:", tsim_messages());
     for (int i = 0; i < TSIM_N_CATALOGUE_KINDS; i++)
-        fprintf(stderr, " %s", words[i]);
-    fputc('\n', stderr);
+        fprintf(tsim_messages(), " %s", words[i]);
+    fputc('\n', tsim_messages());
     return false;
 }
 

@@ -3,6 +3,7 @@
 #ifndef TSIM_CLI_COMMAND_H
 #define TSIM_CLI_COMMAND_H
 
+#include "base/caller.h"
 #include "cli/options.h"
 #include "config/catalogue_load.h"
 #include "results/json.h"
@@ -38,10 +39,11 @@ enum tsim_exit tsim_cmd_report(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments);
 
-/* A command that answers a request: what it would have told a person, for a program. Its results go to standard output, as
- * ever. */
+/* A command that answers a request, or a program that uses the library: what it would have told a person, for a program. Its
+ * results go where the thread's caller wants them (base/caller.h). */
 struct tsim_answer {
     struct tsim_json *diagnostics; /* a list: each error and warning */
+    bool is_library; /* they name their files, too, which a server does not; and the process is not ours to tune */
     bool has_errors;
     FILE *view;     /* takes the data and charts of the page that --report asks for; NULL: it is written as a file */
     bool is_page;   /* the view is to be that page itself */

@@ -11,7 +11,6 @@
 #include <string.h>
 
 static enum tsim_exit cmd_help(const struct tsim_arguments *arguments);
-static enum tsim_exit cmd_serve(const struct tsim_arguments *arguments);
 static enum tsim_exit cmd_version(const struct tsim_arguments *arguments);
 
 #define LOG_OPTIONS (TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_NO_DB))
@@ -269,7 +268,7 @@ static const struct tsim_command COMMANDS[] = {
      0, 0,
      TSIM_HAS(TSIM_OPTION_PORT) | TSIM_HAS(TSIM_OPTION_BIND) | TSIM_HAS(TSIM_OPTION_DB) |
          TSIM_HAS(TSIM_OPTION_READ_ONLY) | JOBS_OPTION | BASE_OPTIONS,
-     cmd_serve},
+     NULL},
     {"runs", "", "what is in the database: runs and sweeps",
      "Lists runs and sweeps with their numbers, which 'tsim report' and 'tsim export'\n"
      "take, and 'tsim compare' for runs. 'tsim query' reads all that is logged. --csv\n"
@@ -293,17 +292,17 @@ static const struct tsim_command COMMANDS[] = {
      0, 1, TSIM_HAS(TSIM_OPTION_FORMAT), cmd_help},
     {"version", "", "the version of tsim", NULL, 0, 0, 0, cmd_version},
 };
-static const struct tsim_commands ALL = {COMMANDS, sizeof COMMANDS / sizeof COMMANDS[0]};
+const struct tsim_commands TSIM_COMMANDS = {COMMANDS, sizeof COMMANDS / sizeof COMMANDS[0]};
 
 const struct tsim_command *tsim_command_find(const char *name) {
     const char *names[sizeof COMMANDS / sizeof COMMANDS[0]];
-    for (size_t i = 0; i < ALL.n_items; i++) {
+    for (size_t i = 0; i < TSIM_COMMANDS.n_items; i++) {
         if (strcmp(COMMANDS[i].name, name) == 0)
             return &COMMANDS[i];
         names[i] = COMMANDS[i].name;
     }
-    tsim_say_unknown("tsim: unknown command", name, names, ALL.n_items);
-    fputs("Try 'tsim help'.\n", stderr);
+    tsim_say_unknown("tsim: unknown command", name, names, TSIM_COMMANDS.n_items);
+    fputs("Try 'tsim help'.\n", tsim_messages());
     return NULL;
 }
 
@@ -328,7 +327,7 @@ static void print_commands(FILE *out) {
     fputs("tsim predicts how a neural network trains on a cluster of accelerators.\n\n"
           "usage: tsim COMMAND [OPTION]... [OPERAND]...\n\ncommands:\n",
           out);
-    for (size_t i = 0; i < ALL.n_items; i++) {
+    for (size_t i = 0; i < TSIM_COMMANDS.n_items; i++) {
         char left[40];
         snprintf(left, sizeof left, "%s %s", COMMANDS[i].name, COMMANDS[i].operands);
         fprintf(out, "  %-23s %s\n", left, COMMANDS[i].summary);
@@ -388,20 +387,16 @@ static enum tsim_exit cmd_help(const struct tsim_arguments *arguments) {
     if (strcmp(format, "text") == 0)
         tsim_help(command, stdout);
     else if (strcmp(format, "man") == 0)
-        tsim_manual_page(&ALL, command, stdout);
+        tsim_manual_page(&TSIM_COMMANDS, command, stdout);
     else if (strcmp(format, "bash") == 0 && !command)
-        tsim_completion_bash(&ALL, stdout);
+        tsim_completion_bash(&TSIM_COMMANDS, stdout);
     else if (strcmp(format, "zsh") == 0 && !command)
-        tsim_completion_zsh(&ALL, stdout);
+        tsim_completion_zsh(&TSIM_COMMANDS, stdout);
     else if (strcmp(format, "reference") == 0 && !command)
         print_reference();
     else
         return wrong_format(format);
     return TSIM_EXIT_OK;
-}
-
-static enum tsim_exit cmd_serve(const struct tsim_arguments *arguments) {
-    return tsim_cmd_serve(arguments, &ALL);
 }
 
 static enum tsim_exit cmd_version(const struct tsim_arguments *arguments) {

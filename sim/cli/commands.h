@@ -4,7 +4,9 @@
 
 #include "cli/options.h"
 
-/* NULL after a message on standard error, with a suggestion. */
+extern const struct tsim_commands TSIM_COMMANDS;
+
+/* NULL after a message, with a suggestion. */
 const struct tsim_command *tsim_command_find(const char *name);
 
 /* Prints what `tsim help COMMAND` says; NULL: `tsim help`. */

@@ -46,7 +46,7 @@ static enum tsim_exit run_command(int argc, char **argv) {
         } else {
             if (!tsim_command_takes(command, TSIM_OPTION_PORT)) /* a server's limits are those of its requests */
                 tsim_limits_set(&arguments);
-            status = command->run(&arguments);
+            status = command->run ? command->run(&arguments) : tsim_cmd_serve(&arguments, &TSIM_COMMANDS);
         }
     }
     tsim_arena_release(&arena);

@@ -95,7 +95,8 @@ struct tsim_command {
     const char *text;     /* paragraphs below the usage line, lines of at most 80 columns; may be NULL */
     size_t least_operands, most_operands;
     uint64_t options; /* TSIM_HAS(...) of those that it takes; --help always */
-    enum tsim_exit (*run)(const struct tsim_arguments *arguments);
+    enum tsim_exit (*run)(
+        const struct tsim_arguments *arguments); /* NULL: the server, which the library has not (main.c) */
 };
 
 /* All of them, in the order of `tsim help`. */

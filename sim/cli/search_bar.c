@@ -11,7 +11,8 @@
 
 void tsim_search_bar_init(struct tsim_search_bar *bar, const struct tsim_arguments *arguments) {
     const char *term = getenv("TERM");
-    bar->is_shown = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !arguments->has[TSIM_OPTION_QUIET];
+    bar->is_shown = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !arguments->has[TSIM_OPTION_QUIET] &&
+                    !arguments->answer;
     bar->lines = arguments->answer ? arguments->answer->progress : NULL;
     bar->percent = -1;
 }

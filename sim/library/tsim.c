@@ -1,6 +1,8 @@
 #include "library/tsim.h"
 
 #include "base/version.h"
+#include "cli/command.h"
+#include "cli/commands.h"
 #include "report/terminal/summary.h"
 #include "run/run.h"
 #include "study/curves/section.h"
@@ -8,6 +10,8 @@
 #include "study/search/advice.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 struct tsim_job {
@@ -19,7 +23,9 @@ struct tsim_job {
     size_t n_overrides, overrides_capacity;
     struct tsim_json *summary; /* of the last run; NULL: none */
     struct tsim_arena json_arena;
-    const char *json, *messages;
+    const char *json, *messages, *diagnostics, *view;
+    struct tsim_arena lent_arena;
+    struct tsim_caller caller; /* of its commands and sweeps */
 };
 
 const char *tsim_job_version(void) {
@@ -33,8 +39,10 @@ struct tsim_job *tsim_job_new(void) {
     tsim_arena_init(&job->scenario_arena);
     tsim_arena_init(&job->text_arena);
     tsim_arena_init(&job->json_arena);
+    tsim_arena_init(&job->lent_arena);
     job->json = "{}";
-    job->messages = "";
+    job->messages = job->view = "";
+    job->diagnostics = "[]";
     return job;
 }
 
@@ -43,6 +51,8 @@ static void forget_run(struct tsim_job *job) {
         tsim_json_release(job->summary);
     job->summary = NULL;
     job->json = "{}";
+    job->diagnostics = "[]";
+    job->view = "";
     tsim_arena_reset(&job->json_arena);
 }
 
@@ -54,6 +64,7 @@ void tsim_job_free(struct tsim_job *job) {
     tsim_arena_release(&job->scenario_arena);
     tsim_arena_release(&job->text_arena);
     tsim_arena_release(&job->json_arena);
+    tsim_arena_release(&job->lent_arena);
     tsim_heap_free(job);
 }
 
@@ -278,9 +289,145 @@ enum tsim_job_status tsim_job_sweep(struct tsim_job *job, const char *const *axe
         return say(job, "tsim_job_sweep: no scenario is loaded\n");
     begin_messages(job, &diags);
     tsim_arena_init(&study.arena);
+    tsim_caller_set(&job->caller);
     enum tsim_status status = sweep(job, &study, axes, n_axes, n_threads, &diags);
+    tsim_caller_set(NULL);
+    atomic_store(&job->caller.is_interrupted, false);
     tsim_store_close(study.store);
     enum tsim_job_status code = end_messages(job, &diags, status);
     tsim_arena_release(&study.arena);
     return code == TSIM_JOB_OK && study.progress.is_interrupted ? TSIM_JOB_INTERRUPTED : code;
+}
+
+/* ---- commands ---- */
+
+static const char *const COMMANDS[] = {"run", "check", "explain",    "compare", "validate", "sweep", "plan",
+                                       "buy", "scale", "collective", "export",  "list",     "show"};
+
+enum tsim_job_status tsim_job_lend(struct tsim_job *job, const char *name, const char *text) {
+    struct tsim_caller *caller = &job->caller;
+    size_t at = 0;
+    while (at < caller->n_lent && strcmp(caller->lent[at].name, name) != 0)
+        at++;
+    if (at == TSIM_MOST_LENT)
+        return say(job, "tsim_job_lend: too many texts\n");
+    job->messages = "";
+    if (at == caller->n_lent)
+        caller->lent[caller->n_lent++].name = tsim_arena_strdup(&job->lent_arena, name);
+    caller->lent[at].text = tsim_arena_strdup(&job->lent_arena, text);
+    return TSIM_JOB_OK;
+}
+
+/* A stream that becomes a text. */
+struct taken {
+    FILE *out;
+    char *text;
+    size_t size;
+};
+
+static void take(struct taken *taken) {
+    *taken = (struct taken){NULL, NULL, 0};
+    taken->out = open_memstream(&taken->text, &taken->size);
+    if (!taken->out)
+        tsim_out_of_memory();
+}
+
+static const char *taken_text(struct tsim_arena *arena, struct taken *taken) {
+    if (ferror(taken->out) || fclose(taken->out) != 0 || !taken->text) /* the last realloc's failure is not told */
+        tsim_out_of_memory();
+    const char *text = tsim_arena_strndup(arena, taken->text, taken->size);
+    tsim_heap_free_foreign(taken->text);
+    return text;
+}
+
+/* The words of a command line that asks for JSON, and for no database unless one is named. */
+static char **command_line(struct tsim_arena *arena, const struct tsim_command *command, const char *const *words,
+                           size_t n_words, int *n_all) {
+    char **all = TSIM_NEW_ARRAY(arena, n_words + 2, char *);
+    bool names_database = false;
+    for (size_t i = 0; i < n_words && strcmp(words[i], "--") != 0; i++)
+        names_database |= strcmp(words[i], "--db") == 0 || strncmp(words[i], "--db=", 5) == 0;
+    *n_all = 0;
+    if (tsim_command_takes(command, TSIM_OPTION_JSON))
+        all[(*n_all)++] = tsim_arena_strdup(arena, "--json");
+    if (tsim_command_takes(command, TSIM_OPTION_NO_DB) && !names_database)
+        all[(*n_all)++] = tsim_arena_strdup(arena, "--no-db");
+    for (size_t i = 0; i < n_words; i++)
+        all[(*n_all)++] = tsim_arena_strdup(arena, words[i]);
+    return all;
+}
+
+static bool asks_for_page(const char *const *words, size_t n_words) {
+    for (size_t i = 0; i < n_words; i++)
+        if (strcmp(words[i], "--report=-") == 0)
+            return true;
+    return false;
+}
+
+static bool is_offered(const char *name) {
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)
+        if (strcmp(COMMANDS[i], name) == 0)
+            return true;
+    return false;
+}
+
+static enum tsim_exit work(const char *name, const char *const *words, size_t n_words, struct tsim_answer *answer) {
+    const struct tsim_command *command = is_offered(name) ? tsim_command_find(name) : NULL;
+    struct tsim_arena arena;
+    struct tsim_arguments arguments;
+    enum tsim_exit code = TSIM_EXIT_USAGE;
+    int n_all;
+    if (!command) {
+        tsim_say_unknown("tsim_job_command: no command of the library", name, COMMANDS,
+                         sizeof COMMANDS / sizeof COMMANDS[0]);
+        return code;
+    }
+    tsim_arena_init(&arena);
+    char **all = command_line(&arena, command, words, n_words, &n_all);
+    if (tsim_options_parse(&arena, command, n_all, all, &arguments, tsim_messages())) {
+        arguments.answer = answer;
+        code = command->run(&arguments);
+    }
+    tsim_arena_release(&arena);
+    return code;
+}
+
+enum tsim_job_status tsim_job_command(struct tsim_job *job, const char *name, const char *const *words,
+                                      size_t n_words) {
+    struct taken results, messages, view = {NULL, NULL, 0};
+    struct tsim_answer answer = {.diagnostics = tsim_json_new_array(), .is_library = true};
+    sigset_t before;
+    forget_run(job);
+    tsim_arena_reset(&job->text_arena);
+    take(&results);
+    take(&messages);
+    if (asks_for_page(words, n_words))
+        take(&view);
+    job->caller.results = results.out;
+    job->caller.messages = messages.out;
+    answer.view = view.out;
+    tsim_caller_set(&job->caller);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    enum tsim_exit code = work(name, words, n_words, &answer);
+    bool is_interrupted = atomic_exchange(&job->caller.is_interrupted, false);
+    tsim_caller_set(NULL);
+    job->json = taken_text(&job->json_arena, &results);
+    job->view = view.out ? taken_text(&job->json_arena, &view) : "";
+    job->messages = taken_text(&job->text_arena, &messages);
+    job->diagnostics = text_of(&job->json_arena, print_json, &answer.diagnostics);
+    tsim_json_release(answer.diagnostics);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return is_interrupted ? TSIM_JOB_INTERRUPTED : (enum tsim_job_status)code;
+}
+
+const char *tsim_job_diagnostics(const struct tsim_job *job) {
+    return job->diagnostics;
+}
+
+const char *tsim_job_view(const struct tsim_job *job) {
+    return job->view;
+}
+
+void tsim_job_interrupt(struct tsim_job *job) {
+    atomic_store(&job->caller.is_interrupted, true);
 }

@@ -1,4 +1,5 @@
-/* tsim.h - tsim as a library (libtsim.a): load a scenario, set keys, run it, read figures; or sweep over keys.
+/* tsim.h - tsim as a library (libtsim.so, libtsim.a): load a scenario, set keys, run it, read figures; sweep over keys; or give
+ * any command of the program and read the JSON that it prints.
  *
  *   struct tsim_job *job = tsim_job_new();
  *   if (tsim_job_load_file(job, "scenario.yaml") != TSIM_JOB_OK)
@@ -8,14 +9,15 @@
  *       printf("%.3f s\n", tsim_job_figure(job, "step.time_s"));
  *   tsim_job_free(job);
  *
- * Compile with: cc program.c $(pkg-config --cflags --libs --static tsim). Figures are called as in the object that
+ * Compile with: cc program.c $(pkg-config --cflags --libs tsim), and --static for libtsim.a. Figures are called as in the object that
  * `tsim run --json` prints, and are in SI base units; numbers are those of the program, to the last bit.
  *
  * Threads: a job is used by one thread at a time; any number of jobs may be used at once, each by a thread of its own.
- * Nothing is kept outside a job. A sweep starts threads of its own, and blocks SIGINT and SIGTERM in the calling thread
- * until it returns: one that came stops the sweep early (TSIM_JOB_INTERRUPTED) and stays pending.
+ * tsim_job_interrupt alone may be called from any thread at any time. Nothing is kept outside a job. A sweep or a command starts
+ * threads of its own, and blocks SIGINT and SIGTERM in the calling thread until it returns: one that came stops it early
+ * (TSIM_JOB_INTERRUPTED); after a sweep it stays pending, after a command it is delivered.
  *
- * Texts that are returned belong to the job. Running out of memory ends the program with a message and exit status 5, a
+ * Memory: a job owns every text that it returns, and copies every text that it is given. Running out of memory ends the program with a message and exit status 5, a
  * bug of ours with 70, as they do for `tsim`. Functions that take a job must not be given NULL, tsim_job_free apart. */
 #ifndef TSIM_H
 #define TSIM_H
@@ -26,6 +28,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) /* all else that is in the library is hidden */
 
 #define TSIM_API_VERSION 1 /* grows when a program that uses this header would have to change */
 
@@ -35,9 +38,11 @@ const char *tsim_job_version(void); /* of tsim: "1.0.0" */
  * DOES_NOT_FIT (in memory) there are figures of memory, and none of the step. */
 enum tsim_job_status {
     TSIM_JOB_OK = 0,
+    TSIM_JOB_USAGE = 2, /* of a command: its words are wrong */
     TSIM_JOB_INVALID = 3,
     TSIM_JOB_DOES_NOT_FIT = 4,
     TSIM_JOB_IO = 5,
+    TSIM_JOB_GATE = 6, /* of a command: an error or a change is above the limit that it was given */
     TSIM_JOB_INTERRUPTED = 130
 };
 
@@ -61,8 +66,8 @@ enum tsim_job_status tsim_job_run(struct tsim_job *job);
 
 /* A figure of the last run: "step.time_s", "campaign.days"; NAN where there is none. Booleans are 1 and 0. */
 double tsim_job_figure(const struct tsim_job *job, const char *name);
-/* The last run as a whole, an object in JSON ("{}" before the first). Valid until the next call of load, run or
- * free. */
+/* The last run as a whole, an object in JSON ("{}" before the first); after a command what it printed. Valid until the next call
+ * of load, run, command or free. */
 const char *tsim_job_json(const struct tsim_job *job);
 /* Messages of the last call, errors and warnings, a line or more each; "" for none. Valid until the next call.
  */
@@ -90,6 +95,32 @@ typedef int (*tsim_job_point_fn)(void *context, const struct tsim_job_point *poi
 enum tsim_job_status tsim_job_sweep(struct tsim_job *job, const char *const *axes, size_t n_axes, int n_threads,
                                     tsim_job_point_fn on_point, void *context);
 
+/* ---- commands ---- */
+
+/* A text that commands of this job find as the file `name`, in the place of one that had the name: a scenario that is in memory
+ * alone. At most eight. */
+enum tsim_job_status tsim_job_lend(struct tsim_job *job, const char *name, const char *text);
+
+/* A command of the program: run, check, explain, compare, validate, sweep, plan, buy, scale, collective, export, list, show. The
+ * words are those that follow its name on a command line. It works as with --json, and with --no-db unless the words have --db:
+ * tsim_job_json is what the program prints, byte for byte ("" where it prints nothing). The scenario that is loaded
+ * plays no part, and is kept. The status is the program's exit status. `run` cannot be interrupted, sweeps and searches can. */
+enum tsim_job_status tsim_job_command(struct tsim_job *job, const char *name, const char *const *words, size_t n_words);
+
+/* Each error and warning of the last command, a list in JSON: [{"severity": "error", "file": "scenario", "line": 3, "column": 8,
+ * "field": "model", "message": "...", "hint": "..."}]. Line 0: of no line. Valid as tsim_job_json is; what a command said without a
+ * place is in tsim_job_messages. */
+const char *tsim_job_diagnostics(const struct tsim_job *job);
+
+/* The data and charts of the page that a command with "--report=-" would have written, an object in JSON; its "charts" are
+ * <figure>s that each hold an SVG. "" where there is none. Valid as tsim_job_json is. */
+const char *tsim_job_view(const struct tsim_job *job);
+
+/* From any thread: the command or sweep that runs in another one ends soon, with TSIM_JOB_INTERRUPTED; where none runs, the next
+ * one does. */
+void tsim_job_interrupt(struct tsim_job *job);
+
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

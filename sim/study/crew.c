@@ -1,9 +1,12 @@
 #include "study/crew.h"
 
+#include "base/caller.h"
+
 #include <pthread.h>
 
 struct pieces {
     const struct tsim_crew *crew;
+    struct tsim_caller *caller;
     pthread_mutex_t mutex; /* guards next */
     size_t next, n;
 };
@@ -28,13 +31,14 @@ static void *work(void *argument) {
     const struct worker *worker = argument;
     const struct tsim_crew *crew = worker->pieces->crew;
     size_t piece;
+    tsim_caller_set(worker->pieces->caller);
     while (take(worker->pieces, &piece) && !(crew->is_over && crew->is_over(crew->context)))
         crew->work(crew->context, worker->number, piece);
     return NULL;
 }
 
 void tsim_crew_run(const struct tsim_crew *crew, int32_t n_threads, size_t n_pieces) {
-    struct pieces pieces = {.crew = crew, .n = n_pieces};
+    struct pieces pieces = {.crew = crew, .caller = tsim_caller_of_thread(), .n = n_pieces};
     struct worker workers[TSIM_MOST_WORKERS];
     int32_t n = n_threads < TSIM_MOST_WORKERS ? n_threads : TSIM_MOST_WORKERS;
     pthread_mutex_init(&pieces.mutex, NULL);

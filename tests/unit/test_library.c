@@ -146,6 +146,64 @@ START_TEST(mistakes_of_axes) {
 }
 END_TEST
 
+/* ---- commands ---- */
+
+START_TEST(commands) {
+    static const char *const RUN[] = {"mine", "--set", "training.global_batch_size=16"}, *const SHOW[] = {
+                                                                                             "model/gpt2-small"};
+    ck_assert_int_eq(tsim_job_set(job, "training.global_batch_size", "16"), TSIM_JOB_OK);
+    ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK);
+    char expected[64];
+    snprintf(expected, sizeof expected, "\"step\": {\"time_s\": %.15g", tsim_job_figure(job, "step.time_s"));
+    ck_assert_int_eq(tsim_job_lend(job, "mine", "no: scenario"), TSIM_JOB_OK);
+    ck_assert_int_eq(tsim_job_lend(job, "mine", SCENARIO), TSIM_JOB_OK); /* in the place of the other one */
+    ck_assert_int_eq(tsim_job_command(job, "run", RUN, 3), TSIM_JOB_OK);
+    ck_assert_ptr_nonnull(strstr(tsim_job_json(job), expected)); /* a command is a run */
+    ck_assert_str_eq(tsim_job_view(job), "");
+    ck_assert_str_eq(tsim_job_messages(job), "");
+    ck_assert_int_eq(tsim_job_command(job, "show", SHOW, 1), TSIM_JOB_OK);
+    ck_assert_ptr_nonnull(strstr(tsim_job_json(job), "\"gpt2-small\""));
+    ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK); /* what was loaded and set is kept */
+    ck_assert_ptr_nonnull(strstr(tsim_job_json(job), expected));
+}
+END_TEST
+
+START_TEST(mistakes_of_commands) {
+    static const char *const RUN[] = {"mine"}, *const UNKNOWN[] = {"mine", "--wek"},
+                             *const FIT[] = {"mine", "--set", "model=gpt3-175b"};
+    char name[2] = "a";
+    ck_assert_int_eq(tsim_job_lend(job, "mine", "schema: tsim/v1\nname: x\nmodel: gpt2-smal\n"), TSIM_JOB_OK);
+    ck_assert_int_eq(tsim_job_command(job, "run", RUN, 1), TSIM_JOB_INVALID);
+    ck_assert_str_eq(tsim_job_json(job), "");
+    ck_assert_ptr_nonnull(
+        strstr(tsim_job_diagnostics(job), "\"file\": \"mine\", \"line\": 3, \"column\": 8, \"field\": \"model\""));
+    ck_assert_int_eq(tsim_job_command(job, "run", UNKNOWN, 2), TSIM_JOB_USAGE);
+    ck_assert_ptr_nonnull(strstr(tsim_job_messages(job), "--wek"));
+    ck_assert_int_eq(tsim_job_command(job, "serve", NULL, 0), TSIM_JOB_USAGE);
+    ck_assert_int_eq(tsim_job_lend(job, "mine", SCENARIO), TSIM_JOB_OK);
+    ck_assert_int_eq(tsim_job_command(job, "run", FIT, 3), TSIM_JOB_DOES_NOT_FIT);
+    ck_assert_ptr_nonnull(strstr(tsim_job_json(job), "\"fits\": false"));
+    for (int i = 1; i < 8; i++, name[0]++)
+        ck_assert_int_eq(tsim_job_lend(job, name, ""), TSIM_JOB_OK);
+    ck_assert_int_eq(tsim_job_lend(job, "one more", ""), TSIM_JOB_INVALID);
+}
+END_TEST
+
+START_TEST(interrupts) {
+    static const char *const PLAN[] = {"mine", "--vary", "cluster.nodes=1,2,4,8", "--set",
+                                       "cluster={node: dgx-h100, fabric: ib-ndr}"},
+                             *const AXES[] = {"training.global_batch_size=8,16"};
+    struct seen seen = {.n_most = -1};
+    ck_assert_int_eq(tsim_job_lend(job, "mine", SCENARIO), TSIM_JOB_OK);
+    tsim_job_interrupt(job); /* before it begins */
+    ck_assert_int_eq(tsim_job_command(job, "plan", PLAN, 5), TSIM_JOB_INTERRUPTED);
+    ck_assert_int_eq(tsim_job_command(job, "plan", PLAN, 5), TSIM_JOB_OK); /* it held for one */
+    tsim_job_interrupt(job);
+    ck_assert_int_eq(tsim_job_sweep(job, AXES, 1, 1, keep, &seen), TSIM_JOB_INTERRUPTED);
+    ck_assert_int_eq(tsim_job_sweep(job, AXES, 1, 1, keep, &seen), TSIM_JOB_OK);
+}
+END_TEST
+
 /* ---- jobs on threads ---- */
 
 enum { N_THREADS = 4, N_RUNS = 10 };
@@ -189,6 +247,9 @@ static Suite *library_suite(void) {
     tcase_add_test(tcase, too_large);
     tcase_add_test(tcase, sweeps);
     tcase_add_test(tcase, mistakes_of_axes);
+    tcase_add_test(tcase, commands);
+    tcase_add_test(tcase, mistakes_of_commands);
+    tcase_add_test(tcase, interrupts);
     tcase_add_test(tcase, threads);
     suite_add_tcase(suite, tcase);
     return suite;
