@@ -62,21 +62,70 @@ static void say_notes(const struct tsim_arguments *arguments, const struct tsim_
                 result->n_no_effect == 1 ? " has" : "s have", result->n_no_effect == 1 ? "it" : "them");
 }
 
+/* --model, --hf, --node and --nodes say a --set in other words, in front of the user's own. */
+static enum tsim_status take_words(const struct tsim_arguments *arguments, struct tsim_arena *arena,
+                                   struct tsim_import_input *options, struct tsim_diags *diags) {
+    static const struct {
+        enum tsim_option option;
+        const char *path;
+    } WORDS[] = {
+        {TSIM_OPTION_MODEL, "model"}, {TSIM_OPTION_NODE, "cluster.node"}, {TSIM_OPTION_NODES, "cluster.nodes"}};
+    enum { N = sizeof WORDS / sizeof WORDS[0] };
+    struct tsim_override *all = TSIM_NEW_ARRAY(arena, options->n_overrides + N + 1, struct tsim_override);
+    size_t n = 0;
+    for (size_t i = 0; i < N; i++)
+        if (arguments->has[WORDS[i].option])
+            all[n++] = (struct tsim_override){WORDS[i].path, arguments->value[WORDS[i].option]};
+    if (arguments->has[TSIM_OPTION_HF]) {
+        const struct tsim_import_input unchanged = {.approximates = options->approximates};
+        struct tsim_import_result model;
+        TSIM_TRY(tsim_import_files(arena, tsim_import_format_find("hf-config"), &arguments->value[TSIM_OPTION_HF], 1,
+                                   &unchanged, &model, diags));
+        all[n++] = (struct tsim_override){"model", model.yaml};
+    }
+    for (size_t i = 0; i < options->n_overrides; i++)
+        all[n++] = options->overrides[i];
+    options->overrides = all;
+    options->n_overrides = n;
+    return TSIM_OK;
+}
+
+/* False after a message: options that say the same thing twice, or that the format has no use for. */
+static bool are_words_good(const struct tsim_arguments *arguments, const struct tsim_import_format *format) {
+    static const enum tsim_option WORDS[] = {TSIM_OPTION_MODEL, TSIM_OPTION_HF, TSIM_OPTION_NODE, TSIM_OPTION_NODES,
+                                             TSIM_OPTION_GPUS};
+    bool gives_job = tsim_import_gives_scenario(format);
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0] && !gives_job; i++)
+        if (arguments->has[WORDS[i]]) {
+            fprintf(stderr, "tsim import: %s gives no job that --%s could be of\n", format->name,
+                    tsim_option_spec(WORDS[i])->name);
+            return false;
+        }
+    if (arguments->has[TSIM_OPTION_MODEL] && arguments->has[TSIM_OPTION_HF])
+        fputs("tsim import: --model and --hf both say what is trained\n", stderr);
+    else if (arguments->has[TSIM_OPTION_GPUS] && (arguments->has[TSIM_OPTION_NODES] || arguments->n_gpus != 1))
+        fputs("tsim import: --gpus takes one number, in place of --nodes\n", stderr);
+    else
+        return true;
+    return false;
+}
+
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_import_result result = {.notes = ""};
     /* Operands behind "--" are the script's, where a file stands before it. */
     const size_t n_own = arguments->n_before_dashes >= 2 ? arguments->n_before_dashes : arguments->n_operands;
-    const struct tsim_import_input options = {.overrides = arguments->overrides,
-                                              .n_overrides = arguments->n_overrides,
-                                              .ignored = arguments->ignored,
-                                              .n_ignored = arguments->n_ignored,
-                                              .arguments = arguments->operands + n_own,
-                                              .n_arguments = arguments->n_operands - n_own,
-                                              .environment = arguments->environment,
-                                              .n_environment = arguments->n_environment,
-                                              .approximates = arguments->has[TSIM_OPTION_APPROXIMATE]};
+    struct tsim_import_input options = {.overrides = arguments->overrides,
+                                        .n_overrides = arguments->n_overrides,
+                                        .ignored = arguments->ignored,
+                                        .n_ignored = arguments->n_ignored,
+                                        .arguments = arguments->operands + n_own,
+                                        .n_arguments = arguments->n_operands - n_own,
+                                        .environment = arguments->environment,
+                                        .n_environment = arguments->n_environment,
+                                        .approximates = arguments->has[TSIM_OPTION_APPROXIMATE],
+                                        .gpus = arguments->n_gpus > 0 ? arguments->gpus[0] : 0};
     const struct tsim_import_format *format = find_format(arguments->operands[0]);
     if (!format)
         return TSIM_EXIT_USAGE;
@@ -96,14 +145,18 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
         fprintf(stderr, "tsim import: %s has no settings that --ignore could leave out\n", format->name);
         return TSIM_EXIT_USAGE;
     }
-    if (options.approximates && !format->approximates) {
+    if (!are_words_good(arguments, format))
+        return TSIM_EXIT_USAGE;
+    if (options.approximates && !format->approximates && !arguments->has[TSIM_OPTION_HF]) {
         fprintf(stderr, "tsim import: %s has no parts of a model that --approximate could stand for\n", format->name);
         return TSIM_EXIT_USAGE;
     }
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    enum tsim_status status =
-        tsim_import_files(&arena, format, files_of(arguments, format, &arena), n_own - 1, &options, &result, &diags);
+    enum tsim_status status = take_words(arguments, &arena, &options, &diags);
+    if (status == TSIM_OK)
+        status = tsim_import_files(&arena, format, files_of(arguments, format, &arena), n_own - 1, &options, &result,
+                                   &diags);
     if (status == TSIM_OK && !arguments->has[TSIM_OPTION_QUIET])
         say_notes(arguments, &result);
     if (status == TSIM_OK)

@@ -242,10 +242,15 @@ static const struct tsim_command COMMANDS[] = {
      "a warning. A setting that changes the model, the data type, the batch or the\n"
      "parallelism and is not understood is an error, and so is a contradiction. FILE\n"
      "may be '-'. A script is read, not run: --env gives it variables, and words after\n"
-     "-- are its arguments. Files that it sources are read when they stand beside it.",
+     "-- are its arguments. Files that it sources are read when they stand beside it.\n"
+     "--model or --hf says the model where the file has no sizes of one; --gpus, or\n"
+     "--nodes, says how many there are. Where nothing does, the smallest cluster is\n"
+     "taken that the plan can have and that holds the model.",
      2, SIZE_MAX,
-     TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE) |
-         TSIM_HAS(TSIM_OPTION_ENV) | TSIM_HAS(TSIM_OPTION_APPROXIMATE) | TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
+     TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_HF) | TSIM_HAS(TSIM_OPTION_NODE) | TSIM_HAS(TSIM_OPTION_NODES) |
+         TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
+         TSIM_HAS(TSIM_OPTION_IGNORE) | TSIM_HAS(TSIM_OPTION_ENV) | TSIM_HAS(TSIM_OPTION_APPROXIMATE) |
+         TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
      tsim_cmd_import},
     {"replay", "FILE", "execution traces of a job, replayed on a cluster",
      "FILE names traces of MLCommons Chakra and a cluster, as 'tsim import chakra'\n"

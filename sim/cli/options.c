@@ -17,6 +17,7 @@ const struct tsim_exit_meaning TSIM_EXITS[TSIM_N_EXITS] = {{TSIM_EXIT_OK, "done"
 
 static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_MODEL] = {"model", TSIM_OPTION_NEEDS_VALUE, "ID", "the model: an id or a file"},
+    [TSIM_OPTION_HF] = {"hf", TSIM_OPTION_NEEDS_VALUE, "FILE", "what is trained: config.json of Hugging Face"},
     [TSIM_OPTION_NODE] = {"node", TSIM_OPTION_NEEDS_VALUE, "ID",
                           "the machine: an id or a file (default " TSIM_DEFAULT_NODE ")"},
     [TSIM_OPTION_NODES] = {"nodes", TSIM_OPTION_NEEDS_VALUE, "N", "how many nodes (default 8; 1 if it has no network)"},

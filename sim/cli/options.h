@@ -29,6 +29,7 @@ extern const struct tsim_exit_meaning TSIM_EXITS[TSIM_N_EXITS];
 
 enum tsim_option {
     TSIM_OPTION_MODEL,
+    TSIM_OPTION_HF,
     TSIM_OPTION_NODE,
     TSIM_OPTION_NODES,
     TSIM_OPTION_FABRIC,

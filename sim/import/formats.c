@@ -124,12 +124,36 @@ static const char *read_beside(struct tsim_arena *arena, const char *file, const
     return text;
 }
 
+/* Tries larger clusters until one holds the model; where none does, the result and its `n_warnings` stay. */
+static void find_smallest(struct tsim_arena *arena, const struct tsim_import_format *format,
+                          struct tsim_import_input *input, struct tsim_import_result *result, size_t n_warnings,
+                          struct tsim_diags *diags) {
+    enum { MOST_GPUS = 16384 };
+    for (int64_t gpus = 2 * result->assumed_gpus; gpus <= MOST_GPUS; gpus *= 2) {
+        struct tsim_import_result larger = {.notes = ""};
+        struct tsim_diags unheard;
+        tsim_diags_init(&unheard);
+        unheard.is_mute = true;
+        input->gpus = gpus;
+        input->is_smallest = true;
+        bool is_good = format->read(arena, input, &larger, &unheard) == TSIM_OK;
+        tsim_diags_release(&unheard);
+        if (!is_good || !larger.fits)
+            continue;
+        diags->n_warnings -= diags->n_items - n_warnings; /* they are given again, of the larger cluster */
+        diags->n_items = n_warnings;
+        format->read(arena, input, result, diags);
+        return;
+    }
+}
+
 enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_import_format *format,
                                    const char *const *files, size_t n, const struct tsim_import_input *options,
                                    struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_import_input *inputs = TSIM_NEW_ARRAY(arena, n, struct tsim_import_input);
     struct tsim_file_bytes *bytes = TSIM_NEW_ARRAY(arena, n, struct tsim_file_bytes);
     enum tsim_status status = TSIM_OK;
+    const size_t n_warnings = diags->n_items;
     TSIM_ASSERT(n == 1 || format->takes_many);
     for (size_t i = 0; i < n && status == TSIM_OK; i++) {
         status = tsim_file_read(arena, files[i], format->most_bytes, format->help, &bytes[i], diags);
@@ -142,6 +166,8 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
     }
     if (status == TSIM_OK)
         status = format->read(arena, inputs, result, diags);
+    if (status == TSIM_OK && result->assumed_gpus > 0 && !result->fits)
+        find_smallest(arena, format, inputs, result, n_warnings, diags);
     for (size_t i = 0; i < n; i++)
         tsim_heap_free(bytes[i].text);
     return status;

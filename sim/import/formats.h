@@ -24,6 +24,8 @@ struct tsim_import_input {
     /* The text of a file that stands beside `file`, in the arena; NULL: there is none. NULL itself: none is read. */
     const char *(*read_beside)(struct tsim_arena *arena, const char *file, const char *path, size_t *size);
     bool approximates; /* --approximate: parts that tsim does not have are taken as the nearest that it has */
+    int64_t gpus;      /* --gpus: how many accelerators the job has; 0: as the file says */
+    bool is_smallest;  /* `gpus` is not the user's but the fewest that hold the model */
 };
 
 struct tsim_import_result {
@@ -31,6 +33,8 @@ struct tsim_import_result {
     const char *notes;     /* what was assumed, a line each: "FILE:LINE:COLUMN: note: ..."; may be empty */
     const char *no_effect; /* the same of settings without effect on performance; NULL: none */
     size_t n_no_effect;
+    int64_t assumed_gpus; /* where nothing says how many there are: as many as were assumed; else 0 */
+    bool fits;            /* into the memory of these, by what sim/partition adds up */
 };
 
 /* The result is in `arena`. Mistakes (FILE:LINE:COLUMN, all of them) and what is not modelled (warnings) go to `diags`.
@@ -66,7 +70,9 @@ static inline bool tsim_import_gives_scenario(const struct tsim_import_format *f
 }
 
 /* Reads the files ("-": standard input), one unless the format takes many, each up to the format's limit, then as
- * above. `options` has what --set, --ignore, --env and the script's arguments say; nothing else of it is read. TSIM_ERR_IO. */
+ * above. `options` has what --set, --ignore, --env, --gpus and the script's arguments say; nothing else of it is read. Where
+ * nothing says how many accelerators there are, and as many as the plan needs do not hold the model, the smallest cluster of twice,
+ * four times, ... as many that does is taken. TSIM_ERR_IO. */
 enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_import_format *format,
                                    const char *const *files, size_t n, const struct tsim_import_input *options,
                                    struct tsim_import_result *result, struct tsim_diags *diags);

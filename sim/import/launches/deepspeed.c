@@ -166,6 +166,8 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
     least = g->world > 0 ? g->world : least;
     int64_t world = tsim_recipe_put_cluster(g->r, has_nodes ? &nodes : NULL, NULL, NULL, least),
             replicas = world / model_ranks;
+    if (g->world > 0 || (total && size && n))
+        g->r->assumed_gpus = 0; /* the log, or the three sizes of the batch, say how many */
     replicas = replicas > 0 ? replicas : 1;
     if (!size && total && n)
         size = total / (n * replicas) > 0 ? total / (n * replicas) : 1;

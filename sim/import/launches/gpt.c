@@ -570,7 +570,8 @@ static int64_t required(struct tsim_gpt *g, const char *key, int64_t most) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, key);
     if (s)
         return tsim_setting_int(g->r, s, 1, most);
-    tsim_diag_hint(tsim_recipe_error(g->r, NULL, "%s is missing", key), "a model's sizes must be in the file");
+    tsim_diag_hint(tsim_recipe_error(g->r, NULL, "%s is missing", key),
+                   "a model's sizes must be in the file, or --model ID or --hf CONFIG says them");
     return 1;
 }
 
@@ -583,8 +584,18 @@ static void read_degrees(struct tsim_gpt *g) {
 }
 
 static void read_sizes(struct tsim_gpt *g) {
-    const struct tsim_model *model;
-    if (!g->named) {
+    const bool has_sizes = tsim_recipe_find(g->r, "num_layers") && tsim_recipe_find(g->r, "hidden_size") &&
+                           tsim_recipe_find(g->r, "num_attention_heads");
+    struct tsim_recipe *r = g->r;
+    const size_t n_errors = r->diags->n_errors;
+    const struct tsim_model *model = g->named || has_sizes ? NULL : tsim_recipe_given_model(g->r);
+    if (r->diags->n_errors > n_errors)
+        return;
+    if (model) {
+        g->is_given = true;
+        g->layers = model->layers;
+        g->hidden = model->hidden;
+    } else if (!g->named) {
         g->layers = required(g, "num_layers", 100000);
         g->hidden = required(g, "hidden_size", 10000000);
         required(g, "num_attention_heads", 1000000);
@@ -595,6 +606,27 @@ static void read_sizes(struct tsim_gpt *g) {
             tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld, but %s has %lld layers",
                               (long long)g->layers, g->named, (long long)model->layers);
     }
+}
+
+/* Whatever the file says of a model that the user gives is read, and counts for nothing. */
+static void put_model(struct tsim_gpt *g) {
+    struct tsim_recipe *r = g->r;
+    struct tsim_diags *diags = r->diags, unheard;
+    struct tsim_lines assumed = r->assumed, not_modelled = r->not_modelled, notes = r->notes;
+    if (!g->is_given) {
+        tsim_gpt_put_model(g);
+        return;
+    }
+    tsim_diags_init(&unheard);
+    r->diags = &unheard;
+    r->assumed = r->not_modelled = r->notes = (struct tsim_lines){NULL, 0, 0};
+    tsim_gpt_put_model(g);
+    tsim_heap_free(r->assumed.text);
+    tsim_heap_free(r->not_modelled.text);
+    tsim_heap_free(r->notes.text);
+    r->assumed = assumed, r->not_modelled = not_modelled, r->notes = notes;
+    r->diags = diags;
+    tsim_diags_release(&unheard);
 }
 
 void tsim_gpt_build(struct tsim_gpt *g) {
@@ -608,7 +640,7 @@ void tsim_gpt_build(struct tsim_gpt *g) {
     if (g->named)
         tsim_recipe_put(r, "model", g->named_from, NULL, "%s", g->named);
     else
-        tsim_gpt_put_model(g);
+        put_model(g);
     int64_t world = put_cluster(g);
     read_virtual(g);
     put_training(g, world);

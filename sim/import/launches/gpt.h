@@ -16,6 +16,7 @@ struct tsim_gpt {
     enum tsim_gpt_program program;
     bool is_bridge;                        /* Megatron-Bridge, with NeMo's names and defaults */
     bool is_bidirectional;                 /* pretrain_bert */
+    bool is_given;                         /* the user gives the model, whose sizes the file does not have */
     const char *named;                     /* a model of the catalogue instead of sizes; NULL: none */
     const struct tsim_setting *named_from; /* where it is named */
     int64_t layers, hidden, tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, nodes, per_node;

@@ -3,6 +3,7 @@
 #include "config/document.h"
 #include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
+#include "import/overrides.h"
 #include "import/setting_class_rows.h"
 
 #include <stdlib.h>
@@ -299,10 +300,10 @@ static void find_named(struct reading *g, struct tsim_gpt *gpt) {
             gpt->named = NAMED[i].id;
             gpt->named_from = class;
         }
-    if (!gpt->named && !tsim_recipe_find(g->r, "num_layers"))
-        tsim_diag_hint(
-            tsim_recipe_error(g->r, class, "the model '%.60s' is not known here", dot + 1),
-            "known are Llama2Config7B, Llama3Config8B, ..., or num_layers, hidden_size and the rest beside it");
+    if (!gpt->named && !tsim_recipe_find(g->r, "num_layers") && !tsim_import_override(&g->r->input, "model"))
+        tsim_diag_hint(tsim_recipe_error(g->r, class, "the model '%.60s' is not known here", dot + 1),
+                       "known are Llama2Config7B, Llama3Config8B, ...; --model ID, --hf CONFIG, or num_layers, "
+                       "hidden_size and the rest beside it say it");
 }
 
 static bool is_bert(struct tsim_recipe *r) {

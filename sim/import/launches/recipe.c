@@ -2,8 +2,10 @@
 
 #include "base/quantity.h"
 #include "config/document.h"
+#include "config/recognize.h"
 #include "import/flow_text.h"
 #include "import/overrides.h"
+#include "partition/memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -572,6 +574,33 @@ static void take_out(struct tsim_recipe *r, const char *path) {
         r->root = mapping;
 }
 
+/* By the stage that holds most. */
+static bool fits(const struct tsim_scenario *scenario) {
+    const struct tsim_accelerator *accelerator = scenario->cluster.node->accelerator;
+    const double usable_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes;
+    for (int32_t stage = 0; stage < (int32_t)scenario->parallelism.pipeline; stage++) {
+        struct tsim_stage_memory memory;
+        tsim_stage_memory(scenario, stage, &memory);
+        if (memory.total_bytes > usable_bytes)
+            return false;
+    }
+    return true;
+}
+
+const struct tsim_model *tsim_recipe_given_model(struct tsim_recipe *r) {
+    static const char ANY[] =
+        "schema: tsim/v1\nname: any\nmodel: " TSIM_DEFAULT_MODEL "\ncluster: {node: " TSIM_DEFAULT_NODE "}\n";
+    const char *text = tsim_import_override(&r->input, "model");
+    const struct tsim_override given = {"model", text};
+    const struct tsim_model *model = NULL;
+    const struct tsim_scenario *job;
+    struct tsim_scenario_source source;
+    if (text && tsim_scenario_open_text(r->arena, "any", ANY, &source, r->diags) == TSIM_OK &&
+        tsim_scenario_load_job(r->arena, &source, &given, 1, &job, r->diags) == TSIM_OK)
+        model = job->model;
+    return model;
+}
+
 /* The scenario's own rules, at the places of the foreign file. */
 static enum tsim_status check(struct tsim_recipe *r) {
     struct tsim_scenario_source source;
@@ -584,7 +613,9 @@ static enum tsim_status check(struct tsim_recipe *r) {
     for (size_t i = 0; i < r->input.n_overrides; i++)
         keep_origin(r, r->input.overrides[i].path, i < r->n_carried ? "kept in a comment" : "--set");
     TSIM_TRY(tsim_scenario_open_value(r->arena, r->root, &source, r->diags));
-    return tsim_scenario_load_from(r->arena, &source, NULL, 0, &scenario, r->diags);
+    TSIM_TRY(tsim_scenario_load_from(r->arena, &source, NULL, 0, &scenario, r->diags));
+    r->fits = fits(scenario);
+    return TSIM_OK;
 }
 
 enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
@@ -609,6 +640,8 @@ enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_set
     result->notes = tsim_arena_strdup(r->arena, r->notes.text ? r->notes.text : "");
     result->no_effect = tsim_arena_strdup(r->arena, r->no_effect.text ? r->no_effect.text : "");
     result->n_no_effect = r->n_no_effect;
+    result->assumed_gpus = r->assumed_gpus;
+    result->fits = r->fits;
     return TSIM_OK;
 }
 

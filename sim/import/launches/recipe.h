@@ -56,6 +56,8 @@ struct tsim_recipe {
     const char *unknown; /* names of settings of no class, of a program's list of all */
     size_t n_unknown;
     size_t n_errors_before; /* in diags */
+    int64_t assumed_gpus;   /* nothing says how many accelerators there are: as many as were assumed; else 0 */
+    bool fits;              /* the scenario into their memory */
     bool lists_all;         /* a program printed it: every setting stands there, most with the program's default */
     bool *has_ignored;      /* the file has the setting that this --ignore names */
 };
@@ -132,6 +134,9 @@ void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim
  * rules and writes it. */
 enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
                                     struct tsim_import_result *result);
+
+/* The model that a --set gives in place of the file's; NULL: none does, or it is no model, which is a mistake. */
+const struct tsim_model *tsim_recipe_given_model(struct tsim_recipe *r);
 
 /* A name for the scenario out of the file's: "train_gpt3_175b" from ".../train_gpt3_175b.sh". */
 const char *tsim_recipe_name(struct tsim_arena *arena, const char *file, const char *otherwise);

@@ -133,19 +133,41 @@ static int64_t usual_each(int64_t least_world, bool has_nodes, int64_t of_node) 
     return each < of_node ? each : of_node;
 }
 
+/* So many as --gpus says, or as hold the model; 0 after a mistake. */
+static int64_t put_gpus(struct tsim_recipe *r, const struct tsim_setting *machine, int64_t each, int64_t of_node) {
+    const int64_t gpus = r->input.gpus, n = gpus / each;
+    if (gpus % each != 0) {
+        tsim_recipe_error(r, NULL, "--gpus %lld is no whole number of nodes of %lld", (long long)gpus, (long long)each);
+        return gpus;
+    }
+    put_machine(r, machine, n > 1);
+    if (r->input.is_smallest)
+        tsim_recipe_assume(r, "cluster.nodes", "the smallest cluster that holds the model", "%lld", (long long)n);
+    else
+        tsim_recipe_put(r, "cluster.nodes", NULL, "--gpus", "%lld", (long long)n);
+    if (each != of_node)
+        tsim_recipe_put(r, "cluster.accelerators_per_node", NULL, r->input.is_smallest ? "assumed" : "--gpus", "%lld",
+                        (long long)each);
+    return gpus;
+}
+
 int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_setting *nodes,
                                 const struct tsim_setting *per_node, const struct tsim_setting *machine,
                                 int64_t least_world) {
     int64_t of_node = accelerators_of_node(r, machine);
     int64_t said = per_node ? tsim_setting_int(r, per_node, 1, 10000) : 0;
-    int64_t set_each = overridden(&r->input, "cluster.accelerators_per_node");
-    int64_t each = set_each ? set_each : said ? said : usual_each(least_world, nodes != NULL, of_node);
+    int64_t set_each = overridden(&r->input, "cluster.accelerators_per_node"),
+            set = overridden(&r->input, "cluster.nodes");
+    int64_t each = set_each ? set_each : said ? said : usual_each(least_world, nodes != NULL || set > 0, of_node);
+    if (r->input.gpus > 0)
+        return put_gpus(r, machine, set_each ? set_each : r->input.gpus < of_node ? r->input.gpus : of_node, of_node);
     int64_t n = nodes ? tsim_setting_int(r, nodes, 1, 1000000) : (least_world + each - 1) / each;
-    int64_t set = overridden(&r->input, "cluster.nodes");
     put_machine(r, machine, (set ? set : n) > 1);
     if (nodes)
         tsim_recipe_put(r, "cluster.nodes", nodes, NULL, "%lld", (long long)n);
-    else if (!set)
+    else if (!set && !r->lists_all)
+        r->assumed_gpus = n * each;
+    if (!nodes && !set)
         tsim_recipe_assume(r, "cluster.nodes", "as many as the parallelism needs", "%lld", (long long)n);
     if (each != of_node && !set_each && per_node)
         tsim_recipe_put(r, "cluster.accelerators_per_node", per_node, NULL, "%lld", (long long)each);

@@ -240,6 +240,8 @@ static void put_cluster(struct reading *g) {
     else if (g->shard < 0 && least < 8)
         least = 8;
     g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, NULL, machine, least);
+    if (preset > 0 || g->shard > 0)
+        g->r->assumed_gpus = 0; /* the comment, or the degrees, say how many */
 }
 
 /* ---- training ---- */
