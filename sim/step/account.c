@@ -97,11 +97,9 @@ static void account_noise(struct tsim_stage_group *group, int32_t index, int32_t
     group->account->terms.recompute_s += recompute_s;
     group->account->chance_s += chance_s;
     group->account->recompute_chance_s += recompute_s;
-    group->account->interference_s -= chance_s + recompute_s;
 }
 
-static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tick from, tsim_tick ready,
-                         tsim_tick begin, tsim_tick end) {
+static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tick from, tsim_tick ready) {
     int32_t index = tsim_label_item(label), segment = tsim_label_segment(label);
     struct tsim_pass_item item = tsim_stage_group_item(group, index);
     if (index == 0 && segment == 0 && group->plan->bypasses_norm) { /* until the message comes, the step before it */
@@ -116,7 +114,6 @@ static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tic
     }
     if (group->plan->noise_deviation_frac > 0)
         account_noise(group, index, segment);
-    group->totals[TSIM_TOTAL_PASSES] += end - begin;
     int32_t place = tsim_stage_group_n_segments(group, index) > 1 ? 1 + segment : 0;
     group->totals[pass_total(group, item, place, group->plays_pass)]++;
 }
@@ -197,7 +194,7 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
     tsim_tick wait = ready - from, join = begin - ready, busy = end - begin;
     switch (tsim_label_kind(label)) {
     case TSIM_TASK_PASS:
-        account_pass(group, label, from, ready, begin, end);
+        account_pass(group, label, from, ready);
         return;
     case TSIM_TASK_INPUT:
         if (tsim_label_segment(label) == 0)
@@ -241,7 +238,7 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
 }
 
 /* Accounts operators of a pass from `from`, where those before them ended. Time that kernels take beyond their own was
- * taken from them by a collective of their pass, else by others: that is left to interference. */
+ * taken from them by a collective of their pass, else by those of the data-parallel group. */
 static void account_operators(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
     const struct tsim_operator_run *run = &group->run;
     tsim_tick own = run->kernels + run->host;
@@ -256,10 +253,10 @@ static void account_operators(struct tsim_stage_group *group, tsim_tick from, ts
     }
     if (end - from <= own)
         return;
-    enum tsim_axis axis =
-        run->waited_for ? run->waited_for->axis : tsim_communicators_beside(group->communicators, from);
-    if (axis != TSIM_N_AXES)
-        group->totals[TSIM_TOTAL_EXPOSED + (int)axis] += end - from - own;
+    enum tsim_axis axis = !group->plays_pass ? TSIM_N_AXES
+                          : run->waited_for  ? run->waited_for->axis
+                                             : tsim_communicators_beside(group->communicators, from);
+    group->totals[axis == TSIM_N_AXES ? (int)TSIM_TOTAL_SLOWED : TSIM_TOTAL_EXPOSED + (int)axis] += end - from - own;
 }
 
 void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
@@ -281,7 +278,7 @@ void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_ti
             return;
         ready = group->steps_ready; /* it was the last one: the pass is all of them */
         begin = group->steps_begin;
-    } else if (tsim_label_kind(label) == TSIM_TASK_PASS && group->plays_pass) {
+    } else if (tsim_label_kind(label) == TSIM_TASK_PASS) {
         account_operators(group, begin, end);
     }
     tsim_tick from = group->last_end;
@@ -309,7 +306,6 @@ static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item i
     double kernels_s = cost.compute_s - cost.host_excess_s;
     account->terms.compute_s += n * kernels_s;
     account->terms.recompute_s += n * cost.recompute_s;
-    account->interference_s -= n * (kernels_s + cost.recompute_s);
     if (is_played) { /* the rest has been timed, operator by operator */
         account->met_s[TSIM_AXIS_TENSOR] -= n * cost.exposed_tensor_s;
         account->met_s[TSIM_AXIS_CONTEXT] -= n * cost.exposed_context_s;
@@ -322,7 +318,6 @@ static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item i
         account->terms.exposed_context_s += n * cost.exposed_context_s;
         account->terms.exposed_expert_s += n * cost.exposed_expert_s;
         account->terms.exposed_data_s += n * cost.exposed_data_s;
-        account->interference_s -= n * (cost.time_s - kernels_s - cost.recompute_s);
     }
     account->matrix_busy_s += n * cost.matrix_busy_s;
     account->memory_busy_s += n * cost.memory_busy_s;
@@ -377,15 +372,12 @@ static void add_operators(struct tsim_stage_group *group) {
     double host_s = seconds(group, TSIM_TOTAL_HOST);
     account->copy_wait_s = seconds(group, TSIM_TOTAL_COPIES);
     account->terms.compute_s += account->copy_wait_s;
-    account->interference_s -= account->copy_wait_s;
     account->terms.compute_s += host_s;
     account->host_wait_s += host_s;
-    account->interference_s -= host_s;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
         double axis_s = seconds(group, (enum tsim_total)(TSIM_TOTAL_EXPOSED + axis));
         *exposed_s[axis] += axis_s;
         account->met_s[axis] += axis_s;
-        account->interference_s -= axis_s;
     }
 }
 
@@ -393,13 +385,13 @@ void tsim_account_close(struct tsim_stage_group *group) {
     struct tsim_stage_group_account *account = group->account;
     account->slowdown = group->slowdown;
     account->plays_operators = group->plan->plays_operators != TSIM_OPERATORS_OF_NONE;
-    account->interference_s += seconds(group, TSIM_TOTAL_PASSES); /* passes are stretched by collectives beside them */
     price_all_passes(group);
     add_operators(group);
     price_collectives(group);
     account->exposed_gather_s = seconds(group, TSIM_TOTAL_GATHER);
     account->exposed_reduce_s = seconds(group, TSIM_TOTAL_REDUCE);
     account->exposed_norm_s = seconds(group, TSIM_TOTAL_NORM);
+    account->interference_s = seconds(group, TSIM_TOTAL_SLOWED);
     account->data_busy_s = seconds(group, TSIM_TOTAL_DATA_BUSY);
     account->send_busy_s = seconds(group, TSIM_TOTAL_SEND_BUSY);
     account->terms.bubble_s = seconds(group, TSIM_TOTAL_BUBBLE);

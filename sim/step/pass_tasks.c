@@ -364,7 +364,6 @@ static void operator_task(struct tsim_stage_group *group, const struct tsim_play
 
 static void one_task(struct tsim_stage_group *group, struct tsim_task *task) {
     tsim_stage_group_pass_task(group, &group->cursor.cost, task);
-    group->run = (struct tsim_operator_run){.part = 0};
     group->cursor.is_one_task = false;
 }
 

@@ -568,6 +568,7 @@ static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
     const struct tsim_schedule_shape *schedule = &run->plan->schedule;
     struct tsim_step_outline outline = {.n_stage_groups = run->n_stage_groups,
                                         .n_stages = schedule->stages,
+                                        .bypasses_norm = run->plan->bypasses_norm,
                                         .n_messages = (int64_t)run->n_stage_groups * 2 * schedule->microbatches *
                                                       schedule->chunks};
     if (run->plan->plays_operators == TSIM_OPERATORS_OF_ALL && run->sink->wants_operators) {

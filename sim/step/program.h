@@ -197,7 +197,8 @@ struct tsim_step_outline {
     int64_t n_messages; /* messages' numbers */
     /* By stage, in a micro-batch's passes, with launches that are wanted; NULL: passes are not played by operators. */
     const int64_t *n_operators;
-    bool has_launches; /* the host's stream is played */
+    bool has_launches;  /* the host's stream is played */
+    bool bypasses_norm; /* stages work shifted against each other: a step takes what the longest of them takes */
 };
 
 /* Listens to a step: `begin` before the first task. The tasks of a stream come in the order of time, a pass after its

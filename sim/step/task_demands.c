@@ -84,6 +84,7 @@ void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsi
     double up = group->plan->cluster->scale_up_bytes_per_s;
     task->work = cost->time_s;
     task->bound_per_s = 1;
+    group->run = (struct tsim_operator_run){.kernels = tsim_engine_ticks(group->engine, cost->time_s)};
     if (group->plan->is_ideal || !(cost->time_s > 0))
         return;
     double nic = fmin(cost->nic_bytes / cost->time_s, group->plan->cluster->nic_bytes_per_s);

@@ -62,7 +62,7 @@ static void check_laws(const struct tsim_step_simulation *s) {
             ck_assert_double_ge(parts[i], -1e-9 * s->time_s);
             sum += parts[i];
         }
-        ck_assert_double_eq_tol(sum, s->time_s, 1e-9 * s->time_s);
+        ck_assert_double_eq_tol(sum, s->time_s, 1e-7 * s->time_s); /* tasks take whole picoseconds each */
         ck_assert_double_le(s->stage_groups[g].data_busy_s, s->time_s * (1 + 1e-9));
         ck_assert_double_le(s->stage_groups[g].matrix_busy_s, s->time_s * (1 + 1e-9));
     }

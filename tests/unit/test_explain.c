@@ -235,7 +235,7 @@ static double sum_of_column(const char *csv, const char *table, const char *colu
     return sum;
 }
 
-/* The path's links, what is not replayed and the optimizer are the step; the shares of operators too. */
+/* The path's links are the step; the shares of operators too. */
 START_TEST(the_tables_add_up_to_the_step) {
     static const enum tsim_schedule SCHEDULES[] = {TSIM_SCHEDULE_SEQUENTIAL, TSIM_SCHEDULE_GPIPE, TSIM_SCHEDULE_1F1B,
                                                    TSIM_SCHEDULE_ZB_H1, TSIM_SCHEDULE_ZB_H2};
@@ -268,23 +268,39 @@ START_TEST(overlaps_are_the_exposed_terms) {
 }
 END_TEST
 
-/* That of a scenario of the catalogue: sensitivities change what it was read from. */
-static struct tsim_explanation explained_file(const struct tsim_override *settings, size_t n) {
+/* That of a scenario of the repository: sensitivities change what it was read from. */
+static struct tsim_explanation explained_file(const char *file, const struct tsim_override *settings, size_t n,
+                                              bool has_sensitivities) {
     const struct tsim_run_options options = {.ignore_memory = true};
     const struct tsim_scenario *scenario;
     struct tsim_explanation explanation;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    ck_assert_int_eq(tsim_scenario_load(&arena, "scenarios/textbook/small-on-8.yaml", settings, n, &scenario, &diags),
-                     TSIM_OK);
+    ck_assert_int_eq(tsim_scenario_load(&arena, file, settings, n, &scenario, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, true, &explanation, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, has_sensitivities, &explanation, &diags),
+                     TSIM_OK);
     tsim_diags_release(&diags);
     return explanation;
 }
 
+/* Tables, adapters, stages that work shifted against each other, fully sharded training, a batch that is waited for. */
+START_TEST(published_steps_add_up) {
+    static const char *const FILES[] = {"published/dle-dlrm-a100-80gb-8-fp16", "published/automodel-lora-8b-h100-1",
+                                        "published/maxtext-llama3-70b-v6e-32", "published/moe-deepseek-v3-h800-2048",
+                                        "published/mpt-3b-a100-8-744",         "input/gpt2-tokenize"};
+    const char *file = tsim_arena_printf(&arena, "%s/scenarios/%s.yaml", TSIM_SOURCE_TREE, FILES[_i]);
+    struct tsim_explanation explanation = explained_file(file, NULL, 0, false);
+    const char *csv = csv_of(&explanation);
+    double step_s = result->step.terms.time_s;
+    ck_assert_double_eq_tol(sum_of_column(csv, "critical_path", "time_s"), step_s, 1e-9 * step_s);
+    ck_assert_double_eq_tol(sum_of_column(csv, "operators", "step_s"), step_s, 1e-7 * step_s);
+}
+END_TEST
+
 /* A slower capacity never makes the step faster, and what the machine lacks has no row. */
 START_TEST(sensitivities_have_the_right_sign) {
+    static const char *const SMALL = "scenarios/textbook/small-on-8.yaml";
     static const struct tsim_override TWO_NODES[] = {{"cluster.nodes", "2"},
                                                      {"cluster.fabric", "ib-hdr"},
                                                      {"parallelism.tensor", "2"},
@@ -293,7 +309,8 @@ START_TEST(sensitivities_have_the_right_sign) {
     static const struct tsim_override ALONE[] = {{"cluster.accelerators_per_node", "1"},
                                                  {"software.host_time_per_op", "0 us"},
                                                  {"cluster.node.accelerator.efficiency.kernel_latency", "0 us"}};
-    struct tsim_explanation explanation = explained_file(TWO_NODES, sizeof TWO_NODES / sizeof TWO_NODES[0]);
+    struct tsim_explanation explanation =
+        explained_file(SMALL, TWO_NODES, sizeof TWO_NODES / sizeof TWO_NODES[0], true);
     ck_assert_int_eq(explanation.sensitivities.n, 8);
     for (int32_t i = 0; i < 8; i++) {
         const struct tsim_sensitivity *row = &explanation.sensitivities.rows[i];
@@ -308,7 +325,7 @@ START_TEST(sensitivities_have_the_right_sign) {
         if (i > 0)
             ck_assert_double_le(fabs(row->elasticity), fabs(row[-1].elasticity));
     }
-    explanation = explained_file(ALONE, sizeof ALONE / sizeof ALONE[0]);
+    explanation = explained_file(SMALL, ALONE, sizeof ALONE / sizeof ALONE[0], true);
     ck_assert_int_eq(explanation.sensitivities.n, 2); /* the matrix peak and the memory's bandwidth */
     /* Nothing else takes time, so that a tenth of both together would be a tenth of the step. */
     ck_assert_double_eq_tol(explanation.sensitivities.rows[0].elasticity + explanation.sensitivities.rows[1].elasticity,
@@ -463,6 +480,7 @@ static Suite *explain_suite(void) {
     tcase_add_test(tests, kernels_of_a_slow_accelerator);
     tcase_add_test(tests, a_product_has_its_roofline);
     tcase_add_test(tests, the_tables_add_up_to_the_step);
+    tcase_add_loop_test(tests, published_steps_add_up, 0, 6);
     tcase_add_test(tests, overlaps_are_the_exposed_terms);
     tcase_add_test(tests, sensitivities_have_the_right_sign);
     tcase_add_test(tests, json_parses_and_has_the_tables);

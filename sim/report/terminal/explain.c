@@ -14,21 +14,25 @@ static bool applies(const struct tsim_explain_section *section, const struct tsi
     return explanation->result->step.simulated || !section->needs_step;
 }
 
-static enum tsim_status find_account(struct tsim_arena *arena, struct tsim_explanation *explanation,
+/* Plays the step once more, and listens. */
+static enum tsim_status play_again(struct tsim_arena *arena, struct tsim_explanation *explanation,
                                      struct tsim_diags *diags) {
     const struct tsim_scenario *sc = explanation->result->step.played;
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
     struct tsim_pass_costs costs;
     struct tsim_step_simulation simulation;
+    struct tsim_step_sink sink;
+    int32_t critical = tsim_explain_critical_rank(explanation->result)->rank;
+    explanation->timeline = tsim_timeline_listen(arena, sc, critical / (int32_t)sc->parallelism.pipeline, &sink);
     tsim_pass_costs_build(sc, cluster, placement, &costs);
-    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, cluster, placement, &costs, NULL, &simulation, &explanation->flow,
-                                           diags));
+    TSIM_TRY(tsim_step_simulate_with_input(arena, sc, cluster, placement, &costs, &sink, &simulation,
+                                           &explanation->flow, diags));
     if (sc->data.has)
         tsim_input_pipeline_of(sc, placement, &explanation->pipeline);
     explanation->link_utilizations = simulation.link_utilizations;
     explanation->n_link_utilizations = simulation.n_link_utilizations;
-    explanation->account = simulation.stage_groups[tsim_explain_critical_rank(explanation->result)->rank];
+    explanation->account = simulation.stage_groups[critical];
     return TSIM_OK;
 }
 
@@ -40,8 +44,7 @@ enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct t
     *explanation = (struct tsim_explanation){.scenario = scenario, .prediction = prediction, .result = result};
     if (!result->step.simulated)
         return TSIM_OK;
-    explanation->timeline = tsim_timeline_build(arena, scenario);
-    TSIM_TRY(find_account(arena, explanation, diags));
+    TSIM_TRY(play_again(arena, explanation, diags));
     return has_sensitivities ? tsim_sensitivities_run(arena, scenario, &explanation->sensitivities, diags) : TSIM_OK;
 }
 

@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Below this share of the step a time is what ticks and sums round. */
-#define ROUNDING_FRAC 1e-8
-
 enum { TEXT_BYTES = 96, NARROW_WIDTH = 76, MOST_ROWS = 5 * TSIM_N_PARTS * TSIM_MAX_OPS + 16 };
 
 /* ---- rows ---- */
@@ -89,7 +86,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
 
 /* Adds a part of the step beside operators; nothing where it is rounding. */
 static void add_beside(struct walk *walk, const char *name, const char *bound, double step_s) {
-    if (fabs(step_s) <= ROUNDING_FRAC * walk->step_time_s)
+    if (fabs(step_s) <= TSIM_TICKS_FRAC * walk->step_time_s)
         return;
     struct tsim_explained_operator *row = add(walk, step_s);
     row->name = name;

@@ -10,9 +10,6 @@
 
 enum { MOST_ROWS = 32 };
 #define TOLD_FRAC 0.001 /* of the step: what is exposed less is not worth a reason */
-#define ROUNDING_FRAC 1e-9
-/* Less than this part of the step is not worth a row of its own. */
-#define COMPANY_FRAC 1e-4
 
 struct row {
     const char *name, *why;
@@ -109,56 +106,21 @@ static void add(struct rows *rows, struct row row) {
     rows->items[rows->n++] = row;
 }
 
-/* Tells what the axis' collectives of passes expose in the step. */
-static double exposed_in_step_s(const struct tsim_stage_group_account *a, enum tsim_axis axis) {
-    switch (axis) {
-    case TSIM_AXIS_TENSOR:
-        return a->terms.exposed_tensor_s;
-    case TSIM_AXIS_CONTEXT:
-        return a->terms.exposed_context_s;
-    case TSIM_AXIS_EXPERT:
-        return a->terms.exposed_expert_s;
-    case TSIM_AXIS_DATA:
-        return a->terms.exposed_data_s - a->exposed_gather_s - a->exposed_reduce_s - a->exposed_norm_s -
-               a->interference_s;
-    case TSIM_AXIS_PIPELINE:
-    case TSIM_N_AXES:
-        break;
-    }
-    return 0;
-}
-
 /* The rows so far say what collectives expose alone; in company, with what else is on their links and devices, it is
- * more, or by rounding a little other. */
+ * more. */
 static void add_company(const struct tsim_explanation *explanation, enum tsim_axis axis, struct rows *rows) {
     static const char *const NAMES[] = {[TSIM_AXIS_TENSOR] = "tensor, beside other traffic",
                                         [TSIM_AXIS_CONTEXT] = "context, beside other traffic",
                                         [TSIM_AXIS_EXPERT] = "expert, beside other traffic",
                                         [TSIM_AXIS_DATA] = "tables, beside other traffic"};
-    struct row *longest = NULL;
-    double more_s = exposed_in_step_s(&explanation->account, axis);
-    for (int32_t i = 0; i < rows->n; i++) {
-        bool is_own = false;
-        for (int overlap = 0; overlap < N_OVERLAPS; overlap++)
-            is_own |= rows->items[i].name == inside_name(axis, (enum tsim_op_overlap)overlap);
-        if (!is_own)
-            continue;
-        more_s -= rows->items[i].exposed_s;
-        if (!longest || rows->items[i].exposed_s > longest->exposed_s)
-            longest = &rows->items[i];
-    }
-    if (!longest)
-        return;
-    if (fabs(more_s) <= COMPANY_FRAC * explanation->result->step.terms.time_s) {
-        longest->exposed_s += more_s;
-        return;
-    }
-    add(rows, (struct row){.name = NAMES[axis],
-                           .bytes = (double)NAN,
-                           .needs_s = (double)NAN,
-                           .available_s = (double)NAN,
-                           .exposed_s = more_s,
-                           .why = "they share links and compute units with what runs at the same time"});
+    double met_s = explanation->account.met_s[axis];
+    if (fabs(met_s) > TSIM_TICKS_FRAC * explanation->result->step.terms.time_s)
+        add(rows, (struct row){.name = NAMES[axis],
+                               .bytes = (double)NAN,
+                               .needs_s = (double)NAN,
+                               .available_s = (double)NAN,
+                               .exposed_s = met_s,
+                               .why = "they share links and compute units with what runs at the same time"});
 }
 
 static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *explanation, struct rows *rows) {
@@ -246,7 +208,7 @@ static void add_data(const struct tsim_explanation *explanation, struct rows *ro
                                           ? "they take longer than the passes that they run beside"
                                           : "the first bucket is gathered before anything runs, and the last is "
                                             "reduced after everything"});
-    if (a->interference_s > TSIM_ROUNDING_FRAC * explanation->result->step.terms.time_s)
+    if (a->interference_s > TSIM_TICKS_FRAC * explanation->result->step.terms.time_s)
         add(rows, (struct row){.name = "data, slowing the passes",
                                .bytes = (double)NAN,
                                .needs_s = (double)NAN,
@@ -315,7 +277,7 @@ static void table(struct tsim_arena *arena, const struct tsim_explanation *expla
     tsim_figures_init(figures, arena, "overlaps", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int32_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->items[i];
-        bool is_exposed = row->exposed_s > ROUNDING_FRAC * step_s;
+        bool is_exposed = row->exposed_s > TSIM_TICKS_FRAC * step_s;
         tsim_figures_add_text(figures, row->name);
         tsim_figures_add(figures, row->bytes);
         tsim_figures_add(figures, row->needs_s);

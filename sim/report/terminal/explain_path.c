@@ -1,6 +1,4 @@
-/* The chain of activities that the step consists of. Passes and messages come from the replayed schedule, the optimizer
- * and the step's time from the simulation; what the simulation takes longer (traffic of the data-parallel group, links
- * that are shared) closes the sum. */
+/* The chain of tasks that the step consists of, as the engine ran them: passes, messages, collectives, the optimizer. */
 #include "model/model.h"
 #include "report/terminal/explain_sections.h"
 
@@ -8,42 +6,24 @@
 #include <string.h>
 
 enum { MOST_LINKS = 14, SHOWN_ENDS = 6, MOST_OPERATORS = 6 };
-#define ROUNDING_FRAC 1e-9
 
-/* The zero-bubble schedules' stages work shifted against each other: their step is the longest stage's own. */
-static bool is_shifted(const struct tsim_timeline *timeline) {
-    enum tsim_schedule schedule = timeline->shape.schedule;
-    return schedule == TSIM_SCHEDULE_ZB_H1 || schedule == TSIM_SCHEDULE_ZB_H2 || schedule == TSIM_SCHEDULE_ZB_V;
-}
+/* ---- the table: a link each ---- */
 
-static int32_t longest_stage(const struct tsim_timeline *timeline) {
-    int32_t longest = 0;
-    double longest_s = 0;
-    for (int32_t s = 0; s < timeline->shape.stages; s++) {
-        const struct tsim_stage_slices *stage = &timeline->stages[s];
-        double time_s = stage->slices[stage->n - 1].end_s - stage->slices[0].begin_s;
-        if (time_s > longest_s) {
-            longest_s = time_s;
-            longest = s;
-        }
-    }
-    return longest;
-}
-
-static void find_path(struct tsim_arena *arena, const struct tsim_timeline *timeline, struct tsim_path *path) {
-    int32_t stage = is_shifted(timeline) ? longest_stage(timeline) : -1;
-    double from_s = stage >= 0 ? timeline->stages[stage].slices[0].begin_s : 0;
-    tsim_timeline_path(arena, timeline, stage, from_s, path);
-}
-
-static double optimizer_s(const struct tsim_result *result, int32_t stage) {
-    for (int32_t i = 0; i < result->step.n_ranks; i++)
-        if (result->step.ranks[i].stage == stage)
-            return result->step.ranks[i].terms.optimizer_s;
-    TSIM_BUG("stage %d has no rank", (int)stage);
-}
-
-/* ---- the table: a link each, with what is not in the replay at the end ---- */
+/* Names of the kinds of links: of one, of its sort, and of several that are summed up. */
+static const struct {
+    const char *one, *sort, *several;
+} KINDS[TSIM_N_PATH_KINDS] = {
+    [TSIM_PATH_PASSES] = {NULL, "passes", "passes"},
+    [TSIM_PATH_MESSAGE] = {NULL, "message", "messages"},
+    [TSIM_PATH_GATHER] = {"gathers parameters", "traffic", "gathers of parameters"},
+    [TSIM_PATH_REDUCE] = {"reduces gradients", "traffic", "reductions of gradients"},
+    [TSIM_PATH_TIED] = {"sums the tied embedding's gradient", "traffic", "tied embeddings"},
+    [TSIM_PATH_NORM] = {"the gradient's norm", "traffic", "gradient norms"},
+    [TSIM_PATH_INPUT] = {"waits for input", "input", "waits for input"},
+    [TSIM_PATH_COPY] = {"copies from or to the host", "copy", "copies"},
+    [TSIM_PATH_REPLICAS] = {"waits for another replica", "wait", "waits for other replicas"},
+    [TSIM_PATH_DATA_BUSY] = {"its collectives, one after the other", "traffic", "collectives"},
+    [TSIM_PATH_OPTIMIZER] = {"optimizer", "optimizer", "optimizers"}};
 
 static const char *passes_text(struct tsim_arena *arena, const struct tsim_path_link *link) {
     static const char *const NAMES[TSIM_N_PASS_KINDS] = {"F", "B", "B", "W"};
@@ -51,14 +31,16 @@ static const char *passes_text(struct tsim_arena *arena, const struct tsim_path_
     for (int k = 0; k < TSIM_N_PASS_KINDS; k++)
         if (link->counts[k] > 0)
             text = tsim_arena_printf(arena, "%s%s%d %s", text, text[0] ? ", " : "", link->counts[k], NAMES[k]);
-    return text;
+    return text[0] ? text : "part of a pass";
 }
 
 static const char *link_text(struct tsim_arena *arena, const struct tsim_path_link *link) {
-    if (link->is_message)
+    if (link->kind == TSIM_PATH_MESSAGE)
         return tsim_arena_printf(arena, "message from stage %d to %d", link->stage, link->to_stage);
-    return tsim_arena_printf(arena, "stage %d: %s%s", link->stage, passes_text(arena, link),
-                             link->send_s > 0 ? ", sends" : "");
+    if (link->kind == TSIM_PATH_PASSES)
+        return tsim_arena_printf(arena, "stage %d: %s%s", link->stage, passes_text(arena, link),
+                                 link->sends ? ", sends" : "");
+    return tsim_arena_printf(arena, "stage %d: %s", link->stage, KINDS[link->kind].one);
 }
 
 static void add_row(struct tsim_figures *figures, const char *text, const char *kind, double stage, double begin_s,
@@ -72,22 +54,8 @@ static void add_row(struct tsim_figures *figures, const char *text, const char *
 }
 
 static void add_link(struct tsim_figures *figures, const struct tsim_path_link *link, double step_s) {
-    add_row(figures, link_text(figures->arena, link), link->is_message ? "message" : "passes", link->stage,
-            link->begin_s, link->time_s, step_s);
-}
-
-/* Adds what follows the passes, and what the simulated step takes longer than the replay. */
-static void add_rest(struct tsim_figures *figures, const struct tsim_explanation *explanation,
-                     const struct tsim_path *path) {
-    const struct tsim_result *result = explanation->result;
-    double step_s = result->step.terms.time_s, last_s = optimizer_s(result, path->last_stage);
-    double rest_s = step_s - path->time_s - last_s, stall_s = fmax(0, fmin(rest_s, result->step.terms.data_stall_s));
-    rest_s -= stall_s;
-    if (stall_s > 0)
-        add_row(figures, "waiting for input", "input", (double)NAN, (double)NAN, stall_s, step_s);
-    if (fabs(rest_s) > ROUNDING_FRAC * step_s)
-        add_row(figures, "data-parallel traffic, shared links", "traffic", (double)NAN, (double)NAN, rest_s, step_s);
-    add_row(figures, "optimizer", "optimizer", path->last_stage, (double)NAN, last_s, step_s);
+    add_row(figures, link_text(figures->arena, link), KINDS[link->kind].sort, link->stage, link->begin_s, link->time_s,
+            step_s);
 }
 
 static void init_table(struct tsim_arena *arena, struct tsim_figures *figures) {
@@ -144,11 +112,10 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
                    void *context) {
     struct tsim_path path;
     struct tsim_figures figures;
-    find_path(arena, explanation->timeline, &path);
+    tsim_timeline_path(arena, explanation->timeline, explanation->result->step.terms.time_s, &path);
     init_table(arena, &figures);
     for (int32_t i = 0; i < path.n; i++)
         add_link(&figures, &path.links[i], explanation->result->step.terms.time_s);
-    add_rest(&figures, explanation, &path);
     take(context, &figures);
     operator_table(arena, explanation, &path, INT32_MAX, &figures);
     take(context, &figures);
@@ -158,19 +125,20 @@ static void tables(struct tsim_arena *arena, const struct tsim_explanation *expl
 
 static void add_middle(struct tsim_figures *figures, const struct tsim_path *path, int32_t from, int32_t until,
                        double step_s) {
-    double passes_s = 0, messages_s = 0;
-    int32_t n_passes = 0, n_messages = 0;
+    double times_s[TSIM_N_PATH_KINDS] = {0};
+    int32_t n[TSIM_N_PATH_KINDS] = {0};
     for (int32_t i = from; i < until; i++) {
         const struct tsim_path_link *link = &path->links[i];
-        *(link->is_message ? &messages_s : &passes_s) += link->time_s;
-        n_messages += link->is_message;
+        times_s[link->kind] += link->time_s;
+        n[link->kind] += link->kind != TSIM_PATH_PASSES;
         for (int k = 0; k < TSIM_N_PASS_KINDS; k++)
-            n_passes += link->counts[k];
+            n[TSIM_PATH_PASSES] += link->counts[k];
     }
-    add_row(figures, tsim_arena_printf(figures->arena, "... %d passes between", n_passes), "passes", (double)NAN,
-            path->links[from].begin_s, passes_s, step_s);
-    add_row(figures, tsim_arena_printf(figures->arena, "... %d messages between", n_messages), "message", (double)NAN,
-            (double)NAN, messages_s, step_s);
+    for (int kind = 0; kind < TSIM_N_PATH_KINDS; kind++)
+        if (times_s[kind] > 0)
+            add_row(figures, tsim_arena_printf(figures->arena, "... %d %s between", n[kind], KINDS[kind].several),
+                    KINDS[kind].sort, (double)NAN, kind == TSIM_PATH_PASSES ? path->links[from].begin_s : (double)NAN,
+                    times_s[kind], step_s);
 }
 
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
@@ -178,7 +146,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     double step_s = explanation->result->step.terms.time_s;
     struct tsim_path path;
     struct tsim_figures figures;
-    find_path(arena, explanation->timeline, &path);
+    tsim_timeline_path(arena, explanation->timeline, step_s, &path);
     init_table(arena, &figures);
     for (int32_t i = 0; i < path.n; i++) {
         if (path.n <= MOST_LINKS || i < SHOWN_ENDS || i >= path.n - SHOWN_ENDS)
@@ -186,7 +154,6 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
         else if (i == SHOWN_ENDS)
             add_middle(&figures, &path, SHOWN_ENDS, path.n - SHOWN_ENDS, step_s);
     }
-    add_rest(&figures, explanation, &path);
     add_row(&figures, "step", NULL, (double)NAN, (double)NAN, step_s, step_s);
     tsim_explain_heading(out, style, "critical path: what the step is made of, one after the other");
     tsim_figures_print(&figures, style, out);

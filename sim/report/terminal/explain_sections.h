@@ -7,6 +7,9 @@
 #include "report/terminal/explain.h"
 #include "step/part_counts.h"
 
+/* Below this share of the step a time is what the engine's ticks round. */
+#define TSIM_TICKS_FRAC 1e-8
+
 typedef void (*tsim_explain_take_fn)(void *context, const struct tsim_figures *figures);
 
 /* A section fills tables (for CSV and JSON whole, for people as they are), and prints itself for people. */
