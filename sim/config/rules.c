@@ -582,7 +582,7 @@ static void check_adapter(const struct check *c) {
     const struct tsim_model *m = c->sc->model;
     if (a->kind == TSIM_ADAPTER_NONE) {
         if (a->rank > 0 || a->targets || a->base_precision != TSIM_BASE_AS_TRAINING || a->dropout_frac > 0)
-            tsim_diag_hint(fail(c, "training.adapter", "the kind is missing"), "kind: lora, or qlora");
+            tsim_diag_hint(fail(c, "training.adapter", "its other keys need a kind"), "kind: lora, or qlora");
         return;
     }
     if (m->list || m->encoder_layers > 0)

@@ -149,6 +149,11 @@ static void fill_images(struct tsim_arena *arena, struct tsim_term_recorder *r, 
             batch.value);
 }
 
+/* Scaling laws of tokens and batches hold for models that begin with random weights. */
+static bool trains_from_scratch(const struct tsim_scenario *scenario) {
+    return scenario->training.kind == TSIM_PRETRAIN && scenario->training.adapter.kind == TSIM_ADAPTER_NONE;
+}
+
 bool tsim_scaling_laws_apply(const struct tsim_result *result) {
     return result->step.simulated && (result->campaign.has || result->scenario->model->kind == TSIM_MODEL_CNN);
 }
@@ -179,7 +184,7 @@ void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *resul
         fresh = tsim_effective_tokens(r, unique, epochs);
         out->effective_tokens = fresh.value;
     }
-    if (has_tokens && sc->model->causal && has_run) {
+    if (has_tokens && sc->model->causal && has_run && trains_from_scratch(sc)) {
         struct tsim_amount n =
             tsim_figure(r, "model.active_parameters", tsim_model_active_parameters(sc->model), TSIM_COUNT);
         fill_data(arena, r, tokens, n, out);
