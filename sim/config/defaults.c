@@ -31,6 +31,27 @@ static void resolve_adapter(const struct tsim_draft *draft, struct tsim_adapter_
         adapter->base_precision = TSIM_BASE_NF4;
 }
 
+/* NeMo-RL's GRPO and PPO score with the policy as it was before the round; its share of the memory is that of its examples
+ * (examples/configs/grpo_math_1B.yaml: vllm_cfg.gpu_memory_utilization 0.6, num_generations_per_prompt 16), the number of
+ * sequences vLLM's own (max_num_seqs). */
+static void resolve_generation(struct tsim_scenario *sc) {
+    static const unsigned SCORING[] = {[TSIM_DPO] = 1u << TSIM_SCORER_REFERENCE,
+                                       [TSIM_GRPO] = 1u << TSIM_SCORER_POLICY | 1u << TSIM_SCORER_REFERENCE,
+                                       [TSIM_PPO] = (1u << TSIM_N_SCORERS) - 1};
+    struct tsim_generation_spec *g = &sc->generation;
+    if (sc->training.kind > TSIM_SFT && !sc->training.scoring)
+        sc->training.scoring = SCORING[sc->training.kind];
+    if (!tsim_generates(sc))
+        return;
+    double batch = (double)sc->training.global_batch_size * tsim_samples_of_sequence(sc);
+    g->tensor = g->tensor > 0 ? g->tensor : 1;
+    g->rollouts = g->rollouts > 0 ? g->rollouts : (int64_t)ceil(batch);
+    g->samples_per_prompt = g->samples_per_prompt > 0 ? g->samples_per_prompt : 16;
+    g->max_sequences = g->max_sequences > 0 ? g->max_sequences : 256;
+    g->prompt = g->prompt > 0 ? g->prompt : 256;
+    g->memory_frac = g->memory_frac > 0 ? g->memory_frac : 0.6;
+}
+
 static void resolve_training(struct tsim_draft *draft) {
     struct tsim_scenario *sc = &draft->scenario;
     enum tsim_attention_kernel kernel = sc->software->attention_kernel;
@@ -58,6 +79,8 @@ static void resolve_training(struct tsim_draft *draft) {
                                                                          : TSIM_LENGTH_NONE;
     /* one of them */
     sc->training.length = draft->tokens + draft->samples + draft->epochs * sc->data.samples + draft->steps;
+    tsim_lengths_measure(sc);
+    resolve_generation(sc);
 }
 
 /* Fills in what the software does where the scenario is silent. */
@@ -343,6 +366,8 @@ void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     p->data = draft->data;
     sc->n_microbatches = sc->training.global_batch_size / (sc->training.micro_batch_size * p->data);
     tsim_lengths_resolve(sc);
+    if (tsim_generates(sc) && sc->generation.rollouts == 0)
+        sc->generation.rollouts = (int64_t)ceil((double)sc->training.global_batch_size * tsim_samples_of_sequence(sc));
     finish_layers(draft, arena);
     finish_recompute(draft);
 }

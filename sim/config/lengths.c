@@ -37,12 +37,19 @@ static int64_t longest_of_slowest(const struct tsim_scenario *sc) {
     return rounded < sc->training.sequence_length ? rounded : sc->training.sequence_length;
 }
 
-void tsim_lengths_resolve(struct tsim_scenario *sc) {
+void tsim_lengths_measure(struct tsim_scenario *sc) {
     struct tsim_lengths_spec *lengths = &sc->training.lengths;
     if (!(lengths->mean > 0))
         return;
     struct moments one = of_longest(&sc->training, 1);
+    lengths->sample = one.mean;
     lengths->attended = one.square / one.mean;
+}
+
+void tsim_lengths_resolve(struct tsim_scenario *sc) {
+    struct tsim_lengths_spec *lengths = &sc->training.lengths;
+    if (!(lengths->mean > 0))
+        return;
     lengths->pass = lengths->batching == TSIM_BATCHING_LONGEST ? longest_of_slowest(sc) : sc->training.sequence_length;
-    lengths->useful = lengths->batching == TSIM_BATCHING_PACKED ? (double)sc->training.sequence_length : one.mean;
+    lengths->useful = lengths->batching == TSIM_BATCHING_PACKED ? (double)sc->training.sequence_length : lengths->sample;
 }

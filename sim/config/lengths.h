@@ -13,7 +13,8 @@
 
 #include "config/scenario.h"
 
-/* Fills in what follows from lengths and plan. */
+/* Fills in what follows from lengths alone; and from the plan. */
+void tsim_lengths_measure(struct tsim_scenario *scenario);
 void tsim_lengths_resolve(struct tsim_scenario *scenario);
 
 /* Tokens of a sample in a pass, with padding; those that count; the tokens that each attends to, in the mean. Without
@@ -26,6 +27,13 @@ static inline double tsim_pass_length(const struct tsim_scenario *scenario) {
 static inline double tsim_useful_length(const struct tsim_scenario *scenario) {
     const struct tsim_training_spec *t = &scenario->training;
     return t->lengths.mean > 0 ? t->lengths.useful : (double)t->sequence_length;
+}
+
+/* Samples of those that a batch counts: packs hold several. */
+static inline double tsim_samples_of_sequence(const struct tsim_scenario *scenario) {
+    const struct tsim_lengths_spec *l = &scenario->training.lengths;
+    return l->mean > 0 && l->batching == TSIM_BATCHING_PACKED ? (double)scenario->training.sequence_length / l->sample
+                                                              : 1;
 }
 
 static inline double tsim_attended_length(const struct tsim_scenario *scenario) {

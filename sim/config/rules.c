@@ -546,13 +546,54 @@ static void check_offload(const struct check *c) {
                "schedule: 1f1b or interleaved, or activations: 0");
 }
 
+/* Whole steps train on the samples of a round; only attention has a cache. */
+static void check_generation(const struct check *c) {
+    const struct tsim_generation_spec *g = &c->sc->generation;
+    const struct tsim_training_spec *t = &c->sc->training;
+    if (!tsim_generates(c->sc)) {
+        if (g->tensor || g->rollouts || g->samples_per_prompt || g->max_sequences || g->prompt > 0 || g->software)
+            tsim_diag_hint(fail(c, "generation", "only grpo and ppo train on what the policy generates"),
+                           "training.kind: grpo");
+        return;
+    }
+    if (c->sc->model->mamba.heads > 0)
+        refuse(c, "training.kind", "generation with state-space layers", "a model with attention alone, or kind: sft");
+    if (c->sc->n_accelerators % g->tensor != 0)
+        tsim_diag_hint(fail(c, "generation.tensor", "%lld ranks do not divide %lld accelerators", num(g->tensor),
+                            num(c->sc->n_accelerators)),
+                       "a divisor of the number of accelerators");
+    if (c->sc->model->heads % g->tensor != 0)
+        tsim_diag_hint(fail(c, "generation.tensor", "%lld ranks do not divide the %lld heads of %.40s", num(g->tensor),
+                            num(c->sc->model->heads), c->sc->model->name),
+                       "a divisor of both heads and accelerators");
+    bool is_packed = t->lengths.mean > 0 && t->lengths.batching == TSIM_BATCHING_PACKED;
+    if (!is_packed && g->rollouts % t->global_batch_size != 0)
+        tsim_diag_hint(fail(c, "generation.rollouts", "%lld samples are not whole batches of %lld", num(g->rollouts),
+                            num(t->global_batch_size)),
+                       "a multiple of training.global_batch_size");
+    if (!(g->prompt < (double)t->sequence_length) || (t->lengths.mean > 0 && !(g->prompt < t->lengths.mean)))
+        tsim_diag_hint(fail(c, "generation.prompt", "a prompt of %g tokens leaves nothing to generate", g->prompt),
+                       "less than the tokens of a sample (training.lengths.mean, training.sequence_length)");
+}
+
+/* Post-training is of decoders of language. */
 static void check_kind(const struct check *c) {
     const struct tsim_training_spec *t = &c->sc->training;
-    static const char *const NAMES[] = {[TSIM_DPO] = "training on preference pairs beside a reference model",
-                                        [TSIM_GRPO] = "generation, scoring and training in turn",
-                                        [TSIM_PPO] = "generation, scoring and training in turn"};
-    if (t->kind > TSIM_SFT)
-        refuse(c, "training.kind", NAMES[t->kind], "kind: sft has the training alone");
+    const struct tsim_model *model = c->sc->model;
+    if (t->kind <= TSIM_SFT && t->scoring)
+        tsim_diag_hint(fail(c, "training.scoring", "only dpo, grpo and ppo score their samples"),
+                       "training.kind: grpo");
+    if (t->kind > TSIM_SFT && (model->kind != TSIM_MODEL_TRANSFORMER || !model->causal || model->list ||
+                               model->encoder_layers > 0 || model->image.patch > 0))
+        tsim_diag_hint(fail(c, "training.kind", "%.40s is not a decoder of language", model->name),
+                       "training.kind: pretrain");
+    if (t->kind > TSIM_SFT && t->batch_ramp.from > 0)
+        refuse(c, "training.batch_ramp", "a batch that grows in post-training", "no batch_ramp");
+    if (t->kind == TSIM_DPO && t->global_batch_size % 2 != 0)
+        tsim_diag_hint(
+            fail(c, "training.global_batch_size", "%lld samples are not whole pairs", num(t->global_batch_size)),
+            "an even number: a chosen and a rejected sample for each pair");
+    check_generation(c);
     if (!(t->lengths.mean > 0)) {
         if (t->lengths.cv > 0 || t->lengths.batching != TSIM_BATCHING_PACKED)
             tsim_diag_hint(fail(c, "training.lengths", "the mean is missing"),

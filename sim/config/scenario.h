@@ -178,6 +178,20 @@ struct tsim_adapter_spec {
 };
 
 enum tsim_training_kind { TSIM_PRETRAIN, TSIM_SFT, TSIM_DPO, TSIM_GRPO, TSIM_PPO };
+/* Models, each as large as the policy, that score the samples of a step of post-training in forward passes. The critic is
+ * trained as well. */
+enum tsim_scorer { TSIM_SCORER_POLICY, TSIM_SCORER_REFERENCE, TSIM_SCORER_REWARD, TSIM_SCORER_CRITIC, TSIM_N_SCORERS };
+/* Responses that the policy gives before it is trained on them (run/generation.h). A sample is a prompt with its
+ * response, as long as training.lengths or sequence_length say. */
+struct tsim_generation_spec {
+    int64_t tensor;                       /* ranks that divide the model meanwhile */
+    int64_t rollouts;                     /* samples that are generated before the next steps train on them */
+    int64_t samples_per_prompt;           /* responses to one prompt, which share its cache */
+    int64_t max_sequences;                /* that one engine runs at once, where its memory holds them */
+    double prompt;                        /* tokens */
+    double memory_frac;                   /* of the accelerator's memory, for weights and KV cache */
+    const struct tsim_software *software; /* of the engine */
+};
 /* Samples of many lengths, lognormal and cut at sequence_length (lengths.h). */
 enum tsim_batching { TSIM_BATCHING_PACKED, TSIM_BATCHING_LONGEST, TSIM_BATCHING_WHOLE };
 struct tsim_lengths_spec {
@@ -186,11 +200,13 @@ struct tsim_lengths_spec {
     enum tsim_batching batching;
     int64_t pass;    /* resolved: tokens that a pass takes for each sample of a batch, padding among them */
     double useful;   /* of them, those that are not padding, on average */
+    double sample;   /* tokens of a sample as it is cut, on average */
     double attended; /* tokens of its own sample that a token may attend to, on average over tokens */
 };
 
 struct tsim_training_spec {
     enum tsim_training_kind kind;
+    unsigned scoring; /* set of 1 << enum tsim_scorer */
     struct tsim_lengths_spec lengths;
     struct tsim_batch_ramp_spec batch_ramp;
     struct tsim_adapter_spec adapter;
@@ -343,6 +359,7 @@ struct tsim_scenario {
     struct tsim_cluster_spec cluster;
     struct tsim_training_spec training;
     struct tsim_parallelism_spec parallelism;
+    struct tsim_generation_spec generation;
     struct tsim_data_spec data;
     struct tsim_variability_spec variability;
     struct tsim_energy_spec energy;
@@ -353,12 +370,18 @@ struct tsim_scenario {
     struct tsim_measured measured;
     int64_t n_accelerators;       /* nodes x accelerators_per_node */
     int64_t n_microbatches;       /* per replica and step */
-    bool is_forward_only;         /* set by run/evaluation.h: passes are forward ones, nothing is reduced or stepped */
+    bool is_forward_only;         /* set by sim/run: passes are forward ones, nothing is reduced or stepped */
+    double cached_tokens;         /* set by run/generation.h: of each sequence, in the KV cache; a pass adds its own */
     struct tsim_place plan_at;    /* where its file says how it is parallel, or is */
     const char *resolved_json;    /* the whole scenario with every default, as JSON; feeding it back gives the same */
     const char *const *estimates; /* names of values with status estimate that this run leans on */
     size_t n_estimates;
 };
+
+/* Does the policy generate what it is trained on? */
+static inline bool tsim_generates(const struct tsim_scenario *scenario) {
+    return scenario->training.kind == TSIM_GRPO || scenario->training.kind == TSIM_PPO;
+}
 
 /* Weights, gradients and optimizer state lie beside the accelerator and pass through it
  * (TSIM_EXECUTION_WEIGHT_STREAMING in catalogue.h; partition/memory.h). */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define DEFAULT_SOFTWARE "megatron-core-2024"
+#define DEFAULT_ENGINE "vllm-2025"
 
 /* clang-format off */
 static const struct tsim_word SCENARIO_SCHEMA[] = {{"tsim/v1", 0}, {NULL, 0}};
@@ -85,6 +86,15 @@ static void write_fabric(struct tsim_writer *writer, const char *key, const char
     const struct tsim_draft *draft = field;
     if (draft->scenario.cluster.fabric)
         tsim_fabric_write(writer, key, path, draft->scenario.cluster.fabric);
+}
+
+static void read_engine(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    if (value)
+        ((struct tsim_draft *)field)->scenario.generation.software = tsim_software_read(reader, value, path);
+}
+
+static void write_engine(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    tsim_software_write(writer, key, path, ((const struct tsim_draft *)field)->scenario.generation.software);
 }
 
 static void write_software(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
@@ -316,6 +326,8 @@ static const struct tsim_word TRAINING_KINDS[] = {{"pretrain", TSIM_PRETRAIN}, {
                                                   {"grpo", TSIM_GRPO}, {"ppo", TSIM_PPO}, {NULL, 0}};
 static const struct tsim_word BATCHINGS[] = {{"packed", TSIM_BATCHING_PACKED}, {"padded", TSIM_BATCHING_LONGEST},
                                              {"padded-whole", TSIM_BATCHING_WHOLE}, {NULL, 0}};
+static const struct tsim_word SCORERS[] = {{"policy", TSIM_SCORER_POLICY}, {"reference", TSIM_SCORER_REFERENCE},
+                                           {"reward", TSIM_SCORER_REWARD}, {"critic", TSIM_SCORER_CRITIC}, {NULL, 0}};
 static const struct tsim_key LENGTHS_KEYS[] = {
     {QUANTITY_KEY("mean", TSIM_COUNT, scenario.training.lengths.mean, "tokens of a sample, before it is cut at sequence_length"),
      .is_positive = true, .min = 1, .max = 1e9, .is_omitted_when_zero = true},
@@ -375,12 +387,33 @@ static const struct tsim_key RAMP_KEYS[] = {
 };
 TSIM_TABLE(RAMP, RAMP_KEYS, false);
 
+#define GENERATION_KEY(name_, max_, help_)                                                                             \
+    {INT_KEY(#name_, scenario.generation.name_, max_, help_), .is_positive = true, .is_omitted_when_zero = true}
+static const struct tsim_key GENERATION_KEYS[] = {
+    GENERATION_KEY(tensor, 1e4, "ranks of the engine that divide the model; default: 1"),
+    GENERATION_KEY(rollouts, 1e7, "samples of one round, for so many steps as it has batches; default: a batch"),
+    {QUANTITY_KEY("prompt", TSIM_COUNT, scenario.generation.prompt,
+                  "tokens of a sample that are its prompt; the rest is generated; default: 256"),
+     .is_positive = true, .min = 1, .max = 1e9, .is_omitted_when_zero = true},
+    GENERATION_KEY(samples_per_prompt, 1e5, "responses to one prompt, which is read once for all of them; default: 16"),
+    GENERATION_KEY(max_sequences, 1e6, "that an engine generates at once, where its cache holds them; default: 256"),
+    {QUANTITY_KEY("memory", TSIM_FRACTION, scenario.generation.memory_frac,
+                  "of the accelerator's memory that weights and KV cache may fill; default: 60 %"),
+     .is_positive = true, .max = 1, .is_omitted_when_zero = true},
+    {CUSTOM_KEY("software", read_engine, write_engine, "id, path or mapping: what the engine does; default: " DEFAULT_ENGINE)},
+};
+TSIM_TABLE(GENERATION, GENERATION_KEYS, false);
+
 #define LENGTH_KEY(name_, help_)                                                                                       \
     {QUANTITY_KEY(#name_, TSIM_COUNT, name_, help_), .is_positive = true, .is_omitted_when_zero = true}
 static const struct tsim_key TRAINING_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.kind), .words = TRAINING_KINDS,
      .default_text = "pretrain", .is_omitted_when_zero = true,
-     .help = "sft: supervised fine-tuning, whose samples may have lengths; dpo, grpo and ppo are not simulated yet"},
+     .help = "sft: supervised fine-tuning, whose samples may have lengths; dpo: pairs, two samples each, that a reference scores, too; "
+             "grpo, ppo: the policy generates what it is trained on"},
+    {.key = "scoring", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.scoring), .words = SCORERS, .is_omitted_when_zero = true,
+     .help = "models that score the samples of dpo, grpo or ppo, each as large as the policy: a list of policy, reference, reward, critic "
+             "(which is trained as well); default: [reference], [policy, reference], all four"},
     {SECTION_KEY("lengths", &LENGTHS, "lengths of samples, where they differ: {mean, cv, batching}"), .is_omitted_when_zero = true},
     {INT_KEY("sequence_length", scenario.training.sequence_length, 1e9,
              "tokens per sample; default: 4096, or the rows of a shorter learned position table"), .is_positive = true},
@@ -592,6 +625,21 @@ static void write_goal(struct tsim_writer *writer, const char *key, const char *
     tsim_writer_mapping(writer, key, &GOAL, path, field);
 }
 
+/* Comes behind `training`, whose kind says whether anything is generated. */
+static void read_generation(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_draft *draft = field;
+    const struct tsim_software **software = &draft->scenario.generation.software;
+    tsim_schema_read_mapping(reader, &GENERATION, value, path, field);
+    if (!*software && tsim_generates(&draft->scenario))
+        *software =
+            tsim_software_read(reader, tsim_value_new_scalar(reader->arena, draft->root, DEFAULT_ENGINE), path);
+}
+
+static void write_generation(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    if (tsim_generates(&((const struct tsim_draft *)field)->scenario))
+        tsim_writer_mapping(writer, key, &GENERATION, path, field);
+}
+
 /* Keys that follow from others where nobody writes them, and that change with the plan. */
 static const char *const DERIVED[] = {"software",
                                       "training.gradient_precision",
@@ -640,6 +688,8 @@ static const struct tsim_key SCENARIO_KEYS[] = {
                 "id, path or mapping: what the framework does; default: " DEFAULT_SOFTWARE)},
     {SECTION_KEY("training", &TRAINING, "batch, precision, optimizer, length of the run")},
     {SECTION_KEY("parallelism", &PARALLELISM, "how the work is split")},
+    {CUSTOM_KEY("generation", read_generation, write_generation, "how the policy generates the samples of grpo and ppo"),
+     .described_by = &GENERATION},
     {CUSTOM_KEY("data", tsim_data_read, tsim_data_write, "the input pipeline; absent: data are always there"),
      .described_by = &tsim_data_table},
     {SECTION_KEY("variability", &VARIABILITY, "noise and stragglers: steps that differ")},

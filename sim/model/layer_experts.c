@@ -64,6 +64,11 @@ struct experts {
     struct tsim_op_shape grouped; /* one local expert's product; `groups` of them */
 };
 
+/* The share of all experts that at least one of so many tokens picks; weights of the others are not read. */
+static double met_frac(const struct tsim_experts *e, double tokens) {
+    return 1 - pow(1 - (double)e->active / (double)e->count, tokens);
+}
+
 static struct experts experts_of(const struct tsim_op_shape *z) {
     const struct tsim_experts *e = &z->model->experts;
     struct experts x = {.active = (double)e->active,
@@ -77,7 +82,7 @@ static struct experts experts_of(const struct tsim_op_shape *z) {
     x.by_width = x.divided && z->sequence_parallel && z->software->expert_dispatch == TSIM_DISPATCH_BY_WIDTH;
     x.imbalance = tsim_routing_imbalance(e, x.ranks, tokens);
     x.rows = x.imbalance * tokens * x.active;
-    x.grouped.groups = x.count / x.ranks;
+    x.grouped.groups = fmax(x.count / x.ranks * met_frac(e, tokens * x.ranks), 1);
     x.grouped.t = x.rows / x.grouped.groups;
     x.grouped.tp = 1; /* its gathers and reductions are of rows, below */
     x.grouped.sequence_parallel = false;

@@ -17,9 +17,11 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, double leng
     z.tp = (double)sc->parallelism.tensor;
     z.cp = (double)sc->parallelism.context;
     z.b = (double)sc->training.micro_batch_size;
-    z.s = z.sk = length;
-    z.t = z.tk = z.b * z.s / z.cp;
-    z.causal = m->causal;
+    z.s = length;
+    z.sk = length + sc->cached_tokens;
+    z.t = z.b * z.s / z.cp;
+    z.tk = z.b * z.sk / z.cp;
+    z.causal = m->causal && !(sc->cached_tokens > 0); /* the cache is of earlier tokens, which all are met */
     z.is_biased = m->position == TSIM_POSITION_RELATIVE;
     z.sequence_parallel = sc->parallelism.sequence && z.tp > 1;
     z.ts = z.sequence_parallel ? z.t / z.tp : z.t;
@@ -67,6 +69,11 @@ int tsim_op_stacks(const struct tsim_scenario *sc, struct tsim_op_shape *shapes)
     if (n > 1)
         shapes[n - 1] = tsim_op_shape_last(sc);
     return n;
+}
+
+double tsim_cached_width(const struct tsim_op_shape *z) {
+    const struct tsim_latent *latent = &z->model->latent;
+    return latent->kv_rank > 0 ? (double)(latent->kv_rank + latent->rope_dim) : z->key + z->value;
 }
 
 /* ---- of the whole model ---- */

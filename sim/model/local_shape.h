@@ -39,6 +39,10 @@ double tsim_stream_bytes(const struct tsim_scenario *scenario);
 enum { TSIM_MAX_STACKS = 2 };
 int tsim_op_stacks(const struct tsim_scenario *scenario, struct tsim_op_shape *shapes);
 
+/* Values that one layer keeps of each token in the cache of keys and values, on this rank: with latent attention the
+ * latent vector and the rotated key, which all heads share (DeepSeek-V2, arXiv:2405.04434, section 2.1). */
+double tsim_cached_width(const struct tsim_op_shape *shape);
+
 /* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
 double tsim_model_key_dim(const struct tsim_model *model);
 

@@ -38,9 +38,30 @@ static void set_keys(const struct tsim_op_shape *z, struct tsim_op *op) {
     op->window_keys = z->window > 0 && !z->is_chunk ? z->sk * scores_frac(z) : 0;
 }
 
+/* Few queries meet a cache of keys and values. Latent attention meets the latent vectors as they are: the projection up of
+ * keys goes to the queries, that of values to the result, with as many FLOPs (DeepSeek-V2, section 2.1.2). */
+static void core_of_cache(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    const struct tsim_latent *latent = &z->model->latent;
+    bool is_latent = latent->kv_rank > 0;
+    double query = is_latent ? z->heads * (double)(latent->kv_rank + latent->rope_dim) : z->query,
+           result = is_latent ? z->heads * (double)latent->kv_rank : z->q;
+    struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
+    op->precision = z->attention_precision;
+    set_keys(z, op);
+    op->head_dim = (query + result) / (2 * z->heads);
+    op->queries = z->t * z->heads;
+    op->flops = 2 * z->t * z->sk * (query + result);
+    op->bytes = (z->t * (query + result) + z->tk * tsim_cached_width(z)) * attention_bytes(z);
+    op->pieces = op->kernels = 1;
+}
+
 void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes, e2 = z->mask_bytes;
     int32_t first = list->n;
+    if (z->scenario->cached_tokens > 0) {
+        core_of_cache(list, z);
+        return;
+    }
     tsim_op_context_before_forward(list, z);
     if (z->flash) {
         struct tsim_op *op = add(list, "attention core", TSIM_OP_FLASH);
@@ -338,6 +359,11 @@ static void fit_window(struct tsim_op_shape *z) {
     double window = (double)z->model->attention_window, most = z->window > 0 ? z->window : z->sk;
     if (window >= most)
         return;
+    if (z->scenario->cached_tokens > 0) { /* the cache holds no more */
+        z->sk = window;
+        z->tk = z->b * window;
+        return;
+    }
     z->window = window;
     z->is_chunk = z->model->window_chunks;
 }

@@ -106,6 +106,8 @@ static double positive(double value) {
 #define DRAWS(member) IF(r->step.variation.has && r->step.variation.draws.has, r->step.variation.draws.member)
 #define INPUT(member) IF(r->step.input.has, r->step.input.member)
 #define EVALUATION(member) IF(r->evaluation.has, r->evaluation.member)
+#define POST_TRAINING(member) IF(r->post_training.has, r->post_training.member)
+#define GENERATION(member) IF(r->post_training.generation.has, r->post_training.generation.member)
 #define CAMPAIGN(member) IF(r->step.simulated && r->campaign.has, r->campaign.member)
 #define RAMP(member) IF(r->step.simulated && r->campaign.has && r->batch_ramp.has, r->batch_ramp.member)
 #define OWNED(member) IF(r->step.simulated && r->campaign.has && r->campaign.own.has, r->campaign.own.member)

@@ -7,14 +7,10 @@
 /* Beyond so many micro-batches each further one adds the same: a pipeline that only goes forward is in its rhythm. */
 enum { MOST_SIMULATED = 256 };
 
-struct pause {
-    double time_s, energy_j;
-};
-
 static enum tsim_status simulate(struct tsim_arena *arena, struct tsim_scenario *sc, const struct tsim_machine *machine,
-                                 int64_t microbatches, struct pause *pause, struct tsim_diags *diags) {
-    sc->n_microbatches = microbatches;
-    return tsim_step_time_and_energy(arena, sc, machine, &pause->time_s, &pause->energy_j, diags);
+                                 int64_t microbatches, struct tsim_forward_passes *passes, struct tsim_diags *diags) {
+    sc->n_microbatches = passes->microbatches = microbatches;
+    return tsim_step_time_and_energy(arena, sc, machine, &passes->time_s, &passes->energy_j, diags);
 }
 
 static double samples_of(const struct tsim_scenario *sc) {
@@ -23,9 +19,9 @@ static double samples_of(const struct tsim_scenario *sc) {
 }
 
 /* Counts micro-batches of each replica: enough for all samples, and as many as the schedule takes. */
-static int64_t microbatches_of(const struct tsim_scenario *sc) {
+static int64_t microbatches_of(const struct tsim_scenario *sc, double samples) {
     double each = (double)(sc->training.micro_batch_size * sc->parallelism.data);
-    int64_t n = (int64_t)ceil(samples_of(sc) / each);
+    int64_t n = (int64_t)ceil(samples / each);
     while (!tsim_microbatches_work(sc, n))
         n++;
     return n;
@@ -55,24 +51,33 @@ static double record(struct tsim_term_recorder *r, const struct tsim_scenario *s
     return samples.value;
 }
 
+enum tsim_status tsim_forward_passes_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                              const struct tsim_machine *machine, double samples,
+                                              struct tsim_forward_passes *passes, struct tsim_diags *diags) {
+    struct tsim_scenario forward = *scenario;
+    struct tsim_forward_passes half;
+    int64_t n = microbatches_of(scenario, samples), most = simulated_microbatches(scenario, n);
+    forward.is_forward_only = true;
+    TSIM_TRY(simulate(arena, &forward, machine, most, passes, diags));
+    passes->microbatches = n;
+    if (most == n)
+        return TSIM_OK;
+    int64_t fewer = simulated_microbatches(scenario, most / 2);
+    TSIM_TRY(simulate(arena, &forward, machine, fewer, &half, diags));
+    double more = (double)(n - most) / (double)(most - fewer);
+    passes->time_s += more * (passes->time_s - half.time_s);
+    passes->energy_j += more * (passes->energy_j - half.energy_j);
+    return TSIM_OK;
+}
+
 enum tsim_status tsim_evaluation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                           const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
                                           struct tsim_evaluation *evaluation, struct tsim_diags *diags) {
-    struct tsim_scenario forward = *scenario;
+    struct tsim_forward_passes passes;
     if (!(samples_of(scenario) > 0))
         return TSIM_OK;
-    forward.is_forward_only = true;
-    struct pause whole, half;
-    int64_t n = microbatches_of(scenario), most = simulated_microbatches(scenario, n);
-    TSIM_TRY(simulate(arena, &forward, machine, most, &whole, diags));
-    if (most < n) {
-        int64_t fewer = simulated_microbatches(scenario, most / 2);
-        TSIM_TRY(simulate(arena, &forward, machine, fewer, &half, diags));
-        double more = (double)(n - most) / (double)(most - fewer);
-        whole.time_s += more * (whole.time_s - half.time_s);
-        whole.energy_j += more * (whole.energy_j - half.energy_j);
-    }
-    *evaluation = (struct tsim_evaluation){.has = true, .time_s = whole.time_s, .energy_j = whole.energy_j};
-    evaluation->samples = record(recorder, scenario, n, evaluation);
+    TSIM_TRY(tsim_forward_passes_simulate(arena, scenario, machine, samples_of(scenario), &passes, diags));
+    *evaluation = (struct tsim_evaluation){.has = true, .time_s = passes.time_s, .energy_j = passes.energy_j};
+    evaluation->samples = record(recorder, scenario, passes.microbatches, evaluation);
     return TSIM_OK;
 }

@@ -9,6 +9,15 @@
 #include "campaign/campaign.h"
 #include "step/step.h"
 
+/* Forward passes of so many samples, as below. */
+struct tsim_forward_passes {
+    double time_s, energy_j; /* whole cluster */
+    int64_t microbatches;    /* of a replica */
+};
+enum tsim_status tsim_forward_passes_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                              const struct tsim_machine *machine, double samples,
+                                              struct tsim_forward_passes *passes, struct tsim_diags *diags);
+
 /* Fills *evaluation of a scenario that has `training.evaluation` with samples; else it stays zeroed. Fails as
  * tsim_step_simulate. */
 enum tsim_status tsim_evaluation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,

@@ -4,13 +4,15 @@
 #define TSIM_RUN_RESULT_H
 
 #include "campaign/campaign.h"
+#include "run/post_training.h"
 #include "step/step_result.h"
 
 struct tsim_result {
     const struct tsim_scenario *scenario; /* with its layers as they are balanced */
     struct tsim_step_result step;
-    struct tsim_batch_ramp batch_ramp; /* counted by the campaign, as are ... */
-    struct tsim_evaluation evaluation; /* ... pauses like this one */
+    struct tsim_batch_ramp batch_ramp;       /* counted by the campaign, as are ... */
+    struct tsim_evaluation evaluation;       /* ... pauses like this one */
+    struct tsim_post_training post_training; /* of dpo, grpo and ppo; the campaign is made of such rounds */
     struct tsim_campaign campaign;
     struct tsim_term_recorder *recorder; /* heard how the figures came about; NULL: nobody did */
     int64_t events;                      /* of the step and of the campaign */

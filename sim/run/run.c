@@ -28,12 +28,30 @@ static double peak_rss_bytes(void) {
 
 /* ---- a step and its campaign ---- */
 
+/* A step of training, or its part of a round of post-training. */
+static struct tsim_amount step_of_run(struct tsim_term_recorder *r, const struct tsim_result *result) {
+    const struct tsim_post_training *round = &result->post_training;
+    if (!round->has)
+        return tsim_elsewhere(r, "step.time_s", result->step.terms.time_s, TSIM_TIME_S);
+    return tsim_product(r, "step, with its part of the round", "round / steps", TSIM_TIME_S,
+                        TSIM_PARTS(tsim_elsewhere(r, "post_training.time_s", round->time_s, TSIM_TIME_S),
+                                   tsim_inverse(tsim_figure(r, "post_training.steps", round->steps, TSIM_COUNT))));
+}
+
+static struct tsim_amount energy_of_step(struct tsim_term_recorder *r, const struct tsim_result *result) {
+    const struct tsim_post_training *round = &result->post_training;
+    if (!round->has)
+        return tsim_figure(r, "energy.step_j", result->step.energy_j, TSIM_JOULES);
+    return tsim_product(r, "energy of a step, with its part of the round", "round / steps", TSIM_JOULES,
+                        TSIM_PARTS(tsim_figure(r, "post_training.energy_j", round->energy_j, TSIM_JOULES),
+                                   tsim_inverse(tsim_figure(r, "post_training.steps", round->steps, TSIM_COUNT))));
+}
+
 /* The campaign wants to know this of the result's step. */
 static struct tsim_campaign_steps campaign_steps(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                                  const struct tsim_machine *machine, const struct tsim_result *result) {
-    return (struct tsim_campaign_steps){.step_s =
-                                            tsim_elsewhere(r, "step.time_s", result->step.terms.time_s, TSIM_TIME_S),
-                                        .step_j = tsim_figure(r, "energy.step_j", result->step.energy_j, TSIM_JOULES),
+    return (struct tsim_campaign_steps){.step_s = step_of_run(r, result),
+                                        .step_j = energy_of_step(r, result),
                                         .ramp = &result->batch_ramp,
                                         .evaluation = &result->evaluation,
                                         .idle_w = tsim_power_at_rest(r, machine->cluster),
@@ -50,6 +68,8 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     result->events = step->events;
     if (options->is_step)
         return TSIM_OK;
+    TSIM_TRY(tsim_post_training_simulate(arena, sc, &machine, step->terms.time_s, step->energy_j, options->generation,
+                                         options->recorder, &result->post_training, diags));
     if (tsim_run_steps(sc) > 0)
         TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, &machine, options->recorder, step->terms.time_s, step->energy_j,
                                           &result->batch_ramp, diags));

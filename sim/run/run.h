@@ -15,6 +15,8 @@ struct tsim_run_options {
     bool is_step;  /* the step alone: no evaluation, no campaign */
     struct tsim_term_recorder *recorder; /* hears how figures come about; NULL: nobody does */
     struct tsim_pass_memo *memo;         /* for many plans of one job on one cluster; NULL: none */
+    struct tsim_generation_phase
+        *generation; /* likewise: simulated for the first, kept for the others; NULL: not kept */
 };
 
 /* Everything in *result is allocated from `arena`. Fails only with a deadlock or a limit (diags says which); a

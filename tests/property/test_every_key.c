@@ -106,6 +106,9 @@ static const char *const BASES[] = {
     HEAD "model: {extends: deepseek-v3, layers: 6}\ncluster: {node: gb200-nvl72, accelerators_per_node: 8}\n"
          "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512, precision: fp8}\n"
          "parallelism: {expert: 8, data: auto}\n" FAILS,
+    HEAD "model: {extends: gpt2-small, layers: 2}\ncluster: {node: dgx-h100}\n"
+         "training: {kind: grpo, global_batch_size: 16, steps: 100, sequence_length: 512}\n"
+         "parallelism: {data: auto}\ngeneration: {software: {extends: vllm-2025}}\n",
 };
 enum { N_BASES = sizeof BASES / sizeof *BASES };
 

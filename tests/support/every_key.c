@@ -16,7 +16,7 @@ static const struct {
     {"model", TSIM_CATALOGUE_MODELS},           {"cluster.node", TSIM_CATALOGUE_NODES},
     {"cluster.fabric", TSIM_CATALOGUE_FABRICS}, {"cluster.node.accelerator", TSIM_CATALOGUE_ACCELERATORS},
     {"software", TSIM_CATALOGUE_SOFTWARE},      {"data.storage", TSIM_CATALOGUE_STORAGE},
-    {"energy.region", TSIM_CATALOGUE_REGIONS},
+    {"energy.region", TSIM_CATALOGUE_REGIONS},  {"generation.software", TSIM_CATALOGUE_SOFTWARE},
 };
 
 /* Lists of mappings. */

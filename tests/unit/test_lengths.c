@@ -20,6 +20,11 @@ static void init(double mean, double cv, enum tsim_batching batching) {
     example_finish(&e);
 }
 
+static void resolve(void) {
+    tsim_lengths_measure(&e.scenario);
+    tsim_lengths_resolve(&e.scenario);
+}
+
 /* E[l^2] / E[l] is M (1 + c^2); the longest of two is 2 M Phi(sigma / sqrt 2) on average, sigma^2 = ln(1 + c^2). With one
  * replica nobody waits for another. */
 START_TEST(lognormal) {
@@ -27,7 +32,7 @@ START_TEST(lognormal) {
         init(4096, cv, TSIM_BATCHING_LONGEST);
         e.scenario.parallelism.data = 1;
         e.scenario.training.micro_batch_size = 2;
-        tsim_lengths_resolve(&e.scenario);
+        resolve();
         const struct tsim_lengths_spec *l = &e.scenario.training.lengths;
         const double sigma = sqrt(log(1 + cv * cv));
         ck_assert_double_eq_tol(l->useful / 4096, 1, 2e-3);
@@ -43,12 +48,12 @@ END_TEST
 START_TEST(limits) {
     init(1001, 0, TSIM_BATCHING_LONGEST);
     e.scenario.parallelism.tensor = 4;
-    tsim_lengths_resolve(&e.scenario);
+    resolve();
     ck_assert_int_eq(e.scenario.training.lengths.pass, 1024);
     init(1000, 2, TSIM_BATCHING_LONGEST);
     e.scenario.training.sequence_length = 1200;
     e.scenario.training.micro_batch_size = 64;
-    tsim_lengths_resolve(&e.scenario);
+    resolve();
     ck_assert_int_eq(e.scenario.training.lengths.pass, 1200);
     ck_assert_double_lt(e.scenario.training.lengths.useful, 700);
     int64_t pass[3];
@@ -57,7 +62,7 @@ START_TEST(limits) {
         init(1000, 1, TSIM_BATCHING_LONGEST);
         e.scenario.parallelism.data = CASES[i].data;
         e.scenario.n_microbatches = CASES[i].microbatches;
-        tsim_lengths_resolve(&e.scenario);
+        resolve();
         pass[i] = e.scenario.training.lengths.pass;
     }
     ck_assert_int_lt(pass[0], pass[2]);
@@ -70,7 +75,7 @@ START_TEST(passes) {
     struct tsim_op_list list;
     init(512, 1, TSIM_BATCHING_PACKED);
     e.scenario.training.sequence_length = 4096;
-    tsim_lengths_resolve(&e.scenario);
+    resolve();
     const struct tsim_lengths_spec *l = &e.scenario.training.lengths;
     ck_assert_double_eq(tsim_op_shape_first(&e.scenario).t, 4096);
     ck_assert_double_eq(tsim_useful_length(&e.scenario), 4096);
@@ -84,7 +89,7 @@ START_TEST(passes) {
     tsim_operators_forward(&e.scenario, TSIM_PART_WINDOW_LAYER, 0, &list);
     ck_assert_double_eq(find(&list, "attention core")->window_keys, 0);
     e.scenario.training.lengths.batching = TSIM_BATCHING_WHOLE;
-    tsim_lengths_resolve(&e.scenario);
+    resolve();
     ck_assert_double_eq(tsim_op_shape_first(&e.scenario).t, 4096);
     ck_assert_double_lt(tsim_useful_length(&e.scenario), 512);
 }
@@ -95,7 +100,7 @@ START_TEST(memory) {
     struct tsim_stage_memory padded, whole;
     init(512, 1, TSIM_BATCHING_LONGEST);
     e.scenario.training.sequence_length = 4096;
-    tsim_lengths_resolve(&e.scenario);
+    resolve();
     ck_assert_int_lt(e.scenario.training.lengths.pass, 4096);
     tsim_stage_memory(&e.scenario, 0, &padded);
     e.scenario.training.lengths = (struct tsim_lengths_spec){0};

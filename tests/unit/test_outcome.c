@@ -175,6 +175,7 @@ static void example_of_everything(void) {
     result->step.variation.has = result->step.variation.draws.has = result->step.input.has = true;
     result->step.input.bound = "workers";
     result->evaluation.has = result->batch_ramp.has = true;
+    result->post_training.has = result->post_training.generation.has = true;
     result->campaign.samples = 4e9;
     result->campaign.has_failures = result->campaign.has_local_tier = result->campaign.is_spot = true;
     result->campaign.goodput = result->campaign.failures = result->campaign.days_p10 = result->campaign.days_p90 = 1;

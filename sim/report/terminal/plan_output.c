@@ -436,6 +436,10 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
                                  "%s%sstages are uneven only where they cannot be even (--vary "
                                  "parallelism.layers_per_stage=auto,balance: both)",
                                  text, *text ? "; " : "");
+    if (first->job->training.kind > TSIM_SFT)
+        text = tsim_arena_printf(arena,
+                                 "%s%sranked are steps of training: the rest of a round (tsim run) comes on top of each",
+                                 text, *text ? "; " : "");
     if (*text)
         tsim_text_wrap(out, style, 0, text);
 }

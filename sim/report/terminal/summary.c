@@ -322,6 +322,27 @@ static void print_evaluation(struct tsim_screen *screen, const struct tsim_resul
                          interval->kind == TSIM_PERIOD_STEPS ? " steps" : "");
 }
 
+static void print_post_training(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_post_training *p = &result->post_training;
+    const struct tsim_generation_phase *g = &p->generation;
+    if (!p->has)
+        return;
+    const char *generated =
+        g->has ? tsim_arena_printf(&screen->arena, "generation %s, ", tsim_screen_human(screen, g->time_s, TSIM_TIME_S))
+               : "";
+    tsim_screen_line(screen, "round", "%s: %sscoring %s, training %s%s%s",
+                     tsim_screen_human(screen, p->time_s, TSIM_TIME_S), generated,
+                     tsim_screen_human(screen, p->scoring_s, TSIM_TIME_S),
+                     tsim_screen_human(screen, p->training_s, TSIM_TIME_S), g->has ? ", transfer of the weights " : "",
+                     g->has ? tsim_screen_human(screen, p->transfer_s, TSIM_TIME_S) : "");
+    if (g->has)
+        tsim_screen_line(screen, "generation",
+                         "%s tokens/s per accelerator, %s sequences at once, the longest response %s tokens; at least: "
+                         "scheduling and sampling are not counted",
+                         tsim_screen_count(screen, round(g->tokens_per_s_per_gpu)),
+                         tsim_screen_count(screen, g->sequences), tsim_screen_count(screen, g->longest_tokens));
+}
+
 static void print_measured(struct tsim_screen *screen, const struct tsim_result *result) {
     char measured[TEXT_BYTES], predicted[TEXT_BYTES], error[TEXT_BYTES];
     struct tsim_measured_rows rows;
@@ -455,6 +476,7 @@ static void print_outcome(struct tsim_screen *screen, const struct tsim_predicti
     print_input(screen, &result->step.input);
     print_variation(screen, result);
     print_power(screen, result);
+    print_post_training(screen, result);
     print_evaluation(screen, result);
     tsim_screen_campaign(screen, prediction);
     print_measured(screen, result);

@@ -181,6 +181,7 @@ struct memo_place {
     struct tsim_arena arena;
     const struct tsim_plan_candidate *candidate; /* NULL: none yet */
     struct tsim_pass_memo *memo;
+    struct tsim_generation_phase generation;
 };
 
 struct worker {
@@ -250,15 +251,16 @@ static void team_run(struct team *team, struct search *search,
 
 /* ---- bounds ---- */
 
-static struct tsim_pass_memo *memo_of(const struct search *search, struct worker *worker,
+static struct memo_place *place_of(const struct search *search, struct worker *worker,
                                       const struct tsim_plan_candidate *candidate) {
     struct memo_place *place = &worker->memos[(size_t)(candidate - search->options->space->candidates) % MEMO_PLACES];
     if (place->candidate != candidate) {
         tsim_arena_reset(&place->arena);
         place->memo = tsim_pass_memo_new(&place->arena);
+        place->generation = (struct tsim_generation_phase){0};
         place->candidate = candidate;
     }
-    return place->memo;
+    return place;
 }
 
 static double better_of(enum tsim_outcome_figure figure, double a, double b) {
@@ -317,7 +319,7 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
         const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
         item->fate = scenario ? FATE_UNPLAYED : FATE_INVALID;
         if (scenario && tsim_is_played(scenario)) {
-            tsim_train_bound(&worker->scratch, scenario, memo_of(search, worker, candidate), false, &bound.result);
+            tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate)->memo, false, &bound.result);
             set_bound(search, worker, &bound, item);
         }
         tsim_arena_reset(&worker->scratch);
@@ -332,8 +334,11 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
     struct tsim_point *point = &search->points[index];
     const struct tsim_plan_candidate *candidate;
     const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
-    struct tsim_run_options options = {
-        .is_brief = true, .is_step = search->options->is_for_candidates, .memo = memo_of(search, worker, candidate)};
+    struct memo_place *place = place_of(search, worker, candidate);
+    struct tsim_run_options options = {.is_brief = true,
+                                       .is_step = search->options->is_for_candidates,
+                                       .memo = place->memo,
+                                       .generation = &place->generation};
     struct tsim_prediction prediction = {0};
     struct tsim_diags diags;
     if (!search->options->is_exhaustive) {

@@ -1,0 +1,307 @@
+#include "run/generation.h"
+
+#include "base/random.h"
+#include "cluster/power.h"
+#include "config/plan_choice.h"
+#include "partition/memory.h"
+#include "step/step.h"
+
+#include <math.h>
+
+enum { MOST_BATCHES = 24, PREFILL_TOKENS = 8192, GENERATION_STREAM = 0x67656e };
+
+/* A decode pass of an engine with one batch: at an empty cache, and what each token of every sequence's cache adds. */
+struct decode {
+    double batch;
+    double time_s, time_s_per_token;
+    double energy_j, energy_j_per_token;
+};
+
+struct engines {
+    struct tsim_arena *arena;
+    const struct tsim_scenario *scenario; /* of inference, divided as the engines are */
+    struct tsim_diags *diags;
+    int64_t n;     /* engines */
+    int64_t slots; /* sequences that one runs at a time */
+    double prompt; /* tokens */
+    int64_t samples_per_prompt;
+    struct decode decode[MOST_BATCHES]; /* of growing batches */
+    int n_decode;
+    double prefill_s_per_token, prefill_j_per_token;
+};
+
+/* ---- passes ---- */
+
+double tsim_cache_bytes(const struct tsim_scenario *sc, double tokens) {
+    struct tsim_scenario cached = *sc;
+    struct tsim_parts layers = tsim_model_layers(sc->model, 0, sc->model->layers);
+    double bytes = 0;
+    cached.training.micro_batch_size = 1;
+    cached.training.sequence_length = 0;
+    cached.training.lengths.mean = 0;
+    cached.cached_tokens = tokens;
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        if (!(layers.times[part] > 0))
+            continue;
+        struct tsim_op_shape shape = tsim_layer_shape(&cached, (enum tsim_part)part);
+        bytes += layers.times[part] * shape.tk * tsim_cached_width(&shape) * shape.element_bytes;
+    }
+    return bytes;
+}
+
+/* A pass of every engine: so many sequences of so many tokens, behind so many in the cache. The energy is of one engine. */
+static enum tsim_status play(const struct engines *e, int64_t sequences, int64_t tokens, double cached, double *time_s,
+                             double *energy_j) {
+    struct tsim_scenario pass = *e->scenario;
+    pass.is_forward_only = true;
+    pass.n_microbatches = 1;
+    pass.training.micro_batch_size = sequences;
+    pass.training.sequence_length = tokens;
+    pass.cached_tokens = cached;
+    struct tsim_machine machine = tsim_machine_of(e->arena, &pass, NULL);
+    TSIM_TRY(tsim_step_time_and_energy(e->arena, &pass, &machine, time_s, energy_j, e->diags));
+    *energy_j /= (double)e->n;
+    return TSIM_OK;
+}
+
+static enum tsim_status play_decode(const struct engines *e, int64_t batch, double longest, struct decode *decode) {
+    double short_s, long_s, short_j, long_j, first = e->prompt, last = fmax(longest, first + 1);
+    TSIM_TRY(play(e, batch, 1, first, &short_s, &short_j));
+    TSIM_TRY(play(e, batch, 1, last, &long_s, &long_j));
+    double more_s = (long_s - short_s) / (last - first), more_j = (long_j - short_j) / (last - first);
+    *decode = (struct decode){.batch = (double)batch,
+                              .time_s = short_s - first * more_s,
+                              .time_s_per_token = more_s,
+                              .energy_j = short_j - first * more_j,
+                              .energy_j_per_token = more_j};
+    return TSIM_OK;
+}
+
+static enum tsim_status play_passes(struct engines *e, double longest) {
+    double time_s, energy_j;
+    int64_t prompts = (int64_t)fmax(floor(PREFILL_TOKENS / e->prompt), 1), tokens = (int64_t)ceil(e->prompt);
+    TSIM_TRY(play(e, prompts, tokens, 0, &time_s, &energy_j));
+    e->prefill_s_per_token = time_s / (double)(prompts * tokens);
+    e->prefill_j_per_token = energy_j / (double)(prompts * tokens);
+    for (int64_t batch = 1; e->n_decode < MOST_BATCHES; batch *= 2) {
+        int64_t own = batch < e->slots ? batch : e->slots;
+        TSIM_TRY(play_decode(e, own, longest, &e->decode[e->n_decode++]));
+        if (own == e->slots)
+            return TSIM_OK;
+    }
+    return TSIM_OK;
+}
+
+/* Interpolates between two batches that were played. */
+static struct decode decode_of(const struct engines *e, double batch) {
+    int i = 0;
+    while (i + 1 < e->n_decode - 1 && e->decode[i + 1].batch < batch)
+        i++;
+    const struct decode *a = &e->decode[i], *b = &e->decode[i + 1 < e->n_decode ? i + 1 : i];
+    double w = b->batch > a->batch ? (batch - a->batch) / (b->batch - a->batch) : 0;
+    return (struct decode){.batch = batch,
+                           .time_s = a->time_s + w * (b->time_s - a->time_s),
+                           .time_s_per_token = a->time_s_per_token + w * (b->time_s_per_token - a->time_s_per_token),
+                           .energy_j = a->energy_j + w * (b->energy_j - a->energy_j),
+                           .energy_j_per_token =
+                               a->energy_j_per_token + w * (b->energy_j_per_token - a->energy_j_per_token)};
+}
+
+/* ---- an engine ---- */
+
+struct engine {
+    double time_s, prefill_s, energy_j;
+};
+
+/* A response that runs: the decode pass that gives its last token, counted from the engine's first, and its length. */
+struct running {
+    double end, tokens;
+};
+struct queue { /* a binary heap: the first ends first */
+    struct running *items;
+    int64_t n;
+};
+
+static void swap(struct running *a, struct running *b) {
+    struct running c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void push(struct queue *q, struct running item) {
+    int64_t i = q->n++;
+    q->items[i] = item;
+    for (; i > 0 && q->items[i].end < q->items[(i - 1) / 2].end; i = (i - 1) / 2)
+        swap(&q->items[i], &q->items[(i - 1) / 2]);
+}
+
+static struct running pop(struct queue *q) {
+    struct running first = q->items[0];
+    q->items[0] = q->items[--q->n];
+    for (int64_t i = 0, child; (child = 2 * i + 1) < q->n; i = child) {
+        if (child + 1 < q->n && q->items[child + 1].end < q->items[child].end)
+            child++;
+        if (q->items[i].end <= q->items[child].end)
+            break;
+        swap(&q->items[i], &q->items[child]);
+    }
+    return first;
+}
+
+/* Between two responses that end, every running sequence gets a token in each pass. `cached` is of all of them. */
+static struct engine run_engine(const struct engines *e, const double *responses, int64_t n, struct running *items) {
+    struct engine engine = {0};
+    struct queue queue = {.items = items};
+    double prompts = ceil((double)n / (double)e->samples_per_prompt), now = 0, cached = 0;
+    int64_t next = 0;
+    engine.prefill_s = prompts * e->prompt * e->prefill_s_per_token;
+    engine.energy_j = prompts * e->prompt * e->prefill_j_per_token;
+    engine.time_s = engine.prefill_s;
+    while (queue.n > 0 || next < n) {
+        for (; queue.n < e->slots && next < n; next++) {
+            push(&queue, (struct running){.end = now + responses[next], .tokens = responses[next]});
+            cached += e->prompt;
+        }
+        double passes = queue.items[0].end - now, batch = (double)queue.n;
+        struct decode d = decode_of(e, batch);
+        double tokens = cached / batch + (passes - 1) / 2; /* of a sequence's cache: the mean over the passes */
+        engine.time_s += passes * (d.time_s + d.time_s_per_token * tokens);
+        engine.energy_j += passes * (d.energy_j + d.energy_j_per_token * tokens);
+        cached += passes * batch;
+        now += passes;
+        while (queue.n > 0 && queue.items[0].end <= now)
+            cached -= e->prompt + pop(&queue).tokens;
+    }
+    return engine;
+}
+
+/* ---- a round ---- */
+
+/* Draws a sample from training.lengths and takes its prompt off: at least one token is left. */
+static double draw_response(const struct tsim_scenario *sc, struct tsim_random *random) {
+    const struct tsim_lengths_spec *l = &sc->training.lengths;
+    double tokens = (double)sc->training.sequence_length;
+    if (l->mean > 0) {
+        double variance = log(1 + l->cv * l->cv);
+        tokens = fmin(exp(log(l->mean) - variance / 2 + sqrt(variance) * tsim_random_normal(random)), tokens);
+    }
+    return fmax(round(tokens - sc->generation.prompt), 1);
+}
+
+/* The scenario as engines run it: inference by their software, divided over tensor ranks alone. NULL: rules refuse it. */
+static const struct tsim_scenario *inference_of(struct tsim_arena *arena, const struct tsim_scenario *sc) {
+    struct tsim_scenario job = *sc;
+    struct tsim_model *model = TSIM_NEW(arena, struct tsim_model);
+    struct tsim_plan_choice plan = {.value = {[TSIM_PLAN_TENSOR] = sc->generation.tensor,
+                                              [TSIM_PLAN_PIPELINE] = 1,
+                                              [TSIM_PLAN_VIRTUAL] = 1,
+                                              [TSIM_PLAN_CONTEXT] = 1,
+                                              [TSIM_PLAN_EXPERT] = 1,
+                                              [TSIM_PLAN_MICRO_BATCH] = 1,
+                                              [TSIM_PLAN_RECOMPUTE] = TSIM_RECOMPUTE_NONE,
+                                              [TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_1F1B}};
+    const struct tsim_scenario *inference;
+    *model = *sc->model;
+    model->layers -= model->mtp_layers; /* which help training alone */
+    model->mtp_layers = 0;
+    job.model = model;
+    job.software = sc->generation.software;
+    job.training = (struct tsim_training_spec){.sequence_length = sc->training.sequence_length,
+                                               .global_batch_size = sc->n_accelerators / sc->generation.tensor,
+                                               .precision = sc->training.precision,
+                                               .gradient_precision = sc->training.gradient_precision,
+                                               .optimizer = sc->training.optimizer,
+                                               .attention = TSIM_ATTENTION_FLASH};
+    job.generation = (struct tsim_generation_spec){0};
+    job.data.has = false; /* prompts are there */
+    job.parallelism.overlap = sc->generation.software->overlap;
+    job.parallelism.expert_tensor = 0;
+    return tsim_scenario_replan(arena, &job, &plan, &inference) ? inference : NULL;
+}
+
+static enum tsim_status refused(const struct tsim_scenario *sc, struct tsim_diags *diags) {
+    struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){sc->file, 0, 0},
+                                              "generation.tensor", "%lld ranks cannot divide %.40s to generate",
+                                              (long long)sc->generation.tensor, sc->model->name);
+    tsim_diag_hint(diag, "tsim check says why, with parallelism: {tensor: %lld} of the same model",
+                   (long long)sc->generation.tensor);
+    return TSIM_ERR_INFEASIBLE;
+}
+
+static enum tsim_status too_large(const struct tsim_scenario *sc, double needed_bytes, double has_bytes,
+                                  struct tsim_diags *diags) {
+    char needs[40], has[40];
+    struct tsim_diag *diag = tsim_diags_error(
+        diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){sc->file, 0, 0}, "generation.tensor",
+        "weights and the cache of one sequence take %s of an accelerator, but generation.memory leaves %s",
+        tsim_quantity_human(needed_bytes, TSIM_BYTES, needs, sizeof needs),
+        tsim_quantity_human(has_bytes, TSIM_BYTES, has, sizeof has));
+    tsim_diag_hint(diag, "more ranks that divide the model (generation.tensor), or a larger share of the memory");
+    return TSIM_ERR_INFEASIBLE;
+}
+
+/* An engine holds the weights, and behind them the cache of as many sequences as fit at their mean length. */
+static enum tsim_status size_engines(struct engines *e, const struct tsim_scenario *sc, double mean_tokens,
+                                     double most_tokens, double *weights_bytes) {
+    struct tsim_stage_memory memory;
+    tsim_stage_memory(e->scenario, 0, &memory);
+    double has_bytes = sc->generation.memory_frac * sc->cluster.node->accelerator->memory_bytes;
+    double left_bytes = has_bytes - memory.weights_bytes, one_bytes = tsim_cache_bytes(e->scenario, most_tokens);
+    *weights_bytes = memory.weights_bytes;
+    if (left_bytes < one_bytes)
+        return too_large(sc, memory.weights_bytes + one_bytes, has_bytes, e->diags);
+    double slots = fmax(floor(left_bytes / tsim_cache_bytes(e->scenario, mean_tokens)), 1);
+    e->slots = (int64_t)fmin(slots, (double)sc->generation.max_sequences);
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                          struct tsim_generation_phase *generation, struct tsim_diags *diags) {
+    const struct tsim_generation_spec *g = &sc->generation;
+    struct engines e = {.arena = arena,
+                        .scenario = inference_of(arena, sc),
+                        .diags = diags,
+                        .n = sc->n_accelerators / g->tensor,
+                        .prompt = g->prompt,
+                        .samples_per_prompt = g->samples_per_prompt};
+    if (!e.scenario)
+        return refused(sc, diags);
+    int64_t most = (g->rollouts + e.n - 1) / e.n;
+    double *responses = TSIM_NEW_ARRAY(arena, (size_t)g->rollouts, double), sum = 0, longest = 0;
+    struct running *items = TSIM_NEW_ARRAY(arena, (size_t)most, struct running);
+    struct tsim_random random;
+    tsim_random_init(&random, (uint64_t)sc->simulation.seed, 0, GENERATION_STREAM);
+    for (int64_t i = 0; i < g->rollouts; i++) {
+        responses[i] = draw_response(sc, &random);
+        sum += responses[i];
+        longest = fmax(longest, responses[i]);
+    }
+    double mean_tokens = g->prompt + sum / (double)g->rollouts, weights_bytes;
+    TSIM_TRY(size_engines(&e, sc, mean_tokens, g->prompt + longest, &weights_bytes));
+    e.slots = e.slots < most ? e.slots : most;
+    TSIM_TRY(play_passes(&e, g->prompt + longest));
+
+    const struct tsim_cluster *cluster = tsim_cluster_build(arena, e.scenario);
+    double rest_w = tsim_power_at_rest(NULL, cluster).value * (double)g->tensor;
+    struct engine slowest = {0};
+    double busy_s = 0, busy_j = 0;
+    for (int64_t i = 0; i < e.n; i++) {
+        int64_t from = i * g->rollouts / e.n, to = (i + 1) * g->rollouts / e.n;
+        struct engine engine = run_engine(&e, responses + from, to - from, items);
+        busy_s += engine.time_s;
+        busy_j += engine.energy_j;
+        if (engine.time_s > slowest.time_s)
+            slowest = engine;
+    }
+    *generation =
+        (struct tsim_generation_phase){.has = true,
+                                       .time_s = slowest.time_s,
+                                       .energy_j = busy_j + rest_w * ((double)e.n * slowest.time_s - busy_s),
+                                       .prefill_s = slowest.prefill_s,
+                                       .tokens = sum,
+                                       .longest_tokens = longest,
+                                       .sequences = (double)e.slots,
+                                       .weights_bytes = weights_bytes,
+                                       .tokens_per_s_per_gpu = sum / slowest.time_s / (double)sc->n_accelerators};
+    return TSIM_OK;
+}

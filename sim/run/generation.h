@@ -1,0 +1,36 @@
+/* generation.h - the responses that the policy gives before it is trained on them (GRPO, PPO): prefill and decode passes
+ * of the same operators on the same engine, with a cache of keys and values.
+ *
+ * The accelerators are engines of `generation.tensor` ranks, each with the whole model; prompts are dealt out evenly. An
+ * engine runs as many sequences at a time as its cache holds, at most `max_sequences`, and takes the next prompt when a
+ * response is complete (continuous batching: Yu et al. 2022, Orca). A response's length is drawn from training.lengths
+ * less the prompt. A decode pass gives every running sequence one token. Its time is played on the engine for batches of
+ * powers of two and two lengths of the cache; between them it is a straight line in both, as its weights, cache and
+ * products are. The round is over with its longest response: engines that are done wait at rest.
+ *
+ * Not modelled: what an engine does between two passes (scheduling, sampling), speculative decoding, responses that are
+ * interrupted and finished later. So generation takes at least this long. */
+#ifndef TSIM_RUN_GENERATION_H
+#define TSIM_RUN_GENERATION_H
+
+#include "config/scenario.h"
+
+struct tsim_generation_phase {
+    bool has;
+    double time_s, energy_j;     /* of a round, whole cluster */
+    double prefill_s;            /* of the time of the slowest engine */
+    double tokens;               /* that are generated */
+    double longest_tokens;       /* of the longest response */
+    double sequences;            /* that an engine runs at once at the beginning */
+    double weights_bytes;        /* of each accelerator meanwhile */
+    double tokens_per_s_per_gpu; /* generated, over the whole round */
+};
+
+/* The cache of one sequence's keys and values, so many tokens of it, on one tensor rank: all layers. */
+double tsim_cache_bytes(const struct tsim_scenario *scenario, double tokens);
+
+/* The scenario must generate (tsim_generates). TSIM_ERR_INFEASIBLE: an engine does not hold the model and a cache. */
+enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                          struct tsim_generation_phase *generation, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,37 @@
+/* post_training.h - a round of post-training around the steps that train: DPO (Rafailov et al. 2023), GRPO (Shao et al.
+ * 2024, DeepSeekMath), PPO (Schulman et al. 2017; Ouyang et al. 2022).
+ *
+ *   generation  the policy gives the samples (generation.h); dpo has them
+ *   scoring     a forward pass of all samples for each model in training.scoring, by the plan that trains
+ *   training    a step for each batch of the samples; where a critic scores, it is trained by as many
+ *   transfer    each rank of the engines gets its part of the new weights
+ *
+ * These follow one another on the same accelerators (as NeMo-RL, verl and OpenRLHF do with colocated engines). A model that is
+ * not at work lies in the host's memory; its copies there and back are not counted, nor is the computation of rewards
+ * that are rules. */
+#ifndef TSIM_RUN_POST_TRAINING_H
+#define TSIM_RUN_POST_TRAINING_H
+
+#include "run/generation.h"
+
+struct tsim_machine;
+struct tsim_term_recorder;
+
+struct tsim_post_training {
+    bool has;
+    struct tsim_generation_phase generation; /* without `has` where nothing is generated */
+    double steps;                            /* of the policy in a round */
+    double time_s, energy_j;                 /* of a round, whole cluster */
+    double scoring_s, training_s, transfer_s;
+    double samples_per_s;
+};
+
+/* `step_s`, `step_j`: what a step of training takes. `kept`: the generation of another plan of the job, where it has one,
+ * else a place for it; or NULL. Fills in *round of a scenario that is dpo, grpo or ppo; else it
+ * stays zeroed. */
+enum tsim_status tsim_post_training_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                             const struct tsim_machine *machine, double step_s, double step_j,
+                                             struct tsim_generation_phase *kept, struct tsim_term_recorder *recorder,
+                                             struct tsim_post_training *round, struct tsim_diags *diags);
+
+#endif

@@ -1,0 +1,206 @@
+/* Rounds of DPO, GRPO and PPO: their parts against sums of steps and passes; generation against closed forms by hand and
+ * published sizes of caches. */
+#include "run/generation.h"
+#include "support/training_rig.h"
+
+#include <math.h>
+
+static const struct tsim_scenario *load(const char *model, const char *cluster, const char *training,
+                                        const char *rest) {
+    return load_text(tsim_arena_printf(&arena,
+                                       "schema: tsim/v1\nname: p\nmodel: %s\ncluster: {%s}\n"
+                                       "training: {sequence_length: 1024, micro_batch_size: 2, %s}\n%s\n",
+                                       model, cluster, training, rest));
+}
+
+#define GPU "node: single-h100-sxm"
+#define NODE "node: dgx-h100"
+
+/* Zhao et al. 2025, Insights into DeepSeek-V3 (arXiv:2505.09343), table 1: bytes of a token's cache in 16 bits. */
+START_TEST(caches_are_as_published) {
+    static const struct {
+        const char *model;
+        double bytes;
+    } CACHES[] = {{"deepseek-v3", 70272}, {"qwen2.5-72b", 327680}, {"llama3-405b", 516096}};
+    for (size_t i = 0; i < sizeof CACHES / sizeof CACHES[0]; i++) {
+        const struct tsim_scenario *sc = load(CACHES[i].model, GPU, "global_batch_size: 2", "");
+        ck_assert_double_eq(tsim_cache_bytes(sc, 1), CACHES[i].bytes);
+        ck_assert_double_eq(tsim_cache_bytes(sc, 1000), 1000 * CACHES[i].bytes);
+    }
+}
+END_TEST
+
+/* Every second layer of gpt-oss keeps its last 128 tokens alone. */
+START_TEST(windows_bound_the_cache) {
+    const struct tsim_scenario *sc = load("gpt-oss-20b", GPU, "global_batch_size: 2", "");
+    double each = 2 * 8 * 64 * 2;
+    ck_assert_double_eq(tsim_cache_bytes(sc, 100), 24 * 100 * each);
+    ck_assert_double_eq(tsim_cache_bytes(sc, 1000), 12 * (1000 + 128) * each);
+}
+END_TEST
+
+/* Each of tensor ranks has its heads of the cache; all have the whole latent vectors. */
+START_TEST(tensor_ranks_share_the_cache) {
+    const struct tsim_scenario *sc = load("llama3-405b", NODE, "global_batch_size: 2", "parallelism: {tensor: 8}");
+    ck_assert_double_eq(tsim_cache_bytes(sc, 1), 516096 / 8);
+    sc = load("deepseek-v3", NODE, "global_batch_size: 2", "parallelism: {tensor: 8}");
+    ck_assert_double_eq(tsim_cache_bytes(sc, 1), 70272);
+}
+END_TEST
+
+static struct tsim_post_training round_of(const struct tsim_scenario *sc) {
+    struct tsim_result result = train(sc);
+    const struct tsim_post_training *p = &result.post_training;
+    ck_assert(p->has);
+    SAME(p->time_s, p->generation.time_s + p->scoring_s + p->training_s + p->transfer_s);
+    return *p;
+}
+
+static struct tsim_generation_phase generation_of(const char *model, const char *rest) {
+    return round_of(load(model, GPU,
+                         "kind: grpo, global_batch_size: 8, recompute: full, adapter: {kind: lora, targets: [output]}",
+                         tsim_arena_printf(&arena, "generation: {prompt: 24, samples_per_prompt: 1, %s}", rest)))
+        .generation;
+}
+
+/* 1,000 passes of one sequence read all weights and its cache: 16 bits of each parameter but the embedding's, of which
+ * one row is looked up. Kernels that are too short to reach the sustained rate, and those that read neither, add up to less than a
+ * quarter more. */
+START_TEST(one_sequence_reads_the_weights) {
+    struct tsim_generation_phase g = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1");
+    const struct tsim_scenario *sc = load("llama3-8b", GPU, "global_batch_size: 8", "");
+    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
+    double rate = a->memory_bytes_per_s * a->memory_sustained_frac, parameters = 8030261248.0 - 128256 * 4096;
+    double pass_s = (2 * parameters + tsim_cache_bytes(sc, 24 + 500)) / rate;
+    double passes_s = (g.time_s - g.prefill_s) / 8;
+    ck_assert_double_eq(g.tokens, 8 * 1000);
+    ck_assert_double_gt(passes_s, 1000 * pass_s * a->memory_sustained_frac);
+    ck_assert_double_lt(passes_s, 1000 * pass_s * 1.25);
+}
+END_TEST
+
+/* Two at a time: the four that come next begin when the first end. All are of one length, and so are the turns. */
+START_TEST(slots_are_filled_again) {
+    struct tsim_generation_phase one = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1"),
+                                 two = generation_of("llama3-8b", "rollouts: 8, max_sequences: 2"),
+                                 all = generation_of("llama3-8b", "rollouts: 8, max_sequences: 8"),
+                                 more = generation_of("llama3-8b", "rollouts: 16, max_sequences: 8");
+    ck_assert_double_eq(two.sequences, 2);
+    ck_assert_double_lt(two.time_s, 0.6 * one.time_s);
+    ck_assert_double_lt(all.time_s, 0.3 * two.time_s);
+    SAME(more.time_s, 2 * all.time_s);
+    SAME(one.prefill_s, all.prefill_s);
+}
+END_TEST
+
+/* One token picks 4 of 32 experts in each layer; the others are not read. A token uses 3.6 G of 20.9 G
+ * parameters. */
+START_TEST(few_tokens_read_few_experts) {
+    struct tsim_generation_phase g = generation_of("gpt-oss-20b", "rollouts: 8, max_sequences: 1");
+    const struct tsim_scenario *sc = load("gpt-oss-20b", GPU, "global_batch_size: 8", "");
+    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
+    double pass_s = (g.time_s - g.prefill_s) / 8 / 1000;
+    ck_assert_double_gt(pass_s, 2 * 3.0e9 / a->memory_bytes_per_s);
+    ck_assert_double_lt(pass_s, 2 * 20.9e9 / a->memory_bytes_per_s / 2);
+}
+END_TEST
+
+/* Scoring is forward passes: those of an evaluation of as many samples. */
+START_TEST(models_score_in_forward_passes) {
+    const char *batch = "global_batch_size: 16, steps: 100, evaluation: {every: 10, samples: 16}";
+    struct tsim_result dpo = train(load("gpt2-medium", GPU, tsim_arena_printf(&arena, "kind: dpo, %s", batch), ""));
+    SAME(dpo.post_training.scoring_s, dpo.evaluation.time_s);
+    ck_assert(!dpo.post_training.generation.has);
+    SAME(dpo.post_training.training_s, dpo.step.terms.time_s);
+    struct tsim_result both = train(
+        load("gpt2-medium", GPU, tsim_arena_printf(&arena, "kind: dpo, scoring: [policy, reference], %s", batch), ""));
+    SAME(both.post_training.scoring_s, 2 * dpo.post_training.scoring_s);
+}
+END_TEST
+
+/* PPO trains its critic by as many steps; the run is made of rounds. */
+START_TEST(the_run_counts_rounds) {
+    const char *rest = "generation: {prompt: 24, rollouts: 64}";
+    struct tsim_result r = train(load("gpt2-medium", GPU, "kind: ppo, global_batch_size: 16, steps: 4000", rest));
+    const struct tsim_post_training *p = &r.post_training;
+    ck_assert_double_eq(p->steps, 4);
+    SAME(p->training_s, 2 * 4 * r.step.terms.time_s);
+    ck_assert_double_eq_tol(r.campaign.days * 86400, 1000 * p->time_s, 0.05);
+    ck_assert_double_eq_tol(r.campaign.energy_kwh * 3.6e6 / 1.1, 1000 * p->energy_j, 1e-4 * 1000 * p->energy_j);
+    SAME(p->samples_per_s, 64 / p->time_s);
+}
+END_TEST
+
+/* The longest of many responses decides: at the same mean, a spread makes a round longer, and engines idle. */
+START_TEST(the_tail_decides) {
+    const char *rest = "generation: {prompt: 24, rollouts: 64}";
+    const char *text = "kind: grpo, global_batch_size: 64, lengths: {mean: 400, cv: %s, batching: padded-whole}";
+    struct tsim_post_training even = round_of(load("gpt2-medium", NODE, tsim_arena_printf(&arena, text, "0"), rest));
+    struct tsim_post_training spread =
+        round_of(load("gpt2-medium", NODE, tsim_arena_printf(&arena, text, "0.5"), rest));
+    ck_assert_double_eq(even.generation.longest_tokens, 400 - 24);
+    ck_assert_double_gt(spread.generation.longest_tokens, 1.5 * even.generation.longest_tokens);
+    ck_assert_double_gt(spread.generation.time_s, 1.4 * even.generation.time_s);
+    ck_assert_double_lt(spread.generation.tokens_per_s_per_gpu, 0.8 * even.generation.tokens_per_s_per_gpu);
+}
+END_TEST
+
+START_TEST(mistakes_are_named) {
+    static const struct {
+        const char *model, *training, *rest, *message;
+    } MISTAKES[] = {
+        {"gpt2-medium", "kind: sft", "generation: {tensor: 1}", "only grpo and ppo train on what the policy generates"},
+        {"gpt2-medium", "kind: sft, scoring: [policy]", "", "only dpo, grpo and ppo score their samples"},
+        {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {rollouts: 24}", "24 samples are not whole"},
+        {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {prompt: 1024}",
+         "leaves nothing to generate"},
+        {"gpt2-medium", "kind: dpo, global_batch_size: 5, micro_batch_size: 1", "", "5 samples are not whole pairs"},
+        {"bert-large", "kind: dpo, global_batch_size: 16", "", "is not a decoder of language"},
+        {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {tensor: 3}", "do not divide"}};
+    for (size_t i = 0; i < sizeof MISTAKES / sizeof MISTAKES[0]; i++) {
+        size_t first = diags.n_items;
+        const char *batch = strstr(MISTAKES[i].training, "micro") ? "" : "micro_batch_size: 2, ";
+        const char *yaml = tsim_arena_printf(&arena,
+                                             "schema: tsim/v1\nname: p\nmodel: %s\ncluster: {" GPU "}\n"
+                                             "training: {sequence_length: 512, %s%s}\n%s\n",
+                                             MISTAKES[i].model, batch, MISTAKES[i].training, MISTAKES[i].rest);
+        ck_assert_ptr_null(try_text(yaml));
+        bool is_named = false;
+        for (size_t d = first; d < diags.n_items; d++)
+            is_named |= strstr(diags.items[d].message, MISTAKES[i].message) != NULL;
+        ck_assert_msg(is_named, "%s", MISTAKES[i].message);
+    }
+}
+END_TEST
+
+/* 140 GB of weights are not in one H100. */
+START_TEST(an_engine_must_hold_the_model) {
+    const struct tsim_scenario *sc = load("llama3-70b", NODE, "kind: grpo, global_batch_size: 8, recompute: full",
+                                          "parallelism: {tensor: 8}\ngeneration: {tensor: 1}");
+    const struct tsim_run_options options = {.is_brief = true, .ignore_memory = true};
+    struct tsim_result result;
+    ck_assert_int_eq(tsim_train_run(&arena, sc, &options, &result, &diags), TSIM_ERR_INFEASIBLE);
+    ck_assert_ptr_nonnull(strstr(diags.items[diags.n_items - 1].message, "weights and the cache of one sequence"));
+}
+END_TEST
+
+static Suite *post_training_suite(void) {
+    Suite *suite = suite_create("post-training");
+    TCase *tcase = tcase_create("post-training");
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    tcase_add_test(tcase, caches_are_as_published);
+    tcase_add_test(tcase, windows_bound_the_cache);
+    tcase_add_test(tcase, tensor_ranks_share_the_cache);
+    tcase_add_test(tcase, one_sequence_reads_the_weights);
+    tcase_add_test(tcase, slots_are_filled_again);
+    tcase_add_test(tcase, few_tokens_read_few_experts);
+    tcase_add_test(tcase, models_score_in_forward_passes);
+    tcase_add_test(tcase, the_run_counts_rounds);
+    tcase_add_test(tcase, the_tail_decides);
+    tcase_add_test(tcase, mistakes_are_named);
+    tcase_add_test(tcase, an_engine_must_hold_the_model);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
+
+TSIM_TEST_MAIN(post_training_suite)
