@@ -103,9 +103,9 @@ function headline(parent, run) {
   card("memory", memory(s.memory.peak_bytes), memoryNote(s.memory));
   const shares = Object.entries((s.bottleneck && s.bottleneck.shares) || {}).filter(e => e[1] >= 0.01).sort((a, b) => b[1] - a[1]);
   if (s.bottleneck) card("bottleneck", s.bottleneck.kind, shares.slice(0, 3).map(e => percent(e[1]) + " " + e[0]).join(", "));
-  const likely = (range, text) => range ? `, ${text(range.p10)} to ${text(range.p90)} in eight of ten cases` : "";
-  card("whole run", lasting(c.days), (has(c.steps) ? count(c.steps) + " steps" : "") + likely(u && u.days, lasting));
-  card("rent", usd(c.rent_usd), ((c.ownership ? "buying " + usd(c.ownership.capital_usd) : "") + likely(u && u.cost_usd, usd)).replace(/^, /, ""));
+  const likely = (range, text) => range ? `${text(range.p10)} to ${text(range.p90)} in eight of ten cases` : "", notes = (...texts) => texts.filter(text => text).join("; ");
+  card("whole run", lasting(c.days), notes(likely(u && u.days, lasting), has(c.steps) ? count(c.steps) + " steps" : ""));
+  card("rent", usd(c.rent_usd), notes(likely(u && u.cost_usd, usd), c.ownership ? `to buy the machine instead costs ${usd(c.ownership.capital_usd)}` : ""));
   card("electricity", has(c.energy_kwh) ? energy(3.6e6 * c.energy_kwh) : "", usd(c.electricity_usd));
   card("carbon", has(c.co2_kg) ? kilograms(c.co2_kg) + " CO2" : "");
   if (s.energy) card("mean power", scaled(s.energy.mean_power_w, "W"), "");
