@@ -7,12 +7,7 @@ tables=$(mktemp)
 trap 'rm -f "$tables"' EXIT
 tools/hardware_tables.sh "$tsim" >"$tables" || exit 1
 
-passed=0 failed=0
-expect() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL $what"; fi
-}
+. tests/support/expect.sh
 
 is_current() {
     awk '/^<!-- \/tables -->/ { inside = 0 } inside { print } /^<!-- tables -->/ { inside = 1 }' docs/hardware.md |
@@ -31,5 +26,4 @@ expect 'docs/hardware.md is not what the catalogue says: make docs-hardware' is_
 expect 'a file of the catalogue is missing from the tables' is_listed
 expect 'docs/examples/abacus-2030.yaml is longer than the twenty lines that docs/hardware.md promises' \
     test "$(wc -l <docs/examples/abacus-2030.yaml)" -le 20
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+told

@@ -4,12 +4,7 @@ set -u
 tsim=$(realpath "$1")
 cd "$(dirname "$0")/.." || exit 1
 
-passed=0 failed=0
-expect() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL $what"; fi
-}
+. tests/support/expect.sh
 
 is_current() {
     "$tsim" textbook --markdown | diff docs/textbook.md -
@@ -28,5 +23,4 @@ is_used() {
 
 expect 'docs/textbook.md is not what this build computes: make docs-textbook, and read the difference' is_current
 expect 'a scenario of scenarios/textbook belongs to no example' is_used
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+told

@@ -86,6 +86,13 @@ static const char *value_text(struct tsim_arena *arena, enum tsim_link_value val
     return tsim_arena_printf(arena, "%.4g GB/s", number / 1e9);
 }
 
+/* The node or the fabric that the value is of; NULL: there is no fabric. */
+static const char *owner_of(const struct tsim_link_calibration *c, enum tsim_link_value which) {
+    if (tsim_link_value_is_node(which))
+        return c->node->name;
+    return c->fabric ? c->fabric->name : NULL;
+}
+
 static void print_values(struct tsim_arena *arena, const struct tsim_link_calibration *c) {
     struct tsim_style style = tsim_style_of(stdout);
     struct tsim_text_table table;
@@ -93,11 +100,9 @@ static void print_values(struct tsim_arena *arena, const struct tsim_link_calibr
     for (int i = 0; i < TSIM_N_LINK_VALUES; i++) {
         enum tsim_link_value which = (enum tsim_link_value)i;
         const struct tsim_link_fitted *value = &c->values[i];
-        bool is_node = tsim_link_value_is_node(which);
-        if (!is_node && !c->fabric)
+        if (!owner_of(c, which))
             continue;
-        tsim_text_table_add(&table, tsim_arena_printf(arena, "%s %s", is_node ? c->node->name : c->fabric->name,
-                                                      tsim_link_value_name(which)));
+        tsim_text_table_add(&table, tsim_arena_printf(arena, "%s %s", owner_of(c, which), tsim_link_value_name(which)));
         tsim_text_table_add(&table, value_text(arena, which, value->before));
         tsim_text_table_add(&table, value->fitted ? value_text(arena, which, value->after) : "not told by these");
         tsim_text_table_add(&table, value->fitted
@@ -137,10 +142,9 @@ static void fill_values(struct tsim_figures *table, const struct tsim_link_calib
     for (int i = 0; i < TSIM_N_LINK_VALUES; i++) {
         enum tsim_link_value which = (enum tsim_link_value)i;
         const struct tsim_link_fitted *value = &c->values[i];
-        bool is_node = tsim_link_value_is_node(which);
-        if (!is_node && !c->fabric)
+        if (!owner_of(c, which))
             continue;
-        tsim_figures_add_text(table, is_node ? c->node->name : c->fabric->name);
+        tsim_figures_add_text(table, owner_of(c, which));
         tsim_figures_add_text(table, tsim_link_value_name(which));
         tsim_figures_add(table, value->before);
         tsim_figures_add(table, value->fitted ? value->after : (double)NAN);

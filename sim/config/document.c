@@ -200,12 +200,6 @@ static void push(struct builder *b, struct tsim_pair pair) {
     b->stack[b->n_stack++] = pair;
 }
 
-static void count_in(struct tsim_value *parent, const struct tsim_value *child) {
-    parent->n_nodes += child->n_nodes;
-    if (parent->height < child->height + 1)
-        parent->height = child->height + 1;
-}
-
 static const struct tsim_value *build_sequence(struct builder *b, const yaml_event_t *start, int depth) {
     check_tag(b, start->data.sequence_start.tag, start);
     int anchor = open_anchor(b, start->data.sequence_start.anchor, start);
@@ -227,7 +221,7 @@ static const struct tsim_value *build_sequence(struct builder *b, const yaml_eve
     const struct tsim_value **items = TSIM_NEW_ARRAY(b->arena, value->n_items, const struct tsim_value *);
     for (size_t i = 0; i < value->n_items; i++) {
         items[i] = b->stack[bottom + i].value;
-        count_in(value, items[i]);
+        tsim_value_count_in(value, items[i]);
     }
     value->items = items;
     b->n_stack = bottom;
@@ -343,7 +337,7 @@ static const struct tsim_value *build_mapping(struct builder *b, const yaml_even
     struct tsim_pair *pairs = TSIM_NEW_ARRAY(b->arena, value->n_items, struct tsim_pair);
     for (size_t i = 0; i < value->n_items; i++) {
         pairs[i] = b->stack[bottom + i];
-        count_in(value, pairs[i].value);
+        tsim_value_count_in(value, pairs[i].value);
     }
     value->pairs = pairs;
     b->n_stack = bottom;

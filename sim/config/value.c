@@ -57,7 +57,7 @@ static struct tsim_value *new_at(struct tsim_arena *arena, const struct tsim_val
     return value;
 }
 
-static void count_in(struct tsim_value *parent, const struct tsim_value *child) {
+void tsim_value_count_in(struct tsim_value *parent, const struct tsim_value *child) {
     parent->n_nodes += child->n_nodes;
     if (parent->height < child->height + 1)
         parent->height = child->height + 1;
@@ -70,13 +70,26 @@ const struct tsim_value *tsim_value_new_scalar(struct tsim_arena *arena, const s
     return value;
 }
 
+const struct tsim_value *tsim_value_new_list(struct tsim_arena *arena, const struct tsim_value *at,
+                                             const struct tsim_value *const *items, size_t n_items) {
+    struct tsim_value *value = new_at(arena, at, TSIM_VALUE_SEQUENCE);
+    const struct tsim_value **copy = TSIM_NEW_ARRAY(arena, n_items, const struct tsim_value *);
+    for (size_t i = 0; i < n_items; i++) {
+        copy[i] = items[i];
+        tsim_value_count_in(value, items[i]);
+    }
+    value->items = copy;
+    value->n_items = n_items;
+    return value;
+}
+
 const struct tsim_value *tsim_value_new_mapping(struct tsim_arena *arena, const struct tsim_value *at,
                                                 const struct tsim_pair *pairs, size_t n_pairs) {
     struct tsim_value *value = new_at(arena, at, TSIM_VALUE_MAPPING);
     struct tsim_pair *copy = TSIM_NEW_ARRAY(arena, n_pairs, struct tsim_pair);
     for (size_t i = 0; i < n_pairs; i++) {
         copy[i] = pairs[i];
-        count_in(value, pairs[i].value);
+        tsim_value_count_in(value, pairs[i].value);
     }
     value->pairs = copy;
     value->n_items = n_pairs;
@@ -129,7 +142,7 @@ static const struct tsim_value *merge_mappings(struct tsim_arena *arena, const s
     merged->pairs = pairs;
     merged->n_items = n;
     for (size_t i = 0; i < n; i++)
-        count_in(merged, pairs[i].value);
+        tsim_value_count_in(merged, pairs[i].value);
     return merged;
 }
 
@@ -209,7 +222,7 @@ static const struct tsim_value *set_item(const struct setting *setting, const st
     copy->items = items;
     copy->n_items = sequence->n_items;
     for (size_t i = 0; i < copy->n_items; i++)
-        count_in(copy, items[i]);
+        tsim_value_count_in(copy, items[i]);
     return copy;
 }
 

@@ -56,8 +56,12 @@ const char *tsim_value_kind_name(const struct tsim_value *value);          /* "a
 
 /* New values, placed where `at` stands. */
 const struct tsim_value *tsim_value_new_scalar(struct tsim_arena *arena, const struct tsim_value *at, const char *text);
+const struct tsim_value *tsim_value_new_list(struct tsim_arena *arena, const struct tsim_value *at,
+                                             const struct tsim_value *const *items, size_t n_items);
 const struct tsim_value *tsim_value_new_mapping(struct tsim_arena *arena, const struct tsim_value *at,
                                                 const struct tsim_pair *pairs, size_t n_pairs);
+/* Adds the child to the parent's height and number of nodes. */
+void tsim_value_count_in(struct tsim_value *parent, const struct tsim_value *child);
 const struct tsim_value *tsim_value_without(struct tsim_arena *arena, const struct tsim_value *mapping,
                                             const char *key);
 

@@ -37,12 +37,9 @@ static int32_t stage_group_of(const struct tsim_placement *placement, const stru
 }
 
 /* Where the rank is that is simulated in its place. */
-static struct tsim_coordinates stand_in(const struct tsim_step_links *step_links,
-                                        const struct tsim_placement *placement, int32_t rank) {
-    struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
-    if (step_links->stands)
-        at.at[TSIM_AXIS_DATA] = 0;
-    return at;
+static struct tsim_coordinates simulated_at(const struct tsim_step_links *step_links,
+                                            const struct tsim_placement *placement, int32_t rank) {
+    return step_links->stands ? tsim_stand_in(placement, rank) : tsim_placement_coordinates(placement, rank);
 }
 
 static int32_t member_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
@@ -140,7 +137,7 @@ static int32_t n_links_of(const struct tsim_pattern *pattern, int32_t lane, cons
 static struct tsim_crossed_links *crossed_by(const struct tsim_step_links *step_links,
                                              const struct tsim_placement *placement,
                                              struct tsim_stage_group *stage_groups, int32_t rank, int whose) {
-    struct tsim_coordinates at = stand_in(step_links, placement, rank);
+    struct tsim_coordinates at = simulated_at(step_links, placement, rank);
     return &stage_groups[stage_group_of(placement, &at)].members[member_of(placement, &at)].crossed[whose];
 }
 
@@ -175,7 +172,7 @@ static struct tsim_collective_request crossing(const struct tsim_stage_group *gr
 static void cross_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
                         const int32_t *ranks, int32_t n, int whose) {
-    struct tsim_coordinates first = stand_in(step_links, placement, ranks[0]);
+    struct tsim_coordinates first = simulated_at(step_links, placement, ranks[0]);
     struct tsim_collective_request request = crossing(&stage_groups[stage_group_of(placement, &first)], n, whose);
     struct tsim_pattern pattern;
     if (!(request.bytes > 0))
@@ -214,7 +211,7 @@ static void send(const struct tsim_step_links *step_links, struct tsim_arena *ar
                  const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, int what) {
     int32_t stages = placement->size[TSIM_AXIS_PIPELINE];
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
-        struct tsim_coordinates from = stand_in(step_links, placement, rank),
+        struct tsim_coordinates from = simulated_at(step_links, placement, rank),
                                 to = tsim_placement_coordinates(placement, rank);
         int32_t stage = to.at[TSIM_AXIS_PIPELINE];
         bool goes_on = what == TSIM_SENT_TIED ? stage != 0 : what == TSIM_SENT_TO_NEXT;

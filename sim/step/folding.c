@@ -128,10 +128,14 @@ static void route_edge(const struct loads *loads, int32_t rank, int edge, struct
     tsim_topology_route(loads->topology, rank, tsim_placement_rank(placement, &to), route);
 }
 
-/* The rank at the same place of the first replica. */
-static int32_t stand_in(const struct tsim_placement *placement, int32_t rank) {
+struct tsim_coordinates tsim_stand_in(const struct tsim_placement *placement, int32_t rank) {
     struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
     at.at[TSIM_AXIS_DATA] = 0;
+    return at;
+}
+
+static int32_t stand_in_rank(const struct tsim_placement *placement, int32_t rank) {
+    struct tsim_coordinates at = tsim_stand_in(placement, rank);
     return tsim_placement_rank(placement, &at);
 }
 
@@ -140,7 +144,7 @@ static void add_messages(struct loads *loads) {
         for (int edge = 0; edge < N_EDGES; edge++) {
             struct tsim_route route;
             route_edge(loads, rank, edge, &route);
-            uint64_t whose = (uint64_t)stand_in(loads->placement, rank) * N_EDGES + (uint64_t)edge;
+            uint64_t whose = (uint64_t)stand_in_rank(loads->placement, rank) * N_EDGES + (uint64_t)edge;
             struct tsim_random mixed;
             tsim_random_init(&mixed, whose, 0, 0);
             uint64_t number = tsim_random_bits(&mixed); /* sums of such numbers are equal where the messages are */
@@ -196,7 +200,7 @@ static bool replicas_are_alike(const struct tsim_scenario *scenario, const struc
         for (int edge = 0; edge < N_EDGES && are_alike; edge++) {
             struct tsim_route own, its;
             route_edge(&loads, rank, edge, &own);
-            route_edge(&loads, stand_in(placement, rank), edge, &its);
+            route_edge(&loads, stand_in_rank(placement, rank), edge, &its);
             are_alike = meets_the_same(&loads, &own, &its);
         }
     tsim_arena_release(&loads.arena);

@@ -29,6 +29,9 @@ enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const st
 const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
                                   const struct tsim_placement *placement);
 
+/* The place of the first replica that stands for a rank where one replica stands for all. */
+struct tsim_coordinates tsim_stand_in(const struct tsim_placement *placement, int32_t rank);
+
 /* On a torus, do the groups of each axis go along dimensions of their own, so that those of two axes meet on no link? Said
  * of tensor and data-parallel groups; the latter go along the dimensions of context and expert groups, too. */
 bool tsim_axes_have_own_dimensions(const struct tsim_cluster *cluster, const struct tsim_placement *placement);

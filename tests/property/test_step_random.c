@@ -113,11 +113,31 @@ static bool is_alone(const struct tsim_parallelism_spec *p) {
     return p->pipeline == 1 && (!overlaps || (p->data == 1 && p->context == 1));
 }
 
+/* ---- two levels of detail ---- */
+
+/* How far the steps of random plans are apart, played by operators and by passes. */
+struct apart {
+    double sum, most;
+};
+
+static double tell_apart(struct apart *apart, double operators_s, double passes_s) {
+    double frac = fabs(operators_s / passes_s - 1);
+    apart->sum += frac;
+    apart->most = fmax(apart->most, frac);
+    return frac;
+}
+
+static void print_apart(const struct apart *apart, const char *what) {
+    printf("%s, operators and passes: %.3f %% apart on average, %.1f %% at most\n", what, 100 * apart->sum / N_CASES,
+           100 * apart->most);
+}
+
 START_TEST(random_plans) {
     struct random_source random = {SEED};
     struct tsim_arena arena;
     tsim_arena_init(&arena);
-    double sum_of_differences = 0, sum_apart = 0, most_apart = 0;
+    struct apart all = {0};
+    double sum_of_differences = 0;
     int n_alone = 0;
     printf("seed %u\n", SEED);
     for (int i = 0; i < N_CASES; i++) {
@@ -128,15 +148,13 @@ START_TEST(random_plans) {
         e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
         struct tsim_step_simulation operators = check_folding(&arena, &e.scenario, i);
         const struct tsim_parallelism_spec *p = &e.scenario.parallelism;
-        double apart = fabs(operators.time_s / passes.time_s - 1);
-        sum_apart += apart;
+        double apart = tell_apart(&all, operators.time_s, passes.time_s);
         n_alone += is_alone(p);
         ck_assert_msg(apart <= (is_alone(p) ? ROUNDING_FRAC : MOST_APART_FRAC),
                       "case %d: %.15g s operators, %.15g s passes (tensor %d pipeline %d context %d expert %d data %d "
                       "zero %d %s)",
                       i, operators.time_s, passes.time_s, (int)p->tensor, (int)p->pipeline, (int)p->context,
                       (int)p->expert, (int)p->data, p->zero, tsim_schedule_name(p->schedule));
-        most_apart = fmax(most_apart, apart);
         e.scenario.simulation.network = TSIM_NETWORK_STEPS; /* gathers whole layers */
         if (e.software.gather_unit == TSIM_UNIT_PRODUCT) {
             tsim_arena_reset(&arena);
@@ -156,9 +174,8 @@ START_TEST(random_plans) {
             (int)p->context, (int)p->expert, (int)p->data, p->zero, tsim_schedule_name(p->schedule));
         tsim_arena_reset(&arena);
     }
-    printf("operators and passes: %.3f %% apart on average, %.1f %% at most\n", 100 * sum_apart / N_CASES,
-           100 * most_apart);
-    ck_assert_double_le(sum_apart / N_CASES, 0.0005);
+    print_apart(&all, "plans");
+    ck_assert_double_le(all.sum / N_CASES, 0.0005);
     ck_assert_int_gt(n_alone, N_CASES / 10);
     /* what differs is how collectives meet messages between stages: seldom */
     ck_assert_double_le(sum_of_differences / N_CASES, 0.0025);
@@ -253,7 +270,7 @@ START_TEST(random_hosts) {
     struct random_source random = {SEED};
     struct tsim_arena arena;
     tsim_arena_init(&arena);
-    double sum_apart = 0, most_apart = 0;
+    struct apart all = {0};
     int n_alone = 0, n_waiting = 0;
     for (int i = 0; i < N_CASES; i++) {
         struct example e;
@@ -272,9 +289,7 @@ START_TEST(random_hosts) {
         struct tsim_step_simulation operators = simulate(&arena, &e.scenario);
         check_laws(&operators);
         bool is_exact = is_alone(p) && !runs_beside && p->zero < 3;
-        double apart = fabs(operators.time_s / passes.time_s - 1);
-        sum_apart += apart;
-        most_apart = fmax(most_apart, apart);
+        double apart = tell_apart(&all, operators.time_s, passes.time_s);
         n_alone += is_exact;
         n_waiting += operators.stage_groups[0].host_wait_s > 0.1 * operators.time_s;
         ck_assert_msg(apart <= (is_exact ? ROUNDING_FRAC : MOST_APART_FRAC),
@@ -285,9 +300,8 @@ START_TEST(random_hosts) {
                       1e6 * e.software.host_time_per_op_s, e.software.launch_blocking, (int)e.software.cuda_graphs);
         tsim_arena_reset(&arena);
     }
-    printf("hosts, operators and passes: %.3f %% apart on average, %.1f %% at most\n", 100 * sum_apart / N_CASES,
-           100 * most_apart);
-    ck_assert_double_le(sum_apart / N_CASES, 0.001);
+    print_apart(&all, "hosts");
+    ck_assert_double_le(all.sum / N_CASES, 0.001);
     ck_assert_int_gt(n_alone, N_CASES / 100);
     ck_assert_int_gt(n_waiting, N_CASES / 10);
     tsim_arena_release(&arena);
@@ -302,7 +316,7 @@ START_TEST(random_copies) {
     struct random_source random = {SEED};
     struct tsim_arena arena;
     tsim_arena_init(&arena);
-    double sum_apart = 0, most_apart = 0;
+    struct apart all = {0};
     int n_waiting = 0;
     for (int i = 0; i < N_CASES; i++) {
         struct example e;
@@ -328,14 +342,11 @@ START_TEST(random_copies) {
                             (without.time_s - without.stage_groups[0].terms.optimizer_s) * (1 - ROUNDING_FRAC));
         n_waiting += with.stage_groups[0].copy_wait_s > 0.1 * with.time_s;
         sc->simulation.detail = i % 2 == 0 ? TSIM_DETAIL_PASSES : TSIM_DETAIL_OPERATORS;
-        double apart = fabs(simulate(&arena, sc).time_s / with.time_s - 1);
-        sum_apart += apart;
-        most_apart = fmax(most_apart, apart);
+        double apart = tell_apart(&all, simulate(&arena, sc).time_s, with.time_s);
         ck_assert_msg(apart <= MOST_APART_FRAC, "case %d: operators and passes are %g apart", i, apart);
         tsim_arena_reset(&arena);
     }
-    printf("copies, operators and passes: %.3f %% apart on average, %.1f %% at most\n", 100 * sum_apart / N_CASES,
-           100 * most_apart);
+    print_apart(&all, "copies");
     ck_assert_int_gt(n_waiting, N_CASES / 10);
     tsim_arena_release(&arena);
 }

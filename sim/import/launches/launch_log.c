@@ -108,14 +108,7 @@ static const struct tsim_value *value_of(struct tsim_recipe *r, const struct lin
         items[n++] = tsim_recipe_scalar(r, line->number, column, plain_value(r->arena, c, (size_t)(stop - c)));
         c = stop + 1;
     }
-    struct tsim_value *list = TSIM_NEW(r->arena, struct tsim_value);
-    *list = *tsim_recipe_scalar(r, line->number, column, "");
-    list->kind = TSIM_VALUE_SEQUENCE;
-    list->items = items;
-    list->n_items = n;
-    list->height = 2;
-    list->n_nodes = n + 1;
-    return list;
+    return tsim_value_new_list(r->arena, tsim_recipe_scalar(r, line->number, column, ""), items, n);
 }
 
 bool tsim_log_add_arguments(struct tsim_recipe *r) {

@@ -346,14 +346,7 @@ void tsim_recipe_put_list(struct tsim_recipe *r, const char *path, const struct 
     const struct tsim_value **items = TSIM_NEW_ARRAY(r->arena, n, const struct tsim_value *);
     for (size_t i = 0; i < n; i++)
         items[i] = tsim_value_new_scalar(r->arena, at, texts[i]);
-    struct tsim_value *list = TSIM_NEW(r->arena, struct tsim_value);
-    *list = *tsim_value_new_scalar(r->arena, at, "");
-    list->kind = TSIM_VALUE_SEQUENCE;
-    list->items = items;
-    list->n_items = n;
-    list->height = 2;
-    list->n_nodes = n + 1;
-    set_value(r, path, list);
+    set_value(r, path, tsim_value_new_list(r->arena, at, items, n));
     keep_origin(r, path, origin_text(r, from, NULL));
 }
 
