@@ -75,7 +75,7 @@ START_TEST(data_types) {
                                      "converters = [\"quantize.linear.float8\"]\n"))
                          ->training.precision,
                      TSIM_FP8);
-    check_refused(RECIPE("dtype = \"bfloat16\"\n"), 6, "training.dtype");
+    check_refused(RECIPE("dtype = \"float16\"\n"), 6, "training.dtype");
     check_refused("[model]\nflavor = \"8B\"\nconverters = [\"float8\", \"lora\"]\n", 3, "model.converters");
 }
 END_TEST

@@ -443,7 +443,8 @@ static void put_zero(struct tsim_gpt *g, int64_t world) {
 }
 
 static void put_context(struct tsim_gpt *g) {
-    const struct tsim_setting *how = tsim_recipe_find(g->r, "cp_comm_type");
+    static const char *const HOW[] = {"cp_comm_type", "context_parallel_algo", NULL}; /* the latter is MindSpeed's */
+    const struct tsim_setting *how = tsim_recipe_find_any(g->r, HOW);
     if (g->context == 1)
         return;
     tsim_recipe_put_int(g->r, "parallelism.context", tsim_recipe_find(g->r, "context_parallel_size"), g->context);
@@ -464,6 +465,23 @@ static void put_sequence(struct tsim_gpt *g) {
     if (g->tensor > 1 && g->expert > 1 && !wants && g->program == TSIM_GPT_MEGATRON)
         tsim_recipe_error(g->r, tsim_recipe_find(g->r, "expert_model_parallel_size"),
                           "experts over ranks with tensor parallelism need --sequence-parallel");
+}
+
+/* Zero-bubble schedules (sail-sg/zero-bubble-pipeline-parallelism, and its copies): the second half's memory is told
+ * by how many micro-batches wait for their weight gradients. */
+static void put_schedule(struct tsim_gpt *g) {
+    static const char *const ON[] = {"enable_zero_bubble", "enable_zb_runtime", "enable_zbh1_pipeline", NULL};
+    const struct tsim_setting *on = tsim_recipe_find_any(g->r, ON),
+                              *v = tsim_recipe_find(g->r, "zero_bubble_v_schedule"),
+                              *pending = tsim_recipe_find(g->r, "zero_bubble_max_pending_backward");
+    const bool is_v = v && tsim_setting_flag(g->r, v);
+    if (g->pipeline == 1 || !(is_v || (on && tsim_setting_flag(g->r, on))))
+        return;
+    const bool is_long = pending && tsim_setting_int(g->r, pending, 0, 1000000) >= 2 * g->pipeline;
+    tsim_recipe_put(g->r, "parallelism.schedule", is_v ? v : on, NULL, "%s",
+                    is_v      ? "zb-v"
+                    : is_long ? "zb-h2"
+                              : "zb-h1");
 }
 
 /* Stages of unequal length: the first and the last as they are given, the others evenly. */
@@ -528,6 +546,7 @@ static void put_parallelism(struct tsim_gpt *g, int64_t world) {
         tsim_recipe_put_int(g->r, "parallelism.expert_tensor", tsim_recipe_find(r, "expert_tensor_parallel_size"),
                             g->expert_tensor);
     put_sequence(g);
+    put_schedule(g);
     put_stages(g);
     put_zero(g, world);
     put_overlaps(g);

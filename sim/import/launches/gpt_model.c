@@ -33,14 +33,19 @@ static const struct {
                     {"bertwordpiece", 30522},
                     {"bert", 30522}};
 
-int64_t tsim_vocabulary_of(const char *name) {
+/* Whatever the case of the name's letters. */
+static bool has_part(const char *name, const char *part) {
     char lower[256];
     size_t n = 0;
     for (; name[n] && n + 1 < sizeof lower; n++)
         lower[n] = (char)tolower((unsigned char)name[n]);
     lower[n] = '\0';
+    return strstr(lower, part) != NULL;
+}
+
+int64_t tsim_vocabulary_of(const char *name) {
     for (size_t i = 0; i < sizeof VOCABULARIES / sizeof VOCABULARIES[0]; i++)
-        if (strstr(lower, VOCABULARIES[i].part))
+        if (has_part(name, VOCABULARIES[i].part))
             return VOCABULARIES[i].rows;
     return 0;
 }
@@ -74,6 +79,27 @@ static const struct tsim_setting *merges(struct tsim_gpt *g, int64_t *rows) {
     return s;
 }
 
+/* Alibaba's patches pad a tokenizer's own vocabulary by a number of rows. */
+static bool put_extended(struct tsim_gpt *g) {
+    static const struct {
+        const char *part;
+        int64_t rows;
+    } OWN[] = {{"llama3", 128000},     {"qwen", 151643}, {"deepseekv2", 100000},
+               {"deepseekv3", 128000}, {"llama", 32000}, {"mistral", 32000}};
+    const struct tsim_setting *extra = tsim_recipe_find(g->r, "extra_vocab_size"),
+                              *tokenizer = tsim_recipe_find(g->r, "patch_tokenizer_type");
+    if (!extra)
+        return false;
+    const int64_t more = tsim_setting_int(g->r, extra, 0, 1000000);
+    for (size_t i = 0; tokenizer && i < sizeof OWN / sizeof OWN[0]; i++)
+        if (has_part(tsim_setting_text(tokenizer), OWN[i].part)) {
+            tsim_recipe_put(g->r, "model.vocab", extra, "and the tokenizer's own", "%lld",
+                            (long long)(OWN[i].rows + more));
+            return true;
+        }
+    return false;
+}
+
 static void put_vocabulary(struct tsim_gpt *g) {
     static const char *const EXACT[] = {"padded_vocab_size", "pad_vocab_size_to", NULL},
                              *const GIVEN[] = {"vocab_size", "override_vocab_size", NULL}; /* the latter is NeMo's */
@@ -82,6 +108,8 @@ static void put_vocabulary(struct tsim_gpt *g) {
     const struct tsim_setting *known = known_tokenizer(g, &rows);
     if (!known)
         known = merges(g, &rows);
+    if (put_extended(g))
+        return;
     if (exact) {
         tsim_recipe_put_int(g->r, "model.vocab", exact, tsim_setting_int(g->r, exact, 1, 1000000000));
     } else if (given) {
@@ -182,10 +210,13 @@ static bool pattern_rule(const struct pattern *p, int64_t *first, int64_t *every
 }
 
 static void put_expert_layers(struct tsim_gpt *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "moe_layer_freq");
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "moe_layer_freq"),
+                              *dense = tsim_recipe_find(g->r, "first_k_dense_replace"); /* MindSpeed-LLM's */
     struct pattern p = {.is_good = true};
     int64_t first = 0, every = 1;
-    if (!s)
+    if (dense && tsim_setting_int(g->r, dense, 0, g->layers) > 0)
+        tsim_recipe_put_int(g->r, "model.experts.first", dense, tsim_setting_int(g->r, dense, 0, g->layers));
+    if (!s || dense)
         return;
     const char *text = tsim_setting_text(s);
     if (s->value->kind == TSIM_VALUE_SEQUENCE && s->value->n_items > 1) {
@@ -219,7 +250,10 @@ static void put_expert_layers(struct tsim_gpt *g) {
 }
 
 static void put_shared(struct tsim_gpt *g, int64_t width) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "moe_shared_expert_intermediate_size");
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "moe_shared_expert_intermediate_size"),
+                              *count = tsim_recipe_find(g->r, "n_shared_experts"); /* MindSpeed-LLM's */
+    if (!s && count)
+        tsim_recipe_put_int(g->r, "model.experts.shared", count, tsim_setting_int(g->r, count, 0, 1000));
     if (!s)
         return;
     int64_t shared = tsim_setting_int(g->r, s, 0, 10000000);
@@ -289,6 +323,14 @@ static void put_heads(struct tsim_gpt *g) {
         tsim_recipe_put(g->r, "model.kv_heads", grouped, "Megatron's default of num_query_groups", "1");
     if (channels && !tsim_recipe_flag(g->r, "multi_latent_attention", false))
         tsim_recipe_put_int(g->r, "model.head_dim", channels, tsim_setting_int(g->r, channels, 1, 1000000));
+}
+
+/* A window as long as the sequence is none. */
+static void put_window(struct tsim_gpt *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "sliding_window");
+    const int64_t width = s ? tsim_setting_int(g->r, s, 1, 1000000000) : 0;
+    if (s && width < tsim_recipe_int(g->r, "seq_length", 1, 1000000000, INT64_C(1000000000)))
+        tsim_recipe_put_int(g->r, "model.attention_window", s, width);
 }
 
 static void put_latent(struct tsim_gpt *g) {
@@ -439,6 +481,7 @@ void tsim_gpt_put_model(struct tsim_gpt *g) {
         put_flag(g, "model.qk_norm", "qk_layernorm", NULL, true);
     if (g->is_bidirectional)
         tsim_recipe_put(r, "model.causal", NULL, "pretrain_bert", "false");
+    put_window(g);
     put_latent(g);
     put_experts(g, ffn_from, ffn);
 }

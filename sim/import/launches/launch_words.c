@@ -12,7 +12,9 @@ const struct tsim_launch_word tsim_fp8_recipes[] = {
     {"delayed", "delayed"}, {"tensorwise", "current"}, {"current", "current"}, {"blockwise", "block"}, {NULL, NULL}};
 
 const struct tsim_launch_word tsim_context_kinds[] = {
-    {"p2p", "ring"}, {"allgather", "all-gather"}, {"all_gather", "all-gather"}, {"a2a", "all-to-all"}, {NULL, NULL}};
+    {"p2p", "ring"},       {"allgather", "all-gather"},  {"all_gather", "all-gather"},
+    {"a2a", "all-to-all"}, {"megatron_cp_algo", "ring"}, {"ulysses_cp_algo", "all-to-all"},
+    {NULL, NULL}};
 
 const struct tsim_launch_word tsim_recompute_modules[] = {{"core_attn", "attention"},
                                                           {"layernorm", "norms"},

@@ -538,6 +538,24 @@ static void put_measured(struct reading *g) {
         tsim_recipe_put(g->r, "measured.memory_peak", NULL, "the most of 'max allocated'", "%.6g MiB", most_mib);
 }
 
+/* ---- older and other names ---- */
+
+/* Names of other versions and of what is built on Megatron-LM, where the usual one is not given: those of before 2021
+ * (--batch-size was that of a pass on a replica), of MindSpeed-LLM and of Alibaba's patches. */
+static void rename_settings(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {{"model_parallel_size", "tensor_model_parallel_size"},
+                                           {"batch_size", "micro_batch_size"},
+                                           {"intermediate_size", "ffn_hidden_size"},
+                                           {"moe_intermediate_size", "moe_ffn_hidden_size"}};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        const struct tsim_setting *usual = tsim_recipe_find(r, NAMES[i][1]);
+        for (size_t k = 0; k < r->n_settings && k < TSIM_RECIPE_MAX_SETTINGS; k++)
+            if (strcmp(r->settings[k].key, NAMES[i][0]) == 0 &&
+                (!usual || strcmp(tsim_setting_text(usual), tsim_setting_text(&r->settings[k])) == 0))
+                r->settings[k].key = NAMES[i][1];
+    }
+}
+
 /* ---- the whole ---- */
 
 enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsim_import_input *input,
@@ -554,6 +572,7 @@ enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsi
     else if ((status = tsim_recipe_check_size(&r)) == TSIM_OK)
         status = looks_like_yaml(g.text, input->size) ? read_yaml(&g) : read_shell(&g);
     if (status == TSIM_OK) {
+        rename_settings(&r);
         const struct tsim_setting *program = tsim_recipe_find(&r, "program");
         gpt.is_bidirectional = program && strstr(tsim_setting_text(program), "pretrain_bert");
         if (tsim_recipe_accepts(&r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS))

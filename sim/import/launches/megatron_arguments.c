@@ -49,7 +49,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "experimental_attention_variant",
             HYBRID),
     REFUSED("spec=*mamba* spec=*hybrid* spec=*gated_delta* spec=*linear_attention*", HYBRID),
-    NOTHING("spec=*gpt_layer_specs* spec=local"),
+    NOTHING(
+        "spec=*gpt_layer_specs* spec=local spec=mindspeed_llm.* spec=modellink.*"), /* of the model that they are named after */
     REFUSED("spec", "layers as a program of its own defines them: what they compute is not in this file"),
     REFUSED("freeze_* freeze train_only_* peft* lora_* use_lora lora", FROZEN),
     REFUSED(
@@ -80,10 +81,9 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "ckpt_model_args kitchen_* quant_recipe te_precision_config_file fp4_quantizer_factory",
             ELSEWHERE),
     /* ---- the model ---- */
-    REFUSED("window_size window_attn_skip_freq sliding_window*",
+    REFUSED("window_size window_attn_skip_freq sliding_window_* interleave_sliding_window full_attention_interval",
             "attention in windows: here it reaches over the whole sequence"),
     REFUSED("mtp_num_layers num_nextn_predict_layers", "modules that predict further tokens, which tsim does not have"),
-    REFUSED("extra_vocab_size", "rows are added to the vocabulary: --set model.vocab=N with --ignore takes them over"),
     REFUSED("intermediate_size", "another name for the feed-forward block's width than --ffn-hidden-size"),
     NOTHING("mlp_type=standard topk=1"),
     REFUSED("mlp_type expert_interval topk use_tutel moe_expert_parallel_size enable_expert_tensor_parallelism",
@@ -92,6 +92,12 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "sequences that change their length while training"),
     REFUSED("enable_hyper_connections num_residual_streams moe_latent_size attention_output_gate dsa_* csa_*",
             "a part of the model that tsim does not have"),
+    REFUSED("enable_dsa* index_topk index_n_heads index_head_dim use_sparse_flash_attn",
+            "attention that leaves out tokens by an index, which tsim does not have"),
+    REFUSED("noop_layers",
+            "layers that do nothing are among those that are counted: --set parallelism.layers_per_stage=[...] "
+            "with --ignore"),
+    SPEED("post_norm", "norms behind each block, too"),
     SPEED("embed_layernorm", "a norm behind the embedding (2 x hidden parameters)"),
     SPEED("qk_l2_norm", "a norm of queries and keys without a scale"),
     NOTHING(
@@ -129,11 +135,16 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "stages as a layout of their own: --set parallelism.layers_per_stage=[...] with --ignore"),
     REFUSED("pipeline_model_parallel_split_rank standalone_embedding_stage custom_recompute_layers_per_stage",
             "a stage of its own: --set parallelism.layers_per_stage=[...] with --ignore"),
+    REFUSED("schedules_method enable_1f1b_v enable_vocab_parallel use_interlaced_schedule",
+            "another schedule of the pipeline: --set parallelism.schedule=ID with --ignore"),
+    REFUSED("tp_2d tp_x tp_y use_nd_matmul", "tensor parallelism in two dimensions"),
+    REFUSED("stage=*dpo* stage=*ppo* stage=*grpo* stage=*rm", REINFORCEMENT),
     REFUSED("hierarchical_context_parallel_sizes dynamic_context_parallel hybrid_context_parallel "
             "max_seqlen_per_dp_cp_rank "
             "min_dynamic_context_parallel_size",
             "context parallelism in levels or of changing width: here it is one ring, gather or exchange"),
-    REFUSED("moe_extended_tp", "experts divided over tensor and expert ranks together: --expert-tensor-parallel-size"),
+    REFUSED("moe_extended_tp moe_tp_extend_ep",
+            "experts divided over tensor and expert ranks together: --expert-tensor-parallel-size"),
     REFUSED("ds_sequence_parallel_size force_ds_sequence_parallel",
             "DeepSpeed's sequence parallelism: --set parallelism.context=N with --ignore"),
     REFUSED("enable_full_sharding_in_hsdp outer_dp_sharding_strategy=optim",
@@ -141,6 +152,9 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("optimizer_offload_policy",
             "the optimizer on the host: --set training.offload.optimizer=true with --ignore"),
     REFUSED("remote_device", "parameters on the host or a disk"),
+    SPEED("zero_bubble_v_schedule_mem_setup", "less memory at a longer bubble"),
+    SPEED("allow_padding_num_layers", "layers that do nothing, on the last stages"),
+    NOTHING("zero_bubble_* enable_optimizer_post_validation"),
     NOTHING("optimizer_offload_fraction use_megatron_fsdp use_custom_fsdp outer_dp_sharding_strategy zero_stage zero_* "
             "data_parallel_sharding_strategy "
             "expert_tensor_parallel_size context_parallel_size sequence_parallel cp_comm_type no_pipeline_parallel "
@@ -205,6 +219,45 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "nccl_communicator_config_path create_all_gather_group no_contiguous_buffers_in_local_ddp "
         "use_contiguous_buffers_in_* sync_tp_duplicated_parameters "
         "high_priority_a2a_comm_stream"),
+    /* ---- MindSpeed and MindSpeed-LLM, for Ascend's NPUs ---- */
+    SPEED("use_mc2 use_ascend_mc2 use_ascend_coc coc_* ampipe_* use_pipe_experts pipe_experts_* moe_bmm_mc2",
+          "exchanges inside the products' kernels"),
+    SPEED("swap_optimizer swap_attention swap_modules smart_swap virtual_optimizer* reuse_fp32_param o2_optimizer "
+          "o2_gradient",
+          "states or activations that take less memory than here"),
+    SPEED("moe_fb_overlap moe_*_overlap_comm moe_*_async_comm moe_zero_memory* moe_unperm2_mem_optim* "
+          "moe_hierarchical_alltoallv moe_experts_pipeline_degree enable_token_rearrange_opt balanced_moe_* "
+          "use_cp_send_recv_overlap context_parallel_kv_cache_policy context_parallel_cache_interval cp_window_size "
+          "megatron_cp_in_bnsd attention_mask_on_cpu",
+          "how exchanges of experts and of context are done"),
+    SPEED("adaptive_recompute* enable_recompute_layers_per_pp_rank auto_recompute* adaptive_memory*",
+          "which layers are recomputed"),
+    SPEED("mla_mm_split mla_fa_* enable_mla_* mla_zero_memory mla_up_proj*", "another way to compute latent attention"),
+    SPEED(
+        "variable_seq_lengths is_instruction_dataset padded_samples no_pad_to_seq_lengths neat_pack pad_to_multiple_of "
+        "stage=sft",
+        "samples of different lengths: here each has the whole sequence"),
+    SPEED("use_packed_seq_params sequence_packing qkv_format=thd",
+          "attention within documents: here it reaches over the whole sequence"),
+    SPEED("npu_deterministic use_deter_comp", "slower deterministic kernels"),
+    SPEED("use_triton_rmsnorm_kernel gemm_gradient_accumulation_fusion no_gemm_* input_layernorm_in_fp32 bucket_size "
+          "ddp_bucket_num",
+          "another kernel, or another size of buckets"),
+    SPEED("n_group topk_group", "routing to some groups of experts"),
+    NOTHING(
+        "shape_order sparse_mode pre_tockens next_tockens fill_neg_inf square_alibi_mask alibi_fusion_attn_type "
+        "alibi_diagonal_opposite use_fusion_attn_v2 attention_mask_type cp_attention_mask_type prompt_type "
+        "handler_name no_shuffle no_shared_storage overwrite_cache enable_thinking history_turns cut_max_seqlen "
+        "enable_high_availability enable_optimizer_state_local_copy enable_hbmfault_repair enable_worker_reboot "
+        "enable_elastic* distributed_optimizer_no_replica optimizer_selection jit_compile no_enable_linear_qkv "
+        "kv_head_repeat_before_uly_alltoall routed_scaling_factor norm_topk_prob seq_aux moe_comm_aux* "
+        "moe_device_level_aux* moe_router_bias_* beta_fast beta_slow low_freq_factor high_freq_factor "
+        "original_max_position_embeddings longrope_* yarn_* use_glm_rope partial_rotary_factor rms_norm_eps "
+        "position_embedding_base quick_gelu gelu_tanh moe_model_type use_gpu_initialization use_gloo_process_groups "
+        "loss_mask_token_ids router_gating_in_fp32 moe_revert_type_after_topk fix_router add_rmsnorm_offset "
+        "input_embeds_norm scale_emb scale_depth dim_model_base output_multiplier_scale query_pre_attn_scalar "
+        "attn_logit_softcapping output_logit_softcapping init_norm_weight_in_fp32 mtp_mem_efficient_logits "
+        "patch_tokenizer_type stage=pretrain stage=pt"),
     /* ---- experts, without --num-experts or whatever they are ---- */
     NOTHING(
         "moe_token_dispatcher_type moe_router_load_balancing_type moe_aux_loss_coeff moe_z_loss_coeff "

@@ -30,7 +30,8 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("model.adapter* lora.*", "an adapter: tsim trains all of the model"),
     SPEED("optimizer.early_step_in_backward", "the optimizer within the backward pass"),
     NOTHING("optimizer.* lr_scheduler.* training.dtype=float32"),
-    REFUSED("training.dtype", "parameters and optimizer states of another data type than fp32"),
+    REFUSED("training.dtype=float16", "parameters and optimizer states of another data type than fp32"),
+    SPEED("training.dtype", "optimizer states of 16 bits; here of 32"),
     NOTHING("training.mixed_precision_* training.dataset* training.max_norm training.seed "
             "training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
     SPEED("training.deterministic debug.deterministic*", "slower deterministic kernels"),
@@ -67,22 +68,35 @@ static const struct tsim_setting_class CLASSES[] = {
 
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
-/* clang-format off */
-/* Flavors of its models: of the catalogue, or by their sizes (Qwen3: the released config.json). */
+/* Flavors of its models, as the catalogue has them. */
 static const struct flavor {
     const char *name, *flavor, *id;
-    int layers, hidden, heads, ffn;
-    bool tied;
 } FLAVORS[] = {
-    {"llama2", "7B", "llama2-7b", 0, 0, 0, 0, false}, {"llama2", "13B", "llama2-13b", 0, 0, 0, 0, false},
-    {"llama2", "70B", "llama2-70b", 0, 0, 0, 0, false}, {"llama3", "8B", "llama3-8b", 0, 0, 0, 0, false},
-    {"llama3", "70B", "llama3-70b", 0, 0, 0, 0, false}, {"llama3", "405B", "llama3-405b", 0, 0, 0, 0, false},
-    {"deepseek_v3", "671B", "deepseek-v3", 0, 0, 0, 0, false},
-    {"qwen3", "0.6B", NULL, 28, 1024, 16, 3072, true}, {"qwen3", "1.7B", NULL, 28, 2048, 16, 6144, true},
-    {"qwen3", "4B", NULL, 36, 2560, 32, 9728, true}, {"qwen3", "8B", NULL, 36, 4096, 32, 12288, false},
-    {"qwen3", "14B", NULL, 40, 5120, 40, 17408, false}, {"qwen3", "32B", NULL, 64, 5120, 64, 25600, false},
+    {"llama2", "7B", "llama2-7b"},
+    {"llama2", "13B", "llama2-13b"},
+    {"llama2", "70B", "llama2-70b"},
+    {"llama3", "8B", "llama3-8b"},
+    {"llama3", "70B", "llama3-70b"},
+    {"llama3", "405B", "llama3-405b"},
+    {"llama3", "1B", "llama3.2-1b"},
+    {"llama3", "3B", "llama3.2-3b"},
+    {"llama4", "17bx16e", "llama4-scout"},
+    {"llama4", "17bx128e", "llama4-maverick"},
+    {"deepseek_v3", "16B", "deepseek-v2-lite"},
+    {"deepseek_v3", "236B", "deepseek-v2"},
+    {"deepseek_v3", "671B", "deepseek-v3"},
+    {"deepseek_v3", "kimi_k2", "kimi-k2"},
+    {"qwen3", "0.6B", "qwen3-0.6b"},
+    {"qwen3", "1.7B", "qwen3-1.7b"},
+    {"qwen3", "4B", "qwen3-4b"},
+    {"qwen3", "8B", "qwen3-8b"},
+    {"qwen3", "14B", "qwen3-14b"},
+    {"qwen3", "32B", "qwen3-32b"},
+    {"qwen3", "30B-A3B", "qwen3-30b-a3b"},
+    {"qwen3", "235B-A22B", "qwen3-235b-a22b"},
+    {"gpt_oss", "20b", "gpt-oss-20b"},
+    {"gpt_oss", "120b", "gpt-oss-120b"},
 };
-/* clang-format on */
 
 static bool has_sizes(const struct tsim_model *a, const struct tsim_model *b) {
     return a->layers == b->layers && a->hidden == b->hidden && a->heads == b->heads && a->kv_heads == b->kv_heads &&
@@ -95,7 +109,7 @@ bool tsim_titan_flavor(const struct tsim_launch_writer *w, const char **name, co
     tsim_diags_init(&unused);
     for (size_t i = 0; i < sizeof FLAVORS / sizeof FLAVORS[0] && !is_found; i++) {
         const struct tsim_model *known;
-        if (FLAVORS[i].id && tsim_catalogue_load_model(w->arena, FLAVORS[i].id, &known, &unused) == TSIM_OK &&
+        if (tsim_catalogue_load_model(w->arena, FLAVORS[i].id, &known, &unused) == TSIM_OK &&
             has_sizes(w->scenario->model, known)) {
             *name = FLAVORS[i].name;
             *flavor = FLAVORS[i].flavor;
@@ -139,20 +153,6 @@ static void put_int(struct reading *g, const char *path, const struct tsim_setti
 
 /* ---- the model ---- */
 
-static void put_qwen3(struct reading *g, const struct tsim_setting *from, const struct flavor *f) {
-    static const char *const WORDS[][2] = {
-        {"model.vocab", "151936"}, {"model.gated_mlp", "true"}, {"model.norm", "rmsnorm"}, {"model.position", "rope"},
-        {"model.qk_norm", "true"}, {"model.kv_heads", "8"},     {"model.head_dim", "128"}};
-    tsim_recipe_put(g->r, "model.name", from, NULL, "qwen3");
-    put_int(g, "model.layers", from, NULL, f->layers);
-    put_int(g, "model.hidden", from, NULL, f->hidden);
-    put_int(g, "model.heads", from, NULL, f->heads);
-    put_int(g, "model.ffn_hidden", from, NULL, f->ffn);
-    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++)
-        tsim_recipe_put(g->r, WORDS[i][0], NULL, NULL, "%s", WORDS[i][1]);
-    tsim_recipe_put(g->r, "model.tied_embeddings", NULL, NULL, f->tied ? "true" : "false");
-}
-
 static void put_model(struct reading *g) {
     const struct tsim_setting *name = tsim_recipe_find(g->r, "model.name"),
                               *flavor = tsim_recipe_find(g->r, "model.flavor");
@@ -165,10 +165,7 @@ static void put_model(struct reading *g) {
         bool is_size = strncmp(size, f->flavor, length) == 0 && (size[length] == '\0' || size[length] == '_');
         if (strcmp(f->name, model) == 0 && is_size) {
             const struct tsim_model *known_model;
-            g->layers = f->layers;
-            if (!f->id)
-                put_qwen3(g, flavor, f);
-            else if (tsim_catalogue_load_model(g->r->arena, f->id, &known_model, g->r->diags) == TSIM_OK) {
+            if (tsim_catalogue_load_model(g->r->arena, f->id, &known_model, g->r->diags) == TSIM_OK) {
                 g->layers = known_model->layers;
                 tsim_recipe_put(g->r, "model", flavor, NULL, "%s", f->id);
             }
@@ -237,8 +234,13 @@ static void put_cluster(struct reading *g) {
                                             tsim_arena_printf(g->r->arena, "%lld", (long long)(preset / 8)));
     else if (preset > 0)
         least = preset;
-    else if (g->shard < 0 && least < 8)
-        least = 8;
+    else if (g->shard < 0) { /* as many shards as a node has, or as its experts take */
+        int64_t each = g->tensor * g->context, shards = 1;
+        while (shards < 1000000 && (shards * each) % g->expert != 0)
+            shards++;
+        least = times(least, shards);
+        least = least < 8 ? 8 : least;
+    }
     g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, NULL, machine, least);
     if (preset > 0 || g->shard > 0)
         g->r->assumed_gpus = 0; /* the comment, or the degrees, say how many */
@@ -335,6 +337,7 @@ static void put_precision(struct reading *g) {
                               *reduce = tsim_recipe_find(g->r, "training.mixed_precision_reduce"),
                               *old = tsim_recipe_find(g->r, "float8.enable_float8_linear"),
                               *converters = tsim_recipe_find(g->r, "model.converters");
+    const struct tsim_setting *kept = tsim_recipe_find(g->r, "training.dtype");
     bool is_fp32 = param && strcmp(tsim_setting_text(param), "float32") == 0;
     check_converters(g, converters);
     bool has_blocks = has_converter(converters, "mx");
@@ -343,6 +346,10 @@ static void put_precision(struct reading *g) {
                                                                                        : NULL;
     if (low && !has_blocks && !is_on(g, tsim_recipe_find(g->r, "float8.enable_fsdp_float8_all_gather")))
         tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
+    if (kept && strcmp(tsim_setting_text(kept), "bfloat16") == 0) {
+        tsim_recipe_put(g->r, "training.master_weights", kept, NULL, "false");
+        tsim_recipe_not_modelled(g->r, kept, "not modelled: optimizer states of 16 bits; here of 32");
+    }
     if (low)
         tsim_recipe_put(g->r, "training.precision", low, NULL, has_blocks ? "mxfp8" : "fp8");
     else
