@@ -204,7 +204,10 @@ const char *tsim_did_you_mean(const char *wrong, const char *const *candidates, 
         if (2 * abs((int)length - (int)candidate_length) > slip_limit(length)) /* each letter more is an edit */
             continue;
         int distance = edit_distance(wrong, length, candidates[i], candidate_length);
-        if (distance <= slip_limit(length) && distance < 2 * (int)length && (!best || distance < best_distance)) {
+        bool is_nearer =
+            !best || distance < best_distance ||
+            (distance == best_distance && candidate_length > strlen(best)); /* more is left out than added */
+        if (distance <= slip_limit(length) && distance < 2 * (int)length && is_nearer) {
             best = candidates[i];
             best_distance = distance;
         }

@@ -272,6 +272,8 @@ START_TEST(nearest_word) {
     ck_assert_str_eq(tsim_did_you_mean("H100", longer, 4), "h100-sxm");
     ck_assert_str_eq(tsim_did_you_mean("sequence", longer, 4), "sequence_length");
     ck_assert_ptr_null(tsim_did_you_mean(long_word, odd, 3));
+    static const char *const ids[] = {"llama-7b", "llama2-70b", "llama3-70b"}; /* as near as each other */
+    ck_assert_str_eq(tsim_did_you_mean("llama-70b", ids, 3), "llama2-70b");
 }
 END_TEST
 
