@@ -15,8 +15,9 @@ for page in README CONTRIBUTING CHANGELOG; do sed 's|](docs/|](|g' "$page.md" >"
 mv "$pages/README.md" "$pages/index.md"
 cp LICENSE "$pages/LICENSE.txt"
 sed -i 's|](LICENSE)|](LICENSE.txt)|' "$pages/index.md"
+sed -i -E 's#\]\(\.\./(CONTRIBUTING|CHANGELOG)\.md#](\1.md#g' "$pages"/*.md
 # Files of the repository that pages name lie beside the pages.
-grep -oh '](\.\./[^)#]*' docs/*.md | sed 's|](\.\./||' | sort -u | while read -r file; do
+grep -oh '](\.\./[^)#]*' "$pages"/*.md | sed 's|](\.\./||' | sort -u | while read -r file; do
   mkdir -p "$pages/files/$(dirname "$file")"
   cp "$file" "$pages/files/$file"
 done
