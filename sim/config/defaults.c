@@ -330,9 +330,12 @@ bool tsim_scenario_varies(const struct tsim_scenario *sc) {
     return v->compute_cv > 0 || (v->straggler_frac > 0 && v->straggler_slowdown > 1);
 }
 
-/* Ranks that would be folded may differ by their links or their speed, or each of their messages is wanted. */
+/* Ranks that would be folded may differ by their links or by chance, or each of their messages is wanted. */
 static bool needs_every_rank(const struct tsim_scenario *sc) {
-    return sc->cluster.n_degraded > 0 || tsim_scenario_varies(sc) || sc->simulation.network == TSIM_NETWORK_STEPS;
+    bool needs = sc->variability.compute_cv > 0 || sc->simulation.network == TSIM_NETWORK_STEPS;
+    for (size_t i = 0; i < sc->cluster.n_degraded; i++)
+        needs |= sc->cluster.degraded[i].link != TSIM_DEGRADED_ACCELERATOR;
+    return needs;
 }
 
 const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *arena,

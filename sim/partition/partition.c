@@ -145,7 +145,7 @@ void tsim_layer_product_parameters(const struct tsim_scenario *sc, double parame
     struct tsim_layer_parameters p = tsim_layer_count(m, tsim_products_part(m));
     double expert_ranks = (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
     double down = (double)(m->ffn_hidden * m->hidden) / tp, experts = p.experts / expert_ranks;
-    if (m->experts.count > 0)
+    if (p.experts > 0)
         down = (double)(m->experts.count * m->experts.ffn_hidden * m->hidden) / expert_ranks;
     parameters[TSIM_PRODUCT_DOWN] = down;
     parameters[TSIM_PRODUCT_UP] = p.ffn / tp + experts + p.router - down;

@@ -10,7 +10,7 @@ void tsim_step_links_init(struct tsim_step_links *step_links, struct tsim_arena 
                           struct tsim_engine *engine) {
     *step_links = (struct tsim_step_links){.topology = tsim_topology_build(arena, plan->scenario, plan->cluster)};
     if (plan->folding == TSIM_FOLD_REPLICAS)
-        step_links->stands = tsim_links_that_stand(arena, step_links->topology, placement);
+        step_links->stands = tsim_links_that_stand(arena, step_links->topology, placement, &plan->stand_ins);
     tsim_links_add(&step_links->links, engine, step_links->topology);
 }
 
@@ -21,25 +21,29 @@ void tsim_step_links_release(struct tsim_step_links *step_links) {
     tsim_heap_free(step_links->traffic);
 }
 
-struct tsim_coordinates tsim_stage_group_member_at(const struct tsim_placement *placement,
-                                                   const struct tsim_stage_group *group, int32_t member) {
+struct tsim_coordinates tsim_stage_group_at(const struct tsim_placement *placement,
+                                            const struct tsim_stage_group *group) {
     struct tsim_coordinates at = {.at[TSIM_AXIS_PIPELINE] = group->stage};
-    at.at[TSIM_AXIS_TENSOR] = member % placement->size[TSIM_AXIS_TENSOR];
-    at.at[TSIM_AXIS_CONTEXT] = member / placement->size[TSIM_AXIS_TENSOR];
     at.at[TSIM_AXIS_EXPERT] = group->replica % placement->size[TSIM_AXIS_EXPERT];
-    at.at[TSIM_AXIS_DATA] = group->replica / placement->size[TSIM_AXIS_EXPERT];
+    at.at[TSIM_AXIS_DATA] = group->plan->stand_ins.at[group->replica / placement->size[TSIM_AXIS_EXPERT]];
     return at;
 }
 
-static int32_t stage_group_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
-    int32_t replica = at->at[TSIM_AXIS_DATA] * placement->size[TSIM_AXIS_EXPERT] + at->at[TSIM_AXIS_EXPERT];
-    return replica * placement->size[TSIM_AXIS_PIPELINE] + at->at[TSIM_AXIS_PIPELINE];
+static struct tsim_coordinates member_at(const struct tsim_placement *placement, const struct tsim_stage_group *group,
+                                         int32_t member) {
+    struct tsim_coordinates at = tsim_stage_group_at(placement, group);
+    at.at[TSIM_AXIS_TENSOR] = member % placement->size[TSIM_AXIS_TENSOR];
+    at.at[TSIM_AXIS_CONTEXT] = member / placement->size[TSIM_AXIS_TENSOR];
+    return at;
 }
 
-/* Where the rank is that is simulated in its place. */
-static struct tsim_coordinates simulated_at(const struct tsim_step_links *step_links,
-                                            const struct tsim_placement *placement, int32_t rank) {
-    return step_links->stands ? tsim_stand_in(placement, rank) : tsim_placement_coordinates(placement, rank);
+/* The one that is simulated in its place. */
+static struct tsim_stage_group *stage_group_of(const struct tsim_placement *placement,
+                                               struct tsim_stage_group *stage_groups,
+                                               const struct tsim_coordinates *at) {
+    int32_t stand_in = stage_groups[0].plan->stand_ins.of[at->at[TSIM_AXIS_DATA]];
+    int32_t replica = stand_in * placement->size[TSIM_AXIS_EXPERT] + at->at[TSIM_AXIS_EXPERT];
+    return &stage_groups[replica * placement->size[TSIM_AXIS_PIPELINE] + at->at[TSIM_AXIS_PIPELINE]];
 }
 
 static int32_t member_of(const struct tsim_placement *placement, const struct tsim_coordinates *at) {
@@ -51,7 +55,7 @@ void tsim_step_links_members(const struct tsim_step_links *step_links, const str
     const struct tsim_topology *t = step_links->topology;
     int32_t first = step_links->links.first_resource;
     for (int32_t i = 0; i < group->n_members; i++) {
-        struct tsim_coordinates at = tsim_stage_group_member_at(placement, group, i);
+        struct tsim_coordinates at = member_at(placement, group, i);
         struct tsim_member *member = &members[i];
         member->rank = tsim_placement_rank(placement, &at);
         if (t->count[TSIM_LINK_OUT] > 0) {
@@ -134,11 +138,10 @@ static int32_t n_links_of(const struct tsim_pattern *pattern, int32_t lane, cons
     return n;
 }
 
-static struct tsim_crossed_links *crossed_by(const struct tsim_step_links *step_links,
-                                             const struct tsim_placement *placement,
+static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placement,
                                              struct tsim_stage_group *stage_groups, int32_t rank, int whose) {
-    struct tsim_coordinates at = simulated_at(step_links, placement, rank);
-    return &stage_groups[stage_group_of(placement, &at)].members[member_of(placement, &at)].crossed[whose];
+    struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+    return &stage_group_of(placement, stage_groups, &at)->members[member_of(placement, &at)].crossed[whose];
 }
 
 /* The longest collective of the axis that passes of the stage have. */
@@ -172,8 +175,8 @@ static struct tsim_collective_request crossing(const struct tsim_stage_group *gr
 static void cross_group(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                         const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
                         const int32_t *ranks, int32_t n, int whose) {
-    struct tsim_coordinates first = simulated_at(step_links, placement, ranks[0]);
-    struct tsim_collective_request request = crossing(&stage_groups[stage_group_of(placement, &first)], n, whose);
+    struct tsim_coordinates first = tsim_placement_coordinates(placement, ranks[0]);
+    struct tsim_collective_request request = crossing(stage_group_of(placement, stage_groups, &first), n, whose);
     struct tsim_pattern pattern;
     if (!(request.bytes > 0))
         return;
@@ -182,11 +185,10 @@ static void cross_group(const struct tsim_step_links *step_links, struct tsim_ar
     for (int32_t i = 0; i < n_phases; i++)
         n_shares[pattern.phases[i].owner] += n_links_of(&pattern, i / pattern.n_phases, &pattern.phases[i]);
     for (int32_t i = 0; i < n; i++)
-        reserve(arena, crossed_by(step_links, placement, stage_groups, ranks[i], whose), n_shares[i]);
+        reserve(arena, crossed_by(placement, stage_groups, ranks[i], whose), n_shares[i]);
     for (int32_t i = 0; i < n_phases; i++) {
         const struct tsim_pattern_phase *phase = &pattern.phases[i];
-        struct tsim_crossed_links *crossed =
-            crossed_by(step_links, placement, stage_groups, ranks[phase->owner], whose);
+        struct tsim_crossed_links *crossed = crossed_by(placement, stage_groups, ranks[phase->owner], whose);
         int32_t lane = i / pattern.n_phases;
         reserve(arena, crossed, n_links_of(&pattern, lane, phase)); /* of several ranks where one stands in for them */
         cross_phase(step_links, &pattern, lane, phase, crossed);
@@ -211,14 +213,13 @@ static void send(const struct tsim_step_links *step_links, struct tsim_arena *ar
                  const struct tsim_placement *placement, struct tsim_stage_group *stage_groups, int what) {
     int32_t stages = placement->size[TSIM_AXIS_PIPELINE];
     for (int32_t rank = 0; rank < placement->n_ranks; rank++) {
-        struct tsim_coordinates from = simulated_at(step_links, placement, rank),
-                                to = tsim_placement_coordinates(placement, rank);
+        struct tsim_coordinates to = tsim_placement_coordinates(placement, rank), from = to;
         int32_t stage = to.at[TSIM_AXIS_PIPELINE];
         bool goes_on = what == TSIM_SENT_TIED ? stage != 0 : what == TSIM_SENT_TO_NEXT;
         if (what == TSIM_SENT_TIED && stage != 0 && stage != stages - 1)
             continue;
         to.at[TSIM_AXIS_PIPELINE] = (stage + (goes_on ? 1 : stages - 1)) % stages;
-        struct tsim_crossed_links *sent = &stage_groups[stage_group_of(placement, &from)].sent[what];
+        struct tsim_crossed_links *sent = &stage_group_of(placement, stage_groups, &from)->sent[what];
         struct tsim_route route;
         tsim_topology_route(step_links->topology, rank, tsim_placement_rank(placement, &to), &route);
         reserve(arena, sent, route.n);
@@ -298,7 +299,7 @@ static void add_group(struct builder *b, const struct holder *holders, int32_t n
     tsim_pattern_count_lanes(pattern, lanes);
     for (int32_t i = 0; i < n; i++) {
         struct tsim_coordinates at = tsim_placement_coordinates(b->placement, ranks[i]);
-        struct tsim_stage_group *group = &b->stage_groups[stage_group_of(b->placement, &at)];
+        struct tsim_stage_group *group = stage_group_of(b->placement, b->stage_groups, &at);
         struct tsim_expansion *e =
             tsim_stage_group_expansion(group, holder_of(holders, n_holders, at.at[TSIM_AXIS_PIPELINE])->collective);
         go[i] = e->go[k];

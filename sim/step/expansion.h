@@ -1,5 +1,5 @@
 /* expansion.h - private to sim/step: the links of a step that has those of its topology, and its collectives message by
- * message. Such is a step that is unfolded, or folded to one replica (folding.h).
+ * message. Such is a step that is unfolded, or folded to some replicas (folding.h).
  *
  * There every rank has its place in the topology, and what it sends crosses the topology's links: a message between
  * stages crosses its route, and a collective, of the data-parallel group or within a pass, is one activity that loads
@@ -33,9 +33,9 @@ void tsim_step_links_init(struct tsim_step_links *step_links, struct tsim_arena 
                           struct tsim_engine *engine);
 void tsim_step_links_release(struct tsim_step_links *step_links);
 
-/* Where a member of the stage group lies: tensor ranks first, then context ranks. */
-struct tsim_coordinates tsim_stage_group_member_at(const struct tsim_placement *placement,
-                                                   const struct tsim_stage_group *group, int32_t member);
+/* Where the first member of the stage group lies. */
+struct tsim_coordinates tsim_stage_group_at(const struct tsim_placement *placement,
+                                            const struct tsim_stage_group *group);
 
 /* Fills in ranks and links of the stage group's members, whose devices are there. */
 void tsim_step_links_members(const struct tsim_step_links *step_links, const struct tsim_placement *placement,

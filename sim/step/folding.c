@@ -6,12 +6,12 @@
 #include <math.h>
 
 /* Ranks of one NIC have their shares of it to themselves when they folded: right where each has as many beside it, and
- * where these, all of the same stage, ask for the same at the same time. */
-static bool nics_are_alike(const struct tsim_cluster *cluster, bool has_stages) {
+ * where these, all of the same stage and as fast, ask for the same at the same time. */
+static bool nics_are_alike(const struct tsim_cluster *cluster, bool differ) {
     if (cluster->nodes == 1)
         return true;
     int64_t nics = tsim_nics_per_node(cluster), ranks = cluster->accelerators_per_node;
-    return ranks % nics == 0 && (ranks == nics || !has_stages);
+    return ranks % nics == 0 && (ranks == nics || !differ);
 }
 
 /* On a switch a message has the ports of its two ranks to itself. On other nodes those of several ranks, or a message
@@ -75,13 +75,14 @@ static bool is_of_routers(const struct tsim_topology *topology, int32_t link) {
 }
 
 const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
-                                  const struct tsim_placement *placement) {
+                                  const struct tsim_placement *placement, const struct tsim_stand_ins *stand_ins) {
     bool *stands = TSIM_NEW_ARRAY(arena, (size_t)topology->n_links, bool);
     int32_t per_node = topology->ranks_per_node, n_nodes = topology->n_ranks / per_node;
     for (int32_t link = 0; link < topology->n_links; link++)
         stands[link] = tsim_topology_oversubscription(topology, link) > 1 || is_of_routers(topology, link);
     for (int32_t rank = 0; rank < topology->n_ranks; rank++) {
-        if (tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_DATA] > 0)
+        int32_t place = tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_DATA];
+        if (stand_ins->at[stand_ins->of[place]] != place)
             continue;
         int32_t node = rank / per_node;
         const int32_t nodes[] = {node, 0, n_nodes - 1}; /* the way to one of the ends goes through every tier above */
@@ -128,14 +129,10 @@ static void route_edge(const struct loads *loads, int32_t rank, int edge, struct
     tsim_topology_route(loads->topology, rank, tsim_placement_rank(placement, &to), route);
 }
 
-struct tsim_coordinates tsim_stand_in(const struct tsim_placement *placement, int32_t rank) {
+/* The rank at the same place of the first replica. */
+static int32_t in_first_replica(const struct tsim_placement *placement, int32_t rank) {
     struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
     at.at[TSIM_AXIS_DATA] = 0;
-    return at;
-}
-
-static int32_t stand_in_rank(const struct tsim_placement *placement, int32_t rank) {
-    struct tsim_coordinates at = tsim_stand_in(placement, rank);
     return tsim_placement_rank(placement, &at);
 }
 
@@ -144,7 +141,7 @@ static void add_messages(struct loads *loads) {
         for (int edge = 0; edge < N_EDGES; edge++) {
             struct tsim_route route;
             route_edge(loads, rank, edge, &route);
-            uint64_t whose = (uint64_t)stand_in_rank(loads->placement, rank) * N_EDGES + (uint64_t)edge;
+            uint64_t whose = (uint64_t)in_first_replica(loads->placement, rank) * N_EDGES + (uint64_t)edge;
             struct tsim_random mixed;
             tsim_random_init(&mixed, whose, 0, 0);
             uint64_t number = tsim_random_bits(&mixed); /* sums of such numbers are equal where the messages are */
@@ -183,10 +180,22 @@ static bool meets_the_same(const struct loads *loads, const struct tsim_route *a
     return is_same;
 }
 
+/* A replica that is slower than others meets their messages at other times: on links that cannot be short it does not
+ * matter. */
+static bool may_be_short(const struct tsim_topology *topology, const struct tsim_route *route) {
+    bool may = false;
+    for (int32_t i = 0; i < route->n; i++)
+        may |=
+            tsim_topology_oversubscription(topology, route->links[i]) > 1 || is_of_routers(topology, route->links[i]);
+    return may;
+}
+
 static bool replicas_are_alike(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                                const struct tsim_placement *placement) {
-    if (placement->size[TSIM_AXIS_DATA] == 1 || scenario->cluster.n_background > 0 ||
-        cluster->fabric->routing != TSIM_ROUTING_ADAPTIVE)
+    bool has_slow = tsim_has_slow_accelerators(scenario),
+         has_own_nics = tsim_nics_per_node(cluster) == cluster->accelerators_per_node;
+    if (placement->size[TSIM_AXIS_DATA] == 1 || cluster->fabric->routing != TSIM_ROUTING_ADAPTIVE ||
+        (!has_own_nics && (has_slow || scenario->cluster.n_background > 0)))
         return false;
     struct loads loads = {.placement = placement};
     tsim_arena_init(&loads.arena);
@@ -200,8 +209,8 @@ static bool replicas_are_alike(const struct tsim_scenario *scenario, const struc
         for (int edge = 0; edge < N_EDGES && are_alike; edge++) {
             struct tsim_route own, its;
             route_edge(&loads, rank, edge, &own);
-            route_edge(&loads, stand_in_rank(placement, rank), edge, &its);
-            are_alike = meets_the_same(&loads, &own, &its);
+            route_edge(&loads, in_first_replica(placement, rank), edge, &its);
+            are_alike = meets_the_same(&loads, &own, &its) && !(has_slow && may_be_short(loads.topology, &own));
         }
     tsim_arena_release(&loads.arena);
     return are_alike;
@@ -209,13 +218,13 @@ static bool replicas_are_alike(const struct tsim_scenario *scenario, const struc
 
 /* ---- which ---- */
 
-static bool stages_fold(const struct tsim_cluster *cluster, const struct tsim_placement *placement) {
+static bool stages_fold(const struct tsim_cluster *cluster, const struct tsim_placement *placement, bool has_slow) {
     bool has_stages = placement->size[TSIM_AXIS_PIPELINE] > 1;
     if (cluster->torus_shape[0] > 0)
         return boxes_are_alike(cluster, placement, has_stages);
     if (cluster->node->accelerators_per_switch > 0 || cluster->node->accelerators_per_socket > 0)
         return placement->n_ranks == 1; /* collectives meet on uplinks and between sockets */
-    return nics_are_alike(cluster, has_stages) && (!has_stages || messages_are_alike(cluster, placement));
+    return nics_are_alike(cluster, has_stages || has_slow) && (!has_stages || messages_are_alike(cluster, placement));
 }
 
 enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
@@ -227,5 +236,5 @@ enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const st
         return TSIM_FOLD_NONE;
     if (has_tiers)
         return replicas_are_alike(scenario, cluster, placement) ? TSIM_FOLD_REPLICAS : TSIM_FOLD_NONE;
-    return stages_fold(cluster, placement) ? TSIM_FOLD_STAGES : TSIM_FOLD_NONE;
+    return stages_fold(cluster, placement, tsim_has_slow_accelerators(scenario)) ? TSIM_FOLD_STAGES : TSIM_FOLD_NONE;
 }

@@ -6,13 +6,17 @@
  * On a fat tree or a dragonfly links above the NICs are shared, and their loads count. There one replica stands for
  * those that differ from it along the data axis alone: its messages and collectives demand of the shared links what
  * those of all replicas demand together. That is the same simulation where the replicas run in step, as they do when each
- * message and each collective of a pass meets the same traffic on the same kinds of links in every replica. */
+ * message and each collective of a pass meets the same traffic on the same kinds of links in every replica.
+ *
+ * Replicas that are slower than others are simulated beside them (stand_ins.h), and are not in step: so ranks must not
+ * share NICs, and no message of a pass may cross a link that can be short. */
 #ifndef TSIM_STEP_FOLDING_H
 #define TSIM_STEP_FOLDING_H
 
 #include "cluster/cluster.h"
 #include "cluster/placement.h"
 #include "cluster/topology.h"
+#include "step/stand_ins.h"
 
 enum tsim_folding {
     TSIM_FOLD_NONE,
@@ -24,13 +28,10 @@ enum tsim_folding {
 enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                                   const struct tsim_placement *placement);
 
-/* By link: do its demands count where one replica stands for all? Those of the first replica's nodes and of their way
- * to others do, and all that may be short of what the ports below them send. In the arena. */
+/* By link: do its demands count where some replicas stand for all? Those of their nodes and of the way to others do,
+ * and all that may be short of what the ports below them send. In the arena. */
 const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
-                                  const struct tsim_placement *placement);
-
-/* The place of the first replica that stands for a rank where one replica stands for all. */
-struct tsim_coordinates tsim_stand_in(const struct tsim_placement *placement, int32_t rank);
+                                  const struct tsim_placement *placement, const struct tsim_stand_ins *stand_ins);
 
 /* On a torus, do the groups of each axis go along dimensions of their own, so that those of two axes meet on no link? Said
  * of tensor and data-parallel groups; the latter go along the dimensions of context and expert groups, too. */

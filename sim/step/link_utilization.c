@@ -8,16 +8,17 @@
 
 struct sums {
     struct tsim_link_utilization link_utilizations[TSIM_N_LINK_SORTS];
-    double sum_frac[TSIM_N_LINK_SORTS];
+    double sum_frac[TSIM_N_LINK_SORTS], n_links[TSIM_N_LINK_SORTS]; /* of all that the links stand for */
     double time_s;
 };
 
-/* True if it is the busiest of its sort so far. */
-static bool add_link(struct sums *sums, int32_t sort, double bytes, double capacity_bytes_per_s) {
+/* True if it is the busiest of its sort so far; it stands for so many. */
+static bool add_link(struct sums *sums, int32_t sort, double bytes, double capacity_bytes_per_s, int32_t multiplicity) {
     struct tsim_link_utilization *use = &sums->link_utilizations[sort];
     double frac = sums->time_s > 0 ? bytes / (capacity_bytes_per_s * sums->time_s) : 0;
     use->n_links++;
-    sums->sum_frac[sort] += frac;
+    sums->n_links[sort] += multiplicity;
+    sums->sum_frac[sort] += multiplicity * frac;
     if (frac <= use->highest_frac * (1 + SAME_FRAC))
         return false;
     use->highest_frac = frac;
@@ -33,7 +34,7 @@ static void add_topology(struct sums *sums, const struct tsim_step_links *step_l
         double bytes = tsim_engine_resource_flowed(step_links->links.engine, step_links->links.first_resource + i);
         if (step_links->stands && !step_links->stands[i])
             continue;
-        if (t->bytes_per_s[i] > 0 && add_link(sums, sort, bytes, t->bytes_per_s[i]))
+        if (t->bytes_per_s[i] > 0 && add_link(sums, sort, bytes, t->bytes_per_s[i], 1))
             tsim_topology_link_name(t, i, sums->link_utilizations[sort].busiest,
                                     sizeof sums->link_utilizations[sort].busiest);
     }
@@ -52,7 +53,8 @@ static void add_member(struct sums *sums, const struct tsim_stage_group *group, 
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
         double bytes = tsim_engine_resource_flowed(group->engine, links[i].resource);
         struct tsim_link_utilization *use = &sums->link_utilizations[links[i].kind];
-        if (links[i].bytes_per_s > 0 && add_link(sums, (int32_t)links[i].kind, bytes, links[i].bytes_per_s))
+        if (links[i].bytes_per_s > 0 &&
+            add_link(sums, (int32_t)links[i].kind, bytes, links[i].bytes_per_s, group->account->multiplicity))
             snprintf(use->busiest, sizeof use->busiest, "stage %d: %s", group->stage,
                      tsim_link_sort_name((int32_t)links[i].kind));
     }
@@ -75,7 +77,7 @@ void tsim_link_utilization_find(struct tsim_arena *arena, const struct tsim_step
         if (!(use->highest_frac > 0))
             continue;
         use->sort = tsim_link_sort_name(sort);
-        use->mean_frac = sums.sum_frac[sort] / use->n_links;
+        use->mean_frac = sums.sum_frac[sort] / sums.n_links[sort];
         int32_t at = n++;
         for (; at > 0 && link_utilizations[at - 1].highest_frac * (1 + SAME_FRAC) < use->highest_frac; at--)
             link_utilizations[at] = link_utilizations[at - 1];

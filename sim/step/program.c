@@ -89,32 +89,9 @@ static void add_messages(const struct step_run *run, struct tsim_stage_group *gr
     group->to_prev = group->stage_plan->prev;
     if (run->plan->folding == TSIM_FOLD_STAGES || p == 1 || group->replica == 0)
         return;
-    struct tsim_coordinates at = tsim_stage_group_member_at(run->placement, group, 0);
+    struct tsim_coordinates at = tsim_stage_group_at(run->placement, group);
     tsim_step_message_of(run->plan, run->placement, at, (group->stage + 1) % p, &group->to_next);
     tsim_step_message_of(run->plan, run->placement, at, (group->stage + p - 1) % p, &group->to_prev);
-}
-
-static double slowdown_of(const struct tsim_scenario *sc, int32_t rank) {
-    double slowdown = 1;
-    int64_t per_node = sc->cluster.accelerators_per_node;
-    for (size_t i = 0; i < sc->cluster.n_degraded; i++) {
-        const struct tsim_degraded *d = &sc->cluster.degraded[i];
-        if (d->link == TSIM_DEGRADED_ACCELERATOR && d->node == rank / per_node &&
-            (d->index < 0 || d->index == rank % per_node))
-            slowdown /= d->rate_frac;
-    }
-    return tsim_is_straggler(sc, rank) ? slowdown * sc->variability.straggler_slowdown : slowdown;
-}
-
-/* In lock-step, all wait for the slowest. Degraded accelerators unfold the simulation, so members are ranks. */
-static void slow_down(const struct step_run *run, struct tsim_stage_group *group) {
-    const struct tsim_scenario *sc = run->plan->scenario;
-    group->slowdown = 1;
-    bool differs = sc->cluster.n_degraded > 0 || sc->variability.straggler_frac > 0;
-    for (int32_t i = 0; i < group->n_members && differs; i++) {
-        struct tsim_coordinates at = tsim_stage_group_member_at(run->placement, group, i);
-        group->slowdown = fmax(group->slowdown, slowdown_of(sc, tsim_placement_rank(run->placement, &at)));
-    }
 }
 
 /* ZeRO-3: the root unit stays after the first forward pass, and all of them do for the backward pass if so told. */
@@ -272,6 +249,14 @@ static struct tsim_host_stream host_stream(const struct step_run *run) {
         .ahead = launches.most_ahead_s > 0 ? tsim_engine_ticks(run->engine, launches.most_ahead_s) : 0};
 }
 
+/* Accelerators that the stage group stands for: of one replica, or of those that exchange tokens with it, too. */
+static int32_t multiplicity_of(const struct step_run *run, const struct tsim_stage_group *group) {
+    const struct tsim_step_plan *plan = run->plan;
+    int32_t each = run->placement->size[TSIM_AXIS_TENSOR] * run->placement->size[TSIM_AXIS_CONTEXT];
+    int32_t of_one = plan->stand_ins.n * plan->n_exchanging / plan->n_replicas;
+    return each * of_one * plan->stand_ins.counts[group->replica / plan->n_exchanging];
+}
+
 static void add_stage_groups(struct tsim_arena *arena, struct step_run *run,
                              struct tsim_stage_group_account *accounts) {
     int32_t p = run->plan->schedule.stages;
@@ -291,9 +276,11 @@ static void add_stage_groups(struct tsim_arena *arena, struct step_run *run,
         group->account = &accounts[i];
         accounts[i].stage = stage;
         accounts[i].replica = group->replica;
+        accounts[i].multiplicity = multiplicity_of(run, group);
         add_resources(arena, run, group);
         add_messages(run, group);
-        slow_down(run, group);
+        group->slowdown =
+            tsim_slowdown_of(run->plan->scenario, run->placement, tsim_stage_group_at(run->placement, group));
         group->host = host_stream(run);
         tsim_account_begin(arena, group);
         add_signals(arena, run, group);
@@ -564,6 +551,20 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         tsim_communicator_ended(&group->communicators[axis], end);
 }
 
+/* Where exchanges of experts are folded, too, the first replica stands for all. */
+static void number_replicas(const struct step_run *run, struct tsim_arena *arena, struct tsim_step_outline *outline) {
+    const struct tsim_step_plan *plan = run->plan;
+    int32_t n = (int32_t)plan->scenario->parallelism.data, n_each = plan->n_exchanging;
+    int32_t *replicas = TSIM_NEW_ARRAY(arena, (size_t)plan->n_replicas, int32_t),
+            *stand_ins = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t);
+    for (int32_t i = n - 1; i >= 0; i--) {
+        stand_ins[i] = plan->n_replicas == 1 ? 0 : plan->stand_ins.of[i / n_each] * n_each + i % n_each;
+        replicas[stand_ins[i]] = i;
+    }
+    outline->replicas = replicas;
+    outline->stand_ins = stand_ins;
+}
+
 static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
     const struct tsim_schedule_shape *schedule = &run->plan->schedule;
     struct tsim_step_outline outline = {.n_stage_groups = run->n_stage_groups,
@@ -578,6 +579,7 @@ static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
         outline.n_operators = n_operators;
         outline.has_launches = run->stage_groups[0].host.is_there;
     }
+    number_replicas(run, arena, &outline);
     run->sink->begin(run->sink->context, &outline);
     for (int32_t i = 0; i < run->n_stage_groups && outline.n_operators; i++)
         run->stage_groups[i].is_told = run->sink->wants_operators(run->sink->context, i);

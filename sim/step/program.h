@@ -39,8 +39,8 @@
  * With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes after the
  * arrival of its batch (step_input.h).
  *
- * Folding: data-parallel replicas that cannot differ are simulated once, and of a stage group's ranks one stands for
- * all. Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
+ * Folding: data-parallel replicas that cannot differ are simulated once (of those that differ by their accelerators' speed,
+ * one of each speed: stand_ins.h), and of a stage group's ranks one stands for all. Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
 #ifndef TSIM_STEP_PROGRAM_H
 #define TSIM_STEP_PROGRAM_H
 
@@ -80,6 +80,7 @@ enum tsim_task_kind {
 
 struct tsim_stage_group_account {
     int32_t stage, replica;
+    int32_t multiplicity;                /* accelerators that it stands for */
     struct tsim_step_terms terms;        /* sums to the step's time */
     double matrix_busy_s, memory_busy_s; /* per accelerator of the stage group */
     double scale_up_bytes, nic_bytes;    /* sent per accelerator */
@@ -194,7 +195,9 @@ struct tsim_step_task {
 /* A sink is told this before the first task. */
 struct tsim_step_outline {
     int32_t n_stage_groups, n_stages;
-    int64_t n_messages; /* messages' numbers */
+    int64_t n_messages;       /* messages' numbers */
+    const int32_t *replicas;  /* of those that are simulated: its number among all */
+    const int32_t *stand_ins; /* by replica: which of them is simulated for it */
     /* By stage, in a micro-batch's passes, with launches that are wanted; NULL: passes are not played by operators. */
     const int64_t *n_operators;
     bool has_launches;  /* the host's stream is played */

@@ -204,7 +204,8 @@ struct tsim_step_plan {
     bool has_tied_reduction;
     struct tsim_data_collective tied;
     struct tsim_collective_cost norm;
-    int32_t n_replicas;
+    struct tsim_stand_ins stand_ins;
+    int32_t n_replicas;                           /* that are simulated */
     int32_t n_exchanging;                         /* replicas in a row whose ranks exchange tokens for experts */
     double noise_mean_frac, noise_deviation_frac; /* of a stage group's pass: noise.h */
     enum tsim_operators_of plays_operators;

@@ -159,24 +159,24 @@ static void record_fractions(struct tsim_term_recorder *r, const struct tsim_ste
 
 /* Ranks that use as much are one row. */
 static void record_energy(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
-                          const struct tsim_step_simulation *simulation, double multiplicity) {
+                          const struct tsim_step_simulation *simulation) {
     struct tsim_part_list all = {.recorder = r};
     const struct tsim_term *last = NULL;
     double n = 0;
     for (int32_t i = 0; r && i <= simulation->n_stage_groups; i++) {
+        const struct tsim_stage_group_account *group = &simulation->stage_groups[i];
         struct tsim_amount energy = {0};
         if (i < simulation->n_stage_groups)
-            energy = tsim_stage_group_energy(r, cluster, &simulation->stage_groups[i], simulation->time_s);
+            energy = tsim_stage_group_energy(r, cluster, group, simulation->time_s);
         if (last && energy.term != last) {
-            tsim_part_add(
-                &all,
-                tsim_product(r, "accelerators that use as much", "accelerators x energy of one", TSIM_JOULES,
-                             TSIM_PARTS(tsim_given(r, "how many", n * multiplicity, TSIM_COUNT, "ranks of the plan"),
-                                        (struct tsim_amount){.value = last->value, .term = last})));
+            tsim_part_add(&all,
+                          tsim_product(r, "accelerators that use as much", "accelerators x energy of one", TSIM_JOULES,
+                                       TSIM_PARTS(tsim_given(r, "how many", n, TSIM_COUNT, "ranks of the plan"),
+                                                  (struct tsim_amount){.value = last->value, .term = last})));
             n = 0;
         }
         last = energy.term;
-        n++;
+        n += i < simulation->n_stage_groups ? group->multiplicity : 0;
     }
     if (!r)
         return;
@@ -196,7 +196,7 @@ static void fill_ranks(struct tsim_arena *arena, const struct tsim_scenario *sc,
         rows[i] =
             (struct tsim_rank_row){.rank = i,
                                    .stage = group->stage,
-                                   .multiplicity = (int32_t)(sc->n_accelerators / simulation->n_stage_groups),
+                                   .multiplicity = group->multiplicity,
                                    .terms = group->terms,
                                    .energy_j = tsim_stage_group_energy(NULL, cluster, group, simulation->time_s).value};
         if (!is_brief)
@@ -473,8 +473,7 @@ enum tsim_status tsim_step_predict(struct tsim_arena *arena, const struct tsim_s
     fill_throughput(recorder, sc, result);
     record_fractions(recorder, &result->terms);
     fill_ranks(arena, sc, machine->cluster, &simulation, is_brief, result);
-    record_energy(recorder, machine->cluster, &simulation,
-                  (double)sc->n_accelerators / (double)simulation.n_stage_groups);
+    record_energy(recorder, machine->cluster, &simulation);
     if (!is_brief) {
         fill_operators(arena, sc, machine->cluster, machine->placement, critical, result);
         fill_steps(arena, sc, result);
@@ -496,7 +495,7 @@ enum tsim_status tsim_step_time_and_energy(struct tsim_arena *arena, const struc
     for (int32_t i = 0; i < simulation.n_stage_groups; i++)
         *energy_j +=
             tsim_stage_group_energy(NULL, machine->cluster, &simulation.stage_groups[i], simulation.time_s).value *
-            (double)(sc->n_accelerators / simulation.n_stage_groups);
+            simulation.stage_groups[i].multiplicity;
     return TSIM_OK;
 }
 

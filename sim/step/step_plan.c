@@ -833,9 +833,9 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
     tsim_noise_plan(sc, plan);
     plan->folding = tsim_folding_of(sc, cluster, placement);
     plan->n_exchanging = placement->size[TSIM_AXIS_EXPERT];
-    plan->n_replicas = plan->folding == TSIM_FOLD_STAGES     ? 1
-                       : plan->folding == TSIM_FOLD_REPLICAS ? placement->size[TSIM_AXIS_EXPERT]
-                                                             : (int32_t)sc->parallelism.data;
+    plan->stand_ins = tsim_stand_ins_find(arena, sc, placement, plan->folding == TSIM_FOLD_NONE);
+    bool are_alike = plan->folding == TSIM_FOLD_STAGES && !tsim_has_slow_accelerators(sc);
+    plan->n_replicas = are_alike ? 1 : plan->stand_ins.n * placement->size[TSIM_AXIS_EXPERT];
     if (sc->is_forward_only)
         forward_only(plan);
     if (plan->is_stepped || sc->simulation.detail != TSIM_DETAIL_PASSES)

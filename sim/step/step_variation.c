@@ -68,12 +68,13 @@ static enum tsim_status draw(const struct tsim_variation_job *job, const struct 
 /* Which accelerators are slow is a matter of luck: the step with the stragglers of this seed and of those that follow,
  * twenty of them. */
 static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, enum tsim_detail detail, double ratio,
-                                        double without_s, struct tsim_straggler_draws *draws,
+                                        double without_s, bool folds, struct tsim_straggler_draws *draws,
                                         struct tsim_diags *diags) {
     struct tsim_scenario scenario = *job->scenario;
     double n = (double)scenario.n_accelerators, share = scenario.variability.straggler_frac, sum_s = 0;
     int64_t events = 0;
     scenario.variability.compute_cv = 0;
+    scenario.simulation.fold = folds;
     *draws = (struct tsim_straggler_draws){
         .has = true, .expected = n * share, .chance_frac = 1 - pow(1 - share, n), .own_s = without_s};
     for (int i = 0; i < MOST_SEEDS && draws->n < TSIM_MOST_STRAGGLER_DRAWS && events <= MOST_DRAW_EVENTS; i++) {
@@ -128,7 +129,8 @@ enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct 
         fill_statistics(arena, rows + warmup, n - warmup, variation);
     }
     if (scenario->variability.straggler_frac > 0 && scenario->variability.straggler_slowdown > 1 && !job->is_brief)
-        TSIM_TRY(draw_stragglers(job, detail, ratio, variation->without_s, &variation->draws, diags));
+        TSIM_TRY(draw_stragglers(job, detail, ratio, variation->without_s, steady->simulation.fold, &variation->draws,
+                                 diags));
     result->steps = rows;
     result->n_steps = n;
     *typical = scenario;

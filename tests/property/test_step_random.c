@@ -352,6 +352,115 @@ START_TEST(random_copies) {
 }
 END_TEST
 
+/* ---- slow accelerators ---- */
+
+enum { N_SLOW_CASES = 150, MOST_REPLICAS = 64 };
+
+struct heard {
+    int32_t n, stand_ins[MOST_REPLICAS];
+};
+
+static void hear_stand_ins(void *context, const struct tsim_step_outline *outline) {
+    struct heard *heard = context;
+    for (int32_t i = 0; i < heard->n; i++)
+        heard->stand_ins[i] = outline->stand_ins[i];
+}
+
+static void ignore_task(void *context, const struct tsim_step_task *task) {
+    (void)context;
+    (void)task;
+}
+
+/* Four times the replicas of a random plan. A third lies on a fat tree, of which every other is twice oversubscribed above eight
+ * ports; some nodes share four NICs; others' traffic is on the NICs of some. */
+static void random_cluster(struct random_source *random, struct example *e) {
+    static const struct tsim_tier EVEN = {.ports = 8, .oversubscription = 1},
+                                  UNEVEN = {.ports = 8, .oversubscription = 2};
+    static const struct tsim_background OTHERS = {.direction = TSIM_DIRECTION_BOTH, .rate_bytes_per_s = 3e9};
+    struct tsim_scenario *sc = &e->scenario;
+    random_plan(random, e);
+    sc->parallelism.data *= 4;
+    sc->training.global_batch_size *= 4;
+    sc->cluster.nodes *= 4;
+    if (random_between(random, 0, 2) == 0) {
+        e->fabric.topology = TSIM_TOPOLOGY_FAT_TREE;
+        e->fabric.routing = TSIM_ROUTING_ADAPTIVE;
+        e->fabric.tiers = random_between(random, 0, 1) ? &EVEN : &UNEVEN;
+        e->fabric.n_tiers = 1;
+    }
+    e->node.nics = random_between(random, 0, 3) == 0 ? 4 : 8;
+    sc->cluster.background = &OTHERS;
+    sc->cluster.n_background = random_between(random, 0, 4) == 0;
+    example_finish(e);
+}
+
+/* Up to three accelerators, or a whole node, or stragglers drawn at random. */
+static void slow_some(struct random_source *random, struct tsim_scenario *sc, struct tsim_degraded *slow) {
+    static const double RATES[] = {0.5, 0.8, 0.8, 0.95};
+    int32_t n = random_between(random, 0, 3), per_node = (int32_t)sc->cluster.accelerators_per_node;
+    for (int32_t i = 0; i < n; i++)
+        slow[i] = (struct tsim_degraded){.link = TSIM_DEGRADED_ACCELERATOR,
+                                         .node = random_between(random, 0, (int32_t)sc->cluster.nodes - 1),
+                                         .index = random_between(random, -1, per_node - 1),
+                                         .rate_frac = RATES[random_between(random, 0, 3)]};
+    sc->cluster.degraded = slow;
+    sc->cluster.n_degraded = (size_t)n;
+    sc->variability = (struct tsim_variability_spec){.straggler_slowdown = 1.2};
+    if (n == 0)
+        sc->variability.straggler_frac = random_between(random, 0, 1) ? 0.02 : 0.2;
+    sc->simulation.seed = random_between(random, 0, 1000);
+}
+
+/* Replicas that are as fast as each other are one: each stage group that is simulated by itself has the times of the one
+ * that stands for it, and all accelerators are counted. */
+START_TEST(slow_accelerators) {
+    struct random_source random = {SEED + 2};
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    int n_folded = 0, n_trees = 0;
+    for (int i = 0; i < N_SLOW_CASES; i++) {
+        struct example e;
+        struct tsim_degraded slow[3];
+        struct tsim_scenario *sc = &e.scenario;
+        random_cluster(&random, &e);
+        slow_some(&random, sc, slow);
+        sc->simulation.detail = i % 4 == 0 ? TSIM_DETAIL_PASSES : TSIM_DETAIL_OPERATORS;
+        struct heard heard = {.n = (int32_t)sc->parallelism.data};
+        const struct tsim_step_sink sink = {.begin = hear_stand_ins, .take = ignore_task, .context = &heard};
+        sc->simulation.fold = true;
+        struct tsim_step_simulation folded = simulate_heard(&arena, sc, &sink);
+        sc->simulation.fold = false;
+        struct tsim_step_simulation unfolded = simulate(&arena, sc);
+        check_laws(&folded);
+        ck_assert_msg(fabs(folded.time_s - unfolded.time_s) <= 1e-9 * unfolded.time_s,
+                      "case %d: %.15g folded to %d, %.15g unfolded to %d", i, folded.time_s, folded.n_stage_groups,
+                      unfolded.time_s, unfolded.n_stage_groups);
+        for (int32_t g = 0; g < unfolded.n_stage_groups; g++) {
+            const struct tsim_stage_group_account *own = &unfolded.stage_groups[g];
+            int32_t stand_in = heard.stand_ins[g / unfolded.n_stages] * folded.n_stages + own->stage;
+            const struct tsim_stage_group_account *of = &folded.stage_groups[stand_in];
+            ck_assert_double_eq_tol(own->terms.bubble_s, of->terms.bubble_s, 1e-9 * unfolded.time_s);
+            ck_assert_double_eq_tol(own->terms.compute_s, of->terms.compute_s, 1e-9 * unfolded.time_s);
+            ck_assert_double_eq_tol(own->terms.exposed_data_s, of->terms.exposed_data_s, 1e-9 * unfolded.time_s);
+        }
+        int64_t n_all = 0;
+        for (int32_t g = 0; g < folded.n_stage_groups; g++)
+            n_all += folded.stage_groups[g].multiplicity;
+        ck_assert_int_eq(n_all, sc->n_accelerators);
+        if (e.fabric.n_tiers == 0) /* there the links of some ranks tell of all */
+            check_links(&folded, &unfolded, i);
+        bool is_folded = folded.n_stage_groups < unfolded.n_stage_groups;
+        n_folded += is_folded;
+        n_trees += is_folded && e.fabric.n_tiers > 0;
+        tsim_arena_reset(&arena);
+    }
+    printf("slow accelerators: %d of %d plans folded, %d on fat trees\n", n_folded, N_SLOW_CASES, n_trees);
+    ck_assert_int_gt(n_folded, N_SLOW_CASES / 4);
+    ck_assert_int_gt(n_trees, N_SLOW_CASES / 20);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
 static Suite *step_suite(void) {
     Suite *suite = suite_create("step, random plans");
     TCase *tcase = tcase_create("property");
@@ -360,6 +469,7 @@ static Suite *step_suite(void) {
     tcase_add_test(tcase, joined_parts);
     tcase_add_test(tcase, random_hosts);
     tcase_add_test(tcase, random_copies);
+    tcase_add_test(tcase, slow_accelerators);
     suite_add_tcase(suite, tcase);
     return suite;
 }

@@ -112,6 +112,11 @@ START_TEST(gathered_experts) {
     ck_assert_double_eq_tol(sum / MIB, 8 * 4 + 4 + 8 / H + 4 / H, 1e-9);
     e.model.experts.every = 2;
     ck_assert(!tsim_gathers_products(&e.scenario));
+    e.model.experts.first = 1; /* the last layer is a dense one, of 4 U up and down */
+    tsim_layer_product_parameters(&e.scenario, p);
+    ck_assert_double_eq_tol(p[TSIM_PRODUCT_UP] / MIB, 4, 1e-9);
+    ck_assert_double_eq_tol(p[TSIM_PRODUCT_DOWN] / MIB, 4, 1e-9);
+    e.model.experts.first = 0;
     e.model.experts.every = 1;
     e.model.experts.shared = 1;
     ck_assert(!tsim_gathers_products(&e.scenario));

@@ -75,6 +75,7 @@ struct tsim_recorder {
     struct tsim_step_sink sink;
     struct recorded_stage_group *stage_groups;
     int32_t n_stage_groups, n_stages;
+    const int32_t *stand_ins; /* by replica: which of them was simulated for it */
     struct recorded_part parts[TSIM_N_PARTS][TSIM_N_PASS_KINDS];
     struct tsim_history_group *groups;
     size_t n_groups, group_capacity;
@@ -665,6 +666,7 @@ static void begin(void *context, const struct tsim_step_outline *outline) {
     struct tsim_recorder *r = context;
     int32_t n_stage_groups = outline->n_stage_groups;
     r->n_stage_groups = n_stage_groups;
+    r->stand_ins = outline->stand_ins;
     r->stage_groups = TSIM_NEW_ARRAY(r->arena, (size_t)n_stage_groups, struct recorded_stage_group);
     for (int32_t g = 0; g < n_stage_groups; g++)
         for (size_t s = 0; s < sizeof r->stage_groups[g].last / sizeof r->stage_groups[g].last[0]; s++)
@@ -843,7 +845,7 @@ static int32_t rank_on_stage(const struct tsim_recorder *r, int32_t rank, int32_
 static int32_t stage_group_of(const struct tsim_recorder *r, int32_t rank) {
     struct tsim_coordinates at = tsim_placement_coordinates(r->placement, rank);
     int32_t replica = at.at[TSIM_AXIS_DATA] * r->placement->size[TSIM_AXIS_EXPERT] + at.at[TSIM_AXIS_EXPERT];
-    return replica % (r->n_stage_groups / r->n_stages) * r->n_stages + at.at[TSIM_AXIS_PIPELINE];
+    return r->stand_ins[replica] * r->n_stages + at.at[TSIM_AXIS_PIPELINE];
 }
 
 void tsim_recorder_history(struct tsim_recorder *r, struct tsim_arena *arena, int32_t rank,

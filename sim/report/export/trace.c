@@ -138,13 +138,14 @@ static double state_bytes(const struct tsim_trace *trace, int32_t stage) {
     return memory.total_bytes - memory.activations_bytes;
 }
 
-static void begin_rank(struct tsim_trace *trace, int32_t i) {
+/* A replica has its number among all, those that are not simulated too. */
+static void begin_rank(struct tsim_trace *trace, const int32_t *replicas, int32_t i) {
     char name[96];
     int32_t stage = i % trace->shape.stages;
     bool has_replicas = trace->n_ranks > trace->shape.stages;
     snprintf(name, sizeof name, "rank %d: stage %d", i, stage);
     if (has_replicas)
-        snprintf(name, sizeof name, "rank %d: replica %d, stage %d", i, i / trace->shape.stages, stage);
+        snprintf(name, sizeof name, "rank %d: replica %d, stage %d", i, replicas[i / trace->shape.stages], stage);
     put_name(trace, "process_name", i, 0, name);
     for (int s = 0; s < TSIM_N_STREAMS; s++)
         put_name(trace, "thread_name", i, s, STREAM_NAMES[s]);
@@ -212,7 +213,7 @@ static void begin(void *context, const struct tsim_step_outline *outline) {
     begin_window(trace, outline);
     for (int32_t i = 0; i < trace->n_ranks; i++)
         if (trace->ranks[i].is_traced)
-            begin_rank(trace, i);
+            begin_rank(trace, outline->replicas, i);
 }
 
 static bool wants_operators(void *context, int32_t stage_group) {
