@@ -42,7 +42,7 @@ static struct tsim_amount kept_by_layer(struct tsim_term_recorder *r, const stru
     tsim_layer_activations(sc, part, &kept);
     for (int32_t i = 0; i < kept.n; i++)
         tsim_part_add(&tensors, tensor(r, kept.rows[i].name, kept.rows[i].bytes));
-    return tsim_sum_of(&tensors, tsim_record_text(r, "kept by one %s", tsim_layer_kind(part)->word),
+    return tsim_sum_of(&tensors, tsim_record_text(r, TSIM_KEPT_BY_ONE "%s", tsim_layer_kind(part)->word),
                        part == TSIM_PART_BLOCK ? "mean of the list's blocks"
                                                : "Korthikanti et al. 2022, equations 1 to 6",
                        TSIM_BYTES);
@@ -106,33 +106,49 @@ static const char *name_of_activations(const struct tsim_scenario *sc) {
     return sc->training.offload.activations_frac > 0 ? "activations, wherever they are" : "memory.activations_bytes";
 }
 
-/* The program of the schedule holds this at most. */
-static struct tsim_amount by_schedule(struct tsim_term_recorder *r, const char *name,
-                                      const struct tsim_schedule_shape *shape, double bytes,
-                                      const struct tsim_part_list *chunks) {
-    return tsim_outcome(r, name,
-                        tsim_record_text(r,
-                                         "the most that schedule %s holds of them, pass by pass, searched "
-                                         "(sim/partition/schedule.h)",
-                                         tsim_schedule_name(shape->schedule)),
-                        bytes, TSIM_BYTES, chunks->parts, (size_t)chunks->n);
+/* A chunk's passes that are held when the stage holds most. */
+static struct tsim_amount held_of_chunk(struct tsim_term_recorder *r, const struct tsim_schedule_shape *shape,
+                                        int32_t chunk, int32_t n, struct tsim_amount kept) {
+    return tsim_product(
+        r, tsim_record_text(r, "of chunk %d", chunk), "passes held x what one keeps", TSIM_BYTES,
+        TSIM_PARTS(tsim_given(r, "passes held when the stage holds most", n, TSIM_COUNT,
+                              tsim_record_text(r, "schedule %s, pass by pass (sim/partition/schedule.h)",
+                                               tsim_schedule_name(shape->schedule))),
+                   kept));
 }
 
 static struct tsim_amount split_peak_activations(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                                  int32_t stage) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     struct tsim_schedule_program program;
-    struct tsim_part_list chunks = {.recorder = r};
+    struct tsim_schedule_held n;
+    struct tsim_amount chunks[2] = {{0}};
+    struct tsim_part_list held = {.recorder = r};
     double whole[2] = {0}, kept[2] = {0};
     for (int32_t c = 0; c < shape.chunks; c++) {
-        struct tsim_amount chunk = chunk_activations(r, sc, stage, c);
-        whole[c] = chunk.value;
+        chunks[c] = chunk_activations(r, sc, stage, c);
+        whole[c] = chunks[c].value;
         kept[c] = chunk_weight_gradient_bytes(sc, stage, c);
-        tsim_part_add(&chunks, chunk);
-        tsim_part_add(&chunks, tensor(r, "of them what weight gradients wait with", kept[c]));
     }
     tsim_schedule_program_build(&shape, stage, &program);
-    return by_schedule(r, name_of_activations(sc), &shape, tsim_schedule_program_peak(&program, whole, kept), &chunks);
+    double peak_bytes = tsim_schedule_program_peak(&program, whole, kept, &n);
+    for (int32_t c = 0; c < shape.chunks && r; c++) {
+        tsim_part_add(&held, held_of_chunk(r, &shape, c, n.whole[c], chunks[c]));
+        tsim_part_add(&held, held_of_chunk(r, &shape, c, n.kept[c], tensor(r, "kept for weight gradients", kept[c])));
+    }
+    return r ? tsim_sum_of(&held, name_of_activations(sc), "of all chunks", TSIM_BYTES)
+             : (struct tsim_amount){.value = peak_bytes};
+}
+
+static struct tsim_amount unequal_peak(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
+                                       const double *held) {
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    int32_t *counts = TSIM_NEW_ARRAY(r->arena, (size_t)shape.chunks, int32_t);
+    struct tsim_part_list all = {.recorder = r};
+    tsim_schedule_peak(&shape, stage, held, counts);
+    for (int32_t c = 0; c < shape.chunks; c++)
+        tsim_part_add(&all, held_of_chunk(r, &shape, c, counts[c], chunk_activations(r, sc, stage, c)));
+    return tsim_sum_of(&all, name_of_activations(sc), "of all chunks", TSIM_BYTES);
 }
 
 /* Equal chunks: the closed form; else the schedule is replayed. */
@@ -144,14 +160,12 @@ static struct tsim_amount peak_activations(struct tsim_term_recorder *r, const s
     double few[FEW_CHUNKS],
         *many = shape.chunks > FEW_CHUNKS ? tsim_heap_alloc((size_t)shape.chunks * sizeof *many) : NULL;
     double *held = many ? many : few;
-    struct tsim_part_list chunks = {.recorder = r};
     struct tsim_amount chunk = {0}, peak;
     bool equal = true;
     for (int32_t c = 0; c < shape.chunks; c++) {
         chunk = tsim_chunk_is_like_last(sc, stage, c) ? chunk : chunk_activations(r, sc, stage, c);
         held[c] = chunk.value;
         equal = equal && held[c] == held[0];
-        tsim_part_add(&chunks, chunk);
     }
     if (equal)
         peak = tsim_product(r, name_of_activations(sc), "passes in flight x what one keeps", TSIM_BYTES,
@@ -160,8 +174,10 @@ static struct tsim_amount peak_activations(struct tsim_term_recorder *r, const s
                                                   tsim_record_text(r, "schedule %s (sim/partition/schedule.h)",
                                                                    tsim_schedule_name(shape.schedule))),
                                        chunk));
+    else if (!r)
+        peak = (struct tsim_amount){.value = tsim_schedule_peak(&shape, stage, held, NULL)};
     else
-        peak = by_schedule(r, name_of_activations(sc), &shape, tsim_schedule_peak(&shape, stage, held), &chunks);
+        peak = unequal_peak(r, sc, stage, held);
     tsim_heap_free(many);
     return peak;
 }

@@ -50,6 +50,9 @@ struct tsim_stage_memory {
     double host_bytes;  /* in the host's memory, for this accelerator */
 };
 
+/* The recorded term of what a layer keeps begins so, and goes on with the word of its kind. */
+#define TSIM_KEPT_BY_ONE "kept by one "
+
 /* The same with how each comes about. */
 struct tsim_stage_terms {
     struct tsim_amount weights, gradients, master, optimizer, activations, buffers, host;

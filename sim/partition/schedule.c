@@ -196,23 +196,33 @@ int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *z, int32_
         static const double one[] = {1, 1};
         struct tsim_schedule_program program;
         tsim_schedule_program_build(z, stage, &program);
-        return (int32_t)tsim_schedule_program_peak(&program, one, one);
+        return (int32_t)tsim_schedule_program_peak(&program, one, one, NULL);
     }
     if (z->schedule == TSIM_SCHEDULE_SEQUENTIAL)
         return 1;
     return min_int(n_warmup(z, stage) + 1, z->microbatches * z->chunks);
 }
 
-double tsim_schedule_peak(const struct tsim_schedule_shape *z, int32_t stage, const double *held) {
+double tsim_schedule_peak(const struct tsim_schedule_shape *z, int32_t stage, const double *held, int32_t *counts) {
     struct chunk_walk forward = {group_of(z), z->chunks, 0, 0, 0}, backward = forward;
     int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
     int32_t end = warmup + 2 * group_of(z) * z->chunks; /* what follows is what was there */
+    int32_t most_at = 0;
     double live = 0, peak = 0;
     for (int32_t i = 0; i < min_int(all, end); i++) {
         live += held[next_chunk(&forward)];
-        peak = live > peak ? live : peak;
+        if (live > peak) {
+            peak = live;
+            most_at = i;
+        }
         if (i >= warmup)
             live -= held[z->chunks - 1 - next_chunk(&backward)];
+    }
+    forward = backward = (struct chunk_walk){group_of(z), z->chunks, 0, 0, 0};
+    for (int32_t i = 0; counts && i <= most_at; i++) {
+        counts[next_chunk(&forward)]++;
+        if (i >= warmup && i < most_at)
+            counts[z->chunks - 1 - next_chunk(&backward)]--;
     }
     return peak;
 }

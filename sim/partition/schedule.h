@@ -58,8 +58,8 @@ struct tsim_schedule_stretch tsim_schedule_regular(const struct tsim_schedule_sh
 int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *shape, int32_t stage);
 
 /* The most that the stage holds at once when a pass through chunk c holds held[c] from forward to backward.
- * Interleaved. */
-double tsim_schedule_peak(const struct tsim_schedule_shape *shape, int32_t stage, const double *held);
+ * Interleaved. To counts[c], which may be NULL, it adds the passes through chunk c that are held then. */
+double tsim_schedule_peak(const struct tsim_schedule_shape *shape, int32_t stage, const double *held, int32_t *counts);
 
 bool tsim_schedule_splits_backward(enum tsim_schedule schedule);
 /* Chunks of a stage in a scenario that asks for `virtual_pipeline` of them: 2 where the schedule says so itself. */

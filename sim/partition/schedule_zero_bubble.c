@@ -196,25 +196,38 @@ void tsim_schedule_program_fill(const struct tsim_schedule_program *program, str
 
 /* Every repetition changes what is held by the same amount: the peak of a phase is in its first or its last. */
 double tsim_schedule_program_peak(const struct tsim_schedule_program *program, const double whole[2],
-                                  const double kept[2]) {
+                                  const double kept[2], struct tsim_schedule_held *at_peak) {
+    struct tsim_schedule_held n = {{0}, {0}}, most = n, n_before;
     double held = 0, peak = 0;
     for (int32_t i = 0; i < program->n_phases; i++) {
         const struct tsim_schedule_phase *phase = &program->phases[i];
         double before = held;
+        n_before = n;
         for (int32_t r = 0; r < min_int(phase->repeats, 2); r++) {
             if (r == 1)
                 held = before + (phase->repeats - 1) * (held - before);
+            for (int c = 0; r == 1 && c < 2; c++) {
+                n.whole[c] = n_before.whole[c] + (phase->repeats - 1) * (n.whole[c] - n_before.whole[c]);
+                n.kept[c] = n_before.kept[c] + (phase->repeats - 1) * (n.kept[c] - n_before.kept[c]);
+            }
             for (int32_t s = 0; s < phase->n_steps; s++) {
                 int32_t c = phase->steps[s].chunk;
                 const double change[] = {[TSIM_PASS_FORWARD] = whole[c],
                                          [TSIM_PASS_BACKWARD] = -whole[c],
                                          [TSIM_PASS_INPUT_GRADIENT] = kept[c] - whole[c],
                                          [TSIM_PASS_WEIGHT_GRADIENT] = -kept[c]};
-                held += change[phase->steps[s].kind];
-                if (held > peak)
+                enum tsim_pass_kind kind = phase->steps[s].kind;
+                held += change[kind];
+                n.whole[c] += kind == TSIM_PASS_FORWARD ? 1 : kind == TSIM_PASS_WEIGHT_GRADIENT ? 0 : -1;
+                n.kept[c] += kind == TSIM_PASS_INPUT_GRADIENT ? 1 : kind == TSIM_PASS_WEIGHT_GRADIENT ? -1 : 0;
+                if (held > peak) {
                     peak = held;
+                    most = n;
+                }
             }
         }
     }
+    if (at_peak)
+        *at_peak = most;
     return peak;
 }

@@ -45,9 +45,14 @@ int32_t tsim_schedule_program_n_items(const struct tsim_schedule_program *progra
 struct tsim_pass_item tsim_schedule_program_item(const struct tsim_schedule_program *program, int32_t index);
 void tsim_schedule_program_fill(const struct tsim_schedule_program *program, struct tsim_pass_item *items);
 
+/* Passes through each chunk that are held: before their input gradient, and from it to their weight gradient. */
+struct tsim_schedule_held {
+    int32_t whole[2], kept[2];
+};
+
 /* The most that is held at once when a forward pass of chunk c adds whole[c], of which kept[c] stays between input and
- * weight gradient. O(phases). */
+ * weight gradient. O(phases). `at_peak`, which may be NULL, are the passes that are held then. */
 double tsim_schedule_program_peak(const struct tsim_schedule_program *program, const double whole[2],
-                                  const double kept[2]);
+                                  const double kept[2], struct tsim_schedule_held *at_peak);
 
 #endif

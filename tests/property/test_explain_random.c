@@ -18,7 +18,7 @@ enum { N_CASES = 120 };
 #define TICKS_FRAC 1e-7
 
 struct totals {
-    double path_s, operators_s, exposed_s;
+    double path_s, operators_s, exposed_s, activations_bytes;
 };
 
 /* Sums of the time columns of the tables, by the table's and the row's name. */
@@ -36,6 +36,8 @@ static void take(void *context, const struct tsim_figures *figures) {
                 totals->operators_s += number;
             } else if (strcmp(figures->name, "overlaps") == 0 && strcmp(key, "exposed_s") == 0) {
                 totals->exposed_s += number;
+            } else if (strcmp(figures->name, "activations") == 0 && strcmp(key, "stage_bytes") == 0) {
+                totals->activations_bytes += number;
             }
         }
 }
@@ -46,8 +48,11 @@ static void check_tables(struct tsim_arena *arena, const struct tsim_explanation
     tsim_explain_path.tables(arena, explanation, take, &totals);
     tsim_explain_operators.tables(arena, explanation, take, &totals);
     tsim_explain_overlap.tables(arena, explanation, take, &totals);
+    tsim_explain_memory.tables(arena, explanation, take, &totals);
     ck_assert_double_eq_tol(totals.path_s, t->time_s, 1e-9 * t->time_s);
     ck_assert_double_eq_tol(totals.operators_s, t->time_s, TICKS_FRAC * t->time_s);
+    double activations_bytes = explanation->result->step.memory.activations_bytes;
+    ck_assert_double_eq_tol(totals.activations_bytes, activations_bytes, 1e-9 * activations_bytes);
     ck_assert_double_eq_tol(totals.exposed_s, t->communication_exposed_s, TICKS_FRAC * t->time_s);
 }
 
@@ -89,6 +94,7 @@ START_TEST(random_plans) {
         tsim_diags_init(&diags);
         random_plan(&random, &e);
         e.scenario.simulation.fold = i % 4 > 0;
+        e.scenario.training.offload.activations_frac = i % 8 == 1 ? 0.5 : 0;
         ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
         ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, true, &explanation, &diags), TSIM_OK);
         check_tables(&arena, &explanation);

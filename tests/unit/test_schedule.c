@@ -100,8 +100,13 @@ START_TEST(filled_as_item_by_item) {
             live += item.kind == TSIM_PASS_FORWARD ? HELD[item.chunk] : -HELD[item.chunk];
             peak = live > peak ? live : peak;
         }
-        ck_assert_double_eq(tsim_schedule_peak(z, stage, HELD), peak);
-        ck_assert_double_eq_tol(tsim_schedule_peak(z, stage, KILO), peak / 1000, 1e-12);
+        int32_t counts[5] = {0};
+        double counted = 0;
+        ck_assert_double_eq(tsim_schedule_peak(z, stage, HELD, counts), peak);
+        for (int32_t c = 0; c < z->chunks; c++)
+            counted += counts[c] * HELD[c];
+        ck_assert_double_eq(counted, peak);
+        ck_assert_double_eq_tol(tsim_schedule_peak(z, stage, KILO, NULL), peak / 1000, 1e-12);
     }
 }
 END_TEST

@@ -267,8 +267,14 @@ START_TEST(peak_by_counting) {
             }
             memset(&program, 0x5a, sizeof program); /* phases that there are not */
             tsim_schedule_program_build(&z, s, &program);
-            ck_assert_double_eq(tsim_schedule_program_peak(&program, WHOLE, KEPT), peak);
-            ck_assert_double_eq_tol(tsim_schedule_program_peak(&program, KILO_WHOLE, KILO_KEPT), peak / 1000, 1e-12);
+            struct tsim_schedule_held n;
+            ck_assert_double_eq(tsim_schedule_program_peak(&program, WHOLE, KEPT, &n), peak);
+            double counted = 0;
+            for (int32_t c = 0; c < z.chunks; c++)
+                counted += n.whole[c] * WHOLE[c] + n.kept[c] * KEPT[c];
+            ck_assert_double_eq(counted, peak);
+            ck_assert_double_eq_tol(tsim_schedule_program_peak(&program, KILO_WHOLE, KILO_KEPT, NULL), peak / 1000,
+                                    1e-12);
             ck_assert_double_eq(held, 0);
         }
 }

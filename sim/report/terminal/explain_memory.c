@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define ROUNDING_FRAC 1e-9
-
 enum { TEXT_BYTES = 96, MOST_STAGES = 6, KIND_COLUMNS = 18, STAGE_COLUMNS = 10 };
 
 struct kind {
@@ -62,20 +60,56 @@ static void stage_table(struct tsim_arena *arena, const struct tsim_explanation 
     }
 }
 
-/* Adds activations of the fullest stage by tensor. It is known how many of each a stage holds where passes in flight
- * are whole. */
-static void add_activations(struct tsim_figures *figures, const struct tsim_scenario *sc, int32_t stage,
-                            enum tsim_part part, double times, double *sum_bytes) {
-    struct tsim_kept kept;
-    struct tsim_stage_part own;
-    tsim_layer_activations(tsim_stage_part(sc, stage, &own), part, &kept);
-    for (int32_t i = 0; i < kept.n; i++) {
-        tsim_figures_add_text(figures, kept.rows[i].name);
-        tsim_figures_add_text(figures, tsim_layer_kind(part)->word);
-        tsim_figures_add(figures, kept.rows[i].bytes);
-        tsim_figures_add(figures, times * kept.rows[i].bytes);
-        *sum_bytes += times * kept.rows[i].bytes;
+/* ---- activations of the fullest stage, by tensor: the leaves of what memory has recorded ---- */
+
+struct held_tensor {
+    const char *name, *part;
+    double bytes, stage_bytes; /* of one, of all on the stage */
+};
+
+struct held_tensors {
+    struct held_tensor *rows;
+    int32_t n, capacity;
+};
+
+/* Adds so many of a tensor, to a row that is there of the same. */
+static void add_tensor(struct tsim_arena *arena, struct held_tensors *tensors, const struct tsim_term *term,
+                       const char *part, double n) {
+    for (int32_t i = 0; i < tensors->n; i++) {
+        struct held_tensor *row = &tensors->rows[i];
+        if (strcmp(row->name, term->name) == 0 && strcmp(row->part, part) == 0 && !(row->bytes > term->value) &&
+            !(row->bytes < term->value)) {
+            row->stage_bytes += n * term->value;
+            return;
+        }
     }
+    if (tensors->n == tensors->capacity) {
+        struct held_tensor *rows = TSIM_NEW_ARRAY(arena, (size_t)(2 * tensors->capacity + 32), struct held_tensor);
+        for (int32_t i = 0; i < tensors->n; i++)
+            rows[i] = tensors->rows[i];
+        tensors->rows = rows;
+        tensors->capacity = 2 * tensors->capacity + 32;
+    }
+    tensors->rows[tensors->n++] = (struct held_tensor){term->name, part, term->value, n * term->value};
+}
+
+/* Goes down to the tensors below `term`, of which there are n: parts of a sum, and of a product the one in bytes so many
+ * times as the others say. */
+static void find_tensors(struct tsim_arena *arena, const struct tsim_term *term, const char *part, double n,
+                         struct held_tensors *tensors) {
+    size_t prefix = strlen(TSIM_KEPT_BY_ONE);
+    if (term->rule == TSIM_TERM_GIVEN) {
+        add_tensor(arena, tensors, term, part, n);
+        return;
+    }
+    TSIM_ASSERT(term->rule == TSIM_TERM_SUM || term->rule == TSIM_TERM_PRODUCT);
+    if (strncmp(term->name, TSIM_KEPT_BY_ONE, prefix) == 0)
+        part = term->name + prefix;
+    for (int32_t i = 0; i < term->n_parts && term->rule == TSIM_TERM_PRODUCT; i++)
+        n *= term->parts[i].term->dimension == TSIM_BYTES ? 1 : term->parts[i].value;
+    for (int32_t i = 0; i < term->n_parts; i++)
+        if (term->parts[i].term->dimension == TSIM_BYTES)
+            find_tensors(arena, term->parts[i].term, part, term->parts[i].is_inverse ? -n : n, tensors);
 }
 
 static void activation_table(struct tsim_arena *arena, const struct tsim_explanation *explanation,
@@ -84,29 +118,19 @@ static void activation_table(struct tsim_arena *arena, const struct tsim_explana
                                                         {"of", "part", TSIM_FIGURE_TEXT},
                                                         {"each", "bytes", TSIM_FIGURE_BYTES},
                                                         {"on the stage", "stage_bytes", TSIM_FIGURE_BYTES}};
-    const struct tsim_scenario *sc = explanation->scenario;
-    int32_t stage = explanation->result->step.fullest_stage;
-    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
-    struct tsim_parts layers = {0};
-    double sum_bytes = 0, total_bytes = explanation->result->step.memory.activations_bytes;
-    double in_flight = tsim_schedule_splits_backward(shape.schedule)
-                           ? (double)NAN
-                           : tsim_schedule_peak_in_flight(&shape, stage) / (double)shape.chunks;
-    for (int32_t c = 0; c < shape.chunks; c++) {
-        struct tsim_parts parts = tsim_chunk_parts(sc, stage, c);
-        for (int part = 0; part < TSIM_N_PARTS; part++)
-            layers.times[part] += parts.times[part];
-    }
+    struct tsim_term_recorder *recorder = TSIM_NEW(arena, struct tsim_term_recorder);
+    struct tsim_stage_terms terms;
+    struct held_tensors tensors = {0};
+    tsim_term_recorder_init(recorder, arena);
+    tsim_stage_memory_recorded(recorder, explanation->scenario, explanation->result->step.fullest_stage, &terms);
+    find_tensors(arena, terms.activations.term, "stage", 1, &tensors);
     tsim_figures_init(figures, arena, "activations", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    for (int part = 0; part < TSIM_N_PARTS; part++)
-        if (layers.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
-            add_activations(figures, sc, stage, (enum tsim_part)part, in_flight * layers.times[part], &sum_bytes);
-    if (!(fabs(total_bytes - sum_bytes) > ROUNDING_FRAC * total_bytes))
-        return;
-    tsim_figures_add_text(figures, "embedding and head");
-    tsim_figures_add_text(figures, "stage");
-    tsim_figures_add(figures, (double)NAN);
-    tsim_figures_add(figures, total_bytes - sum_bytes);
+    for (int32_t i = 0; i < tensors.n; i++) {
+        tsim_figures_add_text(figures, tensors.rows[i].name);
+        tsim_figures_add_text(figures, tensors.rows[i].part);
+        tsim_figures_add(figures, tensors.rows[i].bytes);
+        tsim_figures_add(figures, tensors.rows[i].stage_bytes);
+    }
 }
 
 static void change_table(struct tsim_arena *arena, const struct tsim_explanation *explanation,
