@@ -79,13 +79,11 @@ static void add_term(struct terms *terms, enum tsim_error_part part, uint64_t ke
         terms->item[terms->n++] = (struct term){key, part, times};
 }
 
-static void add_doublings(struct tsim_arena *arena, struct terms *terms, enum tsim_error_part part, double value,
-                          double from) {
+static void add_doublings(struct terms *terms, enum tsim_error_part part, double value, double from) {
     double doublings = value > 0 ? log2(value / from) : 0;
-    const char *side = doublings < 0 ? "below" : "above";
+    uint64_t first = key_of(PART_NAMES[part], doublings < 0 ? "below" : "above", "", "");
     for (int i = 0; i < fabs(doublings); i++)
-        add_term(terms, part, key_of(PART_NAMES[part], side, tsim_arena_printf(arena, "%d", i), ""),
-                 fmin(1, fabs(doublings) - i));
+        add_term(terms, part, first + (uint64_t)i, fmin(1, fabs(doublings) - i));
 }
 
 static const char *bits_of(enum tsim_precision precision) {
@@ -111,8 +109,8 @@ static void terms_of(struct tsim_arena *arena, const struct tsim_traits *t, cons
     add_term(terms, TSIM_ERROR_VENDOR, key_of("vendor", t->vendor, "", ""), 1);
     if (t->estimates_rate)
         add_term(terms, TSIM_ERROR_RATE, key_of("rate", t->accelerator, "", ""), 1);
-    add_doublings(arena, terms, TSIM_ERROR_COUNT, t->n_accelerators, COUNT_FROM);
-    add_doublings(arena, terms, TSIM_ERROR_SEQUENCE, t->sequence, SEQUENCE_FROM);
+    add_doublings(terms, TSIM_ERROR_COUNT, t->n_accelerators, COUNT_FROM);
+    add_doublings(terms, TSIM_ERROR_SEQUENCE, t->sequence, SEQUENCE_FROM);
 }
 
 /* ---- equations ---- */
@@ -137,8 +135,8 @@ struct grouped { /* runs of a cell, or sources on a machine: their variance diff
     double times;  /* their variance over the common one */
 };
 
-/* Unknowns stand in the order of the parts, so that the equations stay sparse, with the mean last. `factor` is the
- * Cholesky factor of the equations' matrix, by columns. */
+/* Unknowns stand in the order of their numbers of runs, so that the equations stay sparse, with the mean last. `factor` is the
+ * Cholesky factor of the equations' matrix, by columns; `rows` are the numbers of those that are not 0 in each. */
 struct tsim_error_model {
     const struct tsim_error_sizes *sizes;
     struct effect *effects;
@@ -148,6 +146,7 @@ struct tsim_error_model {
     struct grouped *machines, *cells;
     int32_t n_machines, n_cells;
     double *factor, *solution;
+    int32_t *rows, *n_rows;
     int32_t *index; /* open addressing by key: 1 + number of an effect */
     size_t index_size;
     double most_accelerators, most_sequence;
@@ -208,15 +207,19 @@ static void add_equation(struct tsim_arena *scratch, struct tsim_error_model *m,
     m->most_sequence = fmax(m->most_sequence, row->traits.sequence);
 }
 
+/* The rarest first: what they fill of the factor is little. */
 static void put_in_order(struct tsim_arena *scratch, struct tsim_error_model *m) {
-    int32_t *place = TSIM_NEW_ARRAY(scratch, (size_t)m->n_effects + 1, int32_t), next = 0;
+    int32_t *place = TSIM_NEW_ARRAY(scratch, (size_t)m->n_effects + 1, int32_t);
+    int32_t *next = TSIM_NEW_ARRAY(scratch, (size_t)m->n_equations + 2, int32_t); /* by number of runs */
     struct effect *sorted = TSIM_NEW_ARRAY(scratch, (size_t)m->n_effects + 1, struct effect);
-    for (int part = 0; part < TSIM_N_ERROR_PARTS; part++)
-        for (int32_t i = 0; i < m->n_effects; i++)
-            if ((int)m->effects[i].part == part) {
-                sorted[next] = m->effects[i];
-                place[i] = next++;
-            }
+    for (int32_t i = 0; i < m->n_effects; i++)
+        next[m->effects[i].n_runs + 1]++;
+    for (int32_t n_runs = 0; n_runs < m->n_equations; n_runs++)
+        next[n_runs + 1] += next[n_runs];
+    for (int32_t i = 0; i < m->n_effects; i++) {
+        place[i] = next[m->effects[i].n_runs]++;
+        sorted[place[i]] = m->effects[i];
+    }
     for (size_t i = 0; i < m->index_size; i++)
         if (m->index[i])
             m->index[i] = 1 + place[m->index[i] - 1];
@@ -230,45 +233,51 @@ static void put_in_order(struct tsim_arena *scratch, struct tsim_error_model *m)
     }
 }
 
-/* L L^T = A in place; columns that begin with zeros cost nothing. */
-static void factorize(double *a, int32_t n) {
-    for (int32_t j = 0; j < n; j++) {
-        double *column = a + (size_t)j * (size_t)n;
-        for (int32_t k = 0; k < j; k++) {
-            const double *before = a + (size_t)k * (size_t)n;
-            double times = before[j];
-            if (times != 0)
-                for (int32_t i = j; i < n; i++)
-                    column[i] -= times * before[i];
+/* L L^T = A in place. Columns are short: what stands below the diagonal is kept in a list of rows. */
+static void factorize(struct tsim_error_model *m) {
+    const size_t n = (size_t)m->n_unknowns;
+    for (size_t k = 0; k < n; k++) {
+        double *column = m->factor + k * n;
+        int32_t *rows = m->rows + k * n, n_rows = 0;
+        column[k] = sqrt(column[k]);
+        for (size_t i = k + 1; i < n; i++)
+            if (column[i] != 0) {
+                column[i] /= column[k];
+                rows[n_rows++] = (int32_t)i;
+            }
+        m->n_rows[k] = n_rows;
+        for (int32_t j = 0; j < n_rows; j++) {
+            double *later = m->factor + (size_t)rows[j] * n, times = column[rows[j]];
+            for (int32_t i = j; i < n_rows; i++)
+                later[rows[i]] -= times * column[rows[i]];
         }
-        double root = sqrt(column[j]);
-        for (int32_t i = j; i < n; i++)
-            column[i] /= root;
     }
 }
 
 /* x = L^-1 x */
 static void forward(const struct tsim_error_model *m, double *x) {
-    int32_t n = m->n_unknowns;
-    for (int32_t j = 0; j < n; j++) {
-        const double *column = m->factor + (size_t)j * (size_t)n;
-        if (x[j] == 0)
+    const size_t n = (size_t)m->n_unknowns;
+    for (size_t k = 0; k < n; k++) {
+        const double *column = m->factor + k * n;
+        const int32_t *rows = m->rows + k * n;
+        if (x[k] == 0)
             continue;
-        x[j] /= column[j];
-        for (int32_t i = j + 1; i < n; i++)
-            x[i] -= column[i] * x[j];
+        x[k] /= column[k];
+        for (int32_t i = 0; i < m->n_rows[k]; i++)
+            x[rows[i]] -= column[rows[i]] * x[k];
     }
 }
 
 /* x = L^-T x */
 static void backward(const struct tsim_error_model *m, double *x) {
-    int32_t n = m->n_unknowns;
-    for (int32_t j = n - 1; j >= 0; j--) {
-        const double *column = m->factor + (size_t)j * (size_t)n;
-        double sum = x[j];
-        for (int32_t i = j + 1; i < n; i++)
-            sum -= column[i] * x[i];
-        x[j] = sum / column[j];
+    const size_t n = (size_t)m->n_unknowns;
+    for (size_t k = n; k-- > 0;) {
+        const double *column = m->factor + k * n;
+        const int32_t *rows = m->rows + k * n;
+        double sum = x[k];
+        for (int32_t i = 0; i < m->n_rows[k]; i++)
+            sum -= column[rows[i]] * x[rows[i]];
+        x[k] = sum / column[k];
     }
 }
 
@@ -293,7 +302,7 @@ static void solve(struct tsim_error_model *m) {
                         weighted * e->entries[o].times;
         }
     }
-    factorize(m->factor, m->n_unknowns);
+    factorize(m);
     forward(m, m->solution);
     backward(m, m->solution);
 }
@@ -336,7 +345,9 @@ static void share_out(struct grouped *groups, int32_t n, double weight) {
 /* Sets how the variances of machines and cells differ from the common ones, from the errors that the solution
  * leaves. */
 static void compare_groups(struct tsim_error_model *m, double *x) {
-    for (int32_t i = 0; i < m->n_effects && m->effects[i].part == TSIM_ERROR_SOURCE; i++) {
+    for (int32_t i = 0; i < m->n_effects; i++) {
+        if (m->effects[i].part != TSIM_ERROR_SOURCE)
+            continue;
         double size = m->sizes->part[TSIM_ERROR_SOURCE][m->effects[i].class];
         m->machines[m->effects[i].group].sum += square_of(m, i, x) / (size * size);
         m->machines[m->effects[i].group].n++;
@@ -374,6 +385,8 @@ static struct tsim_error_model *equations_of(struct tsim_arena *arena, const str
     size_t n = (size_t)m->n_unknowns;
     m->factor = TSIM_NEW_ARRAY(arena, n * n, double);
     m->solution = TSIM_NEW_ARRAY(arena, n, double);
+    m->rows = TSIM_NEW_ARRAY(arena, n * n, int32_t);
+    m->n_rows = TSIM_NEW_ARRAY(arena, n, int32_t);
     return m;
 }
 
