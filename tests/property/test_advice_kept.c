@@ -1,6 +1,6 @@
 /* Advice is a promise: each line, set as it says, is a valid scenario whose step takes the time that it says; and the run
  * as it is logged is given the same lines. So is what would fit in memory: set as it says, it takes the memory that it
- * says. It is asked of every thirty-second shipped scenario and of random ones (support/random_scenario.h); TSIM_CASES says
+ * says. It is asked of every sixty-fourth shipped scenario and of random ones (support/random_scenario.h); TSIM_CASES says
  * how many of these are drawn (100) and takes every shipped one, TSIM_SEED from which seed. */
 #include "run/run.h"
 #include "study/search/advice.h"
@@ -103,7 +103,7 @@ START_TEST(shipped) {
     int n_lines = 0;
     ck_assert_int_eq(glob("scenarios/*.yaml", 0, NULL, &files), 0);
     ck_assert_int_eq(glob("scenarios/*/*.yaml", GLOB_APPEND, NULL, &files), 0);
-    size_t every = getenv("TSIM_CASES") ? 1 : 32;
+    size_t every = getenv("TSIM_CASES") ? 1 : 64;
     for (size_t i = 0; i < files.gl_pathc; i += every) {
         struct tsim_scenario_source source;
         renew();
@@ -121,7 +121,7 @@ END_TEST
 
 START_TEST(random_ones) {
     struct random_source random = random_start(SEED);
-    long n_cases = random_cases(100);
+    long n_cases = random_cases(40);
     int n_lines = 0;
     for (long i = 0; i < n_cases; i++) {
         struct tsim_scenario_source source;

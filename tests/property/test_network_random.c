@@ -1,7 +1,8 @@
 /* Laws of the network over random clusters, topologies and plans, loaded from text as a user's are: what auto folds is
  * what off gives; an ideal network is not slower; message by message is as one activity for each collective, but where
  * groups of an axis lie differently; what is not played is refused with a sentence; slower kernels are not faster, and
- * faster links not slower. Nothing ends in an assertion. Prints its seed. */
+ * faster links not slower. Nothing ends in an assertion. Prints its seed; TSIM_CASES says how many clusters are drawn
+ * for each test (100). */
 #include "cluster/placement.h"
 #include "cluster/topology.h"
 #include "run/run.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { N_CASES = 200, N_TREES = 300 };
+enum { N_CASES = 100 };
 #define SEED 20261123u
 
 static struct tsim_arena arena;
@@ -209,13 +210,14 @@ static void check(struct outcomes *outcomes) {
 }
 
 START_TEST(random_networks) {
+    const int n_cases = (int)random_cases(N_CASES);
     struct outcomes outcomes = {0};
     printf("seed %u\n", SEED);
     strcpy(file, "/tmp/tsim-test-network-XXXXXX");
     int handle = mkstemp(file);
     ck_assert_int_ge(handle, 0);
     close(handle);
-    for (int i = 0; i < N_CASES; i++) {
+    for (int i = 0; i < n_cases; i++) {
         tsim_arena_init(&arena);
         tsim_diags_init(&diags);
         draw();
@@ -224,9 +226,9 @@ START_TEST(random_networks) {
         tsim_arena_release(&arena);
     }
     remove(file);
-    printf("%d drawn, %d valid, %d of them refused, %d compared: %.2f %% apart on average\n", N_CASES, outcomes.n_valid,
+    printf("%d drawn, %d valid, %d of them refused, %d compared: %.2f %% apart on average\n", n_cases, outcomes.n_valid,
            outcomes.n_refused, outcomes.n_compared, 100 * outcomes.sum_of_differences / outcomes.n_compared);
-    ck_assert_int_gt(outcomes.n_compared, N_CASES / 8);
+    ck_assert_int_gt(outcomes.n_compared, n_cases / 8);
     ck_assert_int_eq(outcomes.n_refused, 0); /* all topologies act on all traffic */
     ck_assert_double_le(outcomes.sum_of_differences, 0.01 * outcomes.n_compared);
 }
@@ -254,13 +256,14 @@ static void draw_tree(void) {
 }
 
 START_TEST(folded_replicas) {
+    const int n_cases = (int)random_cases(N_CASES);
     int n_valid = 0, n_folded = 0;
     printf("seed %u\n", SEED);
     strcpy(file, "/tmp/tsim-test-network-XXXXXX");
     int handle = mkstemp(file);
     ck_assert_int_ge(handle, 0);
     close(handle);
-    for (int i = 0; i < N_TREES; i++) {
+    for (int i = 0; i < n_cases; i++) {
         tsim_arena_init(&arena);
         tsim_diags_init(&diags);
         draw_tree();
@@ -278,7 +281,7 @@ START_TEST(folded_replicas) {
         tsim_arena_release(&arena);
     }
     remove(file);
-    printf("%d drawn, %d valid, %d of them folded\n", N_TREES, n_valid, n_folded);
+    printf("%d drawn, %d valid, %d of them folded\n", n_cases, n_valid, n_folded);
     ck_assert_int_gt(n_folded, n_valid / 4);
 }
 END_TEST

@@ -26,7 +26,7 @@ static const struct small_space SPACES[] = {
               "parallelism.zero=0,1", "training.recompute=selective,full"}},
     {.scenario = "llama70b",
      .objective = "step_energy_j",
-     .set = {{"cluster.nodes", "8"}, {"training.global_batch_size", "64"}},
+     .set = {{"cluster.nodes", "8"}, {"training.global_batch_size", "64"}, {"model.layers", "20"}},
      .vary = {"parallelism.tensor=4,8", "parallelism.pipeline=1,2,4", "parallelism.virtual_pipeline=1,5",
               "parallelism.context=1,2", "training.micro_batch_size=1,2", "parallelism.zero=1,3"}},
     {.scenario = "moe-mixtral-8x7b-h100-64",
