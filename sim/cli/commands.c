@@ -230,6 +230,7 @@ static const struct tsim_command COMMANDS[] = {
      "  hf-config    config.json of a Hugging Face model: a model file\n"
      "  megatron     Megatron-LM's command line, script, YAML or log: a scenario\n"
      "  nemo         YAML of NeMo or Megatron-Bridge, or a log with it: a scenario\n"
+     "  gpt-neox     YAML of GPT-NeoX: a scenario\n"
      "  deepspeed    DeepSpeed's JSON, or a log with it: a scenario\n"
      "  torchtitan   torchtitan's TOML, or a log with its configuration: a scenario\n"
      "  hf-trainer   TrainingArguments of Hugging Face's Trainer, JSON: a scenario\n"

@@ -104,7 +104,8 @@ static int64_t put_steps(struct tsim_gpt *g, const struct tsim_setting *s, int64
 static void put_global(struct tsim_gpt *g, int64_t size, int64_t replicas, int64_t sequence_length) {
     const struct tsim_setting *global = tsim_recipe_find(g->r, "global_batch_size"),
                               *ramp = tsim_recipe_find(g->r, "rampup_batch_size"),
-                              *steps = tsim_recipe_find(g->r, "step_batch_size_schedule");
+                              *steps = tsim_recipe_find(g->r, "step_batch_size_schedule"),
+                              *passes = tsim_recipe_find(g->r, "gradient_accumulation_steps"); /* GPT-NeoX's */
     int64_t said = global ? tsim_setting_int(g->r, global, 1, MOST_SAMPLES) : 0, last = 0;
     if (steps && ramp)
         tsim_recipe_error(g->r, steps, "cannot be together with %.60s", ramp->name);
@@ -119,6 +120,9 @@ static void put_global(struct tsim_gpt *g, int64_t size, int64_t replicas, int64
         tsim_recipe_put(g->r, "training.global_batch_size", steps, "its last", "%lld", (long long)last);
     else if (global)
         tsim_recipe_put_int(g->r, "training.global_batch_size", global, said);
+    else if (passes)
+        tsim_recipe_put(g->r, "training.global_batch_size", passes, "x micro-batch x replicas", "%lld",
+                        (long long)(tsim_setting_int(g->r, passes, 1, 1000000) * size * replicas));
     else
         tsim_recipe_put(g->r, "training.global_batch_size", NULL, "the program's default: micro-batch x replicas",
                         "%lld", (long long)(size * replicas));

@@ -92,6 +92,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "sequences that change their length while training"),
     REFUSED("enable_hyper_connections num_residual_streams moe_latent_size attention_output_gate dsa_* csa_*",
             "a part of the model that tsim does not have"),
+    REFUSED("num_zero_experts", "experts that do nothing"),
     REFUSED("enable_dsa* index_topk index_n_heads index_head_dim use_sparse_flash_attn",
             "attention that leaves out tokens by an index, which tsim does not have"),
     REFUSED("noop_layers",
@@ -248,7 +249,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "shape_order sparse_mode pre_tockens next_tockens fill_neg_inf square_alibi_mask alibi_fusion_attn_type "
         "alibi_diagonal_opposite use_fusion_attn_v2 attention_mask_type cp_attention_mask_type prompt_type "
         "handler_name no_shuffle no_shared_storage overwrite_cache enable_thinking history_turns cut_max_seqlen "
-        "enable_high_availability enable_optimizer_state_local_copy enable_hbmfault_repair enable_worker_reboot "
+        "ulysses_degree_in_cp disable_gloo_group enable_high_availability enable_optimizer_state_local_copy "
+        "enable_hbmfault_repair enable_worker_reboot "
         "enable_elastic* distributed_optimizer_no_replica optimizer_selection jit_compile no_enable_linear_qkv "
         "kv_head_repeat_before_uly_alltoall routed_scaling_factor norm_topk_prob seq_aux moe_comm_aux* "
         "moe_device_level_aux* moe_router_bias_* beta_fast beta_slow low_freq_factor high_freq_factor "

@@ -17,6 +17,10 @@ enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsi
 enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                   struct tsim_import_result *result, struct tsim_diags *diags);
 
+/* YAML of EleutherAI/gpt-neox (configs/neox_arguments.md), whose names have dashes or underscores. */
+enum tsim_status tsim_import_neox(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                  struct tsim_import_result *result, struct tsim_diags *diags);
+
 /* DeepSpeed's configuration (JSON; docs/_pages/config-json.md of deepspeedai/DeepSpeed). It says nothing of the model,
  * which is assumed. "auto" stands for what Hugging Face's Trainer fills in (transformers'
  * integrations/deepspeed.py); each is explained. */

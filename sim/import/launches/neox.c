@@ -1,0 +1,331 @@
+#include "import/launches/recipes.h"
+
+#include "config/document.h"
+#include "import/launches/gpt.h"
+#include "import/setting_class_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* GPT-NeoX is Megatron-LM of 2020 on DeepSpeed: its YAML has arguments of both under names of their own. They are read under
+ * Megatron's, with GPT-NeoX's defaults beside them. */
+
+#define OTHER_LAYERS "layers that tsim does not have: RWKV, Mamba, gated MLPs, or attention to a part of the tokens"
+#define TUNING                                                                                                         \
+    "this trains by preferences or rewards, or a part of the model: tsim simulates plain training of all of it"
+
+/* Settings that nothing asks for (gpt-neox' configs/neox_arguments.md). A setting that stands nowhere is an error. */
+static const struct tsim_setting_class CLASSES[] = {
+    REFUSED("train_impl=dpo train_impl=kto train_impl=reinforce train_impl=rm soft_prompt_tuning.* soft_prompt_tuning "
+            "lora*",
+            TUNING),
+    REFUSED("te_fp8_format=*", OTHER_TYPE),
+    REFUSED("moe_num_experts moe_expert_parallel_size", "experts are not taken over"),
+    REFUSED("curriculum_learning.* curriculum_seqlen", "sequences that grow while training"),
+    REFUSED("sparse_gradients zero_optimization.offload_param.device=cpu zero_optimization.offload_param.device=nvme",
+            "parameters on the host, or sparse gradients"),
+    REFUSED("sliding_window_width", "attention in windows: here it reaches over the whole sequence"),
+    REFUSED("norm_shared_layers position_embedding_share", "layers that share parameters"),
+    SPEED("te_*", "layers of Transformer Engine: software.fusion=te"),
+    SPEED("partition_activations checkpoint_in_cpu contiguous_checkpointing",
+          "saved activations shared out over the tensor ranks, or kept on the host"),
+    SPEED("fp32_allreduce", "gradients reduced in 32 bits"),
+    SPEED("deterministic", "slower deterministic kernels"),
+    SPEED("use_bnb_optimizer", "optimizer states of 8 bits"),
+    SPEED("flops_profiler.* autotuning.* profile*", "the cost of profiling"),
+    SPEED("use_qk_layernorm", "norms of queries and keys"),
+    SPEED("memory_profiling* wall_clock_breakdown", "timers that wait for the accelerator"),
+    NOTHING(
+        "lr* min_lr warmup* weight_decay clip_grad gradient_clipping optimizer.* scheduler.* override_lr_scheduler "
+        "use_checkpoint_lr_scheduler init_method* output_layer_init_method use_mup mup_* coord_check* mup "
+        "data_* train_data_* valid_data_* test_data_* train_label_* valid_label_* test_label_* label_data_* pos_* "
+        "neg_* "
+        "train_dataset_* valid_dataset_* test_dataset_* weight_by_num_documents weighted_sampler_alpha split "
+        "mmap_warmup "
+        "pack_impl dataset_impl allow_chopping reset_attention_mask reset_position_ids eod_mask_loss short_seq_prob "
+        "vocab_file merge_file tokenizer_type num_workers extra_save_iters fim_* train_impl"),
+    NOTHING(
+        "save* load* checkpoint_factor checkpoint_scale checkpoint.* checkpoint_validation* keep_last_n_checkpoints "
+        "no_save_* no_load_* finetune s3_* eval_* do_train do_valid do_test iteration log_* logging steps_per_print "
+        "tensorboard* use_tensorboard wandb* use_wandb comet* use_comet csv_monitor.* print_* dump_state "
+        "comms_logger* gradient_noise_scale* git_hash train_batch_size train_iters exit_interval"),
+    NOTHING("distributed_backend local_rank rank lazy_mpu_init user_script hostfile include exclude launcher "
+            "launcher_args deepspeed deepspeed_* deepscale* master_addr master_port num_nodes num_gpus node_rank "
+            "no_ssh_check slurm_comment detect_nvlink_pairs force_multi account force use_shared_fs autotuning_run "
+            "is_pipe_parallel world_size global_num_gpus seed onnx_safe adlr_autoresume*"),
+    NOTHING("hysteresis loss_scale* min_scale min_loss_scale initial_loss_scale dynamic_loss_scale fp16.* bf16.* amp.* "
+            "neox_precision data_types.grad_accum_dtype=fp32 fp16_lm_cross_entropy attention_softmax_in_fp32 "
+            "apply_query_key_layer_scaling "
+            "zero_optimization.* zero_allow_untested_optimizer communication_data_type prescale_gradients "
+            "gradient_predivide_factor gradient_accumulation_fusion"),
+    NOTHING("norm_eps layernorm_epsilon rms_norm_epsilon scalenorm_epsilon rotary_* opt_pos_emb_offset "
+            "output_layer_parallelism scaled_* bias_gelu_fusion bias_dropout_fusion rope_fusion layernorm_fusion "
+            "rmsnorm_fusion rope_base synchronize_each_layer gpt_j_tied use_bias_in_* mlp_multiple_of multiple_of "
+            "max_position_embeddings num_unique_layers param_sharing_style gmlp_* moe_* use_checkpoint_num_layers "
+            "mlp_type activation expansion_factor batch_size text_gen_type temperature top_k top_p maximum_tokens "
+            "sample_* num_samples recompute char_level_ppl prompt_end return_logits return_prompt*"),
+};
+enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
+
+/* Its words are others than those of NeMo's setting of that name. */
+#define PRECISION "neox_precision"
+
+struct reading {
+    struct tsim_recipe *r;
+};
+
+static void add(struct reading *g, const struct tsim_setting *from, const char *key, const char *text) {
+    const char *name = from ? from->name : key;
+    tsim_recipe_add(g->r, name, key, tsim_value_new_scalar(g->r->arena, from ? from->value : &g->r->at_top, text));
+}
+
+/* "num-layers" and "num_layers" are one setting. */
+static void add_leaf(void *context, const char *path, const struct tsim_value *value) {
+    struct reading *g = context;
+    char *key = tsim_arena_strdup(g->r->arena, path);
+    for (char *c = key; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+    tsim_recipe_add(g->r, path, strcmp(key, "precision") == 0 ? PRECISION : key, value);
+}
+
+static const struct tsim_setting *find(struct reading *g, const char *key) {
+    return tsim_recipe_find(g->r, key);
+}
+
+static bool is_on(struct reading *g, const char *key) {
+    const struct tsim_setting *s = find(g, key);
+    return s && tsim_setting_flag(g->r, s);
+}
+
+static bool is_text(const struct tsim_setting *s, const char *text) {
+    return s && strcmp(tsim_setting_text(s), text) == 0;
+}
+
+/* ---- names ---- */
+
+static void rename_settings(struct reading *g) {
+    static const char *const NAMES[][2] = {{"pipe_parallel_size", "pipeline_model_parallel_size"},
+                                           {"model_parallel_size", "tensor_model_parallel_size"},
+                                           {"train_micro_batch_size_per_gpu", "micro_batch_size"},
+                                           {"no_weight_tying", "untie_embeddings_and_output_weights"},
+                                           {"rotary_pct", "rotary_percent"},
+                                           {"num_kv_heads", "num_key_value_heads"},
+                                           {"zero_optimization.stage", "zero_stage"},
+                                           {"optimizer.type", "optimizer"},
+                                           {"gas", "gradient_accumulation_steps"},
+                                           {"fp16.loss_scale_window", "loss_scale_window"},
+                                           {"fp16.hysteresis", "hysteresis"}};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        const struct tsim_setting *s = find(g, NAMES[i][0]);
+        if (s && i == 0 && is_text(s, "0")) /* no pipeline: not even DeepSpeed's */
+            continue;
+        if (s)
+            tsim_recipe_add(g->r, s->name, NAMES[i][1], s->value);
+    }
+}
+
+/* ---- the model ---- */
+
+static void add_norm(struct reading *g) {
+    const struct tsim_setting *s = find(g, "norm");
+    const char *text = s ? tsim_setting_text(s) : "layernorm";
+    if (strcmp(text, "rmsnorm") == 0 || strcmp(text, "te_rmsnorm") == 0)
+        add(g, s, "normalization", "RMSNorm");
+    else if (s && strcmp(text, "layernorm") != 0 && strcmp(text, "te_layernorm") != 0)
+        tsim_recipe_refuse(g->r, s, "'%.40s' is neither layernorm nor rmsnorm", text);
+}
+
+static void add_positions(struct reading *g) {
+    static const char *const KINDS[][2] = {
+        {"learned", "learned_absolute"}, {"rotary", "rope"}, {"alibi", "alibi"}, {"none", "none"}};
+    const struct tsim_setting *s = find(g, "pos_emb");
+    for (size_t i = 0; s && i < sizeof KINDS / sizeof KINDS[0]; i++)
+        if (is_text(s, KINDS[i][0])) {
+            add(g, s, "position_embedding_type", KINDS[i][1]);
+            return;
+        }
+    if (s)
+        tsim_recipe_refuse(g->r, s, "positions of the kind '%.40s' are not modelled", tsim_setting_text(s));
+}
+
+/* The width of the block between its products. Gated blocks have two thirds of intermediate_size, rounded up, in two halves;
+ * those of mlp_type llama two thirds of 4 x hidden_size (megatron/model/transformer.py: ParallelMLP, LLaMAParallelMLP). */
+static void add_feed_forward(struct reading *g) {
+    const struct tsim_setting *activation = find(g, "activation"), *type = find(g, "mlp_type"),
+                              *given = find(g, "intermediate_size"), *multiple = find(g, "mlp_multiple_of"),
+                              *factor = find(g, "expansion_factor");
+    const bool is_llama = is_text(type, "llama"), is_gated = activation && strstr(tsim_setting_text(activation), "glu");
+    const int64_t hidden = tsim_recipe_int(g->r, "hidden_size", 1, 10000000, 1),
+                  unit = multiple   ? tsim_setting_int(g->r, multiple, 1, 1000000)
+                         : is_llama ? 256
+                                    : 1;
+    int64_t width = given    ? tsim_setting_int(g->r, given, 1, 100000000)
+                    : factor ? (int64_t)(tsim_setting_number(g->r, factor) * (double)hidden)
+                             : 4 * hidden;
+    if (type && !is_llama && !is_text(type, "regular"))
+        tsim_recipe_refuse(g->r, type, "a feed-forward block of the kind '%.40s' is not modelled",
+                           tsim_setting_text(type));
+    if (is_llama && !given)
+        width = (2 * 4 * hidden / 3 + unit - 1) / unit * unit;
+    else if (is_gated && !is_llama)
+        width = (width * 2 / 3 + 2 * unit - 1) / (2 * unit) * unit;
+    if (is_gated || is_llama)
+        add(g, is_llama ? type : activation, "swiglu", "true");
+    add(g, given ? given : type, "ffn_hidden_size", tsim_arena_printf(g->r->arena, "%lld", (long long)width));
+}
+
+static void add_vocabulary(struct reading *g) {
+    const struct tsim_setting *type = find(g, "tokenizer_type"), *file = find(g, "vocab_file");
+    const bool is_own = file && strstr(tsim_setting_text(file), "20B_tokenizer");
+    if (find(g, "vocab_size") || find(g, "padded_vocab_size"))
+        return;
+    if (is_own) /* of the Pile; 50,277 tokens */
+        add(g, file, "vocab_size", "50277");
+    else if (!type || is_text(type, "GPT2BPETokenizer"))
+        add(g, type, "vocab_size", "50257");
+}
+
+/* ---- the rest ---- */
+
+/* [[["flash"], 24]]: kinds of attention and how many layers of each; here all are of one kind. */
+static bool lists(const struct tsim_value *value, const char *word) {
+    if (value->kind == TSIM_VALUE_SCALAR)
+        return strcmp(value->text, word) == 0;
+    for (size_t i = 0; value->kind == TSIM_VALUE_SEQUENCE && i < value->n_items; i++)
+        if (lists(value->items[i], word))
+            return true;
+    return false;
+}
+
+static void add_attention(struct reading *g) {
+    static const char *const OTHERS[] = {
+        "local", "sparse_variable", "sparse_fixed",   "bigbird", "bslongformer", "gmlp", "amlp",
+        "rwkv",  "mamba",           "fastfeedforward"};
+    const struct tsim_setting *s = find(g, "attention_config");
+    for (size_t i = 0; s && i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        if (lists(s->value, OTHERS[i])) {
+            tsim_recipe_refuse(g->r, s, OTHER_LAYERS);
+            return;
+        }
+    if (s && lists(s->value, "flash"))
+        add(g, s, "use_flash_attn", "true");
+}
+
+/* fp16.type says bfloat16 in older files. */
+static void add_precision(struct reading *g) {
+    const struct tsim_setting *word = find(g, PRECISION), *type = find(g, "fp16.type");
+    const bool says_bf16 = is_text(word, "bfloat16") || is_text(type, "bfloat16") || is_on(g, "bf16.enabled");
+    if (says_bf16)
+        add(g, word ? word : type, "bf16", "true");
+    else if (is_on(g, "fp16.enabled") || is_text(word, "fp16"))
+        add(g, find(g, "fp16.enabled"), "fp16", "true");
+}
+
+static void add_ranks(struct reading *g, const struct tsim_setting *from, int64_t ranks) {
+    const int64_t per_node = ranks < 8 ? ranks : 8;
+    if (ranks < 1 || ranks % per_node != 0 || ranks > 1000000)
+        return;
+    add(g, from, "nnodes", tsim_arena_printf(g->r->arena, "%lld", (long long)(ranks / per_node)));
+    add(g, from, "nproc_per_node", tsim_arena_printf(g->r->arena, "%lld", (long long)per_node));
+}
+
+/* "(trained on 256 gpus)", "(assuming 96 GPUs)": comments in the files of published models. */
+static void add_preset(struct reading *g) {
+    static const char *const BEFORE[] = {"trained on ", "assuming "};
+    const char *text = g->r->document->text;
+    for (size_t i = 0; i < sizeof BEFORE / sizeof BEFORE[0]; i++) {
+        const char *at = strstr(text, BEFORE[i]), *number = at ? at + strlen(BEFORE[i]) : "";
+        const size_t digits = strspn(number, "0123456789");
+        int line = 1;
+        for (const char *c = text; c < at; c++)
+            line += *c == '\n';
+        if (digits == 0 || digits > 6 || (strncmp(number + digits, " gpu", 4) && strncmp(number + digits, " GPU", 4)))
+            continue;
+        const struct tsim_setting from = {"comment", "comment", tsim_recipe_scalar(g->r, line, 1, ""), true, NULL};
+        add_ranks(g, &from, strtoll(number, NULL, 10));
+        return;
+    }
+}
+
+/* The accelerators follow from the three sizes of the batch, where all are given. */
+static void add_world(struct reading *g) {
+    const struct tsim_setting *all = find(g, "train_batch_size"), *micro = find(g, "micro_batch_size"),
+                              *steps = find(g, "gradient_accumulation_steps");
+    if (all)
+        add(g, all, "global_batch_size", tsim_setting_text(all));
+    if (!micro)
+        add(g, NULL, "micro_batch_size", "1");
+    if (!all || !micro || !steps) {
+        add_preset(g);
+        return;
+    }
+    const int64_t total = tsim_setting_int(g->r, all, 1, 1000000000), each = tsim_setting_int(g->r, micro, 1, 1000000),
+                  n = tsim_setting_int(g->r, steps, 1, 1000000), replicas = total / (each * n),
+                  ranks = tsim_recipe_int(g->r, "tensor_model_parallel_size", 1, 10000, 1) *
+                          tsim_recipe_int(g->r, "pipeline_model_parallel_size", 1, 10000, 1) * replicas;
+    if (replicas > 0 && total % (each * n) == 0)
+        add_ranks(g, all, ranks);
+}
+
+static void add_defaults(struct reading *g) {
+    static const char *const DEFAULTS[][2] = {
+        {"hidden_dropout", "0"}, {"attention_dropout", "0"}, {"deepspeed", "true"}};
+    for (size_t i = 0; i < sizeof DEFAULTS / sizeof DEFAULTS[0]; i++)
+        if (!find(g, DEFAULTS[i][0]))
+            add(g, NULL, DEFAULTS[i][0], DEFAULTS[i][1]);
+    const struct tsim_setting *biases = find(g, "use_bias_in_attn_linear"),
+                              *offload = find(g, "zero_optimization.cpu_offload"),
+                              *device = find(g, "zero_optimization.offload_optimizer.device");
+    if ((biases && !tsim_setting_flag(g->r, biases)) || is_text(find(g, "mlp_type"), "llama"))
+        add(g, biases, "disable_bias_linear", "true");
+    if (offload && tsim_setting_flag(g->r, offload))
+        add(g, offload, "optimizer_cpu_offload", "true");
+    else if (is_text(device, "cpu"))
+        add(g, device, "optimizer_cpu_offload", "true");
+}
+
+/* Attention and feed-forward block side by side, with a norm each unless they are tied. */
+static void put_parallel_block(struct reading *g) {
+    const struct tsim_setting *s = find(g, "gpt_j_residual");
+    if (!s || !tsim_setting_flag(g->r, s))
+        return;
+    tsim_recipe_put(g->r, "model.parallel_block", s, NULL, "true");
+    tsim_recipe_put(g->r, "model.parallel_norms", s, NULL, is_on(g, "gpt_j_tied") ? "false" : "true");
+}
+
+/* DeepSpeed's own pipelines reduce behind the last pass, whatever overlap_comm says. */
+static void put_overlap(struct reading *g, const struct tsim_gpt *gpt) {
+    const struct tsim_setting *s = find(g, "zero_optimization.overlap_comm");
+    if (s && gpt->pipeline == 1)
+        tsim_recipe_put(g->r, "parallelism.overlap.gradients", s, NULL, tsim_setting_flag(g->r, s) ? "true" : "false");
+}
+
+enum tsim_status tsim_import_neox(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                  struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    struct reading g = {.r = &r};
+    struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_MEGATRON};
+    const struct tsim_value *root;
+    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    tsim_recipe_init(&r, arena, input, "GPT-NeoX", diags);
+    tsim_recipe_each(&r, root, add_leaf, &g);
+    if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
+        rename_settings(&g);
+        add_norm(&g);
+        add_positions(&g);
+        if (find(&g, "hidden_size"))
+            add_feed_forward(&g);
+        add_vocabulary(&g);
+        add_attention(&g);
+        add_precision(&g);
+        add_world(&g);
+        add_defaults(&g);
+        tsim_gpt_build(&gpt);
+        if (!gpt.is_given)
+            put_parallel_block(&g);
+        put_overlap(&g, &gpt);
+    }
+    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    tsim_recipe_release(&r);
+    return status;
+}
