@@ -99,7 +99,8 @@ static void account_noise(struct tsim_stage_group *group, int32_t index, int32_t
     group->account->recompute_chance_s += recompute_s;
 }
 
-static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tick from, tsim_tick ready) {
+static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tick from, tsim_tick ready,
+                         tsim_tick begin, tsim_tick end) {
     int32_t index = tsim_label_item(label), segment = tsim_label_segment(label);
     struct tsim_pass_item item = tsim_stage_group_item(group, index);
     if (index == 0 && segment == 0 && group->plan->bypasses_norm) { /* until the message comes, the step before it */
@@ -114,6 +115,8 @@ static void account_pass(struct tsim_stage_group *group, int64_t label, tsim_tic
     }
     if (group->plan->noise_deviation_frac > 0)
         account_noise(group, index, segment);
+    if (group->plan->shards_fully || tsim_stage_group_meets_data(group, item))
+        group->totals[TSIM_TOTAL_BESIDE_DATA] += end - begin;
     int32_t place = tsim_stage_group_n_segments(group, index) > 1 ? 1 + segment : 0;
     group->totals[pass_total(group, item, place, group->plays_pass)]++;
 }
@@ -194,7 +197,7 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
     tsim_tick wait = ready - from, join = begin - ready, busy = end - begin;
     switch (tsim_label_kind(label)) {
     case TSIM_TASK_PASS:
-        account_pass(group, label, from, ready);
+        account_pass(group, label, from, ready, begin, end);
         return;
     case TSIM_TASK_INPUT:
         if (tsim_label_segment(label) == 0)
@@ -353,13 +356,19 @@ static void price_collectives(struct tsim_stage_group *group) {
         if (n == 0)
             continue;
         bool is_gather = i < n_collectives(group);
-        const struct tsim_collective_cost *cost = &collective_at(group, is_gather, i % n_collectives(group))->cost;
-        price_collective(group, cost, n);
-        hbm_bytes += (double)n * cost->hbm_bytes;
+        const struct tsim_data_collective *collective = collective_at(group, is_gather, i % n_collectives(group));
+        price_collective(group, &collective->cost, n);
+        hbm_bytes += (double)n * collective->cost.hbm_bytes;
+        for (int32_t part = 0; part < collective->n_parts; part++)
+            group->account->data_bytes += (double)n * collective->parts[part].bytes;
     }
     price_collective(group, &group->plan->tied.cost, group->totals[TSIM_TOTAL_TIED]);
-    price_collective(group, &group->to_next.cost, group->totals[TSIM_TOTAL_SENT]);
-    price_collective(group, &group->to_prev.cost, group->totals[TSIM_TOTAL_SENT + 1]);
+    for (int to_prev = 0; to_prev < 2; to_prev++) {
+        const struct tsim_collective_cost *cost = to_prev ? &group->to_prev.cost : &group->to_next.cost;
+        int64_t n = group->totals[TSIM_TOTAL_SENT + to_prev];
+        price_collective(group, cost, n);
+        group->account->sent_bytes += (double)n * (cost->scale_up_bytes + cost->nic_bytes); /* one of them is 0 */
+    }
     group->account->memory_busy_s += hbm_bytes / tsim_memory_rate(group->plan->cluster->accelerator);
 }
 
@@ -392,6 +401,7 @@ void tsim_account_close(struct tsim_stage_group *group) {
     account->exposed_reduce_s = seconds(group, TSIM_TOTAL_REDUCE);
     account->exposed_norm_s = seconds(group, TSIM_TOTAL_NORM);
     account->interference_s = seconds(group, TSIM_TOTAL_SLOWED);
+    account->beside_data_s = seconds(group, TSIM_TOTAL_BESIDE_DATA);
     account->data_busy_s = seconds(group, TSIM_TOTAL_DATA_BUSY);
     account->send_busy_s = seconds(group, TSIM_TOTAL_SEND_BUSY);
     account->terms.bubble_s = seconds(group, TSIM_TOTAL_BUBBLE);

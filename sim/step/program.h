@@ -95,6 +95,9 @@ struct tsim_stage_group_account {
     double met_s[TSIM_N_AXES];
     bool plays_operators;            /* and where they are not: operators are timed one by one, of some or all passes */
     double data_busy_s, send_busy_s; /* of the other streams, hidden or not */
+    /* Buffers of the collectives of the data-parallel group (S of cost/collective.h), and messages to other stages, each
+     * of an accelerator; the time of the passes that such collectives may run beside. */
+    double data_bytes, sent_bytes, beside_data_s;
     /* Where the stage takes batches from an input pipeline: as input_pipeline.h wants them, [n_inputs + 1]. */
     double *input_gaps_s;
     int32_t n_inputs;

@@ -397,6 +397,7 @@ enum tsim_total {
     TSIM_TOTAL_HOST,   /* where operators are played: waits for the host; what collectives of passes expose, by axis */
     TSIM_TOTAL_EXPOSED,
     TSIM_TOTAL_SLOWED = TSIM_TOTAL_EXPOSED + TSIM_AXIS_PIPELINE, /* what passes take longer than at their own rate */
+    TSIM_TOTAL_BESIDE_DATA, /* passes that collectives of the data-parallel group may run beside */
     TSIM_TOTAL_DATA_BUSY,
     TSIM_TOTAL_SEND_BUSY,
     TSIM_TOTAL_SENT, /* counts: to the next, to the previous stage */

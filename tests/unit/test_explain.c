@@ -268,6 +268,31 @@ START_TEST(overlaps_are_the_exposed_terms) {
 }
 END_TEST
 
+/* Gradients are reduced once; ZeRO-1 gathers the parameters, ZeRO-3 in each pass of each of its layers, and the rest of
+ * the model once; a message goes to the next stage and comes back for each of the micro-batches. */
+START_TEST(bytes_that_are_sent) {
+    e.scenario.cluster.nodes = 2;
+    e.scenario.training.global_batch_size = 16;
+    for (int zero = 0; zero <= 3; zero += zero ? 2 : 1) {
+        e.scenario.parallelism.zero = zero;
+        use_plan(2, zero == 3 ? 1 : 2, 1);
+        const struct tsim_scenario *sc = &e.scenario;
+        struct tsim_explanation explanation = explained();
+        double passes = (double)sc->n_microbatches, all = tsim_stage_parameters(sc, explanation.account.stage),
+               weight = tsim_weight_bytes(sc->training.precision), gradient = tsim_gradient_bytes(sc),
+               layers = (double)sc->model->layers * tsim_layer_rank_parameters(sc, TSIM_PART_LAYER);
+        const double expected[] = {all * gradient, all * (gradient + weight), 0,
+                                   (all - layers + 2 * passes * layers) * weight + passes * all * gradient};
+        ck_assert_int_eq(sc->n_microbatches, zero == 3 ? 2 : 4);
+        ck_assert_double_eq_tol(number_after(csv_of(&explanation), "\noverlaps,\"data, gathers and reductions\","),
+                                expected[zero], 1e-9 * expected[zero]);
+        if (zero < 3)
+            ck_assert_double_eq_tol(number_after(text, "\noverlaps,\"pipeline, messages\","),
+                                    passes * tsim_message_bytes(sc, 0, 1) / 2, 1e-6);
+    }
+}
+END_TEST
+
 /* That of a scenario of the repository: sensitivities change what it was read from. */
 static struct tsim_explanation explained_file(const char *file, const struct tsim_override *settings, size_t n,
                                               bool has_sensitivities) {
@@ -482,6 +507,7 @@ static Suite *explain_suite(void) {
     tcase_add_test(tests, the_tables_add_up_to_the_step);
     tcase_add_loop_test(tests, published_steps_add_up, 0, 6);
     tcase_add_test(tests, overlaps_are_the_exposed_terms);
+    tcase_add_test(tests, bytes_that_are_sent);
     tcase_add_test(tests, sensitivities_have_the_right_sign);
     tcase_add_test(tests, json_parses_and_has_the_tables);
     tcase_add_test(tests, csv_lines_begin_with_their_table);

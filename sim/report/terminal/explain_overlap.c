@@ -1,6 +1,6 @@
 /* Communication of the critical rank, by how it sits beside other work: how long it takes in a step, how long what runs
  * beside it takes, what of it the step waits for, and why. */
-#include "partition/memory.h"
+#include "partition/partition.h"
 #include "report/terminal/explain_sections.h"
 #include "results/format.h"
 #include "step/pass.h"
@@ -158,46 +158,14 @@ static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *
 
 /* ---- beside passes: the data-parallel group, messages between stages ---- */
 
-/* Passes that gathers and reductions run beside: of the first micro-batch forward and the last one backward, or all. */
-static double data_available_s(const struct tsim_explanation *explanation) {
-    const struct tsim_scenario *sc = explanation->scenario;
-    const struct tsim_timeline *timeline = explanation->timeline;
-    const struct tsim_stage_slices *stage = &timeline->stages[tsim_explain_critical_rank(explanation->result)->stage];
-    int32_t last = tsim_schedule_chunk_microbatches(&timeline->shape) - 1;
-    double sum_s = 0;
-    for (int32_t i = 0; i < stage->n; i++) {
-        const struct tsim_slice *slice = &stage->slices[i];
-        bool is_forward = slice->item.kind == TSIM_PASS_FORWARD;
-        bool meets_gathers =
-            sc->parallelism.zero > 0 && sc->parallelism.overlap.parameters && slice->item.microbatch == 0;
-        bool meets_reductions =
-            sc->parallelism.zero >= 2 || (sc->parallelism.overlap.gradients && slice->item.microbatch == last);
-        if (sc->parallelism.zero == 3 || (is_forward ? meets_gathers : meets_reductions))
-            sum_s += slice->end_s - slice->begin_s;
-    }
-    return sum_s;
-}
-
-/* Gradients reduced, and with ZeRO parameters gathered: once a step, or of fully sharded parameters in every pass. */
-static double data_bytes(const struct tsim_explanation *explanation) {
-    const struct tsim_scenario *sc = explanation->scenario;
-    int32_t stage = tsim_explain_critical_rank(explanation->result)->stage;
-    double parameters = tsim_stage_parameters(sc, stage), trained = tsim_trained_parameters(NULL, sc, stage).all.value;
-    double passes = (double)sc->n_microbatches;
-    double gathered = sc->parallelism.zero == 0 ? 0 : sc->parallelism.zero == 3 ? 2 * passes : 1;
-    double reduced = sc->parallelism.zero >= 2 ? passes : 1;
-    return (sc->parallelism.zero == 3 ? parameters : trained) * gathered * tsim_weight_bytes(sc->training.precision) +
-           trained * reduced * tsim_gradient_bytes(sc);
-}
-
 static void add_data(const struct tsim_explanation *explanation, struct rows *rows) {
     const struct tsim_stage_group_account *a = &explanation->account;
     const struct tsim_scenario *sc = explanation->scenario;
-    double hidden_s = a->data_busy_s, available_s = data_available_s(explanation);
+    double hidden_s = a->data_busy_s, available_s = a->beside_data_s;
     double waits_s = a->exposed_gather_s + a->exposed_reduce_s;
     if (hidden_s + waits_s > 0)
         add(rows, (struct row){.name = "data, gathers and reductions",
-                               .bytes = data_bytes(explanation),
+                               .bytes = a->data_bytes,
                                .needs_s = fmax(hidden_s, waits_s),
                                .available_s = available_s,
                                .exposed_s = waits_s,
@@ -224,18 +192,6 @@ static void add_data(const struct tsim_explanation *explanation, struct rows *ro
                                .why = "every rank waits for the norm of all gradients before its optimizer"});
 }
 
-/* Activations and gradients that the stage sends in a step, each rank its share of them. */
-static double message_bytes(const struct tsim_scenario *sc, const struct tsim_timeline *timeline, int32_t stage) {
-    double bytes = 0;
-    for (int32_t i = 0; i < timeline->stages[stage].n; i++) {
-        struct tsim_schedule_hop hop =
-            tsim_schedule_hop(&timeline->shape, stage, timeline->stages[stage].slices[i].item);
-        int32_t to = (stage + (hop.to_next ? 1 : timeline->shape.stages - 1)) % timeline->shape.stages;
-        bytes += hop.sends ? tsim_message_bytes(sc, stage, to) : 0;
-    }
-    return bytes / (double)sc->parallelism.tensor;
-}
-
 static void add_messages(const struct tsim_explanation *explanation, struct rows *rows) {
     const struct tsim_stage_group_account *a = &explanation->account;
     const struct tsim_scenario *sc = explanation->scenario;
@@ -245,7 +201,7 @@ static void add_messages(const struct tsim_explanation *explanation, struct rows
     if (timeline->shape.stages == 1)
         return;
     add(rows, (struct row){.name = "pipeline, messages",
-                           .bytes = message_bytes(sc, timeline, a->stage),
+                           .bytes = a->sent_bytes,
                            .needs_s = is_async ? a->send_busy_s : a->terms.exposed_pipeline_s,
                            .available_s = is_async ? stage->busy_s : 0,
                            .exposed_s = a->terms.exposed_pipeline_s,
