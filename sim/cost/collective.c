@@ -168,8 +168,16 @@ static double tree_depth(double nodes) {
 static double channels(const struct problem *p, double on_node) {
     if (p->nodes == 1)
         return on_node;
-    return fmin(on_node, fmax(CHANNELS_PER_NIC, CHANNELS_PER_NIC * p->g_min * p->cluster->nics_per_accelerator));
+    double n = fmin(on_node, fmax(CHANNELS_PER_NIC, CHANNELS_PER_NIC * p->g_min * p->cluster->nics_per_accelerator));
+    bool doubles = p->cluster->accelerator->nccl_generation >= TSIM_HOPPER && n < FEW_CHANNELS &&
+                   p->cluster->node->nic_bytes_per_s > FAST_NIC_BYTES_PER_S;
+    return doubles ? fmin(on_node, 2 * n) : n;
 }
+
+/* Accesses to memory for each byte that rings, trees and chains forward. It is stored in the channel's buffer, where it arrives, and
+ * then written to the result, or added to what is read of the rank's own. It is read from the buffer while it is still in the
+ * cache (a chunk a channel: CHUNK_BYTES); all buffers together do not stay there (4 MiB a channel). */
+#define RING_TOUCHES 2
 
 /* ---- plans ---- */
 
@@ -183,9 +191,6 @@ static void ring_plan(const struct problem *p, enum tsim_protocol protocol, stru
     double passes = p->op == TSIM_ALL_REDUCE ? 2 : 1;
     double share = p->op == TSIM_BROADCAST ? 1 : fraction(p->n);
     double volume = passes * share * p->bytes;
-    /* Read and written in memory: a gathering pass stores what arrives and reads what it forwards; a reducing one also
-     * reads its own part. */
-    double touches = p->op == TSIM_ALL_REDUCE ? 5 : p->op == TSIM_REDUCE_SCATTER ? 3 : 2;
     *plan = (struct plan){.algorithm = TSIM_ALGORITHM_RING,
                           .protocol = protocol,
                           .latency = ring_latency(p, protocol, passes * (p->n - 1), passes * (p->nodes - 1)),
@@ -193,7 +198,7 @@ static void ring_plan(const struct problem *p, enum tsim_protocol protocol, stru
                           .nic_bytes = p->nodes > 1 ? volume / p->g_min : 0,
                           .link_frac = RING_FRAC[protocol_index(protocol)],
                           .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
-                          .hbm_bytes = touches * share * p->bytes};
+                          .hbm_bytes = RING_TOUCHES * volume};
     if (protocol == TSIM_PROTOCOL_LL)
         plan->bound_bytes_per_s = ll_limit(p) / (passes * share);
     if (p->op == TSIM_BROADCAST &&
@@ -268,7 +273,7 @@ static void tree_plan(const struct problem *p, enum tsim_protocol protocol, stru
                           .link_frac = frac,
                           .bound_bytes_per_s = protocol == TSIM_PROTOCOL_LL ? ll_limit(p) / 2 : tree_bound(p),
                           .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
-                          .hbm_bytes = 5 * p->bytes};
+                          .hbm_bytes = RING_TOUCHES * 2 * p->bytes};
     if (is_chunked)
         plan->fill_s = tree_fill_s(p, plan->channels);
 }
@@ -333,7 +338,7 @@ static void hierarchical_plan(const struct problem *p, enum tsim_protocol protoc
         .link_frac = 1,
         .is_sequential = true,
         .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
-        .hbm_bytes = 5 * fraction(p->g) * p->bytes + 5 * fraction(p->nodes) * p->bytes / p->g};
+        .hbm_bytes = RING_TOUCHES * 2 * (fraction(p->g) * p->bytes + fraction(p->nodes) * p->bytes / p->g)};
 }
 
 /* The share of the node's links that messages to all of its other ranks fill at once. */

@@ -72,15 +72,12 @@ struct tsim_collective_cost {
     double hbm_bytes;                 /* read and written on one accelerator */
 };
 
-/* A collective takes from kernels beside it, as a share of the compute units, more than its own blocks hold, since
- * caches, memory and the power limit are shared, too. Twice as much: computation beside the collectives of fully
- * sharded training is slower by 0.44 of their time (step times of llm-foundry's A100 tables), where they hold 0.22 of
- * the units; between that and 0.39 fits the layer times of Korthikanti et al. 2022, table 4, where a tensor-parallel
- * collective runs beside a product. Fitted, not derived: it stays beside the units and the HBM that are shared on the
- * engine, and docs/physics.md has the errors with other factors. */
-#define TSIM_COLLECTIVE_CONTENTION 2.0
-static inline double tsim_collective_taken_frac(double sm_frac) {
-    return TSIM_COLLECTIVE_CONTENTION * sm_frac < 1 ? TSIM_COLLECTIVE_CONTENTION * sm_frac : 1;
+/* The share of the compute units that kernels beside a collective lose: those that its blocks hold, and of the rate of the
+ * others what it takes of HBM's. Every kernel loses both, products too, whose operands mostly come from caches: beside an
+ * all-gather on 8 A100 products ran 1.76 and attention 1.83 times as long (NVIDIA/nccl issue 1428), where this says 1.81, and
+ * products on H100 1.70 times, where it says 1.68 (tests/unit/test_collective.c; docs/physics.md, Overlap). */
+static inline double tsim_collective_taken_frac(double sm_frac, double memory_frac) {
+    return 1 - (1 - sm_frac) * (1 - memory_frac);
 }
 
 void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,

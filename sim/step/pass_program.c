@@ -98,8 +98,8 @@ static struct tsim_played *put_holding(struct tsim_pass_builder *b, const struct
     beside->flow_s = row->time_s;
     beside->scale_up_bytes_per_s = row->scale_up_bytes / row->time_s;
     beside->nic_bytes_per_s = row->nic_bytes / row->time_s;
-    beside->units_frac = tsim_collective_taken_frac(row->sm_frac);
     beside->memory_frac = row->memory_s / row->time_s;
+    beside->units_frac = tsim_collective_taken_frac(row->sm_frac, beside->memory_frac);
     return beside;
 }
 

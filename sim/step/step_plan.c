@@ -189,18 +189,18 @@ static double pass_share(const struct tsim_step_plan *plan, double units_share, 
     return beside_s > 0 ? 1 - alone_s / beside_s : 0;
 }
 
-/* Finds what a group's collective takes from the kernels beside it: its blocks hold compute units, and disturb the others
- * (tsim_collective_taken_frac), from its first byte to its last, also while they wait for one; and it reads and writes
- * HBM. The engine lets it hold them while bytes flow, so that is where all of it goes. */
+/* Finds what a group's collective takes from the kernels beside it: its blocks hold compute units from its first byte to
+ * its last, also while they wait for one, and it reads and writes HBM, which slows the other units down
+ * (tsim_collective_taken_frac). The engine lets it hold them while bytes flow, so that is where all of it goes. */
 static void take_shares(const struct tsim_step_plan *plan, struct tsim_group_collective *own) {
     const struct tsim_collective_cost *cost = &own->cost;
     double flow_s = cost->time_s - cost->latency_s;
     if (!(flow_s > 0))
         return;
-    double units = tsim_collective_taken_frac(cost->sm_frac) * cost->time_s / flow_s;
-    double memory = cost->hbm_bytes / flow_s / tsim_memory_rate(plan->cluster->accelerator);
+    double memory = fmin(cost->hbm_bytes / flow_s / tsim_memory_rate(plan->cluster->accelerator), MOST_DEVICE_SHARE);
+    double units = tsim_collective_taken_frac(fmin(cost->sm_frac * cost->time_s / flow_s, MOST_DEVICE_SHARE), memory);
     own->units_share = fmin(units, MOST_DEVICE_SHARE);
-    own->memory_share = fmin(memory, MOST_DEVICE_SHARE);
+    own->memory_share = memory;
     if (plan->plays_operators != TSIM_OPERATORS_OF_NONE)
         return;
     own->units_share = pass_share(plan, own->units_share, own->memory_share);

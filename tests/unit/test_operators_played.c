@@ -123,8 +123,9 @@ static void play(const struct tsim_pass_operator *rows, int32_t n, double n_chun
     tsim_pass_program_play(&program, cluster, (struct tsim_pass_launches){0, 0}, exposed_s);
 }
 
-/* An all-reduce of C s takes d of the compute units beside a product of K s: the product does 1 - d a second while it
- * runs. It is over after K + d C s where that is the longer of the two, else the all-reduce after C s. */
+/* An all-reduce of C s holds a quarter of the compute units and takes a tenth or no part of HBM's rate. The product of K s beside
+ * it is left 3/4 of the units, each at 9/10 of its rate: it does 1 - d a second while the all-reduce runs, d = 0.325 or
+ * 0.25. It is over after K + d C s where that is the longer of the two, else the all-reduce after C s. */
 START_TEST(all_reduce_beside_a_product) {
     static const struct tsim_op PRODUCT = {.name = "product", .kind = TSIM_OP_GEMM};
     static const struct tsim_op SUM = {.name = "sum",
@@ -133,13 +134,16 @@ START_TEST(all_reduce_beside_a_product) {
                                        .axis = TSIM_AXIS_TENSOR,
                                        .overlap = TSIM_CONCURRENT_NEXT};
     static const double TIMES_S[][2] = {{4, 2}, {4, 4.5}, {4, 8}, {1, 8}}; /* K, C */
-    double d = tsim_collective_taken_frac(SM_FRAC);
-    ck_assert(d > 0 && d < 1);
-    for (size_t i = 0; i < sizeof TIMES_S / sizeof TIMES_S[0]; i++) {
-        double k = TIMES_S[i][0], c = TIMES_S[i][1], exposed_s[3];
-        const struct tsim_pass_operator rows[] = {
-            {.op = &SUM, .phase = "forward", .time_s = c, .latency_s = 0.5, .partner = &PRODUCT, .sm_frac = SM_FRAC},
-            kernel_row(&PRODUCT, k)};
+    for (size_t i = 0; i < 2 * sizeof TIMES_S / sizeof TIMES_S[0]; i++) {
+        double k = TIMES_S[i / 2][0], c = TIMES_S[i / 2][1], d = i % 2 ? 0.325 : 0.25, exposed_s[3];
+        const struct tsim_pass_operator rows[] = {{.op = &SUM,
+                                                   .phase = "forward",
+                                                   .time_s = c,
+                                                   .latency_s = 0.5,
+                                                   .memory_s = i % 2 ? 0.1 * c : 0,
+                                                   .partner = &PRODUCT,
+                                                   .sm_frac = SM_FRAC},
+                                                  kernel_row(&PRODUCT, k)};
         play(rows, 2, 1, NULL, exposed_s);
         ck_assert_double_eq_tol(exposed_s[0], fmax(c, k + d * c) - k, 1e-9);
     }
@@ -186,7 +190,7 @@ START_TEST(beside_a_whole_part) {
                                             .axis = TSIM_AXIS_EXPERT,
                                             .overlap = TSIM_CONCURRENT_PASS};
     static const double TIMES_S[] = {0.5, 1.5, 4};
-    double d = tsim_collective_taken_frac(SM_FRAC);
+    double d = SM_FRAC;
     for (size_t i = 0; i < sizeof TIMES_S / sizeof TIMES_S[0]; i++) {
         double c = 2 * TIMES_S[i], exposed_s[4];
         struct tsim_pass_operator exchange = {
