@@ -74,6 +74,7 @@ enum tsim_mixing {
     TSIM_MIXING_ATTENTION, /* to all tokens, or all earlier ones */
     TSIM_MIXING_WINDOW,    /* to the nearest of them: attention_window */
     TSIM_MIXING_MAMBA,     /* a state-space recurrence: `mamba` */
+    TSIM_MIXING_DELTA,     /* linear attention by the gated delta rule: `delta` */
     TSIM_MIXING_NONE       /* not at all: what follows stands alone */
 };
 enum tsim_following { /* auto: as `experts` says; none: the mixer stands alone */
@@ -93,6 +94,15 @@ struct tsim_layer_entry {
 struct tsim_mamba {
     int64_t heads; /* 0: no layer is one; then nothing else counts */
     int64_t head_dim, state, groups;
+    int64_t kernel; /* of the convolution before */
+    int64_t chunk;  /* tokens that are worked on as products */
+};
+
+/* Gated delta rule (Yang et al. 2024, arXiv:2412.06464): heads of keys, which queries have, too, and of values, with a state
+ * of key x value for each of the latter. */
+struct tsim_delta {
+    int64_t value_heads; /* 0: no layer is one; then nothing else counts */
+    int64_t key_heads, key_dim, value_dim;
     int64_t kernel; /* of the convolution before */
     int64_t chunk;  /* tokens that are worked on as products */
 };
@@ -160,6 +170,7 @@ struct tsim_model {
     int64_t attention_window; /* tokens that a window layer attends to, itself among them; 0: none has a window */
     bool window_chunks;       /* the sequence is cut into chunks so long, and a token attends to its own (Llama 4) */
     bool sinks;               /* softmax has one more, learned score for each head (gpt-oss) */
+    bool output_gate;         /* the layer's input gates attention's result, by a product as wide as queries (Qwen3-Next) */
     /* The kinds of layer in order, again and again from the first layer on; none: all attention, or all windows. */
     const struct tsim_layer_entry *pattern;
     size_t n_pattern;
@@ -181,6 +192,7 @@ struct tsim_model {
     struct tsim_experts experts;
     struct tsim_latent latent;
     struct tsim_mamba mamba;
+    struct tsim_delta delta;
     int64_t input_channels, input_height, input_width; /* of a sample, cnn and mlp */
     const struct tsim_embedding_table *tables;
     size_t n_tables;

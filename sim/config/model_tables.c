@@ -67,6 +67,19 @@ static const struct tsim_key MAMBA_KEYS[] = {
 };
 TSIM_TABLE(MAMBA, MAMBA_KEYS, true);
 
+#define DELTA_INT(name_, help_)                                                                                        \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_delta, name_), .max = 1e6,                    \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key DELTA_KEYS[] = {
+    DELTA_INT(value_heads, "heads of values, each with a state"),
+    DELTA_INT(key_heads, "heads of queries and keys; default: as value_heads"),
+    DELTA_INT(key_dim, "width of a query or key; default: 128"),
+    DELTA_INT(value_dim, "width of a value; default: 128"),
+    DELTA_INT(kernel, "width of the convolution before; default: 4"),
+    DELTA_INT(chunk, "tokens that are worked on as products; default: 64"),
+};
+TSIM_TABLE(DELTA, DELTA_KEYS, true);
+
 #define IMAGE_INT(name_, default_, help_)                                                                              \
     {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_image, name_), .max = 1e6,                    \
      .default_text = (default_), .is_omitted_when_zero = true, .help = (help_)}
@@ -78,7 +91,7 @@ static const struct tsim_key IMAGE_KEYS[] = {
 TSIM_TABLE(IMAGE, IMAGE_KEYS, true);
 
 static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW},
-                                             {"mamba2", TSIM_MIXING_MAMBA}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
+                                             {"mamba2", TSIM_MIXING_MAMBA}, {"gated-delta", TSIM_MIXING_DELTA}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
 static const struct tsim_word FOLLOWINGS[] = {{"auto", TSIM_FOLLOWING_AUTO}, {"dense", TSIM_FOLLOWING_DENSE},
                                               {"experts", TSIM_FOLLOWING_EXPERTS}, {"none", TSIM_FOLLOWING_NONE}, {NULL, 0}};
 static const struct tsim_key PATTERN_KEYS[] = {
@@ -134,6 +147,7 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true},
     {MODEL_FLAG(window_chunks, "a window is the chunk of the sequence that a token is in (Llama 4)")},
     {MODEL_FLAG(sinks, "softmax has one more, learned score for each head (gpt-oss)")},
+    {MODEL_FLAG(output_gate, "attention's result is gated by a product of the layer's input, as wide as queries (Qwen3-Next)")},
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
     {MODEL_INT(relative_buckets, 1e6, "buckets of distances, each with a bias for every head; default: 32 (T5)"),
      .is_omitted_when_zero = true},
@@ -170,6 +184,8 @@ static const struct tsim_key MODEL_KEYS[] = {
      .help = "multi-head latent attention"},
     {.key = "mamba", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, mamba), .table = &MAMBA,
      .is_omitted_when_zero = true, .help = "layers of kind mamba2"},
+    {.key = "delta", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, delta), .table = &DELTA,
+     .is_omitted_when_zero = true, .help = "layers of kind gated-delta"},
     SOURCE_KEY(struct tsim_model),
 };
 const struct tsim_table tsim_model_table = {MODEL_KEYS, sizeof MODEL_KEYS / sizeof MODEL_KEYS[0], true};
@@ -268,6 +284,34 @@ static void finish_mamba(struct tsim_reader *reader, const struct tsim_value *ma
     if (a->heads % a->groups != 0)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba"), at_key(reader, path, "mamba"),
                          "heads %lld is not a multiple of groups %lld", (long long)a->heads, (long long)a->groups);
+}
+
+static void finish_delta(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                         struct tsim_model *m) {
+    struct tsim_delta *a = &m->delta;
+    bool is_there = false;
+    for (size_t i = 0; i < m->n_pattern; i++)
+        is_there |= m->pattern[i].kind == TSIM_MIXING_DELTA;
+    if (is_there != (a->value_heads > 0))
+        tsim_diag_hint(
+            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "delta"),
+                             at_key(reader, path, "delta"), "%s",
+                             is_there ? "layers of kind gated-delta need 'delta'" : "no layer is of kind gated-delta"),
+            "delta: {value_heads: 32, key_heads: 16} and {kind: gated-delta} in the pattern");
+    if (m->output_gate && m->latent.kv_rank > 0)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "output_gate"),
+                         at_key(reader, path, "output_gate"), "a gate of latent attention is not modelled");
+    if (a->value_heads == 0)
+        return;
+    a->key_heads = a->key_heads ? a->key_heads : a->value_heads;
+    a->key_dim = a->key_dim ? a->key_dim : 128;
+    a->value_dim = a->value_dim ? a->value_dim : 128;
+    a->kernel = a->kernel ? a->kernel : 4;
+    a->chunk = a->chunk ? a->chunk : 64;
+    if (a->value_heads % a->key_heads != 0)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "delta"), at_key(reader, path, "delta"),
+                         "value_heads %lld is not a multiple of key_heads %lld", (long long)a->value_heads,
+                         (long long)a->key_heads);
 }
 
 /* Which layers have a window, and that there is one for them. */
@@ -455,6 +499,7 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
     finish_experts(reader, mapping, path, model);
     finish_pattern(reader, mapping, path, model);
     finish_mamba(reader, mapping, path, model);
+    finish_delta(reader, mapping, path, model);
 }
 
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model) {

@@ -405,6 +405,13 @@ static void check_sequence(const struct check *c) {
         tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of Mamba layers",
                             num(p->tensor), num(mamba->heads)),
                        "a divisor of mamba.heads");
+    const struct tsim_delta *delta = &c->sc->model->delta;
+    if (p->context > 1 && delta->value_heads > 0)
+        refuse(c, "parallelism.context", "gated-delta layers whose sequences are cut over context ranks", "context: 1");
+    if (delta->value_heads > 0 && delta->key_heads % p->tensor != 0)
+        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld key heads of gated-delta layers",
+                            num(p->tensor), num(delta->key_heads)),
+                       "a divisor of delta.key_heads");
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_RING && has_windows(c))
         tsim_diag_hint(fail(c, "parallelism.context_exchange",
                             "the ring exchange cannot carry windows of attention, which %.40s has", c->sc->model->name),
@@ -556,8 +563,8 @@ static void check_generation(const struct check *c) {
                            "training.kind: grpo");
         return;
     }
-    if (c->sc->model->mamba.heads > 0)
-        refuse(c, "training.kind", "generation with state-space layers", "a model with attention alone, or kind: sft");
+    if (c->sc->model->mamba.heads > 0 || c->sc->model->delta.value_heads > 0)
+        refuse(c, "training.kind", "generation with recurrent layers", "a model with attention alone, or kind: sft");
     if (c->sc->n_accelerators % g->tensor != 0)
         tsim_diag_hint(fail(c, "generation.tensor", "%lld ranks do not divide %lld accelerators", num(g->tensor),
                             num(c->sc->n_accelerators)),
@@ -632,6 +639,9 @@ static void check_adapter(const struct check *c) {
     if (m->experts.count > 0 && a->targets & OF_FFN)
         tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside experts are not modelled"),
                        "targets: [qkv, output]");
+    if (m->delta.value_heads > 0)
+        tsim_diag_hint(fail(c, "training.adapter", "adapters beside gated-delta layers are not modelled"),
+                       "kind: none");
     if (m->mamba.heads > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters beside Mamba layers are not modelled"), "kind: none");
     if (m->latent.kv_rank > 0 && a->targets & OF_QKV)

@@ -56,6 +56,7 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
     tsim_keep(kept, "latent vectors and their norms", z->ts * 2 * latent * e);
     if (!(parts & TSIM_RECOMPUTE_LATENT && latent > 0))
         tsim_keep(kept, "queries, keys, values", z->t * (z->query + z->key + z->value) * attention_bytes(z));
+    tsim_keep(kept, "gate of attention, and its result", z->t * 2 * z->gate * e);
     tsim_keep(kept, "attention: adapters",
               tsim_adapters_kept_bytes(z, TSIM_PRODUCT_QKV) + tsim_adapters_kept_bytes(z, TSIM_PRODUCT_OUT));
     if (!(parts & TSIM_RECOMPUTE_OUTPUT && parts & TSIM_RECOMPUTE_ATTENTION))
@@ -88,7 +89,7 @@ double tsim_ffn_widest_bytes(const struct tsim_op_shape *z) {
 double tsim_attention_waiting(const struct tsim_op_shape *z) {
     /* Inputs of column-parallel products are gathered again with W. */
     double inputs = z->ts * (z->h + 2 * latent_width(z->model)) + z->t * z->q,
-           gradients = z->t * ((z->query + z->key + z->value) + z->h);
+           gradients = z->t * ((z->query + z->key + z->value + z->gate) + z->h);
     return inputs + gradients;
 }
 

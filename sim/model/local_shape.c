@@ -32,6 +32,7 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, double leng
     z.key = z.value = fmax((double)m->kv_heads / z.tp, 1) * (double)m->head_dim;
     if (m->latent.kv_rank > 0)
         z.key = z.query, z.value = z.q;
+    z.gate = m->output_gate ? z.q : 0;
     z.f = (double)m->ffn_hidden / z.tp;
     z.element_bytes = activation_bytes(sc->training.precision);
     z.mask_bytes = sc->software->dropout > 0 ? 1 : 0;

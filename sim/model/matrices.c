@@ -27,7 +27,7 @@ void tsim_matrices_add_attention(struct tsim_matrices *s, const struct tsim_mode
         tsim_matrices_add(s, times, h, kv_rank + rope, true);
         tsim_matrices_add(s, times, kv_rank, 2 * q, true);
     } else {
-        tsim_matrices_add(s, times, h, q, true);
+        tsim_matrices_add(s, times * (m->output_gate ? 2 : 1), h, q, true);
         tsim_matrices_add(s, 2 * times, h, (double)m->kv_heads * d, true);
     }
     tsim_matrices_add(s, times, q, h, true);

@@ -54,6 +54,7 @@ enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
         [TSIM_MIXING_ATTENTION] = {TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_ATTENTION},
         [TSIM_MIXING_WINDOW] = {TSIM_PART_WINDOW_LAYER, TSIM_PART_WINDOW_EXPERT_LAYER, TSIM_PART_WINDOW},
         [TSIM_MIXING_MAMBA] = {TSIM_PART_MAMBA_LAYER, TSIM_PART_MAMBA_EXPERT_LAYER, TSIM_PART_MAMBA},
+        [TSIM_MIXING_DELTA] = {TSIM_PART_DELTA_LAYER, TSIM_PART_DELTA_EXPERT_LAYER, TSIM_PART_DELTA},
         [TSIM_MIXING_NONE] = {TSIM_PART_FEED_FORWARD, TSIM_PART_EXPERTS, TSIM_PART_FEED_FORWARD},
     };
     if (m->list)
@@ -250,7 +251,7 @@ static struct tsim_amount core_of_layers(struct tsim_term_recorder *r, const str
 
 /* Layers by what mixes their tokens. */
 struct mixed {
-    double whole, windowed, mamba;
+    double whole, windowed, mamba, delta;
 };
 
 static struct mixed mixed_layers(const struct tsim_model *m) {
@@ -259,11 +260,18 @@ static struct mixed mixed_layers(const struct tsim_model *m) {
     return (struct mixed){
         .whole = times[TSIM_PART_LAYER] + times[TSIM_PART_EXPERT_LAYER] + times[TSIM_PART_ATTENTION],
         .windowed = times[TSIM_PART_WINDOW_LAYER] + times[TSIM_PART_WINDOW_EXPERT_LAYER] + times[TSIM_PART_WINDOW],
-        .mamba = times[TSIM_PART_MAMBA_LAYER] + times[TSIM_PART_MAMBA_EXPERT_LAYER] + times[TSIM_PART_MAMBA]};
+        .mamba = times[TSIM_PART_MAMBA_LAYER] + times[TSIM_PART_MAMBA_EXPERT_LAYER] + times[TSIM_PART_MAMBA],
+        .delta = times[TSIM_PART_DELTA_LAYER] + times[TSIM_PART_DELTA_EXPERT_LAYER] + times[TSIM_PART_DELTA]};
 }
 
-static double mamba_core_flops(const struct tsim_model *m, double length) {
-    return m->mamba.heads > 0 ? tsim_layer_forward_flops(m, TSIM_PART_MAMBA, length, length).core : 0;
+/* Layers of a kind with a recurrence; FLOPs of one where there are any. */
+static struct tsim_amount recurrences(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
+                                      double layers, enum tsim_part part, double length, const char *source) {
+    double each = layers > 0 ? tsim_layer_forward_flops(m, part, length, length).core : 0;
+    return tsim_product(
+        r, name, "layers x FLOPs of each", TSIM_FLOPS,
+        TSIM_PARTS(tsim_given(r, "layers of the kind", layers, TSIM_COUNT, "layers of the model (sim/model/model.h)"),
+                   tsim_given(r, "FLOPs of a recurrence", each, TSIM_FLOPS, source)));
 }
 
 static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, const struct tsim_model *m,
@@ -279,12 +287,12 @@ static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, c
         r, m, "attention in windows", tsim_given(r, "layers with a window", mixed.windowed, TSIM_COUNT, OF_PATTERN),
         tsim_given(r, "tokens of a window, at most the sequence", fmin((double)m->attention_window, length.value),
                    TSIM_COUNT, "attention_window of the model"));
-    struct tsim_amount mamba =
-        tsim_product(r, "recurrences", "layers x FLOPs of each", TSIM_FLOPS,
-                     TSIM_PARTS(tsim_given(r, "Mamba layers", mixed.mamba, TSIM_COUNT, OF_PATTERN),
-                                tsim_given(r, "FLOPs of a recurrence", mamba_core_flops(m, length.value), TSIM_FLOPS,
-                                           "sim/model/layer_mamba.c")));
-    return tsim_sum(r, "attention, forward", "of all kinds of layers", TSIM_FLOPS, TSIM_PARTS(whole, window, mamba));
+    struct tsim_amount mamba = recurrences(r, m, "Mamba's recurrences", mixed.mamba, TSIM_PART_MAMBA, length.value,
+                                           "sim/model/layer_mamba.c"),
+                       delta = recurrences(r, m, "delta rules", mixed.delta, TSIM_PART_DELTA, length.value,
+                                           "sim/model/layer_delta.c");
+    return tsim_sum(r, "attention, forward", "of all kinds of layers", TSIM_FLOPS,
+                    TSIM_PARTS(whole, window, mamba, delta));
 }
 
 struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *m, double first_length,

@@ -179,11 +179,11 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
 static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes;
     tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);
-    tsim_op_dequantize(list, z, (z->query + z->key + z->value) * z->h);
-    struct tsim_op *qkv = gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value, z->h, le,
-                               attention_bytes(z));
+    tsim_op_dequantize(list, z, (z->query + z->key + z->value + z->gate) * z->h);
+    struct tsim_op *qkv = gemm(list, "attention qkv", z->linear_precision, z->t, z->query + z->key + z->value + z->gate,
+                               z->h, le, attention_bytes(z));
     qkv->product = TSIM_PRODUCT_QKV;
-    qkv->joined[0] = z->query;
+    qkv->joined[0] = z->query + z->gate;
     qkv->joined[1] = z->key;
     qkv->joined[2] = z->value;
     tsim_op_adapters_forward(list, z, TSIM_PRODUCT_QKV);
@@ -221,7 +221,7 @@ static void project_backward(struct tsim_op_list *list, const struct tsim_op_sha
                                                       .weight = "attention qkv, weight",
                                                       .gather = "tensor: gather input, attention",
                                                       .reduce = "tensor: reduce, attention",
-                                                      .n = z->query + z->key + z->value,
+                                                      .n = z->query + z->key + z->value + z->gate,
                                                       .k = z->h,
                                                       .is_column_parallel = true});
 }
@@ -272,6 +272,8 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
     tsim_op_core_forward(list, z);
     tsim_op_layout_result(list, z);
     int32_t first = list->n;
+    if (z->gate > 0)
+        elementwise(list, "attention gate", z->t * z->gate, 3 * z->element_bytes, 1);
     if (attends_in_fp8(z))
         transpose(list, z, "cast", z->t * z->q);
     else
@@ -301,6 +303,8 @@ void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_
                                                       .n = z->h,
                                                       .k = z->q,
                                                       .shares_collectives = z->model->parallel_block});
+    if (z->gate > 0)
+        elementwise(list, "attention gate", z->t * z->gate, 5 * z->element_bytes, 1);
     tsim_op_layout_result_gradient(list, z);
     tsim_op_core_backward(list, z);
     rotary(list, z, "rotary", true);
@@ -327,7 +331,8 @@ void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_paramete
     double q = heads * d, kv = (double)m->kv_heads * d;
     p->norms += (1 + (m->post_norms ? 1 : 0)) * tsim_count_norm(m) + (m->qk_norm ? 2 * (double)m->head_dim : 0);
     if (m->latent.kv_rank == 0) {
-        p->attention = h * (q + 2 * kv) + q * h + qkv_bias * (q + 2 * kv) + bias * h + (m->sinks ? heads : 0);
+        p->attention = h * (q + 2 * kv) + q * h + (m->output_gate ? h * q : 0) + qkv_bias * (q + 2 * kv) + bias * h +
+                       (m->sinks ? heads : 0);
         return;
     }
     double query_rank = (double)m->latent.query_rank, kv_rank = (double)m->latent.kv_rank,

@@ -55,6 +55,9 @@ static const char *const BASES[] = {
     HEAD "model: {extends: nemotron-h-8b, layers: 4, pattern: [{kind: mamba2}, {kind: attention}]}\n"
          "cluster: {node: dgx-h100}\ntraining: {global_batch_size: 16, tokens: 1 G, sequence_length: 512}\n"
          "parallelism: {tensor: 2, data: auto}\n",
+    HEAD "model: {extends: qwen3-next-80b-a3b, layers: 4}\ncluster: {node: dgx-h100}\n"
+         "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512}\n"
+         "parallelism: {tensor: 2, expert: 4, data: auto}\n",
     HEAD "model: {extends: gpt-oss-20b, layers: 4, pattern: [{kind: window}, {kind: attention}]}\ncluster: {node: "
          "dgx-b200}\n"
          "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512}\nparallelism: {expert: 8, data: auto}\n",

@@ -151,6 +151,28 @@ START_TEST(blocks_alone) {
 }
 END_TEST
 
+/* Qwen3-Next's layers: 3 of the gated delta rule, 1 of gated attention. With 2 heads of keys of 3, 4 of values of 5 and a
+ * convolution of 4 the first has 8 x (2 x 6 + 2 x 20 + 2 x 4), convolution 32 x 4, 2 a head, a norm of 5, out 20 x 8; the
+ * other 8 x 8 more than without its gate. */
+START_TEST(delta_layers) {
+    const struct tsim_layer_entry layers[] = {{.kind = TSIM_MIXING_DELTA, .count = 3},
+                                              {.kind = TSIM_MIXING_ATTENTION, .count = 1}};
+    struct tsim_model m = small_mixture(0, 1);
+    double attention = tsim_layer_count(&m, TSIM_PART_EXPERT_LAYER).attention;
+    m.delta =
+        (struct tsim_delta){.value_heads = 4, .key_heads = 2, .key_dim = 3, .value_dim = 5, .kernel = 4, .chunk = 10};
+    m.output_gate = true;
+    m.pattern = layers;
+    m.n_pattern = 2;
+    m.pattern_length = 4;
+    for (int64_t i = 0; i < 4; i++)
+        ck_assert_int_eq(tsim_model_layer(&m, i), i < 3 ? TSIM_PART_DELTA_EXPERT_LAYER : TSIM_PART_EXPERT_LAYER);
+    ck_assert_double_eq(tsim_layer_count(&m, TSIM_PART_DELTA_EXPERT_LAYER).attention,
+                        8 * (2 * 6 + 2 * 20 + 2 * 4) + 32 * 4 + 2 * 4 + 5 + 20 * 8);
+    ck_assert_double_eq(tsim_layer_count(&m, TSIM_PART_EXPERT_LAYER).attention, attention + 8 * 8);
+}
+END_TEST
+
 /* A sink is a score for each of 2 heads; norms behind the blocks have 8 weights each, two a layer. */
 START_TEST(sinks_and_norms_behind) {
     struct tsim_model m = small_mixture(0, 1);
@@ -247,6 +269,7 @@ static Suite *model_suite(void) {
     tcase_add_test(tcase, patterns);
     tcase_add_test(tcase, sinks_and_norms_behind);
     tcase_add_test(tcase, blocks_alone);
+    tcase_add_test(tcase, delta_layers);
     tcase_add_test(tcase, a_layer_in_each_stack);
     tcase_add_test(tcase, norms);
     tcase_add_test(tcase, a_single_expert);

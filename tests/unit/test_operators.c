@@ -100,6 +100,46 @@ START_TEST(mamba_flops) {
 }
 END_TEST
 
+/* A gated-delta layer of 8 heads of keys of 64 and 16 of values of 128, 1,024 tokens in chunks of 64: products to 2 x 512 + 2 x 2,048 +
+ * 2 x 16 columns and back, and for each of 16 heads 64 (6 x 64 + 4 x 128) + 6 x 64 x 128 a token; backward twice all of it. */
+START_TEST(delta_flops) {
+    struct tsim_op_list list;
+    const double in = 2.0 * 1024 * 1024 * (2 * 512 + 2 * 2048 + 2 * 16), out = 2.0 * 1024 * 1024 * 2048,
+                 core = 1024 * 16 * (64.0 * (6 * 64 + 4 * 128) + 6.0 * 64 * 128);
+    for (int64_t tensor = 1; tensor <= 2; tensor++) {
+        example_init(&e);
+        e.model.delta = (struct tsim_delta){
+            .value_heads = 16, .key_heads = 8, .key_dim = 64, .value_dim = 128, .kernel = 4, .chunk = 64};
+        e.scenario.parallelism.tensor = tensor;
+        example_finish(&e);
+        tsim_operators_forward(&e.scenario, TSIM_PART_DELTA, 0, &list);
+        ck_assert_double_eq_tol(sum_flops(&list) * (double)tensor, in + core + out, 1);
+        tsim_operators_backward(&e.scenario, TSIM_PART_DELTA, 0, &list);
+        ck_assert_double_eq_tol(sum_flops(&list) * (double)tensor, 2 * (in + core + out), 1);
+        struct tsim_layer_flops flops = tsim_layer_forward_flops(&e.model, TSIM_PART_DELTA, 1024, 1024);
+        ck_assert_double_eq_tol(1024 * flops.core, core, 1);
+    }
+}
+END_TEST
+
+/* A gate of attention's result is a product as wide as the queries, forward and twice backward. */
+START_TEST(gated_attention_flops) {
+    struct tsim_op_list list;
+    for (int backward = 0; backward < 2; backward++) {
+        double flops[2];
+        for (int gated = 0; gated < 2; gated++) {
+            example_init(&e);
+            e.model.output_gate = gated;
+            example_finish(&e);
+            (backward ? tsim_operators_backward : tsim_operators_forward)(&e.scenario, TSIM_PART_LAYER, 0, &list);
+            flops[gated] = sum_flops(&list);
+        }
+        double q = (double)(e.model.heads * e.model.head_dim);
+        ck_assert_double_eq_tol(flops[1] - flops[0], (1 + backward) * 2.0 * 1024 * (double)e.model.hidden * q, 1);
+    }
+}
+END_TEST
+
 /* ViT-L/16, two images of 224 x 224: 196 patches of 3 x 16 x 16 values each are projected to h; the class token alone
  * meets 1,000 classes; on every tensor rank whole. Pixels need no gradient. An image of 14 x 14 with a patch for each
  * pixel has 3 values in each. */
@@ -601,6 +641,8 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, flash_flops);
     tcase_add_test(tcase, window_flops);
     tcase_add_test(tcase, mamba_flops);
+    tcase_add_test(tcase, delta_flops);
+    tcase_add_test(tcase, gated_attention_flops);
     tcase_add_test(tcase, model_flops);
     tcase_add_loop_test(tcase, image_ends, 0, 2);
     tcase_add_test(tcase, decoder_layer_flops);

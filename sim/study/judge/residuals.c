@@ -24,7 +24,7 @@ static const char *model_word(const struct tsim_model *model) {
     case TSIM_MODEL_TRANSFORMER:
         break;
     }
-    if (model->mamba.heads > 0)
+    if (model->mamba.heads > 0 || model->delta.value_heads > 0)
         return "hybrid";
     if (model->experts.count > 0)
         return "experts";
