@@ -20,9 +20,23 @@ FILE *tsim_messages(void) {
     return current && current->messages ? current->messages : stderr;
 }
 
-const char *tsim_caller_text(const char *name) {
-    for (size_t i = 0; current && i < current->n_lent; i++)
-        if (strcmp(current->lent[i].name, name) == 0)
-            return current->lent[i].text;
+static struct tsim_lent *find(struct tsim_caller *caller, const char *name) {
+    for (size_t i = 0; i < caller->n_lent; i++)
+        if (strcmp(caller->lent[i].name, name) == 0)
+            return &caller->lent[i];
     return NULL;
+}
+
+bool tsim_caller_lend(struct tsim_caller *caller, const char *name, const char *text, size_t size) {
+    struct tsim_lent *lent = find(caller, name);
+    if (!lent && caller->n_lent == TSIM_MOST_LENT)
+        return false;
+    if (!lent)
+        lent = &caller->lent[caller->n_lent++];
+    *lent = (struct tsim_lent){name, text, size};
+    return true;
+}
+
+const struct tsim_lent *tsim_caller_lent(const char *name) {
+    return current ? find(current, name) : NULL;
 }

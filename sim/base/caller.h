@@ -12,9 +12,10 @@ enum { TSIM_MOST_LENT = 8 };
 
 struct tsim_caller {
     FILE *results, *messages; /* instead of standard output and standard error; NULL: those */
-    struct {
+    struct tsim_lent {
         const char *name, *text;
-    } lent[TSIM_MOST_LENT];
+        size_t size;
+    } lent[TSIM_MOST_LENT]; /* "-" stands for standard input */
     size_t n_lent;
     atomic_bool is_interrupted; /* any thread may set it: studies end with what they have */
 };
@@ -27,7 +28,9 @@ void tsim_caller_set(struct tsim_caller *caller);
 FILE *tsim_results(void);
 FILE *tsim_messages(void);
 
-/* A text that is found as the file `name`; NULL: none of that name is lent. */
-const char *tsim_caller_text(const char *name);
+/* Lends a text under a name, in the place of one that had it; all must stay. False: there is no room for another. */
+bool tsim_caller_lend(struct tsim_caller *caller, const char *name, const char *text, size_t size);
+/* The text that the calling thread finds as the file `name`; NULL: none of that name is lent. */
+const struct tsim_lent *tsim_caller_lent(const char *name);
 
 #endif

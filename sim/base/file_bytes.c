@@ -41,9 +41,9 @@ int tsim_file_stat(const char *file, struct stat *info) {
 }
 
 FILE *tsim_file_open(const char *file) {
-    const char *lent = tsim_caller_text(file);
+    const struct tsim_lent *lent = tsim_caller_lent(file);
     if (lent)
-        return fmemopen((void *)(uintptr_t)lent, strlen(lent), "r");
+        return fmemopen((void *)(uintptr_t)lent->text, lent->size, "r");
     if (!is_outside(file))
         return fopen(file, "rb");
     errno = ENOENT;
@@ -82,10 +82,24 @@ static enum tsim_status read_stream(FILE *stream, size_t most_bytes, const char 
     return status;
 }
 
+static enum tsim_status copy_lent(const struct tsim_lent *lent, size_t most_bytes, const char *what,
+                                  struct tsim_file_bytes *bytes, struct tsim_diags *diags) {
+    if (lent->size > most_bytes)
+        return too_large(bytes->file, most_bytes, what, diags);
+    bytes->size = lent->size;
+    bytes->text = tsim_heap_alloc(lent->size + 1);
+    memcpy(bytes->text, lent->text, lent->size);
+    bytes->text[lent->size] = '\0';
+    return TSIM_OK;
+}
+
 enum tsim_status tsim_file_read(struct tsim_arena *arena, const char *file, size_t most_bytes, const char *what,
                                 struct tsim_file_bytes *bytes, struct tsim_diags *diags) {
     bool is_stdin = strcmp(file, "-") == 0;
+    const struct tsim_lent *lent = tsim_caller_lent(file);
     *bytes = (struct tsim_file_bytes){is_stdin ? "<stdin>" : tsim_arena_strdup(arena, file), NULL, 0};
+    if (lent)
+        return copy_lent(lent, most_bytes, what, bytes, diags);
     FILE *stream = is_stdin ? stdin : tsim_file_open(file);
     if (!stream) {
         tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){bytes->file, 0, 0}, "", "cannot be opened: %s",

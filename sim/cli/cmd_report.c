@@ -36,7 +36,7 @@ static bool parse_operands(struct report *report) {
         bool is_sweep = strncmp(text, "sweep:", 6) == 0;
         int64_t *number = is_sweep ? &report->sweeps[report->n_sweeps++] : &report->runs[report->n_runs++];
         if (!parse_number(text + (is_sweep ? 6 : 0), number)) {
-            fprintf(stderr,
+            fprintf(tsim_messages(),
                     "tsim report: needs numbers of runs, as 'tsim runs' has them, or sweep:N, not '%s'\n%s"
                     "Try 'tsim report --help'.\n",
                     text,
@@ -45,7 +45,7 @@ static bool parse_operands(struct report *report) {
         }
     }
     if (report->n_runs > TSIM_PAGE_MOST_RUNS) {
-        fprintf(stderr, "tsim report: at most %d runs on a page\n", (int)TSIM_PAGE_MOST_RUNS);
+        fprintf(tsim_messages(), "tsim report: at most %d runs on a page\n", (int)TSIM_PAGE_MOST_RUNS);
         return false;
     }
     return true;

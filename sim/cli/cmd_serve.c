@@ -11,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { DEFAULT_PORT = 8080, DEFAULT_MOST_S = 60 };
 #define DEFAULT_MOST_BYTES 2e9
@@ -99,20 +98,19 @@ static enum tsim_serve_pace pace_of(const struct tsim_serve_request *request) {
     return TSIM_SERVE_UNKNOWN;
 }
 
-/* ---- the answer, in a process of its own ---- */
+/* ---- the answer, in another process ---- */
 
 struct job {
     struct tsim_arena arena;
-    struct tsim_caller caller;
     const struct tsim_serve_request *request;
+    struct tsim_serve_desk *desk;
     const struct route *route;
     struct tsim_answer answer;
     struct tsim_arguments arguments;
     char **words; /* of a command line */
     int n_words;
     bool has_progress, logs, is_brief;
-    char *view;
-    size_t view_size;
+    struct tsim_text_sink view;
 };
 
 static void add_word(struct job *job, const char *word) {
@@ -130,13 +128,13 @@ static void add_error(struct job *job, const char *text, const char *hint) {
 }
 
 /* The diagnostics are the answer, and nothing that was printed. */
-static struct tsim_serve_answer refuse(const struct job *job, int status) {
+static struct tsim_serve_answer refuse(struct job *job, int status) {
     struct tsim_json *root = tsim_json_new_object();
-    fflush(stdout);
-    if (ftruncate(STDOUT_FILENO, 0) != 0 || lseek(STDOUT_FILENO, 0, SEEK_SET) != 0)
-        status = 500;
+    tsim_text_sink_clear(&job->desk->results);
     tsim_json_take(root, "diagnostics", job->answer.diagnostics);
-    tsim_json_write(root, stdout);
+    job->answer.diagnostics = NULL;
+    tsim_json_write(root, tsim_results());
+    tsim_json_release(root);
     return (struct tsim_serve_answer){status, JSON_TYPE};
 }
 
@@ -194,28 +192,19 @@ static bool take_pair(struct job *job, const struct tsim_serve_pair *pair) {
 /* {"a": ..., "b": ...} as two files in memory, "A" and "B". */
 static bool lend_pair(struct job *job) {
     static const char *const NAMES[2][2] = {{"a", "A"}, {"b", "B"}};
-    struct tsim_file_bytes body;
-    struct tsim_diags diags;
-    tsim_diags_init(&diags);
-    if (tsim_file_read(&job->arena, "-", TSIM_SERVE_MOST_BODY_BYTES, "two scenarios", &body, &diags) != TSIM_OK)
-        return false;
     struct tsim_json *root = tsim_json_new_object();
-    tsim_json_parsed_or_text(root, "body", body.text);
-    tsim_heap_free(body.text);
-    for (size_t i = 0; i < 2; i++) {
-        const struct tsim_json *pair = tsim_json_find(root, "body"), *side = NULL;
-        if (!tsim_json_text_of(root, "body"))
-            side = tsim_json_find(pair, NAMES[i][0]);
-        if (!side)
-            return false;
-        const char *text = tsim_json_text_of(pair, NAMES[i][0]);
-        job->caller.lent[i].name = NAMES[i][1];
-        job->caller.lent[i].text =
-            tsim_arena_strdup(&job->arena, text ? text : tsim_json_value_text(&job->arena, side));
-        job->caller.n_lent = i + 1;
+    const struct tsim_lent *body = tsim_caller_lent("-");
+    tsim_json_parsed_or_text(root, "body", tsim_arena_strndup(&job->arena, body->text, body->size));
+    bool is_pair = !tsim_json_text_of(root, "body");
+    for (size_t i = 0; i < 2 && is_pair; i++) {
+        const struct tsim_json *pair = tsim_json_find(root, "body"), *side = tsim_json_find(pair, NAMES[i][0]);
+        const char *text = side ? tsim_json_text_of(pair, NAMES[i][0]) : "";
+        text = tsim_arena_strdup(&job->arena, text ? text : tsim_json_value_text(&job->arena, side));
+        is_pair = side && tsim_caller_lend(&job->desk->caller, NAMES[i][1], text, strlen(text));
         add_word(job, NAMES[i][1]);
     }
-    return true;
+    tsim_json_release(root);
+    return is_pair;
 }
 
 /* The command line that asks for the same. False after an error. */
@@ -258,45 +247,38 @@ static const char *lack_of_database(const struct job *job) {
     return NULL;
 }
 
-/* Adds what the command has said on standard error, where it has said it to people. */
+/* Adds what the command has said to people. */
 static void add_said(struct job *job) {
-    size_t size;
-    fflush(stderr);
-    char *text = tsim_serve_file_text(STDERR_FILENO, &size);
-    while (size > 0 && text[size - 1] == '\n')
-        text[--size] = '\0';
+    const char *said = tsim_text_sink_text(&job->desk->messages);
+    size_t size = job->desk->messages.size;
+    while (size > 0 && said[size - 1] == '\n')
+        size--;
     if (size > 0)
-        add_error(job, text, NULL);
-    tsim_heap_free(text);
+        add_error(job, tsim_arena_strndup(&job->arena, said, size), NULL);
 }
 
 /* A stream's last line: {"status": 200, "answer": ...}. */
 static void wrap_progress(struct job *job, int status) {
-    size_t size;
-    fflush(stdout);
-    char *text = tsim_serve_file_text(STDOUT_FILENO, &size);
     struct tsim_json *root = tsim_json_new_object();
     tsim_json_integer(root, "status", status);
-    tsim_json_parsed(root, "answer", text);
-    tsim_heap_free(text);
-    if (ftruncate(STDOUT_FILENO, 0) == 0 && lseek(STDOUT_FILENO, 0, SEEK_SET) == 0)
-        printf("%s\n", tsim_json_value_text(&job->arena, root));
+    tsim_json_parsed(root, "answer", tsim_text_sink_text(&job->desk->results));
+    tsim_text_sink_clear(&job->desk->results);
+    fprintf(tsim_results(), "%s\n", tsim_json_value_text(&job->arena, root));
     tsim_json_release(root);
 }
 
 /* The page or its view, with the warnings that belong to it, instead of what was printed beside it. */
-static void write_view(const struct job *job) {
-    fflush(stdout);
-    if (ftruncate(STDOUT_FILENO, 0) != 0 || lseek(STDOUT_FILENO, 0, SEEK_SET) != 0)
-        return;
+static void write_view(struct job *job) {
     bool is_page = job->route->shape == SHAPE_PAGE;
-    fputs(is_page ? "" : "{\"view\": ", stdout);
-    fwrite(job->view, 1, job->view_size, stdout);
+    FILE *out = tsim_results();
+    tsim_text_sink_clear(&job->desk->results);
+    fputs(is_page ? "" : "{\"view\": ", out);
+    fputs(tsim_text_sink_text(&job->view), out);
     if (is_page)
         return;
-    fputs(", \"diagnostics\": ", stdout);
-    tsim_json_write_markup(job->answer.diagnostics, stdout);
-    fputs("}\n", stdout);
+    fputs(", \"diagnostics\": ", out);
+    tsim_json_write_markup(job->answer.diagnostics, out);
+    fputs("}\n", out);
 }
 
 static const char *type_of(const struct job *job) {
@@ -309,10 +291,7 @@ static const char *type_of(const struct job *job) {
 }
 
 static struct tsim_serve_answer answer_of(struct job *job, enum tsim_exit code) {
-    if (job->answer.view)
-        fclose(job->answer.view);
-    fflush(stdout);
-    bool has_results = job->answer.view ? job->view_size > 0 : lseek(STDOUT_FILENO, 0, SEEK_END) > 0;
+    bool has_results = *tsim_text_sink_text(job->answer.view ? &job->view : &job->desk->results);
     if (code == TSIM_EXIT_INTERRUPTED)
         return refuse_with(job, 504, "it was stopped", NULL);
     if (code == TSIM_EXIT_IO || code == TSIM_EXIT_BUG) {
@@ -372,7 +351,7 @@ static struct tsim_serve_answer send_file(struct job *job, const char *file) {
     if (!file ||
         tsim_file_read(&job->arena, file, TSIM_DOCUMENT_MAX_BYTES, "the catalogue's", &bytes, &diags) != TSIM_OK)
         return refuse_with(job, 404, "there is no such file", "GET /api/catalogue?kind=scenarios lists them");
-    fputs(bytes.text, stdout);
+    fputs(bytes.text, tsim_results());
     tsim_heap_free(bytes.text);
     return (struct tsim_serve_answer){200, "text/plain; charset=utf-8"};
 }
@@ -394,7 +373,7 @@ static struct tsim_serve_answer run_command(struct job *job) {
     const char *lack = lack_of_database(job);
     if (lack)
         return refuse_with(job, 403, lack, "tsim serve --db FILE");
-    if (!tsim_options_parse(&job->arena, command, job->n_words, job->words, &job->arguments, stderr)) {
+    if (!tsim_options_parse(&job->arena, command, job->n_words, job->words, &job->arguments, tsim_messages())) {
         add_said(job);
         return refuse(job, 400);
     }
@@ -403,35 +382,39 @@ static struct tsim_serve_answer run_command(struct job *job) {
     return answer_of(job, job->route->command ? command->run(&job->arguments) : view_run(job));
 }
 
-static struct tsim_serve_answer answer(const struct tsim_serve_request *request, FILE *progress) {
-    static struct job job;
+static struct tsim_serve_answer answer_job(struct job *job) {
+    if (strcmp(job->route->path, "/api/schema") == 0) {
+        tsim_json_schema_print(tsim_results());
+        return (struct tsim_serve_answer){200, "application/schema+json"};
+    }
+    if (strcmp(job->route->path, "/api/scenario") == 0)
+        return send_file(job, scenario_file(job, &job->arena));
+    if (strcmp(job->route->path, "/api/accuracy") == 0)
+        return send_file(job, accuracy_file(&job->arena));
+    struct tsim_serve_answer given = run_command(job);
+    if (job->has_progress)
+        wrap_progress(job, given.status);
+    return given;
+}
+
+static struct tsim_serve_answer answer(const struct tsim_serve_request *request, struct tsim_serve_desk *desk) {
     enum { OWN_WORDS = 8 };
     size_t most_bytes = (size_t)(served->max_memory_bytes > 0 ? served->max_memory_bytes : DEFAULT_MOST_BYTES);
-    struct tsim_serve_answer given;
+    struct job job = {.request = request, .desk = desk, .route = find_route(request)};
     tsim_memory_limit(most_bytes, "a request");
     tsim_arena_init(&job.arena);
-    tsim_caller_set(&job.caller);
-    job.request = request;
-    job.route = find_route(request);
+    tsim_text_sink_open(&job.view, TSIM_SERVE_MOST_OUTPUT_BYTES);
     job.answer.diagnostics = tsim_json_new_array();
     job.words = TSIM_NEW_ARRAY(&job.arena, request->n_query + OWN_WORDS, char *);
     job.has_progress = query_value(request, "progress") && !is_off(query_value(request, "progress"));
-    job.answer.progress = job.has_progress ? progress : NULL;
+    job.answer.progress = job.has_progress ? desk->progress : NULL;
     job.answer.is_page = job.route->shape == SHAPE_PAGE;
-    if ((job.route->shape == SHAPE_VIEW || job.answer.is_page) &&
-        !(job.answer.view = open_memstream(&job.view, &job.view_size)))
-        tsim_out_of_memory();
-    if (strcmp(job.route->path, "/api/schema") == 0) {
-        tsim_json_schema_print(stdout);
-        return (struct tsim_serve_answer){200, "application/schema+json"};
-    }
-    if (strcmp(job.route->path, "/api/scenario") == 0)
-        return send_file(&job, scenario_file(&job, &job.arena));
-    if (strcmp(job.route->path, "/api/accuracy") == 0)
-        return send_file(&job, accuracy_file(&job.arena));
-    given = run_command(&job);
-    if (job.has_progress)
-        wrap_progress(&job, given.status);
+    job.answer.view = job.route->shape == SHAPE_VIEW || job.answer.is_page ? job.view.stream : NULL;
+    struct tsim_serve_answer given = answer_job(&job);
+    if (job.answer.diagnostics)
+        tsim_json_release(job.answer.diagnostics);
+    tsim_text_sink_release(&job.view);
+    tsim_arena_release(&job.arena);
     return given;
 }
 
@@ -483,6 +466,7 @@ enum tsim_exit tsim_cmd_serve(const struct tsim_arguments *arguments, const stru
     char why[200];
     served = arguments;
     commands = all;
+    tsim_memory_keep(); /* processes answer one request after another */
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     enum tsim_status status = try_files(&arena, &diags);

@@ -268,7 +268,7 @@ static const struct tsim_command COMMANDS[] = {
      "Serves a page for browsers, and over HTTP the JSON that the commands print,\n"
      "until it is interrupted (docs/serve.md). The page's address is printed. Other\n"
      "machines can reach it only with --bind, and need the token in the printed\n"
-     "address. Each request is computed by a process of its own, which may take\n"
+     "address. Each request is computed by a process apart, which may take\n"
      "--max-memory (2 GB) and --timeout (60 s). A run is logged when the request asks\n"
      "for it and --db names a database; otherwise nothing is written.",
      0, 0,

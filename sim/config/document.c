@@ -1,5 +1,6 @@
 #include "config/document.h"
 
+#include "base/caller.h"
 #include "base/file_bytes.h"
 
 #include <errno.h>
@@ -496,9 +497,13 @@ static enum tsim_status read_stream(struct tsim_arena *arena, const char *file, 
 
 enum tsim_status tsim_document_read(struct tsim_arena *arena, const char *file, const struct tsim_value **root,
                                     struct tsim_diags *diags) {
-    if (strcmp(file, "-") == 0)
+    const struct tsim_lent *lent = tsim_caller_lent(file);
+    bool is_stdin = strcmp(file, "-") == 0;
+    if (is_stdin && !lent)
         return read_stream(arena, "<stdin>", stdin, root, diags);
-    file = tsim_arena_strdup(arena, file);
+    file = is_stdin ? "<stdin>" : tsim_arena_strdup(arena, file);
+    if (lent)
+        return tsim_document_parse(arena, file, lent->text, lent->size, root, diags);
     FILE *stream = tsim_file_open(file);
     if (!stream) {
         tsim_diags_error(diags, TSIM_ERR_IO, (struct tsim_place){file, 0, 0}, "", "cannot be opened: %s",

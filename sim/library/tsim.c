@@ -1,5 +1,6 @@
 #include "library/tsim.h"
 
+#include "base/text_sink.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/commands.h"
@@ -76,22 +77,21 @@ static void begin_messages(struct tsim_job *job, struct tsim_diags *diags) {
     tsim_diags_init(diags);
 }
 
+/* The sink's text in `arena`; the sink is released. */
+static const char *taken_text(struct tsim_arena *arena, struct tsim_text_sink *sink) {
+    const char *text = tsim_arena_strdup(arena, tsim_text_sink_text(sink));
+    tsim_text_sink_release(sink);
+    return text;
+}
+
 typedef void (*print_fn)(const void *what, FILE *out);
 
 /* Collects what a function prints as a text in `arena`. */
 static const char *text_of(struct tsim_arena *arena, print_fn print, const void *what) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out)
-        print(what, out);
-    bool is_written = out && !ferror(out) && fclose(out) == 0;
-    if (is_written && text) { /* where the last realloc fails, fclose says nothing */
-        const char *copy = tsim_arena_strndup(arena, text, size);
-        tsim_heap_free_foreign(text);
-        return copy;
-    }
-    tsim_out_of_memory();
+    struct tsim_text_sink sink;
+    tsim_text_sink_open(&sink, SIZE_MAX - 1);
+    print(what, sink.stream);
+    return taken_text(arena, &sink);
 }
 
 static void print_diags(const void *diags, FILE *out) {
@@ -305,39 +305,11 @@ static const char *const COMMANDS[] = {"run", "check", "explain",    "compare", 
                                        "buy", "scale", "collective", "export",  "list",     "show"};
 
 enum tsim_job_status tsim_job_lend(struct tsim_job *job, const char *name, const char *text) {
-    struct tsim_caller *caller = &job->caller;
-    size_t at = 0;
-    while (at < caller->n_lent && strcmp(caller->lent[at].name, name) != 0)
-        at++;
-    if (at == TSIM_MOST_LENT)
-        return say(job, "tsim_job_lend: too many texts\n");
+    const char *kept = tsim_arena_strdup(&job->lent_arena, text);
     job->messages = "";
-    if (at == caller->n_lent)
-        caller->lent[caller->n_lent++].name = tsim_arena_strdup(&job->lent_arena, name);
-    caller->lent[at].text = tsim_arena_strdup(&job->lent_arena, text);
-    return TSIM_JOB_OK;
-}
-
-/* A stream that becomes a text. */
-struct taken {
-    FILE *out;
-    char *text;
-    size_t size;
-};
-
-static void take(struct taken *taken) {
-    *taken = (struct taken){NULL, NULL, 0};
-    taken->out = open_memstream(&taken->text, &taken->size);
-    if (!taken->out)
-        tsim_out_of_memory();
-}
-
-static const char *taken_text(struct tsim_arena *arena, struct taken *taken) {
-    if (ferror(taken->out) || fclose(taken->out) != 0 || !taken->text) /* the last realloc's failure is not told */
-        tsim_out_of_memory();
-    const char *text = tsim_arena_strndup(arena, taken->text, taken->size);
-    tsim_heap_free_foreign(taken->text);
-    return text;
+    if (tsim_caller_lend(&job->caller, tsim_arena_strdup(&job->lent_arena, name), kept, strlen(kept)))
+        return TSIM_JOB_OK;
+    return say(job, "tsim_job_lend: too many texts\n");
 }
 
 /* The words of a command line that asks for JSON, and for no database unless one is named. */
@@ -394,25 +366,24 @@ static enum tsim_exit work(const char *name, const char *const *words, size_t n_
 
 enum tsim_job_status tsim_job_command(struct tsim_job *job, const char *name, const char *const *words,
                                       size_t n_words) {
-    struct taken results, messages, view = {NULL, NULL, 0};
+    struct tsim_text_sink results, messages, view;
     struct tsim_answer answer = {.diagnostics = tsim_json_new_array(), .is_library = true};
     sigset_t before;
     forget_run(job);
     tsim_arena_reset(&job->text_arena);
-    take(&results);
-    take(&messages);
-    if (asks_for_page(words, n_words))
-        take(&view);
-    job->caller.results = results.out;
-    job->caller.messages = messages.out;
-    answer.view = view.out;
+    tsim_text_sink_open(&results, SIZE_MAX - 1);
+    tsim_text_sink_open(&messages, SIZE_MAX - 1);
+    tsim_text_sink_open(&view, SIZE_MAX - 1);
+    job->caller.results = results.stream;
+    job->caller.messages = messages.stream;
+    answer.view = asks_for_page(words, n_words) ? view.stream : NULL;
     tsim_caller_set(&job->caller);
     pthread_sigmask(SIG_SETMASK, NULL, &before);
     enum tsim_exit code = work(name, words, n_words, &answer);
     bool is_interrupted = atomic_exchange(&job->caller.is_interrupted, false);
     tsim_caller_set(NULL);
     job->json = taken_text(&job->json_arena, &results);
-    job->view = view.out ? taken_text(&job->json_arena, &view) : "";
+    job->view = taken_text(&job->json_arena, &view);
     job->messages = taken_text(&job->text_arena, &messages);
     job->diagnostics = text_of(&job->json_arena, print_json, &answer.diagnostics);
     tsim_json_release(answer.diagnostics);

@@ -20,9 +20,11 @@
 
 enum {
     MOST_CONNECTIONS = 512,
-    MOST_WAITING = 1024,  /* requests */
-    MOST_QUERY = 128,     /* names in a query */
-    MOST_RECEIVING_S = 20 /* from the first byte of a connection, or of a request, to its last */
+    ROOMY_CONNECTIONS = MOST_CONNECTIONS - 32, /* more: whoever has sent nothing whole for longest is hung up on */
+    MOST_WAITING = 1024,                       /* requests */
+    MOST_QUERY = 128,                          /* names in a query */
+    MOST_RECEIVING_S = 20,                     /* from the first byte of a connection, or of a request, to its last */
+    MOST_ANSWERS = 1000                        /* of one process: what it may have lost or kept goes with it */
 };
 
 enum state { RECEIVING, REFUSED, WAITING, RUNNING, ANSWERED, STREAMED };
@@ -46,14 +48,21 @@ struct request {
     char *body;
     size_t size, capacity;
     bool is_suspended;
-    struct tsim_serve_process process;
-    double until_s; /* of its process */
+    struct place *place; /* where it is answered; NULL: it is not */
+    double until_s;      /* while it has one */
     /* The answer. */
     int status;
     const char *type;
     char *text;
     size_t length, text_capacity, n_sent;
     bool is_over; /* nothing more is to be sent */
+};
+
+/* A process, and the request that it is at; NULL: it waits for one, or there is none. */
+struct place {
+    struct tsim_serve_process process;
+    struct request *request;
+    enum tsim_serve_pace pace;
 };
 
 struct tsim_server {
@@ -64,8 +73,9 @@ struct tsim_server {
     const char *address, *token;
     struct request *requests;
     struct client *clients;
-    size_t n_requests;
-    int n_running[TSIM_SERVE_N_PACES];
+    size_t n_clients, n_requests;
+    struct place *places;
+    size_t n_places;
 };
 
 static double now_s(void) {
@@ -129,104 +139,127 @@ static void set_error(struct request *request, int status, const char *text) {
 
 /* ---- processes ---- */
 
-static struct tsim_serve_answer work(const void *context, FILE *progress) {
-    const struct request *request = context;
-    return request->server->app->answer(&request->asked, progress);
-}
-
 static void resume(struct request *request) {
     if (request->is_suspended)
         MHD_resume_connection(request->connection);
     request->is_suspended = false;
 }
 
-/* The last line that it wrote to standard error, without what JSON would have to escape. */
-static const char *last_line(struct request *request) {
-    size_t size;
-    char *text = tsim_serve_file_text(request->process.errors, &size);
-    while (size > 0 && text[size - 1] == '\n')
-        text[--size] = '\0';
-    const char *newline = strrchr(text, '\n');
-    char *line = tsim_arena_strdup(&request->arena, newline ? newline + 1 : text);
+/* A process that has ended without an answer: why. Its last line stands without what JSON would have to escape. */
+static void explain_end(struct request *request, const struct tsim_serve_process *process, int exit_status) {
+    enum { KILLED = 128 + 9 };
+    char *line = tsim_serve_process_last_line(process);
     for (char *at = line; *at; at++)
         if (*at == '"' || *at == '\\' || (unsigned char)*at < ' ')
             *at = '\'';
-    tsim_heap_free(text);
-    return line;
-}
-
-/* A process that has ended without an answer: why. */
-static void explain_end(struct request *request, int exit_status) {
-    enum { KILLED = 128 + 9, TOO_MUCH_OUTPUT = 128 + 25 };
     if (exit_status == KILLED)
         set_error(
             request, MHD_HTTP_GATEWAY_TIMEOUT,
             tsim_arena_printf(&request->arena, "the answer took longer than %g s", request->server->options->most_s));
-    else if (exit_status == TSIM_OUT_OF_MEMORY_EXIT || exit_status == TOO_MUCH_OUTPUT)
-        set_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, last_line(request));
+    else if (exit_status == TSIM_OUT_OF_MEMORY_EXIT)
+        set_error(request, MHD_HTTP_INSUFFICIENT_STORAGE, line);
     else
-        set_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, last_line(request));
+        set_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, line);
+    tsim_heap_free(line);
+}
+
+/* The request needs its place no more; whoever waits may have it. */
+static void leave(struct place *place) {
+    place->request->place = NULL;
+    place->request = NULL;
+    bool is_spent = place->pace == TSIM_SERVE_SLOW || place->process.n_taken >= MOST_ANSWERS;
+    if (place->process.pid > 0 && is_spent)
+        tsim_serve_process_end(&place->process);
+    if (place->process.pid == 0)
+        tsim_serve_process_release(&place->process);
 }
 
 static void finish(struct request *request) {
-    struct tsim_serve_process *process = &request->process;
-    int exit_status = tsim_serve_process_end(process);
-    bool has_answered = exit_status == 0 && process->answer->status != 0;
-    if (has_answered) {
-        size_t size;
-        char *text = tsim_serve_file_text(process->output, &size);
-        set_answer(request, process->answer->status, process->answer->type, text, size);
-        tsim_heap_free(text);
-    } else {
-        explain_end(request, exit_status);
-    }
-    tsim_serve_process_release(process);
-    request->server->n_running[request->pace]--;
+    leave(request->place);
     request->is_over = true;
     if (request->state == RUNNING)
         request->state = ANSWERED;
     resume(request);
 }
 
-/* Lines of progress go out as they come: from the first one on the answer is a stream. */
-static void read_progress(struct request *request) {
-    char *lines = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&lines, &size);
-    bool is_alive = out && tsim_serve_process_read(&request->process, out);
-    if (!out || ferror(out) || fclose(out) != 0 || !lines) /* the last realloc's failure is not told */
-        tsim_out_of_memory();
-    if (size > 0) {
-        set_answer(request, MHD_HTTP_OK, "application/x-ndjson", lines, size);
-        request->state = STREAMED;
+static void end_process(struct place *place) {
+    int exit_status = tsim_serve_process_end(&place->process);
+    if (place->request) {
+        explain_end(place->request, &place->process, exit_status);
+        finish(place->request);
+    } else {
+        tsim_serve_process_release(&place->process);
     }
-    tsim_heap_free_foreign(lines);
-    if (!is_alive)
-        finish(request);
-    else if (size > 0)
-        resume(request);
 }
 
-static void start(struct request *request) {
-    struct tsim_server *server = request->server;
-    if (!tsim_serve_process_start(&request->process, request->body, request->size, work, request)) {
+/* Lines of progress go out as they come: from the first one on the answer is a stream. */
+static void take_progress(struct request *request, const struct tsim_serve_message *message) {
+    set_answer(request, MHD_HTTP_OK, "application/x-ndjson", message->text, message->size);
+    request->state = STREAMED;
+    resume(request);
+}
+
+static void take_answer(struct request *request, const struct tsim_serve_message *message) {
+    bool is_stream = request->state == STREAMED;
+    set_answer(request, is_stream ? MHD_HTTP_OK : message->answer.status,
+               is_stream ? request->type : message->answer.type, message->text, message->size);
+    finish(request);
+}
+
+static void read_process(struct place *place) {
+    struct tsim_serve_message message;
+    enum tsim_serve_news news;
+    while ((news = tsim_serve_process_read(&place->process, &message)) == TSIM_SERVE_PROGRESS)
+        take_progress(place->request, &message);
+    if (news == TSIM_SERVE_ANSWER)
+        take_answer(place->request, &message);
+    else if (news == TSIM_SERVE_ENDED)
+        end_process(place);
+}
+
+/* A process that waits may have ended by itself, as one that the system was short of memory for: then another one is started. */
+static bool give(struct place *place, const struct request *request) {
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (place->process.pid == 0 && !tsim_serve_process_start(&place->process, request->server->app->answer))
+            return false;
+        if (tsim_serve_process_give(&place->process, &request->asked, request->body, request->size))
+            return true;
+        end_process(place);
+    }
+    return false;
+}
+
+static void start(struct request *request, struct place *place) {
+    if (!give(place, request)) {
         set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "no room for another process");
         request->state = ANSWERED;
         request->is_over = true;
         resume(request);
         return;
     }
+    place->request = request;
+    request->place = place;
     request->state = RUNNING;
-    request->until_s = now_s() + server->options->most_s;
-    server->n_running[request->pace]++;
+    request->until_s = now_s() + request->server->options->most_s;
+}
+
+/* Processes that are there come first. */
+static struct place *free_place(struct tsim_server *server, enum tsim_serve_pace pace) {
+    struct place *found = NULL;
+    for (size_t i = 0; i < server->n_places; i++) {
+        struct place *place = &server->places[i];
+        if (place->pace == pace && !place->request && (!found || (found->process.pid == 0 && place->process.pid > 0)))
+            found = place;
+    }
+    return found;
 }
 
 static void start_waiting(struct tsim_server *server) {
-    const int places[TSIM_SERVE_N_PACES] = {
-        [TSIM_SERVE_QUICK] = server->options->n_quick, [TSIM_SERVE_SLOW] = server->options->n_slow};
-    for (struct request *r = server->requests; r; r = r->next)
-        if (r->state == WAITING && server->n_running[r->pace] < places[r->pace])
-            start(r);
+    for (struct request *r = server->requests; r; r = r->next) {
+        struct place *place = r->state == WAITING ? free_place(server, r->pace) : NULL;
+        if (place)
+            start(r, place);
+    }
 }
 
 /* ---- what is received ---- */
@@ -251,7 +284,6 @@ static struct request *new_request(struct tsim_server *server, struct MHD_Connec
                                    const char *method) {
     struct request *request = tsim_heap_alloc(sizeof *request), **last = &server->requests;
     *request = (struct request){.server = server, .connection = connection, .client = client_of(connection)};
-    request->process = (struct tsim_serve_process){0, -1, -1, -1, NULL};
     tsim_arena_init(&request->arena);
     request->asked.method = tsim_arena_strdup(&request->arena, method);
     request->asked.path = tsim_arena_strdup(&request->arena, path);
@@ -397,12 +429,11 @@ static void forget(struct request *request) {
         at = &(*at)->next;
     *at = request->next;
     server->n_requests--;
-    if (request->process.pid > 0) { /* the client went away */
-        tsim_serve_process_kill(&request->process);
-        tsim_serve_process_end(&request->process);
-        server->n_running[request->pace]--;
+    if (request->place) { /* the client went away */
+        tsim_serve_process_kill(&request->place->process);
+        tsim_serve_process_end(&request->place->process);
+        leave(request->place);
     }
-    tsim_serve_process_release(&request->process);
     tsim_heap_free(request->body);
     tsim_heap_free(request->text);
     tsim_arena_release(&request->arena);
@@ -421,6 +452,22 @@ static void complete(void *context, struct MHD_Connection *connection, void **sl
     *slot = NULL;
 }
 
+/* Its end comes as that of a client that hangs up. */
+static void hang_up(struct client *client) {
+    shutdown(client->socket, SHUT_RDWR);
+    client->since_s = (double)INFINITY;
+}
+
+/* Whoever holds connections without asking anything, byte by byte or not at all, keeps nobody out. */
+static void make_room(struct tsim_server *server) {
+    struct client *slowest = NULL;
+    for (struct client *c = server->clients; c; c = c->next)
+        if (c->socket >= 0 && !isinf(c->since_s) && (!slowest || c->since_s < slowest->since_s))
+            slowest = c;
+    if (slowest && server->n_clients > ROOMY_CONNECTIONS)
+        hang_up(slowest);
+}
+
 static void note_client(void *context, struct MHD_Connection *connection, void **slot,
                         enum MHD_ConnectionNotificationCode code) {
     struct tsim_server *server = context;
@@ -429,7 +476,9 @@ static void note_client(void *context, struct MHD_Connection *connection, void *
         struct client *client = tsim_heap_alloc(sizeof *client);
         *client = (struct client){server->clients, info ? info->connect_fd : -1, now_s()};
         server->clients = client;
+        server->n_clients++;
         *slot = client;
+        make_room(server);
         return;
     }
     struct client **at = &server->clients;
@@ -437,6 +486,7 @@ static void note_client(void *context, struct MHD_Connection *connection, void *
         at = &(*at)->next;
     if (*at)
         *at = (*at)->next;
+    server->n_clients--;
     tsim_heap_free(*slot);
     *slot = NULL;
 }
@@ -447,17 +497,14 @@ static void note_client(void *context, struct MHD_Connection *connection, void *
 static double enforce_limits(struct tsim_server *server) {
     double now = now_s(), next = (double)INFINITY;
     for (struct client *c = server->clients; c; c = c->next) {
-        if (now - c->since_s > MOST_RECEIVING_S && c->socket >= 0) {
-            shutdown(c->socket, SHUT_RDWR);
-            c->since_s = (double)INFINITY;
-        }
+        if (now - c->since_s > MOST_RECEIVING_S && c->socket >= 0)
+            hang_up(c);
         next = fmin(next, c->since_s + MOST_RECEIVING_S);
     }
     for (struct request *r = server->requests; r; r = r->next) {
-        bool is_running = r->process.pid > 0;
-        if (is_running && now > r->until_s)
-            tsim_serve_process_kill(&r->process);
-        if (is_running)
+        if (r->place && now > r->until_s)
+            tsim_serve_process_kill(&r->place->process);
+        if (r->place)
             next = fmin(next, r->until_s);
     }
     return next;
@@ -473,48 +520,56 @@ static int wait_ms(struct tsim_server *server, double until_s) {
 
 /* ---- the loop ---- */
 
-struct watch {
-    struct pollfd *files;
-    struct request **requests; /* of each file, from the second on */
-    size_t n, capacity, requests_capacity;
+/* A file that is waited for: the daemon's, a process's, or a client's. */
+struct watched {
+    struct place *place;
+    struct request *request;
 };
 
-static void watch_file(struct watch *watch, int file, short events, struct request *request) {
+struct watch {
+    struct pollfd *files;
+    struct watched *watched; /* of each file */
+    size_t n, capacity, watched_capacity;
+};
+
+static void watch_file(struct watch *watch, int file, short events, struct place *place, struct request *request) {
     watch->files = tsim_heap_grow(watch->files, &watch->capacity, watch->n + 1, sizeof *watch->files);
-    watch->requests =
-        tsim_heap_grow(watch->requests, &watch->requests_capacity, watch->n + 1, sizeof(struct request *));
+    watch->watched = tsim_heap_grow(watch->watched, &watch->watched_capacity, watch->n + 1, sizeof *watch->watched);
     watch->files[watch->n] = (struct pollfd){.fd = file, .events = events};
-    watch->requests[watch->n++] = request;
+    watch->watched[watch->n++] = (struct watched){place, request};
 }
 
 /* libmicrohttpd does not look at a connection that is suspended: a client that went away is found here. (One that only closes
  * its own direction, as no browser does, is taken for gone, too.) */
 static void watch_all(struct tsim_server *server, int daemon_file, struct watch *watch) {
     watch->n = 0;
-    watch_file(watch, daemon_file, POLLIN, NULL);
-    for (struct request *r = server->requests; r; r = r->next) {
-        if (r->process.pid > 0)
-            watch_file(watch, r->process.progress, POLLIN, r);
+    watch_file(watch, daemon_file, POLLIN, NULL, NULL);
+    for (size_t i = 0; i < server->n_places; i++)
+        if (server->places[i].process.pid > 0)
+            watch_file(watch, server->places[i].process.line, POLLIN, &server->places[i], NULL);
+    for (struct request *r = server->requests; r; r = r->next)
         if (r->is_suspended && r->client && r->client->socket >= 0)
-            watch_file(watch, r->client->socket, POLLRDHUP, r);
-    }
+            watch_file(watch, r->client->socket, POLLRDHUP, NULL, r);
 }
 
-static void take_event(const struct pollfd *file, struct request *request) {
-    if (file->fd == request->process.progress && request->process.pid > 0) {
-        read_progress(request);
+static void lose_client(struct request *request) {
+    if (request->is_over)
         return;
-    }
-    if (!(file->revents & (POLLRDHUP | POLLHUP | POLLERR)) || request->is_over)
-        return;
-    if (request->process.pid > 0)
-        tsim_serve_process_kill(&request->process);
+    if (request->place)
+        tsim_serve_process_kill(&request->place->process);
     if (request->state == WAITING) {
         set_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "the client went away");
         request->state = ANSWERED;
         request->is_over = true;
         resume(request);
     }
+}
+
+static void take_event(const struct pollfd *file, const struct watched *watched) {
+    if (watched->place && watched->place->process.line == file->fd)
+        read_process(watched->place);
+    else if (watched->request && (file->revents & (POLLRDHUP | POLLHUP | POLLERR)))
+        lose_client(watched->request);
 }
 
 void tsim_server_run(struct tsim_server *server) {
@@ -528,12 +583,21 @@ void tsim_server_run(struct tsim_server *server) {
             TSIM_BUG("poll: %s", strerror(errno));
         for (size_t i = 1; i < watch.n; i++)
             if (watch.files[i].revents)
-                take_event(&watch.files[i], watch.requests[i]);
+                take_event(&watch.files[i], &watch.watched[i]);
         MHD_run(server->daemon);
     }
 }
 
 /* ---- listening ---- */
+
+static void make_places(struct tsim_server *server) {
+    size_t n_quick = (size_t)server->options->n_quick;
+    server->n_places = n_quick + (size_t)server->options->n_slow;
+    server->places = TSIM_NEW_ARRAY(server->arena, server->n_places, struct place);
+    for (size_t i = 0; i < server->n_places; i++)
+        server->places[i] = (struct place){.process = {.line = -1, .errors = -1},
+                                           .pace = i < n_quick ? TSIM_SERVE_QUICK : TSIM_SERVE_SLOW};
+}
 
 static bool is_loopback_address(const struct sockaddr *address) {
     if (address->sa_family == AF_INET) {
@@ -602,6 +666,7 @@ struct tsim_server *tsim_server_open(struct tsim_arena *arena, const struct tsim
     struct tsim_server *server = TSIM_NEW(arena, struct tsim_server);
     char port[16];
     *server = (struct tsim_server){.arena = arena, .options = options, .app = app};
+    make_places(server);
     snprintf(port, sizeof port, "%d", options->port);
     int error = getaddrinfo(options->bind, port, &wanted, &address);
     if (error != 0) {

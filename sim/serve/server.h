@@ -1,26 +1,15 @@
-/* server.h - HTTP for one machine's users: pages, which are the same for all, and answers, each computed by a process of its own
- * (process.h) while the others go on. One thread waits for all of them. The caller says
- * what is answered.
+/* server.h - HTTP for one machine's users: pages, which are the same for all, and answers, each computed by a process (process.h)
+ * while the others go on. One thread waits for all of them. The caller says what is answered.
  *
  * Quick requests and slow ones have places of their own, so that a long search delays no short run; more than can be
- * answered at once wait in the order in which they came. */
+ * answered at once wait in the order in which they came. A process that answers quick requests takes the next one, up to so many; a
+ * slow request has a process to itself. */
 #ifndef TSIM_SERVE_SERVER_H
 #define TSIM_SERVE_SERVER_H
 
 #include "serve/process.h"
 
 struct tsim_arena;
-
-struct tsim_serve_pair {
-    const char *name;
-    const char *value; /* NULL: none is given */
-};
-
-struct tsim_serve_request {
-    const char *method, *path;
-    const struct tsim_serve_pair *query; /* what follows the path's '?', in its order */
-    size_t n_query;
-};
 
 struct tsim_serve_page {
     const char *path, *type;
@@ -39,8 +28,7 @@ struct tsim_serve_app {
     const struct tsim_serve_page *pages;
     size_t n_pages;
     enum tsim_serve_pace (*pace)(const struct tsim_serve_request *request);
-    /* In a process of its own, as tsim_serve_work_fn. */
-    struct tsim_serve_answer (*answer)(const struct tsim_serve_request *request, FILE *progress);
+    tsim_serve_work_fn answer;
 };
 
 struct tsim_serve_options {

@@ -27,5 +27,8 @@ limit 405b-on-102400-unfolded 30 1000 run $bench/llama3-405b-102400.yaml --no-db
 # A trace is written as it goes: a million slices, of 2,048 simulated ranks. Pass by pass, since of operators it has a window.
 limit trace-of-a-million-slices 4 85 run $bench/llama3-405b-unfolded.yaml --no-db --ignore-memory \
   --set training.global_batch_size=16384 --set simulation.detail=passes --trace /dev/null --trace-ranks all
+# Two thousand runs over HTTP, each of another scenario: a millisecond of a processor each, of client, server and processes together,
+# is two thousand a second on two cores.
+"$measure" serve-2000-runs 2 200 "$1/tests/bench/bench_serve" "$tsim" 2000 || over=$((over + 1))
 [ $over = 0 ] || echo "$over over the limit"
 [ $over = 0 ]

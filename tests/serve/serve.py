@@ -63,6 +63,11 @@ class Server:
         return b""
 
 
+def processes(server):
+    """Those that answer, also where they wait for a request."""
+    return set(Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split())
+
+
 def wait_until(holds):
     """Whether it comes to hold, in a time that is long for what is waited for."""
     for _ in range(200):
@@ -77,7 +82,7 @@ def command(*arguments, body=scenario):
 
 
 def without_simulator(answer):
-    return re.sub(rb'^  "simulator": .*\n', b"", answer, flags=re.M)
+    return re.sub(rb'^  "simulator": .*\n|"simulator":{.*?}', b"", answer, flags=re.M)
 
 
 def test_answers(server):
@@ -208,8 +213,23 @@ def test_slow_clients(server):
         s.sendall(b"POST /api/run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\nsch")
         clients.append(s)
     check("a hundred clients that send nothing more delay nobody", server.ask("/api/run", SMALL)[0] == 200)
+    for i in range(500):  # more than the server takes in all
+        s = socket.create_connection(("127.0.0.1", server.port))
+        s.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-%d: " % i)
+        clients.append(s)
+    began = time.monotonic()
+    check("nor do hundreds that never end their headers", all(server.ask("/api/run", SMALL)[0] == 200 for _ in range(3)) and time.monotonic() - began < 10 * slowness)
+    for s in clients[-100:]:
+        with contextlib.suppress(OSError):
+            s.sendall(b"x")
+    check("who sends a byte now and then is served when he has sent all", "200" in complete(clients[-1]))
     for s in clients:
         s.close()
+
+
+def complete(client):
+    client.sendall(b"\r\nConnection: close\r\n\r\n")
+    return client.makefile("rb").readline().decode()
 
 
 def test_load(server):
@@ -227,6 +247,38 @@ def test_load(server):
     check("a hundred requests at once are answered alike", good == 100, (good, [a for a in answers if a[0] != 200][:2]))
 
 
+def test_processes(server):
+    asked = [("/api/run", SMALL), ("/api/check", b"schema: tsim/v1\nmodel: nothing\n"), ("/api/run?set=training.global_batch_size=64", SMALL), ("/api/show?id=model/nothing", None), ("/view/run?brief", SMALL),
+             ("/api/compare", json.dumps({"a": SMALL.decode(), "b": SMALL.decode()})), ("/api/run", b""), ("/api/export?format=svg&chart=step", SMALL), ("/api/explain?term=nothing", SMALL), ("/api/catalogue?kind=models", None)]
+    def ask_all(order):
+        answers = {i: server.ask(*asked[i]) for i in order}
+        return [(answers[i][0], without_simulator(answers[i][1])) for i in range(len(asked))]
+    first, others = ask_all(range(len(asked))), [ask_all(reversed(range(len(asked)))), ask_all(sorted(range(len(asked)), key=lambda i: i * 7 % 10))]
+    check("an answer is the same whatever was asked before", others == [first, first], others)
+    known = processes(server)
+    check("processes go on", server.ask("/api/run", SMALL)[0] == 200 and processes(server) == known, processes(server) ^ known)
+    for pid in known:
+        os.kill(int(pid), signal.SIGSEGV)
+    check("waiting ones that end are replaced", wait_until(lambda: not processes(server) & known) and all(server.ask("/api/run", SMALL)[0] == 200 for _ in range(5)) and processes(server), processes(server))
+    answers, long = [], scenario + b"simulation: {fold: off}\n"
+    busy = threading.Thread(target=lambda: answers.append(server.ask("/api/run?set=cluster.nodes=512&set=parallelism.data=auto", long)))
+    busy.start()
+    time.sleep(0.3 * slowness)
+    for pid in processes(server):
+        if Path(f"/proc/{pid}/stat").read_text().split()[2] == "R":
+            os.kill(int(pid), signal.SIGSEGV)
+    busy.join()
+    check("one that crashes loses its own request alone", answers[0][0] == 500 and server.ask("/api/run", SMALL)[0] == 200, answers)
+    known, connection = processes(server), http.client.HTTPConnection("127.0.0.1", server.port, timeout=60 * slowness)
+    for _ in range(1000 * len(known) + 10):
+        connection.request("GET", "/api/scenario?id=llama70b")
+        if connection.getresponse().read() != scenario:
+            check("a thousand answers are all right", False)
+            break
+    connection.close()
+    check("after a thousand answers another process takes the place", known and not known & processes(server), (known, processes(server)))
+
+
 def test_slow_searches(server):
     ended = []
     searches = [threading.Thread(target=lambda: ended.append(server.ask("/api/plan?vary=cluster.nodes=32,64", scenario)[0])) for _ in range(6)]
@@ -237,11 +289,11 @@ def test_slow_searches(server):
     for t in searches:
         t.join()
     check("and all of them are answered", ended == [200] * 6, ended)
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    idle = processes(server)
     with socket.create_connection(("127.0.0.1", server.port)) as s:
         s.sendall(b"POST /api/plan?%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (LONG.encode(), len(scenario)) + scenario)
-        began = wait_until(lambda: children.read_text())
-    check("a search whose asker went away is stopped", began and wait_until(lambda: not children.read_text()), children.read_text())
+        began = wait_until(lambda: processes(server) - idle)
+    check("a search whose asker went away is stopped", began and wait_until(lambda: processes(server) <= idle), (processes(server), idle))
     status, answer = server.ask("/api/plan?progress&vary=cluster.nodes=32,64", scenario)
     lines = [json.loads(line) for line in answer.splitlines()]
     expected = json.loads(command("plan", "--json", "--vary", "cluster.nodes=32,64", "-"))
@@ -322,7 +374,7 @@ def test_documentation(server):
 
 
 with serving() as shared:
-    for test in (test_answers, test_mistakes, test_schema, test_strangers, test_slow_clients, test_load, test_slow_searches, test_documentation):
+    for test in (test_answers, test_mistakes, test_schema, test_strangers, test_slow_clients, test_load, test_processes, test_slow_searches, test_documentation):
         test(shared)
     check("the server has survived all that", shared.process.poll() is None)
 for test in (test_limits, test_database, test_token):

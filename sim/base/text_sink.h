@@ -1,0 +1,26 @@
+/* text_sink.h - a stream that becomes a text in memory. The text counts among the heap arrays that a limit is of (arena.h), and may
+ * have a limit of its own. */
+#ifndef TSIM_BASE_TEXT_SINK_H
+#define TSIM_BASE_TEXT_SINK_H
+
+#include <stdio.h>
+
+struct tsim_text_sink {
+    FILE *stream;
+    char *text; /* what was flushed */
+    size_t size, capacity;
+    size_t most_bytes; /* more ends the program as memory that runs out does */
+};
+
+/* The sink must stay where it is until it is released. */
+void tsim_text_sink_open(struct tsim_text_sink *sink, size_t most_bytes);
+
+/* The text up to here, with a NUL behind it, which the next write may move. */
+const char *tsim_text_sink_text(struct tsim_text_sink *sink);
+
+/* Forgets what was written. */
+void tsim_text_sink_clear(struct tsim_text_sink *sink);
+
+void tsim_text_sink_release(struct tsim_text_sink *sink);
+
+#endif
