@@ -45,7 +45,7 @@ void tsim_memory_keep(void);
 /* Grows a heap array (amortised doubling, overflow-checked): returns the array with room for at least `needed` items,
  * *capacity updated. The only allocation besides arenas; free with tsim_heap_free. */
 void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);
-void *tsim_heap_alloc(size_t size_bytes); /* what a library that allocates is given instead of malloc; never NULL */
+void *tsim_heap_alloc(size_t size_bytes); /* libraries that allocate get it instead of malloc; never NULL */
 void tsim_heap_free(void *array);
 /* For memory that the C library has taken by itself (open_memstream), which no limit counts. */
 void tsim_heap_free_foreign(void *text);

@@ -57,7 +57,7 @@ static FILE *open_temporary(struct tsim_arena *arena, struct tsim_output *output
         return NULL;
     output->final = tsim_arena_strdup(arena, there ? target : output->name);
     output->path = tsim_arena_printf(arena, "%s.%ld.tmp", output->final, (long)getpid());
-    unlink(output->path);                   /* of a process that had our number and was killed */
+    unlink(output->path);                   /* a process that had our number and was killed has left it */
     output->place = remember(output->path); /* before it is there: a signal may come between any two lines */
     int fd = open(output->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     bool is_open = fd >= 0 && (!there || fchmod(fd, there->st_mode & 07777) == 0);

@@ -26,7 +26,7 @@ struct tsim_energy_meter {
     struct tsim_energy_meter_hour *hours;
 };
 
-struct tsim_energy_meter_power { /* of the facility; away and gone of one node */
+struct tsim_energy_meter_power { /* the facility's draw in each state; away and gone: a node's */
     struct tsim_amount loaded, idle, evaluating, away, gone;
 };
 struct tsim_energy_meter_time { /* how long it draws which of them; away and gone: of all nodes together */

@@ -8,7 +8,7 @@
 
 #include "campaign/campaign.h"
 
-struct tsim_work { /* of the steps, if nothing interrupts them */
+struct tsim_work { /* the steps, if nothing interrupts them */
     struct tsim_amount time, energy;
 };
 

@@ -177,7 +177,7 @@ void tsim_ownership(struct tsim_term_recorder *r, const struct tsim_scenario *sc
                                    .rent_usd_per_trillion_tokens = per_trillion_tokens(
                                        r, "campaign.rent_usd_per_trillion_tokens", run->rent_usd, run->tokens)};
     if (!out->has)
-        r = NULL; /* what follows is of a machine without a price */
+        r = NULL; /* a machine without a price has no tree */
     const struct machine machine = {.capital = capital_of(r, c, run->accelerators),
                                     .annuity = tsim_annuity_per_y(r, c),
                                     .maintenance =

@@ -20,7 +20,7 @@
 #include "base/term.h"
 #include "config/scenario.h"
 
-struct tsim_ownership_run {          /* of one run */
+struct tsim_ownership_run {          /* one run, as far as owning the machine asks */
     struct tsim_amount accelerators; /* spares included */
     struct tsim_amount time, electricity_usd, rent_usd;
     struct tsim_amount tokens; /* 0: the model has none */

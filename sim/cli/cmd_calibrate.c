@@ -16,7 +16,7 @@ static const struct tsim_column CLASS_COLUMNS[] = {{"kernels", false}, {"of them
 static const struct tsim_column ROW_COLUMNS[] = {
     {"kernel", false}, {"line", true}, {"measured us", true}, {"catalogue", true}, {"fitted", true}};
 enum { MOST_ROWS = 40 };
-#define TELLING_RATIO 0.02 /* of the rates of specimens: less is no news */
+#define TELLING_RATIO 0.02 /* rates of specimens that differ by less are no news */
 
 __attribute__((format(printf, 3, 4))) static void add(struct tsim_arena *arena, struct tsim_text_table *table,
                                                       const char *format, ...) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-struct listing { /* of one kind */
+struct listing { /* files of one kind */
     enum tsim_catalogue_kind kind;
     const char *const *ids;
     size_t n_ids;

@@ -35,10 +35,10 @@ enum source {
 };
 
 enum shape {
-    SHAPE_JSON, /* what --json prints */
+    SHAPE_JSON, /* as --json prints it */
     SHAPE_VIEW, /* the data and charts of the page that --report makes */
     SHAPE_PAGE, /* that page */
-    SHAPE_CHART /* what is printed */
+    SHAPE_CHART /* as it is printed */
 };
 
 struct route {
@@ -78,7 +78,7 @@ static const struct route ROUTES[] = {
 };
 enum { N_ROUTES = sizeof ROUTES / sizeof ROUTES[0] };
 
-static const struct tsim_arguments *served; /* what `tsim serve` was called with */
+static const struct tsim_arguments *served; /* the words that `tsim serve` was called with */
 static const struct tsim_commands *commands;
 
 static const struct route *find_route(const struct tsim_serve_request *request) {

@@ -77,7 +77,7 @@ static void resolve_scale_up(struct tsim_cluster *cluster) {
     }
     cluster->scale_up_bytes_per_s = node->scale_up_ring_bytes_per_s;
     cluster->scale_up_latency_s = node->scale_up_latency_s;
-    if (node->scale_up_reduce_bytes_per_s > 0) { /* what the link carries then is also open to others */
+    if (node->scale_up_reduce_bytes_per_s > 0) { /* the link can then carry more for others, too */
         cluster->scale_up_reduce_bytes_per_s = tsim_cluster_reduce_rate(NULL, cluster).value;
         cluster->scale_up_bytes_per_s = fmax(cluster->scale_up_bytes_per_s, cluster->scale_up_reduce_bytes_per_s);
     }

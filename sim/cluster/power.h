@@ -13,7 +13,7 @@
 #include "base/term.h"
 #include "cluster/cluster.h"
 
-struct tsim_power_use { /* of one accelerator during time_s; busy times at full rate, each <= time_s */
+struct tsim_power_use { /* an accelerator's work in time_s; busy times at full rate, each <= time_s */
     double time_s;
     double compute_busy_s, memory_busy_s, link_busy_s;
 };

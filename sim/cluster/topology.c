@@ -172,7 +172,7 @@ static void fill_dragonfly(const struct tsim_topology *t, double *rates) {
         return;
     }
     fill(t, TSIM_LINK_LOCAL, rates, rate * local / fmax(t->routers - 1, 1));
-    if (t->groups > 1) /* of fewer links than pairs of groups each pair has a part of one */
+    if (t->groups > 1) /* where links are fewer than pairs of groups, each pair has a part of one */
         fill(t, TSIM_LINK_GLOBAL, rates, rate * fmin(1, global / (t->groups - 1)));
 }
 

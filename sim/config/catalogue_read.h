@@ -62,6 +62,6 @@ void tsim_carbon_profile_read(struct tsim_reader *reader, const struct tsim_valu
 void tsim_price_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_carbon_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 
-extern const struct tsim_table tsim_overlap_table; /* of struct tsim_overlap; absent keys leave their field alone */
+extern const struct tsim_table tsim_overlap_table; /* reads struct tsim_overlap; absent keys leave their field alone */
 
 #endif

@@ -273,7 +273,7 @@ void tsim_draft_fill_plan(struct tsim_draft *draft) {
                      draft->schedule < TSIM_SCHEDULE_ZB_H1;
     if (!p->says_overlap_pipeline)
         p->overlap.pipeline = software->overlap.pipeline && !has_turns;
-    if (!p->says_overlap_expert) /* what the pairs of dualpipe are for */
+    if (!p->says_overlap_expert) /* the pairs of dualpipe are there to hide them */
         p->overlap.expert = software->overlap.expert || draft->schedule == TSIM_SCHEDULE_DUALPIPE;
     p->schedule = draft->schedule >= 0      ? (enum tsim_schedule)draft->schedule
                   : p->virtual_pipeline > 1 ? TSIM_SCHEDULE_INTERLEAVED

@@ -4,7 +4,7 @@
 
 #include "config/schema.h"
 
-extern const struct tsim_key tsim_dlrm_keys[]; /* of a model: dense_features, bottom_mlp, top_mlp, cross, tables */
+extern const struct tsim_key tsim_dlrm_keys[]; /* a model's dense_features, bottom_mlp, top_mlp, cross, tables */
 enum { TSIM_N_DLRM_KEYS = 6 };
 
 /* Keys of a model that is a list of layers: what every kind of model has, and its own. */

@@ -5,7 +5,7 @@
 
 #include "config/schema.h"
 
-extern const struct tsim_key tsim_list_keys[]; /* of a model: `input` and `list` */
+extern const struct tsim_key tsim_list_keys[]; /* a model's `input` and `list` */
 enum { TSIM_N_LIST_KEYS = 2 };
 
 /* Expands the entries into model->list, one block after another, with the shapes that come out, and sets the fields

@@ -11,7 +11,7 @@ struct tsim_draft {
     struct tsim_scenario scenario;
     const struct tsim_value *root;
     const struct tsim_scenario
-        *base;     /* of a proposal, NULL otherwise: what it leaves as it is need not be read again */
+        *base;     /* a proposal changes it, and what it leaves as it is need not be read again; else NULL */
     bool is_job;   /* the plan is left as it is written: neither resolved nor checked */
     int attention; /* enum tsim_attention, -1: by the software */
     int schedule;  /* enum tsim_schedule, -1: by virtual_pipeline */
@@ -60,7 +60,7 @@ void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *p
 /* reliability_tables.c */
 void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
-extern const struct tsim_table tsim_evaluation_table; /* of struct tsim_evaluation_spec */
+extern const struct tsim_table tsim_evaluation_table; /* reads struct tsim_evaluation_spec */
 void tsim_draft_resolve_reliability(struct tsim_draft *draft);
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader);
 void tsim_draft_resolve_shape(struct tsim_draft *draft);

@@ -194,7 +194,7 @@ static bool check_scalar(struct tsim_reader *reader, const struct tsim_value *va
 /* A number without a unit: what the key's values are usually written in is most likely meant. */
 static void hint_unit(const struct tsim_key *key, const char *text, char hint[WHY_BYTES]) {
     const char *unit = key->unit;
-    if (!unit && key->dimension == TSIM_TIME_S && key->default_text) /* of others the number tells more */
+    if (!unit && key->dimension == TSIM_TIME_S && key->default_text) /* the numbers of other keys tell more */
         unit = key->default_text + strspn(key->default_text, "0123456789.e+- ");
     char joined[100], why[WHY_BYTES], ignored[WHY_BYTES];
     double value;

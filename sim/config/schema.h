@@ -65,7 +65,7 @@ struct tsim_range {
     double least, most;
     bool takes_zero;
 };
-struct tsim_range tsim_key_range(const struct tsim_key *key); /* of an INT or QUANTITY key */
+struct tsim_range tsim_key_range(const struct tsim_key *key); /* the key is an INT or a QUANTITY */
 
 struct tsim_table {
     const struct tsim_key *keys;
@@ -98,7 +98,7 @@ struct tsim_reader {
     struct tsim_arena *arena;
     struct tsim_diags *diags;
     tsim_note_fn note;             /* NULL: nobody listens */
-    void *context;                 /* of `note` */
+    void *context;                 /* passed to `note` */
     struct tsim_file_cache *files; /* catalogue files that were read before; NULL: each is read anew */
     const struct tsim_table *file; /* of the whole file, while it is read */
 };

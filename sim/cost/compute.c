@@ -19,13 +19,13 @@ enum { N_TILES = sizeof TILES / sizeof TILES[0], MAX_SPLIT_K = 8, MAX_STRIPS = 3
 /* Relative clocks under the power limit are found by false position (the Illinois variant: the value at an end that
  * stays is halved), down to where chips stop lowering them. */
 #define LOWEST_CLOCK 0.1
-#define CLOCK_PRECISION 1e-13 /* of the power range */
+#define CLOCK_PRECISION 1e-13 /* a part of the power range */
 enum { CLOCK_STEPS = 40 };
 
 /* Rows that are no multiple of what the matrix units load; see the header. */
 #define LOAD_BYTES 16.0
 #define UNALIGNED_FRAC 0.69
-#define UNALIGNED_VECTOR_FRAC 0.90 /* of the rate of fp32 products */
+#define UNALIGNED_VECTOR_FRAC 0.90 /* a part of the rate of fp32 products */
 
 /* Flash attention's shape terms, and cuDNN's and FlashAttention-1's own; see the header. */
 #define FLASH_HEAD_DIM_RAMP 20.0

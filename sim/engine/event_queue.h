@@ -68,8 +68,8 @@ struct tsim_event_queue {
     bool has_many;
     struct tsim_event_row few;
     struct tsim_event_entry *entries;
-    int32_t
-        *position; /* of each item: in entries; -1 = not queued; below: in a run, ~(at * TSIM_QUEUE_RUNS + run) - 1 */
+    int32_t *
+        position; /* each item's place in entries; -1 = not queued; below: in a run, ~(at * TSIM_QUEUE_RUNS + run) - 1 */
     size_t n_entries, entry_capacity, n_items, position_capacity;
     bool root_is_vacant; /* entries[0] was popped and not yet replaced; it still counts in n_entries */
     struct tsim_event_run runs[TSIM_QUEUE_RUNS];
@@ -121,7 +121,7 @@ static inline void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t 
 }
 void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item); /* nothing if it is not queued */
 bool tsim_event_queue_has(const struct tsim_event_queue *queue, int32_t item);
-int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item); /* of an item that is queued */
+int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item); /* the item must be queued */
 size_t tsim_event_queue_count(const struct tsim_event_queue *queue);
 
 /* The first event; false and *event untouched when there is none. */

@@ -75,7 +75,7 @@ struct tsim_sharing_resource {
     double used; /* sum of per_unit * rate */
     struct tsim_flowed flowed;
     int32_t first_user, n_users;
-    /* of the solve under way, where is_touched: users in the region; those of them that are not yet fixed */
+    /* during a solve, where is_touched: users in the region; those of them that are not yet fixed */
     int32_t n_inside;
     int32_t n_open : 30; /* in 30 bits, because large clusters have a hundred thousand resources */
     bool is_marked : 1;  /* in `marked`: the next solve begins here */

@@ -32,7 +32,7 @@ extern "C" {
 
 #define TSIM_API_VERSION 1 /* grows when a program that uses this header would have to change */
 
-const char *tsim_job_version(void); /* of tsim: "1.0.0" */
+const char *tsim_job_version(void); /* tsim's version: "1.0.0" */
 
 /* As the exit statuses of the program. After INVALID tsim_job_messages says where and what would be right; after
  * DOES_NOT_FIT (in memory) there are figures of memory, and none of the step. */

@@ -43,7 +43,7 @@ void tsim_block_matrices(const struct tsim_model *model, double times, struct ts
 
 /* The model that consecutive blocks are by themselves. */
 void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);
-double tsim_list_result_bytes(const struct tsim_scenario *scenario); /* of one micro-batch's last tensor */
+double tsim_list_result_bytes(const struct tsim_scenario *scenario); /* one micro-batch's last tensor */
 
 /* Inputs of products and norms, and the places of maxima are kept. Activation functions and additions work in place:
  * what follows keeps their result. */

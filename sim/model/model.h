@@ -27,7 +27,8 @@ struct tsim_amount tsim_model_active_parameters_recorded(struct tsim_term_record
                                                          const struct tsim_model *model);
 double tsim_model_parameters(const struct tsim_model *model);        /* whole model */
 double tsim_model_active_parameters(const struct tsim_model *model); /* those that one token passes through */
-double tsim_model_mtp_parameters(const struct tsim_model *model);    /* of the former, those of its mtp_layers */
+double
+tsim_model_mtp_parameters(const struct tsim_model *model); /* those of its mtp_layers, which are among the former */
 
 /* How often each part is there, or is gone through. */
 struct tsim_parts {

@@ -232,7 +232,8 @@ struct tsim_matrices;
 /* From the norm before it to the residual behind it. Counts add to what is there; `keep_core` stands behind the
  * feed-forward block in a list of what is kept. */
 struct tsim_mixer {
-    void (*fit)(struct tsim_op_shape *shape); /* what is other than in the model's first layer; NULL: nothing */
+    void (*fit)(
+        struct tsim_op_shape *shape); /* changes what is other than in the model's first layer; NULL: nothing is */
     void (*forward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
     void (*backward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
     void (*keep)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);

@@ -36,7 +36,7 @@
 
 #include "model/parameter_bytes.h"
 
-struct tsim_optimizer_cost { /* of a parameter */
+struct tsim_optimizer_cost { /* a parameter's */
     double state_bytes;
     double least_bytes;   /* moved by one fused kernel */
     double traffic_bytes; /* moved by the scenario's software */

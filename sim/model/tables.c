@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define INDEX_BYTES 8.0
-#define STATE_BYTES 4.0 /* of a row */
+#define STATE_BYTES 4.0 /* a row has one state of this size */
 #define SORT_PASSES 4.0
 #define SMALL_SHARE 0.01
 #define FP32_BYTES 4.0

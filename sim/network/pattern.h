@@ -27,7 +27,8 @@
 
 enum tsim_pattern_kind { TSIM_PATTERN_RINGS, TSIM_PATTERN_PAIRWISE, TSIM_PATTERN_WAVES };
 
-struct tsim_share { /* of a message's bytes on a link; shares may add up to more than 1: links in a row */
+struct
+    tsim_share { /* the part of a message's bytes that crosses a link; shares may add up to more than 1: links in a row */
     int32_t link;
     double frac;
 };

@@ -82,7 +82,7 @@ struct tsim_parts tsim_chunk_parts(const struct tsim_scenario *sc, int32_t stage
 }
 
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *sc) {
-    return tsim_layer_count(sc->model, TSIM_PART_EXPERT_LAYER).experts / /* of any mixer */
+    return tsim_layer_count(sc->model, TSIM_PART_EXPERT_LAYER).experts / /* whatever their mixer is */
            (double)(tsim_expert_tensor(&sc->parallelism) * sc->parallelism.expert);
 }
 

@@ -30,7 +30,7 @@ bool tsim_ends_share_stage(const struct tsim_scenario *scenario);
 
 /* Ranks that shard a parameter's state together: the sharding group, on both stages that hold the part in dualpipe. */
 double tsim_shards(const struct tsim_scenario *scenario);
-double tsim_expert_shards(const struct tsim_scenario *scenario); /* of an expert's: those of them that hold it */
+double tsim_expert_shards(const struct tsim_scenario *scenario); /* the same for a parameter of experts */
 
 /* Number of the chunk's first layer in the model, and what a pass through the chunk goes through. */
 int64_t tsim_chunk_first_layer(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
@@ -61,7 +61,8 @@ struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *r
 double tsim_chunk_adapter_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* One layer of that tensor rank, and its experts. */
 double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
-double tsim_layer_rank_product_parameters(const struct tsim_scenario *scenario, enum tsim_part part); /* of products */
+double tsim_layer_rank_product_parameters(const struct tsim_scenario *scenario,
+                                          enum tsim_part part); /* only those of products */
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 
 /* Fully sharded, are weights gathered product by product (software.gather_unit)? Then what each gathers, of one tensor

@@ -37,9 +37,9 @@ void tsim_json_drop(struct tsim_json *object, const char *key);
 const struct tsim_json *tsim_json_find(const struct tsim_json *object, const char *key); /* NULL: no such member */
 size_t tsim_json_count(const struct tsim_json *container);                               /* members or elements */
 const struct tsim_json *tsim_json_at(const struct tsim_json *array, size_t i);           /* NULL: beyond the end */
-const char *tsim_json_key(const struct tsim_json *object, size_t i);                     /* of member i < count */
-const char *tsim_json_text_of(const struct tsim_json *object, const char *key);          /* NULL: no text there */
-const char *tsim_json_text_at(const struct tsim_json *array, size_t i);                  /* NULL: no text there */
+const char *tsim_json_key(const struct tsim_json *object, size_t i);            /* the key of member i < count */
+const char *tsim_json_text_of(const struct tsim_json *object, const char *key); /* NULL: no text there */
+const char *tsim_json_text_at(const struct tsim_json *array, size_t i);         /* NULL: no text there */
 double tsim_json_number_of(const struct tsim_json *value); /* true and false are 1 and 0; NAN: no number */
 
 /* A value as JSON on one line, which YAML reads, too: what a --set says. */

@@ -27,7 +27,7 @@
 /* Compute is best spent on about so many tokens a parameter (Hoffmann et al. 2022, table 3). */
 #define TSIM_TOKENS_PER_PARAMETER 20.0
 
-#define TSIM_FLOPS_PER_TOKEN 6.0 /* of each parameter that is active, forward and backward */
+#define TSIM_FLOPS_PER_TOKEN 6.0 /* each active parameter has so many, forward and backward */
 
 struct tsim_loss_law {
     double floor, per_parameters, parameters_exponent, per_tokens, tokens_exponent; /* E, A, a, B, b */

@@ -35,7 +35,7 @@ bool tsim_sql_begin(const struct tsim_store *store); /* BEGIN IMMEDIATE */
 bool tsim_sql_commit(const struct tsim_store *store);
 void tsim_sql_rollback(const struct tsim_store *store); /* does nothing outside a transaction */
 
-int64_t tsim_sql_last_id(const struct tsim_store *store); /* of the row that was inserted last */
+int64_t tsim_sql_last_id(const struct tsim_store *store); /* the number of the row that was inserted last */
 bool tsim_sql_is_empty(const struct tsim_store *store);   /* a file without tables */
 
 /* Opens the file and sets its tables up, or brings them up to date. Close with tsim_store_close. */
@@ -77,14 +77,14 @@ void tsim_sql_restrict(const struct tsim_store *store);
 struct tsim_statement tsim_sql_prepare_typed(const struct tsim_store *store, const char *sql, const char **rest);
 /* Was the last failure one of the file or the system, rather than of the statement's text? */
 bool tsim_sql_is_broken(const struct tsim_store *store);
-const char *tsim_sql_message(const struct tsim_store *store); /* what the last failure was */
+const char *tsim_sql_message(const struct tsim_store *store); /* describes the last failure */
 int tsim_sql_n_columns(const struct tsim_statement *s);
 const char *tsim_sql_column_name(const struct tsim_statement *s, int column);
 enum tsim_query_kind tsim_sql_kind(const struct tsim_statement *s, int column); /* bytes count as text */
 
 /* Values of the row at hand; a text lives until the next step. */
 const char *tsim_sql_text(const struct tsim_statement *s, int column); /* NULL for NULL */
-const char *tsim_sql_word(const struct tsim_statement *s, int column); /* of a column that is NOT NULL in our tables */
+const char *tsim_sql_word(const struct tsim_statement *s, int column); /* the column must be NOT NULL in our tables */
 const char *tsim_sql_copy(struct tsim_arena *arena, const struct tsim_statement *s, int column); /* "" for NULL */
 int64_t tsim_sql_integer(const struct tsim_statement *s, int column);
 double tsim_sql_real(const struct tsim_statement *s, int column); /* NAN for NULL */

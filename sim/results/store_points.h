@@ -54,7 +54,7 @@ enum tsim_status tsim_point_writer_open(struct tsim_arena *arena, struct tsim_st
 enum tsim_status tsim_point_writer_add(struct tsim_point_writer *writer, const struct tsim_point *point,
                                        const char *set_json, struct tsim_diags *diags);
 enum tsim_status tsim_point_writer_commit(struct tsim_point_writer *writer, struct tsim_diags *diags);
-void tsim_point_writer_close(struct tsim_point_writer *writer); /* what is not committed is undone; NULL is allowed */
+void tsim_point_writer_close(struct tsim_point_writer *writer); /* undoes what is not committed; NULL is allowed */
 
 /* ---- finding by key ---- */
 struct tsim_point_finder;

@@ -85,7 +85,7 @@ static void reserve(struct tsim_arena *arena, struct tsim_crossed_links *crossed
     if (crossed->n + n_more <= crossed->capacity)
         return;
     int32_t capacity =
-        crossed->n + (crossed->n > n_more ? crossed->n : n_more); /* what comes once gets just its room */
+        crossed->n + (crossed->n > n_more ? crossed->n : n_more); /* links that come once get just their room */
     struct tsim_crossed_link *items = TSIM_NEW_ARRAY(arena, (size_t)capacity, struct tsim_crossed_link);
     if (crossed->n > 0)
         memcpy(items, crossed->items, (size_t)crossed->n * sizeof *items);
@@ -190,7 +190,7 @@ static void cross_group(const struct tsim_step_links *step_links, struct tsim_ar
         const struct tsim_pattern_phase *phase = &pattern.phases[i];
         struct tsim_crossed_links *crossed = crossed_by(placement, stage_groups, ranks[phase->owner], whose);
         int32_t lane = i / pattern.n_phases;
-        reserve(arena, crossed, n_links_of(&pattern, lane, phase)); /* of several ranks where one stands in for them */
+        reserve(arena, crossed, n_links_of(&pattern, lane, phase)); /* one rank may stand in for several */
         cross_phase(step_links, &pattern, lane, phase, crossed);
     }
     tsim_pattern_release(&pattern);

@@ -41,7 +41,7 @@ struct consumer {
     double *waits_s, *marked_s[N_MARKS]; /* by batch of a step: so far, and up to a mark */
 };
 
-struct progress { /* what has been done so far */
+struct progress { /* all that has been done so far */
     double time_s, storage_bytes, cores_s, read_s, transform_s, link_bytes;
     int64_t steps;
 };

@@ -122,7 +122,7 @@ static const struct tsim_op *partner(const struct walk *w, const struct tsim_op_
             continue;
         if (op->kind == TSIM_OP_COLLECTIVE)
             return NULL;
-        if (is_product(op)) /* what follows an absent weight gradient waits for the collective's result */
+        if (is_product(op)) /* operators after an absent weight gradient wait for the collective's result */
             return is_elsewhere(w, op) ? NULL : op;
     }
     return NULL;

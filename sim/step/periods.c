@@ -293,7 +293,7 @@ static void put_places(struct tsim_stage_group *group, int32_t *places) {
         oldest = item >= 0 && item < oldest ? item : oldest;
     }
     oldest += left_out;
-    places[AT_OLDEST] = oldest > 0 ? oldest - 1 : 0; /* of a pair, the second is told with the first */
+    places[AT_OLDEST] = oldest > 0 ? oldest - 1 : 0; /* the second of a pair is told with the first */
 }
 
 static void put_sums(const struct tsim_periods *periods, struct tsim_words *sums) {
@@ -402,7 +402,7 @@ static int64_t farthest(const struct tsim_stage_group *group, const int32_t *the
     for (int s = FIRST_FOLLOWER; s < TSIM_N_STREAMS; s++)
         if (now[AT_LABELS + s] > far && !stands_still(group, s, then, now))
             far = now[AT_LABELS + s];
-    return far + 2; /* of a pair the first looks at the second */
+    return far + 2; /* the first of a pair looks at the second */
 }
 
 /* The first item from `at` on that is not there again `step` items later. The middle of a long schedule, the first and
@@ -510,7 +510,7 @@ static void shorten(struct tsim_stage_group *group, const int32_t *then, const i
     group->n_items -= out;
     for (int i = 0; i < 2; i++)
         group->n_skipped[i] += (int32_t)period->times * period->slots[i];
-    for (int s = FIRST_FOLLOWER; s < TSIM_N_STREAMS; s++) { /* what did not move keeps its item */
+    for (int s = FIRST_FOLLOWER; s < TSIM_N_STREAMS; s++) { /* a stream that did not move keeps its item */
         int64_t label;
         if (now[AT_NEXT + s] == then[AT_NEXT + s])
             *next_item(group, s) -= out;

@@ -35,8 +35,7 @@ struct tsim_periods_task {
     int32_t stream, stage_group;
     const struct tsim_played *played; /* of an operator; else NULL */
     bool is_launch;                   /* of it, by the host */
-    int32_t
-        part; /* of an operator: in execution order, that it belongs to; of a collective: that it is, -1: the last */
+    int32_t part; /* an operator belongs to this part, in execution order; a collective is this part, -1: the last */
 };
 typedef void (*tsim_periods_repeat_fn)(void *context, const struct tsim_periods_task *task);
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROUNDING_FRAC 1e-12 /* what sums of a million intervals are off by */
+#define ROUNDING_FRAC 1e-12 /* sums of a million intervals are off by so much */
 
 enum { KERNELS, COMMUNICATION, HOST, N_CATEGORIES };
 

@@ -64,7 +64,7 @@ struct tsim_replay_member { /* a traced rank */
     int32_t n_intervals;
 };
 
-struct tsim_replay_group { /* of ranks, known to all */
+struct tsim_replay_group { /* ranks that all know to be together */
     const char *name;
     int32_t n_ranks;
     const int32_t *ranks; /* ascending */

@@ -279,7 +279,7 @@ static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data
     double bytes = parameters * (share.is_quantized ? tsim_base_weight_bytes(plan->scenario)
                                                     : communicated_weight_bytes(plan->scenario));
     bool returns =
-        !plan->shards_fully; /* what the optimizer has updated; fully sharded, weights are gathered for use */
+        !plan->shards_fully; /* the optimizer has updated them; fully sharded, weights are gathered for use */
     bool is_broadcast = returns && plan->scenario->software->weight_return == TSIM_RETURN_BROADCASTS && !is_expert;
     enum tsim_collective_op op = is_broadcast ? TSIM_BROADCAST : TSIM_ALL_GATHER;
     struct tsim_group group = shard_group(data, shards);

@@ -10,7 +10,7 @@ let passed = 0;
 async function open(browser, hash = "", options = {}) {
   const page = await browser.newPage({viewport: {width: 1400, height: 900}, colorScheme: "light", ...options});
   page.setDefaultTimeout(slowness);
-  page.refused = 0; // what the server is expected to refuse is said on the console as well
+  page.refused = 0; // the console says as well what the server is expected to refuse
   page.on("console", m => { if (!/status of (422|403)/.test(m.text())) throw new Error(`${m.type()}: ${m.text()}`); page.refused++; });
   page.on("pageerror", e => { throw new Error(`${e.name}: ${e.message} ${e.stack}`); });
   page.on("dialog", d => { throw new Error("a script ran: " + d.message()); });

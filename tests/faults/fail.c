@@ -126,7 +126,7 @@ static int is_alone(void) {
 
 /* True in the child, in which the call, and with `lasting` all after it, is to fail. */
 static int child_fails(enum kind of, long n, int lasting) {
-    off_t at_byte[N_FILES]; /* of open files: children share them */
+    off_t at_byte[N_FILES]; /* children share those of open files */
     int status = 0;
     const struct report call = {of, lasting, n};
     tell(&call, sizeof call);

@@ -185,7 +185,7 @@ struct outcomes {
 static void check(struct outcomes *outcomes) {
     const struct tsim_scenario *scenario = load(NULL, 0);
     if (!scenario)
-        return; /* what the rules refuse */
+        return; /* the rules refuse it */
     outcomes->n_valid++;
     double fluid_s = step_s("fluid", "auto"), unfolded_s = step_s("fluid", "off"), ideal_s = step_s("ideal", "auto"),
            steps_s = step_s("steps", "off");

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define NOBODYS_LAYERS 1000003 /* of parts that there are not */
+#define NOBODYS_LAYERS 1000003 /* parts that there are not have so many */
 
 static void init_hardware(struct example *e) {
     e->accelerator = (struct tsim_accelerator){.name = "example",

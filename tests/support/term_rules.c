@@ -12,7 +12,7 @@ void expect_term_rules(const struct tsim_term *term) {
     bool is_leaf = term->rule == TSIM_TERM_GIVEN;
     double by_rule = tsim_term_by_rule(term), scale = fabs(term->value);
     for (int32_t i = 0; i < term->n_parts && term->rule == TSIM_TERM_SUM; i++)
-        scale = fmax(scale, fabs(term->parts[i].value)); /* what is taken away may leave little */
+        scale = fmax(scale, fabs(term->parts[i].value)); /* a difference may be much smaller than its parts */
     TSIM_ALWAYS(!isnan(term->value), "%s is not a number", term->name);
     TSIM_ALWAYS(term->value == by_rule || fabs(by_rule - term->value) <= ROUNDING * scale,
                 "%s is %.17g, its parts give %.17g", term->name, term->value, by_rule);

@@ -140,7 +140,7 @@ START_TEST(kept) {
     e.scenario.training.adapter.kind = TSIM_ADAPTER_NONE;
     ck_assert_double_eq_tol(all - tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), t * 2 * 4 * R, 1);
     e.scenario.training.adapter.kind = TSIM_ADAPTER_LORA;
-    e.scenario.training.adapter.dropout_frac = 0.1; /* what is left of the input, and the mask */
+    e.scenario.training.adapter.dropout_frac = 0.1; /* the input that is left, and the mask */
     ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER) - one, t * H * 3, 1);
 }
 END_TEST

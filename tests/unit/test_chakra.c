@@ -670,7 +670,7 @@ START_TEST(operators_are_nodes) {
             ck_assert(is_gather || node->collective == TSIM_HISTORY_REDUCE_SCATTER);
             ck_assert_double_eq(node->comm_bytes, is_gather ? ACTIVATIONS_BYTES / TENSOR : ACTIVATIONS_BYTES);
             *(is_gather ? &n_gathers : &n_scatters) += 1;
-        } else if (strstr(node->name, "ffn up (forward)")) { /* of gate and up, 28,672 wide */
+        } else if (strstr(node->name, "ffn up (forward)")) { /* gate and up are 28,672 wide */
             ck_assert_double_eq_tol(node->n_ops, 2.0 * 4096 * 8192 * 2 * 28672 / TENSOR, 1);
             ck_assert_str_eq(e.nodes[node->deps[0]].name, "tensor: gather, ffn");
             n_products++;

@@ -236,7 +236,7 @@ START_TEST(volumes) {
         struct tsim_collective_cost cost = cost_of(c, request);
         ck_assert_double_eq_tol(cost.scale_up_bytes, RINGS[i].passes * 7 / 8 * s, 1e-6);
         ck_assert_double_eq(cost.nic_bytes, 0);
-        request.group = even(4, 8); /* of 8 ranks of a channel one sends to another node */
+        request.group = even(4, 8); /* one of a channel's 8 ranks sends to another node */
         cost = cost_of(c, request);
         double v = RINGS[i].passes * 31 / 32 * s;
         ck_assert_double_eq_tol(cost.nic_bytes, v / 8, 1e-6);
@@ -402,7 +402,7 @@ START_TEST(nic_shares) {
     ck_assert_double_eq_tol(build(2)->nic_bytes_per_s, 4e9, 1);
     example.fabric.link_bytes_per_s = 5e9; /* the port is slower than the NIC */
     ck_assert_double_eq_tol(build(2)->nic_bytes_per_s, 2e9, 1);
-    example.software.nics_used = 2; /* of 8, shared by 8 */
+    example.software.nics_used = 2; /* 8 ranks share these; the node has 8 */
     ck_assert_double_eq_tol(build(2)->nic_bytes_per_s, 0.5e9, 1);
     example.scenario.cluster.accelerators_per_node = 1; /* alone, but each has at most its own */
     ck_assert_double_eq_tol(build(2)->nic_bytes_per_s, 2e9, 1);
@@ -453,8 +453,7 @@ START_TEST(compute_units) {
             all_reduce(build(2), even(2, EACH[i].ranks), 1e9, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_AUTO).sm_frac,
             EACH[i].channels / 132, 1e-12);
     }
-    for (int64_t units = 95; units <= 96;
-         units++) { /* of fewer than four times as many, none: they are no such units */
+    for (int64_t units = 95; units <= 96; units++) { /* units that take fewer than four times as many are none */
         example.accelerator.compute_units = units;
         ck_assert_double_eq(all_reduce(build(1), even(1, 8), 1e9, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_AUTO).sm_frac,
                             units == 96 ? 0.25 : 0);

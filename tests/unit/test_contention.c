@@ -12,7 +12,7 @@
 static const struct tsim_scenario *scenario; /* loaded last */
 static const struct tsim_link_utilization *link_utilizations;
 static int32_t n_link_utilizations;
-static double optimizer_s; /* of its step */
+static double optimizer_s; /* its step's */
 
 static double step_s(const char *file, const char *network, const char *fold) {
     const struct tsim_override overrides[] = {{"simulation.network", network}, {"simulation.fold", fold}};

@@ -12,7 +12,7 @@
 
 static struct example e;
 
-static const double LINK = 10e9, RING = 8e9; /* of the example's slot; what collectives reach on it */
+static const double LINK = 10e9, RING = 8e9; /* the example's slot, and the rate that collectives reach on it */
 
 static struct tsim_step_simulation simulate(void) {
     struct tsim_step_simulation simulation;

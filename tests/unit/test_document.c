@@ -207,7 +207,7 @@ START_TEST(shown_lines) {
     ck_assert_ptr_null(tsim_document_line(&document, 5, 1));
     document.text = repeat("", "\xC3\xA9", 200, ""); /* cut at 160 bytes, between two characters */
     document.size = 400;
-    ck_assert_ptr_null(tsim_document_line(&document, 0, 1)); /* of a value that has no place */
+    ck_assert_ptr_null(tsim_document_line(&document, 0, 1)); /* a value that has no place has no line */
     ck_assert_uint_eq(strlen(tsim_document_line(&document, 1, 1)), 160);
     ck_assert_ptr_null(tsim_document_line(&document, 1, 161)); /* the caret would stand beyond the cut */
     document.text = "x\x1B[1my";

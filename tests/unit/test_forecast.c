@@ -10,7 +10,7 @@
 
 #define DAY 86400.0
 #define OUTSIDE 1.6449 /* normal quantile of 95 % */
-#define INNER 1.2816   /* of 90 % */
+#define INNER 1.2816   /* normal quantile of 90 % */
 
 static struct example_result r;
 static struct tsim_arena arena;

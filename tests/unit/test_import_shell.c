@@ -92,12 +92,12 @@ static const struct {
     {"[ a = b ] && A=1 || A=2\necho $A", "[echo][2]"},
     {"[ a = a ] && A=1 || A=2\necho $A", "[echo][1]"},
     {"cd x || exit 1\nmkdir y && a", "[cd][x]/[mkdir][y]/[a]"},
-    /* what bash -c is given, and set */
+    /* bash -c is given it, and set */
     {"bash -c 'run $1 \"$@\"' name p 'q r'", "[run][p][p][q r]"},
     {"set -- a 'b c' d\nshift\necho $# $1 \"${2}\" ${@:2} ${3:-none}", "[echo][2][b][c][d][d][none]"},
     {"echo $(ls -l | grep \")\") `pwd`/x $1 \"$2\" $#", "[echo][/x][][0]"},
     {"cat <<EOT > f\n--not $A\n  EOT\nEOT\necho b", "[cat]/[echo][b]"},
-    /* what a shell or sbatch is given is a script, expanded first where its end's word is not quoted */
+    /* a shell or sbatch is given a script, expanded first where its end's word is not quoted */
     {"A=1\nsbatch <<EOF\n#SBATCH -N 4\nrun $A \\$SLURM_NNODES\nEOF\nb", "[sbatch]/[run][1][4]/[b]/[sbatch][-N][4]"},
     {"A=1\ncat <<'E' | bash -s\nA=2\nrun \"$A b\"\nE\necho $A", "[cat]/[bash][-s]/[run][2 b]/[echo][2]"},
     {"cat > job <<-'E'\n\t#!/bin/bash\n\trun a\n\tE\nb", "[cat]/[b]"}, /* not the first characters */

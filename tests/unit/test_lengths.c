@@ -37,7 +37,7 @@ START_TEST(lognormal) {
         const double sigma = sqrt(log(1 + cv * cv));
         ck_assert_double_eq_tol(l->useful / 4096, 1, 2e-3);
         ck_assert_double_eq_tol(l->attended / (4096 * (1 + cv * cv)), 1,
-                                1.5e-2); /* of the tail, 1 in 4,000 is missing */
+                                1.5e-2); /* 1 in 4,000, from the tail, is missing */
         ck_assert_double_eq_tol((double)l->pass / (2 * 4096 * gsl_cdf_ugaussian_P(sigma / sqrt(2))), 1, 5e-3);
     }
 }

@@ -33,7 +33,7 @@ START_TEST(figures) {
     ck_assert_double_eq_tol(time_s * tsim_job_figure(job, "throughput.tokens_per_s"), 8 * 1024, 1e-6);
     ck_assert_double_eq_tol(time_s * 1000 / 86400, tsim_job_figure(job, "campaign.days"), 1e-9);
     ck_assert_double_eq(tsim_job_figure(job, "memory.fits"), 1);
-    ck_assert_double_eq(tsim_job_figure(job, "model.parameters"), 124439808); /* of the published GPT-2 */
+    ck_assert_double_eq(tsim_job_figure(job, "model.parameters"), 124439808); /* the published GPT-2 has as many */
     ck_assert(isnan(tsim_job_figure(job, "step")));
     ck_assert(isnan(tsim_job_figure(job, "step.time_s.x")));
     ck_assert(isnan(tsim_job_figure(job, "")));
@@ -48,7 +48,7 @@ START_TEST(settings) {
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK);
     double tokens = tsim_job_figure(job, "step.time_s") * tsim_job_figure(job, "throughput.tokens_per_s");
     ck_assert_double_eq_tol(tokens, 16 * 1024, 1e-6);
-    ck_assert_int_eq(tsim_job_load_text(job, SCENARIO), TSIM_JOB_OK); /* what was set is dropped */
+    ck_assert_int_eq(tsim_job_load_text(job, SCENARIO), TSIM_JOB_OK); /* this drops what was set */
     ck_assert(isnan(tsim_job_figure(job, "step.time_s")));
     ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK);
     tokens = tsim_job_figure(job, "step.time_s") * tsim_job_figure(job, "throughput.tokens_per_s");
@@ -163,7 +163,7 @@ START_TEST(commands) {
     ck_assert_str_eq(tsim_job_messages(job), "");
     ck_assert_int_eq(tsim_job_command(job, "show", SHOW, 1), TSIM_JOB_OK);
     ck_assert_ptr_nonnull(strstr(tsim_job_json(job), "\"gpt2-small\""));
-    ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK); /* what was loaded and set is kept */
+    ck_assert_int_eq(tsim_job_run(job), TSIM_JOB_OK); /* this keeps what was loaded and set */
     ck_assert_ptr_nonnull(strstr(tsim_job_json(job), expected));
 }
 END_TEST

@@ -89,7 +89,7 @@ START_TEST(gathered_weights) {
     assert_mib(stage(0).buffers_bytes, others + 2 * all + 4 * layer);
     e.scenario.training.gradient_precision = TSIM_BF16;
     assert_mib(stage(0).buffers_bytes, others + 2 * all + 2 * layer);
-    e.software.flat_bucket_elements = 1e6; /* of ZeRO-1 and -2 alone */
+    e.software.flat_bucket_elements = 1e6; /* ZeRO-1 and -2 alone have it */
     assert_mib(stage(0).buffers_bytes, others + 2 * all + 2 * layer);
 }
 END_TEST

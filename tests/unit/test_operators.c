@@ -423,7 +423,7 @@ START_TEST(context_exchanges) {
         enum tsim_context_exchange exchange;
         enum tsim_op_collective collective;
         double forward, backward;                                                /* of a rank's own keys and values */
-    } CASES[] = {{TSIM_CONTEXT_RING, TSIM_OP_RING_EXCHANGE, n - 1, 2 * (n - 1)}, /* of others; and their gradients */
+    } CASES[] = {{TSIM_CONTEXT_RING, TSIM_OP_RING_EXCHANGE, n - 1, 2 * (n - 1)}, /* others'; and their gradients */
                  {TSIM_CONTEXT_ALL_GATHER, TSIM_OP_ALL_GATHER, n, n},
                  {TSIM_CONTEXT_ALL_GATHER, TSIM_OP_REDUCE_SCATTER, 0, n},
                  {TSIM_CONTEXT_ALL_TO_ALL, TSIM_OP_ALL_TO_ALL, 1.5 + 0.5, 0.5 + 1.5}};

@@ -24,7 +24,7 @@ static void assert_rows(const struct tsim_op_list *list, const struct row *rows,
     size_t at = 0;
     for (int32_t i = 0; i < list->n; i++) {
         const struct tsim_op *op = &list->ops[i];
-        ck_assert_int_ne(op->kind, TSIM_OP_COLLECTIVE); /* of one rank */
+        ck_assert_int_ne(op->kind, TSIM_OP_COLLECTIVE); /* one rank has none */
         ck_assert_msg(at < n, "%s follows the last", op->name);
         ck_assert_str_eq(op->name, rows[at].name);
         ck_assert_msg(op->bytes == rows[at].mib * (1 << 20), "%s: %g MiB, not %g", op->name, op->bytes / (1 << 20),

@@ -65,7 +65,7 @@ START_TEST(limits) {
     ck_assert_str_eq(best_of(&ranking, points, 3), " 1");
     ck_assert_int_eq(read_ranking("limits: {cost: 20 M USD}", NULL, &ranking), TSIM_OK);
     ck_assert_double_eq(ranking.limits[0].value, 20e6);
-    ck_assert_str_eq(best_of(&ranking, points, 3), ""); /* what they cost is not known */
+    ck_assert_str_eq(best_of(&ranking, points, 3), ""); /* their cost is not known */
 }
 END_TEST
 

@@ -7,7 +7,7 @@
 
 /* A run of scenarios/textbook/small-on-8.yaml with settings of its own. */
 enum { MOST_SETTINGS = 16 };
-#define HALF "156 TFLOP/s" /* of an A100's 312 */
+#define HALF "156 TFLOP/s" /* an A100 has 312 */
 struct side {
     struct tsim_override settings[MOST_SETTINGS];
     size_t n;

@@ -87,7 +87,7 @@ START_TEST(layers) {
         ck_assert_int_eq(sc->parallelism.layers_per_chunk[i], 2);
     sc = must(load_set("parallelism.schedule", "dualpipe"));
     ck_assert_int_eq(tsim_n_model_parts(&sc->parallelism), 2);
-    ck_assert(sc->parallelism.overlap.expert); /* what its pairs are for */
+    ck_assert(sc->parallelism.overlap.expert); /* its pairs are there for that */
     ck_assert_int_eq(sc->parallelism.layers_per_chunk[1], 4);
 }
 END_TEST

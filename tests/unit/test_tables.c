@@ -264,7 +264,7 @@ START_TEST(updates_by_hand) {
            others = 60 * (1 - exp(-10 / 60.0)) + 40 * (1 - exp(-10 / 40.0)) + 1 - exp(-10);
     ck_assert_double_eq_tol(find(&list, "tables, update")->bytes,
                             10 * (24 + 24) + 2 * fmax(distinct, others) * (2 * 4 + 2 * 4 + 2 * 4), 1e-9);
-    ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 101 * 2 * 4); /* of each element */
+    ck_assert_double_eq(tsim_tables_state_bytes(&x.scenario), 101 * 2 * 4); /* a state of 4 bytes for each element */
 }
 END_TEST
 
@@ -279,7 +279,7 @@ START_TEST(replicas_by_hand) {
     tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     ck_assert_double_eq(find(&list, "tables, gather of replicas")->bytes, 5 * (8 + 8 + 8));
     ck_assert_double_eq(find(&list, "tables: vectors to samples")->collective_bytes,
-                        10 * 2 * 8); /* of 60 and 40 rows */
+                        10 * 2 * 8); /* the tables have 60 and 40 rows */
     tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 0, &list);
     const struct tsim_op *sum = find(&list, "tables: gradients of replicas");
     ck_assert_int_eq(sum->collective, TSIM_OP_ALL_REDUCE);

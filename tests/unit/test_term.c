@@ -63,7 +63,7 @@ START_TEST(figures_are_found_by_name) {
                                        TSIM_PARTS(leaf(&recorder, "a", 1), leaf(&recorder, "b", 1)));
     ck_assert_ptr_eq(tsim_recorded_term(&recorder, "step.time_s"), time.term);
     ck_assert_ptr_eq(tsim_figure(&recorder, "step.time_s", 2, TSIM_TIME_S).term, time.term);
-    ck_assert_ptr_ne(tsim_figure(&recorder, "step.time_s", 3, TSIM_TIME_S).term, time.term); /* of another run */
+    ck_assert_ptr_ne(tsim_figure(&recorder, "step.time_s", 3, TSIM_TIME_S).term, time.term); /* another run's */
     ck_assert_ptr_eq(tsim_figure(&recorder, "campaign.days", 4, TSIM_FRACTION).term,
                      tsim_elsewhere(&recorder, "campaign.days", 4, TSIM_FRACTION).term);
     ck_assert_ptr_null(tsim_figure(NULL, "step.time_s", 2, TSIM_TIME_S).term);

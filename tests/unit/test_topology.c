@@ -362,7 +362,7 @@ START_TEST(adaptive_dragonflies_are_pools) {
     ck_assert_int_eq(topology->groups, 1);
     ck_assert_int_eq(topology->routers, 4);
     ck_assert_double_eq_tol(topology->bytes_per_s[topology->first[TSIM_LINK_LOCAL]], 15.5 * 10 * GB, 1);
-    ck_assert_str_eq(route_text(topology, 0, 9), "node 0: NIC 0, out | node 1: NIC 1, in"); /* of one router */
+    ck_assert_str_eq(route_text(topology, 0, 9), "node 0: NIC 0, out | node 1: NIC 1, in"); /* they are one router's */
     ck_assert_str_eq(route_text(topology, 0, 16), "node 0: NIC 0, out | group 0: router 0, out | "
                                                   "group 0: router 1, in | node 2: NIC 0, in");
     example.fabric.dragonfly_routers = 16;

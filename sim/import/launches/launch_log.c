@@ -246,7 +246,7 @@ bool tsim_log_series(const char *text, size_t size, const char *label, const cha
         double value = labelled(&line, label), group = same ? labelled(&line, same) : kept;
         if (value <= 0)
             continue;
-        if (group != kept) /* what was before is of another batch */
+        if (group != kept) /* times before it belong to another batch */
             n = 0;
         kept = group;
         series->line = n == 0 ? line.number : series->line;

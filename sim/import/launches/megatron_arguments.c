@@ -50,7 +50,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             HYBRID),
     REFUSED("spec=*mamba* spec=*hybrid* spec=*gated_delta* spec=*linear_attention*", HYBRID),
     NOTHING(
-        "spec=*gpt_layer_specs* spec=local spec=mindspeed_llm.* spec=modellink.*"), /* of the model that they are named after */
+        "spec=*gpt_layer_specs* spec=local spec=mindspeed_llm.* spec=modellink.*"), /* they build the model that they are named after */
     REFUSED("spec", "layers as a program of its own defines them: what they compute is not in this file"),
     REFUSED("freeze_* freeze train_only_* peft* lora_* use_lora lora", FROZEN),
     REFUSED(

@@ -22,7 +22,7 @@
  * and NeMo 2's recipes). A job is known by its names and targets, too. A setting that stands nowhere is an error. */
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
-    /* what the job is */
+    /* the kind of job */
     REFUSED("name=*[mM]amba* *.name=*[mM]amba* _target_=*[mM]amba* *._target_=*[mM]amba* name=*[gG]riffin* "
             "*.name=*[gG]riffin* name=*[jJ]amba* *.name=*[jJ]amba* name=*[hH]yena* *.name=*[hH]yena* "
             "_target_=*[hH]yena* *._target_=*[hH]yena* _target_=*SSMConfig* _target_=*.ssm.* "
@@ -148,7 +148,7 @@ static const struct tsim_value *named_value(struct reading *g, const char *path,
         strspn(target, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != strlen(target))
         return NULL;
     for (const char *step = target; step; step = strchr(step, '.') ? strchr(step, '.') + 1 : NULL)
-        if (strcspn(step, ".") == 0 || strcspn(step, ".") >= 60) /* of a step of a path */
+        if (strcspn(step, ".") == 0 || strcspn(step, ".") >= 60) /* a step of a path must be shorter */
             return NULL;
     const struct tsim_value *found = tsim_value_find_path(g->root, target);
     return found && found->kind == TSIM_VALUE_SCALAR ? resolved(g, target, found, depth + 1) : NULL;

@@ -179,7 +179,7 @@ static void add_vocabulary(struct reading *g) {
     const bool is_own = file && strstr(tsim_setting_text(file), "20B_tokenizer");
     if (find(g, "vocab_size") || find(g, "padded_vocab_size"))
         return;
-    if (is_own) /* of the Pile; 50,277 tokens */
+    if (is_own) /* the Pile's has 50,277 tokens */
         add(g, file, "vocab_size", "50277");
     else if (!type || is_text(type, "GPT2BPETokenizer"))
         add(g, type, "vocab_size", "50257");

@@ -28,7 +28,7 @@ struct heredoc { /* announced on the line that is read */
     size_t first_command; /* of its line */
 };
 
-struct list { /* of words, on the heap */
+struct list { /* words, on the heap */
     struct tsim_shell_word *words;
     size_t n, capacity;
 };

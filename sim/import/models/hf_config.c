@@ -146,7 +146,7 @@ static void finish_llama(struct reading *r) {
     m->bias = attention && mlp;
     m->qkv_bias = m->qkv_bias || (attention && !mlp);
     if (attention && !mlp)
-        m->other_parameters += m->layers * m->hidden; /* of the attention's output */
+        m->other_parameters += m->layers * m->hidden; /* the bias of the attention's output */
     if (mlp && !attention)
         m->other_parameters += m->layers * (2 * m->ffn_hidden + m->hidden);
 }

@@ -16,7 +16,7 @@
  * of as many micro-batches as have about so many of them and their launches: what a browser opens in a second. */
 enum {
     MOST_DEFAULT_RANKS = 64,
-    N_GAUGES = 3 /* of a stream */,
+    N_GAUGES = 3 /* a stream has so many */,
     PASSES_THREAD = TSIM_N_TOLD_STREAMS,
     MOST_OPERATORS = 40000
 };

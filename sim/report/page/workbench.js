@@ -100,7 +100,7 @@ function setInText(text, path, value) {
       return lines.join("\n");
     }
     const k = keyOf(lines[at]), head = lines[at].slice(0, lines[at].length - k[4].length).replace(/:\s*$/, ": ");
-    let end = at + 1; /* what belongs to the key: deeper lines, and lines that are blank between them */
+    let end = at + 1; /* deeper lines belong to the key, and lines that are blank between them */
     while (end < to && (isBlank(lines[end]) || indentOf(lines[end]) > indent)) end++;
     while (end > at + 1 && isBlank(lines[end - 1])) end--;
     let [old, comment] = splitComment(k[4]);
@@ -125,7 +125,7 @@ const GROUPS = [
   ["Failures", ["reliability.node_mtbf", "reliability.checkpoint.bandwidth", "reliability.restart", "reliability.spares", "reliability.replications"]],
 ];
 const IDS = {model: "models", "cluster.node": "nodes", "cluster.fabric": "fabrics", software: "software"};
-const WORDS = {"training.recompute": ["none", "selective", "full", "sqrt"]}; /* of a key that takes other shapes, too */
+const WORDS = {"training.recompute": ["none", "selective", "full", "sqrt"]}; /* the key takes other shapes, too */
 const START_VALUES = {"reliability.node_mtbf": "50000 h", "reliability.checkpoint.bandwidth": "50 GB/s", "reliability.restart": "600 s", "reliability.replications": 100};
 const schemaOf = path => path.split(".").reduce((s, k) => ((s || {}).properties || {})[k], schema);
 const allPaths = (s, prefix) => Object.entries(s.properties || {}).flatMap(([k, v]) => v.properties ? allPaths(v, prefix + k + ".") : [prefix + k]);

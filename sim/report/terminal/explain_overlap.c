@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { MOST_ROWS = 32 };
-#define TOLD_FRAC 0.001 /* of the step: what is exposed less is not worth a reason */
+#define TOLD_FRAC 0.001 /* a smaller part of the step is not worth a reason */
 
 struct row {
     const char *name, *why;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { MOST_TERMS = 3 };
-#define LEAST_TERM_FRAC 0.002 /* of the step: below it a term is no reason */
+#define LEAST_TERM_FRAC 0.002 /* a term that is a smaller part of the step is no reason */
 
 #define TRILLION 1e12
 #define JOULES_PER_MWH 3.6e9
@@ -437,9 +437,9 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
                                  "parallelism.layers_per_stage=auto,balance: both)",
                                  text, *text ? "; " : "");
     if (first->job->training.kind > TSIM_SFT)
-        text = tsim_arena_printf(arena,
-                                 "%s%sranked are steps of training: the rest of a round (tsim run) comes on top of each",
-                                 text, *text ? "; " : "");
+        text = tsim_arena_printf(
+            arena, "%s%sranked are steps of training: the rest of a round (tsim run) comes on top of each", text,
+            *text ? "; " : "");
     if (*text)
         tsim_text_wrap(out, style, 0, text);
 }

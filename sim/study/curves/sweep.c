@@ -15,7 +15,7 @@
 enum { MOST_THREADS = 1024, QUEUE_POINTS = 256, BATCH_POINTS = 2000, MOST_CHECKED = 250 };
 #define BATCH_S 0.1                    /* a transaction is open no longer... */
 #define BATCH_OF_ELAPSED_FRAC 0.05     /* ...nor than this part of what the sweep has run, which is what a kill costs */
-#define GRACE_S 1.0                    /* of an interrupt, for a sweep that has nothing left to compute */
+#define GRACE_S 1.0                    /* a sweep that is complete so soon after an interrupt is not stopped */
 #define REOPEN_BYTES (8 * 1000 * 1000) /* mistakes leave their lines in a source's arena: then it is read anew */
 
 /* ---- one point ---- */

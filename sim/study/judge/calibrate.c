@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { LEAST_PRODUCTS = 4, LEAST_COPIES = 3, LEAST_OF_A_CLASS = 2, SEARCHES = 4 };
-#define LEAST_EFFECT_FRAC 1e-3 /* of a row's time, when a value changes by a tenth */
+#define LEAST_EFFECT_FRAC 1e-3 /* a value that changes by a tenth must change a row's time by so much */
 #define LEAST_LOAD_S 0.1       /* less is over before the power limit acts */
 #define WARM_LOAD_S 10.0       /* after which the chip does not get warmer */
 #define LEAST_LOAD_RATIO 10.0

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_CHANGE_FRAC 0.01 /* of a row's time, when a value changes by a tenth */
+#define LEAST_CHANGE_FRAC 0.01 /* a value that changes by a tenth must change a row's time by so much */
 #define FAR_FRAC 0.2
 #define FAR_MEDIANS 5
 enum { LEAST_ROWS = 3 };

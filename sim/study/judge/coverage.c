@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { MOST_STEPS = 100 };
-static const double OUTSIDE = 0.05;    /* of the runs, below an interval and as many above */
+static const double OUTSIDE = 0.05;    /* this part of the runs lies below an interval, and as many above */
 static const double SAME_TIME = 0.003; /* difference of logarithms: tables have four digits */
 static const double LEAST_END = 0.5;   /* standard deviations */
 static const double MOST_INSIDE = 0.949, NARROWER = 0.99;

@@ -14,7 +14,7 @@
 
 enum { MOST_REFINED = 3, MOST_SIZES = 64, MOST_FLIPS = 8, MOST_MISSES = 4, SCAN_STEPS = 24, HALVINGS = 12 };
 
-#define MOST_TOKENS 1e17 /* of a run, as goal.tokens may say */
+#define MOST_TOKENS 1e17 /* goal.tokens may say no more */
 
 static const double MOST_CHANCES[] = {[TSIM_GROUNDS_MEASURED] = TSIM_MOST_CHANCE_MEASURED,
                                       [TSIM_GROUNDS_SIMILAR] = TSIM_MOST_CHANCE_SIMILAR,

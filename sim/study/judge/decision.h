@@ -37,7 +37,7 @@ extern const char *const TSIM_PURCHASE_WORDS[TSIM_N_PURCHASES]; /* "rent", "rese
 enum tsim_grounds { TSIM_GROUNDS_MEASURED, TSIM_GROUNDS_SIMILAR, TSIM_GROUNDS_ESTIMATE };
 extern const char *const TSIM_GROUNDS_WORDS[];
 
-struct tsim_capital { /* of the whole cluster, if it is bought; 0 where the price is not known */
+struct tsim_capital { /* the whole cluster's price, if it is bought; 0 where it is not known */
     double nodes_usd, network_usd, storage_usd, facility_usd, usd;
 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_CHANGE_FRAC 1e-3 /* of a step: a smaller change is no bar of its own */
+#define LEAST_CHANGE_FRAC 1e-3 /* a change by a smaller part of a step is no bar of its own */
 enum { MOST_SWITCHES = 6, MOST_TOGETHER = 2 };
 
 struct study {
@@ -212,7 +212,7 @@ static enum tsim_status add_switches(struct study *study) {
 
 /* ---- the plan ---- */
 
-struct changes { /* of the plan's keys */
+struct changes { /* changes of the plan's keys */
     struct tsim_override items[TSIM_N_PLAN_KEYS + 1];
     size_t n;
     bool says_data; /* the job says how many replicas it has, which follow from the plan */

@@ -53,7 +53,7 @@ struct effect {
     int32_t n_runs;
 };
 
-struct term { /* of a run's sum */
+struct term { /* an addend of a run's sum */
     uint64_t key;
     enum tsim_error_part part;
     double times;
@@ -120,7 +120,7 @@ struct entry {
     double times;
 };
 
-struct equation { /* of a measured run */
+struct equation { /* a measured run's */
     const struct tsim_residual *row;
     struct entry entries[MOST_EFFECTS + 1];
     int n;

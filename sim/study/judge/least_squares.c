@@ -6,7 +6,7 @@
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
 
-enum { MOST_ITERATIONS = 200, MOST_LOG = 230 }; /* of 1e100 */
+enum { MOST_ITERATIONS = 200, MOST_LOG = 230 }; /* exp(230) is 1e100 */
 /* Where the errors have a kink a search may go to and fro for ever; it stands where so little is gained any more. */
 #define STANDSTILL_FRAC 1e-6
 

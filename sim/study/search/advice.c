@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MIN_GAIN_FRAC 0.01
-#define SAME_FRAC (1 - 1e-6) /* of changes that gain the same, the first */
+#define SAME_FRAC (1 - 1e-6) /* the first of changes that gain the same is taken */
 
 enum { MAX_CANDIDATES = 48, MAX_SETTINGS = 3 };
 

@@ -108,7 +108,7 @@ static size_t number_length(const char *text) {
     while (text[n] && !strchr("()<>=!", text[n]) && !is_over) {
         while (text[n] && !isspace((unsigned char)text[n]) && !strchr("()<>=!", text[n]))
             n++;
-        end = n + strspn(text + n, " \t\n\r\v\f"); /* what isspace says above */
+        end = n + strspn(text + n, " \t\n\r\v\f"); /* isspace says the same above */
         is_over = is_word(text + end, "and") || is_word(text + end, "or");
         if (!is_over)
             n = end;

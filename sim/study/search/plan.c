@@ -252,7 +252,7 @@ static void team_run(struct team *team, struct search *search,
 /* ---- bounds ---- */
 
 static struct memo_place *place_of(const struct search *search, struct worker *worker,
-                                      const struct tsim_plan_candidate *candidate) {
+                                   const struct tsim_plan_candidate *candidate) {
     struct memo_place *place = &worker->memos[(size_t)(candidate - search->options->space->candidates) % MEMO_PLACES];
     if (place->candidate != candidate) {
         tsim_arena_reset(&place->arena);
@@ -264,7 +264,7 @@ static struct memo_place *place_of(const struct search *search, struct worker *w
 }
 
 static double better_of(enum tsim_outcome_figure figure, double a, double b) {
-    return is_more(figure) ? fmax(a, b) : fmin(a, b); /* of a number and NAN the number */
+    return is_more(figure) ? fmax(a, b) : fmin(a, b); /* where one is NAN, the other is taken */
 }
 
 /* Figures that are bounded are taken from the bounds of all plans, others from those that are simulated. */
@@ -319,7 +319,8 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
         const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
         item->fate = scenario ? FATE_UNPLAYED : FATE_INVALID;
         if (scenario && tsim_is_played(scenario)) {
-            tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate)->memo, false, &bound.result);
+            tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate)->memo, false,
+                             &bound.result);
             set_bound(search, worker, &bound, item);
         }
         tsim_arena_reset(&worker->scratch);
@@ -664,7 +665,7 @@ static enum tsim_status complete_candidates(struct tsim_arena *arena, struct sea
     for (size_t i = 0; i < n; i++)
         if (search->known.own[i].fate == FATE_SIMULATED)
             search->own_items[result->n_own++] = &search->known.own[i];
-    search->heeds = false; /* what was found is shown, interrupted or not */
+    search->heeds = false; /* interrupted or not, what was found is shown */
     team_run(team, search, complete_own, result->n_own);
     for (size_t i = 0; i < result->n_own; i++) {
         struct tsim_plan *plan = &search->own[i];

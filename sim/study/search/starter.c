@@ -10,7 +10,7 @@
 /* Models of tens of billions of parameters had about this: GPT-3 3.2 M tokens (Brown et al. 2020), Llama 2 4 M
  * (Touvron et al. 2023). */
 #define BATCH_TOKENS 4194304
-#define BATCH_SAMPLES_EACH 32 /* of a CNN or MLP, on each accelerator (He et al. 2016: 256 on 8) */
+#define BATCH_SAMPLES_EACH 32 /* a CNN or MLP takes so many on each accelerator (He et al. 2016: 256 on 8) */
 #define OTHER_STEPS 10000
 
 const char *const TSIM_STARTER_GOALS[TSIM_N_STARTER_GOALS] = {"time", "cost", "energy"};
