@@ -635,7 +635,7 @@ static inline bool tsim_loss_is_fused(const struct tsim_software *software) {
     return software->cross_entropy == TSIM_LOSS_FUSED;
 }
 
-/* ---- provenance, for `show` and for "leans on estimates" ---- */
+/* ---- provenance, for `show` and for the estimates that a run uses ---- */
 enum tsim_source_status { TSIM_SOURCE_READ, TSIM_SOURCE_DERIVED, TSIM_SOURCE_FITTED, TSIM_SOURCE_ESTIMATE };
 
 #endif

@@ -374,7 +374,7 @@ struct tsim_scenario {
     double cached_tokens;         /* set by run/generation.h: of each sequence, in the KV cache; a pass adds its own */
     struct tsim_place plan_at;    /* where its file says how it is parallel, or is */
     const char *resolved_json;    /* the whole scenario with every default, as JSON; feeding it back gives the same */
-    const char *const *estimates; /* names of values with status estimate that this run leans on */
+    const char *const *estimates; /* names of values with status estimate that this run uses */
     size_t n_estimates;
 };
 

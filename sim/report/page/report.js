@@ -174,7 +174,7 @@ function gantt(parent, run) {
 
 function layer(parent, run) {
   if (document.querySelector(`#${run.id}layer svg`))
-    chart(part(parent, "One layer, kernel by kernel", el("p", {className: "soft"}, "Of the slowest stage, in the middle of the step: kernels one after another, and collectives on their own streams; a gap is a wait. All passes are on one scale.")), run.id + "layer");
+    chart(part(parent, "One layer, kernel by kernel", el("p", {className: "soft"}, "One layer of the slowest stage in the middle of the step. Kernels run one after another, and collectives on their own streams; a gap is a wait. All passes have one scale.")), run.id + "layer");
 }
 
 function roofline(parent, run) {
@@ -182,7 +182,7 @@ function roofline(parent, run) {
   if (!all.length) return;
   const s = part(parent, "Roofline of every operator");
   if (rows.length && roof.flops_per_s > 0) {
-    s.append(el("p", {className: "soft"}, `The roof is the datasheet's: ${scaled(roof.flops_per_s, "FLOP/s")} in ${roof.precision} and ${scaled(roof.bytes_per_s, "B/s")} of one ${roof.accelerator}; they meet at ${digits(roof.flops_per_s / roof.bytes_per_s)} FLOP/B. A larger point has more of the step. Communication and the bubble, which compute nothing, are in the table.`));
+    s.append(el("p", {className: "soft"}, `The roof is the datasheet's: ${scaled(roof.flops_per_s, "FLOP/s")} in ${roof.precision} and ${scaled(roof.bytes_per_s, "B/s")} of one ${roof.accelerator}; they meet at ${digits(roof.flops_per_s / roof.bytes_per_s)} FLOP/B. A larger point takes more of the step. Communication and the bubble, which compute nothing, are in the table.`));
     chart(s, run.id + "roofline");
   }
   const more = el("details", {}, el("summary", {}, `all ${all.length} rows`));
@@ -211,7 +211,7 @@ function wholeRun(parent, run) {
   if (!c.lost_accelerator_hours) return;
   const s = part(parent, "The whole run with its failures"), n = d.replications.reduce((a, b) => a + b, 0);
   if (n > 1) {
-    s.append(el("p", {className: "soft"}, `${count(n)} runs, each with its own failures: ${digits(c.days_p10)} to ${digits(c.days_p90)} days in eight of ten of them, ${digits(c.days)} in the median.`));
+    s.append(el("p", {className: "soft"}, `${count(n)} runs, each with its own failures: ${closely(4, () => `${digits(c.days_p10)} to ${digits(c.days_p90)} days in eight of ten of them, ${digits(c.days)} in the median.`)}`));
     chart(s, run.id + "days");
   }
   if (document.querySelector(`#${run.id}timeline svg`)) {
@@ -248,7 +248,7 @@ function sensitivities(parent, run) {
   const rows = (run.explain.sensitivities || []).filter(r => has(r.less_change_frac));
   if (!rows.length) return;
   const s = part(parent, "What the step's time follows");
-  s.append(el("p", {className: "soft"}, "Change of the step's time with each capacity of the hardware a tenth lower and a tenth higher, each simulated."));
+  s.append(el("p", {className: "soft"}, "How the step's time changes when one capacity of the hardware is a tenth lower or a tenth higher. Each case is simulated."));
   chart(s, run.id + "sensitivity");
 }
 
@@ -261,8 +261,8 @@ function sources(parent, run) {
   const rows = [];
   walk(run.scenario, "", (value, path) => { if (typeof value.source === "string" && value.source) rows.push({path: path || "scenario", source: value.source}); });
   const s = part(parent, "Assumptions, sources and estimates");
-  if (run.estimates.length) s.append(el("p", {}, `${run.estimates.length} values were read nowhere and are estimates; the result leans on them:`), el("ul", {}, run.estimates.map(e => el("li", {}, e))));
-  else s.append(el("p", {}, "No value that this run leans on is an estimate."));
+  if (run.estimates.length) s.append(el("p", {}, `${run.estimates.length} values were read nowhere and are estimates; the result uses them:`), el("ul", {}, run.estimates.map(e => el("li", {}, e))));
+  else s.append(el("p", {}, "This run uses no estimate."));
   if (rows.length) s.append(el("details", {}, el("summary", {}, `${rows.length} sources`), table([{title: "of", text: true, of: r => r.path}, {title: "source", text: true, of: r => r.source}], rows)));
   s.append(el("details", {}, el("summary", {}, "the scenario with every default filled in"), el("pre", {}, JSON.stringify(run.scenario, null, 2))));
 }
@@ -289,7 +289,7 @@ function showComparison(c) {
   a.append(el("h1", {}, "A beside B"), el("p", {}, el("b", {}, "A "), c.a, el("br", {}), el("b", {}, "B "), c.b), el("p", {}, has(c.step_change) ? `B's step takes ${c.step_change > 1 ? digits(1 + c.step_change) + " times as long as" : percent(1 + c.step_change) + " of"} A's${has(c.waterfall[0]) ? `: ${seconds(c.waterfall[c.waterfall.length - 1].a_s)} and ${seconds(c.waterfall[c.waterfall.length - 1].b_s)}` : ""}.` : "Not both fit in memory."));
   main.append(a);
   if (c.waterfall.length) {
-    const s = part(a, "From A's step to B's", el("p", {className: "soft"}, "What takes longer in B is red, what takes less is green; together they make the difference of the two steps."));
+    const s = part(a, "From A's step to B's", el("p", {className: "soft"}, "Red terms take longer in B, green ones less; together they make the difference of the two steps."));
     chart(s, c.id + "waterfall");
     s.append(table([{title: "", text: true, of: r => r.term}, {title: "A", of: r => seconds(r.a_s)}, {title: "B", of: r => seconds(r.b_s)}, {title: "B - A", of: r => signed(r.change_s, seconds)}, {title: "of A's step", of: r => signed(r.change_of_step, percent)}], c.waterfall, "even tight"));
   }
@@ -380,7 +380,7 @@ function heatMap(parent, ok, axes, figures) {
       el("tbody", {}, values(y.value).map(v => el("tr", {}, el("th", {}, String(v)), values(x.value).map(w => cell(best.get(JSON.stringify([w, v])))))))));
   };
   [x, y, f].forEach(e => e.addEventListener("change", draw));
-  part(parent, "Heat map", el("p", {className: "soft"}, "Of points that share a cell, the best one. The stronger the blue, the better."), el("div", {className: "tools"}, el("label", {}, "rows ", y), el("label", {}, "columns ", x), el("label", {}, "figure ", f)), room);
+  part(parent, "Heat map", el("p", {className: "soft"}, "A cell shows the best of its points. The stronger the blue, the better."), el("div", {className: "tools"}, el("label", {}, "rows ", y), el("label", {}, "columns ", x), el("label", {}, "figure ", f)), room);
   draw();
 }
 
@@ -421,7 +421,7 @@ function scaling(parent, sweep, ok, label) {
   const rows = [...best.values()].sort((a, b) => a.accelerators - b.accelerators);
   if (rows.length < 2) return;
   const base = speed(rows[0]) / rows[0].accelerators, unit = has(rows[0].tokens_per_s) ? "tokens/s" : "samples/s", ideal = n => base * n, efficiency = p => speed(p) / ideal(p.accelerators), knee = (sweep.scaling || {}).knee;
-  const s = part(parent, "Scaling", el("p", {className: "soft"}, "The fastest point of each number of accelerators; ideal is the smallest one's speed per accelerator. Red is what exposed communication costs, grey all else that scaling costs."));
+  const s = part(parent, "Scaling", el("p", {className: "soft"}, "The fastest point for each number of accelerators; the ideal keeps the smallest one's speed per accelerator. Red is what exposed communication costs, grey all else that scaling costs."));
   if (knee) s.append(el("p", {}, `Knee after ${count(knee.accelerators)} accelerators: by the next number, ${knee.cause} costs ${seconds(knee.excess_s)} more a step than if it scaled, ${(100 * knee.share_frac).toFixed(0)} % of what is lost.`));
   chart(s, sweep.id + "scaling");
   s.append(table([{title: "accelerators", of: p => count(p.accelerators)}, {title: unit, of: p => amount(speed(p))}, {title: "efficiency", of: p => percent(efficiency(p))}, {title: "bubble", of: p => percent(p.bubble_frac)}, {title: "exposed communication", of: p => percent(p.communication_exposed_frac)}, {title: "bottleneck", text: true, of: p => p.bottleneck}, {title: "point", text: true, of: label}], rows));
