@@ -76,7 +76,8 @@ enum tsim_exit tsim_calibrate_intervals(const struct tsim_arguments *arguments) 
         read = tsim_residuals_read(&arena, arguments->operands[1 + i], &tables[i], &diags);
     if (read == TSIM_OK && tables[0].n == 0) {
         read = TSIM_ERR_SCHEMA;
-        tsim_diags_error(&diags, read, (struct tsim_place){.file = arguments->operands[1]}, "", "no residual in it");
+        tsim_diags_error(&diags, read, (struct tsim_place){.file = arguments->operands[1]}, "",
+                         "there is no residual in it");
     }
     enum tsim_exit status = tsim_exit_of(read);
     tsim_report_diags(arguments, &diags);

@@ -159,9 +159,9 @@ static enum tsim_status write_file(struct init *init, const char *file, const ch
         return TSIM_OK;
     }
     if (access(file, F_OK) == 0) {
-        tsim_diag_hint(
-            tsim_diags_error(&init->diags, TSIM_ERR_IO, (struct tsim_place){.file = file}, "", "is there already"),
-            "name another file, as in: tsim init mine.yaml");
+        tsim_diag_hint(tsim_diags_error(&init->diags, TSIM_ERR_IO, (struct tsim_place){.file = file}, "",
+                                        "this file exists already"),
+                       "name another file, as in: tsim init mine.yaml");
         return TSIM_ERR_IO;
     }
     TSIM_TRY(tsim_text_file_open(&init->arena, file, &out, &init->diags));

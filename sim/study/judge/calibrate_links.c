@@ -264,7 +264,7 @@ static enum tsim_status check_run(const struct tsim_link_calibration *c, struct 
         return TSIM_ERR_INFEASIBLE;
     }
     if (c->fabric && c->fabric->topology == TSIM_TOPOLOGY_TORUS) {
-        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "a torus cannot be calibrated so");
+        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "a torus cannot be calibrated in this way");
         return TSIM_ERR_INFEASIBLE;
     }
     return TSIM_OK;

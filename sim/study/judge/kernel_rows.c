@@ -336,7 +336,7 @@ static enum tsim_status read_lines(struct reading *r, FILE *stream) {
         return cannot_read(r);
     r->line = 0;
     r->text[0] = '\0';
-    return r->n > 0 ? TSIM_OK : refuse(r, 0, "no kernel in it");
+    return r->n > 0 ? TSIM_OK : refuse(r, 0, "there is no kernel in it");
 }
 
 enum tsim_status tsim_kernel_rows_read(struct tsim_arena *arena, const char *file, struct tsim_kernel_rows *rows,

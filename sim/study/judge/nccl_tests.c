@@ -222,7 +222,8 @@ static enum tsim_status complete(struct reading *g, const struct tsim_nccl_hints
     if (!g->has_op)
         find_op(g, slash ? slash + 1 : g->file, 0);
     if (g->n_rows == 0)
-        return fail(g, TSIM_ERR_SCHEMA, 0, "no measured size in it", "the table or the JSON that nccl-tests writes");
+        return fail(g, TSIM_ERR_SCHEMA, 0, "there is no measured size in it",
+                    "the table or the JSON that nccl-tests writes");
     if (g->other_line > 0)
         return fail(g, TSIM_ERR_SCHEMA, g->other_line, "another collective behind the first one's sizes",
                     "a file for each run of nccl-tests");

@@ -341,7 +341,7 @@ enum tsim_status tsim_profile_end(struct tsim_profile_builder *b, struct tsim_pr
     if (b->n_events == 0) {
         tsim_diag_hint(
             tsim_diags_error(diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = b->file}, "",
-                             "no kernel of an accelerator in it"),
+                             "there is no kernel of an accelerator in it"),
             "a trace of PyTorch's profiler with ProfilerActivity.CUDA, or a SQLite export of nsys with kernels");
         release(b);
         return TSIM_ERR_SCHEMA;

@@ -69,7 +69,7 @@ static bool read_string(struct reader *t, char *out, size_t size) {
         t->c++;
     }
     if (t->c >= t->end)
-        return fail(t, "a text that does not end");
+        return fail(t, "this text does not end");
     t->c++;
     if (out)
         out[n] = '\0';
@@ -187,7 +187,7 @@ static bool take(struct reader *t, const struct fields *f) {
     if (strcmp(f->phase, "X") != 0 || !f->has_start || !f->has_duration)
         return true;
     if (!(fabs(f->start_us) <= MOST_US) || !(f->duration_us >= 0 && f->duration_us <= MOST_US))
-        return fail(t, "an event at a time, or of a length, that no clock shows");
+        return fail(t, "no clock shows the time or the length of this event");
     if (!t->has_origin)
         t->origin_us = f->start_us;
     t->has_origin = true;

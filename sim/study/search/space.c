@@ -144,7 +144,7 @@ static bool check_list(struct builder *b, const struct tsim_value *value, const 
                                         tsim_value_kind_name(value)),
                        "as in [4, 8]");
     else if (value->n_items == 0)
-        tsim_value_error(b->diags, TSIM_ERR_SCHEMA, value, path, "an empty list: no value to try");
+        tsim_value_error(b->diags, TSIM_ERR_SCHEMA, value, path, "the list is empty: there is no value to try");
     else if (value->n_items > TSIM_SPACE_MAX_CHOICES)
         tsim_value_error(b->diags, TSIM_ERR_LIMIT, value, path, "more than %d values", TSIM_SPACE_MAX_CHOICES);
     else
