@@ -380,7 +380,7 @@ static const struct {
                {"--mtp-num-layers 1", "further tokens"},
                {"--window-size 128,0", "windows"},
                {"--fp32-residual-connection", "data type"},
-               {"--main-grads-dtype bf16", "data type"},
+               {"--main-grads-dtype fp16", "data type"},
                {"--moe-extended-tp", "experts"},
                {"--pipeline-model-parallel-layout Et*4|t*4L", "layout"},
                {"--num-experts 8 --expert-model-parallel-size 8 --moe-token-dispatcher-type allgather", "gathering"},

@@ -30,6 +30,7 @@ static const struct {
 
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
+    {"_comment* *comment _*", NULL}, {"deepspeed_multinode_launcher distributed_type max_grad_norm gradient_checkpointing", NULL},
     {"optimizer.params.*", NULL}, {"scheduler.*", NULL}, {"steps_per_print", NULL}, {"wall_clock_breakdown", NULL},
     {"gradient_clipping", NULL}, {"fp16.*", NULL}, {"bf16.enabled", NULL}, {"zero_allow_untested_optimizer", NULL},
     {"zero_force_ds_cpu_optimizer", NULL}, {"prescale_gradients", NULL}, {"gradient_predivide_factor", NULL},

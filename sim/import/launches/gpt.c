@@ -9,10 +9,21 @@
 
 /* ---- the cluster ---- */
 
+/* A number of machines that only a command or the environment knows ($SLURM_NNODES, nvidia-smi) is assumed like one that
+ * nothing says. */
+static const struct tsim_setting *said(struct tsim_gpt *g, const char *key) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
+    if (!s || !s->lost)
+        return s;
+    tsim_recipe_note(g->r, s->name, s->value,
+                     tsim_arena_printf(g->r->arena, "%.40s is not known here: --nodes or --gpus says it", s->lost));
+    return NULL;
+}
+
 static int64_t put_cluster(struct tsim_gpt *g) {
     int64_t ranks = g->tensor * g->context, experts = g->expert * g->expert_tensor;
     int64_t least = g->pipeline * (experts > ranks ? experts : ranks);
-    return tsim_recipe_put_cluster(g->r, tsim_recipe_find(g->r, "nnodes"), tsim_recipe_find(g->r, "nproc_per_node"),
+    return tsim_recipe_put_cluster(g->r, said(g, "nnodes"), said(g, "nproc_per_node"),
                                    tsim_recipe_find(g->r, "machine"), least);
 }
 
@@ -79,6 +90,11 @@ static void put_gradient_precision(struct tsim_gpt *g, const char *word) {
     const struct tsim_setting *in_bf16 = tsim_recipe_find(g->r, KEYS[0]), *in_fp32 = tsim_recipe_find(g->r, KEYS[1]),
                               *named = tsim_recipe_find(g->r, KEYS[2]), *kept = tsim_recipe_find(g->r, KEYS[3]);
     bool is_megatron = g->program == TSIM_GPT_MEGATRON;
+    const struct tsim_setting *main = tsim_recipe_find(g->r, "main_grads_dtype");
+    if (main && strstr(tsim_setting_text(main), "bf16")) { /* beside an optimizer that is aware of precisions */
+        tsim_recipe_put(g->r, "training.gradient_precision", main, NULL, "bf16");
+        return;
+    }
     if (in_bf16 && tsim_setting_flag(g->r, in_bf16))
         tsim_recipe_put(g->r, "training.gradient_precision", in_bf16, NULL, "bf16");
     else if (in_fp32)
@@ -484,6 +500,53 @@ static void put_schedule(struct tsim_gpt *g) {
                               : "zb-h1");
 }
 
+/* Stages as even as they are with layers that do nothing, without those. */
+static void put_idle_stages(struct tsim_gpt *g, int64_t n) {
+    enum { MOST_STAGES = 1024 };
+    const char *texts[MOST_STAGES];
+    if (n < 2 || n > MOST_STAGES)
+        return;
+    if (g->counted_layers % n != 0) {
+        tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld layers do not split into %lld stages",
+                          (long long)g->counted_layers, (long long)n);
+        return;
+    }
+    for (int64_t i = 0, each = g->counted_layers / n; i < n; i++) {
+        int64_t layers = 0;
+        for (int64_t layer = i * each; layer < (i + 1) * each; layer++)
+            layers += layer >= TSIM_MOST_IDLE_LAYERS || !g->idle[layer];
+        texts[i] = tsim_arena_printf(g->r->arena, "%lld", (long long)layers);
+    }
+    tsim_recipe_put_list(g->r, "parallelism.layers_per_stage", g->noop, texts, (size_t)n);
+}
+
+/* Marks those that a list "61,62,63" names. */
+static void mark_idle(struct tsim_gpt *g, bool *idle, const struct tsim_value *item) {
+    for (const char *c = item->kind == TSIM_VALUE_SCALAR ? item->text : ""; *c;) {
+        char *end;
+        const long long layer = strtoll(c, &end, 10);
+        if (end != c && layer >= 0 && layer < TSIM_MOST_IDLE_LAYERS && layer < g->counted_layers && !idle[layer]) {
+            idle[layer] = true;
+            g->layers--;
+        }
+        c = end != c ? end : c + 1;
+        c += *c == ',';
+    }
+}
+
+static void leave_out_idle(struct tsim_gpt *g) {
+    bool *idle = TSIM_NEW_ARRAY(g->r->arena, TSIM_MOST_IDLE_LAYERS, bool);
+    memset(idle, 0, TSIM_MOST_IDLE_LAYERS * sizeof *idle);
+    g->idle = idle;
+    g->noop = tsim_recipe_find(g->r, "noop_layers");
+    g->counted_layers = g->layers;
+    if (g->noop && g->noop->value->kind == TSIM_VALUE_SEQUENCE)
+        for (size_t i = 0; i < g->noop->value->n_items; i++)
+            mark_idle(g, idle, g->noop->value->items[i]);
+    else if (g->noop)
+        mark_idle(g, idle, g->noop->value);
+}
+
 /* Stages of unequal length: the first and the last as they are given, the others evenly. */
 static void put_stages(struct tsim_gpt *g) {
     static const char *const FIRST[] = {"decoder_first_pipeline_num_layers", "num_layers_in_first_pipeline_stage",
@@ -500,6 +563,10 @@ static void put_stages(struct tsim_gpt *g) {
     enum { MOST_STAGES = 1024 };
     int64_t n = g->pipeline * g->virtual_pipeline;
     bool is_even = !first && !last && !less_first && !less_last;
+    if (g->noop) {
+        put_idle_stages(g, n);
+        return;
+    }
     if (is_even && g->layers % n != 0 && !is_deepspeed(g) &&
         !tsim_recipe_find(g->r, "pipeline_model_parallel_layout") &&
         !tsim_import_override(&g->r->input, "parallelism.layers_per_stage"))
@@ -572,7 +639,7 @@ static void read_virtual(struct tsim_gpt *g) {
         return;
     if (per_stage && count)
         tsim_recipe_error(g->r, per_stage, "cannot be together with %.60s", count->name);
-    int64_t n = tsim_setting_int(g->r, from, 1, 100000), stage = g->layers / g->pipeline;
+    int64_t n = tsim_setting_int(g->r, from, 1, 100000), stage = g->counted_layers / g->pipeline;
     if (!count && (stage == 0 || stage % n != 0)) {
         tsim_recipe_error(g->r, from, "%lld does not divide the %lld layers of a stage", (long long)n,
                           (long long)stage);
@@ -600,6 +667,10 @@ static void read_degrees(struct tsim_gpt *g) {
     g->context = degree(g, "context_parallel_size", 1);
     g->expert = degree(g, "expert_model_parallel_size", 1);
     g->expert_tensor = degree(g, "expert_tensor_parallel_size", g->tensor);
+    if (is_on(g, "moe_tp_extend_ep")) { /* MindSpeed's: whole experts on the tensor ranks, too */
+        g->expert *= g->tensor;
+        g->expert_tensor = 1;
+    }
 }
 
 static void read_sizes(struct tsim_gpt *g) {
@@ -651,6 +722,7 @@ static void put_model(struct tsim_gpt *g) {
 void tsim_gpt_build(struct tsim_gpt *g) {
     struct tsim_recipe *r = g->r;
     read_sizes(g);
+    leave_out_idle(g);
     read_degrees(g);
     if (r->diags->n_errors > r->n_errors_before)
         return;

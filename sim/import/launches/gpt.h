@@ -9,6 +9,7 @@
 
 #include "import/launches/recipe.h"
 
+enum { TSIM_MOST_IDLE_LAYERS = 4096 };
 enum tsim_gpt_program { TSIM_GPT_MEGATRON, TSIM_GPT_NEMO };
 
 struct tsim_gpt {
@@ -19,6 +20,9 @@ struct tsim_gpt {
     bool is_given;                         /* the user gives the model, whose sizes the file does not have */
     const char *named;                     /* a model of the catalogue instead of sizes; NULL: none */
     const struct tsim_setting *named_from; /* where it is named */
+    const struct tsim_setting *noop; /* MindSpeed-LLM's: layers that do nothing and make stages even; NULL: none */
+    const bool *idle;                /* [TSIM_MOST_IDLE_LAYERS]: which they are */
+    int64_t counted_layers;          /* with them */
     int64_t layers, hidden, tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, nodes, per_node;
 };
 

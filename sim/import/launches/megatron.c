@@ -220,8 +220,8 @@ static void add_words(struct reading *g, const struct words *w, size_t n_launche
         size_t n = 0, length = strcspn(word->text, "=");
         if (!is_argument(word->text) || is_met(g, word))
             continue;
-        while (i + n < w->n && !is_argument(w->words[i + n].text))
-            n++;
+        while (i + n < w->n && !is_argument(w->words[i + n].text) && (n_launcher == 0 || i + n != n_launcher))
+            n++; /* the program ends the launcher's arguments, whether or not the last of them has a value */
         const char *name = tsim_arena_strndup(g->r->arena, word->text, length);
         const char *key = key_in(g, name, i <= n_launcher);
         const struct tsim_value *value;
@@ -306,13 +306,29 @@ static const char *read_beside(void *context, struct tsim_arena *arena, const ch
     return g->r->input.read_beside ? g->r->input.read_beside(arena, g->r->input.file, path, size) : NULL;
 }
 
+/* --env, and arguments of the form NAME=VALUE: scripts that take such export them, in a loop over "$@". */
+static const char *const *environment_of(const struct reading *g, size_t *n) {
+    static const char NAME[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const struct tsim_import_input *input = &g->r->input;
+    const char **all = TSIM_NEW_ARRAY(g->r->arena, input->n_environment + input->n_arguments, const char *);
+    for (*n = 0; *n < input->n_environment; (*n)++)
+        all[*n] = input->environment[*n];
+    for (size_t i = 0; i < input->n_arguments; i++) {
+        size_t length = strspn(input->arguments[i], NAME);
+        if (length > 0 && input->arguments[i][length] == '=' && !isdigit((unsigned char)input->arguments[i][0]))
+            all[(*n)++] = input->arguments[i];
+    }
+    return all;
+}
+
 static enum tsim_status read_shell(struct reading *g) {
     struct tsim_shell_script *script = &g->script;
     size_t offset = 0;
     const char *message = NULL;
     const struct tsim_import_input *input = &g->r->input;
-    const struct tsim_shell_outside outside = {input->arguments,     input->n_arguments, input->environment,
-                                               input->n_environment, read_beside,        g};
+    size_t n;
+    const char *const *environment = environment_of(g, &n);
+    const struct tsim_shell_outside outside = {input->arguments, input->n_arguments, environment, n, read_beside, g};
     g->is_read = TSIM_NEW_ARRAY(g->r->arena, g->r->document->size + 1, const char *);
     memset(g->is_read, 0, (g->r->document->size + 1) * sizeof *g->is_read);
     enum tsim_status status =
@@ -546,7 +562,10 @@ static void rename_settings(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {{"model_parallel_size", "tensor_model_parallel_size"},
                                            {"batch_size", "micro_batch_size"},
                                            {"intermediate_size", "ffn_hidden_size"},
-                                           {"moe_intermediate_size", "moe_ffn_hidden_size"}};
+                                           {"moe_intermediate_size", "moe_ffn_hidden_size"},
+                                           {"multi_head_latent_attention", "multi_latent_attention"},
+                                           {"qk_rope_head_dim", "qk_pos_emb_head_dim"},
+                                           {"qk_nope_head_dim", "qk_head_dim"}};
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
         const struct tsim_setting *usual = tsim_recipe_find(r, NAMES[i][1]);
         for (size_t k = 0; k < r->n_settings && k < TSIM_RECIPE_MAX_SETTINGS; k++)

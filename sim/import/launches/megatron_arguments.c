@@ -95,9 +95,6 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("num_zero_experts", "experts that do nothing"),
     REFUSED("enable_dsa* index_topk index_n_heads index_head_dim use_sparse_flash_attn",
             "attention that leaves out tokens by an index, which tsim does not have"),
-    REFUSED("noop_layers",
-            "layers that do nothing are among those that are counted: --set parallelism.layers_per_stage=[...] "
-            "with --ignore"),
     SPEED("post_norm", "norms behind each block, too"),
     SPEED("embed_layernorm", "a norm behind the embedding (2 x hidden parameters)"),
     SPEED("qk_l2_norm", "a norm of queries and keys without a scale"),
@@ -114,7 +111,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "keep_fp8_transpose_cache* "
             "fp8_quantizer_factory",
             OTHER_TYPE),
-    NOTHING("main_grads_dtype=fp32 main_params_dtype=fp32 exp_avg_dtype=fp32 exp_avg_sq_dtype=fp32"),
+    NOTHING(
+        "main_grads_dtype=bf16 main_grads_dtype=fp32 main_params_dtype=fp32 exp_avg_dtype=fp32 exp_avg_sq_dtype=fp32"),
     REFUSED("main_grads_dtype main_params_dtype exp_avg_dtype exp_avg_sq_dtype",
             "optimizer states of another data type than fp32"),
     NOTHING(
@@ -144,8 +142,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "max_seqlen_per_dp_cp_rank "
             "min_dynamic_context_parallel_size",
             "context parallelism in levels or of changing width: here it is one ring, gather or exchange"),
-    REFUSED("moe_extended_tp moe_tp_extend_ep",
-            "experts divided over tensor and expert ranks together: --expert-tensor-parallel-size"),
+    REFUSED("moe_extended_tp", "experts divided over tensor and expert ranks together: --expert-tensor-parallel-size"),
     REFUSED("ds_sequence_parallel_size force_ds_sequence_parallel",
             "DeepSpeed's sequence parallelism: --set parallelism.context=N with --ignore"),
     REFUSED("enable_full_sharding_in_hsdp outer_dp_sharding_strategy=optim",
@@ -249,7 +246,9 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "shape_order sparse_mode pre_tockens next_tockens fill_neg_inf square_alibi_mask alibi_fusion_attn_type "
         "alibi_diagonal_opposite use_fusion_attn_v2 attention_mask_type cp_attention_mask_type prompt_type "
         "handler_name no_shuffle no_shared_storage overwrite_cache enable_thinking history_turns cut_max_seqlen "
-        "ulysses_degree_in_cp disable_gloo_group enable_high_availability enable_optimizer_state_local_copy "
+        "no_add_gate query_key_layer_scaling no_attention_softmax_in_fp32 no_untie_embeddings_and_output_weights "
+        "swap_optimizer_times ulysses_degree_in_cp disable_gloo_group enable_high_availability "
+        "enable_optimizer_state_local_copy "
         "enable_hbmfault_repair enable_worker_reboot "
         "enable_elastic* distributed_optimizer_no_replica optimizer_selection jit_compile no_enable_linear_qkv "
         "kv_head_repeat_before_uly_alltoall routed_scaling_factor norm_topk_prob seq_aux moe_comm_aux* "

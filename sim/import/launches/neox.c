@@ -22,8 +22,10 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("te_fp8_format=*", OTHER_TYPE),
     REFUSED("moe_num_experts moe_expert_parallel_size", "experts are not taken over"),
     REFUSED("curriculum_learning.* curriculum_seqlen", "sequences that grow while training"),
-    REFUSED("sparse_gradients zero_optimization.offload_param.device=cpu zero_optimization.offload_param.device=nvme",
-            "parameters on the host, or sparse gradients"),
+    REFUSED("sparse_gradients", "sparse gradients"),
+    SPEED("zero_optimization.cpu_offload_params zero_optimization.offload_param.device=cpu "
+          "zero_optimization.offload_param.device=nvme",
+          "parameters on the host or a disk: memory and time are those without it"),
     REFUSED("sliding_window_width", "attention in windows: here it reaches over the whole sequence"),
     REFUSED("norm_shared_layers position_embedding_share", "layers that share parameters"),
     SPEED("te_*", "layers of Transformer Engine: software.fusion=te"),

@@ -33,7 +33,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("training.dtype=float16", "parameters and optimizer states of another data type than fp32"),
     SPEED("training.dtype", "optimizer states of 16 bits; here of 32"),
     NOTHING("training.mixed_precision_* training.dataset* training.max_norm training.seed "
-            "training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
+            "training.data.* training.checkpoint_* training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
     SPEED("training.deterministic debug.deterministic*", "slower deterministic kernels"),
     NOTHING("debug.* training.num_workers training.hf_*"),
     SPEED("training.enable_cpu_offload", "parameters, gradients and optimizer on the host"),
@@ -72,6 +72,9 @@ enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 static const struct flavor {
     const char *name, *flavor, *id;
 } FLAVORS[] = {
+    {"llama", "7B", "llama2-7b"}, /* its name before Llama 3 */
+    {"llama", "13B", "llama2-13b"},
+    {"llama", "70B", "llama2-70b"},
     {"llama2", "7B", "llama2-7b"},
     {"llama2", "13B", "llama2-13b"},
     {"llama2", "70B", "llama2-70b"},
@@ -140,6 +143,8 @@ static const struct tsim_setting *find(struct reading *g, const char *name) {
 
 static int64_t degree(struct reading *g, const char *name, int64_t least, int64_t otherwise) {
     const struct tsim_setting *s = find(g, name);
+    if (!s && strcmp(name, "tensor_parallel_degree") == 0)
+        s = find(g, "sequence_parallel_degree"); /* its name in the first months */
     return s ? tsim_setting_int(g->r, s, least, 1000000) : otherwise;
 }
 
