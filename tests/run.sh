@@ -24,7 +24,7 @@ longest=(cli/run.sh docs.sh accuracy.sh faults/situations.sh serve/run.sh faults
 names() {
   local program
   if [ "$part" = long ]; then
-    printf '%s\n' accuracy.sh install.sh property/test_{advice_kept,decision_random,every_key,launch_files,laws_random,network_random,periods_random,plan_random,proposals,step_random} unit/test_import_recipes
+    printf '%s\n' cli/run.sh accuracy.sh install.sh property/test_{advice_kept,decision_random,every_key,launch_files,laws_random,network_random,periods_random,plan_random,proposals,step_random} unit/test_import_recipes
     return
   fi
   printf '%s\n' "${scripts[@]}"
@@ -44,6 +44,7 @@ command_of() { # NAME: runs it
   fuzz/*) "$build/tests/$1" $(bash tests/fuzz/seeds.sh "${1#fuzz/replay_}") ;;
   circles.py) tests/circles.py "$build" ;;
   accuracy.sh | install.sh) bash "tests/$1" "$tsim" "$part" ;;
+  cli/run.sh) if [ "$part" = long ]; then bash tests/cli/run.sh "$tsim" --long; else bash tests/cli/run.sh "$tsim"; fi ;;
   gate.sh) bash tests/gate.sh "$build" ;;
   *) bash "tests/$1" "$tsim" ;;
   esac

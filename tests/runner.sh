@@ -49,10 +49,11 @@ long='advice_kept decision_random every_key launch_files laws_random periods_ran
 for test in $long; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 2000 ]'; done
 for test in network_random step_random; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 300 ]'; done
 for script in accuracy install; do stand_in "tests/$script.sh" '[ "$2" = long ]'; done
-expect 'long: whole tests, many cases' 0 '^13 passed, 0 failed$' long
+stand_in tests/cli/run.sh '[ "$2" = --long ]'
+expect 'long: whole tests, many cases' 0 '^14 passed, 0 failed$' long
 rm "$work/build/tests/unit/test_import_recipes"
 for test in $long; do rm "$work/build/tests/property/test_$test"; done
-for script in accuracy install; do stand_in "tests/$script.sh" ''; done
+for script in accuracy install cli/run; do stand_in "tests/$script.sh" ''; done
 stand_in tests/gate.sh 'for i in 1 2 3; do echo "because $i"; sleep 0.1; done; exit 1'
 stand_in tests/data.sh 'for i in 1 2 3; do echo "as well $i"; sleep 0.1; done; exit 2'
 expect 'two that fail' 1 "^$((n - 2)) passed, 2 failed\$"
