@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs the commands of the ```sh blocks of docs/*.md and README.md's `build/tsim` lines, in a scratch folder that looks
 # like the source tree: each must end with exit status 0 and print something, or write a file. tests/docs.sh TSIM [all]
-# Without `all`, what takes seconds (the large searches of docs/questions.md, campaigns of many failures, all published runs once more)
-# and the comparison of the answers are left to `make check`; what takes seconds with all layers of a model has eight of them.
+# Without `all`, what takes long (what to buy in the whole catalogue, the large searches of docs/questions.md, campaigns of many failures,
+# all published runs once more) and the comparison of the answers are left to `make check`; a model of seconds has eight layers.
 set -u
 tsim=$(realpath "$1") part=${2:-small}
-large='buy --budget|--replan|scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |repair=.12 h.* --vary|validate scenarios/published/[*]'
+large='buy --|buy .*purchase|simulation.steps=20|-16k-h100.yaml$|54-days.yaml$|deepseek-v3-h100-1024|resnet50-nvme.*prefetch|validate scenarios/compared/|--replan|scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |repair=.12 h.* --vary|validate scenarios/published/[*]'
 deep='^build/tsim (buy |plan |compare .*sensitivity|run .*(link: accelerator|variability|batch_ramp|training.evaluation|spares=optimal))[^|&]*$'
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
