@@ -20,7 +20,7 @@ cd "$work/ready" || exit 1
 cat >small.yaml <<YAML
 schema: tsim/v1
 name: small
-model: gpt2-small
+model: {extends: gpt2-small, layers: 4}
 cluster: {node: dgx-h100, nodes: 4, fabric: ib-ndr}
 training: {sequence_length: 1024, global_batch_size: 16, tokens: 10 G}
 parallelism: {tensor: 4, pipeline: 4, zero: 1}

@@ -36,20 +36,20 @@ ends() { # STATUS COMMAND...: the exit status, and with 5 a message
 none() { ! compgen -G "$1" >/dev/null; }
 points() { timeout 20 "$tsim" query 'SELECT count(*) FROM points' --db "$1" --csv 2>/dev/null | tail -n 1; }
 
-# ---- a full disk: a file system of 600 KB where one can be mounted, /dev/full everywhere ----
+# ---- a full disk: a file system of 300 KB where one can be mounted, /dev/full everywhere ----
 check "standard output full" ends 5 sh -c '"$0" run small.yaml --no-db >/dev/full' "$tsim"
 check "--json=/dev/full" ends 5 "$tsim" run small.yaml --no-db --json=/dev/full
 check "--trace /dev/full" ends 5 "$tsim" run small.yaml --no-db --trace /dev/full
 mkdir small
-if mount -t tmpfs -o size=600k tsim-test small 2>/dev/null; then
-    echo old >small/r.html && echo old >small/t.json && head -c 560000 /dev/zero >small/filler
+if mount -t tmpfs -o size=300k tsim-test small 2>/dev/null; then
+    echo old >small/r.html && echo old >small/t.json && head -c 260000 /dev/zero >small/filler
     check "a report on a full disk" ends 5 "$tsim" run small.yaml --no-db --report small/r.html
     check "the old report stays" grep -qx old small/r.html
     check "a trace on a full disk" ends 5 "$tsim" run small.yaml --no-db --trace small/t.json
     check "the old trace stays" grep -qx old small/t.json
     check "nothing temporary is left" none 'small/*.tmp'
     rm small/*
-    seeds=$(seq -s, 1 3000)
+    seeds=$(seq -s, 1 1500)
     check "a sweep on a full disk" ends 5 "$tsim" sweep mlp.yaml --vary simulation.seed="$seeds" --db small/a.db --quiet
     cp small/a.db* . && umount small
     check "what was finished is kept" [ "$(points a.db)" -gt 0 ]
@@ -135,14 +135,14 @@ check "leaves all points in the database" [ "$(points pipe.db)" = 300 ]
 check "and the database sound" ends 0 "$tsim" query best_per_gpu_count --db pipe.db
 
 # ---- kill -9 ----
-axes=(--vary simulation.seed="$(seq -s, 1 1200)" --vary training.micro_batch_size=16,24,64) # 24 does not divide the batch
+axes=(--vary simulation.seed="$(seq -s, 1 600)" --vary training.micro_batch_size=16,24,64) # 24 does not divide the batch
 "$tsim" sweep mlp.yaml "${axes[@]}" --no-db --csv --quiet >whole.csv
 kill_some() { # N: twice in the sweep's life, then to the end
     local at had=0 has
     rm -f killed.db*
     for _ in 1 2; do
         "$tsim" sweep mlp.yaml "${axes[@]}" --db killed.db --quiet >/dev/null 2>&1 &
-        at=$((RANDOM % 400))
+        at=$((RANDOM % 200))
         sleep "0.$(printf %03d $at)"
         { kill -KILL $! && wait $!; } 2>/dev/null
         has=$(points killed.db)

@@ -281,22 +281,22 @@ def test_processes(server):
 
 def test_slow_searches(server):
     ended = []
-    searches = [threading.Thread(target=lambda: ended.append(server.ask("/api/plan?vary=cluster.nodes=32,64", scenario)[0])) for _ in range(6)]
+    searches = [threading.Thread(target=lambda: ended.append(server.ask("/api/plan?vary=cluster.nodes=32,64", scenario)[0])) for _ in range(3)]
     for t in searches:
         t.start()
     statuses = [server.ask("/api/run", SMALL)[0] for _ in range(5)]
-    check("searches do not hold up runs", statuses == [200] * 5 and len(ended) < 6, (statuses, ended))
+    check("searches do not hold up runs", statuses == [200] * 5 and len(ended) < 3, (statuses, ended))
     for t in searches:
         t.join()
-    check("and all of them are answered", ended == [200] * 6, ended)
+    check("and all of them are answered", ended == [200] * 3, ended)
     idle = processes(server)
     with socket.create_connection(("127.0.0.1", server.port)) as s:
         s.sendall(b"POST /api/plan?%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (LONG.encode(), len(scenario)) + scenario)
         began = wait_until(lambda: processes(server) - idle)
     check("a search whose asker went away is stopped", began and wait_until(lambda: processes(server) <= idle), (processes(server), idle))
-    status, answer = server.ask("/api/plan?progress&vary=cluster.nodes=32,64", scenario)
+    status, answer = server.ask("/api/plan?progress&vary=cluster.nodes=32", scenario)
     lines = [json.loads(line) for line in answer.splitlines()]
-    expected = json.loads(command("plan", "--json", "--vary", "cluster.nodes=32,64", "-"))
+    expected = json.loads(command("plan", "--json", "--vary", "cluster.nodes=32", "-"))
     check("a search says how far it is, then what it found", status == 200 and all(0 <= l["progress"]["done"] <= l["progress"]["of"] for l in lines[:-1]) and len(lines) > 2 and lines[-1]["answer"] == expected and lines[-1]["status"] == 200, answer[-300:])
     lines = server.ask("/api/plan?progress", SMALL.replace(b"gpt2-small", b"gpt2-smal"))[1].splitlines()
     check("or why it found nothing", json.loads(lines[-1])["status"] == 422, lines)
