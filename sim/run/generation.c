@@ -216,6 +216,7 @@ static const struct tsim_scenario *inference_of(struct tsim_arena *arena, const 
     job.data.has = false; /* prompts are there */
     job.parallelism.overlap = sc->generation.software->overlap;
     job.parallelism.expert_tensor = 0;
+    job.parallelism.zero_group_ranks = 0; /* training's group need not divide the engines */
     return tsim_scenario_replan(arena, &job, &plan, &inference) ? inference : NULL;
 }
 

@@ -145,6 +145,14 @@ START_TEST(the_tail_decides) {
 }
 END_TEST
 
+/* The optimizer's state is sharded over eight replicas; two engines of four ranks generate. */
+START_TEST(engines_are_divided_on_their_own) {
+    const char *rest = "parallelism: {zero: 1, zero_group: 8}\ngeneration: {tensor: 4, prompt: 24, rollouts: 64}";
+    struct tsim_post_training p = round_of(load("gpt2-medium", NODE, "kind: grpo, global_batch_size: 64", rest));
+    ck_assert_double_gt(p.generation.time_s, 0);
+}
+END_TEST
+
 START_TEST(mistakes_are_named) {
     static const struct {
         const char *model, *training, *rest, *message;
@@ -197,6 +205,7 @@ static Suite *post_training_suite(void) {
     tcase_add_test(tcase, models_score_in_forward_passes);
     tcase_add_test(tcase, the_run_counts_rounds);
     tcase_add_test(tcase, the_tail_decides);
+    tcase_add_test(tcase, engines_are_divided_on_their_own);
     tcase_add_test(tcase, mistakes_are_named);
     tcase_add_test(tcase, an_engine_must_hold_the_model);
     suite_add_tcase(suite, tcase);
