@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs of scenarios/compared beside what was measured: tools/compared.py TSIM prints case, accelerator, error of the step
-time (predicted over measured, less 1) and whether the interval of `tsim run` holds the measured one, as CSV."""
+"""Runs of scenarios/compared, or of FILES, beside what was measured: tools/compared.py TSIM [FILE...] prints case, accelerator,
+error of the step time (predicted over measured, less 1) and whether the interval of `tsim run` holds the measured one, as CSV."""
 import csv
 import json
 import pathlib
@@ -14,7 +14,7 @@ def tsim(*words):
 
 def main():
     folder = pathlib.Path(__file__).resolve().parent.parent / "scenarios" / "compared"
-    files = sorted(str(file) for file in folder.glob("*.yaml"))
+    files = sys.argv[2:] or sorted(str(file) for file in folder.glob("*.yaml"))
     print("case,accelerator,error,inside")
     for file, row in zip(files, csv.DictReader(tsim("validate", *files, "--residuals").splitlines())):
         summary = json.loads(tsim("run", file, "--no-db", "--json"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Residuals of the published runs, doubtful rows left out: tools/residuals.sh TSIM prints them as CSV.
-#   --check        against the committed table: what moved by more than half a point, sources that got worse
+#   --check [FILE...]  against the committed table, or its rows of these scenarios: what moved by more than half a point, sources that got worse
 #   --write        writes the table, unless a source's mean error got worse by more than half a point
 #   --write-worse  writes it all the same
 # The table's intervals are of intervals.csv, which both ways of writing fit first (tsim calibrate intervals); held-intervals.csv says what they hold.
@@ -11,9 +11,18 @@ set -eu
 tsim=$1 table=hardware/calibration/residuals.csv
 cd "$(dirname "$0")/.."
 
+files=("${@:3}")
+[ $# -gt 2 ] || files=(scenarios/published/*.yaml)
+
 # Rows where validate has none (not simulated) are absent here, too.
 residuals() {
-  "$tsim" validate scenarios/published/*.yaml --residuals 2>/dev/null
+  "$tsim" validate "${files[@]}" --residuals 2>/dev/null
+}
+
+# The committed table, or its rows of the files.
+committed() {
+  [ $# -gt 2 ] || exec cat "$table"
+  printf '%s\n' "${files[@]##*/}" | sed 's/\.yaml$//' | awk -F, 'FNR == NR {asked[$1] = 1; next} FNR == 1 || $1 in asked' - "$table"
 }
 
 memory() {
@@ -57,7 +66,7 @@ new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 residuals >"$new"
 case ${2-} in
---check) compare "$table" "$new" ;;
+--check) compare <(committed "$@") "$new" ;;
 --write | --write-worse)
   if [ -f "$table" ]; then
     status=0
