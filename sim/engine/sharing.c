@@ -10,7 +10,6 @@
 
 void tsim_sharing_init(struct tsim_sharing *sharing) {
     memset(sharing, 0, sizeof *sharing);
-    sharing->first_free_demand = -1;
 }
 
 void tsim_sharing_release(struct tsim_sharing *sharing) {
@@ -18,6 +17,7 @@ void tsim_sharing_release(struct tsim_sharing *sharing) {
     tsim_heap_free(sharing->loads);
     tsim_heap_free(sharing->activities);
     tsim_heap_free(sharing->demands);
+    tsim_heap_free(sharing->free_demands);
     tsim_heap_free(sharing->candidates);
     tsim_heap_free(sharing->marked);
     tsim_heap_free(sharing->touched);
@@ -52,14 +52,13 @@ void tsim_sharing_set(struct tsim_sharing *sharing, int32_t activity, double wei
 }
 
 static int32_t take_demand(struct tsim_sharing *sharing) {
-    int32_t taken = sharing->first_free_demand;
-    if (taken >= 0) {
-        sharing->first_free_demand = sharing->demands[taken].next_demand;
-        return taken;
-    }
+    if (sharing->n_free_demands > 0)
+        return sharing->free_demands[--sharing->n_free_demands];
     TSIM_ASSERT(sharing->n_demands < 1 << 29);
     sharing->demands =
         tsim_heap_grow(sharing->demands, &sharing->demand_capacity, sharing->n_demands + 1, sizeof *sharing->demands);
+    sharing->free_demands = tsim_heap_grow(sharing->free_demands, &sharing->free_capacity, sharing->n_demands + 1,
+                                           sizeof *sharing->free_demands);
     return (int32_t)sharing->n_demands++;
 }
 
@@ -168,8 +167,7 @@ void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double wor
         next = d->next_demand;
         tsim_flowed_add(&sharing->resources[d->resource].flowed, d->per_unit * work);
         leave_resource(sharing, d);
-        d->next_demand = sharing->first_free_demand;
-        sharing->first_free_demand = i;
+        sharing->free_demands[sharing->n_free_demands++] = i;
     }
     a->first_demand = -1;
 }

@@ -52,12 +52,12 @@
 /* Levels and rates nearer to each other than this are the same number: symmetric activities stay so to the bit. */
 #define TSIM_SHARING_SAME 1e-12
 
-/* One (activity, resource) pair; linked in both directions, from a pool with a free list. */
+/* One (activity, resource) pair; linked in both directions, from a pool. */
 struct tsim_sharing_demand {
     double per_unit;
     int32_t activity, resource;
     int32_t next_user, previous_user; /* on the resource, newest first */
-    int32_t next_demand;              /* of the activity; the free list too */
+    int32_t next_demand;              /* of the activity */
 };
 
 /* Units of ended activities, Neumaier's compensated sum. */
@@ -114,12 +114,12 @@ struct tsim_sharing {
     struct tsim_sharing_activity *activities;
     struct tsim_sharing_demand *demands;
     struct tsim_sharing_candidate *candidates;
+    int32_t *free_demands; /* in the pool: a stack beside it, since a list through it waits for memory at each step */
     int32_t *marked, *touched, *region;
     int32_t *changed; /* after a solve: the n_changed activities whose rate is another than before, new ones included */
-    size_t n_resources, n_activities, n_demands, n_candidates, n_marked, n_touched, n_region, n_changed;
-    size_t resource_capacity, load_capacity, activity_capacity, demand_capacity, candidate_capacity, marked_capacity,
-        touched_capacity, region_capacity, changed_capacity;
-    int32_t first_free_demand;
+    size_t n_resources, n_activities, n_demands, n_free_demands, n_candidates, n_marked, n_touched, n_region, n_changed;
+    size_t resource_capacity, load_capacity, activity_capacity, demand_capacity, free_capacity, candidate_capacity,
+        marked_capacity, touched_capacity, region_capacity, changed_capacity;
     int64_t n_filled; /* activities that went through progressive filling so far: the cost of sharing, for benchmarks */
 };
 

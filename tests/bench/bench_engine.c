@@ -30,13 +30,13 @@ static void bench_queue(void) {
     tsim_event_queue_init(&queue);
     for (int32_t item = 0; item < N_PENDING; item++)
         tsim_event_queue_put(&queue, item, delays[item], TSIM_PHASE_END);
-    double begin_s = now_s();
+    double begin_s = processor_s();
     for (int64_t i = 0; i < n_holds; i++) {
         struct tsim_event event;
         tsim_event_queue_pop(&queue, &event);
         tsim_event_queue_put(&queue, event.item, event.tick + delays[i % N_DELAYS], TSIM_PHASE_END);
     }
-    print_figure("event queue, hold, 4096 pending", n_holds, now_s() - begin_s);
+    print_figure("event queue, hold, 4096 pending", n_holds, processor_s() - begin_s);
     tsim_event_queue_release(&queue);
 }
 
@@ -66,9 +66,9 @@ static void set_up(struct system *system, int32_t n_streams, int64_t n_tasks, ts
 static void run_and_print(const char *name, struct system *system) {
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    double begin_s = now_s();
+    double begin_s = processor_s();
     enum tsim_status status = tsim_engine_run(system->engine, &diags);
-    double elapsed_s = now_s() - begin_s;
+    double elapsed_s = processor_s() - begin_s;
     tsim_diags_print(&diags, stderr);
     tsim_diags_release(&diags);
     if (status != TSIM_OK)

@@ -34,17 +34,17 @@ int main(int argc, char **argv) {
     struct tsim_result result = {0};
     tsim_arena_init(&config);
     tsim_arena_init(&run);
-    double start_s = now_s(), load_s = 0, run_s = 0;
+    double start_s = processor_s(), load_s = 0, run_s = 0;
     const struct tsim_scenario *scenario = NULL;
     int n_loads = 0, n_runs = 0;
-    for (; n_loads < MOST_RUNS && load_s < enough_s; load_s = now_s() - start_s, n_loads++) {
+    for (; n_loads < MOST_RUNS && load_s < enough_s; load_s = processor_s() - start_s, n_loads++) {
         tsim_arena_reset(&config);
         scenario = load(&config, file);
         if (!scenario)
             return 1;
     }
-    start_s = now_s();
-    for (; n_runs < MOST_RUNS && run_s < enough_s; run_s = now_s() - start_s, n_runs++) {
+    start_s = processor_s();
+    for (; n_runs < MOST_RUNS && run_s < enough_s; run_s = processor_s() - start_s, n_runs++) {
         tsim_arena_reset(&run);
         if (!run_once(&run, scenario, &result))
             return 1;

@@ -12,7 +12,7 @@ limit() { # NAME SECONDS MEGABYTES ARGUMENT...
 }
 bench=tests/bench
 limit run 0.1 100 run scenarios/llama70b.yaml --no-db
-limit slow-accelerator 2 100 run scenarios/llama70b.yaml --no-db \
+limit slow-accelerator 0.3 100 run scenarios/llama70b.yaml --no-db \
   --set 'cluster.degraded=[{link: accelerator, node: 3, index: 5, rate: 0.8}]'
 limit plan 1 100 plan scenarios/llama70b.yaml --jobs 1
 # The whole catalogue of machines, each with its plans and prices.
