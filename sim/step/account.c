@@ -1,5 +1,6 @@
 /* Where the time of a stage group went: called by the engine's observer, changes nothing. */
 #include "cost/compute.h"
+#include "step/copies.h"
 #include "step/stage_group.h"
 
 /* ---- what is added up ---- */
@@ -240,8 +241,24 @@ static void account_task(struct tsim_stage_group *group, int64_t label, tsim_tic
     TSIM_BUG("label %lld", (long long)label);
 }
 
-/* Accounts operators of a pass from `from`, where those before them ended. Time that kernels take beyond their own was
- * taken from them by a collective of their pass, else by those of the data-parallel group. */
+/* Has the data-parallel group's stream done anything since? */
+static bool data_was_beside(const struct tsim_stage_group *group, tsim_tick from) {
+    int32_t stream = group->streams[TSIM_STREAM_DATA];
+    return stream >= 0 && (group->go_end > from || !tsim_engine_waits(group->engine, stream));
+}
+
+/* Tells what took time from kernels since: a collective of their pass, else those of the data-parallel group, else copies. */
+static int slowed_by(const struct tsim_stage_group *group, tsim_tick from) {
+    enum tsim_axis axis = !group->plays_pass      ? TSIM_N_AXES
+                          : group->run.waited_for ? group->run.waited_for->axis
+                                                  : tsim_communicators_beside(group->communicators, from);
+    if (axis != TSIM_N_AXES)
+        return TSIM_TOTAL_EXPOSED + (int)axis;
+    bool copies = group->copies_end > from || tsim_copies_are_under_way(group);
+    return copies && !data_was_beside(group, from) ? TSIM_TOTAL_COPIES : TSIM_TOTAL_SLOWED;
+}
+
+/* Accounts operators of a pass from `from`, where those before them ended. */
 static void account_operators(struct tsim_stage_group *group, tsim_tick from, tsim_tick end) {
     const struct tsim_operator_run *run = &group->run;
     tsim_tick own = run->kernels + run->host;
@@ -254,12 +271,8 @@ static void account_operators(struct tsim_stage_group *group, tsim_tick from, ts
         group->totals[TSIM_TOTAL_EXPOSED + axis] += run->exposed[axis];
         own += run->exposed[axis];
     }
-    if (end - from <= own)
-        return;
-    enum tsim_axis axis = !group->plays_pass ? TSIM_N_AXES
-                          : run->waited_for  ? run->waited_for->axis
-                                             : tsim_communicators_beside(group->communicators, from);
-    group->totals[axis == TSIM_N_AXES ? (int)TSIM_TOTAL_SLOWED : TSIM_TOTAL_EXPOSED + (int)axis] += end - from - own;
+    if (end - from > own)
+        group->totals[slowed_by(group, from)] += end - from - own;
 }
 
 void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,

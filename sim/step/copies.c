@@ -180,17 +180,32 @@ void tsim_copies_add_signals(struct tsim_stage_group *group) {
 
 /* ---- tasks ---- */
 
+/* Members that are simulated as one have one device. */
 static void demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
-                   const struct tsim_member *member, enum tsim_copy_direction direction, double bytes_per_s) {
-    const struct tsim_copy_way *way = &member->to_host[direction];
-    for (int32_t k = 0; k < way->n && !group->plan->is_ideal; k++)
-        tsim_stage_group_demand(group, stream, task, way->links[k].resource, bytes_per_s * way->links[k].per_unit);
+                   int32_t n_members, enum tsim_copy_direction direction, double bytes_per_s) {
+    const struct tsim_step_plan *plan = group->plan;
+    for (int32_t i = 0; i < n_members && !plan->is_ideal; i++) {
+        const struct tsim_member *member = &group->members[i];
+        const struct tsim_copy_way *way = &member->to_host[direction];
+        for (int32_t k = 0; k < way->n; k++)
+            tsim_stage_group_demand(group, stream, task, way->links[k].resource, bytes_per_s * way->links[k].per_unit);
+        if (i > 0 && !plan->is_stepped)
+            continue;
+        tsim_stage_group_demand(group, stream, task, member->units, bytes_per_s * plan->copy_units_per_byte);
+        tsim_stage_group_demand(group, stream, task, member->memory, bytes_per_s * plan->copy_memory_per_byte);
+    }
 }
 
 void tsim_copies_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
                         enum tsim_copy_direction direction, double bytes_per_s) {
-    for (int32_t i = 0; i < group->n_members; i++)
-        demand(group, stream, task, &group->members[i], direction, bytes_per_s);
+    demand(group, stream, task, group->n_members, direction, bytes_per_s);
+}
+
+bool tsim_copies_are_under_way(const struct tsim_stage_group *group) {
+    for (int s = TSIM_STREAM_OUT; s <= TSIM_STREAM_BATCH; s++)
+        if (group->streams[s] >= 0 && !tsim_engine_waits(group->engine, group->streams[s]))
+            return true;
+    return false;
 }
 
 static void copy_task(const struct tsim_stage_group *group, double bytes, struct tsim_task *task) {
@@ -242,8 +257,7 @@ bool tsim_stage_group_copy_batch(void *context, int32_t stream, struct tsim_task
     if (batch > last)
         return false;
     copy_task(group, (double)group->plan->scenario->training.micro_batch_size * data->transfer_bytes, task);
-    demand(group, TSIM_STREAM_BATCH, task, &group->members[0], TSIM_COPY_IN,
-           group->plan->cluster->host_link_bytes_per_s);
+    demand(group, TSIM_STREAM_BATCH, task, 1, TSIM_COPY_IN, group->plan->cluster->host_link_bytes_per_s);
     task->label = tsim_label(TSIM_TASK_COPY, -1, (int32_t)TSIM_COPY_IN);
     if (batch > 0)
         task->waits[task->n_waits++] = group->batch_taken + batch - 1;

@@ -10,7 +10,8 @@
  *         copied then
  *
  * They begin with the pass, which is over when they are; the host's update waits for its gradients. A copy takes the
- * accelerator's slot and its share of the host's memory, and on a tree of PCIe the uplink of its switch. On the slot it
+ * accelerator's slot, its HBM and its share of the host's memory, and on a tree of PCIe the uplink of its switch. HBM is
+ * read or written once for each byte, so kernels that it binds get what copies leave: of B bytes on HBM at rate h they lose B/h. On the slot it
  * meets what else crosses it: where accelerators of a node reach each other over PCIe all that they send, and what goes
  * to and comes from NICs. Shares of a slot are of the time for which each would have it alone: a collective that reaches 24 of
  * 31.5 GB/s fills it. Message by message (network: steps) what NICs carry is not counted on slots. */
@@ -35,9 +36,12 @@ bool tsim_copies_end_with(const struct tsim_stage_group *group, int32_t item);
 /* Do copies share slots with collectives? */
 bool tsim_copies_meet_collectives(const struct tsim_step_plan *plan);
 
-/* Demands the way of each member to its host, for so many bytes a second. */
+/* Demands the way of each member to its host, and its HBM, for so many bytes a second. */
 void tsim_copies_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
                         enum tsim_copy_direction direction, double bytes_per_s);
+
+/* Is one of the stage group's copies flowing, or about to? Else none is before the compute stream lets it begin. */
+bool tsim_copies_are_under_way(const struct tsim_stage_group *group);
 
 /* Does the stage group take batches that are copied; and is the first of a step copied in the step before? */
 bool tsim_copies_has_input(const struct tsim_stage_group *group);

@@ -177,7 +177,7 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
 /* ---- what nothing can disturb ---- */
 
 /* Nothing else uses the device, and nothing will before the compute stream itself lets it begin: the data stream waits for
- * a segment of the pass, and what ran beside the pass is over. */
+ * a segment of the pass, copies for the pass, and what ran beside the pass is over. */
 static bool is_quiet(const struct tsim_stage_group *group) {
     const struct tsim_step_plan *plan = group->plan;
     if (plan->is_stepped)
@@ -185,7 +185,9 @@ static bool is_quiet(const struct tsim_stage_group *group) {
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
         if (tsim_communicator_is_under_way(&group->communicators[axis]))
             return false;
-    return group->streams[TSIM_STREAM_DATA] < 0 || tsim_engine_waits(group->engine, group->streams[TSIM_STREAM_DATA]);
+    return (group->streams[TSIM_STREAM_DATA] < 0 ||
+            tsim_engine_waits(group->engine, group->streams[TSIM_STREAM_DATA])) &&
+           !tsim_copies_are_under_way(group);
 }
 
 /* Bytes that a run sends. */

@@ -541,6 +541,7 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
     case TSIM_STREAM_OUT:
     case TSIM_STREAM_IN:
     case TSIM_STREAM_BATCH:
+        group->copies_end = end;
         return;
     case TSIM_STREAM_BESIDE:
     case TSIM_N_STREAMS:

@@ -89,7 +89,7 @@ struct tsim_stage_group_account {
     /* Parts of terms.compute_s where passes are tasks: what their kernels take longer than the cost model says, what
      * is added by waiting for the host and by chance; and of recompute_s by chance. */
     double slowdown, host_wait_s, chance_s, recompute_chance_s;
-    double copy_wait_s; /* of compute_s: for copies between the accelerator and its host */
+    double copy_wait_s; /* of compute_s: for copies between the accelerator and its host, and kernels slowed by them */
     /* Collectives of passes add so much to the step, by their axis, beyond what each adds to a pass that is played alone:
      * they meet other traffic. Less than 0 where that makes them begin later, and hides them. */
     double met_s[TSIM_N_AXES];

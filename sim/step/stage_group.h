@@ -197,7 +197,10 @@ struct tsim_step_plan {
     bool has_data_group;  /* more than one rank reduces */
     bool has_copies;      /* between accelerators and their hosts */
     bool copies_input;    /* batches are among them */
-    bool gathers;         /* ZeRO-1, -2: parameters are gathered after the optimizer */
+    /* Shares of HBM's rate that a copy of a byte a second asks for, and of the compute units, where passes that are one
+     * task have no HBM of their own. */
+    double copy_memory_per_byte, copy_units_per_byte;
+    bool gathers; /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
     bool waits_for_reductions; /* ZeRO-2 and -3 without overlap: a pass begins when what was released is reduced */
     bool bypasses_norm;        /* no stage waits for another before its optimizer: see program.h */
@@ -361,6 +364,7 @@ struct tsim_stage_group {
     int32_t owed[2], n_owed;             /* items whose synchronous sends are due on the compute stream */
     /* Account */
     tsim_tick steps_ready, steps_begin, operator_end; /* of the pass under way: its first operator, its last so far */
+    tsim_tick copies_end;                             /* the last so far */
     bool has_operators;
     int32_t n_arrived; /* batches, the last of them at last_arrival */
     tsim_tick last_arrival;

@@ -207,6 +207,16 @@ static void take_shares(const struct tsim_step_plan *plan, struct tsim_group_col
     own->memory_share = 0;
 }
 
+/* A copy reads or writes HBM. */
+static void take_copies(struct tsim_step_plan *plan) {
+    double link = plan->cluster->host_link_bytes_per_s, rate = tsim_memory_rate(plan->cluster->accelerator);
+    plan->copy_memory_per_byte = fmin(1 / rate, MOST_DEVICE_SHARE / link);
+    if (plan->plays_operators != TSIM_OPERATORS_OF_NONE)
+        return;
+    plan->copy_units_per_byte = pass_share(plan, 0, plan->copy_memory_per_byte * link) / link;
+    plan->copy_memory_per_byte = 0;
+}
+
 static void begin_group(struct tsim_data_collective *collective) {
     TSIM_ASSERT(collective->n_groups < TSIM_MAX_GROUPS);
     collective->groups[collective->n_groups++].first_part = collective->n_parts;
@@ -654,8 +664,8 @@ static int32_t first_release(const struct tsim_step_plan *plan, const struct tsi
     return sp->n_items;
 }
 
-/* Gathers are under way until the last pass that waits for one has begun, reductions from the first release on, copies that
- * share slots beside any pass. */
+/* Gathers are under way until the last pass that waits for one has begun, reductions from the first release on, copies
+ * beside any pass. */
 static void find_met(const struct tsim_step_plan *plan, struct tsim_stage_plan *sp) {
     bool meets_gathers = plan->gathers && plan->overlaps_gathers,
          meets_reductions = plan->overlaps_reduces && !plan->waits_for_reductions;
@@ -664,7 +674,7 @@ static void find_met(const struct tsim_step_plan *plan, struct tsim_stage_plan *
     for (int32_t i = 0; i < sp->n_items && meets_gathers; i++)
         if (sp->items[i].kind == TSIM_PASS_FORWARD && sp->items[i].microbatch == 0)
             sp->met_until = i + 1;
-    if (plan->shards_fully || tsim_copies_meet_collectives(plan) || sp->met_from <= sp->met_until)
+    if (plan->shards_fully || plan->has_copies || sp->met_from <= sp->met_until)
         sp->met_until = sp->n_items;
 }
 
@@ -842,8 +852,10 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
         plan->plays_operators = TSIM_OPERATORS_OF_ALL;
     else if (!(sink && sink->needs_whole_passes) && collectives_meet(plan, costs))
         plan->plays_operators = TSIM_OPERATORS_OF_MET;
-    if (plan->has_data_group && plan->plays_operators == TSIM_OPERATORS_OF_NONE)
+    if ((plan->has_data_group || plan->has_copies) && plan->plays_operators == TSIM_OPERATORS_OF_NONE)
         list_layer_kernels(arena, placement, plan);
+    if (plan->has_copies)
+        take_copies(plan);
     plan->stages = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.stages, struct tsim_stage_plan);
     for (int32_t s = 0; s < plan->schedule.stages; s++)
         plan_stage(arena, plan, costs, placement, &first, s, &plan->stages[s]);

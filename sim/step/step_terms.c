@@ -137,7 +137,7 @@ static struct tsim_amount of_kernels(const struct walk *w, const char *name, con
         tsim_part_add(&all,
                       tsim_outcome(r, "waiting for copies to and from the host",
                                    "copies that outlast their pass, beside what else crosses the accelerator's "
-                                   "slot, simulated (sim/step/copies.h)",
+                                   "slot, and what they take of HBM from kernels, simulated (sim/step/copies.h)",
                                    copy_wait_s, TSIM_TIME_S,
                                    TSIM_PARTS(tsim_of_file(r, TSIM_CATALOGUE_NODES, w->cluster->node->name, "host_link",
                                                            w->cluster->host_link_bytes_per_s, TSIM_BYTES_PER_S))));

@@ -132,6 +132,36 @@ START_TEST(nics_are_behind_the_slot) {
 }
 END_TEST
 
+/* Copies of B bytes go out beside the forward pass, and come back beside the backward pass, at a quarter of HBM's rate h, and are
+ * over before these. Kernels that HBM binds lose the B/h for which it is read or written, twice; others lose nothing. As
+ * operators that are joined where nothing is copied, as operators one by one, and as one task. */
+START_TEST(copies_take_hbm) {
+    static const struct {
+        enum tsim_detail detail;
+        enum tsim_network network;
+    } LEVELS[] = {{TSIM_DETAIL_OPERATORS, TSIM_NETWORK_FLUID},
+                  {TSIM_DETAIL_OPERATORS, TSIM_NETWORK_STEPS},
+                  {TSIM_DETAIL_PASSES, TSIM_NETWORK_FLUID}};
+    for (size_t i = 0; i < 2 * sizeof LEVELS / sizeof LEVELS[0]; i++) {
+        bool is_bound_by_memory = i % 2 == 0;
+        use_slots(1);
+        e.node.scale_up = TSIM_SCALE_UP_SWITCH;
+        e.scenario.simulation.detail = LEVELS[i / 2].detail;
+        e.scenario.simulation.network = LEVELS[i / 2].network;
+        if (is_bound_by_memory)
+            e.accelerator.memory_bytes_per_s = 4 * LINK;
+        for (int p = 0; p < TSIM_N_PRECISIONS && !is_bound_by_memory; p++)
+            e.accelerator.peak_flops_per_s[p] = 1e12;
+        double alone_s = simulate().time_s, copy_s = offloaded_s(0.05),
+               lost_s = is_bound_by_memory ? 2 * copy_s / 4 : 0;
+        struct tsim_step_simulation beside = simulate();
+        ck_assert_double_gt(copy_s, 0.001 * alone_s);
+        ck_assert_double_eq_tol(beside.time_s - alone_s, lost_s, 1e-6 * alone_s);
+        ck_assert_double_eq_tol(beside.stage_groups[0].copy_wait_s, lost_s, 1e-6 * alone_s);
+    }
+}
+END_TEST
+
 /* Gradients leave beside the last backward pass, which they outlast; then the host updates and sends weights back at
  * once. Its memory has room for both. */
 START_TEST(update_by_the_host) {
@@ -230,6 +260,7 @@ static Suite *copies_suite(void) {
     tcase_add_test(tc, uplink_is_shared);
     tcase_add_test(tc, memory_is_shared);
     tcase_add_test(tc, nics_are_behind_the_slot);
+    tcase_add_test(tc, copies_take_hbm);
     tcase_add_test(tc, update_by_the_host);
     tcase_add_test(tc, input_alone);
     tcase_add_test(tc, input_beside_both);

@@ -1,5 +1,6 @@
 /* Offloading to the host: what lies where, how long the host updates, and what its link holds up. */
 #include "config/scenario.h"
+#include "cost/compute.h"
 #include "run/run.h"
 #include "support/training_rig.h"
 
@@ -38,7 +39,7 @@ START_TEST(cpu_adam) {
 }
 END_TEST
 
-/* 12 bytes a parameter leave the accelerator: master weights and Adam's moments. Nothing else moves. */
+/* 12 bytes a parameter leave the accelerator: master weights and Adam's moments. */
 START_TEST(optimizer_leaves) {
     struct tsim_result here, there;
     ck_assert_int_eq(run(model_of(5), "", &here), TSIM_OK);
@@ -46,7 +47,9 @@ START_TEST(optimizer_leaves) {
     ck_assert_double_eq_tol(here.step.memory.peak_bytes - there.step.memory.peak_bytes, 12 * here.step.parameters, 1);
     ck_assert_double_eq(there.step.memory.master_bytes, 0);
     ck_assert_double_eq(there.step.memory.optimizer_bytes, 0);
-    ck_assert_double_eq_tol(there.step.terms.compute_s, here.step.terms.compute_s, 1e-9);
+    double lost_s = there.step.terms.compute_s - here.step.terms.compute_s;
+    ck_assert_double_ge(lost_s, 0); /* gradients on their way, 2 bytes each, take HBM from kernels that it binds */
+    ck_assert_double_le(lost_s, 2 * here.step.parameters / tsim_memory_rate(here.scenario->cluster.node->accelerator));
 }
 END_TEST
 
