@@ -55,7 +55,8 @@ static enum tsim_status search(struct run *run) {
     TSIM_TRY(tsim_ranking_read(&run->arena, section, arguments->value[TSIM_OPTION_OBJECTIVE], &run->search.ranking,
                                &run->diags));
     TSIM_TRY(tsim_plan_space_read(&run->arena, &run->source, arguments->overrides, arguments->n_overrides, axes,
-                                  arguments->has[TSIM_OPTION_ANY_SOFTWARE], &run->space, &run->diags));
+                                  arguments->has[TSIM_OPTION_ANY_SOFTWARE] ? TSIM_PLAN_ANY_SOFTWARE : TSIM_PLAN_FINE,
+                                  &run->space, &run->diags));
     run->search.space = &run->space;
     run->search.n_threads = tsim_n_jobs(arguments);
     run->search.heeds_interrupt = true;

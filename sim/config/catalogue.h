@@ -532,13 +532,18 @@ enum tsim_split {
     TSIM_SPLIT_PIPELINE,
     TSIM_SPLIT_UNEVEN_STAGES, /* stages may hold different numbers of layers */
     TSIM_SPLIT_CONTEXT,
-    TSIM_SPLIT_EXPERT
+    TSIM_SPLIT_EXPERT,
+    TSIM_SPLIT_EXPERT_TENSOR,  /* experts may be whole where the rest of a layer is split over tensor ranks */
+    TSIM_SPLIT_PIPELINE_INSIDE /* ranks of a pipeline may lie next to each other, inside the replicas */
 };
+enum tsim_offload { TSIM_OFFLOAD_OPTIMIZER, TSIM_OFFLOAD_ACTIVATIONS };
 struct tsim_supports {
     unsigned splits;            /* enum tsim_split */
     unsigned schedules;         /* enum tsim_schedule */
     unsigned zero, zero_staged; /* stages of ZeRO, and those that go with a pipeline (0: the same) */
     unsigned recompute;         /* enum tsim_recompute; sqrt and {every: N} are ways of full */
+    unsigned recompute_parts;   /* enum tsim_recompute_part, as their bits; a search lists what is said here alone */
+    unsigned offload;           /* enum tsim_offload; the same */
     unsigned precisions;        /* enum tsim_precision */
     const char *source;
 };

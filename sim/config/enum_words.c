@@ -20,6 +20,9 @@ const struct tsim_word tsim_recompute_words[] = {
 const struct tsim_word tsim_axis_words[] = {
     {"tensor", TSIM_AXIS_TENSOR}, {"context", TSIM_AXIS_CONTEXT}, {"expert", TSIM_AXIS_EXPERT},
     {"data", TSIM_AXIS_DATA}, {"pipeline", TSIM_AXIS_PIPELINE}, {NULL, 0}};
+const struct tsim_word tsim_recompute_part_words[] = {
+    {"attention", 0}, {"norms", 1}, {"latent", 2}, {"activation", 3}, {"ffn", 4}, {"experts", 5}, {"output", 6},
+    {"operators", 7}, {NULL, 0}};
 /* clang-format on */
 
 const char *tsim_precision_name(enum tsim_precision precision) {
@@ -34,10 +37,14 @@ const char *tsim_recompute_name(enum tsim_recompute recompute) {
     return tsim_word_of(tsim_recompute_words, (int)recompute);
 }
 
-const char *tsim_schedule_name(enum tsim_schedule schedule) {
-    return tsim_word_of(tsim_schedule_words, (int)schedule);
+const char *tsim_recompute_part_name(int exponent) {
+    return tsim_word_of(tsim_recompute_part_words, exponent);
 }
 
 const char *tsim_axis_name(enum tsim_axis axis) {
     return tsim_word_of(tsim_axis_words, (int)axis);
+}
+
+const char *tsim_schedule_name(enum tsim_schedule schedule) {
+    return tsim_word_of(tsim_schedule_words, (int)schedule);
 }

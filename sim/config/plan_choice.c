@@ -3,13 +3,21 @@
 #include "config/enum_words.h"
 #include "config/rules.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct tsim_word SWITCH[] = {{"false", 0}, {"true", 1}, {NULL, 0}};
+static const struct tsim_word ORDERS[] = {{"as said", 0}, {"pipeline inside data", 1}, {NULL, 0}};
+static const struct tsim_word OFFLOADS[] = {
+    {"as said", 0},
+    {"{optimizer: true}", TSIM_PLAN_OFFLOADS_OPTIMIZER},
+    {"{activations: 1}", TSIM_PLAN_OFFLOADS_ACTIVATIONS},
+    {"{optimizer: true, activations: 1}", TSIM_PLAN_OFFLOADS_OPTIMIZER | TSIM_PLAN_OFFLOADS_ACTIVATIONS},
+    {NULL, 0}};
 static const struct tsim_word LAYERS[] = {{"auto", 0}, {"balance", 1}, {NULL, 0}};
 
-/* `least` and `most` are of what a search can try: recompute without sqrt and {every: N}. */
+/* `least` and `most` are of what a search can try: recompute without sqrt. */
 static const struct {
     const char *path;
     int64_t least, most;
@@ -20,20 +28,80 @@ static const struct {
     [TSIM_PLAN_VIRTUAL] = {"parallelism.virtual_pipeline", 1, 1000000, NULL},
     [TSIM_PLAN_CONTEXT] = {"parallelism.context", 1, 1000000, NULL},
     [TSIM_PLAN_EXPERT] = {"parallelism.expert", 1, 1000000, NULL},
+    [TSIM_PLAN_EXPERT_TENSOR] = {"parallelism.expert_tensor", 0, 1000000, NULL},
     [TSIM_PLAN_ZERO] = {"parallelism.zero", 0, 3, NULL},
     [TSIM_PLAN_MICRO_BATCH] = {"training.micro_batch_size", 1, 1000000, NULL},
     [TSIM_PLAN_RECOMPUTE] = {"training.recompute", 0, TSIM_RECOMPUTE_FULL, tsim_recompute_words},
     [TSIM_PLAN_SCHEDULE] = {"parallelism.schedule", 0, TSIM_SCHEDULE_DUALPIPE, tsim_schedule_words},
     [TSIM_PLAN_SEQUENCE] = {"parallelism.sequence", 0, 1, SWITCH},
     [TSIM_PLAN_LAYERS] = {"parallelism.layers_per_stage", 0, 1, LAYERS},
+    [TSIM_PLAN_ORDER] = {"parallelism.order", 0, 1, ORDERS},
+    [TSIM_PLAN_OFFLOAD] = {"training.offload", 0, 3, OFFLOADS},
 };
+
+/* ---- what is recomputed ---- */
+
+enum { PART_BITS = 8, EVERY_BITS = 16 };
+
+int64_t tsim_plan_recompute_value(enum tsim_recompute mode, unsigned parts, int64_t every) {
+    return (int64_t)mode | (int64_t)parts << PART_BITS | every << EVERY_BITS;
+}
+
+enum tsim_recompute tsim_plan_recompute_mode(int64_t value) {
+    return (enum tsim_recompute)(value & ((1 << PART_BITS) - 1));
+}
+
+unsigned tsim_plan_recompute_parts(int64_t value) {
+    return (unsigned)(value >> PART_BITS & ((1 << (EVERY_BITS - PART_BITS)) - 1));
+}
+
+int64_t tsim_plan_recompute_every(int64_t value) {
+    return value >> EVERY_BITS;
+}
+
+static const char *recompute_text(struct tsim_arena *arena, int64_t value) {
+    unsigned parts = tsim_plan_recompute_parts(value);
+    if (tsim_plan_recompute_every(value) > 0)
+        return tsim_arena_printf(arena, "{every: %lld}", (long long)tsim_plan_recompute_every(value));
+    if (parts == 0)
+        return tsim_recompute_name(tsim_plan_recompute_mode(value));
+    return tsim_arena_printf(arena, "[%s]", tsim_words_text(arena, tsim_recompute_part_words, parts));
+}
+
+/* "[norms, ffn]" or "{every: 4}". */
+static bool read_fine_recompute(const char *text, int64_t *value) {
+    long long every;
+    int end = 0;
+    unsigned parts = 0;
+    if (sscanf(text, " { every : %lld } %n", &every, &end) == 1 && end > 0 && text[end] == '\0') {
+        *value = tsim_plan_recompute_value(TSIM_RECOMPUTE_EVERY, 0, every);
+        return every >= 1 && every <= 100000;
+    }
+    if (*text++ != '[')
+        return false;
+    while (*text && *text != ']') {
+        size_t length = strcspn(text, ", ]");
+        const struct tsim_word *part = tsim_recompute_part_words;
+        while (part->word && (strlen(part->word) != length || strncmp(part->word, text, length) != 0))
+            part++;
+        if (!part->word)
+            return false;
+        parts |= 1u << part->value;
+        text += length;
+        text += strspn(text, ", ");
+    }
+    *value = tsim_plan_recompute_value(TSIM_RECOMPUTE_SELECTIVE, parts, 0);
+    return parts != 0 && strcmp(text, "]") == 0;
+}
+
+/* ---- keys ---- */
 
 const char *tsim_plan_key_path(enum tsim_plan_key key) {
     return KEYS[key].path;
 }
 
 bool tsim_plan_key_find(const char *path, enum tsim_plan_key *key) {
-    for (int i = 0; i < TSIM_N_PLAN_KEYS; i++)
+    for (int i = 0; i < TSIM_PLAN_ORDER; i++) /* the two after it are axes over candidates, of any of their values */
         if (strcmp(KEYS[i].path, path) == 0) {
             *key = (enum tsim_plan_key)i;
             return true;
@@ -46,6 +114,8 @@ bool tsim_plan_key_has_words(enum tsim_plan_key key) {
 }
 
 const char *tsim_plan_key_text(struct tsim_arena *arena, enum tsim_plan_key key, int64_t value) {
+    if (key == TSIM_PLAN_RECOMPUTE)
+        return recompute_text(arena, value);
     return KEYS[key].words ? tsim_word_of(KEYS[key].words, (int)value)
                            : tsim_arena_printf(arena, "%lld", (long long)value);
 }
@@ -59,7 +129,17 @@ bool tsim_plan_key_read(enum tsim_plan_key key, const char *text, int64_t *value
     for (*value = KEYS[key].least; *value <= KEYS[key].most; ++*value)
         if (strcmp(tsim_word_of(KEYS[key].words, (int)*value), text) == 0)
             return true;
-    return false;
+    return key == TSIM_PLAN_RECOMPUTE && read_fine_recompute(text, value);
+}
+
+void tsim_plan_pipeline_inside(const enum tsim_axis order[TSIM_N_AXES], enum tsim_axis inside[TSIM_N_AXES]) {
+    size_t n = 0;
+    for (size_t i = 0; i < TSIM_N_AXES; i++) {
+        if (order[i] == TSIM_AXIS_DATA)
+            inside[n++] = TSIM_AXIS_PIPELINE;
+        if (order[i] != TSIM_AXIS_PIPELINE)
+            inside[n++] = order[i];
+    }
 }
 
 /* ---- refusals by numbers alone ---- */
@@ -103,6 +183,13 @@ bool tsim_plan_key_is_idle(const struct tsim_scenario *job, const struct tsim_pl
         return !tsim_is_replicated(&p, p.data);
     case TSIM_PLAN_SEQUENCE:
         return p.tensor == 1;
+    case TSIM_PLAN_EXPERT_TENSOR:
+        return p.tensor == 1 || job->model->experts.count == 0;
+    case TSIM_PLAN_ORDER: /* the pipeline's ranks may be inside already */
+        for (size_t i = 0; i < TSIM_N_AXES && job->parallelism.order[i] != TSIM_AXIS_DATA; i++)
+            if (job->parallelism.order[i] == TSIM_AXIS_PIPELINE)
+                return true;
+        return p.pipeline == 1 || p.data == 1;
     case TSIM_PLAN_SCHEDULE:
     case TSIM_PLAN_LAYERS:
         return p.pipeline == 1;

@@ -6,31 +6,46 @@
 
 #include "config/scenario.h"
 
-/* In the order in which a search varies them, the slowest first. */
+/* In the order in which a search varies them, the slowest first: the last four are refined around a plan of the others. */
 enum tsim_plan_key {
     TSIM_PLAN_TENSOR,
     TSIM_PLAN_PIPELINE,
     TSIM_PLAN_VIRTUAL,
     TSIM_PLAN_CONTEXT,
     TSIM_PLAN_EXPERT,
+    TSIM_PLAN_EXPERT_TENSOR, /* 0: as tensor */
     TSIM_PLAN_ZERO,
     TSIM_PLAN_MICRO_BATCH,
-    TSIM_PLAN_RECOMPUTE, /* none, selective or full */
     TSIM_PLAN_SCHEDULE,
     TSIM_PLAN_SEQUENCE,
-    TSIM_PLAN_LAYERS, /* 0: auto, 1: balance */
+    TSIM_PLAN_RECOMPUTE, /* tsim_plan_recompute_value */
+    TSIM_PLAN_LAYERS,    /* 0: auto, 1: balance */
+    TSIM_PLAN_ORDER,     /* 0: the job's; 1: the pipeline's ranks inside the replicas */
+    TSIM_PLAN_OFFLOAD,   /* 0: what the job says; 1: the optimizer, 2: activations, 3: both */
     TSIM_N_PLAN_KEYS
 };
+
+enum { TSIM_PLAN_OFFLOADS_OPTIMIZER = 1, TSIM_PLAN_OFFLOADS_ACTIVATIONS = 2 };
 
 struct tsim_plan_choice {
     int64_t value[TSIM_N_PLAN_KEYS];
 };
 
+/* The mode, with the set of parts that it names or the layers between two checkpoints; 0: none. The mode alone is its own
+ * number. */
+int64_t tsim_plan_recompute_value(enum tsim_recompute mode, unsigned parts, int64_t every);
+enum tsim_recompute tsim_plan_recompute_mode(int64_t value);
+unsigned tsim_plan_recompute_parts(int64_t value);
+int64_t tsim_plan_recompute_every(int64_t value);
+
 /* A key's path, and its value as --set takes it: "parallelism.tensor", "8"; "parallelism.schedule", "1f1b". */
 const char *tsim_plan_key_path(enum tsim_plan_key key);
-bool tsim_plan_key_find(const char *path, enum tsim_plan_key *key); /* false: no key of a plan */
+/* False: it is no key whose values a search is given. */
+bool tsim_plan_key_find(const char *path, enum tsim_plan_key *key);
 bool tsim_plan_key_has_words(enum tsim_plan_key key);
 const char *tsim_plan_key_text(struct tsim_arena *arena, enum tsim_plan_key key, int64_t value);
+/* The ranks of `order` with the pipeline's inside the replicas'. */
+void tsim_plan_pipeline_inside(const enum tsim_axis order[TSIM_N_AXES], enum tsim_axis inside[TSIM_N_AXES]);
 /* False: `text` is no value that a search can try. */
 bool tsim_plan_key_read(enum tsim_plan_key key, const char *text, int64_t *value);
 
@@ -41,14 +56,14 @@ int64_t tsim_plan_data(const struct tsim_scenario *job, const struct tsim_plan_c
  * rules.c's rules of the ranks, the chunks and the batch, without a draft. TSIM_N_PLAN_KEYS: they do not. */
 enum tsim_plan_key tsim_plan_refused_at(const struct tsim_scenario *job, const struct tsim_plan_choice *choice);
 
-/* Has zero, schedule, sequence or layers_per_stage no effect under the values before it? Then all its values are one
- * plan. */
+/* Has expert_tensor, zero, schedule, sequence, layers_per_stage or order no effect under the values before it? Then all its
+ * values are one plan. */
 bool tsim_plan_key_is_idle(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
                            enum tsim_plan_key key);
 /* The schedule that is played where the plan's is named: 1f1b for one that needs more stages or chunks. */
 enum tsim_schedule tsim_plan_played_schedule(const struct tsim_plan_choice *choice);
 
-/* The job under a plan: data is what is left, layers are split evenly, and all that follows from the choice is resolved
+/* The job under a plan: data is what is left, layers are split evenly (or balanced), and all that follows from the choice is resolved
  * and checked as for a scenario that is read. It is without noise, by which plans are not compared. False when it is
  * not valid. Threads may share a job. */
 bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,

@@ -9,14 +9,23 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
     *sc = *job;
     sc->source = NULL; /* the plan is not in it */
     sc->training.micro_batch_size = choice->value[TSIM_PLAN_MICRO_BATCH];
-    sc->training.recompute = (enum tsim_recompute)choice->value[TSIM_PLAN_RECOMPUTE];
-    if (sc->training.recompute != job->training.recompute)
-        sc->training.recompute_parts = 0, sc->training.recompute_every = 0;
+    int64_t recompute = choice->value[TSIM_PLAN_RECOMPUTE], offload = choice->value[TSIM_PLAN_OFFLOAD];
+    sc->training.recompute = tsim_plan_recompute_mode(recompute);
+    if (recompute != (int64_t)job->training.recompute) {
+        sc->training.recompute_parts = tsim_plan_recompute_parts(recompute);
+        sc->training.recompute_every = tsim_plan_recompute_every(recompute);
+    }
+    sc->training.offload.optimizer |= (offload & TSIM_PLAN_OFFLOADS_OPTIMIZER) != 0;
+    if (offload & TSIM_PLAN_OFFLOADS_ACTIVATIONS)
+        sc->training.offload.activations_frac = 1;
     p->tensor = choice->value[TSIM_PLAN_TENSOR];
     p->pipeline = choice->value[TSIM_PLAN_PIPELINE];
     p->virtual_pipeline = choice->value[TSIM_PLAN_VIRTUAL];
     p->context = choice->value[TSIM_PLAN_CONTEXT];
     p->expert = choice->value[TSIM_PLAN_EXPERT];
+    p->expert_tensor = choice->value[TSIM_PLAN_EXPERT_TENSOR];
+    if (choice->value[TSIM_PLAN_ORDER])
+        tsim_plan_pipeline_inside(job->parallelism.order, p->order);
     p->sequence = choice->value[TSIM_PLAN_SEQUENCE];
     p->balances = choice->value[TSIM_PLAN_LAYERS];
     p->layers_per_chunk = NULL;

@@ -498,8 +498,9 @@ const char *tsim_products_obstacle(const struct tsim_scenario *scenario);
 const char *tsim_precision_name(enum tsim_precision precision);
 const char *tsim_optimizer_name(enum tsim_optimizer optimizer);
 const char *tsim_recompute_name(enum tsim_recompute recompute);
-const char *tsim_schedule_name(enum tsim_schedule schedule);
+const char *tsim_recompute_part_name(int exponent); /* of enum tsim_recompute_part */
 const char *tsim_axis_name(enum tsim_axis axis);
+const char *tsim_schedule_name(enum tsim_schedule schedule);
 const char *tsim_metric_name(enum tsim_metric metric);
 
 #endif

@@ -114,20 +114,19 @@ static const struct tsim_key EVERY_KEYS[] = {
 };
 TSIM_TABLE(EVERY, EVERY_KEYS, false);
 
-/* In the order of enum tsim_recompute_part. */
-static const char *const RECOMPUTE_PARTS[TSIM_N_RECOMPUTE_PARTS] = {"attention", "norms",   "latent", "activation",
-                                                                    "ffn",       "experts", "output", "operators"};
-
 static void read_recompute_parts(struct tsim_reader *reader, const struct tsim_value *list, const char *path,
                                  struct tsim_training_spec *training) {
+    const char *names[TSIM_N_RECOMPUTE_PARTS];
+    for (int part = 0; part < TSIM_N_RECOMPUTE_PARTS; part++)
+        names[part] = tsim_recompute_part_words[part].word;
     training->recompute = list->n_items > 0 ? TSIM_RECOMPUTE_SELECTIVE : TSIM_RECOMPUTE_NONE;
     for (size_t i = 0; i < list->n_items; i++) {
         const struct tsim_value *item = list->items[i];
         int part = 0;
-        while (part < TSIM_N_RECOMPUTE_PARTS && !tsim_value_is_text(item, RECOMPUTE_PARTS[part]))
+        while (part < TSIM_N_RECOMPUTE_PARTS && !tsim_value_is_text(item, names[part]))
             part++;
         if (part == TSIM_N_RECOMPUTE_PARTS)
-            tsim_schema_unknown_word(reader, item, path, "part of a layer", RECOMPUTE_PARTS, TSIM_N_RECOMPUTE_PARTS);
+            tsim_schema_unknown_word(reader, item, path, "part of a layer", names, TSIM_N_RECOMPUTE_PARTS);
         else
             training->recompute_parts |= 1u << part;
     }
@@ -162,7 +161,7 @@ static void write_recompute(struct tsim_writer *writer, const char *key, const c
         tsim_writer_begin(writer, key, '[');
         for (int part = 0; part < TSIM_N_RECOMPUTE_PARTS; part++)
             if (training->recompute_parts & 1u << part)
-                tsim_writer_text(writer, NULL, RECOMPUTE_PARTS[part]);
+                tsim_writer_text(writer, NULL, tsim_recompute_part_words[part].word);
         tsim_writer_end(writer, ']');
         return;
     }

@@ -78,9 +78,15 @@ static const struct tsim_word INTERLEAVINGS[] = {
     {"groups-of-pipeline", TSIM_INTERLEAVING_OF_PIPELINE}, {"groups-of-any-size", TSIM_INTERLEAVING_OF_ANY}, {NULL, 0}};
 static const struct tsim_word SPLITS[] = {
     {"data", TSIM_SPLIT_DATA}, {"tensor", TSIM_SPLIT_TENSOR}, {"sequence", TSIM_SPLIT_SEQUENCE}, {"pipeline", TSIM_SPLIT_PIPELINE},
-    {"uneven-stages", TSIM_SPLIT_UNEVEN_STAGES}, {"context", TSIM_SPLIT_CONTEXT}, {"expert", TSIM_SPLIT_EXPERT}, {NULL, 0}};
+    {"uneven-stages", TSIM_SPLIT_UNEVEN_STAGES}, {"context", TSIM_SPLIT_CONTEXT}, {"expert", TSIM_SPLIT_EXPERT},
+    {"expert-tensor", TSIM_SPLIT_EXPERT_TENSOR}, {"pipeline-inside", TSIM_SPLIT_PIPELINE_INSIDE}, {NULL, 0}};
+static const struct tsim_word OFFLOADS[] = {
+    {"optimizer", TSIM_OFFLOAD_OPTIMIZER}, {"activations", TSIM_OFFLOAD_ACTIVATIONS}, {NULL, 0}};
 static const struct tsim_word ZEROS[] = {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {NULL, 0}};
 static const struct tsim_word RECOMPUTES[] = {
+    {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL},
+    {"every", TSIM_RECOMPUTE_EVERY}, {NULL, 0}};
+static const struct tsim_word USUAL_RECOMPUTES[] = {
     {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL}, {NULL, 0}};
 static const struct tsim_word FP16_GRADIENTS[] = {{"fp32", TSIM_FP32}, {"fp16", TSIM_FP16}, {NULL, 0}};
 static const struct tsim_word BF16_GRADIENTS[] = {{"fp32", TSIM_FP32}, {"bf16", TSIM_BF16}, {NULL, 0}};
@@ -108,11 +114,14 @@ static const struct tsim_table CAVEATS = {CAVEAT_KEYS, sizeof CAVEAT_KEYS / size
     {.key = (name_), .kind = TSIM_KEY_WORDS, .offset = offsetof(struct tsim_supports, field_), .words = (words_),      \
      .is_omitted_when_zero = true, .help = (help_)}
 static const struct tsim_key SUPPORT_KEYS[] = {
-    SUPPORT("splits", splits, SPLITS, "degrees that may be above one, and stages of unequal length"),
+    SUPPORT("splits", splits, SPLITS, "degrees that may be above one, stages of unequal length, experts that tensor ranks do not divide, pipelines inside replicas"),
     SUPPORT("schedules", schedules, tsim_schedule_words, "schedules of pipelines"),
     SUPPORT("zero", zero, ZEROS, "stages of ZeRO; 3: fully sharded"),
     SUPPORT("zero_with_pipeline", zero_staged, ZEROS, "those that go with a pipeline; default: the same"),
-    SUPPORT("recompute", recompute, RECOMPUTES, "modes; sqrt and {every: N} are ways of full, lists of parts of selective"),
+    SUPPORT("recompute", recompute, RECOMPUTES,
+            "modes; sqrt and {every: N} are ways of full (every: a search tries them, too), lists of parts of selective"),
+    SUPPORT("recompute_parts", recompute_parts, tsim_recompute_part_words, "parts of a layer that can be recomputed one by one; a search tries them"),
+    SUPPORT("offload", offload, OFFLOADS, "what can lie in the host's memory; a search tries it"),
     SUPPORT("precisions", precisions, tsim_precision_words, "precisions of the matrix products"),
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_supports, source), .help = "where it was read"}};
 static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / sizeof SUPPORT_KEYS[0], false};
@@ -123,7 +132,7 @@ static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / s
 static const struct tsim_key DEFAULT_KEYS[] = {
     DEFAULT("fp16_gradients", fp16_gradients, FP16_GRADIENTS, "fp32", "training.gradient_precision of training in fp16"),
     DEFAULT("bf16_gradients", bf16_gradients, BF16_GRADIENTS, "fp32", "the same for training in bf16 or fewer bits"),
-    DEFAULT("recompute", recompute, RECOMPUTES, "none", "training.recompute"),
+    DEFAULT("recompute", recompute, USUAL_RECOMPUTES, "none", "training.recompute"),
     {INTEGER(struct tsim_software_defaults, "zero", zero, 3, "parallelism.zero"), .default_text = "1"},
     {INTEGER(struct tsim_software_defaults, "zero_with_pipeline", zero_staged, 2, "the same beside a pipeline"),
      .default_text = "1"},

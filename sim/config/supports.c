@@ -48,7 +48,17 @@ bool tsim_supports_value(const struct tsim_supports *s, enum tsim_plan_key key, 
         return value == 1 || runs_split(s, TSIM_SPLIT_EXPERT);
     case TSIM_PLAN_ZERO:
         return tsim_is_in(s->zero, value);
+    case TSIM_PLAN_EXPERT_TENSOR:
+        return value == 0 || (s->splits >> TSIM_SPLIT_EXPERT_TENSOR & 1);
+    case TSIM_PLAN_ORDER:
+        return value == 0 || (s->splits >> TSIM_SPLIT_PIPELINE_INSIDE & 1);
+    case TSIM_PLAN_OFFLOAD: /* the keys' bits are the profile's */
+        return ((unsigned)value & ~s->offload) == 0;
     case TSIM_PLAN_RECOMPUTE: /* sqrt and {every: N} are full recomputation between fewer checkpoints */
+        if (tsim_plan_recompute_every(value) > 0)
+            return s->recompute >> TSIM_RECOMPUTE_EVERY & 1;
+        if (tsim_plan_recompute_parts(value) > 0)
+            return (tsim_plan_recompute_parts(value) & ~s->recompute_parts) == 0;
         return tsim_is_in(s->recompute, value < TSIM_RECOMPUTE_FULL ? value : TSIM_RECOMPUTE_FULL);
     case TSIM_PLAN_SCHEDULE:
         return tsim_is_in(s->schedules, value);

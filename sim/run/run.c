@@ -109,12 +109,18 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
 }
 
 void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
-                      bool is_close, struct tsim_result *result) {
-    scenario = begin(arena, scenario, NULL, result);
+                      enum tsim_least of, struct tsim_result *result) {
+    if (of == TSIM_LEAST_ANY_SPLIT) {
+        memset(result, 0, sizeof *result);
+        tsim_step_begin_any_split(scenario, &result->step);
+        result->scenario = scenario;
+    } else {
+        scenario = begin(arena, scenario, NULL, result);
+    }
     if (!result->step.fits)
         return;
     struct tsim_machine machine = tsim_machine_of(arena, scenario, memo);
-    tsim_step_bound(arena, scenario, &machine, is_close, &result->step);
+    tsim_step_bound(arena, scenario, &machine, of, &result->step);
     tsim_batch_ramp_count(scenario, &result->batch_ramp); /* its time is not bounded: 0 */
     const struct tsim_campaign_steps steps = campaign_steps(NULL, scenario, &machine, result);
     tsim_campaign_without_failures(scenario, &steps, &result->campaign);

@@ -1,4 +1,4 @@
-/* run.h - one run: scenario in, result out. Joins a step (step/step.h) and the campaign that is made of it. */
+/* run.h - one run: scenario in, result out. Joins a step (step/step_result.h) and the campaign that is made of it. */
 #ifndef TSIM_RUN_RUN_H
 #define TSIM_RUN_RUN_H
 
@@ -27,8 +27,8 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
 
 /* Without simulating: memory as tsim_train_run says it; where that fits, *result has figures that the run cannot beat.
  * step.terms.time_s and step.energy_j are lower bounds, throughput and campaign follow from them; step.mean_power_w does too, and
- * bounds nothing. `is_close`: with a plan of the step, whose bound is closer and takes longer. */
+ * bounds nothing. `of` says how close (step/step_result.h); of any split the memory is not worked out. */
 void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
-                      bool is_close, struct tsim_result *result);
+                      enum tsim_least of, struct tsim_result *result);
 
 #endif

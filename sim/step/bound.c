@@ -12,18 +12,24 @@ struct chain {
     double longest_s;
 };
 
-/* A pass takes at least its time alone: that of its kernels, or of their launches (with what it waits for one by one it is
- * the longer of the two or more). Only where collectives of several communicators run beside it may it take less:
- * what slows one of them leaves more of the device to the kernels that another waits for. There what such collectives
- * expose is left out. */
-static double least_s(const struct tsim_scenario *sc, const struct tsim_pass_cost *pass) {
+/* Collectives of several communicators, one beside the other, expose this: what slows one of them leaves more of the device
+ * to the kernels that another waits for. A pass may take so much less than its time alone. */
+static double beside_s(const struct tsim_scenario *sc, const struct tsim_pass_cost *pass) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     bool tensor_is_beside = p->tensor > 1 && (p->overlap.tensor || p->overlap.tensor_backward);
-    double played_s = pass->time_s - pass->host_excess_s,
-           time_s = sc->software->launch_blocking ? played_s + pass->host_s : fmax(played_s, pass->host_s);
     if (!(p->expert > 1 && p->overlap.expert && (p->context > 1 || tensor_is_beside)))
-        return time_s;
-    return time_s - pass->exposed_expert_s - pass->exposed_context_s - (tensor_is_beside ? pass->exposed_tensor_s : 0);
+        return 0;
+    return pass->exposed_expert_s + pass->exposed_context_s + (tensor_is_beside ? pass->exposed_tensor_s : 0);
+}
+
+/* A pass takes at least its time alone: that of its kernels, or of their launches (with what it waits for one by one it is
+ * the longer of the two or more). */
+static double longer_s(const struct tsim_scenario *sc, double played_s, double host_s) {
+    return sc->software->launch_blocking ? played_s + host_s : fmax(played_s, host_s);
+}
+
+static double least_s(const struct tsim_scenario *sc, const struct tsim_pass_cost *pass) {
+    return longer_s(sc, pass->time_s - pass->host_excess_s, pass->host_s) - beside_s(sc, pass);
 }
 
 static bool is_split(const struct tsim_schedule_shape *shape) {
@@ -75,6 +81,32 @@ double tsim_passes_bound_s(const struct tsim_scenario *sc, const struct tsim_pas
     return chain.longest_s * (1 - TICKS_FRAC);
 }
 
+double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs) {
+    static const enum tsim_pass_kind WHOLE[] = {TSIM_PASS_FORWARD, TSIM_PASS_BACKWARD},
+                                     SPLIT[] = {TSIM_PASS_FORWARD, TSIM_PASS_INPUT_GRADIENT, TSIM_PASS_WEIGHT_GRADIENT};
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    double m = tsim_schedule_chunk_microbatches(&shape), p = shape.stages, played_s = 0, host_s = 0, less_s = 0;
+    double times[TSIM_N_PARTS] = {0};
+    for (int32_t s = 0; s < shape.stages; s++)
+        for (int32_t c = 0; c < shape.chunks; c++) {
+            struct tsim_parts parts = tsim_chunk_parts(sc, s, c);
+            for (int part = 0; part < TSIM_N_PARTS; part++)
+                times[part] += parts.times[part];
+        }
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        for (size_t i = 0; times[part] > 0 && i < (is_split(&shape) ? 3 : 2); i++) {
+            enum tsim_pass_kind kind = is_split(&shape) ? SPLIT[i] : WHOLE[i];
+            const struct tsim_pass_cost *pass = tsim_part_cost(&costs->parts[part], kind);
+            played_s += times[part] * (pass->time_s - pass->host_excess_s);
+            host_s += times[part] * pass->host_s;
+            less_s += times[part] * beside_s(sc, pass);
+        }
+    /* No split gets below the longer of two sums: each of its stages takes the longer of its own two. */
+    double micro_s = longer_s(sc, played_s, host_s) - less_s;
+    bool is_chained = shape.chunks == 1 && !is_split(&shape);
+    return (is_chained ? micro_s / (1 - pow(1 - 1 / m, p)) : m * micro_s / p) * (1 - TICKS_FRAC);
+}
+
 struct tsim_stage_busy tsim_stage_busy(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs,
                                        int32_t stage) {
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
@@ -93,16 +125,25 @@ struct tsim_stage_busy tsim_stage_busy(const struct tsim_scenario *sc, const str
 
 /* ---- and what a plan of the step knows beyond them ---- */
 
+/* A pass is over when the copies that began with it are. */
+static double with_copies_s(const struct tsim_step_plan *plan, const struct tsim_direction_plan *way) {
+    double s = least_s(plan->scenario, &way->whole);
+    for (int d = 0; d < TSIM_N_COPY_DIRECTIONS; d++)
+        if (way->copied_bytes[d] > 0)
+            s = fmax(s, way->copied_bytes[d] / plan->cluster->host_link_bytes_per_s);
+    return s;
+}
+
 /* Passes, and messages where they are sent between passes. */
 static double stream_s(const struct tsim_step_plan *plan, int32_t stage) {
     const struct tsim_stage_plan *sp = &plan->stages[stage];
     double m = tsim_schedule_chunk_microbatches(&plan->schedule), sum_s = 0;
     for (int32_t c = 0; c < plan->schedule.chunks; c++) {
         const struct tsim_direction_plan *ways = sp->chunks[c].ways;
-        sum_s += m * least_s(plan->scenario, &ways[TSIM_PASS_FORWARD].whole);
-        sum_s += m * (is_split(&plan->schedule) ? least_s(plan->scenario, &ways[TSIM_PASS_INPUT_GRADIENT].whole) +
-                                                      least_s(plan->scenario, &ways[TSIM_PASS_WEIGHT_GRADIENT].whole)
-                                                : least_s(plan->scenario, &ways[TSIM_PASS_BACKWARD].whole));
+        sum_s += m * with_copies_s(plan, &ways[TSIM_PASS_FORWARD]);
+        sum_s += m * (is_split(&plan->schedule) ? with_copies_s(plan, &ways[TSIM_PASS_INPUT_GRADIENT]) +
+                                                      with_copies_s(plan, &ways[TSIM_PASS_WEIGHT_GRADIENT])
+                                                : with_copies_s(plan, &ways[TSIM_PASS_BACKWARD]));
     }
     for (int32_t i = 0; i < sp->n_items && !plan->sends_async; i++) {
         struct tsim_schedule_hop hop = tsim_schedule_hop(&plan->schedule, stage, sp->items[i]);

@@ -422,6 +422,13 @@ const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const stru
     return scenario;
 }
 
+void tsim_step_begin_any_split(const struct tsim_scenario *scenario, struct tsim_step_result *result) {
+    memset(result, 0, sizeof *result);
+    fill_model(NULL, scenario, result);
+    result->memory.peak_bytes = (double)NAN;
+    result->fits = true;
+}
+
 /* The accelerators of a node share its host. */
 enum tsim_status tsim_step_check_host(const struct tsim_scenario *sc, struct tsim_diags *diags) {
     const struct tsim_node *node = sc->cluster.node;
@@ -526,12 +533,19 @@ static double energy_bound_j(const struct tsim_scenario *sc, const struct tsim_m
 }
 
 void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_machine *machine,
-                     bool is_close, struct tsim_step_result *result) {
-    if (is_close)
+                     enum tsim_least of, struct tsim_step_result *result) {
+    switch (of) {
+    case TSIM_LEAST_ANY_SPLIT:
+        result->terms.time_s = tsim_any_split_bound_s(sc, machine->costs);
+        break;
+    case TSIM_LEAST_PASSES:
+        result->terms.time_s = tsim_passes_bound_s(sc, machine->costs);
+        break;
+    case TSIM_LEAST_STEP:
         result->terms.time_s = tsim_step_bound_s(
             tsim_step_plan_build(arena, sc, machine->cluster, machine->placement, machine->costs, NULL, NULL));
-    else
-        result->terms.time_s = tsim_passes_bound_s(sc, machine->costs);
+        break;
+    }
     result->simulated = true;
     result->energy_j = energy_bound_j(sc, machine, result->terms.time_s);
     result->mean_power_w = result->energy_j / result->terms.time_s;

@@ -23,6 +23,8 @@ struct tsim_machine tsim_machine_of(struct tsim_arena *arena, const struct tsim_
  * the scenario with its layers as they are balanced, which the functions below want. */
 const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                             struct tsim_term_recorder *recorder, struct tsim_step_result *result);
+/* The same for TSIM_LEAST_ANY_SPLIT: layers are not balanced, the peak is not known, and it counts as fitting. */
+void tsim_step_begin_any_split(const struct tsim_scenario *scenario, struct tsim_step_result *result);
 /* Fails where the host's memory is too small for what is offloaded. */
 enum tsim_status tsim_step_check_host(const struct tsim_scenario *scenario, struct tsim_diags *diags);
 
@@ -47,9 +49,10 @@ enum tsim_status tsim_step_beside_others(struct tsim_arena *arena, const struct 
                                          const struct tsim_background_progress **progress, struct tsim_diags *diags);
 
 /* Without simulating: terms.time_s and energy_j are lower bounds, throughput follows from them; mean_power_w does too,
- * and bounds nothing. `is_close`: with a plan of the step, whose bound is closer and takes longer. */
+ * and bounds nothing. Splits other than the scenario's share its energy: a balanced one loads the stages more alike,
+ * and the power of a stage grows ever less with its load (cluster/power.h), so it takes no less. */
 void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_machine *machine,
-                     bool is_close, struct tsim_step_result *result);
+                     enum tsim_least of, struct tsim_step_result *result);
 
 /* Model FLOPs and recomputation, both with the full attention square: what papers divide by a measured time for `hfu`
  * (Narayanan et al. 2021, appendix; Korthikanti et al. 2022, appendix A). */

@@ -140,4 +140,8 @@ static inline double tsim_steady_time_s(const struct tsim_step_result *step) {
     return step->variation.has ? step->variation.without_s : step->terms.time_s;
 }
 
+/* A bound covers the passes, however the layers are split over the stages, and whatever the memory holds; the passes;
+ * or a plan of the step, which is closer and takes longer. */
+enum tsim_least { TSIM_LEAST_ANY_SPLIT, TSIM_LEAST_PASSES, TSIM_LEAST_STEP };
+
 #endif

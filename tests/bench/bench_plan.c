@@ -18,7 +18,7 @@ static bool measure(const char *name, const char *file, bool is_exhaustive) {
     tsim_diags_init(&diags);
     double start_s = processor_s();
     bool is_good = tsim_scenario_open(&arena, file, &source, &diags) == TSIM_OK &&
-                   tsim_plan_space_read(&arena, &source, NULL, 0, NULL, false, &space, &diags) == TSIM_OK &&
+                   tsim_plan_space_read(&arena, &source, NULL, 0, NULL, TSIM_PLAN_COARSE, &space, &diags) == TSIM_OK &&
                    tsim_plan_run(&arena, &search, NULL, NULL, &result, &diags) == TSIM_OK;
     double s = processor_s() - start_s;
     tsim_diags_print(&diags, stderr);

@@ -147,7 +147,7 @@ static int check_fits(const struct tsim_scenario_source *source, const char *mem
     struct tsim_result result, bound;
     if (tsim_scenario_load_from(&arena, source, settings, 1, &scenario, &diags) != TSIM_OK)
         return 0;
-    tsim_train_bound(&arena, scenario, NULL, false, &bound);
+    tsim_train_bound(&arena, scenario, NULL, TSIM_LEAST_PASSES, &bound);
     if (bound.step.fits || tsim_train_run(&arena, scenario, &PLAIN, &result, &diags) != TSIM_OK)
         return 0;
     for (int32_t i = 0; i < result.step.n_fit_changes; i++) {
@@ -155,7 +155,7 @@ static int check_fits(const struct tsim_scenario_source *source, const char *mem
         size_t n = 1 + settings_of(tsim_arena_strdup(&arena, setting), settings + 1);
         ck_assert_msg(tsim_scenario_load_from(&arena, source, settings, n, &changed, &diags) == TSIM_OK,
                       "%s: cannot be set: %s", source->file, setting);
-        tsim_train_bound(&arena, changed, NULL, false, &bound);
+        tsim_train_bound(&arena, changed, NULL, TSIM_LEAST_PASSES, &bound);
         ck_assert_msg(bound.step.fits && bound.step.memory.peak_bytes == result.step.fit_changes[i].peak_bytes,
                       "%s: %s: said to take %.6g bytes, takes %.6g", source->file, setting,
                       result.step.fit_changes[i].peak_bytes, bound.step.memory.peak_bytes);

@@ -1,5 +1,5 @@
 /* Laws of searches for plans. Bounds: over random plans and networks, no step is shorter than its bounds and none takes
- * less energy. Searches: over random small spaces, what branch and bound finds (the best, their order, the front) is
+ * less energy. Searches: over random small spaces, with refinements that some software can run, what branch and bound finds (the best, their order, the front) is
  * what simulating every plan finds, with one thread and with three, for several objectives and under limits, among one
  * cluster or two; and of a cluster without a plan what is said of its nearest one is reached by none. Prints its seed
  * (another one: TSIM_SEED in the environment); TSIM_CASES says how many plans are drawn (100
@@ -20,22 +20,24 @@ enum { N_PLANS = 50, N_BOUNDS = 100 };
 static void check_bound(struct tsim_arena *arena, const struct example *e, int number) {
     struct tsim_pass_memo *memo = tsim_pass_memo_new(arena);
     const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true, .memo = memo};
-    struct tsim_result cheap, near, run;
+    struct tsim_result any, cheap, near, run;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    tsim_train_bound(arena, &e->scenario, memo, false, &cheap);
-    tsim_train_bound(arena, &e->scenario, memo, true, &near);
+    tsim_train_bound(arena, &e->scenario, memo, TSIM_LEAST_ANY_SPLIT, &any);
+    tsim_train_bound(arena, &e->scenario, memo, TSIM_LEAST_PASSES, &cheap);
+    tsim_train_bound(arena, &e->scenario, memo, TSIM_LEAST_STEP, &near);
     ck_assert_int_eq(tsim_train_run(arena, &e->scenario, &options, &run, &diags), TSIM_OK);
     ck_assert(cheap.step.fits && near.step.fits);
     const struct tsim_parallelism_spec *p = &e->scenario.parallelism;
     ck_assert_msg(
-        cheap.step.terms.time_s <= run.step.terms.time_s && near.step.terms.time_s <= run.step.terms.time_s &&
+        any.step.terms.time_s <= cheap.step.terms.time_s * (1 + 1e-12) && any.step.energy_j <= run.step.energy_j &&
+            cheap.step.terms.time_s <= run.step.terms.time_s && near.step.terms.time_s <= run.step.terms.time_s &&
             cheap.step.energy_j <= run.step.energy_j && near.step.energy_j <= run.step.energy_j,
-        "case %d: %.15g s, bounds %.15g and %.15g; %.15g J, %.15g (tensor %d pipeline %d x %d context %d data "
+        "case %d: %.15g s, bounds %.15g, %.15g and %.15g; %.15g J, %.15g (tensor %d pipeline %d x %d context %d data "
         "%d zero %d %s async %d)",
-        number, run.step.terms.time_s, cheap.step.terms.time_s, near.step.terms.time_s, run.step.energy_j,
-        near.step.energy_j, (int)p->tensor, (int)p->pipeline, (int)p->virtual_pipeline, (int)p->context, (int)p->data,
-        p->zero, tsim_schedule_name(p->schedule), p->overlap.pipeline);
+        number, run.step.terms.time_s, any.step.terms.time_s, cheap.step.terms.time_s, near.step.terms.time_s,
+        run.step.energy_j, near.step.energy_j, (int)p->tensor, (int)p->pipeline, (int)p->virtual_pipeline,
+        (int)p->context, (int)p->data, p->zero, tsim_schedule_name(p->schedule), p->overlap.pipeline);
     tsim_diags_release(&diags);
 }
 
@@ -111,7 +113,7 @@ static struct tsim_plan_result find(struct tsim_arena *arena, const struct tsim_
     return result;
 }
 
-static int64_t n_pruned, n_simulated, n_unbounded, n_missed;
+static int64_t n_pruned, n_simulated, n_unbounded, n_missed, n_refined;
 
 /* Three values of four, a different one missing each time, or the job's own. */
 static void random_axis(struct random_source *random, int64_t first, int64_t values[4], struct tsim_plan_axis *axis) {
@@ -127,17 +129,18 @@ static void random_axis(struct random_source *random, int64_t first, int64_t val
 /* The job itself, or it and the same with twice the nodes and half the rent, or a rent that is not
  * known. */
 static void random_space(struct tsim_arena *arena, struct random_source *random, const struct example *e,
-                         const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], struct tsim_plan_space *space) {
+                         const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], enum tsim_plan_extent extent,
+                         struct tsim_plan_space *space) {
     struct tsim_plan_space second;
     struct tsim_scenario *other = TSIM_NEW(arena, struct tsim_scenario);
-    tsim_plan_space_of(arena, &e->scenario, axes, space);
+    tsim_plan_space_of(arena, &e->scenario, axes, extent, space);
     if (random_between(random, 0, 2) > 0)
         return;
     *other = e->scenario;
     other->cluster.nodes *= 2;
     other->n_accelerators *= 2;
     other->cost.rent_usd_per_s = random_between(random, 0, 2) == 0 ? 0 : e->scenario.cost.rent_usd_per_s / 2;
-    tsim_plan_space_of(arena, other, axes, &second);
+    tsim_plan_space_of(arena, other, axes, extent, &second);
     struct tsim_plan_candidate *both = TSIM_NEW_ARRAY(arena, 2, struct tsim_plan_candidate);
     both[0] = space->candidates[0];
     both[1] = second.candidates[0];
@@ -183,7 +186,29 @@ static void check_gap(struct tsim_arena *arena, const struct tsim_plan_gap *gap,
     n_missed++;
 }
 
-static void check_space(struct tsim_arena *arena, struct random_source *random, const struct example *e, int number) {
+/* Refinements that the software can run, around fewer plans. */
+static void random_refinements(struct random_source *random, struct example *e,
+                               struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS]) {
+    static const int64_t ONE[] = {1}, SOME[] = {1, 2}, SCHEDULES[] = {TSIM_SCHEDULE_1F1B, TSIM_SCHEDULE_INTERLEAVED},
+                         ZB[] = {TSIM_SCHEDULE_ZB_H1};
+    struct tsim_supports *s = &e->software.supports;
+    s->splits = 0xffff;
+    s->recompute = 1u << TSIM_RECOMPUTE_NONE | 1u << TSIM_RECOMPUTE_FULL;
+    s->recompute |= random_between(random, 0, 3) == 0 ? 1u << TSIM_RECOMPUTE_EVERY : 0;
+    s->recompute_parts = random_between(random, 0, 1) ? TSIM_RECOMPUTE_NORMS : TSIM_RECOMPUTE_FFN;
+    s->offload = random_between(random, 0, 3) == 0;
+    if (random_between(random, 0, 1))
+        s->splits &= ~(1u << TSIM_SPLIT_PIPELINE_INSIDE);
+    if (random_between(random, 0, 1))
+        s->splits &= ~(1u << TSIM_SPLIT_UNEVEN_STAGES | 1u << TSIM_SPLIT_EXPERT_TENSOR);
+    e->node.host_memory_bytes_per_s = 200e9;
+    axes[TSIM_PLAN_ZERO] = axes[TSIM_PLAN_SEQUENCE] = axes[TSIM_PLAN_CONTEXT] = (struct tsim_plan_axis){ONE, 1};
+    axes[TSIM_PLAN_VIRTUAL] = axes[TSIM_PLAN_TENSOR] = (struct tsim_plan_axis){SOME, 2};
+    axes[TSIM_PLAN_SCHEDULE] =
+        random_between(random, 0, 4) ? (struct tsim_plan_axis){SCHEDULES, 2} : (struct tsim_plan_axis){ZB, 1};
+}
+
+static void check_space(struct tsim_arena *arena, struct random_source *random, struct example *e, int number) {
     static const enum tsim_outcome_figure OBJECTIVES[] = {TSIM_OUTCOME_TOKENS_PER_S,  TSIM_OUTCOME_STEP_ENERGY,
                                                           TSIM_OUTCOME_TRILLION_RENT, TSIM_OUTCOME_MEAN_POWER,
                                                           TSIM_OUTCOME_MFU,           TSIM_OUTCOME_MEMORY_PEAK};
@@ -194,7 +219,10 @@ static void check_space(struct tsim_arena *arena, struct random_source *random, 
     random_axis(random, 0, zero, &axes[TSIM_PLAN_ZERO]);
     random_axis(random, 1, virtual, &axes[TSIM_PLAN_VIRTUAL]);
     random_axis(random, 1, small, &axes[TSIM_PLAN_MICRO_BATCH]);
-    random_space(arena, random, e, axes, &space);
+    bool is_refined = number % 2 == 1;
+    if (is_refined)
+        random_refinements(random, e, axes);
+    random_space(arena, random, e, axes, is_refined ? TSIM_PLAN_FINE : TSIM_PLAN_COARSE, &space);
     struct tsim_plan_search search = {.space = &space, .n_threads = 1, .is_exhaustive = true};
     search.ranking.objective = OBJECTIVES[random_between(random, 0, 5)];
     search.ranking.limits = limits;
@@ -214,6 +242,8 @@ static void check_space(struct tsim_arena *arena, struct random_source *random, 
     n_pruned += one.n_pruned;
     n_simulated += one.n_evaluated;
     n_unbounded += all.n_best > 0;
+    for (size_t i = 0; i < all.n_best; i++)
+        n_refined += tsim_plan_is_fine(all.best[i].candidate, &all.best[i].choice);
 }
 
 static unsigned seed(void) {
@@ -232,9 +262,9 @@ START_TEST(search_finds_what_all_simulations_find) {
         check_space(&arena, &random, &e, i);
         tsim_arena_reset(&arena);
     }
-    printf("%lld simulated, %lld pruned, %lld limits that nothing keeps\n", (long long)n_simulated, (long long)n_pruned,
-           (long long)n_missed);
-    ck_assert(n_pruned > 0 && n_simulated > 0 && n_unbounded > n_spaces / 2 && n_missed > 0);
+    printf("%lld simulated, %lld pruned, %lld limits that nothing keeps, %lld refined among the best\n",
+           (long long)n_simulated, (long long)n_pruned, (long long)n_missed, (long long)n_refined);
+    ck_assert(n_refined > 0 && n_pruned > 0 && n_simulated > 0 && n_unbounded > n_spaces / 2 && n_missed > 0);
     tsim_arena_release(&arena);
 }
 END_TEST
@@ -261,7 +291,7 @@ START_TEST(many_candidates_are_each_their_own) {
         struct tsim_scenario *job = TSIM_NEW(&arena, struct tsim_scenario);
         *job = e.scenario;
         job->training.sequence_length = 1024 + 8 * i;
-        tsim_plan_space_of(&arena, job, axes, &own);
+        tsim_plan_space_of(&arena, job, axes, TSIM_PLAN_COARSE, &own);
         candidates[i] = own.candidates[0];
         candidates[i].first_position = space.n_points;
         space.n_points += own.n_points;

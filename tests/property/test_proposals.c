@@ -147,7 +147,7 @@ static long check_plans(const struct tsim_scenario_source *source, const struct 
     static const struct tsim_plan_axis NONE[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct tsim_plan_space space;
     long n_taken = 0;
-    tsim_plan_space_of(&arena, job, NONE, &space);
+    tsim_plan_space_of(&arena, job, NONE, TSIM_PLAN_COARSE, &space);
     for (int k = 0; k < PLANS_EACH; k++) {
         struct tsim_override overrides[MOST_OVERRIDES];
         struct tsim_plan_choice choice;

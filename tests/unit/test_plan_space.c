@@ -96,7 +96,7 @@ START_TEST(equal_plans_are_there_once) {
     struct tsim_plan_choice choice;
     int n = 0;
     make_job(&e);
-    tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+    tsim_plan_space_of(&arena, &e.scenario, axes, TSIM_PLAN_COARSE, &space);
     ck_assert_int_eq(space.n_points, 16);
     for (int64_t i = 0; i < space.n_points; i++)
         n += tsim_plan_choice_at(&space.candidates[0], i, &choice);
@@ -117,7 +117,7 @@ START_TEST(listing_leaves_out_no_plan) {
         e.scenario.n_accelerators = ACCELERATORS[i % 6];
         e.scenario.training.global_batch_size = BATCHES[i / 6];
         e.scenario.training.sequence_length = i % 2 ? 16384 : 1024;
-        tsim_plan_space_of(&arena, &e.scenario, none, &space);
+        tsim_plan_space_of(&arena, &e.scenario, none, TSIM_PLAN_COARSE, &space);
         struct tsim_plan_candidate candidate = space.candidates[0];
         candidate.first_position = 1000;
         int64_t at = candidate.first_position, end = at + candidate.n_points;
@@ -146,7 +146,7 @@ START_TEST(listed_values_are_there_once) {
     struct tsim_plan_space space;
     ck_assert_int_eq(tsim_scenario_open_text(&arena, "a.yaml", SCENARIO, &source, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_space_read(&arena, NULL, &words, &axes, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, false, &space, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, TSIM_PLAN_COARSE, &space, &diags), TSIM_OK);
     ck_assert_uint_eq(space.candidates[0].axes[TSIM_PLAN_TENSOR].n, 2);
     ck_assert_int_eq(space.candidates[0].axes[TSIM_PLAN_TENSOR].values[1], 4);
 }
@@ -160,7 +160,7 @@ START_TEST(values_come_from_the_job) {
     struct tsim_plan_space space;
     make_job(&e);
     e.scenario.training.sequence_length = 8192;
-    tsim_plan_space_of(&arena, &e.scenario, none, &space);
+    tsim_plan_space_of(&arena, &e.scenario, none, TSIM_PLAN_COARSE, &space);
     const struct tsim_plan_axis *axes = space.candidates[0].axes;
     ck_assert_uint_eq(axes[TSIM_PLAN_TENSOR].n, 4);
     ck_assert_int_eq(memcmp(axes[TSIM_PLAN_TENSOR].values, DIVISORS, sizeof DIVISORS), 0);
@@ -175,7 +175,7 @@ END_TEST
 static int64_t largest_micro_batch(const struct example *e) {
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct tsim_plan_space space;
-    tsim_plan_space_of(&arena, &e->scenario, none, &space);
+    tsim_plan_space_of(&arena, &e->scenario, none, TSIM_PLAN_COARSE, &space);
     const struct tsim_plan_axis *axis = &space.candidates[0].axes[TSIM_PLAN_MICRO_BATCH];
     return axis->values[axis->n - 1];
 }
@@ -209,18 +209,18 @@ START_TEST(nearest_batches_divide) {
     make_job(&e);
     e.software.supports.splits = 1u << TSIM_SPLIT_TENSOR | 1u << TSIM_SPLIT_PIPELINE; /* no uneven stages */
     e.scenario.n_accelerators = e.scenario.cluster.accelerators_per_node = 7;
-    tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+    tsim_plan_space_of(&arena, &e.scenario, axes, TSIM_PLAN_COARSE, &space);
     tsim_plan_nearest_batches(&space.candidates[0], &below, &above);
     ck_assert_int_eq(below, 63);
     ck_assert_int_eq(above, 70);
     e.scenario.training.global_batch_size = 5;
-    tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+    tsim_plan_space_of(&arena, &e.scenario, axes, TSIM_PLAN_COARSE, &space);
     tsim_plan_nearest_batches(&space.candidates[0], &below, &above);
     ck_assert_int_eq(below, 0);
     ck_assert_int_eq(above, 7);
     axes[TSIM_PLAN_TENSOR] = (struct tsim_plan_axis){THREE, 1};
     e.scenario.n_accelerators = e.scenario.cluster.accelerators_per_node = 9;
-    tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+    tsim_plan_space_of(&arena, &e.scenario, axes, TSIM_PLAN_COARSE, &space);
     tsim_plan_nearest_batches(&space.candidates[0], &below, &above);
     ck_assert_int_eq(below, 0);
     ck_assert_int_eq(above, 0);
@@ -243,7 +243,7 @@ START_TEST(stages_may_be_uneven) {
         int n_even = 0, n_balanced = 0, n_uneven = 0;
         if (is_listed)
             axes[TSIM_PLAN_LAYERS] = (struct tsim_plan_axis){BOTH, 2};
-        tsim_plan_space_of(&arena, &e.scenario, axes, &space);
+        tsim_plan_space_of(&arena, &e.scenario, axes, TSIM_PLAN_COARSE, &space);
         for (int64_t at = 0; tsim_plan_choice_from(space.candidates, &at, &choice); at++) {
             const struct tsim_scenario *sc;
             bool is_valid = tsim_scenario_replan(&arena, &e.scenario, &choice, &sc);
@@ -276,7 +276,7 @@ START_TEST(software_limits_what_is_searched) {
     struct tsim_plan_space space;
     struct tsim_plan_choice choice;
     ck_assert_int_eq(tsim_scenario_open_text(&arena, "a.yaml", SCENARIO, &source, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, false, &space, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, TSIM_PLAN_COARSE, &space, &diags), TSIM_OK);
     const struct tsim_plan_axis *axis = space.candidates[0].axes;
     ck_assert(!has_value(&axis[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_DUALPIPE));
     ck_assert(has_value(&axis[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_INTERLEAVED));
@@ -284,10 +284,11 @@ START_TEST(software_limits_what_is_searched) {
     for (int64_t at = 0; tsim_plan_choice_from(space.candidates, &at, &choice); at++)
         ck_assert(choice.value[TSIM_PLAN_PIPELINE] == 1 || choice.value[TSIM_PLAN_ZERO] <= 1 ||
                   choice.value[TSIM_PLAN_TENSOR] * choice.value[TSIM_PLAN_PIPELINE] == 8);
-    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, true, &space, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, TSIM_PLAN_ANY_SOFTWARE, &space, &diags),
+                     TSIM_OK);
     ck_assert(has_value(&space.candidates[0].axes[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_DUALPIPE));
     ck_assert_int_eq(tsim_space_read(&arena, NULL, &words, &axes, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, false, &space, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, TSIM_PLAN_COARSE, &space, &diags), TSIM_OK);
     ck_assert(has_value(&space.candidates[0].axes[TSIM_PLAN_SCHEDULE], TSIM_SCHEDULE_ZB_V));
 }
 END_TEST
@@ -297,7 +298,7 @@ START_TEST(settings_of_a_plan) {
     struct example e;
     struct tsim_plan_space space;
     make_job(&e);
-    tsim_plan_space_of(&arena, &e.scenario, none, &space);
+    tsim_plan_space_of(&arena, &e.scenario, none, TSIM_PLAN_COARSE, &space);
     ck_assert_str_eq(tsim_plan_set_json(&arena, space.candidates, &PLAIN),
                      "{\"parallelism.tensor\": 2, \"parallelism.pipeline\": 2, \"parallelism.virtual_pipeline\": 2, "
                      "\"parallelism.context\": 1, \"parallelism.expert\": 1, \"parallelism.zero\": 1, "
@@ -351,7 +352,7 @@ START_TEST(bound_is_the_closed_form) {
     const struct tsim_scenario *sc;
     ck_assert(tsim_scenario_replan(&arena, &e.scenario, &choice, &sc));
     tsim_pass_costs_build(sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
-    tsim_train_bound(&arena, sc, NULL, false, &bound);
+    tsim_train_bound(&arena, sc, NULL, TSIM_LEAST_PASSES, &bound);
     double layer_s = costs.parts[TSIM_PART_LAYER].forward.time_s + costs.parts[TSIM_PART_LAYER].backward.time_s;
     double expected_s = (8 + 3) * 2 * layer_s; /* 8 layers on 4 stages */
     ck_assert(bound.step.fits);

@@ -120,6 +120,10 @@ static int64_t data_of(const struct tsim_plan *plan) {
     return tsim_plan_data(plan->candidate->job, &plan->choice);
 }
 
+static const char *const OFFLOADED[] = {[TSIM_PLAN_OFFLOADS_OPTIMIZER] = "opt",
+                                        [TSIM_PLAN_OFFLOADS_ACTIVATIONS] = "act",
+                                        [TSIM_PLAN_OFFLOADS_OPTIMIZER | TSIM_PLAN_OFFLOADS_ACTIVATIONS] = "opt-act"};
+
 const char *tsim_plan_text(struct tsim_arena *arena, const struct tsim_plan *plan) {
     const int64_t *value = plan->choice.value;
     const char *text = tsim_arena_printf(arena, "tp%lld pp%lld", (long long)value[TSIM_PLAN_TENSOR],
@@ -130,6 +134,8 @@ const char *tsim_plan_text(struct tsim_arena *arena, const struct tsim_plan *pla
         text = tsim_arena_printf(arena, "%s cp%lld", text, (long long)value[TSIM_PLAN_CONTEXT]);
     if (value[TSIM_PLAN_EXPERT] > 1)
         text = tsim_arena_printf(arena, "%s ep%lld", text, (long long)value[TSIM_PLAN_EXPERT]);
+    if (value[TSIM_PLAN_EXPERT_TENSOR] > 0)
+        text = tsim_arena_printf(arena, "%s etp%lld", text, (long long)value[TSIM_PLAN_EXPERT_TENSOR]);
     text = tsim_arena_printf(arena, "%s dp%lld zero%lld", text, (long long)data_of(plan),
                              (long long)value[TSIM_PLAN_ZERO]);
     if (value[TSIM_PLAN_PIPELINE] > 1 && value[TSIM_PLAN_SCHEDULE] != TSIM_SCHEDULE_1F1B &&
@@ -141,14 +147,42 @@ const char *tsim_plan_text(struct tsim_arena *arena, const struct tsim_plan *pla
                                  tsim_plan_key_text(arena, TSIM_PLAN_RECOMPUTE, value[TSIM_PLAN_RECOMPUTE]));
     if (value[TSIM_PLAN_TENSOR] > 1 && !value[TSIM_PLAN_SEQUENCE])
         text = tsim_arena_printf(arena, "%s no-sp", text);
-    return value[TSIM_PLAN_LAYERS] ? tsim_arena_printf(arena, "%s balanced", text) : text;
+    if (value[TSIM_PLAN_LAYERS])
+        text = tsim_arena_printf(arena, "%s balanced", text);
+    if (value[TSIM_PLAN_ORDER])
+        text = tsim_arena_printf(arena, "%s pp-inside", text);
+    return value[TSIM_PLAN_OFFLOAD] ? tsim_arena_printf(arena, "%s off-%s", text, OFFLOADED[value[TSIM_PLAN_OFFLOAD]])
+                                    : text;
 }
 
 static const char LEGEND[] =
     "tp tensor ranks, pp stages (x chunks of each), cp context ranks, ep expert ranks, dp replicas, zero stage of "
     "ZeRO; "
     "micro-batch in samples. Where said: schedule (else 1f1b, interleaved with chunks), what is recomputed, no-sp "
-    "without sequence parallelism, balanced with stages of unequal length.";
+    "without sequence parallelism, balanced with stages of unequal length";
+
+/* Keys that few plans have are told of those that have them. */
+static const char *legend(struct tsim_arena *arena, const struct tsim_plan_result *result) {
+    static const struct {
+        enum tsim_plan_key key;
+        const char *text;
+    } RARE[] = {{TSIM_PLAN_EXPERT_TENSOR, "etp tensor ranks of an expert"},
+                {TSIM_PLAN_ORDER, "pp-inside stages next to each other, inside the replicas"},
+                {TSIM_PLAN_OFFLOAD, "off-opt, off-act optimizer and activations in the host's memory"}};
+    const char *text = LEGEND;
+    for (size_t r = 0; r < sizeof RARE / sizeof RARE[0]; r++) {
+        bool has = false;
+        for (size_t i = 0; i < result->n_best; i++)
+            has |= result->best[i].choice.value[RARE[r].key] > 0;
+        for (size_t i = 0; i < result->n_front; i++)
+            has |= result->front[i].choice.value[RARE[r].key] > 0;
+        for (size_t i = 0; i < result->n_own; i++)
+            has |= result->own[i].choice.value[RARE[r].key] > 0;
+        if (has)
+            text = tsim_arena_printf(arena, "%s, %s", text, RARE[r].text);
+    }
+    return tsim_arena_printf(arena, "%s.", text);
+}
 
 static bool is_choice(const struct tsim_plan_output *output) {
     return output->search->space->n_candidates > 1;
@@ -422,26 +456,47 @@ static void print_doubt(const struct tsim_plan_output *output, const struct tsim
     tsim_text_wrap(out, style, 2, line);
 }
 
-/* Says what the space leaves out. */
+/* The keys that have several values to choose from. */
 static void print_space(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                         FILE *out) {
+    static const char *const NAMES[TSIM_N_PLAN_KEYS] = {"tensor",
+                                                        "stages",
+                                                        "chunks",
+                                                        "context",
+                                                        "experts",
+                                                        "tensor ranks of experts",
+                                                        "ZeRO",
+                                                        "micro-batch",
+                                                        "schedule",
+                                                        "sequence",
+                                                        "recomputation",
+                                                        "balanced stages",
+                                                        "stages inside replicas",
+                                                        "offload"};
     const struct tsim_plan_space *space = output->search->space;
-    const struct tsim_plan_candidate *first = &space->candidates[0];
-    const char *text = "";
-    if (!space->is_any_software && first->job->software->supports.splits)
-        text = tsim_arena_printf(arena, "searched is what %.40s can run (--any-software: all that tsim simulates)",
-                                 first->job->software->name);
-    if (!first->balances_all && tsim_model_has_ends(first->job->model) && first->axes[TSIM_PLAN_PIPELINE].n > 1)
-        text = tsim_arena_printf(arena,
-                                 "%s%sstages are uneven only where they cannot be even (--vary "
-                                 "parallelism.layers_per_stage=auto,balance: both)",
-                                 text, *text ? "; " : "");
-    if (first->job->training.kind > TSIM_SFT)
-        text = tsim_arena_printf(
-            arena, "%s%sranked are steps of training: the rest of a round (tsim run) comes on top of each", text,
-            *text ? "; " : "");
-    if (*text)
-        tsim_text_wrap(out, style, 0, text);
+    const struct tsim_software *software = space->candidates[0].job->software;
+    const char *text = "searched: ", *of = "", *rounds = "";
+    size_t n = 0;
+    bool is_refined = !output->result->is_unrefined;
+    for (int key = 0; key < TSIM_N_PLAN_KEYS; key++) {
+        bool has = false;
+        for (size_t c = 0; c < space->n_candidates; c++)
+            has |= space->candidates[c].axes[key].n > 1 && (is_refined || key < TSIM_PLAN_LAYERS);
+        if (has)
+            text = tsim_arena_printf(arena, "%s%s%s", text, n++ > 0 ? ", " : "", NAMES[key]);
+    }
+    if (space->extent != TSIM_PLAN_ANY_SOFTWARE && software->supports.splits)
+        of = tsim_arena_printf(arena, " of what %.40s can run (--any-software: what others can, too)", software->name);
+    if (space->candidates[0].job->training.kind > TSIM_SFT)
+        rounds = "; ranked are steps of training: the rest of a round (tsim run) comes on top of each";
+    if (n > 0)
+        tsim_text_wrap(out, style, 0,
+                       tsim_arena_printf(arena, "%s%s%s%s", text, of,
+                                         is_refined
+                                             ? ""
+                                             : "; not refined (parts of layers, balance, order, offload): no bound is "
+                                               "known of what is limited or ranked by",
+                                         rounds));
 }
 
 /* By default a plan that fits though its memory may be more than predicted; a faster one that may not fit stands below. */
@@ -484,7 +539,7 @@ static void print_best(struct tsim_arena *arena, const struct tsim_plan_output *
     const struct tsim_plan_result *result = output->result;
     fputc('\n', out);
     print_plans(arena, output, result->best, result->n_best, style, out);
-    tsim_text_wrap(out, style, 0, LEGEND);
+    tsim_text_wrap(out, style, 0, legend(arena, result));
     fputs("\nwhat they reach and cost\n", out);
     print_prices(arena, output, result->best, result->n_best, style, out);
     if (!is_choice(output))
@@ -569,6 +624,7 @@ static const struct tsim_figure_column CSV_COLUMNS[] = {
     {NULL, "energy_kwh", TSIM_FIGURE_NUMBER},
     {NULL, "usd_per_token", TSIM_FIGURE_NUMBER},
     {NULL, "joules_per_token", TSIM_FIGURE_NUMBER},
+    {NULL, "plan", TSIM_FIGURE_TEXT},
 };
 
 static void add_csv(struct tsim_arena *arena, struct tsim_figures *table, const struct tsim_plan_output *output,
@@ -595,6 +651,7 @@ static void add_csv(struct tsim_arena *arena, struct tsim_figures *table, const 
         tsim_figures_add(table, figure(plan, FIGURES[i]));
     tsim_figures_add(table, plan->price.cost_usd > 0 ? plan->price.cost_usd : (double)NAN);
     tsim_figures_add(table, plan->price.energy_j);
+    tsim_figures_add_text(table, tsim_plan_text(arena, plan));
 }
 
 void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output *output, FILE *out) {

@@ -307,8 +307,8 @@ static enum tsim_status read_candidates(const struct study *study, size_t n_rows
     const struct tsim_sweep *sweep = study->sweep;
     struct tsim_space space;
     TSIM_TRY(tsim_space_read(study->arena, NULL, &words, &space, study->diags));
-    return tsim_plan_space_read(study->arena, sweep->source, sweep->overrides, sweep->n_overrides, &space, false,
-                                candidates, study->diags);
+    return tsim_plan_space_read(study->arena, sweep->source, sweep->overrides, sweep->n_overrides, &space,
+                                TSIM_PLAN_COARSE, candidates, study->diags);
 }
 
 static void add_best(struct study *study, const struct tsim_plan_space *space, const struct tsim_plan *plan,

@@ -259,11 +259,11 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
     struct tsim_diags warnings; /* of candidates of ours: nobody chose them */
     tsim_diags_init(&warnings);
     enum tsim_status status = tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes,
-                                                   false, space, d->search->axes ? d->diags : &warnings);
+                                                   TSIM_PLAN_COARSE, space, d->search->axes ? d->diags : &warnings);
     tsim_diags_release(&warnings);
     if (status != TSIM_OK) /* once more, to hear why */
-        return tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes, false, space,
-                                    d->diags);
+        return tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes, TSIM_PLAN_COARSE,
+                                    space, d->diags);
     TSIM_TRY(tsim_plan_run(d->arena, &search, d->report, d->context, result, d->diags));
     struct tsim_decision *decision = d->decision;
     size_t n = decision->n_offers + result->n_own * TSIM_N_PURCHASES;

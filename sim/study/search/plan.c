@@ -17,6 +17,7 @@ enum { BLOCK_ITEMS = 256, MOST_LISTED = 1 << 16 };
 enum fate {
     FATE_OPEN,
     FATE_INVALID,
+    FATE_SAME, /* balanced to what is even, too: another plan's */
     FATE_UNPLAYED,
     FATE_TOO_LARGE,
     FATE_PRUNED,
@@ -27,7 +28,7 @@ enum fate {
 
 struct item {
     int64_t position;
-    int32_t candidate;
+    int32_t candidate, family; /* -1: none */
     enum fate fate;
     bool breaks_limit; /* whatever the simulation says */
     bool may_not_fit;
@@ -45,9 +46,22 @@ struct known {
     struct item safe; /* the best that fits whatever the memory's error; fate open: none so far */
 };
 
+/* Plans that share all keys before TSIM_PLAN_RECOMPUTE, or before TSIM_PLAN_LAYERS: the item has the first position of
+ * theirs, and of all of them the bound. */
+struct family {
+    struct item item;
+    int64_t n_fine;
+    struct best_of *best;
+};
+
+/* A coarse plan and its refinements share one. */
+struct best_of {
+    double objective; /* so far; -INFINITY: none */
+};
+
 /* Counts a candidate's plans: those still among the search's items, and those that fell out before. */
 struct outcomes {
-    size_t first_item, end_item;
+    int64_t n_open, n_simulated, n_ranked;
     int64_t n_invalid, n_unplayed, n_too_large;
     double least_excess_bytes; /* of those; NAN: none */
 };
@@ -62,6 +76,11 @@ struct search {
     bool is_interrupted;
     double began_s;            /* this part of the search, by a steady clock */
     struct outcomes *outcomes; /* by candidate */
+    struct family *families;   /* heap */
+    size_t n_families, family_capacity;
+    struct tsim_arena bests;
+    bool families_recompute;   /* the families' recomputation is their first position's; else they have all values */
+    int64_t n_pruned_unlisted; /* refinements that fell out with their family */
     struct known known;
     size_t order_at;     /* of the rounds: how far the order is used up */
     struct item **round; /* TSIM_PLAN_ROUND */
@@ -166,8 +185,11 @@ static bool is_excluded(const struct search *search, const struct item *item) {
         return own->fate != FATE_OPEN && item->objective < own->objective;
     if (!item->may_not_fit && (safe->fate == FATE_OPEN || item->objective >= safe->objective))
         return false;
-    if (own->fate == FATE_OPEN || item->objective >= own->objective || best->n < TSIM_BEST_POINTS ||
-        item->objective >= objective_of(search, &best->points[best->n - 1].outcome, false))
+    if (own->fate == FATE_OPEN || item->objective >= own->objective)
+        return false;
+    bool is_behind = item->family >= 0 && item->objective < search->families[item->family].best->objective;
+    if (!is_behind && (best->n < TSIM_BEST_POINTS ||
+                       item->objective >= objective_of(search, &best->points[best->n - 1].outcome, false)))
         return false;
     return is_beaten(&search->known, item);
 }
@@ -310,6 +332,19 @@ static void set_bound(const struct search *search, struct worker *worker, const 
     note_nearest(search, worker, item, &outcome, true);
 }
 
+/* Whether balanced layers came to the even split, which stands elsewhere in the space. */
+static bool is_even_after_all(const struct tsim_plan_candidate *candidate, const struct tsim_scenario *balanced) {
+    const struct tsim_parallelism_spec *p = &balanced->parallelism;
+    int64_t n = tsim_n_model_parts(p), ends, others;
+    if (candidate->is_coarse || candidate->balances_all || !p->balances || p->pipeline == 1 ||
+        !tsim_layers_even(balanced->model->layers, n, &ends, &others))
+        return false;
+    for (int64_t i = 0; i < n; i++)
+        if (p->layers_per_chunk[i] != (i == 0 || i == n - 1 ? ends : others))
+            return false;
+    return true;
+}
+
 static void bound_block(struct search *search, struct worker *worker, size_t block) {
     size_t first = search->first_unbounded + block * BLOCK_ITEMS, left = search->n_items - first;
     for (size_t i = first; i < first + (left < BLOCK_ITEMS ? left : BLOCK_ITEMS); i++) {
@@ -319,9 +354,11 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
         const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
         item->fate = scenario ? FATE_UNPLAYED : FATE_INVALID;
         if (scenario && tsim_is_played(scenario)) {
-            tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate)->memo, false,
+            tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate)->memo, TSIM_LEAST_PASSES,
                              &bound.result);
             set_bound(search, worker, &bound, item);
+            if (is_even_after_all(candidate, bound.result.scenario))
+                item->fate = FATE_SAME;
         }
         tsim_arena_reset(&worker->scratch);
     }
@@ -343,7 +380,7 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
     struct tsim_prediction prediction = {0};
     struct tsim_diags diags;
     if (!search->options->is_exhaustive) {
-        tsim_train_bound(arena, scenario, options.memo, true, &prediction.result);
+        tsim_train_bound(arena, scenario, options.memo, TSIM_LEAST_STEP, &prediction.result);
         set_bound(search, worker, &prediction, item);
     }
     item->fate = FATE_PRUNED;
@@ -397,6 +434,34 @@ static bool next_round(struct search *search, struct item **order, size_t n_orde
     return search->n_round > 0;
 }
 
+static bool is_same_choice(const struct tsim_plan_choice *a, const struct tsim_plan_choice *b) {
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* A plan stands among the best once, with the refinement that makes it the best. */
+static void offer_best(struct search *search, const struct tsim_point *point) {
+    struct tsim_best *best = &search->known.best;
+    const struct tsim_plan_candidate *candidate = tsim_plan_candidate_at(search->options->space, point->position);
+    struct tsim_plan_choice choice, other;
+    tsim_plan_choice_at(candidate, point->position, &choice);
+    choice = tsim_plan_coarse(candidate, &choice);
+    for (size_t i = 0; i < best->n; i++) {
+        const struct tsim_point *known = &best->points[i];
+        if (tsim_plan_candidate_at(search->options->space, known->position) != candidate)
+            continue;
+        tsim_plan_choice_at(candidate, known->position, &other);
+        other = tsim_plan_coarse(candidate, &other);
+        if (!is_same_choice(&choice, &other))
+            continue;
+        if (tsim_ranking_is_better(&search->options->ranking, known, point))
+            return;
+        memmove(&best->points[i], &best->points[i + 1], (best->n - i - 1) * sizeof best->points[0]);
+        best->n--;
+        break;
+    }
+    tsim_best_offer(best, &search->options->ranking, point);
+}
+
 static void learn(struct search *search, struct tsim_plan_result *result) {
     const struct tsim_ranking *ranking = &search->options->ranking;
     for (size_t i = 0; i < search->n_round; i++) {
@@ -404,7 +469,11 @@ static void learn(struct search *search, struct tsim_plan_result *result) {
         if (item->fate != FATE_SIMULATED || !tsim_ranking_admits(ranking, &search->points[i]))
             continue;
         result->n_admitted++;
-        tsim_best_offer(&search->known.best, ranking, &search->points[i]);
+        if (item->family >= 0) {
+            struct best_of *family = search->families[item->family].best;
+            family->objective = fmax(family->objective, item->objective);
+        }
+        offer_best(search, &search->points[i]);
         struct item *own = &search->known.own[item->candidate];
         if (own->fate == FATE_OPEN || is_ahead(item, own))
             *own = *item;
@@ -457,13 +526,17 @@ static void simulate_all(struct search *search, struct team *team, tsim_plan_rep
 
 /* ---- the result ---- */
 
+static void list_plan(struct search *search, size_t candidate, int32_t family, int64_t position) {
+    search->items = tsim_heap_grow(search->items, &search->capacity, search->n_items + 1, sizeof *search->items);
+    search->items[search->n_items++] =
+        (struct item){.position = position, .candidate = (int32_t)candidate, .family = family, .fate = FATE_UNSEEN};
+}
+
 static void list_plans(struct search *search, size_t c) {
     const struct tsim_plan_candidate *candidate = &search->options->space->candidates[c];
     struct tsim_plan_choice choice;
-    for (int64_t at = candidate->first_position; tsim_plan_choice_from(candidate, &at, &choice); at++) {
-        search->items = tsim_heap_grow(search->items, &search->capacity, search->n_items + 1, sizeof *search->items);
-        search->items[search->n_items++] = (struct item){.position = at, .candidate = (int32_t)c, .fate = FATE_UNSEEN};
-    }
+    for (int64_t at = candidate->first_position; tsim_plan_coarse_from(candidate, &at, &choice); at++)
+        list_plan(search, c, -1, at);
 }
 
 static int64_t count_listed(const struct tsim_plan_space *space) {
@@ -471,7 +544,7 @@ static int64_t count_listed(const struct tsim_plan_space *space) {
     struct tsim_plan_choice choice;
     for (size_t c = 0; c < space->n_candidates; c++)
         for (int64_t at = space->candidates[c].first_position;
-             tsim_plan_choice_from(&space->candidates[c], &at, &choice); at++)
+             tsim_plan_coarse_from(&space->candidates[c], &at, &choice); at++)
             n++;
     return n;
 }
@@ -490,10 +563,8 @@ static void keep_open(struct search *search) {
         search->n_unseen -= item->fate != FATE_UNSEEN;
         if (item->fate != FATE_OPEN)
             continue;
-        if (outcomes->end_item == 0)
-            outcomes->first_item = n;
+        outcomes->n_open++;
         search->items[n++] = *item;
-        outcomes->end_item = n;
     }
     search->n_items = n;
 }
@@ -515,8 +586,227 @@ static void bound_all(struct search *search, struct team *team, tsim_plan_report
     }
 }
 
+/* ---- refinements ---- */
+
+/* Bounds of plans whose ranks lie otherwise than their coarse plan's: passes take what they take where nothing that they
+ * exchange goes another way. */
+static bool passes_stay(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
+    const enum tsim_axis *order = candidate->job->parallelism.order;
+    if (candidate->axes[TSIM_PLAN_ORDER].n == 1)
+        return true;
+    for (size_t i = 0, after_data = 0; i < TSIM_N_AXES; i++) {
+        after_data |= order[i] == TSIM_AXIS_DATA;
+        if (after_data && ((order[i] == TSIM_AXIS_TENSOR && choice->value[TSIM_PLAN_TENSOR] > 1) ||
+                           (order[i] == TSIM_AXIS_CONTEXT && choice->value[TSIM_PLAN_CONTEXT] > 1)))
+            return false;
+    }
+    return choice->value[TSIM_PLAN_EXPERT] == 1;
+}
+
+static bool limits_memory(const struct search *search) {
+    for (size_t i = 0; i < search->options->ranking.n_limits; i++)
+        if (search->options->ranking.limits[i].figure == TSIM_OUTCOME_MEMORY_PEAK)
+            return true;
+    return false;
+}
+
+/* A bound of all of a family: with the least recomputation, of any split of the layers, and whatever memory it takes. What
+ * has more recomputation makes its passes longer, and what is offloaded only adds copies to them. */
+static void relax(const struct search *search, struct worker *worker, struct item *item) {
+    const struct tsim_plan_candidate *candidate = tsim_plan_candidate_at(search->options->space, item->position);
+    const struct tsim_plan_axis *layers = &candidate->axes[TSIM_PLAN_LAYERS];
+    struct tsim_prediction bound = {0};
+    struct tsim_plan_choice choice;
+    struct tsim_outcome outcome;
+    const struct tsim_scenario *scenario;
+    tsim_plan_choice_at(candidate, item->position, &choice);
+    if (!search->families_recompute)
+        choice.value[TSIM_PLAN_RECOMPUTE] = TSIM_RECOMPUTE_NONE;
+    choice.value[TSIM_PLAN_LAYERS] =
+        layers->values[layers->n - 1] && !tsim_plan_key_is_idle(candidate->job, &choice, TSIM_PLAN_LAYERS);
+    choice.value[TSIM_PLAN_ORDER] = choice.value[TSIM_PLAN_OFFLOAD] = 0;
+    bool is_valid = tsim_scenario_replan(&worker->scratch, candidate->job, &choice, &scenario);
+    if (!is_valid && choice.value[TSIM_PLAN_LAYERS]) {
+        choice.value[TSIM_PLAN_LAYERS] = 0;
+        is_valid = tsim_scenario_replan(&worker->scratch, candidate->job, &choice, &scenario);
+    }
+    item->fate = is_valid ? FATE_OPEN : FATE_INVALID;
+    if (!is_valid)
+        return;
+    item->objective = (double)INFINITY;
+    if (!passes_stay(candidate, &choice) || !tsim_is_played(scenario))
+        return;
+    tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate)->memo, TSIM_LEAST_ANY_SPLIT,
+                     &bound.result);
+    tsim_outcome_of(&bound, &outcome);
+    outcome.value[TSIM_OUTCOME_HFU] = outcome.value[TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU] = (double)NAN;
+    if (!isnan(outcome.value[search->options->ranking.objective]))
+        item->objective = objective_of(search, &outcome, true);
+    item->price = price_of(scenario, &outcome);
+    item->breaks_limit = !limits_memory(search) && breaks_limit(search, &outcome);
+    note_nearest(search, worker, item, &outcome, true);
+}
+
+static void relax_block(struct search *search, struct worker *worker, size_t block) {
+    size_t first = block * BLOCK_ITEMS, left = search->n_families - first;
+    for (size_t i = first; i < first + (left < BLOCK_ITEMS ? left : BLOCK_ITEMS); i++) {
+        relax(search, worker, &search->families[i].item);
+        tsim_arena_reset(&worker->scratch);
+    }
+}
+
+static void add_family(struct search *search, int64_t position, size_t candidate, int64_t n_fine,
+                       struct best_of *best) {
+    search->families =
+        tsim_heap_grow(search->families, &search->family_capacity, search->n_families + 1, sizeof *search->families);
+    search->families[search->n_families++] = (struct family){
+        .item = {.position = position, .candidate = (int32_t)candidate, .family = -1, .fate = FATE_OPEN},
+        .n_fine = n_fine,
+        .best = best};
+}
+
+static int64_t count_fine(const struct tsim_plan_candidate *candidate, int64_t first, int64_t n_positions) {
+    struct tsim_plan_choice choice;
+    int64_t n = 0;
+    for (int64_t at = first; tsim_plan_choice_from(candidate, &at, &choice) && at < first + n_positions; at++)
+        n += tsim_plan_is_fine(candidate, &choice);
+    return n;
+}
+
+static int64_t list_families(struct search *search) {
+    int64_t n_fine = 0;
+    for (size_t c = 0; c < search->options->space->n_candidates; c++) {
+        const struct tsim_plan_candidate *candidate = &search->options->space->candidates[c];
+        int64_t stride = tsim_plan_stride(candidate, TSIM_PLAN_RECOMPUTE), first = candidate->first_position;
+        struct tsim_plan_choice choice;
+        if (candidate->is_coarse)
+            continue;
+        for (int64_t at = first; tsim_plan_choice_from(candidate, &at, &choice);) {
+            at -= (at - first) % stride;
+            int64_t n = count_fine(candidate, at, stride);
+            if (n > 0)
+                add_family(search, at, c, n, NULL);
+            n_fine += n;
+            at += stride;
+        }
+    }
+    return n_fine;
+}
+
+/* Drops families that their bounds exclude. Where the memory has a limit, too, what is said of the nearest to it wants all
+ * plans, and other limits drop nothing. */
+static void prune_families(struct search *search, struct team *team) {
+    size_t n = 0;
+    team_run(team, search, relax_block, (search->n_families + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
+    for (size_t i = 0; i < search->n_families; i++) {
+        const struct family *family = &search->families[i];
+        bool is_open = family->item.fate == FATE_OPEN && !is_excluded(search, &family->item);
+        search->n_pruned_unlisted += family->item.fate == FATE_OPEN && !is_open ? family->n_fine : 0;
+        if (is_open)
+            search->families[n++] = *family;
+    }
+    search->n_families = n;
+}
+
+/* The coarse plan's mode: selective of parts, full of {every: N}. */
+static enum tsim_recompute mode_of(int64_t recompute) {
+    enum tsim_recompute mode = tsim_plan_recompute_mode(recompute);
+    return mode == TSIM_RECOMPUTE_EVERY ? TSIM_RECOMPUTE_FULL : mode;
+}
+
+/* One for each value of recompute. */
+static void split_families(struct search *search) {
+    struct family *whole = search->families;
+    size_t n = search->n_families;
+    search->families = NULL;
+    search->n_families = search->family_capacity = 0;
+    search->families_recompute = true;
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_plan_candidate *candidate = &search->options->space->candidates[whole[i].item.candidate];
+        const struct tsim_plan_axis *recomputes = &candidate->axes[TSIM_PLAN_RECOMPUTE];
+        int64_t stride = tsim_plan_stride(candidate, TSIM_PLAN_LAYERS), at = whole[i].item.position;
+        struct best_of *bests = TSIM_NEW_ARRAY(&search->bests, TSIM_RECOMPUTE_EVERY + 1, struct best_of);
+        for (int mode = 0; mode <= TSIM_RECOMPUTE_EVERY; mode++)
+            bests[mode].objective = -(double)INFINITY;
+        for (size_t r = 0; r < recomputes->n; r++, at += stride) {
+            int64_t n_fine = count_fine(candidate, at, stride);
+            if (n_fine > 0)
+                add_family(search, at, (size_t)whole[i].item.candidate, n_fine, &bests[mode_of(recomputes->values[r])]);
+        }
+    }
+    tsim_heap_free(whole);
+}
+
+/* Families know from the start what the coarse plans in them reach. */
+static void find_bests(struct search *search) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    size_t at = 0; /* items and families are in the order of their positions */
+    for (size_t i = 0; i < search->n_items && ranking->n_limits == 0; i++) { /* with limits it may not be admitted */
+        const struct item *item = &search->items[i];
+        const struct tsim_plan_candidate *candidate = &search->options->space->candidates[item->candidate];
+        int64_t stride = tsim_plan_stride(candidate, TSIM_PLAN_LAYERS);
+        while (at < search->n_families && search->families[at].item.position + stride <= item->position)
+            at++;
+        if (at < search->n_families && search->families[at].item.position <= item->position &&
+            item->fate == FATE_SIMULATED)
+            search->families[at].best->objective = fmax(search->families[at].best->objective, item->objective);
+    }
+}
+
+static void list_fine(struct search *search) {
+    for (size_t i = 0; i < search->n_families; i++) {
+        const struct item *item = &search->families[i].item;
+        const struct tsim_plan_candidate *candidate = &search->options->space->candidates[item->candidate];
+        int64_t end = item->position + tsim_plan_stride(candidate, TSIM_PLAN_LAYERS);
+        struct tsim_plan_choice choice;
+        for (int64_t at = item->position; tsim_plan_choice_from(candidate, &at, &choice) && at < end; at++)
+            if (tsim_plan_is_fine(candidate, &choice))
+                list_plan(search, (size_t)item->candidate, (int32_t)i, at);
+    }
+}
+
+static bool prunes(const struct search *search) {
+    const struct tsim_ranking *ranking = &search->options->ranking;
+    for (size_t i = 0; i < ranking->n_limits; i++)
+        if (!is_bounded(ranking->limits[i].figure))
+            return false;
+    return is_bounded(ranking->objective);
+}
+
+/* The plans that refine a coarse one are as many times as many: what is known of those tells first which are worth a
+ * bound of their own. */
+static void refine(struct search *search, struct team *team, tsim_plan_report_fn report, void *context,
+                   struct tsim_plan_result *result) {
+    int64_t n_fine = list_families(search);
+    result->is_unrefined = n_fine > 0 && !prunes(search);
+    if (result->is_unrefined)
+        return;
+    if (n_fine == 0 || search->is_interrupted) {
+        search->n_unseen += n_fine;
+        return;
+    }
+    if (!search->options->is_exhaustive)
+        prune_families(search, team);
+    split_families(search);
+    if (!search->options->is_exhaustive)
+        prune_families(search, team);
+    find_bests(search);
+    search->first_unbounded = search->n_items;
+    list_fine(search);
+    size_t n = search->n_items - search->first_unbounded;
+    search->n_total = search->n_unseen = (int64_t)n;
+    search->began_s = now_s();
+    team_run(team, search, bound_block, (n + BLOCK_ITEMS - 1) / BLOCK_ITEMS);
+    keep_open(search);
+    search->is_interrupted = is_interrupted(search);
+    report_to(report, context, search, true, search->n_total - search->n_unseen, search->n_total);
+    search->order_at = 0;
+    simulate_all(search, team, report, context, result);
+}
+
 static void count(const struct search *search, struct tsim_plan_result *result) {
-    result->n_plans = (int64_t)search->n_items;
+    result->n_plans = (int64_t)search->n_items + search->n_pruned_unlisted;
+    result->n_pruned = search->n_pruned_unlisted;
     result->least_excess_bytes = (double)NAN;
     for (size_t c = 0; c < search->options->space->n_candidates; c++) {
         const struct outcomes *outcomes = &search->outcomes[c];
@@ -531,6 +821,9 @@ static void count(const struct search *search, struct tsim_plan_result *result) 
         result->n_pruned += fate == FATE_PRUNED;
         result->n_evaluated += fate == FATE_SIMULATED || fate == FATE_FAILED;
         result->n_unseen += fate == FATE_OPEN;
+        struct outcomes *outcomes = &search->outcomes[search->items[i].candidate];
+        outcomes->n_simulated += fate == FATE_SIMULATED;
+        outcomes->n_ranked += fate == FATE_SIMULATED && isfinite(search->items[i].objective);
     }
     result->n_unbounded = search->n_unseen;
     result->n_unseen += search->n_unseen;
@@ -568,20 +861,13 @@ static void find_missed_limit(const struct search *search, const struct team *te
 static void find_unknown_figure(const struct search *search, const struct team *team, size_t candidate,
                                 struct tsim_plan_gap *gap) {
     const struct tsim_ranking *ranking = &search->options->ranking;
-    size_t n_simulated = 0, n_ranked = 0;
     for (size_t i = 0; i < ranking->n_limits; i++)
         if (isnan(nearest_of(search, team, candidate, i))) {
             gap->lack = TSIM_PLAN_LACKS_FIGURE;
             gap->figure = ranking->limits[i].figure;
             return;
         }
-    for (size_t i = search->outcomes[candidate].first_item; i < search->outcomes[candidate].end_item; i++) {
-        const struct item *item = &search->items[i];
-        bool is_run = item->fate == FATE_SIMULATED;
-        n_simulated += is_run;
-        n_ranked += is_run && isfinite(item->objective);
-    }
-    if (n_simulated == 0 || n_ranked > 0)
+    if (search->outcomes[candidate].n_simulated == 0 || search->outcomes[candidate].n_ranked > 0)
         return;
     gap->lack = TSIM_PLAN_LACKS_FIGURE;
     gap->figure = ranking->objective;
@@ -590,7 +876,7 @@ static void find_unknown_figure(const struct search *search, const struct team *
 static void find_gap(const struct search *search, const struct team *team, size_t candidate,
                      struct tsim_plan_gap *gap) {
     const struct outcomes *outcomes = &search->outcomes[candidate];
-    bool fits = outcomes->end_item > outcomes->first_item, is_valid = fits || outcomes->n_too_large > 0;
+    bool fits = outcomes->n_open > 0, is_valid = fits || outcomes->n_too_large > 0;
     *gap = (struct tsim_plan_gap){.candidate = &search->options->space->candidates[candidate],
                                   .excess_bytes = outcomes->least_excess_bytes};
     gap->capacity_bytes = gap->candidate->job->cluster.node->accelerator->memory_bytes;
@@ -744,12 +1030,14 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
         search.outcomes[c].least_excess_bytes = (double)NAN;
     *result = (struct tsim_plan_result){.n_best = 0};
     team_init(team, options);
+    tsim_arena_init(&search.bests);
     sigset_t before;
     search.heeds = options->heeds_interrupt;
     if (search.heeds)
         tsim_interrupts_block(&before);
     bound_all(&search, team, report, context);
     simulate_all(&search, team, report, context, result);
+    refine(&search, team, report, context, result);
     count(&search, result);
     find_gaps(arena, &search, team, result);
     enum tsim_status status = complete_all(arena, &search, team, result, diags);
@@ -757,6 +1045,8 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
         tsim_interrupts_restore(&before);
     team_release(team);
     tsim_heap_free(search.known.front);
+    tsim_heap_free(search.families);
+    tsim_arena_release(&search.bests);
     tsim_heap_free(search.items);
     return status;
 }

@@ -9,7 +9,11 @@
  * A round knows what the rounds before it found, so that results and counts do not depend on the number of
  * threads.
  *
- * Objectives and limits that no bound is known for (mean power, memory) prune nothing: then all plans are simulated. */
+ * Refinements of a plan (plan_space.h) come after all others. Those that share the rest of their keys share one bound,
+ * of whatever split of the layers and whatever memory; where that excludes them they are not even listed.
+ *
+ * Objectives and limits that no bound is known for (mean power) prune nothing: then all plans but refinements are
+ * simulated, and the result says so. */
 #ifndef TSIM_STUDY_PLAN_H
 #define TSIM_STUDY_PLAN_H
 
@@ -87,6 +91,7 @@ struct tsim_plan_result {
      * too large, simulated, excluded by a bound. */
     int64_t n_plans, n_invalid, n_unplayed, n_too_large, n_evaluated, n_pruned;
     int64_t n_admitted;  /* of those simulated: within the limits */
+    bool is_unrefined;   /* refinements were left out: of the objective or a limit no bound is known */
     bool is_interrupted; /* then n_unseen plans were not decided on, n_unbounded of them not in n_plans; no gaps */
     int64_t n_unseen, n_unbounded;
     double least_excess_bytes; /* of those too large, what the smallest lacks; NAN: none */

@@ -39,6 +39,16 @@ static enum tsim_status read_values(struct tsim_arena *arena, const struct tsim_
     return TSIM_OK;
 }
 
+/* An order, or what is offloaded, that varies with candidates is theirs. */
+static bool keep_as_said(const char *path, struct tsim_plan_axis said[TSIM_N_PLAN_KEYS]) {
+    static const int64_t AS_SAID = 0;
+    bool is_order = strcmp(path, "parallelism.order") == 0;
+    if (!is_order && strncmp(path, "training.offload", strlen("training.offload")) != 0)
+        return false;
+    said[is_order ? TSIM_PLAN_ORDER : TSIM_PLAN_OFFLOAD] = (struct tsim_plan_axis){&AS_SAID, 1};
+    return true;
+}
+
 /* Axes over one key of the plan are its values; axes over other keys are kept; both together cannot be. */
 static enum tsim_status split_axes(struct tsim_arena *arena, const struct tsim_space *axes, struct tsim_space *others,
                                    struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], struct tsim_diags *diags) {
@@ -52,6 +62,8 @@ static enum tsim_status split_axes(struct tsim_arena *arena, const struct tsim_s
             for (size_t i = 0; i < axis->choices[c].n_settings; i++, n_settings++)
                 if (tsim_plan_key_find(axis->choices[c].settings[i].path, &other))
                     n_plan++, key = other;
+                else if (keep_as_said(axis->choices[c].settings[i].path, said))
+                    continue;
                 else if (strcmp(axis->choices[c].settings[i].path, "parallelism.data") == 0)
                     return wrong(diags, "parallelism.data",
                                  "a search takes what a plan leaves of the cluster as replicas",
@@ -111,6 +123,83 @@ static int64_t most_micro_batch(const struct tsim_scenario *job) {
     return most < batch ? most : batch;
 }
 
+/* ---- refinements ---- */
+
+/* Some software recomputes these (Megatron-Core's modules); all of their sets are tried. */
+enum {
+    ANY_PARTS = TSIM_RECOMPUTE_ATTENTION | TSIM_RECOMPUTE_NORMS | TSIM_RECOMPUTE_LATENT | TSIM_RECOMPUTE_FFN |
+                TSIM_RECOMPUTE_EXPERTS
+};
+
+static void add_every(struct values *values) {
+    for (int64_t every = 2; every <= 8; every *= 2)
+        add(values, tsim_plan_recompute_value(TSIM_RECOMPUTE_EVERY, 0, every));
+}
+
+/* The parts that a layer of the model has, and that keep something of their own. Operators are alone (scenario.h), and
+ * what selective recomputation is of some software. */
+static unsigned parts_of(const struct tsim_scenario *job, unsigned has) {
+    const struct tsim_model *m = job->model;
+    unsigned parts = TSIM_RECOMPUTE_NORMS | TSIM_RECOMPUTE_OUTPUT;
+    bool is_dense = m->experts.count == 0 || m->experts.first > 0 || m->experts.every > 1 || m->experts.shared > 0;
+    parts |= job->training.attention == TSIM_ATTENTION_STANDARD ? TSIM_RECOMPUTE_ATTENTION : 0;
+    parts |= m->latent.kv_rank > 0 ? TSIM_RECOMPUTE_LATENT : 0;
+    parts |= is_dense ? TSIM_RECOMPUTE_FFN : 0;
+    parts |=
+        m->experts.count > 0 ? TSIM_RECOMPUTE_EXPERTS | TSIM_RECOMPUTE_ACTIVATION : 0; /* Megatron-Core's moe_act */
+    return parts & has;
+}
+
+/* Every set of them, but those whose activations are within blocks that are recomputed whole, and attention alone, which is
+ * what selective recomputation is. */
+static void add_parts(struct values *values, const struct tsim_scenario *job, unsigned has) {
+    unsigned all = parts_of(job, has), blocks = all & (TSIM_RECOMPUTE_FFN | TSIM_RECOMPUTE_EXPERTS);
+    for (unsigned set = all; set != 0; set = (set - 1) & all)
+        if (set != TSIM_RECOMPUTE_ATTENTION &&
+            (!(set & TSIM_RECOMPUTE_ACTIVATION) || !blocks || (set & blocks) != blocks))
+            add(values, tsim_plan_recompute_value(TSIM_RECOMPUTE_SELECTIVE, set, 0));
+}
+
+static void add_offloads(struct values *values, const struct tsim_scenario *job) {
+    const struct tsim_node *node = job->cluster.node;
+    const struct tsim_offload_spec *own = &job->training.offload;
+    if (own->optimizer || own->activations_frac > 0 || !(node->host_link_bytes_per_s > 0))
+        return;
+    for (int64_t offload = 1; offload <= 3; offload++)
+        if (!(offload & TSIM_PLAN_OFFLOADS_OPTIMIZER) || node->host_memory_bytes_per_s > 0)
+            add(values, offload);
+}
+
+static void add_refinements(struct values *values, const struct tsim_scenario *job, enum tsim_plan_key key,
+                            bool is_any_software) {
+    const struct tsim_supports *supports = &job->software->supports;
+    switch (key) {
+    case TSIM_PLAN_RECOMPUTE:
+        if (job->model->kind == TSIM_MODEL_TRANSFORMER)
+            add_parts(values, job, is_any_software ? ANY_PARTS : supports->recompute_parts);
+        if (job->model->kind == TSIM_MODEL_TRANSFORMER)
+            add_every(values);
+        return;
+    case TSIM_PLAN_EXPERT_TENSOR:
+        if (job->model->experts.count == 0 || !(is_any_software || tsim_supports_value(supports, key, 1)))
+            return;
+        add(values, 0);
+        add(values, 1);
+        return;
+    case TSIM_PLAN_ORDER:
+        add(values, 1);
+        return;
+    case TSIM_PLAN_OFFLOAD:
+        if (!is_any_software || supports->offload)
+            add_offloads(values, job);
+        return;
+    default:
+        return;
+    }
+}
+
+/* ---- and all of them ---- */
+
 static void add_values(struct values *values, const struct tsim_scenario *job, enum tsim_plan_key key) {
     const struct tsim_model *m = job->model;
     switch (key) {
@@ -131,6 +220,13 @@ static void add_values(struct values *values, const struct tsim_scenario *job, e
     case TSIM_PLAN_EXPERT:
         add(values, 1);
         add_divisors(values, m->experts.count, m->experts.count);
+        return;
+    case TSIM_PLAN_EXPERT_TENSOR:
+        add(values, job->parallelism.expert_tensor);
+        return;
+    case TSIM_PLAN_ORDER:
+    case TSIM_PLAN_OFFLOAD:
+        add(values, 0);
         return;
     case TSIM_PLAN_ZERO:
         for (int64_t zero = 0; zero <= 3; zero++)
@@ -175,19 +271,29 @@ static void keep_supported(struct values *values, const struct tsim_supports *su
 }
 
 static void fill_candidate(struct tsim_arena *arena, const struct tsim_scenario *job,
-                           const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], bool is_any_software,
+                           const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], enum tsim_plan_extent extent,
                            struct tsim_plan_candidate *candidate) {
+    bool is_any_software = extent == TSIM_PLAN_ANY_SOFTWARE;
     const struct tsim_supports *supports = &job->software->supports;
     candidate->job = job;
     candidate->n_points = 1;
     candidate->any_staged_zero = is_any_software || said[TSIM_PLAN_ZERO].n > 0;
     candidate->balances_all = said[TSIM_PLAN_LAYERS].n > 0;
+    candidate->is_coarse = extent == TSIM_PLAN_COARSE;
+    candidate->n_coarse_recomputes = said[TSIM_PLAN_RECOMPUTE].n;
     for (int key = 0; key < TSIM_N_PLAN_KEYS; key++) {
         candidate->axes[key] = said[key];
         if (said[key].n == 0) {
             struct values own = {.n = 0};
             add_values(&own, job, (enum tsim_plan_key)key);
-            if (!is_any_software)
+            bool is_limited = !is_any_software && key != TSIM_PLAN_EXPERT_TENSOR; /* the job's own of that stays */
+            if (is_limited)
+                keep_supported(&own, supports, (enum tsim_plan_key)key);
+            if (key == TSIM_PLAN_RECOMPUTE)
+                candidate->n_coarse_recomputes = own.n;
+            if (extent != TSIM_PLAN_COARSE)
+                add_refinements(&own, job, (enum tsim_plan_key)key, is_any_software);
+            if (is_limited)
                 keep_supported(&own, supports, (enum tsim_plan_key)key);
             int64_t *values = TSIM_NEW_ARRAY(arena, own.n, int64_t);
             memcpy(values, own.items, own.n * sizeof *values);
@@ -200,15 +306,17 @@ static void fill_candidate(struct tsim_arena *arena, const struct tsim_scenario 
 /* ---- the space ---- */
 
 void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *job,
-                        const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], struct tsim_plan_space *space) {
+                        const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], enum tsim_plan_extent extent,
+                        struct tsim_plan_space *space) {
     struct tsim_plan_candidate *candidate = TSIM_NEW(arena, struct tsim_plan_candidate);
-    fill_candidate(arena, job, axes, false, candidate);
-    *space = (struct tsim_plan_space){.candidates = candidate, .n_candidates = 1, .n_points = candidate->n_points};
+    fill_candidate(arena, job, axes, extent, candidate);
+    *space = (struct tsim_plan_space){
+        .candidates = candidate, .n_candidates = 1, .n_points = candidate->n_points, .extent = extent};
 }
 
 static enum tsim_status read_candidate(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                        const struct tsim_override *overrides, size_t n_overrides,
-                                       const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], bool is_any_software,
+                                       const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], enum tsim_plan_extent extent,
                                        struct tsim_plan_candidate *candidate, struct tsim_diags *diags) {
     size_t n = n_overrides;
     struct tsim_override *all = TSIM_NEW_ARRAY(arena, n_overrides + candidate->n_settings, struct tsim_override);
@@ -218,13 +326,13 @@ static enum tsim_status read_candidate(struct tsim_arena *arena, const struct ts
     for (size_t i = 0; i < candidate->n_settings; i++)
         all[n++] = (struct tsim_override){candidate->settings[i]->path, candidate->settings[i]->text};
     TSIM_TRY(tsim_scenario_load_job(arena, source, all, n, &job, diags));
-    fill_candidate(arena, job, said, is_any_software, candidate);
+    fill_candidate(arena, job, said, extent, candidate);
     return TSIM_OK;
 }
 
 enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                       const struct tsim_override *overrides, size_t n_overrides,
-                                      const struct tsim_space *axes, bool is_any_software,
+                                      const struct tsim_space *axes, enum tsim_plan_extent extent,
                                       struct tsim_plan_space *space, struct tsim_diags *diags) {
     enum { MOST_CANDIDATES = 4096 };
     struct tsim_space none = {.n_points = 1}, others;
@@ -236,12 +344,11 @@ enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsi
         return TSIM_ERR_LIMIT;
     }
     struct tsim_plan_candidate *list = TSIM_NEW_ARRAY(arena, (size_t)others.n_points, struct tsim_plan_candidate);
-    *space = (struct tsim_plan_space){
-        .candidates = list, .n_candidates = (size_t)others.n_points, .is_any_software = is_any_software};
+    *space = (struct tsim_plan_space){.candidates = list, .n_candidates = (size_t)others.n_points, .extent = extent};
     for (size_t i = 0; i < space->n_candidates; i++) {
         list[i].settings = TSIM_NEW_ARRAY(arena, others.most_settings, const struct tsim_space_setting *);
         list[i].n_settings = tsim_space_settings(&others, (int64_t)i, list[i].settings);
-        TSIM_TRY(read_candidate(arena, source, overrides, n_overrides, said, is_any_software, &list[i], diags));
+        TSIM_TRY(read_candidate(arena, source, overrides, n_overrides, said, extent, &list[i], diags));
         list[i].first_position = space->n_points;
         space->n_points += list[i].n_points;
     }
@@ -285,7 +392,8 @@ static bool is_own_schedule(const struct tsim_plan_candidate *candidate, const s
     return played == choice->value[TSIM_PLAN_SCHEDULE] || !has_value(&candidate->axes[TSIM_PLAN_SCHEDULE], played);
 }
 
-/* Balanced stages stand for those that have no even split, unless they are asked for. */
+/* Balanced stages stand for those that have no even split, and refine those of one chunk that have, unless they are asked
+ * for. */
 static bool is_own_split(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
                          size_t layers_at) {
     int64_t layers = candidate->job->model->layers, ends, others;
@@ -294,7 +402,56 @@ static bool is_own_split(const struct tsim_plan_candidate *candidate, const stru
     if (candidate->balances_all)
         return true;
     bool is_even = tsim_layers_even(layers, choice->value[TSIM_PLAN_PIPELINE], &ends, &others);
-    return choice->value[TSIM_PLAN_LAYERS] != is_even;
+    bool refines = choice->value[TSIM_PLAN_LAYERS] && choice->value[TSIM_PLAN_VIRTUAL] == 1 && !candidate->is_coarse;
+    return choice->value[TSIM_PLAN_LAYERS] != is_even || refines;
+}
+
+/* {every: N} of a chunk with no more layers is full recomputation of it, as from one checkpoint. */
+static bool is_own_recompute(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
+    int64_t every = tsim_plan_recompute_every(choice->value[TSIM_PLAN_RECOMPUTE]);
+    return every * choice->value[TSIM_PLAN_PIPELINE] * choice->value[TSIM_PLAN_VIRTUAL] <
+               candidate->job->model->layers ||
+           every == 0;
+}
+
+/* A pipeline inside its replica has whole nodes, or a whole part of one. */
+static bool is_own_order(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
+    int64_t node = candidate->job->cluster.accelerators_per_node,
+            replica = candidate->job->n_accelerators / tsim_plan_data(candidate->job, choice);
+    return !tsim_plan_key_is_idle(candidate->job, choice, TSIM_PLAN_ORDER) &&
+           (replica % node == 0 || node % replica == 0);
+}
+
+/* The first key by which the combination is a refinement. */
+static enum tsim_plan_key refined_at(const struct tsim_plan_candidate *candidate,
+                                     const struct tsim_plan_choice *choice) {
+    const struct tsim_plan_axis *recomputes = &candidate->axes[TSIM_PLAN_RECOMPUTE];
+    int64_t ends, others;
+    if (candidate->is_coarse)
+        return TSIM_N_PLAN_KEYS;
+    for (size_t i = candidate->n_coarse_recomputes; i < recomputes->n; i++)
+        if (recomputes->values[i] == choice->value[TSIM_PLAN_RECOMPUTE])
+            return TSIM_PLAN_RECOMPUTE;
+    if (choice->value[TSIM_PLAN_LAYERS] && !candidate->balances_all &&
+        tsim_layers_even(candidate->job->model->layers, choice->value[TSIM_PLAN_PIPELINE], &ends, &others))
+        return TSIM_PLAN_LAYERS;
+    return choice->value[TSIM_PLAN_ORDER]     ? TSIM_PLAN_ORDER
+           : choice->value[TSIM_PLAN_OFFLOAD] ? TSIM_PLAN_OFFLOAD
+                                              : TSIM_N_PLAN_KEYS;
+}
+
+bool tsim_plan_is_fine(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice) {
+    return refined_at(candidate, choice) < TSIM_N_PLAN_KEYS;
+}
+
+struct tsim_plan_choice tsim_plan_coarse(const struct tsim_plan_candidate *candidate,
+                                         const struct tsim_plan_choice *choice) {
+    struct tsim_plan_choice coarse = *choice;
+    for (enum tsim_plan_key key; (key = refined_at(candidate, &coarse)) < TSIM_N_PLAN_KEYS;) {
+        enum tsim_recompute mode = tsim_plan_recompute_mode(coarse.value[TSIM_PLAN_RECOMPUTE]);
+        coarse.value[key] = key != TSIM_PLAN_RECOMPUTE ? 0 : mode == TSIM_RECOMPUTE_EVERY ? TSIM_RECOMPUTE_FULL : mode;
+    }
+    return coarse;
 }
 
 /* The first key by which the combination is another one's plan, or one that is not searched, whatever those after it
@@ -306,6 +463,8 @@ static enum tsim_plan_key left_out_at(const struct tsim_plan_candidate *candidat
     if (tsim_model_layers_vary(job->model) &&
         is_staged) /* its stages are not alike, as bounds of a step's time take them */
         return TSIM_PLAN_PIPELINE;
+    if (at[TSIM_PLAN_EXPERT_TENSOR] > 0 && tsim_plan_key_is_idle(job, choice, TSIM_PLAN_EXPERT_TENSOR))
+        return TSIM_PLAN_EXPERT_TENSOR;
     if (tsim_plan_key_is_idle(job, choice, TSIM_PLAN_ZERO)) {
         if (at[TSIM_PLAN_ZERO] > 0)
             return TSIM_PLAN_ZERO;
@@ -317,7 +476,11 @@ static enum tsim_plan_key left_out_at(const struct tsim_plan_candidate *candidat
         return TSIM_PLAN_SCHEDULE;
     if (at[TSIM_PLAN_SEQUENCE] > 0 && tsim_plan_key_is_idle(job, choice, TSIM_PLAN_SEQUENCE))
         return TSIM_PLAN_SEQUENCE;
-    return is_own_split(candidate, choice, at[TSIM_PLAN_LAYERS]) ? TSIM_N_PLAN_KEYS : TSIM_PLAN_LAYERS;
+    if (!is_own_recompute(candidate, choice))
+        return TSIM_PLAN_RECOMPUTE;
+    if (!is_own_split(candidate, choice, at[TSIM_PLAN_LAYERS]))
+        return TSIM_PLAN_LAYERS;
+    return at[TSIM_PLAN_ORDER] > 0 && !is_own_order(candidate, choice) ? TSIM_PLAN_ORDER : TSIM_N_PLAN_KEYS;
 }
 
 /* The first key by which the combination is no plan of its own, whatever those after it are; TSIM_N_PLAN_KEYS: it is
@@ -338,26 +501,43 @@ bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t po
     return fails_by(candidate, choice, at) == TSIM_N_PLAN_KEYS;
 }
 
+int64_t tsim_plan_stride(const struct tsim_plan_candidate *candidate, enum tsim_plan_key key) {
+    int64_t stride = 1;
+    for (int k = (int)key; k < TSIM_N_PLAN_KEYS; k++)
+        stride *= (int64_t)candidate->axes[k].n;
+    return stride;
+}
+
 /* The first position after this one with another value of the key, or of one before it. */
 static int64_t after(const struct tsim_plan_candidate *candidate, int64_t position, enum tsim_plan_key key) {
-    int64_t run = 1;
-    for (int k = (int)key + 1; k < TSIM_N_PLAN_KEYS; k++)
-        run *= (int64_t)candidate->axes[k].n;
+    int64_t run = tsim_plan_stride(candidate, (enum tsim_plan_key)(key + 1));
     return position - (position - candidate->first_position) % run + run;
 }
 
-bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
-                           struct tsim_plan_choice *choice) {
+static bool find_from(const struct tsim_plan_candidate *candidate, bool is_coarse, int64_t *position,
+                      struct tsim_plan_choice *choice) {
     int64_t end = candidate->first_position + candidate->n_points;
     while (*position < end) {
         size_t at[TSIM_N_PLAN_KEYS];
         choose(candidate, *position, at, choice);
         enum tsim_plan_key key = fails_by(candidate, choice, at);
+        if (key == TSIM_N_PLAN_KEYS && is_coarse)
+            key = refined_at(candidate, choice);
         if (key == TSIM_N_PLAN_KEYS)
             return true;
         *position = after(candidate, *position, key);
     }
     return false;
+}
+
+bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
+                           struct tsim_plan_choice *choice) {
+    return find_from(candidate, false, position, choice);
+}
+
+bool tsim_plan_coarse_from(const struct tsim_plan_candidate *candidate, int64_t *position,
+                           struct tsim_plan_choice *choice) {
+    return find_from(candidate, true, position, choice);
 }
 
 /* ---- the batch that would divide ---- */
@@ -392,6 +572,11 @@ void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int6
             i = after(candidate, i, key) - 1;
             continue;
         }
+        enum tsim_plan_key refined = refined_at(candidate, &choice);
+        if (refined < TSIM_N_PLAN_KEYS) { /* it divides no batch that its coarse plan does not */
+            i = after(candidate, i, refined) - 1;
+            continue;
+        }
         int64_t unit = tsim_plan_data(job, &choice) * choice.value[TSIM_PLAN_MICRO_BATCH];
         int64_t lower = (batch - 1) / unit * unit, upper = (batch / unit + 1) * unit;
         bool is_nearer_below = lower > *below, is_nearer_above = !*above || upper < *above;
@@ -405,8 +590,37 @@ void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int6
     tsim_arena_release(&scratch);
 }
 
-static const char *key_json(struct tsim_arena *arena, const struct tsim_plan_choice *choice, enum tsim_plan_key key) {
-    const char *text = tsim_plan_key_text(arena, key, choice->value[key]);
+static const char *order_json(struct tsim_arena *arena, const struct tsim_scenario *job) {
+    enum tsim_axis order[TSIM_N_AXES];
+    const char *text = "";
+    tsim_plan_pipeline_inside(job->parallelism.order, order);
+    for (size_t i = 0; i < TSIM_N_AXES; i++)
+        text = tsim_arena_printf(arena, "%s%s\"%s\"", text, i ? ", " : "", tsim_axis_name(order[i]));
+    return tsim_arena_printf(arena, "[%s]", text);
+}
+
+static const char *parts_json(struct tsim_arena *arena, unsigned parts) {
+    const char *text = "";
+    for (int part = 0; part < TSIM_N_RECOMPUTE_PARTS; part++)
+        if (parts >> part & 1)
+            text = tsim_arena_printf(arena, "%s%s\"%s\"", text, *text ? ", " : "", tsim_recompute_part_name(part));
+    return tsim_arena_printf(arena, "[%s]", text);
+}
+
+static const char *key_json(struct tsim_arena *arena, const struct tsim_scenario *job,
+                            const struct tsim_plan_choice *choice, enum tsim_plan_key key) {
+    static const char *const OFFLOADS[] = {"{}", "{\"optimizer\": true}", "{\"activations\": 1}",
+                                           "{\"optimizer\": true, \"activations\": 1}"};
+    int64_t value = choice->value[key];
+    const char *text = tsim_plan_key_text(arena, key, value);
+    if (key == TSIM_PLAN_ORDER)
+        return order_json(arena, job);
+    if (key == TSIM_PLAN_OFFLOAD)
+        return OFFLOADS[value];
+    if (key == TSIM_PLAN_RECOMPUTE && tsim_plan_recompute_parts(value))
+        return parts_json(arena, tsim_plan_recompute_parts(value));
+    if (key == TSIM_PLAN_RECOMPUTE && tsim_plan_recompute_every(value))
+        return tsim_arena_printf(arena, "{\"every\": %lld}", (long long)tsim_plan_recompute_every(value));
     bool is_word = tsim_plan_key_has_words(key) && key != TSIM_PLAN_SEQUENCE;
     return is_word ? tsim_text_json(arena, text) : text;
 }
@@ -422,20 +636,29 @@ static bool is_said(const struct tsim_scenario *job, const struct tsim_plan_choi
     const struct tsim_parallelism_spec *own = &job->parallelism;
     if (key == TSIM_PLAN_LAYERS) /* the scenario may say another split */
         return choice->value[key] || own->layers_per_chunk || own->balances;
+    if (key == TSIM_PLAN_EXPERT_TENSOR)
+        return choice->value[key] != own->expert_tensor;
+    if (key == TSIM_PLAN_ORDER || key == TSIM_PLAN_OFFLOAD)
+        return choice->value[key] > 0;
     return key != TSIM_PLAN_RECOMPUTE || !keeps_parts(job, choice);
 }
 
 const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
                                const struct tsim_plan_choice *choice) {
+    static const enum tsim_plan_key SAID[TSIM_N_PLAN_KEYS] = {
+        /* as people say a plan */
+        TSIM_PLAN_TENSOR,        TSIM_PLAN_PIPELINE, TSIM_PLAN_VIRTUAL,     TSIM_PLAN_CONTEXT,   TSIM_PLAN_EXPERT,
+        TSIM_PLAN_EXPERT_TENSOR, TSIM_PLAN_ZERO,     TSIM_PLAN_MICRO_BATCH, TSIM_PLAN_RECOMPUTE, TSIM_PLAN_SCHEDULE,
+        TSIM_PLAN_SEQUENCE,      TSIM_PLAN_LAYERS,   TSIM_PLAN_ORDER,       TSIM_PLAN_OFFLOAD};
     const char *text = "{";
     for (size_t i = 0; i < candidate->n_settings; i++)
         text = tsim_arena_printf(arena, "%s%s: %s, ", text, tsim_text_json(arena, candidate->settings[i]->path),
                                  candidate->settings[i]->json);
     for (int i = 0; i < TSIM_N_PLAN_KEYS; i++) {
-        enum tsim_plan_key key = (enum tsim_plan_key)i;
+        enum tsim_plan_key key = SAID[i];
         if (is_said(candidate->job, choice, key))
-            text =
-                tsim_arena_printf(arena, "%s\"%s\": %s, ", text, tsim_plan_key_path(key), key_json(arena, choice, key));
+            text = tsim_arena_printf(arena, "%s\"%s\": %s, ", text, tsim_plan_key_path(key),
+                                     key_json(arena, candidate->job, choice, key));
     }
     return tsim_arena_printf(arena, "%s\"parallelism.data\": %lld}", text,
                              (long long)tsim_plan_data(candidate->job, choice));

@@ -7,17 +7,22 @@
  *   virtual_pipeline   divisors of the layers, and of layers + 2 (a first and a last chunk with one layer fewer)
  *   context            powers of 2 that leave a rank at least 4096 tokens of a sequence
  *   expert             divisors of the number of experts
+ *   expert_tensor      the job's; 1 or tensor in its place
  *   zero               0, 1, 2, 3
  *   micro_batch_size   powers of 2 up to 16, or up to 32,768 tokens where those are more samples; of models without
  *                      tokens (CNN, MLP, DLRM) up to the global batch
- *   recompute          none, selective (where it is not the same: attention: standard, or recompute_parts), full
  *   schedule           1f1b, interleaved, zb-h1, zb-v, and with experts dualpipe
  *   sequence           true, false
+ *   recompute          none, selective (where it is not the same: attention: standard, or recompute_parts), full
  *   layers_per_stage   auto; balance where no number of chunks splits the layers evenly over the stages
+ *
+ * and, refined (TSIM_PLAN_FINE): lists of the parts of a layer that are recomputed, {every: 2, 4, 8} layers, balance of
+ * stages of one chunk that could be even, the pipeline's ranks inside the replicas, optimizer and activations in the host's memory.
  *
  * Only those are in the space that the software can run (its `supports`), unless any software is asked for. data is
  * what is left. Plans that are the same one (sequence with tensor 1, zero without replicas, any schedule without a
- * pipeline) are in it once. */
+ * pipeline) are in it once. The batch, precisions and the optimizer, with which a run
+ * learns, stay the job's. */
 #ifndef TSIM_STUDY_PLAN_SPACE_H
 #define TSIM_STUDY_PLAN_SPACE_H
 
@@ -36,35 +41,53 @@ struct tsim_plan_candidate {
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS];
     bool any_staged_zero;             /* also stages of ZeRO that the software does not have in a pipeline */
     bool balances_all;                /* layers_per_stage was listed: balance is tried of even stages, too */
+    bool is_coarse;                   /* without refinements */
+    size_t n_coarse_recomputes;       /* the first values of recompute; those after them are refinements */
     int64_t first_position, n_points; /* combinations, those that are no plan or the same one included */
 };
+
+/* How much is tried: each plan as a launch script would usually say it; refinements of it, too; or both, and what no
+ * software named has. */
+enum tsim_plan_extent { TSIM_PLAN_COARSE, TSIM_PLAN_FINE, TSIM_PLAN_ANY_SOFTWARE };
 
 struct tsim_plan_space {
     const struct tsim_plan_candidate *candidates;
     size_t n_candidates;
     int64_t n_points;
-    bool is_any_software;
+    enum tsim_plan_extent extent;
 };
 
-/* `axes` is what `sweep:` or the command line vary, NULL: nothing; of any software also what the scenario's cannot run.
+/* `axes` is what `sweep:` or the command line vary, NULL: nothing.
  * Everything is allocated from `arena`. */
 enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                       const struct tsim_override *overrides, size_t n_overrides,
-                                      const struct tsim_space *axes, bool is_any_software,
+                                      const struct tsim_space *axes, enum tsim_plan_extent extent,
                                       struct tsim_plan_space *space, struct tsim_diags *diags);
 
 /* A space of one candidate, for a job that is there. */
 void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *job,
-                        const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], struct tsim_plan_space *space);
+                        const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], enum tsim_plan_extent extent,
+                        struct tsim_plan_space *space);
 
 const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_space *space, int64_t position);
 
 /* False: the combination is the same plan as another one, or cannot be one by its divisions alone. */
 bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
                          struct tsim_plan_choice *choice);
+/* Is it a refinement: a list of parts or {every: N}, balance of what could be even, another order, something offloaded? Those
+ * that an axis asks for by name are none. */
+bool tsim_plan_is_fine(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice);
+/* The plan that it refines: its mode of recomputation (selective of parts, full of {every: N}), and nothing else of it. */
+struct tsim_plan_choice tsim_plan_coarse(const struct tsim_plan_candidate *candidate,
+                                         const struct tsim_plan_choice *choice);
+/* Positions from one combination of the keys before `key` to the next. */
+int64_t tsim_plan_stride(const struct tsim_plan_candidate *candidate, enum tsim_plan_key key);
 /* The first from *position on of which that is true, and where; false at the candidate's end. Combinations that are no
  * plan are passed over at once: to list a space so is many times faster than to ask each of its positions. */
 bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
+                           struct tsim_plan_choice *choice);
+/* The same of plans that are no refinements. */
+bool tsim_plan_coarse_from(const struct tsim_plan_candidate *candidate, int64_t *position,
                            struct tsim_plan_choice *choice);
 
 /* For a candidate none of whose combinations is valid: the nearest global batches below and above its own with which
@@ -72,7 +95,7 @@ bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t 
 void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above);
 
 /* {"cluster.nodes": 16, "parallelism.tensor": 8, ...}: with these --set a run is the plan. `data` comes with them,
- * since a scenario may say it, and layers_per_stage where it is a list. */
+ * since a scenario may say it, and layers_per_stage where it is a list; what is as the scenario says it does not. */
 const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
                                const struct tsim_plan_choice *choice);
 

@@ -205,7 +205,7 @@ static enum tsim_status find_plan(struct tsim_arena *arena, const struct tsim_st
     said[1] = (struct tsim_override){"training.global_batch_size",
                                      tsim_arena_printf(arena, "%lld", (long long)batch_of(job))};
     TSIM_TRY(tsim_ranking_read(arena, NULL, "samples_per_s", &search->ranking, diags));
-    TSIM_TRY(tsim_plan_space_read(arena, source, said, 2, NULL, false, space, diags));
+    TSIM_TRY(tsim_plan_space_read(arena, source, said, 2, NULL, TSIM_PLAN_COARSE, space, diags));
     search->space = space;
     search->n_threads = n_threads;
     TSIM_TRY(tsim_plan_run(arena, search, NULL, NULL, result, diags));
