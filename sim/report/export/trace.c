@@ -424,7 +424,7 @@ enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_sce
     opened->idle_w = tsim_power_accelerator_w(accelerator, 0, 0, 0);
     opened->link_w = tsim_power_accelerator_w(accelerator, 0, 0, 1) - opened->idle_w;
     TSIM_TRY(tsim_text_file_open(arena, file, &opened->file, diags));
-    put_text(opened, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    put_text(opened, "{\"displayTimeUnit\":\"ms\",\"generator\":\"tsim\",\"traceEvents\":[");
     *trace = opened;
     return TSIM_OK;
 }

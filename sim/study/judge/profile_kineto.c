@@ -18,7 +18,8 @@ struct reader {
     double origin_us;
     bool has_origin;
     const char *text, *c, *end;
-    const char *problem; /* of the first mistake, at `c` */
+    const char *problem;
+    bool is_own; /* tsim wrote it */ /* of the first mistake, at `c` */
 };
 
 struct fields {
@@ -230,6 +231,15 @@ static bool read_events(struct reader *t) {
     return true;
 }
 
+/* Says whether tsim wrote the trace, which it does before its events. */
+static bool read_generator(struct reader *t) {
+    char generator[8];
+    if (!read_string(t, generator, sizeof generator))
+        return false;
+    t->is_own = strcmp(generator, "tsim") == 0;
+    return !t->is_own;
+}
+
 /* {"traceEvents": [...], ...}, or the list alone. */
 static bool read_trace(struct reader *t) {
     if (peek(t) == '[')
@@ -240,7 +250,8 @@ static bool read_trace(struct reader *t) {
         char key[64];
         if (!read_string(t, key, sizeof key) || !expect(t, ':', "':' is expected here"))
             return false;
-        if (strcmp(key, "traceEvents") == 0 ? !read_events(t) : !skip_value(t, 1))
+        bool is_generator = strcmp(key, "generator") == 0 && peek(t) == '"';
+        if (strcmp(key, "traceEvents") == 0 ? !read_events(t) : is_generator ? !read_generator(t) : !skip_value(t, 1))
             return false;
         if (!pass_comma(t, '}'))
             return false;
@@ -268,8 +279,10 @@ enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *
     tsim_diags_init(&ignored);
     tsim_profile_end(builder, &unused, &ignored); /* releases it */
     tsim_diags_release(&ignored);
-    tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SYNTAX, place_of(&t, tsim_arena_strdup(arena, file)), "",
-                                    "not a trace in JSON: %s", t.problem),
+    struct tsim_place place = place_of(&t, tsim_arena_strdup(arena, file));
+    tsim_diag_hint(t.is_own ? tsim_diags_error(diags, TSIM_ERR_SYNTAX, place, "",
+                                               "this trace was written by tsim: nothing in it was measured")
+                            : tsim_diags_error(diags, TSIM_ERR_SYNTAX, place, "", "not a trace in JSON: %s", t.problem),
                    "the file that torch.profiler's export_chrome_trace writes");
     return TSIM_ERR_SYNTAX;
 }
