@@ -24,7 +24,7 @@ longest=(cli/run.sh docs.sh accuracy.sh faults/situations.sh serve/run.sh faults
 names() {
   local program
   if [ "$part" = long ]; then
-    printf '%s\n' cli/run.sh accuracy.sh install.sh property/test_{advice_kept,decision_random,every_key,launch_files,laws_random,network_random,periods_random,plan_random,proposals,step_random} unit/test_import_recipes
+    printf '%s\n' cli/run.sh accuracy.sh install.sh property/test_{advice_kept,decision_random,every_key,launch_files,laws_random,network_random,periods_random,plan_random,proposals,step_random} unit/test_{import_recipes,scenario}
     return
   fi
   printf '%s\n' "${scripts[@]}"

@@ -44,14 +44,14 @@ expect 'what a program says' 0 '^ok    unit/test_sound  100%: Checks: 1'
 expect 'a program that says nothing' 0 '^ok    property/test_silent'
 expect 'what a script says' 0 '^ok    gate.sh  2 passed, 0 failed$'
 expect 'code: no scripts of texts' 0 '^10 passed, 0 failed$' code
-program unit/test_import_recipes '[ "$TSIM_CASES" = 2000 ]'
+for test in import_recipes scenario; do program unit/test_$test '[ "$TSIM_CASES" = 2000 ]'; done
 long='advice_kept decision_random every_key launch_files laws_random periods_random plan_random proposals network_random step_random'
 for test in $long; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 2000 ]'; done
 for test in network_random step_random; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 300 ]'; done
 for script in accuracy install; do stand_in "tests/$script.sh" '[ "$2" = long ]'; done
 stand_in tests/cli/run.sh '[ "$2" = --long ]'
-expect 'long: whole tests, many cases' 0 '^14 passed, 0 failed$' long
-rm "$work/build/tests/unit/test_import_recipes"
+expect 'long: whole tests, many cases' 0 '^15 passed, 0 failed$' long
+rm "$work"/build/tests/unit/test_{import_recipes,scenario}
 for test in $long; do rm "$work/build/tests/property/test_$test"; done
 for script in accuracy install cli/run; do stand_in "tests/$script.sh" ''; done
 stand_in tests/gate.sh 'for i in 1 2 3; do echo "because $i"; sleep 0.1; done; exit 1'

@@ -41,7 +41,7 @@ static const struct small_space SPACES[] = {
      .set = {{"cluster.nodes", "16"},
              {"training.global_batch_size", "128"},
              {"training.tokens", "20 G"},
-             {"reliability", "{node_mtbf: 300 h, repair: 12 h, spares: optimal, replications: 20}"}},
+             {"reliability", "{node_mtbf: 300 h, repair: 12 h, spares: optimal, replications: 4}"}},
      .vary = {"parallelism.tensor=8", "parallelism.pipeline=1,2,4", "parallelism.virtual_pipeline=1,4",
               "training.micro_batch_size=1,2", "parallelism.zero=1,2", "reliability.checkpoint.mode=sync,async"}},
     {.scenario = "llama70b",

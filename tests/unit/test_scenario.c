@@ -524,10 +524,11 @@ static const struct tsim_override CHOICES[][4] = {
 
 /* Random settings of known seeds; those that contradict each other are skipped, but not too many may. */
 START_TEST(random_scenarios_read_back) {
-    enum { N_CHOICES = sizeof CHOICES / sizeof CHOICES[0], N_CASES = 400 };
+    enum { N_CHOICES = sizeof CHOICES / sizeof CHOICES[0] };
+    const int n_cases = (int)random_cases(150);
     struct random_source random = {4711};
     int n_good = 0;
-    for (int i = 0; i < N_CASES; i++) {
+    for (int i = 0; i < n_cases; i++) {
         struct tsim_override sets[N_CHOICES];
         size_t n_sets = 0;
         for (size_t j = 0; j < N_CHOICES; j++)
@@ -541,7 +542,7 @@ START_TEST(random_scenarios_read_back) {
         tsim_diags_release(&diags);
         tsim_arena_reset(&arena);
     }
-    ck_assert_int_gt(n_good, N_CASES / 4);
+    ck_assert_int_gt(n_good, n_cases / 4);
 }
 END_TEST
 
@@ -582,7 +583,8 @@ static size_t mutate(struct random_source *random, char *text, size_t length) {
 
 START_TEST(mutilated_scenarios) {
     struct random_source random = {99};
-    for (int i = 0; i < 1500; i++) {
+    const long n_cases = random_cases(300);
+    for (long i = 0; i < n_cases; i++) {
         char text[sizeof BASE];
         memcpy(text, BASE, sizeof BASE);
         mutate(&random, text, sizeof BASE - 1);

@@ -53,7 +53,7 @@ static enum tsim_status write_trace(const char *ending, const char *ranks, struc
 /* Reads what is compressed and what is not. */
 static json_t *read_events(void) {
     enum { MOST = 1 << 24 };
-    char *text = TSIM_NEW_ARRAY(&arena, MOST, char);
+    static char text[MOST];
     gzFile in = gzopen(file, "rb");
     ck_assert_ptr_nonnull(in);
     int n = gzread(in, text, MOST);
