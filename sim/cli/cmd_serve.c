@@ -315,7 +315,7 @@ static enum tsim_exit view_run(struct job *job) {
     const struct tsim_arguments *arguments = &job->arguments;
     const struct tsim_scenario *scenario;
     const struct tsim_page_extent extent = {.most_slices =
-                                                job->is_brief ? TSIM_PAGE_MOST_SLICES / 4 : TSIM_PAGE_MOST_SLICES,
+                                                job->is_brief ? TSIM_PAGE_MOST_SLICES / 8 : TSIM_PAGE_MOST_SLICES,
                                             .ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
                                             .is_brief = job->is_brief};
     struct tsim_json *page = tsim_page_new();

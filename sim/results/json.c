@@ -358,11 +358,14 @@ void tsim_json_write(struct tsim_json *root, FILE *out) {
 /* '<' stands in strings alone, where it may be written as an escape. */
 static int write_escaped(const char *text, size_t size, void *context) {
     FILE *out = context;
-    for (size_t i = 0; i < size; i++)
-        if (text[i] == '<')
+    const char *end = text + size;
+    for (const char *from = text, *to; from < end; from = to + 1) {
+        to = memchr(from, '<', (size_t)(end - from));
+        to = to ? to : end;
+        fwrite(from, 1, (size_t)(to - from), out);
+        if (to < end)
             fputs("\\u003c", out);
-        else
-            fputc(text[i], out);
+    }
     return 0;
 }
 

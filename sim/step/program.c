@@ -396,7 +396,9 @@ static void tell(void *context, const struct tsim_periods_task *ended) {
     const struct tsim_stage_group *group = owner->stage_group;
     int64_t label = ended->label;
     if (ended->played) {
-        tell_operator(run, group, ended);
+        const struct tsim_pass_item *item = &group->stage_plan->items[tsim_label_item(label)];
+        if (!run->sink->wants_item || run->sink->wants_item(run->sink->context, item))
+            tell_operator(run, group, ended);
         return;
     }
     struct tsim_step_task task = {.stage_group = ended->stage_group,

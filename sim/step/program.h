@@ -209,7 +209,8 @@ struct tsim_step_outline {
 
 /* Listens to a step: `begin` before the first task. The tasks of a stream come in the order of time, a pass after its
  * operators. A period that repeats is simulated once and told as often as it happens (periods.h), unless the sink
- * needs the tasks' events. Operators are told of the stage groups that `wants_operators` of; NULL: of none. */
+ * needs the tasks' events. Operators are told of the stage groups that `wants_operators` of, NULL: of none; and of those of the items that
+ * `wants_item`, NULL: of all. */
 struct tsim_step_sink {
     void (*begin)(void *context, const struct tsim_step_outline *outline);
     void (*take)(void *context, const struct tsim_step_task *task);
@@ -217,6 +218,7 @@ struct tsim_step_sink {
     bool needs_events, needs_whole_passes; /* the second: with simulation.detail: passes all are one task */
     bool wants_launches;                   /* with the operators */
     bool (*wants_operators)(void *context, int32_t stage_group);
+    bool (*wants_item)(void *context, const struct tsim_pass_item *item);
 };
 
 /* The energy of each accelerator of the stage group over `time_s`, with its part of the node. */

@@ -278,6 +278,14 @@ static bool wants_all(void *context, int32_t stage_group) {
     return true;
 }
 
+/* One rank, two micro-batches of three parts, with so long a launch. */
+enum { N_MICROBATCHES = 2 };
+
+static bool wants_last(void *context, const struct tsim_pass_item *item) {
+    (void)context;
+    return item->microbatch == N_MICROBATCHES - 1;
+}
+
 /* The recurrence of a pass, kernel by kernel: each begins when the one before it has ended and the host has launched it,
  * which takes so long for each, one after another from the pass's beginning. */
 struct launched {
@@ -292,9 +300,6 @@ static void launch_row(void *context, const struct tsim_pass_operator *row) {
         at->end_s = fmax(at->end_s, at->launched_s) + row->time_s / n;
     }
 }
-
-/* One rank, two micro-batches of three parts, with so long a launch. */
-enum { N_MICROBATCHES = 2 };
 
 static double pass_s(enum tsim_pass_kind kind, double host_s) {
     struct launched at = {.host_s = host_s};
@@ -345,6 +350,17 @@ START_TEST(host_slower_than_its_kernels) {
     double rest_s = fast.stage_groups[0].terms.optimizer_s;
     ck_assert_double_eq_tol(fast.time_s, kernels_s + rest_s, 1e-9);
     ck_assert_double_eq_tol(executed, flops, 1e-9 * flops);
+    for (int i = 0; i < 2; i++) { /* periods that repeat are told, too, and only of the items that are wanted */
+        double of_one = 0;
+        const struct tsim_step_sink one = {no_beginning,
+                                           add_flops,
+                                           &of_one,
+                                           .needs_events = i,
+                                           .wants_operators = wants_all,
+                                           .wants_item = wants_last};
+        simulate_heard(&one);
+        ck_assert_double_eq_tol(of_one, flops / N_MICROBATCHES, 1e-9 * flops);
+    }
     e.software.host_time_per_op_s = host_s;
     ck_assert_double_gt(launches * host_s, 2 * kernels_s);
     ck_assert_double_eq_tol(simulate().time_s, passes_s(host_s) + rest_s, 1e-9);

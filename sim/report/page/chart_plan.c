@@ -123,9 +123,10 @@ static bool find_range(const struct tsim_json *const lists[2], const struct figu
     return axis->high > axis->low;
 }
 
+/* A dot's class has its place in the list, by which a page that can open plans finds the plan. */
 static void draw_plans(const struct tsim_json *list, const struct chart_frame *f, const struct figure *figure,
                        double radius, const char *class_name, FILE *out) {
-    char hint[320], amount[2][64];
+    char hint[320], amount[2][64], place_class[32];
     for (size_t i = 0; i < tsim_json_count(list); i++) {
         const struct tsim_json *plan = tsim_json_at(list, i);
         double x = chart_number(plan, "days"), y = chart_number(plan, figure->key);
@@ -133,7 +134,8 @@ static void draw_plans(const struct tsim_json *list, const struct chart_frame *f
         snprintf(hint, sizeof hint, "%.100s%s%.100s\n%s: %s\n%s: %s", text ? text : "", cluster ? ", " : "",
                  cluster ? cluster : "", f->name_x, days_text(x, amount[0], sizeof amount[0]), f->name_y,
                  figure->text(y, amount[1], sizeof amount[1]));
-        tsim_svg_dot(out, chart_at(&f->x, x), chart_at(&f->y, y), radius, class_name, hint);
+        snprintf(place_class, sizeof place_class, "%s p%zu", class_name, i);
+        tsim_svg_dot(out, chart_at(&f->x, x), chart_at(&f->y, y), radius, place_class, hint);
     }
 }
 

@@ -35,6 +35,10 @@ bool tsim_page_kernels_want(const struct tsim_page_kernels *k, int32_t stage_gro
     return stage_group < k->n_stages && k->n_stages <= MOST_STAGES;
 }
 
+bool tsim_page_kernels_want_item(const struct tsim_page_kernels *k, const struct tsim_pass_item *item) {
+    return item->microbatch == k->microbatch && item->chunk == 0;
+}
+
 static bool is_of_layer(const struct tsim_step_operator *op) {
     return op->part != TSIM_PART_EMBEDDING && op->part != TSIM_PART_HEAD;
 }
@@ -42,7 +46,7 @@ static bool is_of_layer(const struct tsim_step_operator *op) {
 void tsim_page_kernels_take(struct tsim_page_kernels *k, const struct tsim_step_task *task) {
     struct tsim_page_stage *stage = &k->stages[task->stage_group];
     const struct tsim_step_operator *op = task->op;
-    if (task->item->microbatch != k->microbatch || task->item->chunk != 0 || stage->n == MOST_OPERATORS)
+    if (stage->n == MOST_OPERATORS)
         return;
     if (is_of_layer(op) && op->layer != stage->layer && stage->n_layers < 2) {
         stage->layer = op->layer;

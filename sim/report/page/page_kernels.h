@@ -18,6 +18,7 @@ struct tsim_page_kernels {
 void tsim_page_kernels_begin(struct tsim_page_kernels *kernels, struct tsim_arena *arena,
                              const struct tsim_scenario *scenario);
 bool tsim_page_kernels_want(const struct tsim_page_kernels *kernels, int32_t stage_group);
+bool tsim_page_kernels_want_item(const struct tsim_page_kernels *kernels, const struct tsim_pass_item *item);
 void tsim_page_kernels_take(struct tsim_page_kernels *kernels, const struct tsim_step_task *task);
 /* Adds "kernels" to the run: {"stage", "microbatch", "layer", "operators": [{"operator", "phase", "pass", "stream",
  * "bound", "in_layer", "begin_s", "end_s", "flops", "hbm_bytes", "sent_bytes"}]}, in the order in which they ended;

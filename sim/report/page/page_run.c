@@ -56,6 +56,11 @@ static bool wants_operators(void *context, int32_t stage_group) {
     return tsim_page_kernels_want(&recorder->kernels, stage_group);
 }
 
+static bool wants_item(void *context, const struct tsim_pass_item *item) {
+    const struct recorder *recorder = context;
+    return tsim_page_kernels_want_item(&recorder->kernels, item);
+}
+
 /* ---- the parts ---- */
 
 static void add_roof(struct tsim_json *run, const struct tsim_scenario *sc) {
@@ -100,8 +105,11 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     struct tsim_json *slices = tsim_json_new_array();
     struct recorder recorder = {
         .slices = slices, .n_stages = tsim_scenario_schedule(scenario).stages, .most = extent->most_slices};
-    const struct tsim_step_sink sink = {
-        .begin = begin, .take = take, .context = &recorder, .wants_operators = wants_operators};
+    const struct tsim_step_sink sink = {.begin = begin,
+                                        .take = take,
+                                        .context = &recorder,
+                                        .wants_operators = wants_operators,
+                                        .wants_item = wants_item};
     tsim_page_kernels_begin(&recorder.kernels, arena, scenario);
     const struct tsim_run_options options = {.ignore_memory = extent->ignore_memory, .sink = &sink};
     struct tsim_prediction *prediction = TSIM_NEW(arena, struct tsim_prediction);

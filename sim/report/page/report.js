@@ -16,9 +16,11 @@ const has = x => x !== undefined && x !== null && x !== "";
 
 /* ---- figures ---- */
 let precision = 3, fills = true; /* more digits on an axis whose ticks lie close together; no noughts at the end of its figures */
+const formats = {}; /* a formatter takes longer to make than to use */
+const format = (least, most) => formats[`${least} ${most}`] = formats[`${least} ${most}`] || new Intl.NumberFormat("en", {minimumFractionDigits: least, maximumFractionDigits: most});
 function digits(x) {
   const rounded = Number(x.toPrecision(precision)), decimals = rounded && fills ? Math.max(0, precision - 1 - Math.floor(Math.log10(Math.abs(rounded)) + 1e-9)) : 0;
-  return rounded.toLocaleString("en", {minimumFractionDigits: Math.min(decimals, 12), maximumFractionDigits: Math.max(decimals, fills ? 0 : 12)});
+  return format(Math.min(decimals, 12), Math.max(decimals, fills ? 0 : 12)).format(rounded);
 }
 const tick = text => { fills = false; const t = text(); fills = true; return t; };
 function scaled(x, unit, base) {
@@ -30,7 +32,7 @@ function scaled(x, unit, base) {
   return digits(x / 10 ** (3 * (i - 4))) + " " + names[i] + unit;
 }
 const seconds = x => has(x) && x >= 1000 ? digits(x) + " s" : scaled(x, "s"), bytes = x => scaled(x, "B", 0), percent = x => has(x) ? (100 * x).toFixed(1) + " %" : "";
-const count = x => has(x) ? (Math.abs(x) >= 1000 || Number.isInteger(x) ? Math.round(x).toLocaleString("en") : digits(x)) : "", amount = x => scaled(x, "", 0).trim();
+const count = x => has(x) ? (Math.abs(x) >= 1000 || Number.isInteger(x) ? format(0, 0).format(Math.round(x)) : digits(x)) : "", amount = x => scaled(x, "", 0).trim();
 const money = x => Math.abs(x) >= 1e9 ? digits(x / 1e9) + " G" : Math.abs(x) >= 1e6 ? digits(x / 1e6) + " M" : Math.abs(x) >= 1e3 ? digits(x / 1e3) + " k" : digits(x);
 const closely = (n, text) => { const before = precision; precision = Math.max(precision, n); const t = text(); precision = before; return t; };
 const usd = x => has(x) ? money(x) + " USD" : "", memory = x => has(x) ? closely(4, () => digits(x / 1e9)) + " GB" : "", energy = j => has(j) ? Math.abs(j) < 3600 ? scaled(j, "J") : scaled(j / 3600, "Wh", 0) : "";
@@ -86,6 +88,21 @@ function chart(parent, name) {
 
 /* A page that can change its scenario says how: to take a piece of advice, and to open what a plan or a point sets. */
 let applies = null, opens = null;
+/* What a row or a dot needs so that a click or the Enter key opens what it stands for; nothing on a page that cannot. */
+const opening = (settings, own) => { const open = own || (() => opens(settings)); return opens && settings || own ? {tabIndex: 0, title: "open it", onclick: open, onkeydown: e => { if (e.key === "Enter") open(); }} : null; };
+/* Dots whose class has the place of a plan or a point: `of` finds what it sets. */
+function openDots(svg, of) {
+  for (const dot of svg ? svg.querySelectorAll("circle") : []) {
+    const place = [...dot.classList].find(k => /^p\d/.test(k)), opener = place && opening(of(dot, +place.slice(1)));
+    if (!opener) continue;
+    dot.classList.add("opens");
+    dot.setAttribute("tabindex", "0");
+    dot.setAttribute("role", "button");
+    dot.setAttribute("aria-label", `open ${dot.dataset.hint || ""}`.replace(/\n/g, ", "));
+    dot.addEventListener("click", opener.onclick);
+    dot.addEventListener("keydown", opener.onkeydown);
+  }
+}
 
 /* ---- a run ---- */
 const MEMORY_NAMES = {master: "master weights", optimizer: "optimizer state", reserve: "driver and runtime"};
@@ -157,9 +174,9 @@ function gantt(parent, run) {
   const scale = (at, factor) => range(from + at * width * (1 - factor), width * factor);
   svg.addEventListener("wheel", e => { e.preventDefault(); scale(share(e), e.deltaY > 0 ? 1.25 : .8); }, {passive: false});
   let drag = null;
-  svg.addEventListener("pointerdown", e => { if (!e.target.closest(".key")) drag = {at: share(e), from}; });
-  addEventListener("pointermove", e => { if (drag) range(drag.from + (drag.at - share(e)) * width, width); });
-  addEventListener("pointerup", () => { drag = null; });
+  svg.addEventListener("pointerdown", e => { if (e.target.closest(".key")) return; drag = {at: share(e), from}; svg.setPointerCapture(e.pointerId); });
+  svg.addEventListener("pointermove", e => { if (drag) range(drag.from + (drag.at - share(e)) * width, width); });
+  svg.addEventListener("pointerup", () => { drag = null; });
   svg.addEventListener("dblclick", () => range(0, end));
   reset.addEventListener("click", () => range(0, end));
   zoom.addEventListener("click", () => scale(.5, .5));
@@ -307,12 +324,12 @@ function compareRuns(runs) {
 /* ---- tables that sort ---- */
 /* A row with an `instead` has that in place of the columns behind its status. */
 function sortable(columns, rows, first, descending = true, className = "") {
-  const opening = r => { const settings = opens && (r.plan ? r.plan.set : r.set), open = r.opens || (() => opens(settings)); return settings || r.opens ? {className: "opens", tabIndex: 0, title: "open it", onclick: open, onkeydown: e => { if (e.key === "Enter") open(); }} : {}; };
+  const rowOf = r => { const opener = opening(r.plan ? r.plan.set : r.set, r.opens); return opener ? {className: "opens", ...opener} : {}; };
   let key = first, down = descending, shown = rows;
   const body = el("tbody", {}), head = el("tr", {});
   const compare = (a, b) => !has(a) ? (has(b) ? 1 : 0) : !has(b) ? -1 : (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b))) * (down ? -1 : 1);
   function fill() {
-    body.replaceChildren(...[...shown].sort((a, b) => compare(a[key], b[key])).map(r => el("tr", opening(r), (has(r.instead) ? columns.slice(0, 1 + columns.findIndex(c => c.key === "status")) : columns).map(c => {
+    body.replaceChildren(...[...shown].sort((a, b) => compare(a[key], b[key])).map(r => el("tr", rowOf(r), (has(r.instead) ? columns.slice(0, 1 + columns.findIndex(c => c.key === "status")) : columns).map(c => {
       const value = r[c.key];
       return el("td", {className: c.whole ? "text whole" : c.text ? (String(value).length > 40 ? "text long" : "text") : ""}, has(value) ? (c.show ? c.show(value) : String(value)) + (c.mark ? c.mark(r) : "") : "");
     }), has(r.instead) ? el("td", {className: "text soft", colSpan: columns.length - 1 - columns.findIndex(c => c.key === "status"), style: "white-space: normal"}, r.instead) : null)));
@@ -413,6 +430,7 @@ function pareto(parent, sweep, figures, label) {
   };
   [x, y].forEach(e => e.addEventListener("change", draw));
   draw();
+  openDots(svg, (dot, place) => sweep.points[place].set);
 }
 
 function scaling(parent, sweep, ok, label) {
@@ -474,8 +492,7 @@ function planHeadline(parent, plans, best) {
 function planFront(parent, plans, front) {
   const s = part(parent, "Pareto front of time, cost and energy", el("p", {className: "soft"}, front.length > 1 ? `${count(front.length)} plans: no other is better than one of them in time, cost or energy without being worse in another. The charts show two of the three at a time, with the five best plans.`
     : "One plan: none is better than it in time, cost or energy. The charts show it beside the five best."));
-  chart(s, plans.id + "cost");
-  chart(s, plans.id + "energy");
+  for (const name of ["cost", "energy"]) openDots(chart(s, plans.id + name), (dot, place) => (dot.classList.contains("k1") ? plans.best : plans.points)[place].set);
   s.append(planTable(front, plans));
 }
 

@@ -353,7 +353,7 @@ async function answerQuestion() {
     if (state.tab !== tab || asking !== mine) return;
     showView(data.view);
     showMistakes(data.diagnostics || []);
-    say(data.view.plans.length || data.view.sweeps.length ? "A row opens as the scenario." : "");
+    say(data.view.plans.length || data.view.sweeps.length ? "A row or a point of the front opens as the scenario." : "");
   } catch (e) {
     if (e.name === "AbortError" || asking !== mine) return;
     main.replaceChildren();
