@@ -14,10 +14,11 @@ def tsim(*words):
 
 def main():
     folder = pathlib.Path(__file__).resolve().parent.parent / "scenarios" / "compared"
-    files = sys.argv[2:] or sorted(str(file) for file in folder.glob("*.yaml"))
+    listed = sys.argv[2:] or sorted(str(file) for file in folder.glob("*.yaml"))
+    files = {pathlib.Path(file).stem: file for file in listed}
     print("case,accelerator,error,inside")
-    for file, row in zip(files, csv.DictReader(tsim("validate", *files, "--residuals").splitlines())):
-        summary = json.loads(tsim("run", file, "--no-db", "--json"))
+    for row in csv.DictReader(tsim("validate", *files.values(), "--residuals").splitlines()):
+        summary = json.loads(tsim("run", files[row["case"]], "--no-db", "--json"))
         interval, ratio = summary["uncertainty"], float(row["measured_over_predicted"])
         inside = interval["step_time_low_s"] <= ratio * summary["step"]["time_s"] <= interval["step_time_high_s"]
         print(f"{row['case']},{row['accelerator']},{1 / ratio - 1:.4f},{'yes' if inside else 'no'}")

@@ -21,7 +21,7 @@ static const struct example {
     {"phi-2", 2779683840},         {"bert-base", 109514298},       {"vit-large", 304326632},
     {"deepseek-v3", 671026419200}, {"gemma-2-9b", 9241705984},     {"gemma-3-1b", 999885952},
     {"phi-3-mini", 3821079552},    {"vit-base-in21k", 86389248},   {"t5-11b", 11307321344},
-    {"flan-t5-xl", 2849757184},    {"pythia-6.9b", 6857302016},
+    {"flan-t5-xl", 2849757184},    {"pythia-6.9b", 6857302016},    {"qwen3-next-80b", 79674391296},
 };
 static const struct tsim_import_input NOTHING_IGNORED = {0};
 enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };

@@ -181,6 +181,21 @@ START_TEST(mistakes_are_named) {
 }
 END_TEST
 
+/* Engines are divided as they say, however the plan that trains is. */
+START_TEST(engines_have_a_plan_of_their_own) {
+    static const char *const PLANS[] = {"pipeline: 4", "zero: 3", "tensor: 2, context: 2", "pipeline: 2, tensor: 4"};
+    double time_s = 0;
+    for (size_t i = 0; i < sizeof PLANS / sizeof PLANS[0]; i++) {
+        struct tsim_post_training p = round_of(
+            load("llama3.2-3b", NODE, "kind: grpo, global_batch_size: 16, recompute: full",
+                 tsim_arena_printf(&arena, "parallelism: {%s}\ngeneration: {tensor: 8, prompt: 24}", PLANS[i])));
+        if (i > 0)
+            SAME(p.generation.time_s, time_s);
+        time_s = p.generation.time_s;
+    }
+}
+END_TEST
+
 /* 140 GB of weights are not in one H100. */
 START_TEST(an_engine_must_hold_the_model) {
     const struct tsim_scenario *sc = load("llama3-70b", NODE, "kind: grpo, global_batch_size: 8, recompute: full",
@@ -207,6 +222,7 @@ static Suite *post_training_suite(void) {
     tcase_add_test(tcase, the_tail_decides);
     tcase_add_test(tcase, engines_are_divided_on_their_own);
     tcase_add_test(tcase, mistakes_are_named);
+    tcase_add_test(tcase, engines_have_a_plan_of_their_own);
     tcase_add_test(tcase, an_engine_must_hold_the_model);
     suite_add_tcase(suite, tcase);
     return suite;

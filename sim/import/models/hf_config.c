@@ -199,6 +199,22 @@ static void finish_qwen2_moe(struct reading *r) {
     m->other_parameters += (int64_t)tsim_model_parts(m).times[TSIM_PART_EXPERT_LAYER] * m->hidden;
 }
 
+/* Three layers in four are linear attention by the gated delta rule; attention in the others is gated. */
+static void finish_qwen3_next(struct reading *r) {
+    struct tsim_model *m = &r->model;
+    m->qkv_bias = flag(r, "attention_bias", false);
+    finish_qwen2_moe(r);
+    m->rotary_frac = share(r, "partial_rotary_factor", 0.25);
+    m->delta = (struct tsim_delta){.value_heads = required(r, "linear_num_value_heads", 1000000),
+                                   .key_heads = required(r, "linear_num_key_heads", 1000000),
+                                   .key_dim = required(r, "linear_key_head_dim", 1000000),
+                                   .value_dim = required(r, "linear_value_head_dim", 1000000),
+                                   .kernel = number(r, "linear_conv_kernel_dim", 1, 1000, 4),
+                                   .chunk = 64};
+    if (m->qkv_bias)
+        refuse(r, "attention_bias", "gated attention with biases cannot be said in a model file");
+}
+
 static void finish_deepseek(struct reading *r) {
     struct tsim_model *m = &r->model;
     struct tsim_experts *e = &m->experts;
@@ -442,6 +458,12 @@ static const struct family FAMILIES[] = {
      .kv_required = true,
      .fixed = {LLAMA_LIKE, .qk_norm = true},
      .finish = finish_qwen3_moe},
+    {.type = "qwen3_next",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .qk_norm = true, .output_gate = true},
+     .finish = finish_qwen3_next},
     {.type = "gemma",
      GROUPED_NAMES,
      .kv_required = true,
@@ -636,15 +658,26 @@ static void check_heads(struct reading *r) {
                "the number of heads is not a multiple of it");
 }
 
-/* ---- windows of attention ---- */
+/* ---- layers of several kinds ---- */
 
 /* layer_types, a word for each layer. With --approximate layers of kinds that tsim does not have attend to all tokens. */
-static void read_layer_types(struct reading *r, const struct tsim_value *layers, bool *has_window) {
+static void read_layer_types(struct reading *r, const struct tsim_value *layers, enum tsim_mixing *kinds) {
+    static const struct {
+        const char *word;
+        enum tsim_mixing kind;
+    } WORDS[] = {{"full_attention", TSIM_MIXING_ATTENTION},
+                 {"sliding_attention", TSIM_MIXING_WINDOW},
+                 {"chunked_attention", TSIM_MIXING_WINDOW},
+                 {"linear_attention", TSIM_MIXING_DELTA}};
+    const size_t n_words = sizeof WORDS / sizeof WORDS[0] - (r->model.delta.value_heads > 0 ? 0 : 1);
     bool was_approximated = false;
     for (size_t i = 0; i < layers->n_items && i < (size_t)r->model.layers; i++) {
         const struct tsim_value *item = layers->items[i];
-        has_window[i] = tsim_value_is_text(item, "sliding_attention") || tsim_value_is_text(item, "chunked_attention");
-        if (has_window[i] || tsim_value_is_text(item, "full_attention") || tsim_import_ignores(r->input, "layer_types"))
+        size_t word = 0;
+        while (word < n_words && !tsim_value_is_text(item, WORDS[word].word))
+            word++;
+        kinds[i] = word < n_words ? WORDS[word].kind : TSIM_MIXING_ATTENTION;
+        if (word < n_words || tsim_import_ignores(r->input, "layer_types"))
             continue;
         if (r->input->approximates) {
             was_approximated = true;
@@ -663,8 +696,8 @@ static void read_layer_types(struct reading *r, const struct tsim_value *layers,
         note(r, "approximate: layers of kinds that tsim does not have (layer_types) attend to all tokens here.");
 }
 
-/* Which layers have a window where the file does not list them. */
-static void guess_layer_types(struct reading *r, bool *has_window) {
+/* The kinds of layers where the file does not list them. */
+static void guess_layer_types(struct reading *r, enum tsim_mixing *kinds) {
     const char *type = r->family->type;
     const struct tsim_value *rope = find(r, "no_rope_layers");
     bool is_gemma3 = strcmp(type, "gemma3_text") == 0, is_llama4 = strcmp(type, "llama4_text") == 0,
@@ -675,18 +708,24 @@ static void guess_layer_types(struct reading *r, bool *has_window) {
                                       : is_llama4 ? 4
                                                   : 0),
             from = is_qwen ? number(r, "max_window_layers", 0, 100000, r->model.layers) : 0;
+    if (r->model.delta.value_heads > 0) {
+        period = number(r, "full_attention_interval", 1, 100000, 4);
+        for (int64_t i = 0; i < r->model.layers; i++)
+            kinds[i] = (i + 1) % period != 0 ? TSIM_MIXING_DELTA : TSIM_MIXING_ATTENTION;
+        return;
+    }
     for (int64_t i = 0; i < r->model.layers; i++)
-        has_window[i] = period > 0 ? (i + 1) % period != 0 : i >= from;
+        kinds[i] = (period > 0 ? (i + 1) % period != 0 : i >= from) ? TSIM_MIXING_WINDOW : TSIM_MIXING_ATTENTION;
     for (size_t i = 0; is_llama4 && rope && rope->kind == TSIM_VALUE_SEQUENCE && i < rope->n_items; i++)
         if (i < (size_t)r->model.layers)
-            has_window[i] = !tsim_value_is_text(rope->items[i], "0");
+            kinds[i] = tsim_value_is_text(rope->items[i], "0") ? TSIM_MIXING_ATTENTION : TSIM_MIXING_WINDOW;
 }
 
 /* The shortest beginning that repeats itself. */
-static int64_t period_of(const bool *has_window, int64_t layers) {
+static int64_t period_of(const enum tsim_mixing *kinds, int64_t layers) {
     for (int64_t period = 1; period < layers; period++) {
         int64_t i = period;
-        while (i < layers && has_window[i] == has_window[i - period])
+        while (i < layers && kinds[i] == kinds[i - period])
             i++;
         if (i == layers)
             return period;
@@ -694,17 +733,16 @@ static int64_t period_of(const bool *has_window, int64_t layers) {
     return layers;
 }
 
-/* The pattern of a model, unless all of its layers have a window. */
-static void set_pattern(struct reading *r, const bool *has_window) {
+/* The pattern of a model, unless all of its layers are of one kind. */
+static void set_pattern(struct reading *r, const enum tsim_mixing *kinds) {
     struct tsim_model *m = &r->model;
-    int64_t period = period_of(has_window, m->layers);
+    int64_t period = period_of(kinds, m->layers);
     if (period == 1)
         return;
     struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, (size_t)period, struct tsim_layer_entry);
     for (int64_t i = 0; i < period; i++) {
-        enum tsim_mixing kind = has_window[i] ? TSIM_MIXING_WINDOW : TSIM_MIXING_ATTENTION;
-        if (i == 0 || entries[m->n_pattern - 1].kind != kind)
-            entries[m->n_pattern++] = (struct tsim_layer_entry){.kind = kind};
+        if (i == 0 || entries[m->n_pattern - 1].kind != kinds[i])
+            entries[m->n_pattern++] = (struct tsim_layer_entry){.kind = kinds[i]};
         entries[m->n_pattern - 1].count++;
     }
     m->pattern = entries;
@@ -712,26 +750,30 @@ static void set_pattern(struct reading *r, const bool *has_window) {
 }
 
 /* A window is said where it is shorter than the longest sequence and some layers have it. */
-static void read_windows(struct reading *r) {
+static void read_layers(struct reading *r) {
     struct tsim_model *m = &r->model;
     const char *key = m->window_chunks ? "attention_chunk_size" : "sliding_window";
     const struct tsim_value *types = find(r, "layer_types");
     int64_t tokens = number(r, key, 0, 1000000000, 0);
     bool is_on = flag(r, "use_sliding_window", true), has_any = false;
-    bool *has_window = TSIM_NEW_ARRAY(r->arena, (size_t)m->layers, bool);
+    enum tsim_mixing *kinds = TSIM_NEW_ARRAY(r->arena, (size_t)m->layers, enum tsim_mixing);
     if (types && types->kind == TSIM_VALUE_SEQUENCE)
-        read_layer_types(r, types, has_window);
+        read_layer_types(r, types, kinds);
     else
-        guess_layer_types(r, has_window);
+        guess_layer_types(r, kinds);
+    if (m->delta.value_heads > 0) {
+        set_pattern(r, kinds);
+        return;
+    }
     for (int64_t i = 0; i < m->layers; i++)
-        has_any |= has_window[i];
+        has_any |= kinds[i] == TSIM_MIXING_WINDOW;
     if (tokens == 0 || !has_any || !is_on || tsim_import_ignores(r->input, key) ||
         number(r, "max_position_embeddings", 1, 1000000000, INT64_MAX) <= tokens) {
         m->window_chunks = false;
         return;
     }
     m->attention_window = tokens;
-    set_pattern(r, has_window);
+    set_pattern(r, kinds);
 }
 
 static void add_notes(struct reading *r) {
@@ -796,7 +838,10 @@ static void put_windows(struct reading *r, const char **text) {
     const struct tsim_model *m = &r->model;
     const char *entries = "";
     for (size_t i = 0; i < m->n_pattern; i++) {
-        const char *word = m->pattern[i].kind == TSIM_MIXING_WINDOW ? "window" : "attention";
+        static const char *const WORDS[] = {[TSIM_MIXING_ATTENTION] = "attention",
+                                            [TSIM_MIXING_WINDOW] = "window",
+                                            [TSIM_MIXING_DELTA] = "gated-delta"};
+        const char *word = WORDS[m->pattern[i].kind];
         entries = tsim_arena_printf(r->arena, "%s%s{kind: %s, count: %lld}", entries, i > 0 ? ", " : "", word,
                                     (long long)m->pattern[i].count);
     }
@@ -831,6 +876,13 @@ static void put_rest(struct reading *r, const char **text) {
                                   (long long)m->image.size, (long long)m->image.patch, (long long)m->image.channels);
     if (m->other_parameters > 0)
         put_number(r, text, "other_parameters", m->other_parameters);
+    if (m->output_gate)
+        put_flag(r, text, "output_gate", true);
+    if (m->delta.value_heads > 0)
+        *text = tsim_arena_printf(
+            r->arena, "%sdelta: {value_heads: %lld, key_heads: %lld, key_dim: %lld, value_dim: %lld, kernel: %lld}\n",
+            *text, (long long)m->delta.value_heads, (long long)m->delta.key_heads, (long long)m->delta.key_dim,
+            (long long)m->delta.value_dim, (long long)m->delta.kernel);
     if (m->latent.kv_rank > 0)
         *text = tsim_arena_printf(r->arena, "%slatent: {query_rank: %lld, kv_rank: %lld, rope_dim: %lld}\n", *text,
                                   (long long)m->latent.query_rank, (long long)m->latent.kv_rank,
@@ -884,7 +936,7 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
     if (r.status == TSIM_OK)
         check_heads(&r);
     if (r.status == TSIM_OK)
-        read_windows(&r);
+        read_layers(&r);
     add_notes(&r);
     r.model.name = name_of(&r);
     failed(&r, tsim_hf_keys_check(arena, r.root, r.is_used, input, diags, &r.notes));
