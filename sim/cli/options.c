@@ -255,7 +255,7 @@ static bool take_goal(const struct parser *parser, enum tsim_option option, cons
         const char *path, *needs;
     } GOALS[] = {{TSIM_OPTION_TOKENS, TSIM_COUNT, "goal.tokens", "a number of tokens, as in 15T or 300B"},
                  {TSIM_OPTION_LOSS, TSIM_FRACTION, "goal.loss", "a loss in nats a token, as in 1.9"},
-                 {TSIM_OPTION_DEADLINE, TSIM_TIME_S, "goal.deadline", "a time, as in '90 days'"},
+                 {TSIM_OPTION_DEADLINE, TSIM_TIME_S, "goal.deadline", "a time from today, as in '90 days'"},
                  {TSIM_OPTION_BUDGET, TSIM_USD, "goal.budget", "money, as in '20 M USD'"}};
     size_t i = 0;
     double value;

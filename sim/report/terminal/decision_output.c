@@ -333,7 +333,7 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
     print_rivals(arena, decision, style, out);
     print_sentences("what would turn it round", decision->flips, decision->n_flips, style, out);
     print_searched(arena, decision, style, out);
-    fputs("run it with\n", out);
+    tsim_text_wrap(out, style, 0, "run it: tsim run SCENARIO with these settings ('tsim init' writes a SCENARIO)");
     tsim_plan_print_settings(arena, decision->offers[0].plan->set_json, style, out);
 }
 
