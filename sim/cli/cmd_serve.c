@@ -421,9 +421,12 @@ static struct tsim_serve_answer answer(const struct tsim_serve_request *request,
 /* ---- the server ---- */
 
 static const struct tsim_serve_page PAGES[] = {
-    {"/", "text/html; charset=utf-8", tsim_workbench_html},  {"/report.css", "text/css", tsim_report_css},
-    {"/report.js", "text/javascript", tsim_report_js},       {"/workbench.css", "text/css", tsim_workbench_css},
+    {"/", "text/html; charset=utf-8", tsim_workbench_html},
+    {"/report.css", "text/css", tsim_report_css},
+    {"/report.js", "text/javascript", tsim_report_js},
+    {"/workbench.css", "text/css", tsim_workbench_css},
     {"/workbench.js", "text/javascript", tsim_workbench_js},
+    {"/accuracy_chart.js", "text/javascript", tsim_accuracy_chart_js},
 };
 
 /* Scenarios come from anybody: they name entries of the catalogue, and no other file. */

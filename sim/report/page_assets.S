@@ -11,5 +11,6 @@
     text tsim_report_js, sim/report/page/report.js
     text tsim_workbench_html, sim/report/page/workbench.html
     text tsim_workbench_css, sim/report/page/workbench.css
+    text tsim_accuracy_chart_js, sim/report/page/accuracy_chart.js
     text tsim_workbench_js, sim/report/page/workbench.js
     .section .note.GNU-stack, "", %progbits

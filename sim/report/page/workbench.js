@@ -380,7 +380,7 @@ async function showAccuracy() {
     remember();
     sorted.show(kept);
     told.textContent = kept.length ? `${count(kept.length)} measured runs of ${new Set(kept.map(r => r.source)).size} sources: ${percent(errors.reduce((a, e) => a + Math.abs(e), 0) / kept.length)} off on average, ${percent(errors.reduce((a, e) => a + e, 0) / kept.length)} with the sign (+: predicted too slow).` : "No run has all of these words.";
-    room.replaceChildren(kept.length > 1 ? scatter(kept) : "");
+    room.replaceChildren(kept.length ? el("figure", {className: "chart"}, accuracyChart(kept, dotOf)) : "");
   };
   filter.value = state.asked.accuracy || "";
   filter.addEventListener("input", apply);
@@ -388,29 +388,8 @@ async function showAccuracy() {
   apply();
   say("A row opens the run as the scenario.");
 }
+const dotOf = (dot, text, run) => { dot.dataset.hint = text; dot.style.cursor = "pointer"; dot.addEventListener("click", run.opens); };
 const openCase = async id => openText((await ask("api/scenario?id=" + encodeURIComponent(id))).text);
-function shape(tag, attributes, ...children) {
-  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
-  e.append(...children);
-  return e;
-}
-/* Both axes are logarithms of a step's seconds; on the line the prediction is right. */
-function scatter(rows) {
-  const size = 420, room = 56, all = rows.flatMap(r => [r.measured_s, r.step_time_s]).map(Math.log10), low = Math.floor(Math.min(...all)), high = Math.ceil(Math.max(...all)), at = s => room + (Math.log10(s) - low) / (high - low || 1) * (size - room - 28);
-  const svg = shape("svg", {viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "predicted over measured step time", style: "max-width: 30rem", "font-size": 12});
-  for (let d = low; d <= high; d++) {
-    const p = at(10 ** d);
-    svg.append(shape("line", {class: "line", x1: p, x2: p, y1: 28, y2: size - room}), shape("line", {class: "line", x1: room, x2: size - 28, y1: size - p, y2: size - p}), shape("text", {class: "soft", x: p, y: size - room + 16, "text-anchor": "middle"}, seconds(10 ** d)), shape("text", {class: "soft", x: room - 6, y: size - p + 4, "text-anchor": "end"}, seconds(10 ** d)));
-  }
-  svg.append(shape("line", {class: "soft", x1: at(10 ** low), y1: size - at(10 ** low), x2: at(10 ** high), y2: size - at(10 ** high)}), shape("text", {class: "soft", x: size - 28, y: size - 22, "text-anchor": "end"}, "measured"), shape("text", {class: "soft", x: room, y: 16}, "predicted"));
-  for (const r of rows) {
-    const dot = shape("circle", {cx: at(r.measured_s), cy: size - at(r.step_time_s), r: 3, fill: "#3b7dd8", "fill-opacity": .55, style: "cursor: pointer", "data-hint": `${r.case}\n${seconds(r.measured_s)} measured, ${seconds(r.step_time_s)} predicted`});
-    dot.addEventListener("click", r.opens);
-    svg.append(dot);
-  }
-  return el("figure", {className: "chart"}, svg);
-}
 async function showRuns() {
   const listed = await ask("api/runs");
   if (state.tab !== "runs") return;
