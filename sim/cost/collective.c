@@ -174,6 +174,11 @@ static double channels(const struct problem *p, double on_node) {
     return doubles ? fmin(on_node, 2 * n) : n;
 }
 
+/* Messages have as many as collectives, rounded up to a power of two (src/graph/paths.cc, ncclTopoComputeP2pChannels): 32 for 24. */
+static double message_channels(const struct problem *p) {
+    return exp2(ceil(log2(channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]))));
+}
+
 /* Accesses to memory for each byte that rings, trees and chains forward. It is stored in the channel's buffer, where it arrives, and
  * then written to the result, or added to what is read of the rank's own. It is read from the buffer while it is still in the
  * cache (a chunk a channel: CHUNK_BYTES); all buffers together do not stay there (4 MiB a channel). */
@@ -378,7 +383,7 @@ static void pairwise_plan(const struct problem *p, enum tsim_protocol protocol, 
         .up_bytes = near / p->n * p->bytes,
         .nic_bytes = p->nodes > 1 ? far / p->n * p->bytes : 0,
         .link_frac = RING_FRAC[protocol_index(protocol)] * messages_frac(p),
-        .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
+        .channels = message_channels(p),
         .hbm_bytes = 2 * p->bytes};
     if (p->nodes > 1 && !p->is_ideal)
         plan->bound_bytes_per_s = PAIRWISE_NET_FRAC * plan->link_frac * p->cluster->nic_bytes_per_s * p->n / far;
@@ -399,7 +404,7 @@ static void direct_plan(const struct problem *p, enum tsim_protocol protocol, st
         .up_bytes = is_near ? p->bytes : 0,
         .nic_bytes = is_near ? 0 : p->bytes,
         .link_frac = RING_FRAC[protocol_index(protocol)],
-        .channels = channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]),
+        .channels = message_channels(p),
         .hbm_bytes = p->bytes};
 }
 
@@ -589,7 +594,7 @@ static double compute_units_frac(const struct tsim_accelerator *accelerator, dou
     if (accelerator->execution != TSIM_EXECUTION_LAUNCHED)
         return 0;
     double units = (double)accelerator->compute_units;
-    return units >= 4 * n_channels ? n_channels / units : 0;
+    return units >= 2 * n_channels ? n_channels / units : 0;
 }
 
 double tsim_bus_factor(enum tsim_collective_op op, int32_t n_ranks) {

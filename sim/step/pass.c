@@ -27,6 +27,10 @@ enum { MOST_ROWS = 2 * TSIM_MAX_OPS };
 /* Dispatch per node reaches this part of the links' rates: 0.78 to 0.99 in DeepEP's first table, 8 to 64 H800
  * (tests/unit/test_dispatch_measured.c). */
 #define PER_NODE_LINK_FRAC 0.85
+/* It holds so many compute units (DeepSeek-AI 2024, section 3.2.2; Megatron-Core's moe_deepep_num_sms), and between nodes
+ * copies go through a buffer on each side, which doubles what is read and written (DeepEP, csrc/kernels/internode.cu). */
+#define PER_NODE_UNITS 20
+#define PER_NODE_STAGED 2
 
 /* See the header. One of a token's copies in `request` goes to each node, and on to each rank, that has experts of it.
  */
@@ -69,8 +73,9 @@ static void per_node_cost(const struct walk *w, const struct tsim_collective_req
     cost->term = time.term;
     cost->scale_up_bytes += across.scale_up_bytes;
     cost->nic_bytes += across.nic_bytes;
-    cost->hbm_bytes += across.hbm_bytes;
-    cost->sm_frac = fmax(cost->sm_frac, across.sm_frac);
+    cost->hbm_bytes += PER_NODE_STAGED * across.hbm_bytes;
+    cost->sm_frac =
+        fmin(fmax(cost->sm_frac, across.sm_frac), PER_NODE_UNITS / (double)w->cluster->accelerator->compute_units);
 }
 
 static void collective_cost(const struct walk *w, const struct tsim_op *op, struct tsim_collective_cost *cost) {

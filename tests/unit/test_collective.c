@@ -453,10 +453,16 @@ START_TEST(compute_units) {
             all_reduce(build(2), even(2, EACH[i].ranks), 1e9, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_AUTO).sm_frac,
             EACH[i].channels / 132, 1e-12);
     }
-    for (int64_t units = 95; units <= 96; units++) { /* units that take fewer than four times as many are none */
+    struct tsim_collective_request exchange = {.op = TSIM_ALL_TO_ALL, .bytes = 1e9, .group = even(1, 8)};
+    c = dgx_h100(2);
+    example.accelerator.nccl_generation = TSIM_HOPPER;
+    ck_assert_double_eq_tol(cost_of(c, exchange).sm_frac, 32.0 / 132, 1e-12); /* messages: a power of two */
+    exchange.group = even(2, 8);
+    ck_assert_double_eq_tol(cost_of(c, exchange).sm_frac, 16.0 / 132, 1e-12);
+    for (int64_t units = 47; units <= 48; units++) { /* of fewer than twice as many, none: they are no such units */
         example.accelerator.compute_units = units;
         ck_assert_double_eq(all_reduce(build(1), even(1, 8), 1e9, TSIM_ALGORITHM_RING, TSIM_PROTOCOL_AUTO).sm_frac,
-                            units == 96 ? 0.25 : 0);
+                            units == 48 ? 0.5 : 0);
     }
 }
 END_TEST

@@ -10,6 +10,7 @@
 #include "support/example.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct example e;
 static struct tsim_arena arena;
@@ -75,6 +76,26 @@ START_TEST(a_copy_for_each_node) {
     e.model.experts.node_limit = 1;
     c = costs();
     ck_assert_double_eq_tol(c.parts[TSIM_PART_EXPERT_LAYER].forward.nic_bytes, 2 * exchanged(16) / 2 / 2, 1e-3);
+}
+END_TEST
+
+static void find_dispatch(void *context, const struct tsim_pass_operator *row) {
+    if (strcmp(row->op->name, "expert: dispatch") == 0)
+        *(struct tsim_pass_operator *)context = *row;
+}
+
+/* Sent once per node, tokens are read where they are and written where they arrive: between nodes twice, through buffers, and
+ * for all ranks of a node. 20 compute units do that. */
+START_TEST(a_copy_for_each_node_in_memory) {
+    struct tsim_pass_operator dispatch = {0};
+    init_mixture(2, 16);
+    e.software.expert_dispatch = TSIM_DISPATCH_PER_NODE;
+    e.accelerator.compute_units = 132;
+    tsim_pass_visit(&e.scenario, tsim_cluster_build(&arena, &e.scenario), tsim_placement_build(&arena, &e.scenario),
+                    TSIM_PART_EXPERT_LAYER, TSIM_PASS_FORWARD, find_dispatch, &dispatch);
+    double between = exchanged(16) / 2 * (2 - 56.0 / 120);
+    ck_assert_double_eq_tol(dispatch.hbm_bytes, 2 * (2 * between + exchanged(16)), 1e-3);
+    ck_assert_double_eq_tol(dispatch.sm_frac, 20.0 / 132, 1e-12);
 }
 END_TEST
 
@@ -251,6 +272,7 @@ static Suite *pass_experts_suite(void) {
     tcase_add_test(tcase, layers_with_graphs);
     tcase_add_test(tcase, between_nodes);
     tcase_add_test(tcase, a_copy_for_each_node);
+    tcase_add_test(tcase, a_copy_for_each_node_in_memory);
     tcase_add_test(tcase, a_copy_for_each_rank);
     tcase_add_test(tcase, beside_another_pass);
     tcase_add_test(tcase, groups_of_gradients);
