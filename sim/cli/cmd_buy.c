@@ -30,11 +30,18 @@ enum { BATCH_MULTIPLE = 576 };
 /* With `model` as an id, a path or a mapping. */
 static const char *scenario_text(struct buy *buy, const char *name, const char *model, int64_t batch) {
     const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+    const char *fabric = tsim_override_of(buy->search.overrides, buy->search.n_overrides, "cluster.fabric"),
+               *nodes = tsim_override_of(buy->search.overrides, buy->search.n_overrides, "cluster.nodes");
+    bool is_one = nodes && strcmp(nodes, "1") == 0; /* then a fabric has no effect, and is warned of */
+    const char *cluster = !fabric && !nodes ? ""
+                          : is_one          ? ", nodes: 1"
+                          : fabric          ? ", nodes: 2"
+                                            : ", nodes: 2, fabric: ib-ndr";
     size_t length = strspn(last, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
     return tsim_arena_printf(&buy->arena,
-                             "schema: tsim/v1\nname: buy-%.*s\nmodel: %s\ncluster: {node: %s}\n"
+                             "schema: tsim/v1\nname: buy-%.*s\nmodel: %s\ncluster: {node: %s%s}\n"
                              "training: {global_batch_size: %lld}\nreliability: {}\n",
-                             (int)length, last, model, TSIM_DEFAULT_NODE, (long long)batch);
+                             (int)length, last, model, TSIM_DEFAULT_NODE, cluster, (long long)batch);
 }
 
 static int64_t batch_of(const struct tsim_scenario *job, double loss) {

@@ -156,13 +156,18 @@ static const char *proposal_text(struct tsim_arena *arena, const struct tsim_dec
                                 ". Scaling laws expect a loss of %.3g, %.3g to %.3g in eight of ten cases, of "
                                 "Chinchilla's data with its tokenizer",
                                 p->loss.p50, p->loss.p10, p->loss.p90);
+    double parameters = tsim_model_parameters(decision->job->model);
+    const char *changed = fabs(parameters / p->parameters - 1) < 0.001
+                              ? ""
+                              : tsim_arena_printf(arena, ". With what --set changes in it, it has %sparameters",
+                                                  short_text(arena, parameters, " "));
     return tsim_arena_printf(
         arena,
         "nobody named one: %sparameters in the shape of Llama 3 (%lld layers of width %s, %lld heads) "
-        "on %stokens, so that the compute has the least loss (Besiroglu et al. 2024)%s",
+        "on %stokens, so that the compute has the least loss (Besiroglu et al. 2024)%s%s",
         short_text(arena, p->parameters, " "), (long long)p->layers,
         tsim_count_text((double)p->hidden, width, sizeof width), (long long)p->heads, short_text(arena, p->tokens, " "),
-        expected);
+        expected, changed);
 }
 
 static const char *trillions(struct tsim_arena *arena, double tokens) {
@@ -299,9 +304,10 @@ static void print_searched(struct tsim_arena *arena, const struct tsim_decision 
         n_left_out += decision->machines[i].left_out != NULL;
     const char *of =
         decision->n_machines > 0
-            ? tsim_arena_printf(arena, " of %zu machines of the catalogue (%zu more cannot do it: --json says why)",
-                                decision->n_machines - n_left_out, n_left_out)
-            : "";
+            ? tsim_arena_printf(arena, " of %zu machine%s of the catalogue (%zu more are left out: --json says why)",
+                                decision->n_machines - n_left_out, decision->n_machines - n_left_out == 1 ? "" : "s",
+                                n_left_out)
+            : " that were given (sweep or --vary), of no other sizes";
     fputc('\n', out);
     tsim_text_wrap(
         out, style, 0,

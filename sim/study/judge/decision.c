@@ -310,9 +310,14 @@ static enum tsim_status search_catalogue(struct deciding *d) {
     size_t n = 0, n_first;
     TSIM_TRY(tsim_machines_list(d->arena, d->search->source, d->overrides, d->n_overrides, &decision->machines,
                                 &decision->n_machines, d->diags));
+    const char *said = tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes");
     for (size_t i = 0; i < decision->n_machines; i++) {
         const struct tsim_machine *machine = &decision->machines[i];
-        if (!machine->left_out)
+        if (machine->left_out)
+            continue;
+        if (said && n < MOST_SIZES)
+            sizes[n++] = (struct tsim_cluster_size){machine, decision->job->cluster.nodes};
+        else if (!said)
             add_size(sizes, &n, machine, tsim_nodes_for(machine, TSIM_FIRST_DATE_FRAC * days));
     }
     if (n == 0) {
@@ -322,6 +327,8 @@ static enum tsim_status search_catalogue(struct deciding *d) {
     }
     TSIM_TRY(tsim_clusters_space(d->arena, sizes, n, &space, d->diags));
     TSIM_TRY(search_space(d, &space));
+    if (said)
+        return TSIM_OK;
     /* Clusters that the batch does not divide over have no plan: half of each, until one has. */
     for (bool is_smaller = true; is_smaller && decision->n_offers == 0 && !decision->is_interrupted;) {
         is_smaller = false;

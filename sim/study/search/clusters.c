@@ -45,12 +45,24 @@ static const struct tsim_scenario *try_job(struct tsim_arena *arena, const struc
     return status == TSIM_OK ? job : NULL;
 }
 
+const char *tsim_override_of(const struct tsim_override *overrides, size_t n, const char *path) {
+    const char *value = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(overrides[i].path, path) == 0)
+            value = overrides[i].value;
+    return value;
+}
+
 static enum tsim_status find_machine(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                      const struct tsim_override *overrides, size_t n, struct tsim_machine *machine,
                                      struct tsim_diags *diags) {
     const struct tsim_node *node;
     TSIM_TRY(tsim_catalogue_load_node(arena, machine->node, &node, diags));
-    TSIM_TRY(tsim_usual_fabric(arena, node, &machine->fabric, diags));
+    machine->fabric = tsim_override_of(overrides, n, "cluster.fabric");
+    if (!machine->fabric)
+        TSIM_TRY(tsim_usual_fabric(arena, node, &machine->fabric, diags));
+    else if (node->nics == 0)
+        machine->fabric = NULL;
     if (!machine->fabric) {
         machine->left_out = "it has no network";
         return TSIM_OK;
@@ -109,7 +121,7 @@ enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_
                                     const struct tsim_override *overrides, size_t n_overrides,
                                     const struct tsim_machine **machines, size_t *n_machines,
                                     struct tsim_diags *diags) {
-    const char *const *ids;
+    const char *const *ids, *only = tsim_override_of(overrides, n_overrides, "cluster.node");
     size_t n_ids;
     TSIM_TRY(tsim_catalogue_list(arena, TSIM_CATALOGUE_NODES, &ids, &n_ids, diags));
     struct tsim_machine *list = TSIM_NEW_ARRAY(arena, n_ids, struct tsim_machine);
@@ -120,6 +132,10 @@ enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_
             continue;
         struct tsim_machine *machine = &list[(*n_machines)++];
         *machine = (struct tsim_machine){.node = ids[i]};
+        if (only && strcmp(only, ids[i]) != 0) {
+            machine->left_out = "another one is asked for";
+            continue;
+        }
         TSIM_TRY(find_machine(arena, source, overrides, n_overrides, machine, diags));
     }
     leave_out_dear(arena, list, *n_machines);

@@ -15,7 +15,10 @@ struct tsim_machine {
     const char *left_out;            /* why it is no candidate; NULL: it is one */
 };
 
-/* Every node of the catalogue's files, in their order. Fails with what reading the catalogue fails with. */
+/* The last value that is said for a path; NULL: none is. */
+const char *tsim_override_of(const struct tsim_override *overrides, size_t n, const char *path);
+
+/* Every node of the catalogue's files, in their order; a node or a fabric among the overrides is the only one. Fails with what reading the catalogue fails with. */
 enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides,
                                     const struct tsim_machine **machines, size_t *n_machines, struct tsim_diags *diags);
