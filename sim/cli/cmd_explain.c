@@ -59,8 +59,10 @@ static bool knows_term(const char *name) {
         return true;
     const char *near = tsim_outcome_near_term(name);
     fprintf(tsim_messages(), "tsim explain: unknown term '%s'", name);
-    if (near)
-        fprintf(tsim_messages(), "; did you mean '%s'?", near);
+    if (near) {
+        fprintf(tsim_messages(), "; did you mean '%s'? docs/reference.md lists all\n", near);
+        return false;
+    }
     fputs("\nThe terms of the summary:\n", tsim_messages());
     for (int i = 0; i < TSIM_N_OUTCOMES; i++)
         if (tsim_outcome_spec((enum tsim_outcome_figure)i)->column->is_in_runs)
