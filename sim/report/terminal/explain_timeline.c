@@ -76,7 +76,7 @@ static void take(void *context, const struct tsim_step_task *told) {
         return;
     if (told->kind == TSIM_TASK_PASS)
         add_pass(&t->timeline, stage, told);
-    *add_task(t->arena, stream_of(t, stage, told->stream)) =
+    *add_task(t->arena, stream_of(t, stage, (int)told->stream)) =
         (struct task){.kind = told->kind == TSIM_TASK_GO ? (enum tsim_task_kind)told->segment : told->kind,
                       .item = told->item ? *told->item : (struct tsim_pass_item){0},
                       .to_stage = told->to_stage_group >= 0 ? told->to_stage_group - t->first_group : -1,
