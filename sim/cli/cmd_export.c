@@ -6,6 +6,7 @@
 #include "report/export/export.h"
 #include "report/page/chart.h"
 #include "report/page/page.h"
+#include "step/step.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -212,6 +213,30 @@ static enum tsim_status write_launch(void *context, FILE *out) {
     return TSIM_OK;
 }
 
+/* Launchers take numbers of layers: a balanced split is written as those that it comes to. */
+static enum tsim_status load_launch(struct tsim_arena *arena, const struct tsim_arguments *arguments,
+                                    const struct tsim_scenario **scenario, struct tsim_diags *diags) {
+    struct tsim_step_result step;
+    TSIM_TRY(tsim_load_operand(arena, arguments, arguments->operands[0], scenario, diags));
+    if (!(*scenario)->parallelism.balances || (*scenario)->parallelism.pipeline == 1)
+        return TSIM_OK;
+    const struct tsim_parallelism_spec *p = &tsim_step_begin(arena, *scenario, NULL, &step)->parallelism;
+    const char *text = "";
+    for (int64_t i = 0; i < tsim_n_model_parts(p); i++)
+        text = tsim_arena_printf(arena, "%s%s%lld", text, i ? ", " : "", (long long)p->layers_per_chunk[i]);
+    struct tsim_override *all = TSIM_NEW_ARRAY(arena, arguments->n_overrides + 1, struct tsim_override);
+    for (size_t i = 0; i < arguments->n_overrides; i++)
+        all[i] = arguments->overrides[i];
+    all[arguments->n_overrides] =
+        (struct tsim_override){"parallelism.layers_per_stage", tsim_arena_printf(arena, "[%s]", text)};
+    struct tsim_arguments with = *arguments;
+    with.overrides = all;
+    with.n_overrides++;
+    tsim_diags_release(diags); /* its warnings come again */
+    tsim_diags_init(diags);
+    return tsim_load_operand(arena, &with, arguments->operands[0], scenario, diags);
+}
+
 static enum tsim_exit export_launch(const struct tsim_arguments *arguments, const char *format) {
     struct tsim_arena arena;
     struct tsim_diags diags;
@@ -219,7 +244,7 @@ static enum tsim_exit export_launch(const struct tsim_arguments *arguments, cons
     const char *text = NULL;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    enum tsim_status status = tsim_load_operand(&arena, arguments, arguments->operands[0], &scenario, &diags);
+    enum tsim_status status = load_launch(&arena, arguments, &scenario, &diags);
     if (status == TSIM_OK)
         status = tsim_launch_file(&arena, format, scenario, &text, &diags);
     enum tsim_exit code = tsim_exit_of(status);
