@@ -140,6 +140,7 @@ async function test(name, f) {
   await test("scale, sweep and buy answer", async () => {
     await page.click("[role=tab]:text-is('scale')");
     await page.waitForSelector("section:has(h2:text-is('Scaling')) svg");
+    assert.strictEqual(await page.locator("article section.part h2").first().innerText(), "Scaling");
     await shot(page, "scale");
     await page.click("[role=tab]:text-is('sweep')");
     await page.fill("#question [name=vary1]", "parallelism.tensor=4,8");
@@ -156,6 +157,7 @@ async function test(name, f) {
     await page.fill("#question [name=vary1]", "cluster.nodes=8,16");
     await page.click("#question button[type=submit]");
     await page.waitForSelector("article h1:text-matches('dgx|Nothing')");
+    assert(await page.locator("h2:text-is('What comes next, of each kind') + .scroll tr.opens").count() > 0);
     await shot(page, "buy");
   });
   await test("a campaign has failures where they are let in", async () => {

@@ -42,7 +42,7 @@ const lasting = days => !has(days) ? "" : days < 1 ? span(86400 * days) : digits
 
 function table(columns, rows, className) {
   const head = el("tr", {}, columns.map(c => el("th", {className: c.text ? "text" : "", scope: "col"}, c.title)));
-  const body = rows.map(r => el("tr", {}, columns.map(c => {
+  const body = rows.map(r => el("tr", rowOf(r), columns.map(c => {
     const value = c.of(r);
     return el("td", {className: c.whole ? "text whole" : c.text ? (!className && String(value).length > 40 ? "text long" : "text") : ""}, has(value) ? (className && c.text ? String(value).replace(/[._]/g, "$&\u200b") : String(value)) : "");
   })));
@@ -90,6 +90,8 @@ function chart(parent, name) {
 let applies = null, opens = null;
 /* What a row or a dot needs so that a click or the Enter key opens what it stands for; nothing on a page that cannot. */
 const opening = (settings, own) => { const open = own || (() => opens(settings)); return opens && settings || own ? {tabIndex: 0, title: "open it", onclick: open, onkeydown: e => { if (e.key === "Enter") open(); }} : null; };
+/* A row of a table opens where it has what it sets. */
+const rowOf = r => { const opener = opening(r.set || (r.plan || {}).set, r.opens); return opener ? {className: "opens", ...opener} : {}; };
 /* Dots whose class has the place of a plan or a point: `of` finds what it sets. */
 function openDots(svg, of) {
   for (const dot of svg ? svg.querySelectorAll("circle") : []) {
@@ -324,7 +326,6 @@ function compareRuns(runs) {
 /* ---- tables that sort ---- */
 /* A row with an `instead` has that in place of the columns behind its status. */
 function sortable(columns, rows, first, descending = true, className = "") {
-  const rowOf = r => { const opener = opening(r.plan ? r.plan.set : r.set, r.opens); return opener ? {className: "opens", ...opener} : {}; };
   let key = first, down = descending, shown = rows;
   const body = el("tbody", {}), head = el("tr", {});
   const compare = (a, b) => !has(a) ? (has(b) ? 1 : 0) : !has(b) ? -1 : (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b))) * (down ? -1 : 1);
@@ -526,7 +527,7 @@ function showDecision(d) {
   if (!has(choice.nodes)) return;
   const model = d.proposal ? [["model", `${amount(d.proposal.parameters)} parameters on ${amount(d.proposal.tokens)} tokens, expected loss ${digits(d.proposal.loss.p50)}`]] : [];
   a.append(pairs([...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)], ["of the date", chance(choice.chance_in_time)], ["of the budget", chance(choice.chance_in_budget)], ["days, eight cases of ten", range(choice.days, digits)], ["cost, eight cases of ten", range(choice.cost_usd, usd)], ["capital if bought", has(choice.capital_usd) ? usd(choice.capital_usd) : "-"], ["evidence", `${choice.evidence}, ${count(choice.measured_runs)} measured runs on the accelerator`]]));
-  if (d.alternatives.length) part(a, "What comes next, of each kind").append(table([{title: "", text: true, of: o => o.action}, {title: "cluster", text: true, of: cluster}, {title: "days", of: o => digits(o.days.p50)}, {title: "cost", of: o => usd(o.cost_usd.p50)}, {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, whole: true, of: o => o.why_not}], d.alternatives));
+  if (d.alternatives.length) part(a, "What comes next, of each kind").append(table([{title: "", text: true, of: o => o.action}, {title: "cluster", text: true, whole: true, of: cluster}, {title: "days", of: o => digits(o.days.p50)}, {title: "cost", of: o => usd(o.cost_usd.p50)}, {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, of: o => o.why_not}], d.alternatives));
   if ((d.fabrics || []).length) part(a, "Its network, and others of the same speed").append(table([{title: "fabric", text: true, of: f => f.fabric}, {title: "step", of: f => has(f.step_ratio) ? percent(f.step_ratio) : "-"}, {title: "tiers", of: f => f.tiers}, {title: "switches", of: f => count(Math.ceil(f.switches))}, {title: "links", of: f => count(Math.ceil(f.links))}, {title: "price", of: f => usd(f.network_usd)}], [Object.assign({fabric: choice.fabric, step_ratio: 1}, d.network), ...d.fabrics]));
   if (d.flips.length) part(a, "What would turn it round", el("ul", {}, d.flips.map(text => el("li", {}, text))));
 }

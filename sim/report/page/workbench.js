@@ -352,6 +352,7 @@ async function answerQuestion() {
     const path = QUESTIONS[tab].path + "?" + query, data = isLong ? await askSlowly(path, state.text, mine.signal, p => { bar.value = p.done / p.of; say(`${p.part}: ${count(p.done)} of ${count(p.of)}`); }) : await ask(path, state.text, mine.signal);
     if (state.tab !== tab || asking !== mine) return;
     showView(data.view);
+    if (tab === "scale") for (const s of main.querySelectorAll("section.part")) if (s.querySelector("h2").textContent === "Scaling") s.parentNode.querySelector("section.part").before(s); /* what was asked for comes first */
     showMistakes(data.diagnostics || []);
     say(data.view.plans.length || data.view.sweeps.length ? "A row or a point of the front opens as the scenario." : "");
   } catch (e) {
