@@ -9,116 +9,65 @@
  * what the state holds of keys and gives to queries (4 n p), scores with the new values (2 C p), and the state's update
  * (2 n p); the inverse of a triangle of C x C is C^2 / 3, which is left out. States pass from chunk to chunk in fp32.
  * Backward each product has two of its size. */
-#include "model/kept.h"
-#include "model/matrices.h"
-#include "model/operator_builders.h"
+#include "model/recurrent.h"
 
 #include <math.h>
 
 struct delta {
-    double keys, values, heads, n, p, chunk, conv, columns;
+    double heads, n, p, chunk;
 };
 
 static struct delta delta_of(const struct tsim_model *m, double tp) {
     const struct tsim_delta *a = &m->delta;
-    struct delta x = {.keys = (double)(a->key_heads * a->key_dim) / tp,
-                      .values = (double)(a->value_heads * a->value_dim) / tp,
-                      .heads = (double)a->value_heads / tp,
-                      .n = (double)a->key_dim,
-                      .p = (double)a->value_dim,
-                      .chunk = (double)a->chunk};
-    x.conv = 2 * x.keys + x.values;
-    x.columns = x.conv + x.values + 2 * x.heads;
-    return x;
+    return (struct delta){.heads = (double)a->value_heads / tp,
+                          .n = (double)a->key_dim,
+                          .p = (double)a->value_dim,
+                          .chunk = (double)a->chunk};
 }
 
-/* The recurrence's products of a micro-batch, `times` of each. */
-static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct delta *x, int times) {
-    double e = z->element_bytes, c = fmin(x->chunk, z->s), each = z->t / c * x->heads;
+static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    struct delta x = delta_of(z->model, z->tp);
+    double e = z->element_bytes, c = fmin(x.chunk, z->s), each = z->t / c * x.heads;
     enum tsim_precision precision = z->attention_precision;
-    for (int i = 0; i < times; i++) {
-        batched(gemm(list, "delta scores", precision, c, c, x->n, e, e), 2 * each);
-        batched(gemm(list, "delta keys", precision, c, x->n, c, e, e), each);
-        batched(gemm(list, "delta values", precision, c, x->p, c, e, e), 2 * each);
-        batched(gemm(list, "delta outputs", precision, c, x->p, x->n, e, e), 2 * each);
-        batched(gemm(list, "delta states", precision, x->n, x->p, c, e, 4), each);
-        elementwise(list, "delta states, passed on", each * x->n * x->p, 2 * 4, 1);
-    }
+    batched(gemm(list, "delta scores", precision, c, c, x.n, e, e), 2 * each);
+    batched(gemm(list, "delta keys", precision, c, x.n, c, e, e), each);
+    batched(gemm(list, "delta values", precision, c, x.p, c, e, e), 2 * each);
+    batched(gemm(list, "delta outputs", precision, c, x.p, x.n, e, e), 2 * each);
+    batched(gemm(list, "delta states", precision, x.n, x.p, c, e, 4), each);
+    elementwise(list, "delta states, passed on", each * x.n * x.p, 2 * 4, 1);
 }
 
-static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    struct delta x = delta_of(z->model, z->tp);
-    double e = z->element_bytes, le = z->linear_bytes;
-    tsim_op_norm_before_linear(list, z, "norm 1");
-    tsim_op_gather_input(list, z, "tensor: gather, delta rule", z->h);
-    gemm(list, "delta in", z->linear_precision, z->t, x.columns, z->h, le, e);
-    elementwise(list, "delta convolution", z->t * x.conv, 2 * e, 1);
-    recurrence(list, z, &x, 1);
-    elementwise(list, "delta norm and gate", z->t * x.values, 3 * e, 1);
-    cast(list, z, "cast", z->t * x.values);
-    gemm(list, "delta out", z->linear_precision, z->t, z->h, x.values, le, e);
-    tsim_op_reduce_output(list, z, "tensor: reduce, delta rule");
-    tsim_op_norm_behind_forward(list, z, "norm 1, behind");
-    tsim_op_residual_forward(list, z, "residual 1");
+static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
+    struct delta x = delta_of(m, tp);
+    double keys = (double)m->delta.key_heads / tp * x.n, values = x.heads * x.p, convolved = 2 * keys + values;
+    return (struct tsim_recurrent){.columns = convolved + values + 2 * x.heads,
+                                   .convolved = convolved,
+                                   .result = values,
+                                   .recurrence = recurrence,
+                                   .in = "delta in",
+                                   .in_input = "delta in, input",
+                                   .in_weight = "delta in, weight",
+                                   .convolution = "delta convolution",
+                                   .norm = "delta norm and gate",
+                                   .out = "delta out",
+                                   .out_input = "delta out, input",
+                                   .out_weight = "delta out, weight",
+                                   .gather = "tensor: gather, delta rule",
+                                   .gather_input = "tensor: gather input, delta rule",
+                                   .reduce = "tensor: reduce, delta rule",
+                                   .kept_vectors = "delta rule: queries, keys, values, gate",
+                                   .kept_result = "delta rule: result"};
 }
 
-static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    struct delta x = delta_of(z->model, z->tp);
-    double e = z->element_bytes;
-    tsim_op_residual_backward(list, z, "residual 1");
-    tsim_op_norm_behind_backward(list, z, "norm 1, behind");
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "delta out, input",
-                                                     .weight = "delta out, weight",
-                                                     .gather = "tensor: gather, delta rule",
-                                                     .n = z->h,
-                                                     .k = x.values});
-    elementwise(list, "delta norm and gate", z->t * x.values, 6 * e, 2);
-    recurrence(list, z, &x, 2);
-    elementwise(list, "delta convolution", z->t * x.conv, 3 * e, 2);
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "delta in, input",
-                                                     .weight = "delta in, weight",
-                                                     .gather = "tensor: gather input, delta rule",
-                                                     .reduce = "tensor: reduce, delta rule",
-                                                     .n = x.columns,
-                                                     .k = z->h,
-                                                     .is_column_parallel = true});
-    tsim_op_norm_backward(list, z, "norm 1");
-}
-
-/* Inputs of the norms and blocks of the layer; what the first product gives, before and after the convolution; what the
- * recurrence gives, and the input of the second product. Scores and states are made again. */
-static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
-    struct delta x = delta_of(z->model, z->tp);
-    double e = z->element_bytes, blocks = z->is_alone ? 1 : 2;
-    tsim_keep(kept, "inputs of the norms", z->ts * blocks * z->h * e);
-    if (!(parts & TSIM_RECOMPUTE_NORMS))
-        tsim_keep(kept, "inputs of the blocks", z->ts * blocks * z->h * z->linear_bytes);
-    tsim_keep(kept, "masks of dropout", z->ts * blocks * z->h * z->mask_bytes);
-    tsim_keep(kept, "delta rule: queries, keys, values, gate", z->t * (x.columns + x.conv) * e);
-    tsim_keep(kept, "delta rule: result", z->t * x.values * (e + z->linear_bytes));
-}
-
-static void keep_nothing(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
-    (void)z, (void)parts, (void)kept;
-}
-
-static double waiting(const struct tsim_op_shape *z) {
-    struct delta x = delta_of(z->model, z->tp);
-    return z->ts * z->h + z->t * x.values + z->t * (x.columns + z->h);
-}
-
-static double widest_bytes(const struct tsim_op_shape *z) {
-    return z->t * delta_of(z->model, z->tp).columns * z->element_bytes;
-}
+TSIM_RECURRENT_FUNCTIONS(mixer_of)
 
 /* Each head has a decay and a bias of its step; the norm of a head is of one scale for all of them. */
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
-    struct delta x = delta_of(m, 1);
+    struct tsim_recurrent x = mixer_of(m, 1);
     double h = (double)m->hidden;
     p->norms += (1 + (m->post_norms ? 1 : 0)) * tsim_count_norm(m);
-    p->attention = h * x.columns + x.conv * (double)m->delta.kernel + 2 * x.heads + x.p + x.values * h;
+    p->attention = h * x.columns + x.convolved * (double)m->delta.kernel + 2 * (double)m->delta.value_heads +
+                   (double)m->delta.value_dim + x.result * h;
 }
 
 /* Counts what is executed. */
@@ -127,16 +76,10 @@ static double core_flops(const struct tsim_model *m, double length) {
     return x.heads * (fmin(x.chunk, length) * (6 * x.n + 4 * x.p) + 6 * x.n * x.p);
 }
 
-static void add_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
-    struct delta x = delta_of(m, 1);
-    tsim_matrices_add(matrices, times, (double)m->hidden, x.columns, true);
-    tsim_matrices_add(matrices, times, x.values, (double)m->hidden, true);
-}
-
 const struct tsim_mixer tsim_delta_mixer = {.forward = forward,
                                             .backward = backward,
                                             .keep = keep,
-                                            .keep_core = keep_nothing,
+                                            .keep_core = tsim_keep_nothing,
                                             .waiting = waiting,
                                             .widest_bytes = widest_bytes,
                                             .count = count,

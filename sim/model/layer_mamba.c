@@ -7,114 +7,65 @@
  * chunk Q x Q for each group (2 Q n), times the input (2 Q p), each chunk's state (2 n p) and what it gives to the next
  * (2 n p), all for each token and group or head; states pass from chunk to chunk in fp32. Kernels: mamba_ssm,
  * ops/triton/ssd_combined.py. Backward each product has two of its size. */
-#include "model/kept.h"
-#include "model/matrices.h"
-#include "model/operator_builders.h"
+#include "model/recurrent.h"
 
 #include <math.h>
 
 struct mamba {
-    double d, g, n, heads, p, chunk, columns, conv;
+    double d, g, n, heads, p, chunk;
 };
 
 static struct mamba mamba_of(const struct tsim_model *m, double tp) {
     const struct tsim_mamba *a = &m->mamba;
-    struct mamba x = {.d = (double)(a->heads * a->head_dim) / tp,
-                      .g = fmax((double)a->groups / tp, 1),
-                      .n = (double)a->state,
-                      .heads = (double)a->heads / tp,
-                      .p = (double)a->head_dim,
-                      .chunk = (double)a->chunk};
-    x.conv = x.d + 2 * x.g * x.n;
-    x.columns = x.d + x.conv + x.heads;
-    return x;
+    return (struct mamba){.d = (double)(a->heads * a->head_dim) / tp,
+                          .g = fmax((double)a->groups / tp, 1),
+                          .n = (double)a->state,
+                          .heads = (double)a->heads / tp,
+                          .p = (double)a->head_dim,
+                          .chunk = (double)a->chunk};
 }
 
-/* The recurrence's products of a micro-batch, `times` of each. */
-static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct mamba *x, int times) {
-    double e = z->element_bytes, q = fmin(x->chunk, z->s), chunks = z->t / q;
+static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    struct mamba x = mamba_of(z->model, z->tp);
+    double e = z->element_bytes, q = fmin(x.chunk, z->s), chunks = z->t / q;
     enum tsim_precision precision = z->attention_precision;
-    for (int i = 0; i < times; i++) {
-        batched(gemm(list, "Mamba scores", precision, q, q, x->n, e, e), chunks * x->g);
-        batched(gemm(list, "Mamba values", precision, q, x->p, q, e, e), chunks * x->heads);
-        batched(gemm(list, "Mamba states", precision, x->n, x->p, q, e, 4), chunks * x->heads);
-        batched(gemm(list, "Mamba outputs", precision, q, x->p, x->n, e, e), chunks * x->heads);
-        elementwise(list, "Mamba states, passed on", chunks * x->heads * x->n * x->p, 2 * 4, 1);
-    }
+    batched(gemm(list, "Mamba scores", precision, q, q, x.n, e, e), chunks * x.g);
+    batched(gemm(list, "Mamba values", precision, q, x.p, q, e, e), chunks * x.heads);
+    batched(gemm(list, "Mamba states", precision, x.n, x.p, q, e, 4), chunks * x.heads);
+    batched(gemm(list, "Mamba outputs", precision, q, x.p, x.n, e, e), chunks * x.heads);
+    elementwise(list, "Mamba states, passed on", chunks * x.heads * x.n * x.p, 2 * 4, 1);
 }
 
-static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    struct mamba x = mamba_of(z->model, z->tp);
-    double e = z->element_bytes, le = z->linear_bytes;
-    tsim_op_norm_before_linear(list, z, "norm 1");
-    tsim_op_gather_input(list, z, "tensor: gather, Mamba", z->h);
-    gemm(list, "Mamba in", z->linear_precision, z->t, x.columns, z->h, le, e);
-    elementwise(list, "Mamba convolution", z->t * x.conv, 2 * e, 1);
-    recurrence(list, z, &x, 1);
-    elementwise(list, "Mamba norm and gate", z->t * x.d, 3 * e, 1);
-    cast(list, z, "cast", z->t * x.d);
-    gemm(list, "Mamba out", z->linear_precision, z->t, z->h, x.d, le, e);
-    tsim_op_reduce_output(list, z, "tensor: reduce, Mamba");
-    tsim_op_norm_behind_forward(list, z, "norm 1, behind");
-    tsim_op_residual_forward(list, z, "residual 1");
+static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
+    struct mamba x = mamba_of(m, tp);
+    double convolved = x.d + 2 * x.g * x.n;
+    return (struct tsim_recurrent){.columns = x.d + convolved + x.heads,
+                                   .convolved = convolved,
+                                   .result = x.d,
+                                   .recurrence = recurrence,
+                                   .in = "Mamba in",
+                                   .in_input = "Mamba in, input",
+                                   .in_weight = "Mamba in, weight",
+                                   .convolution = "Mamba convolution",
+                                   .norm = "Mamba norm and gate",
+                                   .out = "Mamba out",
+                                   .out_input = "Mamba out, input",
+                                   .out_weight = "Mamba out, weight",
+                                   .gather = "tensor: gather, Mamba",
+                                   .gather_input = "tensor: gather input, Mamba",
+                                   .reduce = "tensor: reduce, Mamba",
+                                   .kept_vectors = "Mamba: gate, input, state vectors",
+                                   .kept_result = "Mamba: result"};
 }
 
-static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    struct mamba x = mamba_of(z->model, z->tp);
-    double e = z->element_bytes;
-    tsim_op_residual_backward(list, z, "residual 1");
-    tsim_op_norm_behind_backward(list, z, "norm 1, behind");
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "Mamba out, input",
-                                                     .weight = "Mamba out, weight",
-                                                     .gather = "tensor: gather, Mamba",
-                                                     .n = z->h,
-                                                     .k = x.d});
-    elementwise(list, "Mamba norm and gate", z->t * x.d, 6 * e, 2);
-    recurrence(list, z, &x, 2);
-    elementwise(list, "Mamba convolution", z->t * x.conv, 3 * e, 2);
-    tsim_op_linear_backward(list, z,
-                            &(struct tsim_op_linear){.input = "Mamba in, input",
-                                                     .weight = "Mamba in, weight",
-                                                     .gather = "tensor: gather input, Mamba",
-                                                     .reduce = "tensor: reduce, Mamba",
-                                                     .n = x.columns,
-                                                     .k = z->h,
-                                                     .is_column_parallel = true});
-    tsim_op_norm_backward(list, z, "norm 1");
-}
-
-/* Inputs of the norms and blocks of the layer; what the first product gives, before and after the convolution; what the
- * recurrence gives, and the input of the second product. Scores and states are made again. */
-static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
-    struct mamba x = mamba_of(z->model, z->tp);
-    double e = z->element_bytes, blocks = z->is_alone ? 1 : 2;
-    tsim_keep(kept, "inputs of the norms", z->ts * blocks * z->h * e);
-    if (!(parts & TSIM_RECOMPUTE_NORMS))
-        tsim_keep(kept, "inputs of the blocks", z->ts * blocks * z->h * z->linear_bytes);
-    tsim_keep(kept, "masks of dropout", z->ts * blocks * z->h * z->mask_bytes);
-    tsim_keep(kept, "Mamba: gate, input, state vectors", z->t * (x.columns + x.conv) * e);
-    tsim_keep(kept, "Mamba: result", z->t * x.d * (e + z->linear_bytes));
-}
-
-static void keep_nothing(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
-    (void)z, (void)parts, (void)kept;
-}
-
-static double waiting(const struct tsim_op_shape *z) {
-    struct mamba x = mamba_of(z->model, z->tp);
-    return z->ts * z->h + z->t * x.d + z->t * (x.columns + z->h);
-}
-
-static double widest_bytes(const struct tsim_op_shape *z) {
-    return z->t * mamba_of(z->model, z->tp).columns * z->element_bytes;
-}
+TSIM_RECURRENT_FUNCTIONS(mixer_of)
 
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
-    struct mamba x = mamba_of(m, 1);
+    struct tsim_recurrent x = mixer_of(m, 1);
     double h = (double)m->hidden, of_a_head = 3; /* step's bias, decay, and what goes past the state */
     p->norms += (1 + (m->post_norms ? 1 : 0)) * tsim_count_norm(m);
-    p->attention = h * x.columns + x.conv * ((double)m->mamba.kernel + 1) + of_a_head * x.heads + x.d + x.d * h;
+    p->attention = h * x.columns + x.convolved * ((double)m->mamba.kernel + 1) + of_a_head * (double)m->mamba.heads +
+                   x.result + x.result * h;
 }
 
 /* Counts what is executed: scores, values, states and outputs. */
@@ -123,16 +74,10 @@ static double core_flops(const struct tsim_model *m, double length) {
     return 2 * fmin(x.chunk, length) * (x.g * x.n + x.d) + 4 * x.n * x.d;
 }
 
-static void add_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
-    struct mamba x = mamba_of(m, 1);
-    tsim_matrices_add(matrices, times, (double)m->hidden, x.columns, true);
-    tsim_matrices_add(matrices, times, x.d, (double)m->hidden, true);
-}
-
 const struct tsim_mixer tsim_mamba_mixer = {.forward = forward,
                                             .backward = backward,
                                             .keep = keep,
-                                            .keep_core = keep_nothing,
+                                            .keep_core = tsim_keep_nothing,
                                             .waiting = waiting,
                                             .widest_bytes = widest_bytes,
                                             .count = count,
@@ -179,7 +124,7 @@ static void keep_inputs(const struct tsim_op_shape *z, unsigned parts, struct ts
 const struct tsim_mixer tsim_no_mixer = {.forward = execute_nothing,
                                          .backward = execute_nothing,
                                          .keep = keep_inputs,
-                                         .keep_core = keep_nothing,
+                                         .keep_core = tsim_keep_nothing,
                                          .waiting = nothing,
                                          .count = count_nothing,
                                          .core_flops = no_core_flops,
@@ -187,7 +132,7 @@ const struct tsim_mixer tsim_no_mixer = {.forward = execute_nothing,
 
 const struct tsim_feed_forward tsim_no_feed_forward = {.forward = execute_nothing,
                                                        .backward = execute_nothing,
-                                                       .keep = keep_nothing,
+                                                       .keep = tsim_keep_nothing,
                                                        .waiting = nothing,
                                                        .widest_bytes = nothing,
                                                        .has_graph = has_graph,

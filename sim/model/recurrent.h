@@ -1,0 +1,60 @@
+/* recurrent.h - private to model: mixers that pass a state from token to token (Mamba-2, the gated delta rule) and that are
+ * alike around their recurrence: a product to several vectors, a short convolution of some of them, the recurrence in chunks,
+ * a norm with a gate, and a product back. */
+#ifndef TSIM_MODEL_RECURRENT_H
+#define TSIM_MODEL_RECURRENT_H
+
+#include "model/kept.h"
+#include "model/operator_builders.h"
+
+struct tsim_recurrent {
+    double columns, convolved,
+        result; /* on a tensor rank: of the first product, in the convolution, of the recurrence */
+    void (*recurrence)(struct tsim_op_list *list, const struct tsim_op_shape *shape);          /* adds it once */
+    const char *in, *in_input, *in_weight, *convolution, *norm, *out, *out_input, *out_weight; /* names of operators */
+    const char *gather, *gather_input, *reduce;
+    const char *kept_vectors, *kept_result; /* of tensors */
+};
+
+/* Backward each product, of the recurrence as well, has two of its size. */
+void tsim_recurrent_forward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
+                            const struct tsim_recurrent *mixer);
+void tsim_recurrent_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
+                             const struct tsim_recurrent *mixer);
+/* Inputs of the norms and blocks of the layer; what the first product gives, before and after the convolution; what the
+ * recurrence gives, and the input of the second product. Scores and states are made again. */
+void tsim_recurrent_keep(const struct tsim_op_shape *shape, unsigned parts, const struct tsim_recurrent *mixer,
+                         struct tsim_kept *kept);
+void tsim_keep_nothing(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
+double tsim_recurrent_waiting(const struct tsim_op_shape *shape, const struct tsim_recurrent *mixer);
+void tsim_recurrent_matrices(const struct tsim_model *model, double times, const struct tsim_recurrent *mixer,
+                             struct tsim_matrices *matrices);
+
+/* Defines the functions that a row of struct tsim_mixer names, by its `mixer_of(model, tensor ranks)`: forward, backward, keep, waiting,
+ * widest_bytes, add_matrices. */
+#define TSIM_RECURRENT_FUNCTIONS(mixer_of)                                                                             \
+    static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {                                    \
+        struct tsim_recurrent x = mixer_of(z->model, z->tp);                                                           \
+        tsim_recurrent_forward(list, z, &x);                                                                           \
+    }                                                                                                                  \
+    static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {                                   \
+        struct tsim_recurrent x = mixer_of(z->model, z->tp);                                                           \
+        tsim_recurrent_backward(list, z, &x);                                                                          \
+    }                                                                                                                  \
+    static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {                          \
+        struct tsim_recurrent x = mixer_of(z->model, z->tp);                                                           \
+        tsim_recurrent_keep(z, parts, &x, kept);                                                                       \
+    }                                                                                                                  \
+    static double waiting(const struct tsim_op_shape *z) {                                                             \
+        struct tsim_recurrent x = mixer_of(z->model, z->tp);                                                           \
+        return tsim_recurrent_waiting(z, &x);                                                                          \
+    }                                                                                                                  \
+    static double widest_bytes(const struct tsim_op_shape *z) {                                                        \
+        return z->t * mixer_of(z->model, z->tp).columns * z->element_bytes;                                            \
+    }                                                                                                                  \
+    static void add_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {               \
+        struct tsim_recurrent x = mixer_of(m, 1);                                                                      \
+        tsim_recurrent_matrices(m, times, &x, matrices);                                                               \
+    }
+
+#endif
