@@ -103,7 +103,7 @@ START_TEST(what_is_refused) {
         {"resnet50", "{tensor: 2}", "by blocks into a pipeline"},
         {"resnet50", "{pipeline: 2, schedule: zb-h1}", "under this schedule"},
         {"resnet50", "{pipeline: 2, layers_per_stage: balance}", "balancing the stages"},
-        {"dlrm", "{pipeline: 2}", "split by data alone"},
+        {"dlrm", "{pipeline: 2}", "only split by data"},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         size_t before = diags.n_items;

@@ -110,7 +110,7 @@ START_TEST(mistakes_in_the_section) {
         {"axis: {a: [1]}", "unknown key 'axis'"},
         {"axes: [1, 2]", "expected keys with lists"},
         {"axes: {a: 1}", "found a single value"},
-        {"axes: {a: []}", "an empty list"},
+        {"axes: {a: []}", "the list is empty"},
         {"zip: [{a: [1, 2], b: [1]}]", "1 values beside the 2 of 'a'"},
         {"{axes: {a: [1]}, zip: [{a: [2]}]}", "'a' is in two axes"},
         {"zip: {a: [1]}", "values, found a mapping"},
