@@ -125,9 +125,9 @@ $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/r
 $(BUILD)/tests/fuzz/libfuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJECTS)
 	@echo "link  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LIBS)
-# Sets the time of commands beside a loop of its own; it knows nothing of the simulator.
-MEASURE := $(BUILD)/tests/bench/measure
-$(MEASURE): $(MEASURE).o
+# Sets the time of commands beside a loop of its own, and puts load on the server; they know nothing of the simulator.
+MEASURES := $(BUILD)/tests/bench/measure $(BUILD)/tests/bench/bench_serve
+$(MEASURES): %: %.o
 	@echo "link  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ -lm
 $(BUILD)/tests/%.o: tests/%.c $(FLAGS)
@@ -143,7 +143,7 @@ test: setup
 	@tests/run.sh "$(BUILD)" build/tsim
 
 .PHONY: unit-programs
-unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS) $(FUZZ_REPLAYS) $(MEASURE)
+unit-programs: $(UNIT_TESTS) $(PROPERTY_TESTS) $(FUZZ_REPLAYS) $(MEASURES)
 
 # Everything that takes longer: more random cases, packages, large searches of the docs, sanitizers, the second compiler, static analysis.
 check: test
