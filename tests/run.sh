@@ -14,7 +14,7 @@ jobs=${TSIM_TEST_JOBS:-$(nproc)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-scripts=(cli/run.sh serve/run.sh golden/run.sh textbook_docs.sh catalogue_ids.sh faults/situations.sh accuracy.sh)
+scripts=(cli/run.sh serve/run.sh golden/run.sh imports/run.sh textbook_docs.sh catalogue_ids.sh faults/situations.sh accuracy.sh)
 [ "$part" = code ] || scripts+=(layers.sh circles.py widths.sh data.sh docs.sh reference_keys.sh hardware_docs.sh faults/run.sh
   install.sh python/run.sh make.sh gate.sh runner.sh setup_packages.sh browser/run.sh)
 # The longest ones start first, so that the end is not one of them alone.

@@ -184,11 +184,12 @@ END_TEST
 /* Stages without a layer to divide. */
 START_TEST(more_stages_than_layers) {
     struct tsim_import_result result = {NULL, NULL};
-    ck_assert_int_eq(import_text("megatron",
-                                 SIZES "--pipeline-model-parallel-size 16 --num-layers-per-virtual-pipeline-stage 1 "
-                                       "--recompute-granularity full",
-                                 &result),
-                     TSIM_ERR_INFEASIBLE);
+    ck_assert_int_eq(
+        import_text("megatron",
+                    SIZES "--num-layers 4 --pipeline-model-parallel-size 8 --num-layers-per-virtual-pipeline-stage 1 "
+                          "--recompute-granularity full",
+                    &result),
+        TSIM_ERR_INFEASIBLE);
     ck_assert_ptr_nonnull(strstr(diags.items[0].message, "0 layers of a stage"));
 }
 END_TEST
@@ -212,7 +213,7 @@ static const struct {
     int column;
 } CONTRADICTIONS[] = {
     {"--bf16 --fp16 " SIZES, "cannot be together", 8},
-    {"--tensor-model-parallel-size 16 " SIZES, "", 30},
+    {"--tensor-model-parallel-size 16 " SIZES, "--gpus 16", 209},
     {"--num-layers-per-virtual-pipeline-stage 3 --pipeline-model-parallel-size 2 " SIZES, "does not divide", 41},
     {"--train-iters 5 --train-samples 7 " SIZES, "cannot be together", 33},
     {"--num-experts 8 --expert-model-parallel-size 3 " SIZES, "", 46},

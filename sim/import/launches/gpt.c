@@ -243,6 +243,7 @@ static void put_recompute(struct tsim_gpt *g) {
     const struct tsim_setting *how = tsim_recipe_find_any(g->r, GRANULARITIES),
                               *modules = tsim_recipe_find(g->r, "recompute_modules"),
                               *all = tsim_recipe_find(g->r, "checkpoint_activations"),
+                              *method = tsim_recipe_find(g->r, "activations_checkpoint_method"),
                               *some = tsim_recipe_find(g->r, "recompute_activations");
     if (how && strcmp(tsim_setting_text(how), "full") == 0)
         put_full(g, how);
@@ -254,6 +255,8 @@ static void put_recompute(struct tsim_gpt *g) {
         tsim_recipe_error(g->r, how, "'%.40s' is neither full nor selective", tsim_setting_text(how));
     else if (all && tsim_setting_flag(g->r, all))
         put_full(g, all);
+    else if (method && g->program == TSIM_GPT_MEGATRON) /* that of 2021 had no granularity */
+        put_full(g, method);
     else if (some && tsim_setting_flag(g->r, some))
         tsim_recipe_put(g->r, "training.recompute", some, NULL, "selective");
 }
@@ -586,11 +589,15 @@ static void put_stages(struct tsim_gpt *g) {
     if (n_even > 0 && (first || last))
         middle = (g->layers - (a > 0 ? a : 0) - (b > 0 ? b : 0)) / n_even;
     const char *texts[MOST_STAGES];
+    int64_t most = (g->layers + 2 + n - 1) / n, left = g->layers + 2; /* DeepSpeed fills one stage after another */
     for (int64_t i = 0; i < n; i++) {
-        int64_t layers = middle;
-        if (i == 0)
+        int64_t layers = middle, part = left < most ? left : most;
+        left -= part;
+        if (counts_ends)
+            layers = part - (i == 0) - (i == n - 1);
+        else if (i == 0)
             layers = first ? a : middle - less_first;
-        if (i == n - 1)
+        else if (i == n - 1)
             layers = last ? b : middle - less_last;
         texts[i] = tsim_arena_printf(g->r->arena, "%lld", (long long)layers);
     }

@@ -86,8 +86,9 @@ static bool put_extended(struct tsim_gpt *g) {
         int64_t rows;
     } OWN[] = {{"llama3", 128000},     {"qwen", 151643}, {"deepseekv2", 100000},
                {"deepseekv3", 128000}, {"llama", 32000}, {"mistral", 32000}};
+    static const char *const TOKENIZERS[] = {"patch_tokenizer_type", "tokenizer_type", NULL}; /* the latter is AMD's */
     const struct tsim_setting *extra = tsim_recipe_find(g->r, "extra_vocab_size"),
-                              *tokenizer = tsim_recipe_find(g->r, "patch_tokenizer_type");
+                              *tokenizer = tsim_recipe_find_any(g->r, TOKENIZERS);
     if (!extra)
         return false;
     const int64_t more = tsim_setting_int(g->r, extra, 0, 1000000);
@@ -214,8 +215,9 @@ static void put_expert_layers(struct tsim_gpt *g) {
                               *dense = tsim_recipe_find(g->r, "first_k_dense_replace"); /* MindSpeed-LLM's */
     struct pattern p = {.is_good = true};
     int64_t first = 0, every = 1;
-    if (dense && tsim_setting_int(g->r, dense, 0, g->layers) > 0)
-        tsim_recipe_put_int(g->r, "model.experts.first", dense, tsim_setting_int(g->r, dense, 0, g->layers));
+    int64_t n_dense = dense ? tsim_setting_int(g->r, dense, -1, g->layers) : 0; /* -1: none is dense */
+    if (n_dense > 0)
+        tsim_recipe_put_int(g->r, "model.experts.first", dense, n_dense);
     if (!s || dense)
         return;
     const char *text = tsim_setting_text(s);
@@ -282,7 +284,9 @@ static void put_routing(struct tsim_gpt *g) {
 
 const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g) {
     static const char *const COUNT[] = {"num_experts", "num_moe_experts", NULL};
-    return tsim_recipe_find_any(g->r, COUNT);
+    const struct tsim_setting *count = tsim_recipe_find_any(g->r, COUNT);
+    const bool is_dense = count && strcmp(tsim_setting_text(count), "1") == 0; /* as Megatron-DeepSpeed says it */
+    return is_dense && tsim_recipe_find(g->r, "deepspeed") ? NULL : count;
 }
 
 static void put_experts(struct tsim_gpt *g, const struct tsim_setting *ffn_from, int64_t ffn) {
@@ -377,11 +381,11 @@ static void put_positions(struct tsim_gpt *g) {
     const char *text = type ? tsim_setting_text(type) : "learned_absolute", *word = NULL;
     if (rotary && tsim_setting_flag(g->r, rotary))
         type = rotary, text = "rope";
-    if (strcmp(text, "learned_absolute") == 0)
+    if (strcmp(text, "learned_absolute") == 0 || strcmp(text, "absolute") == 0) /* BigScience's, like rotary */
         word = "learned";
     else if (strcmp(text, "rope") == 0 || strcmp(text, "alibi") == 0 || strcmp(text, "none") == 0)
         word = text;
-    else if (strcmp(text, "mrope") == 0 || strcmp(text, "yarn") == 0)
+    else if (strcmp(text, "mrope") == 0 || strcmp(text, "yarn") == 0 || strcmp(text, "rotary") == 0)
         word = "rope";
     if (!word) {
         tsim_recipe_refuse(g->r, type, "'%.40s' is not modelled: learned_absolute, rope, yarn, mrope and none are",
@@ -422,7 +426,7 @@ static void put_flag(struct tsim_gpt *g, const char *path, const char *positive,
 /* Gated: two products side by side in front of the activation. */
 static bool put_activation(struct tsim_gpt *g) {
     static const char *const FLAGS[] = {"swiglu", "quick_geglu", "gated_linear_unit", NULL};
-    static const char *const WORDS[] = {"activation", "activation_func", NULL};
+    static const char *const WORDS[] = {"activation", "activation_func", "glu_activation", NULL};
     const struct tsim_setting *from = NULL, *word = tsim_recipe_find_any(g->r, WORDS);
     bool is_gated = false;
     for (size_t i = 0; FLAGS[i]; i++) {

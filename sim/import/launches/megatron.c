@@ -21,6 +21,7 @@ struct reading {
     struct tsim_recipe *r;
     const char *text;
     const char **is_read; /* the argument that begins at this offset */
+    bool is_mpi;          /* mpirun starts the processes */
     struct tsim_shell_script script;
 };
 
@@ -154,7 +155,7 @@ static const char *key_in(struct reading *g, const char *name, bool is_launcher)
     const char *key = key_of(g->r->arena, name);
     if (!is_launcher)
         return key;
-    key = launcher_key(key);
+    key = g->is_mpi ? key : launcher_key(key); /* its -N is another */
     for (size_t i = 0; i < sizeof COUNTING / sizeof COUNTING[0]; i++)
         if (strcmp(key, COUNTING[i]) == 0)
             return key;
@@ -238,6 +239,32 @@ static void add_words(struct reading *g, const struct words *w, size_t n_launche
     }
 }
 
+/* mpirun -np 64 --npernode 8: where nothing else has said so, 8 nodes; eight of a node where it does not say how many. */
+static void add_processes(struct reading *g, const struct words *w, size_t n_launcher) {
+    static const char *const ALL[] = {"-np", "-n", "--np"}, *const EACH[] = {"-npernode", "--npernode", "-N", "-ppn",
+                                                                             "--ppn"};
+    const struct tsim_shell_word *all = NULL, *each = NULL;
+    for (size_t i = 0; i + 1 < n_launcher; i++) {
+        const char *text = w->words[i].text, *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
+        g->is_mpi |= strcmp(name, "mpirun") == 0 || strcmp(name, "mpiexec") == 0;
+        for (size_t k = 0; k < sizeof ALL / sizeof ALL[0] && g->is_mpi && !all; k++)
+            all = strcmp(text, ALL[k]) == 0 ? &w->words[i + 1] : NULL;
+        for (size_t k = 0; k < sizeof EACH / sizeof EACH[0] && g->is_mpi && !each; k++)
+            each = strcmp(text, EACH[k]) == 0 ? &w->words[i + 1] : NULL;
+    }
+    long n_all = all ? strtol(all->text, NULL, 10) : 0, n_each = each ? strtol(each->text, NULL, 10) : 0;
+    if (n_all < 1 || n_all > 10000000 || n_each < 0 || tsim_recipe_find(g->r, "nnodes"))
+        return;
+    long of_node = n_each > 0 ? n_each : n_all < 8 ? n_all : 8;
+    if (n_all % of_node != 0)
+        return;
+    const struct tsim_value *at = value_at(g, all->start, tsim_arena_printf(g->r->arena, "%ld", n_all / of_node));
+    tsim_recipe_add(g->r, "mpirun -np", "nnodes", at);
+    if (of_node != 8 || each)
+        tsim_recipe_add(g->r, "mpirun -np", "nproc_per_node",
+                        value_at(g, (each ? each : all)->start, tsim_arena_printf(g->r->arena, "%ld", of_node)));
+}
+
 /* ---- the command that trains ---- */
 
 static bool is_megatron_name(const char *name) {
@@ -295,8 +322,11 @@ static bool read_script(struct reading *g, const struct tsim_shell_script *scrip
         split_all(g, script->assigned, script->n_assigned, &w);
         most = score(g, &w);
     }
-    if (most > 0)
-        add_words(g, &w, end_of_launcher(g, &w));
+    if (most > 0) {
+        size_t n_launcher = end_of_launcher(g, &w);
+        add_processes(g, &w, n_launcher);
+        add_words(g, &w, n_launcher);
+    }
     tsim_heap_free(w.words);
     return most > 0;
 }
@@ -557,11 +587,12 @@ static void put_measured(struct reading *g) {
 /* ---- older and other names ---- */
 
 /* Names of other versions and of what is built on Megatron-LM, where the usual one is not given: those of before 2021
- * (--batch-size was that of a pass on a replica), of MindSpeed-LLM and of Alibaba's patches. */
+ * (--batch-size was that of a pass on a replica), of BigScience's, of MindSpeed-LLM and of Alibaba's patches. */
 static void rename_settings(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {{"model_parallel_size", "tensor_model_parallel_size"},
                                            {"batch_size", "micro_batch_size"},
                                            {"intermediate_size", "ffn_hidden_size"},
+                                           {"max_absolute_position_embeddings", "max_position_embeddings"},
                                            {"moe_intermediate_size", "moe_ffn_hidden_size"},
                                            {"multi_head_latent_attention", "multi_latent_attention"},
                                            {"qk_rope_head_dim", "qk_pos_emb_head_dim"},

@@ -52,7 +52,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING(
         "spec=*gpt_layer_specs* spec=local spec=mindspeed_llm.* spec=modellink.*"), /* they build the model that they are named after */
     REFUSED("spec", "layers as a program of its own defines them: what they compute is not in this file"),
-    REFUSED("freeze_* freeze train_only_* peft* lora_* use_lora lora", FROZEN),
+    REFUSED("freeze_* freeze train_only_* peft* lora_* use_lora lora bitfit", FROZEN),
     REFUSED(
         "vision_* img_* img_h img_w patch_dim num_channels num_classes image_* num_image_* num_frames pixel_shuffle "
         "language_model_type max_num_tiles use_tiling use_thumbnail use_tile_tags image_tag_type allow_missing_vision* "
@@ -85,7 +85,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "attention in windows: here it reaches over the whole sequence"),
     REFUSED("mtp_num_layers num_nextn_predict_layers", "modules that predict further tokens, which tsim does not have"),
     REFUSED("intermediate_size", "another name for the feed-forward block's width than --ffn-hidden-size"),
-    NOTHING("mlp_type=standard topk=1"),
+    NOTHING("mlp_type=standard topk=1 moe_expert_parallel_size=1 ds_sequence_parallel_size=1"),
     REFUSED("mlp_type expert_interval topk use_tutel moe_expert_parallel_size enable_expert_tensor_parallelism",
             "Megatron-DeepSpeed's experts are not taken over"),
     REFUSED("random_ltd curriculum_learning* use_dataset_only_* seqlen_warmup*",
@@ -97,6 +97,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "attention that leaves out tokens by an index, which tsim does not have"),
     SPEED("post_norm", "norms behind each block, too"),
     SPEED("embed_layernorm", "a norm behind the embedding (2 x hidden parameters)"),
+    NOTHING("attention_sink_k=0 enable_shared_expert num_shared_experts"), /* AMD's: the size says it */
+    SPEED("attention_sink_k", "a sink that attention sees besides"),
     SPEED("qk_l2_norm", "a norm of queries and keys without a scale"),
     NOTHING(
         "rotary_* use_rope_scaling rope_* no_rope_freq mscale* no_position_embedding add_position_embedding "
@@ -179,6 +181,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("microbatch_group_size_per_virtual_pipeline_stage", "another order of micro-batches"),
     SPEED("defer_embedding_wgrad_compute wgrad_deferral_limit", "the head's weight gradient in the pipeline's flush"),
     SPEED("delay_wgrad_compute", "weight gradients moved behind exchanges"),
+    SPEED("use_bnb_optimizer", "optimizer states of 8 bits; here of 32"),
     SPEED("no_align_*", "stages that start their collectives apart"),
     SPEED("ddp_reduce_scatter_with_fp32_accumulation", "reduction as an all-to-all"),
     SPEED("overlap_param_gather_with_optimizer_step", "the first bucket's gather under the optimizer"),
@@ -202,7 +205,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING("CUDA_DEVICE_MAX_CONNECTIONS NCCL_DEBUG* NCCL_IB_TIMEOUT NCCL_SOCKET_IFNAME NVTE_ALLOW_* NVTE_DEBUG*"),
     SPEED("NCCL_* NVTE_* UB_*", "what the environment says to libraries"),
     NOTHING(
-        "masked_softmax_fusion bias_* gradient_accumulation_fusion cross_entropy_* persist_layer_norm "
+        "scaled_*masked_softmax_fusion no_scaled_*masked_softmax_fusion masked_softmax_fusion bias_* "
+        "gradient_accumulation_fusion cross_entropy_* persist_layer_norm "
         "apply_rope_fusion "
         "moe_router_fusion use_te_activation_func memory_efficient_layer_norm "
         "no_async_tensor_model_parallel_allreduce async_tensor_model_parallel_allreduce align_* delay_* "
@@ -211,8 +215,10 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "scatter_gather_tensors_in_pipeline sharp_enabled_group "
         "suggested_communication_unit_size no_clone_scatter_output_in_embedding clone_scatter_output_in_embedding "
         "cuda_graph_* te_rng_tracker manual_gc* no_manual_gc_eval empty_unused_memory_level recompute_* "
-        "checkpoint_num_layers checkpoint_activations contigious_checkpointing deepspeed_activation_checkpointing "
-        "split_transformers transformer_impl use_mcore_models attention_backend use_kernels "
+        "activations_checkpoint_* checkpoint_num_layers checkpoint_activations contigious_checkpointing "
+        "deepspeed_activation_checkpointing "
+        "use_mpi use_embedding_scaling use_gcp_dynamic_checkpointing split_transformers scattered_embeddings "
+        "fused_padded_mla_attention transformer_impl use_mcore_models attention_backend use_kernels "
         "init_model_with_meta_device "
         "nccl_communicator_config_path create_all_gather_group no_contiguous_buffers_in_local_ddp "
         "use_contiguous_buffers_in_* sync_tp_duplicated_parameters "
@@ -261,7 +267,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "patch_tokenizer_type stage=pretrain stage=pt"),
     /* ---- experts, without --num-experts or whatever they are ---- */
     NOTHING(
-        "moe_token_dispatcher_type moe_router_load_balancing_type moe_aux_loss_coeff moe_z_loss_coeff "
+        "use_z_loss moe_token_dispatcher_type moe_router_load_balancing_type moe_aux_loss_coeff moe_z_loss_coeff "
         "moe_input_jitter_eps "
         "moe_router_score_function moe_router_pre_softmax moe_router_topk* moe_router_bias_update_rate "
         "moe_per_layer_logging moe_token_drop_policy moe_ffn_hidden_size moe_use_upcycling moe_upcycling_granularity "
@@ -269,7 +275,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "moe_router_padding_for_* moe_apply_probs_on_input moe_layer_freq moe_shared_expert_* "
         "moe_router_enable_expert_bias "
         "moe_expert_capacity_factor moe_grouped_gemm moe_permute_fusion moe_enable_deepep moe_flex_dispatcher_backend "
-        "moe_enable_routing_replay moe_eval_capacity_factor moe_loss_coeff disable_moe_token_dropping"),
+        "moe_enable_routing_replay moe_eval_capacity_factor moe_train_capacity_factor "
+        "moe_min_capacity create_moe_param_group moe_loss_coeff disable_moe_token_dropping"),
     /* ---- data, tokenizer, evaluation, checkpoints, logging, initialization, the optimizer's numbers ---- */
     NOTHING(
         "data_* train_data_* valid_* test_* split mock_data vocab_file merge_file train_mode tokenizer* *_tokenizer "
@@ -280,7 +287,9 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "reset_attention_mask eod_mask_loss object_storage* per_split* sample_rate mask_prob short_seq_prob "
         "train_weighted* full_validation multiple_validation_sets mid_level_dataset_surplus allow_ambiguous_pad_tokens "
         "sft_tokenizer_prompt_format fim_* dataset* *_dataset special_tokens* goldfish_* bert_load titles_data_path "
-        "query_in_block_prob use_one_sent_docs loss_on_targets_only train_idx_path train_desc_path train_doc_idx_path "
+        "query_in_block_prob use_one_sent_docs loss_on_targets_only reweight_loss_based_on_position_frequency "
+        "custom_token_counting "
+        "reset_progress train_idx_path train_desc_path train_doc_idx_path "
         "train_sample_idx_path train_shuffle_idx_path repeated_dataloader return_data_index "
         "train_data_exact_num_epochs "
         "enable_msc disable_msc"),

@@ -151,6 +151,22 @@ static int64_t put_gpus(struct tsim_recipe *r, const struct tsim_setting *machin
     return gpus;
 }
 
+/* Many a file that is to be copied has one node in it for a model that needs more of them. */
+static bool check_holds(struct tsim_recipe *r, const struct tsim_setting *nodes, int64_t world, int64_t least) {
+    static const char *const DEGREES[] = {"parallelism.tensor",  "parallelism.pipeline",
+                                          "parallelism.context", "parallelism.expert",
+                                          "cluster.nodes",       "cluster.accelerators_per_node"};
+    for (size_t i = 0; i < sizeof DEGREES / sizeof DEGREES[0]; i++)
+        if (tsim_import_override(&r->input, DEGREES[i]))
+            return true;
+    if (!nodes || world >= least)
+        return true;
+    tsim_recipe_error(r, nodes,
+                      "%lld accelerators, but its parallelism needs %lld: --gpus %lld for a cluster of so many",
+                      (long long)world, (long long)least, (long long)least);
+    return false;
+}
+
 int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_setting *nodes,
                                 const struct tsim_setting *per_node, const struct tsim_setting *machine,
                                 int64_t least_world) {
@@ -162,6 +178,8 @@ int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_setting
     if (r->input.gpus > 0)
         return put_gpus(r, machine, set_each ? set_each : r->input.gpus < of_node ? r->input.gpus : of_node, of_node);
     int64_t n = nodes ? tsim_setting_int(r, nodes, 1, 1000000) : (least_world + each - 1) / each;
+    if (!check_holds(r, nodes, n * each, least_world))
+        return least_world;
     put_machine(r, machine, (set ? set : n) > 1);
     if (nodes)
         tsim_recipe_put(r, "cluster.nodes", nodes, NULL, "%lld", (long long)n);
