@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Between the fifth of fifty states and the fifth from the top: the root of 15.8 / 6.5 (energy.price_spread's help). */
+#define USUAL_ELECTRICITY_SPREAD 1.6
+
 enum { DEFAULT_SEQUENCE_LENGTH = 4096, DEFAULT_ADAPTER_RANK = 16 };
 
 /* PyTorch's: torch.amp.GradScaler, growth_interval=2000; NVIDIA's Apex, scale_window=2000. */
@@ -154,6 +157,11 @@ static void resolve_cost(struct tsim_draft *draft) {
         sc->cost.network_frac = own_network_frac;
     if (!tsim_draft_has(draft, "cost.price_spread"))
         sc->cost.price_spread = tsim_draft_has(draft, "cost.rent") ? 1 : sc->cluster.node->accelerator->price_spread;
+    if (!tsim_draft_has(draft, "energy.price_spread")) {
+        bool is_said = tsim_draft_has(draft, "energy.price") || tsim_draft_has(draft, "energy.price_profile") ||
+                       tsim_draft_has(draft, "energy.region");
+        sc->energy.price_spread = is_said ? 1 : USUAL_ELECTRICITY_SPREAD;
+    }
     sc->simulation.fold = draft->fold;
 }
 

@@ -494,6 +494,10 @@ static const struct tsim_key ENERGY_KEYS[] = {
     {QUANTITY_KEY("pue", TSIM_FRACTION, scenario.energy.pue, "facility power over what the nodes draw"),
      .default_text = "1.1", .is_positive = true, .min = 1, .max = 10},
     {QUANTITY_KEY("price", TSIM_USD_PER_J, scenario.energy.price_usd_per_j, "price of electricity"), .default_text = "0.10 USD/kWh"},
+    {QUANTITY_KEY("price_spread", TSIM_FRACTION, scenario.energy.price_spread,
+                  "the price is right within this factor in eight of ten cases; default: 1 where a price or a region is given, else 1.6, as far as "
+                  "industrial prices of the United States lie apart (EIA, Electric Power Annual 2023, average revenue by state: 6.5 to 15.8 cents)"),
+     .is_positive = true, .min = 1, .max = 100},
     {QUANTITY_KEY("carbon", TSIM_KG_PER_J, scenario.energy.carbon_kg_per_j, "CO2 of electricity"), .default_text = "0.4 kg/kWh"},
     {QUANTITY_KEY("embodied", TSIM_KG, scenario.energy.embodied_kg,
                   "CO2 of making an accelerator and its share of the node: 150 kg and an eighth of 2.5 t (Luccioni et al. 2023)"),

@@ -90,6 +90,25 @@ START_TEST(each_way_has_its_terms) {
 }
 END_TEST
 
+/* A hundred days of 10 USD of electricity, whose price is within a factor of two in eight of ten cases, beside a machine that
+ * costs nothing: nine in ten cost 2,000 or less. Prices of machines do not spread it. */
+START_TEST(electricity_spreads_what_is_bought) {
+    struct tsim_offer offer = offer_of(100, 100, 3);
+    offer.purchase = TSIM_PURCHASE_BUY;
+    offer.asked_usd_per_day = 0;
+    offer.power_usd_per_day = 10;
+    job.energy.price_spread = 2;
+    job.goal.budget_usd = 2000;
+    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
+    ck_assert_double_eq_tol(offer.cost_usd.p50, 1000, 30);
+    ck_assert_double_eq_tol(offer.cost_usd.p90, 2000, 60);
+    ck_assert_double_eq_tol(offer.chance_in_budget, 0.9, 1e-9);
+    job.energy.price_spread = 1;
+    tsim_offer_evaluate(&offer, &TSIM_NO_CHANGES);
+    ck_assert_double_eq_tol(offer.cost_usd.p90, 1000, 1e-6);
+}
+END_TEST
+
 /* Residuals tell nothing beyond nineteen in twenty, and machines that nobody measured less. */
 START_TEST(chances_are_coarse) {
     ck_assert_double_eq_tol(tsim_chance_shown(1, TSIM_GROUNDS_MEASURED), 0.95, 1e-12);
@@ -144,6 +163,7 @@ static Suite *decision_suite(void) {
     tcase_add_test(tests, a_missed_loss_keeps_no_goal);
     tcase_add_test(tests, both_goals_come_from_the_same_days);
     tcase_add_test(tests, each_way_has_its_terms);
+    tcase_add_test(tests, electricity_spreads_what_is_bought);
     tcase_add_test(tests, chances_are_coarse);
     tcase_add_test(tests, chance_goes_before_cost);
     tcase_add_test(tests, a_narrow_interval_does_not_win);

@@ -62,12 +62,12 @@ static double days_under(const struct tsim_offer *offer, const struct tsim_chang
     return slip * offer->plan->days_at.at[i] * (1 + offer->failing_frac * (changes->failures - 1));
 }
 
-static double cost_under(const struct tsim_offer *offer, const struct tsim_changes *changes, double days,
-                         double price) {
+static double cost_under(const struct tsim_offer *offer, const struct tsim_changes *changes, double days, double price,
+                         double electricity) {
     bool is_bought = offer->purchase == TSIM_PURCHASE_BUY;
     double asked = price * (is_bought ? changes->purchase : changes->rent);
     return asked * (offer->asked_usd + offer->asked_usd_per_day * fmax(days, offer->least_days)) + offer->usd +
-           days * (offer->usd_per_day + changes->power_price * offer->power_usd_per_day);
+           days * (offer->usd_per_day + electricity * changes->power_price * offer->power_usd_per_day);
 }
 
 double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
@@ -93,7 +93,8 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
         double days = days_under(offer, changes, i);
         bool is_reached = i + 0.5 < TSIM_DISTRIBUTION_POINTS * (1 - offer->plan->missed_frac);
         for (int j = 0; j < TSIM_PRICE_POINTS; j++) {
-            double usd = cost_under(offer, changes, days, tsim_price_factor(job, j));
+            double usd = cost_under(offer, changes, days, tsim_price_factor(job, j),
+                                    offer->power_usd_per_day > 0 ? tsim_electricity_factor(job, j, i) : 1);
             bool in_time = is_reached && days + delay <= deadline_days, in_budget = is_reached && usd <= budget_usd;
             costs[n++] = usd;
             sum += usd;

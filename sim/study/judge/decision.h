@@ -13,7 +13,7 @@
  *   K   price of nodes, network and storage, USD; they are paid in full, and are worth nothing afterwards
  *   F   price of the facility, USD: the part of its life that the machine's life takes up
  *   M   maintenance, USD a day
- *   E   electricity, USD a day
+ *   E   electricity, USD a day, within energy.price_spread in eight of ten cases
  *   p   prices paid over prices known: a lognormal that is within cost.price_spread in eight of ten cases, independent
  *       of d
  *

@@ -135,6 +135,13 @@ double tsim_price_factor(const struct tsim_scenario *sc, int i) {
     return spread > 1 ? tsim_spread_quantile(frac_of(i, TSIM_PRICE_POINTS), spread) : 1;
 }
 
+double tsim_electricity_factor(const struct tsim_scenario *sc, int i, int j) {
+    enum { STRIDE = 7 }; /* has no divisor in common with the points */
+    double spread = sc->energy.price_spread;
+    return spread > 1 ? tsim_spread_quantile(frac_of((STRIDE * i + j) % TSIM_PRICE_POINTS, TSIM_PRICE_POINTS), spread)
+                      : 1;
+}
+
 static struct tsim_percentiles rents(const struct tsim_result *result, const struct tsim_uncertainty *u) {
     const struct tsim_campaign *c = &result->campaign;
     double usd[TSIM_DISTRIBUTION_POINTS * TSIM_PRICE_POINTS], usd_per_day = c->rent_usd / c->mean_days;

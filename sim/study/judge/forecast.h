@@ -28,6 +28,9 @@
 enum { TSIM_PRICE_POINTS = 20 };
 /* So many times as much as asked in the i-th part of all cases. */
 double tsim_price_factor(const struct tsim_scenario *scenario, int i);
+/* The same of electricity, in the i-th case of prices and the j-th of days: over the cases of either it takes each of its
+ * parts equally often. */
+double tsim_electricity_factor(const struct tsim_scenario *scenario, int i, int j);
 
 /* The tokens to the goal's loss, with the scenario's model and batch. */
 struct tsim_tokens_needed tsim_goal_tokens(const struct tsim_scenario *scenario);
