@@ -43,7 +43,7 @@ n=$(sed -n 's/ passed, 0 failed$//p' "$work/said" | tail -n 1)
 expect 'what a program says' 0 '^ok    unit/test_sound  100%: Checks: 1'
 expect 'a program that says nothing' 0 '^ok    property/test_silent'
 expect 'what a script says' 0 '^ok    gate.sh  2 passed, 0 failed$'
-expect 'code: no scripts of texts' 0 '^10 passed, 0 failed$' code
+expect 'code: no scripts of texts' 0 '^11 passed, 0 failed$' code
 for test in import_recipes scenario; do program unit/test_$test '[ "$TSIM_CASES" = 2000 ]'; done
 long='advice_kept decision_random every_key launch_files laws_random periods_random plan_random proposals network_random step_random'
 for test in $long; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 2000 ]'; done

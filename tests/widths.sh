@@ -38,7 +38,7 @@ fits() { # COMMAND...
 }
 
 fits run s.yaml --no-db
-fits run campaign.yaml
+widths="60 120" fits run campaign.yaml
 fits run shallow.yaml
 fits run "$root/scenarios/dlrm.yaml" --no-db
 fits run s.yaml --no-db --set parallelism.tensor=1 --set parallelism.data=auto
@@ -69,7 +69,7 @@ for kind in models accelerators nodes fabrics storage software regions scenarios
 for id in model/llama2-70b model/dlrm accelerator/h100-sxm node/dgx-h100 fabric/ib-ndr software/megatron-core-2024 storage/nvme; do
   fits show $id
 done
-fits textbook
+widths="60 120" fits textbook
 fits version
 fits help
 commands=$("$tsim" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
