@@ -85,15 +85,21 @@ static void account_pass_wait(struct tsim_stage_group *group, int32_t index, int
         group->totals[TSIM_TOTAL_PIPELINE] += until - under_way;
 }
 
-/* Counts what chance has added to this pass: passes are priced by their kind, without it. */
+/* Counts what chance has added to this pass: passes are priced by their kind, without it. Where its kernels were played,
+ * they say what that was: those of a segment are not exactly its share of the pass. */
 static void account_noise(struct tsim_stage_group *group, int32_t index, int32_t segment) {
     struct tsim_pass_cost mean, own;
     tsim_stage_group_pass_cost(group, tsim_stage_group_item(group, index), segment,
                                tsim_stage_group_n_segments(group, index), &mean);
     tsim_stage_group_segment_cost(group, index, segment, &own);
     double chance_s = own.compute_s - mean.compute_s, recompute_s = own.recompute_s - mean.recompute_s;
-    if (group->plays_pass) /* its waits for the host have been timed */
-        chance_s -= own.host_excess_s - mean.host_excess_s;
+    if (group->plays_pass) { /* its waits for the host have been timed */
+        double added_s = group->pass_noise * tsim_engine_seconds(group->engine, 1),
+               kernels_s = mean.compute_s - mean.host_excess_s + mean.recompute_s;
+        recompute_s = kernels_s > 0 ? added_s * mean.recompute_s / kernels_s : 0;
+        chance_s = added_s - recompute_s;
+        group->pass_noise = 0;
+    }
     group->account->terms.compute_s += chance_s;
     group->account->terms.recompute_s += recompute_s;
     group->account->chance_s += chance_s;
@@ -267,6 +273,7 @@ static void account_operators(struct tsim_stage_group *group, tsim_tick from, ts
         return;
     }
     group->totals[TSIM_TOTAL_HOST] += run->host;
+    group->pass_noise += run->noise;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
         group->totals[TSIM_TOTAL_EXPOSED + axis] += run->exposed[axis];
         own += run->exposed[axis];

@@ -148,6 +148,11 @@ static void begin_beside(struct tsim_stage_group *group, enum tsim_axis axis) {
     b->listens = false;
 }
 
+static void add_kernels(struct tsim_stage_group *group, tsim_tick ticks) {
+    group->run.kernels += ticks;
+    group->run.noise += (double)ticks * (1 - group->slowdown / group->cursor.slowdown);
+}
+
 static void play(struct tsim_stage_group *group, const struct tsim_played *played, struct tsim_task *task) {
     group->run = (struct tsim_operator_run){.part = group->cursor.part,
                                             .playing = played,
@@ -155,7 +160,7 @@ static void play(struct tsim_stage_group *group, const struct tsim_played *playe
     switch (played->kind) {
     case TSIM_PLAYED_KERNEL:
         tsim_played_task(group->engine, played, group->cursor.slowdown, task);
-        group->run.kernels = task->flow;
+        add_kernels(group, task->flow);
         tsim_stage_group_demand_device(group, TSIM_STREAM_COMPUTE, task, played->units_frac, played->memory_frac);
         return;
     case TSIM_PLAYED_COLLECTIVE:
@@ -214,7 +219,7 @@ static tsim_tick add_entry(struct tsim_stage_group *group, const struct tsim_pla
     group->cursor.step++;
     if (played->kind == TSIM_PLAYED_KERNEL) {
         tsim_tick ticks = kernel_ticks(group, played);
-        group->run.kernels += ticks;
+        add_kernels(group, ticks);
         return ticks;
     }
     tsim_tick ticks = collective_ticks(group, played);
@@ -241,14 +246,15 @@ static bool add_part(struct tsim_stage_group *group, tsim_tick now, tsim_tick *t
     const struct tsim_part_alone *part = tsim_part_alone_find(w->program, w->slowdown, now, &group->host);
     if (!part)
         return false;
-    run->kernels += part->ticks - part->host;
+    tsim_tick kernels = part->ticks - part->host;
     run->host += part->host;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++) {
-        run->kernels -= part->exposed[axis];
+        kernels -= part->exposed[axis];
         run->exposed[axis] += part->exposed[axis];
         sent->scale_up[axis] += part->scale_up_bytes[axis];
         sent->nic[axis] += part->nic_bytes[axis];
     }
+    add_kernels(group, kernels);
     *ticks += part->ticks;
     run->n++;
     w->part++;

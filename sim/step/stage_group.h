@@ -94,6 +94,7 @@ struct tsim_operator_run {
     const struct tsim_played *waited_for; /* a collective of which all time is exposed, a START or a WAIT; else NULL */
     struct tsim_host_stream before;       /* the host's stream, before the first */
     tsim_tick kernels, host, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
+    double noise;                                         /* ticks of the kernels that chance has added */
     bool waits_for_copies;                                /* and does nothing else */
 };
 
@@ -337,7 +338,8 @@ struct tsim_stage_group {
         int32_t scale_up, nic; /* of the engine; 0: none */
     } meters[TSIM_AXIS_PIPELINE];
     struct tsim_host_stream host;
-    struct tsim_operator_run run;                             /* on the compute stream */
+    struct tsim_operator_run run; /* on the compute stream */
+    double pass_noise; /* ticks that chance has added to the kernels of the pass's segment, so far as they ended */
     const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
     tsim_tick go_end; /* data: when the messages of the collective under way began */
     /* Signals: by tsim_stage_group_slot */

@@ -112,6 +112,25 @@ START_TEST(terms) {
 }
 END_TEST
 
+/* Segments of a pass, between which gradients are reduced, have kernels that are not exactly their share of the pass: what chance
+ * adds is told by the kernels, and the terms add up. With and without operators. */
+START_TEST(terms_of_segments) {
+    for (int detail = TSIM_DETAIL_OPERATORS; detail <= TSIM_DETAIL_PASSES; detail++) {
+        replicas(8, 0.1);
+        e.scenario.parallelism.overlap.gradients = true;
+        e.scenario.parallelism.tensor = 4;
+        e.scenario.simulation.steps = 4;
+        e.scenario.simulation.detail = (enum tsim_detail)detail;
+        example_finish(&e);
+        run();
+        const struct tsim_step_terms *t = &result.step.terms;
+        ck_assert_double_eq_tol(t->compute_s + t->recompute_s + t->bubble_s + t->communication_exposed_s +
+                                    t->optimizer_s,
+                                t->time_s, 1e-7 * t->time_s);
+    }
+}
+END_TEST
+
 /* All kernels of all accelerators take 1.25 times as long; a fifth of 1,000 are slow, by four deviations at most. */
 START_TEST(stragglers) {
     replicas(8, 0);
@@ -219,6 +238,7 @@ static Suite *variation_suite(void) {
     tcase_add_test(tcase, in_proportion);
     tcase_add_test(tcase, typical_step);
     tcase_add_test(tcase, terms);
+    tcase_add_test(tcase, terms_of_segments);
     tcase_add_test(tcase, stragglers);
     tcase_add_test(tcase, draws_of_stragglers);
     tcase_add_test(tcase, seeds);
