@@ -170,7 +170,7 @@ struct tsim_model {
     int64_t attention_window; /* tokens that a window layer attends to, itself among them; 0: none has a window */
     bool window_chunks;       /* the sequence is cut into chunks so long, and a token attends to its own (Llama 4) */
     bool sinks;               /* softmax has one more, learned score for each head (gpt-oss) */
-    bool output_gate;         /* the layer's input gates attention's result, by a product as wide as queries (Qwen3-Next) */
+    bool output_gate; /* the layer's input gates attention's result, by a product as wide as queries (Qwen3-Next) */
     /* The kinds of layer in order, again and again from the first layer on; none: all attention, or all windows. */
     const struct tsim_layer_entry *pattern;
     size_t n_pattern;

@@ -51,5 +51,6 @@ void tsim_lengths_resolve(struct tsim_scenario *sc) {
     if (!(lengths->mean > 0))
         return;
     lengths->pass = lengths->batching == TSIM_BATCHING_LONGEST ? longest_of_slowest(sc) : sc->training.sequence_length;
-    lengths->useful = lengths->batching == TSIM_BATCHING_PACKED ? (double)sc->training.sequence_length : lengths->sample;
+    lengths->useful =
+        lengths->batching == TSIM_BATCHING_PACKED ? (double)sc->training.sequence_length : lengths->sample;
 }

@@ -266,9 +266,9 @@ struct tsim_data_spec {
 };
 
 struct tsim_energy_spec {
-    double pue, price_usd_per_j, carbon_kg_per_j;     /* resolved: own keys, else the region's, else defaults */
+    double pue, price_usd_per_j, carbon_kg_per_j; /* resolved: own keys, else the region's, else defaults */
     double price_spread; /* the price is right within this factor in eight of ten cases; 1: it is what it is */
-    double embodied_kg;                               /* CO2 of making an accelerator and its share of the node */
+    double embodied_kg;  /* CO2 of making an accelerator and its share of the node */
     struct tsim_hourly price_profile, carbon_profile; /* resolved; with one the value above is its mean */
     double start_s;                                   /* of the profiles, at which the run begins */
     const struct tsim_region *region;                 /* NULL: none named */

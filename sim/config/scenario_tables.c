@@ -634,8 +634,7 @@ static void read_generation(struct tsim_reader *reader, const struct tsim_value 
     const struct tsim_software **software = &draft->scenario.generation.software;
     tsim_schema_read_mapping(reader, &GENERATION, value, path, field);
     if (!*software && tsim_generates(&draft->scenario))
-        *software =
-            tsim_software_read(reader, tsim_value_new_scalar(reader->arena, draft->root, DEFAULT_ENGINE), path);
+        *software = tsim_software_read(reader, tsim_value_new_scalar(reader->arena, draft->root, DEFAULT_ENGINE), path);
 }
 
 static void write_generation(struct tsim_writer *writer, const char *key, const char *path, const void *field) {

@@ -13,7 +13,7 @@ struct tsim_op_shape {
     double window; /* of the nearest keys alone, or those of a chunk so long; 0: of all, as where it is longer */
     double sk, tk; /* of the keys that queries meet: tokens of a sample, of the micro-batch on this rank */
     double query, key, value, q; /* widths on this rank of queries, keys, values and the attention's result */
-    double gate;                                         /* width on this rank of the gate of attention's result; 0: none */
+    double gate;                 /* width on this rank of the gate of attention's result; 0: none */
     double heads;                /* query heads on this rank */
     double f;                    /* inner width of the feed-forward block */
     double groups;               /* equal products that a grouped one is made of: experts; else 1 */

@@ -216,7 +216,8 @@ START_TEST(screen_says_what_owning_assumes) {
     const char *screen = screen_of(&r.prediction, 17, 300);
     ck_assert_contains(screen, "buying        330 k USD: accelerators 240 k USD, hosts 30.0 k USD, network 48.0 k USD, "
                                "storage 12.0 k USD\n");
-    ck_assert_contains(screen, "a run, assuming 4 years, 80.0 % use, 8.0 % interest and 10.0 % residual value: capital ");
+    ck_assert_contains(screen,
+                       "a run, assuming 4 years, 80.0 % use, 8.0 % interest and 10.0 % residual value: capital ");
     ck_assert_contains(screen, "; cheaper than renting above 50.0 % use, or 35 such runs\n");
     ck_assert_lacks(screen, "buying 240");
 }

@@ -16,7 +16,7 @@ static bool applies(const struct tsim_explain_section *section, const struct tsi
 
 /* Plays the step once more, and listens. */
 static enum tsim_status play_again(struct tsim_arena *arena, struct tsim_explanation *explanation,
-                                     struct tsim_diags *diags) {
+                                   struct tsim_diags *diags) {
     const struct tsim_scenario *sc = explanation->result->step.played;
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
