@@ -139,7 +139,7 @@ static double affordable_ratio(const struct tsim_decision *decision) {
 /* The largest model that the money trains well: by the price of products, then by what the best plans cost. */
 static enum tsim_status decide_for_money(struct buy *buy, struct tsim_override *tokens) {
     enum { MOST_ROUNDS = 3 };
-    const struct tsim_machine *machines;
+    const struct tsim_catalogue_machine *machines;
     size_t n_machines;
     TSIM_TRY(tsim_machines_list(&buy->arena, &buy->source, buy->search.overrides, buy->search.n_overrides, &machines,
                                 &n_machines, &buy->diags));

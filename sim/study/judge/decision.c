@@ -284,7 +284,8 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
 }
 
 /* Not beyond the largest cluster that is tried. */
-static void add_size(struct tsim_cluster_size *sizes, size_t *n, const struct tsim_machine *machine, double least) {
+static void add_size(struct tsim_cluster_size *sizes, size_t *n, const struct tsim_catalogue_machine *machine,
+                     double least) {
     double most = (double)TSIM_MOST_BOUGHT_ACCELERATORS / (double)machine->accelerators_per_node;
     int64_t nodes = tsim_round_nodes(machine->job, fmin(least, most));
     for (size_t i = 0; i < *n; i++)
@@ -294,7 +295,8 @@ static void add_size(struct tsim_cluster_size *sizes, size_t *n, const struct ts
         sizes[(*n)++] = (struct tsim_cluster_size){machine, nodes};
 }
 
-static const struct tsim_machine *machine_of(const struct tsim_decision *decision, const struct tsim_offer *offer) {
+static const struct tsim_catalogue_machine *machine_of(const struct tsim_decision *decision,
+                                                       const struct tsim_offer *offer) {
     for (size_t i = 0; i < decision->n_machines; i++)
         if (strcmp(decision->machines[i].node, job_of(offer)->cluster.node->name) == 0)
             return &decision->machines[i];
@@ -313,7 +315,7 @@ static enum tsim_status search_catalogue(struct deciding *d) {
                                 &decision->n_machines, d->diags));
     const char *said = tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes");
     for (size_t i = 0; i < decision->n_machines; i++) {
-        const struct tsim_machine *machine = &decision->machines[i];
+        const struct tsim_catalogue_machine *machine = &decision->machines[i];
         if (machine->left_out)
             continue;
         if (said && n < MOST_SIZES)
@@ -341,12 +343,12 @@ static enum tsim_status search_catalogue(struct deciding *d) {
         TSIM_TRY(search_space(d, &space));
     }
     n_first = n;
-    const struct tsim_machine *seen[MOST_REFINED];
+    const struct tsim_catalogue_machine *seen[MOST_REFINED];
     size_t n_seen = 0;
     const struct tsim_offer *bests = decision->offers;
     for (size_t i = 0; i < decision->n_offers && !decision->is_interrupted; i++) {
         const struct tsim_offer *offer = &bests[i];
-        const struct tsim_machine *machine = machine_of(decision, offer);
+        const struct tsim_catalogue_machine *machine = machine_of(decision, offer);
         size_t at = 0;
         while (at < n_seen && seen[at] != machine)
             at++;

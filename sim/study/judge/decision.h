@@ -106,7 +106,7 @@ struct tsim_decision {
     size_t n_flips;
     const char **misses; /* no goal met: sentences on which limit fails, by how much, and what could be met */
     size_t n_misses;
-    const struct tsim_machine *machines; /* of the catalogue; n 0 where candidates were given */
+    const struct tsim_catalogue_machine *machines; /* of the catalogue; n 0 where candidates were given */
     size_t n_machines;
     const struct tsim_override *overrides; /* those of the search, and the goal's length */
     size_t n_overrides;

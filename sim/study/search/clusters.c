@@ -54,8 +54,8 @@ const char *tsim_override_of(const struct tsim_override *overrides, size_t n, co
 }
 
 static enum tsim_status find_machine(struct tsim_arena *arena, const struct tsim_scenario_source *source,
-                                     const struct tsim_override *overrides, size_t n, struct tsim_machine *machine,
-                                     struct tsim_diags *diags) {
+                                     const struct tsim_override *overrides, size_t n,
+                                     struct tsim_catalogue_machine *machine, struct tsim_diags *diags) {
     const struct tsim_node *node;
     TSIM_TRY(tsim_catalogue_load_node(arena, machine->node, &node, diags));
     machine->fabric = tsim_override_of(overrides, n, "cluster.fabric");
@@ -97,7 +97,7 @@ static double purchase_per_flop(const struct tsim_scenario *job) {
 }
 
 /* Machines whose products alone cost far more than the cheapest one's, rented and bought. */
-static void leave_out_dear(struct tsim_arena *arena, struct tsim_machine *machines, size_t n) {
+static void leave_out_dear(struct tsim_arena *arena, struct tsim_catalogue_machine *machines, size_t n) {
     double least_rent = (double)INFINITY, least_purchase = (double)INFINITY;
     for (size_t i = 0; i < n; i++)
         if (!machines[i].left_out) {
@@ -119,19 +119,19 @@ static void leave_out_dear(struct tsim_arena *arena, struct tsim_machine *machin
 
 enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides,
-                                    const struct tsim_machine **machines, size_t *n_machines,
+                                    const struct tsim_catalogue_machine **machines, size_t *n_machines,
                                     struct tsim_diags *diags) {
     const char *const *ids, *only = tsim_override_of(overrides, n_overrides, "cluster.node");
     size_t n_ids;
     TSIM_TRY(tsim_catalogue_list(arena, TSIM_CATALOGUE_NODES, &ids, &n_ids, diags));
-    struct tsim_machine *list = TSIM_NEW_ARRAY(arena, n_ids, struct tsim_machine);
+    struct tsim_catalogue_machine *list = TSIM_NEW_ARRAY(arena, n_ids, struct tsim_catalogue_machine);
     *machines = list;
     *n_machines = 0;
     for (size_t i = 0; i < n_ids; i++) {
         if (!tsim_catalogue_file(arena, TSIM_CATALOGUE_NODES, ids[i])) /* an accelerator alone, which no file has */
             continue;
-        struct tsim_machine *machine = &list[(*n_machines)++];
-        *machine = (struct tsim_machine){.node = ids[i]};
+        struct tsim_catalogue_machine *machine = &list[(*n_machines)++];
+        *machine = (struct tsim_catalogue_machine){.node = ids[i]};
         if (only && strcmp(only, ids[i]) != 0) {
             machine->left_out = "another one is asked for";
             continue;
@@ -154,7 +154,7 @@ int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes) {
     }
 }
 
-double tsim_nodes_for(const struct tsim_machine *machine, double days) {
+double tsim_nodes_for(const struct tsim_catalogue_machine *machine, double days) {
     const struct tsim_scenario *job = machine->job;
     const struct tsim_accelerator *a = job->cluster.node->accelerator;
     double active = tsim_model_active_parameters(job->model), all = tsim_model_parameters(job->model);
@@ -170,7 +170,8 @@ double tsim_nodes_for(const struct tsim_machine *machine, double days) {
     return fmin(most, fmax(for_time, for_memory) / (double)machine->accelerators_per_node);
 }
 
-double tsim_affordable_flops(const struct tsim_machine *machines, size_t n, const struct tsim_goal_spec *goal) {
+double tsim_affordable_flops(const struct tsim_catalogue_machine *machines, size_t n,
+                             const struct tsim_goal_spec *goal) {
     double most = 0, days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : TSIM_DAYS_WITHOUT_DATE;
     for (size_t i = 0; i < n; i++) {
         const struct tsim_scenario *job = machines[i].job;
@@ -205,7 +206,7 @@ enum tsim_status tsim_clusters_space(struct tsim_arena *arena, const struct tsim
                                      struct tsim_space *space, struct tsim_diags *diags) {
     const char *software = "", *nodes = "", *counts = "", *each = "", *fabrics = "", *vary[MOST_VARIED];
     for (size_t i = 0; i < n; i++) {
-        const struct tsim_machine *m = sizes[i].machine;
+        const struct tsim_catalogue_machine *m = sizes[i].machine;
         nodes = joined(arena, nodes, m->node);
         fabrics = joined(arena, fabrics, m->fabric);
         software = joined(arena, software, m->software);

@@ -7,7 +7,8 @@
 #include "config/scenario.h"
 #include "study/search/space.h"
 
-struct tsim_machine {
+/* A node of the catalogue, and the job on it. */
+struct tsim_catalogue_machine {
     const char *node, *fabric;       /* ids */
     int64_t accelerators_per_node;   /* as many as divide a batch among them */
     const char *software;            /* its own, or what runs on GPUs */
@@ -18,10 +19,12 @@ struct tsim_machine {
 /* The last value that is said for a path; NULL: none is. */
 const char *tsim_override_of(const struct tsim_override *overrides, size_t n, const char *path);
 
-/* Every node of the catalogue's files, in their order; a node or a fabric among the overrides is the only one. Fails with what reading the catalogue fails with. */
+/* Lists every node of the catalogue's files, in their order; a node or a fabric among the overrides is the only one.
+ * Fails where the catalogue cannot be read. */
 enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides,
-                                    const struct tsim_machine **machines, size_t *n_machines, struct tsim_diags *diags);
+                                    const struct tsim_catalogue_machine **machines, size_t *n_machines,
+                                    struct tsim_diags *diags);
 
 /* The least number of nodes, 2^k or 3 x 2^k (this where the batch is a multiple of 3), that is not below `nodes`. */
 int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes);
@@ -29,13 +32,14 @@ int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes);
 /* About how many nodes end the run in so many days: 6 FLOP for each active parameter and token, at a part of the rate
  * of long products. They are not fewer than hold the parameters with their states, nor more than the largest cluster
  * that is tried (buy_judgements.h). */
-double tsim_nodes_for(const struct tsim_machine *machine, double days);
+double tsim_nodes_for(const struct tsim_catalogue_machine *machine, double days);
 
 /* About how many FLOPs good plans do for the goal's budget until its date, on the machine that does most. */
-double tsim_affordable_flops(const struct tsim_machine *machines, size_t n, const struct tsim_goal_spec *goal);
+double tsim_affordable_flops(const struct tsim_catalogue_machine *machines, size_t n,
+                             const struct tsim_goal_spec *goal);
 
 struct tsim_cluster_size {
-    const struct tsim_machine *machine;
+    const struct tsim_catalogue_machine *machine;
     int64_t nodes;
 };
 /* An axis of these clusters, and beside it fewer values of a plan's keys than `tsim plan` tries, so that a whole
