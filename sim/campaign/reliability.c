@@ -267,16 +267,13 @@ static void set_checkpoint(const struct tsim_scenario *sc, const struct tsim_cam
     const struct tsim_reliability_spec *r = &sc->reliability;
     double write_s = checkpoint->write.value, copy_s = checkpoint->copy.value;
     bool waits_for_storage = r->mode == 0, is_over_nics = of->writing.lasts_s.value > 0;
-    double storage_s = waits_for_storage ? write_s : of->writing.slows_s.value; /* more than the copy, of training */
     job->copy_s = after_wait_s(&of->copies);
     job->save_s = waits_for_storage && !r->local.has ? write_s : copy_s + write_s;
     if (!waits_for_storage)
         job->write_s = is_over_nics ? job->copy_s + after_wait_s(&of->writing) : write_s;
-    job->stall_s = copy_s + of->copies.slows_s.value;
+    job->stall_s = (r->local.has ? checkpoint->local_stall : checkpoint->stall).value;
     if (r->local.has)
-        job->durable_stall_s = storage_s;
-    else
-        job->stall_s = waits_for_storage ? write_s : job->stall_s + storage_s;
+        job->durable_stall_s = waits_for_storage ? write_s : of->writing.slows_s.value;
 }
 
 void tsim_reliability_job(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc,
