@@ -708,12 +708,6 @@ static void prune_families(struct search *search, struct team *team) {
     search->n_families = n;
 }
 
-/* The coarse plan's mode: selective of parts, full of {every: N}. */
-static enum tsim_recompute mode_of(int64_t recompute) {
-    enum tsim_recompute mode = tsim_plan_recompute_mode(recompute);
-    return mode == TSIM_RECOMPUTE_EVERY ? TSIM_RECOMPUTE_FULL : mode;
-}
-
 /* One for each value of recompute. */
 static void split_families(struct search *search) {
     struct family *whole = search->families;
@@ -731,7 +725,8 @@ static void split_families(struct search *search) {
         for (size_t r = 0; r < recomputes->n; r++, at += stride) {
             int64_t n_fine = count_fine(candidate, at, stride);
             if (n_fine > 0)
-                add_family(search, at, (size_t)whole[i].item.candidate, n_fine, &bests[mode_of(recomputes->values[r])]);
+                add_family(search, at, (size_t)whole[i].item.candidate, n_fine,
+                           &bests[tsim_plan_coarse_recompute(recomputes->values[r])]);
         }
     }
     tsim_heap_free(whole);

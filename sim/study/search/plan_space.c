@@ -444,12 +444,16 @@ bool tsim_plan_is_fine(const struct tsim_plan_candidate *candidate, const struct
     return refined_at(candidate, choice) < TSIM_N_PLAN_KEYS;
 }
 
+enum tsim_recompute tsim_plan_coarse_recompute(int64_t value) {
+    enum tsim_recompute mode = tsim_plan_recompute_mode(value);
+    return mode == TSIM_RECOMPUTE_EVERY ? TSIM_RECOMPUTE_FULL : mode;
+}
+
 struct tsim_plan_choice tsim_plan_coarse(const struct tsim_plan_candidate *candidate,
                                          const struct tsim_plan_choice *choice) {
     struct tsim_plan_choice coarse = *choice;
     for (enum tsim_plan_key key; (key = refined_at(candidate, &coarse)) < TSIM_N_PLAN_KEYS;) {
-        enum tsim_recompute mode = tsim_plan_recompute_mode(coarse.value[TSIM_PLAN_RECOMPUTE]);
-        coarse.value[key] = key != TSIM_PLAN_RECOMPUTE ? 0 : mode == TSIM_RECOMPUTE_EVERY ? TSIM_RECOMPUTE_FULL : mode;
+        coarse.value[key] = key == TSIM_PLAN_RECOMPUTE ? tsim_plan_coarse_recompute(coarse.value[key]) : 0;
     }
     return coarse;
 }
