@@ -4,8 +4,6 @@
 #include "report/terminal/figures.h"
 #include "study/judge/coverage.h"
 
-#include <math.h>
-
 static const struct tsim_figure_column SIZES[] = {{"part of the error", "part", TSIM_FIGURE_TEXT},
                                                   {"dense transformers", "dense", TSIM_FIGURE_NUMBER},
                                                   {"other models", "other", TSIM_FIGURE_NUMBER}},

@@ -3,7 +3,6 @@
 
 #include "network/traffic.h"
 #include "report/terminal/table.h"
-#include "results/format.h"
 
 #include <ctype.h>
 #include <string.h>

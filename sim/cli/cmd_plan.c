@@ -6,8 +6,6 @@
 #include "study/curves/section.h"
 #include "study/judge/uncertainty.h"
 
-#include <math.h>
-
 struct run {
     const struct tsim_arguments *arguments;
     struct tsim_arena arena;

@@ -9,7 +9,6 @@
 #include "serve/server.h"
 #include "study/judge/uncertainty.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_PORT = 8080, DEFAULT_MOST_S = 60 };

@@ -1,7 +1,5 @@
 #include "config/network_bill.h"
 
-#include <math.h>
-
 enum { MOST_TIERS = 5 };
 
 static int tiers_for(double switch_ports, double ports) {

@@ -1,6 +1,7 @@
 #include "config/rules.h"
 
-#include "config/catalogue_read.h"
+#include "config/enum_words.h"
+#include "config/schema.h"
 #include "config/supports.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #include "config/supports.h"
 
-#include "config/catalogue_read.h"
-#include "config/rules.h"
+#include "config/enum_words.h"
+#include "config/schema.h"
 
 struct lacks {
     struct tsim_arena *arena;

@@ -5,7 +5,6 @@
 #include "base/status.h"
 
 #include <float.h>
-#include <math.h>
 #include <string.h>
 
 void tsim_sharing_init(struct tsim_sharing *sharing) {

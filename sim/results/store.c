@@ -2,7 +2,6 @@
 #include "results/store_figures.h"
 
 #include "base/version.h"
-#include "results/format.h"
 #include "results/measured.h"
 #include "results/verdict.h"
 

@@ -2,7 +2,6 @@
 
 #include "results/store_figures.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- tables and views, by the version that has them first (store.c adds the columns of figures) ---- */

@@ -1,7 +1,5 @@
 #include "step/copies.h"
 
-#include <math.h>
-
 /* ---- ways ---- */
 
 static bool sends_over_slots(const struct tsim_node *node) {

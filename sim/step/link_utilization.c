@@ -1,6 +1,5 @@
 #include "step/link_utilization.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Bytes are sums of fractions: loads that differ by less are the same, and keep their order. */

@@ -6,10 +6,10 @@
 #include "step/copies.h"
 #include "step/folding.h"
 #include "step/link_utilization.h"
-#include "step/noise.h"
 #include "step/pass_tasks.h"
 #include "step/peak_demand.h"
 #include "step/periods.h"
+#include "step/stage_group.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 #include "step/stage_group.h"
-#include "cost/compute.h"
 #include "step/copies.h"
 #include "step/pass_tasks.h"
 

@@ -2,12 +2,12 @@
 
 #include "cluster/power.h"
 #include "config/provenance.h"
-#include "cost/compute.h"
 #include "model/adapter.h"
 #include "model/arithmetic.h"
 #include "model/executed.h"
 #include "model/local_shape.h"
 #include "model/model.h"
+#include "model/operators.h"
 #include "partition/memory.h"
 #include "step/balance.h"
 #include "step/bound.h"

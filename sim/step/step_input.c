@@ -1,7 +1,7 @@
 #include "step/step_input.h"
 
 #include "config/provenance.h"
-#include "partition/memory.h"
+#include "partition/partition.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "config/provenance.h"
 #include "cost/compute.h"
 #include "cost/update.h"
-#include "model/optimizer.h"
+#include "model/parameter_bytes.h"
 #include "partition/partition.h"
 #include "step/part_counts.h"
 #include "step/pass.h"

@@ -5,7 +5,7 @@
 #include "config/schema.h"
 #include "cost/collective.h"
 #include "cost/compute.h"
-#include "partition/memory.h"
+#include "model/kept.h"
 #include "results/outcome.h"
 #include "run/run.h"
 #include "step/input_pipeline.h"

@@ -2,10 +2,9 @@
 
 #include "cost/compute.h"
 #include "model/routing.h"
-#include "partition/memory.h"
+#include "partition/partition.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Kernels before a collective are on a stream of their own: those beside them stand still, in their own time. */

@@ -1,7 +1,6 @@
 #include "report/terminal/summary.h"
 
 #include "base/version.h"
-#include "results/format.h"
 #include "results/measured.h"
 #include "results/outcome.h"
 #include "results/scaling_laws.h"

@@ -9,7 +9,6 @@
 #include "results/verdict.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Passes have a thread of their own where their operators are told. A trace has operators of at most so many ranks, and

@@ -2,7 +2,6 @@
 #include "config/scenario.h"
 #include "report/page/chart_draw.h"
 #include "report/page/chart_drawings.h"
-#include "results/format.h"
 
 #include <stdlib.h>
 #include <string.h>

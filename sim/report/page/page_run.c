@@ -2,7 +2,7 @@
 #include "report/page/page.h"
 
 #include "model/model.h"
-#include "partition/memory.h"
+#include "partition/partition.h"
 #include "report/page/page_kernels.h"
 #include "report/terminal/explain_sections.h"
 #include "run/run.h"

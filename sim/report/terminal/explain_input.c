@@ -1,5 +1,5 @@
 /* The input pipeline of the node that feeds most: what each part could deliver alone, and how busy it is. */
-#include "partition/memory.h"
+#include "partition/partition.h"
 #include "report/terminal/explain_sections.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-#include "model/model.h"
 #include "partition/memory.h"
 #include "report/terminal/explain_sections.h"
 

@@ -2,7 +2,6 @@
  * beside it takes, what of it the step waits for, and why. */
 #include "partition/partition.h"
 #include "report/terminal/explain_sections.h"
-#include "results/format.h"
 #include "step/pass.h"
 
 #include <math.h>

@@ -3,8 +3,9 @@
 #include "base/version.h"
 #include "model/model.h"
 #include "results/format.h"
+#include "results/store_points.h"
 #include "results/verdict.h"
-#include "study/curves/scale.h"
+#include "study/search/plan.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "study/interrupt.h"
 #include "study/judge/uncertainty.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <time.h>

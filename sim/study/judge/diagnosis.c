@@ -7,7 +7,6 @@
 #include "study/search/advice.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LEAST_CHANGE_FRAC 1e-3 /* a change by a smaller part of a step is no bar of its own */

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum operation { OR, AND, NOT, LESS, LESS_EQUAL, MORE, MORE_EQUAL, EQUAL, NOT_EQUAL, IS_TRUE };
