@@ -55,7 +55,8 @@ bool tsim_axes_have_own_dimensions(const struct tsim_cluster *cluster, const str
 }
 
 /* Groups of one axis that are boxes have their links to themselves; those of two axes meet on them unless they go along
- * dimensions of their own, and so do messages of several hops. */
+ * dimensions of their own, and so do messages of several hops. Exchanges of context ranks and of experts meet the
+ * gradients of the same ranks. */
 static bool boxes_are_alike(const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                             bool has_stages) {
     int n_axes = 0;
@@ -64,7 +65,8 @@ static bool boxes_are_alike(const struct tsim_cluster *cluster, const struct tsi
         if (!is_box(cluster, placement->stride[axis] * placement->size[axis]))
             return false;
     }
-    return !has_stages && (n_axes <= 1 || tsim_axes_have_own_dimensions(cluster, placement));
+    bool meets_gradients = placement->size[TSIM_AXIS_CONTEXT] > 1 || placement->size[TSIM_AXIS_EXPERT] > 1;
+    return !has_stages && ((n_axes <= 1 && !meets_gradients) || tsim_axes_have_own_dimensions(cluster, placement));
 }
 
 /* ---- one replica for all ---- */

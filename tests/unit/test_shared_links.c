@@ -246,6 +246,25 @@ START_TEST(axes_with_dimensions_of_their_own_fold) {
 }
 END_TEST
 
+/* Context ranks, and ranks of experts, reduce gradients over the links of their exchanges: where they are all ranks of a torus, every
+ * one is simulated, on links of its own and not on all that a rank has together. */
+START_TEST(exchanges_meet_gradients_of_the_same_ranks) {
+    static const enum tsim_axis AXES[] = {TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
+    for (int a = 0; a < 2; a++) {
+        be_torus();
+        be_of(AXES[a], 16);
+        e.scenario.parallelism.overlap.gradients = true;
+        finish();
+        struct tsim_step_simulation folded = simulate(TSIM_NETWORK_FLUID, true),
+                                    unfolded = simulate(TSIM_NETWORK_FLUID, false);
+        ck_assert_int_eq(folded.n_stage_groups, unfolded.n_stage_groups);
+        ck_assert_double_gt(unfolded.stage_groups[0].data_busy_s, 0);
+        ck_assert_msg(fabs(folded.time_s - unfolded.time_s) <= 1e-9 * unfolded.time_s,
+                      "axis %d: %.12g s folded, %.12g s unfolded", (int)AXES[a], folded.time_s, unfolded.time_s);
+    }
+}
+END_TEST
+
 static Suite *shared_links_suite(void) {
     Suite *suite = suite_create("shared links");
     TCase *tests = tcase_create("by hand");
@@ -254,6 +273,7 @@ static Suite *shared_links_suite(void) {
     tcase_add_test(tests, only_one_of_two_reductions_is_held_up);
     tcase_add_test(tests, fluid_against_messages);
     tcase_add_test(tests, axes_with_dimensions_of_their_own_fold);
+    tcase_add_test(tests, exchanges_meet_gradients_of_the_same_ranks);
     suite_add_tcase(suite, tests);
     return suite;
 }
