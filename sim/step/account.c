@@ -1,7 +1,7 @@
-/* Where the time of a stage group went: called by the engine's observer, changes nothing. */
+#include "step/account.h"
+
 #include "cost/compute.h"
 #include "step/copies.h"
-#include "step/stage_group.h"
 
 /* ---- what is added up ---- */
 

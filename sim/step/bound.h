@@ -2,7 +2,7 @@
 #ifndef TSIM_STEP_BOUND_H
 #define TSIM_STEP_BOUND_H
 
-#include "step/stage_group.h"
+#include "step/step_plan.h"
 
 /* Never more than tsim_step_simulate's time, up to its tick. Every task takes at least what it takes alone; tasks of a
  * stream follow one another; a stage's first forward pass comes after those of the stages before it, and after a

@@ -1,5 +1,7 @@
 #include "step/periods.h"
 
+#include "step/account.h"
+
 #include <string.h>
 
 /* Beyond so many all that was written down is forgotten, words not before there are some moments. A moment is compared

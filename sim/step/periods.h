@@ -6,7 +6,7 @@
  * where the stage group stands. When the same words have been written down before, at an earlier moment, and in between
  * every stage group went on by a number of items that the schedule repeats, then what happened since that moment
  * happens again, tick by tick, until the schedule stops repeating itself. So many such periods are left out: the
- * schedules are shortened by them, and what the stage groups added up in one (account.c), what flowed through the
+ * schedules are shortened by them, and what the stage groups added up in one (account.h), what flowed through the
  * links, time and events are added so many times. All of it is whole numbers but for the flows, so a step comes out as
  * if it had gone through everything.
  *

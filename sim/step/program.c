@@ -2,6 +2,7 @@
 
 #include "cluster/power.h"
 #include "model/model.h"
+#include "step/account.h"
 #include "step/background.h"
 #include "step/copies.h"
 #include "step/folding.h"

@@ -17,7 +17,7 @@
  * to the tick what they take one by one. A whole part of the model, with what runs beside its kernels, takes what it took
  * when it was played alone (pass_alone.h), as long as nothing else uses the device and the links that it crosses have room
  * for all who may (peak_demand.h). Where somebody listens to operators, parts are played. A pass is still one task with
- * `simulation.detail: passes` unless its collectives meet others (stage_group.h, enum tsim_operators_of), where it is cut
+ * `simulation.detail: passes` unless its collectives meet others (step_plan.h, enum tsim_operators_of), where it is cut
  * through the middle of a layer (ZeRO-3 that gathers product by product), and where that of a layer list is cut at all.
  *
  * A pass is cut into segments where something outside must see its inside: the first micro-batch's forward pass waits

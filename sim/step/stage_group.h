@@ -2,13 +2,10 @@
 #ifndef TSIM_STEP_STAGE_GROUP_H
 #define TSIM_STEP_STAGE_GROUP_H
 
-#include "cost/update.h"
 #include "network/traffic.h"
-#include "partition/memory.h"
 #include "step/communicator.h"
-#include "step/folding.h"
 #include "step/host_stream.h"
-#include "step/program.h"
+#include "step/step_plan.h"
 
 /* A task's label: kind, item of the schedule, segment. */
 static inline int64_t tsim_label(enum tsim_task_kind kind, int32_t item, int32_t segment) {
@@ -35,40 +32,6 @@ static inline bool tsim_label_is_operator(int64_t label) {
     return kind == TSIM_TASK_OPERATOR || (kind == TSIM_TASK_GO && (tsim_label_segment(label) == TSIM_TASK_OPERATOR ||
                                                                    tsim_label_segment(label) == TSIM_TASK_PASS));
 }
-
-enum tsim_copy_direction { TSIM_COPY_OUT, TSIM_COPY_IN, TSIM_N_COPY_DIRECTIONS }; /* to the host, from it */
-
-/* One kind of pass of one chunk: the whole pass, and the share of its time that each part takes once. */
-struct tsim_direction_plan {
-    struct tsim_pass_cost whole;
-    double frac[TSIM_N_PARTS];
-    double copied_bytes[TSIM_N_COPY_DIRECTIONS]; /* beside the pass, for each rank (copies.h) */
-};
-
-/* A collective of one group of ranks: those that hold the same experts, or those that hold the same of all else.
- * A sum over replicas of what is scattered has a stream of its own, beside the next scatter (torch.distributed.fsdp,
- * _runtime_utils._reduce_grad): both together take their links at mean rates. */
-struct tsim_group_collective {
-    struct tsim_collective_cost cost;
-    double units_share, memory_share; /* of the compute units and of HBM's rate that it takes from passes beside it */
-    int32_t first_part, n_parts;
-};
-
-/* A collective of the data-parallel group: that of all else, then that of experts. */
-struct tsim_data_collective {
-    struct tsim_collective_cost cost; /* of all */
-    struct tsim_group_collective groups[TSIM_MAX_GROUPS];
-    int32_t n_groups;
-    struct tsim_collective_part parts[TSIM_MAX_PARTS]; /* of the groups, in their order */
-    int32_t n_parts;
-    unsigned axes;   /* of its group; 0: the data-parallel ones */
-    double kernel_s; /* kernels of its own before it: converting and dividing gradients */
-};
-
-/* Fully sharded, those of one layer. */
-struct tsim_layer_collectives {
-    struct tsim_data_collective gather, reduce, regather; /* the last for the backward pass */
-};
 
 /* Where a stream stands in the operators of a pass. */
 struct tsim_pass_cursor {
@@ -107,122 +70,6 @@ struct tsim_beside_stream {
     struct tsim_pass_cursor cursor;    /* in the part that it plays; program NULL: none so far */
     const struct tsim_played *playing; /* NULL: it listens */
 };
-
-struct tsim_chunk_plan {
-    bool has_embedding, has_head;
-    int32_t alike; /* which of the kinds of chunk it is: in stage_plan->alike */
-    int32_t n_layers;
-    struct tsim_parts parts;                            /* what a pass goes through */
-    int64_t first_layer;                                /* in the model */
-    double parameters, expert_parameters;               /* trained, per tensor rank; the second of them */
-    double frozen_parameters;                           /* beside adapters, without experts; 0: all is trained */
-    double host_gradient_bytes;                         /* that a rank sends for the host's update */
-    struct tsim_direction_plan ways[TSIM_N_PASS_KINDS]; /* by enum tsim_pass_kind */
-    int32_t n_gathers, n_reduces; /* buckets: segments of the passes that meet the gathers, release the reductions */
-    int32_t first_gather, first_reduce;         /* of all chunks' buckets */
-    struct tsim_data_collective gather, reduce; /* of one bucket */
-};
-
-/* The way of passes of one kind through one chunk: where they send, and whether they receive. */
-struct tsim_pass_route {
-    struct tsim_schedule_hop hop;
-    bool receives;
-};
-
-/* Where fully sharded passes through a layer are cut, in execution order: a unit gathers what it works with, and in a
- * backward pass reduces. One for a whole layer; one for each product, and twice that going backward where the layer is
- * executed again. */
-struct tsim_layer_unit {
-    enum tsim_layer_product product; /* where units are products */
-    bool gathers, reduces;
-    int32_t places; /* gathered when the unit so many places before it is done */
-    double frac;    /* of the layer's time in the pass; FLOP and bytes are shared out by it, too */
-};
-struct tsim_layer_units {
-    struct tsim_layer_unit at[2 * TSIM_N_LAYER_PRODUCTS];
-    int32_t n;
-};
-
-/* A rank's message to the next or to the previous stage; on one node, or between two. */
-struct tsim_step_message {
-    struct tsim_collective_cost cost;
-    bool on_node;
-};
-
-struct tsim_stage_plan {
-    struct tsim_chunk_plan *chunks;
-    int32_t *alike; /* by kind, which is chunks whose passes and collectives cost the same: the first of them */
-    int32_t n_alike;
-    const struct tsim_pass_item *items; /* the schedule's order */
-    int32_t n_items;
-    /* Collectives of the data-parallel group may run beside the items before the first of these, and from the second on. */
-    int32_t met_until, met_from;
-    const struct tsim_pass_route *routes;    /* by chunk and kind */
-    int32_t n_gathers, n_reduces;            /* buckets over all chunks */
-    double optimizer_s, optimizer_hbm_bytes; /* of a host's update without its wait for gradients */
-    struct tsim_host_update host_update;
-    struct tsim_step_message next, prev; /* of the first replica */
-    /* ZeRO-3 */
-    struct tsim_layer_collectives *layers; /* by kind of layer; NULL: not fully sharded */
-    struct tsim_data_collective root_gather, root_reduce;
-    struct tsim_data_collective *product_gathers, *product_reduces; /* by product; NULL where units are layers */
-    struct tsim_pass_programs *programs;                            /* where operators are played */
-};
-
-/* Which passes are played by their operators; the others are one task each. With simulation.detail: passes it is those
- * beside which collectives of the data-parallel group may run, where passes have collectives of their own: how two
- * collectives share a link, while kernels share a device with one of them, has no mean rate. */
-enum tsim_operators_of { TSIM_OPERATORS_OF_NONE, TSIM_OPERATORS_OF_MET, TSIM_OPERATORS_OF_ALL };
-
-/* The plan of a step is the same for all stage groups. */
-struct tsim_step_plan {
-    const struct tsim_scenario *scenario;
-    const struct tsim_cluster *cluster;
-    const struct tsim_step_input *input; /* NULL: batches are always there */
-    struct tsim_schedule_shape schedule;
-    const int32_t *slots;                  /* of the first chunk's forward passes, by micro-batch */
-    int32_t first_slot[2], slots_apart[2]; /* forward, others: of chunk 0, and from one chunk to the next */
-    struct tsim_stage_plan *stages;
-    struct tsim_layer_kernel *layer_kernels; /* step_plan.c */
-    int32_t n_layer_kernels;
-    struct tsim_layer_units layer_units[2]; /* fully sharded: forward and backward */
-    bool gathers_products;                  /* units are products, not layers */
-    int32_t n_units;                        /* fully sharded: segments of the pass that has most */
-    int32_t n_rounds;                       /* times that a step reduces a bucket */
-    bool is_mirrored; /* dualpipe: stages s and p-1-s hold the same parts, and reduce and gather together */
-    enum tsim_folding folding;
-    bool is_ideal;        /* network: ideal */
-    bool is_stepped;      /* network: steps */
-    bool is_forward_only; /* evaluation.h */
-    bool shards_fully;    /* ZeRO-3 */
-    bool has_data_group;  /* more than one rank reduces */
-    bool has_copies;      /* between accelerators and their hosts */
-    bool copies_input;    /* batches are among them */
-    /* Shares of HBM's rate that a copy of a byte a second asks for, and of the compute units, where passes that are one
-     * task have no HBM of their own. */
-    double copy_memory_per_byte, copy_units_per_byte;
-    bool gathers; /* ZeRO-1, -2: parameters are gathered after the optimizer */
-    bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
-    bool waits_for_reductions; /* ZeRO-2 and -3 without overlap: a pass begins when what was released is reduced */
-    bool bypasses_norm;        /* no stage waits for another before its optimizer: see program.h */
-    bool has_tied_reduction;
-    struct tsim_data_collective tied;
-    struct tsim_collective_cost norm;
-    struct tsim_stand_ins stand_ins;
-    int32_t n_replicas;                           /* that are simulated */
-    int32_t n_exchanging;                         /* replicas in a row whose ranks exchange tokens for experts */
-    double noise_mean_frac, noise_deviation_frac; /* of a stage group's pass: noise.h */
-    enum tsim_operators_of plays_operators;
-    bool tells_operators; /* somebody listens to them */
-    struct tsim_data_collective *pass_collectives;
-    int32_t n_pass_collectives;
-};
-
-/* tsim_schedule_slot from the plan's table, which needs no division. */
-static inline int32_t tsim_step_slot(const struct tsim_step_plan *plan, struct tsim_pass_item item) {
-    int is_other = item.kind != TSIM_PASS_FORWARD;
-    return plan->slots[item.microbatch] + plan->first_slot[is_other] + item.chunk * plan->slots_apart[is_other];
-}
 
 /* Bytes on it for each byte that a rank sends on its node, or through its NIC. */
 struct tsim_crossed_link {
@@ -372,55 +219,10 @@ struct tsim_stage_group {
     tsim_tick last_arrival;
     tsim_tick first_begin, last_end; /* where the step begins for this stage group; the end of its last task */
     int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
-    int64_t *totals;                 /* account.c */
+    int64_t *totals;                 /* account.h */
     int32_t n_totals, most_segments;
     struct tsim_stage_group_account *account;
 };
-
-/* `sink`: who will listen, or NULL. */
-const struct tsim_step_plan *
-tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                     const struct tsim_placement *placement, const struct tsim_pass_costs *costs,
-                     const struct tsim_step_input *input, const struct tsim_step_sink *sink);
-
-/* Prices what each rank of a stage group sends to another stage. `at` is one of the stage group's ranks; the message
- * stays on the node where those of all its ranks do. */
-void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
-                          struct tsim_coordinates at, int32_t to, struct tsim_step_message *message);
-
-/* account.c. The work of a stage group is added up in whole numbers, ticks and counts, and priced once at the end: so
- * a period that is left out can be added any number of times, and the sums are those of the step that went through all
- * of it. */
-enum tsim_total {
-    TSIM_TOTAL_BUBBLE, /* ticks */
-    TSIM_TOTAL_PIPELINE,
-    TSIM_TOTAL_GATHER, /* exposed, as the next two */
-    TSIM_TOTAL_REDUCE,
-    TSIM_TOTAL_NORM,
-    TSIM_TOTAL_OPTIMIZER,
-    TSIM_TOTAL_INPUT,
-    TSIM_TOTAL_COPIES, /* waits for copies between accelerators and hosts */
-    TSIM_TOTAL_HOST,   /* where operators are played: waits for the host; what collectives of passes expose, by axis */
-    TSIM_TOTAL_EXPOSED,
-    TSIM_TOTAL_SLOWED = TSIM_TOTAL_EXPOSED + TSIM_AXIS_PIPELINE, /* what passes take longer than at their own rate */
-    TSIM_TOTAL_BESIDE_DATA, /* passes that collectives of the data-parallel group may run beside */
-    TSIM_TOTAL_DATA_BUSY,
-    TSIM_TOTAL_SEND_BUSY,
-    TSIM_TOTAL_SENT, /* counts: to the next, to the previous stage */
-    TSIM_TOTAL_TIED = TSIM_TOTAL_SENT + 2,
-    TSIM_TOTAL_OPTIMIZERS,
-    TSIM_TOTAL_REDUCTIONS, /* that are over, on the data stream */
-    TSIM_TOTAL_COLLECTIVES /* from here on collectives of the data-parallel group by kind; then passes by kind */
-};
-void tsim_account_begin(struct tsim_arena *arena, struct tsim_stage_group *group);
-/* Prices what was added up: fills group->account but for what depends on the end of the step. */
-void tsim_account_close(struct tsim_stage_group *group);
-
-/* A task of the stage group's compute stream, a collective of its data stream, a message that it sent, has ended. */
-void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
-                          tsim_tick end);
-void tsim_account_data(struct tsim_stage_group *group, int64_t label);
-void tsim_account_transfer(struct tsim_stage_group *group, int64_t label, tsim_tick begin, tsim_tick end);
 
 /* task_demands.c. So many bytes a second of each member over what it sends (TSIM_SENT_...). */
 void tsim_stage_group_demand_sent(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int what,
@@ -477,20 +279,12 @@ struct tsim_segment_layers tsim_stage_group_segment_layers(const struct tsim_sta
 const struct tsim_data_collective *tsim_stage_group_data_collective(const struct tsim_stage_group *group,
                                                                     bool is_gather, int32_t item, int32_t segment);
 
-/* Fully sharded: the unit of a layer that a segment is; NULL: the root, which is the embedding. */
-const struct tsim_layer_unit *tsim_layer_unit_at(const struct tsim_step_plan *plan, enum tsim_pass_kind kind,
-                                                 int32_t segment);
 /* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
 const struct tsim_data_collective *tsim_stage_group_unit(const struct tsim_stage_group *group, enum tsim_pass_kind kind,
                                                          int32_t position, bool is_gather);
 /* Does it have one? The root, which is gathered once a step, does not gather going backward. */
 bool tsim_stage_group_unit_has(const struct tsim_stage_group *group, enum tsim_pass_kind kind, int32_t position,
                                bool is_gather);
-/* Units of a pass: those of the layers, and the root. */
-static inline int32_t tsim_step_n_units(const struct tsim_step_plan *plan, enum tsim_pass_kind kind) {
-    return 1 + (int32_t)plan->scenario->model->layers * plan->layer_units[kind != TSIM_PASS_FORWARD].n;
-}
-
 /* Index of the pass among the signals: those of passes that come after what was left out take the place of these. */
 static inline int32_t tsim_stage_group_slot(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     return tsim_step_slot(group->plan, item) - group->n_skipped[item.kind != TSIM_PASS_FORWARD];
@@ -512,11 +306,6 @@ static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stag
 /* Items that were left out. */
 static inline int32_t tsim_stage_group_n_left_out(const struct tsim_stage_group *group) {
     return (int32_t)(group->items - group->stage_plan->items);
-}
-
-/* `index`: of an item of the whole schedule. */
-static inline bool tsim_item_is_met(const struct tsim_stage_plan *sp, int64_t index) {
-    return index < sp->met_until || index >= sp->met_from;
 }
 
 /* Are the operators of an item's pass played? One that is cut through the middle of a layer, or of a layer list, stays a

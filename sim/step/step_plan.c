@@ -1,10 +1,11 @@
-/* The plan of a step: costs of passes, buckets and messages, everything that does not change while it runs. */
+#include "step/step_plan.h"
+
 #include "cost/compute.h"
-#include "cost/update.h"
 #include "model/adapter.h"
 #include "model/model.h"
 #include "model/operators.h"
 #include "model/parameter_bytes.h"
+#include "partition/memory.h"
 #include "step/copies.h"
 #include "step/folding.h"
 #include "step/noise.h"
