@@ -139,7 +139,8 @@ static const struct tsim_command COMMANDS[] = {
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Shows strong scaling (the global batch stays the same) or, with --weak, weak\n"
      "scaling. Nodes are added or left out, and data-parallel replicas with them; the\n"
-     "rest of the plan stays. Efficiency is relative to the smallest count that runs.\n"
+     "rest of the plan stays. --gpus lists the counts (without it: as many as there\n"
+     "are, twice, four times, ...). Efficiency is relative to the smallest that runs.\n"
      "--replan also shows the best plan of each count, as 'tsim plan' finds it. The\n"
      "points are logged as a sweep.",
      1, 1,

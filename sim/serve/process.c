@@ -175,7 +175,8 @@ bool tsim_serve_process_give(struct tsim_serve_process *process, const struct ts
         add_text(&message, "", request->query[i].name);
         add_text(&message, value ? "=" : "-", value ? value : "");
     }
-    fwrite(body, 1, size, message.stream);
+    if (size > 0)
+        fwrite(body, 1, size, message.stream);
     const char *bytes = tsim_text_sink_text(&message);
     const struct head head = {.size = message.size, .n_pairs = request->n_query, .n_body = size};
     bool is_given = send_message(process->line, &head, bytes);

@@ -236,8 +236,20 @@ async function test(name, f) {
       await page.close();
     }
   });
+  await test("a round of post-training has its parts", async () => {
+    const page = await open(browser, "round.html", "light"), section = page.locator("section:has(> h2:text-is('Where the round goes'))");
+    const rows = await section.locator("table").first().locator("tbody tr").evaluateAll(all => all.map(r => [...r.cells].map(c => c.textContent)));
+    assert.deepStrictEqual(rows.map(r => r[0]), ["generation", "scoring", "training", "transfer of the weights"]);
+    const shares = rows.map(r => parseFloat(r[2]));
+    assert(Math.abs(shares.reduce((a, b) => a + b) - 100) < 0.3, shares.join());
+    assert.match(await section.locator("table").nth(1).innerText(), /[\d,]+ tokens\/s[^]*longest response\s+[\d,]+ tokens/);
+    await page.close();
+    const plain = await open(browser, "run.html", "light");
+    assert.strictEqual(await plain.locator("h2:text-is('Where the round goes')").count(), 0);
+    await plain.close();
+  });
   await test("pages fit a telephone, are small, and need nothing else", async () => {
-    for (const file of ["run.html", "campaign.html", "sweep.html", "compare.html", "plan.html", "clusters.html", "images.html", "recommendation.html"]) {
+    for (const file of ["run.html", "campaign.html", "sweep.html", "compare.html", "plan.html", "clusters.html", "images.html", "recommendation.html", "round.html"]) {
       assert(fs.statSync(`${folder}/${file}`).size < 1e6, file);
       const page = await open(browser, file, "light");
       await page.setViewportSize({width: 360, height: 740});

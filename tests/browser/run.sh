@@ -34,6 +34,7 @@ cd "$work" || exit 1
     { "$tsim" plan "$root/scenarios/llama70b.yaml" --quiet --vary cluster.nodes=1 --report nothing.html >/dev/null || [ $? = 4 ]; } &&
     "$tsim" compare "$root/scenarios/llama70b.yaml" "$root/tests/golden/campaign.yaml" --quiet --report compare.html >/dev/null &&
     "$tsim" run "$root/scenarios/input/resnet50-nvme.yaml" --quiet --report images.html >/dev/null &&
+    "$tsim" run "$root/scenarios/examples/grpo-8b-4-nodes.yaml" --quiet --report round.html >/dev/null &&
     "$tsim" plan "$root/scenarios/dlrm.yaml" --quiet --report recommendation.html >/dev/null || exit 1
 export NODE_PATH=$modules/node_modules
 node "$root/tests/browser/pages.js" "$chromium" "$work" || exit 1

@@ -137,9 +137,10 @@ static void print_verdict(struct tsim_arena *arena, const struct tsim_diagnosis 
     if (d->measured_as)
         print_gap(arena, d, style, out);
     else
-        tsim_text_wrap(out, style, 0,
-                       "Nothing was measured, so the way begins at the prediction: a log with step times, a profile or "
-                       "--set measured.step_time='13.7 s' says what the job takes.");
+        tsim_text_wrap(
+            out, style, 0,
+            "No time of a step was measured, so the way begins at the prediction: a log with step times, a profile or "
+            "--set measured.step_time='13.7 s' says what the job takes.");
     if (d->n_suspects > 0)
         tsim_text_wrap(
             out, style, 0,

@@ -49,12 +49,16 @@ enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct t
 }
 
 static void print_title(FILE *out, const struct tsim_style *style, const struct tsim_result *result) {
+    const struct tsim_post_training *round = &result->post_training;
     char text[64];
     fprintf(out, "%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), result->scenario->name, tsim_tint_off(style));
     if (result->step.simulated)
         fprintf(out, "a step of %s, bottleneck %s\n",
                 tsim_quantity_human(result->step.terms.time_s, TSIM_TIME_S, text, sizeof text),
                 tsim_bottleneck_kind(result));
+    if (round->has)
+        fprintf(out, "trains in a round of %s; its parts: tsim explain SCENARIO post_training.time_s\n",
+                tsim_quantity_human(round->time_s, TSIM_TIME_S, text, sizeof text));
 }
 
 void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation) {
