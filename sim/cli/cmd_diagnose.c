@@ -76,7 +76,8 @@ static enum tsim_status read_launch(struct diagnose *run) {
         return import(run, format, file);
     tsim_diag_hint(
         tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
-                         format ? "no job that runs: it is a file of %s" : "no launch, log or scenario that is known",
+                         format ? "this is a file of %s, which gives no job to diagnose"
+                                : "this is no launch, log or scenario that tsim knows",
                          format ? format->name : ""),
         "tsim import FORMAT FILE --output job.yaml reads a file by its format, tsim diagnose job.yaml the result");
     return TSIM_ERR_SCHEMA;

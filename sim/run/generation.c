@@ -8,7 +8,10 @@
 
 #include <math.h>
 
-enum { MOST_BATCHES = 24, PREFILL_TOKENS = 8192, GENERATION_STREAM = 0x67656e };
+enum { MOST_BATCHES = 24, GENERATION_STREAM = 0x67656e /* "gen": its random numbers are nobody else's */ };
+/* A prefill pass takes prompts of so many tokens together: vLLM's guide recommends more than that for throughput
+ * (max_num_batched_tokens, docs/configuration/optimization.md). */
+enum { PREFILL_TOKENS = 8192 };
 
 /* A decode pass of an engine with one batch: at an empty cache, and what each token of every sequence's cache adds. */
 struct decode {

@@ -39,8 +39,9 @@
  * With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes after the
  * arrival of its batch (step_input.h).
  *
- * Folding: data-parallel replicas that cannot differ are simulated once (of those that differ by their accelerators' speed,
- * one of each speed: stand_ins.h), and of a stage group's ranks one stands for all. Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
+ * Folding: data-parallel replicas that cannot differ are simulated once. Those that differ by the speed of their
+ * accelerators alone are simulated once for each speed (stand_ins.h). One rank of a stage group stands for all of them.
+ * Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
 #ifndef TSIM_STEP_PROGRAM_H
 #define TSIM_STEP_PROGRAM_H
 
@@ -209,8 +210,8 @@ struct tsim_step_outline {
 
 /* Listens to a step: `begin` before the first task. The tasks of a stream come in the order of time, a pass after its
  * operators. A period that repeats is simulated once and told as often as it happens (periods.h), unless the sink
- * needs the tasks' events. Operators are told of the stage groups that `wants_operators` of, NULL: of none; and of those of the items that
- * `wants_item`, NULL: of all. */
+ * needs the tasks' events. Operators are told where `wants_operators` says so of their stage group and `wants_item` of
+ * their item. Without the first none is told, without the second those of all items. */
 struct tsim_step_sink {
     void (*begin)(void *context, const struct tsim_step_outline *outline);
     void (*take)(void *context, const struct tsim_step_task *task);

@@ -88,7 +88,7 @@ function chart(parent, name) {
 
 /* A page that can change its scenario says how: to take a piece of advice, and to open what a plan or a point sets. */
 let applies = null, opens = null;
-/* What a row or a dot needs so that a click or the Enter key opens what it stands for; nothing on a page that cannot. */
+/* A row or a dot with these attributes opens the plan or point that it stands for, by a click or the Enter key; null on a page that cannot. */
 const opening = (settings, own) => { const open = own || (() => opens(settings)); return opens && settings || own ? {tabIndex: 0, title: "open it", onclick: open, onkeydown: e => { if (e.key === "Enter") open(); }} : null; };
 /* A row of a table opens where it has what it sets. */
 const rowOf = r => { const opener = opening(r.set || (r.plan || {}).set, r.opens); return opener ? {className: "opens", ...opener} : {}; };

@@ -193,7 +193,7 @@ function control(path) {
   return row;
 }
 
-/* What the scenario says, or what follows from it. */
+/* Each control shows its value in the scenario, which is said or follows from it. */
 function fillControls() {
   for (const row of document.querySelectorAll("#controls .control[data-path]")) {
     const path = row.dataset.path, at = valueAt(resolved, path.split(".")), value = IDS[path] ? (at || {}).name : at, input = row.input;
@@ -267,7 +267,7 @@ function openText(text) {
 /* A scenario with every key, as YAML. */
 const toYaml = (value, indent = "") => Object.entries(value).map(([k, v]) => indent + k + ":" + (v && typeof v === "object" && !Array.isArray(v) && Object.keys(v).length ? "\n" + toYaml(v, indent + "  ") : " " + (v && typeof v === "object" ? JSON.stringify(v) + "\n" : plainText(v) + "\n"))).join("");
 
-/* Of a run's parts those that are of the whole run. */
+/* The parts of a run's page that are about the whole run. */
 const OF_CAMPAIGN = ["The whole run with its failures", "Energy, carbon and cost", "Owned or rented"];
 function showCampaign() {
   for (const s of main.querySelectorAll("section.part")) if (!OF_CAMPAIGN.includes(s.querySelector("h2").textContent)) s.remove();
