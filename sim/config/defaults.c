@@ -46,9 +46,7 @@ static void resolve_generation(struct tsim_scenario *sc) {
         sc->training.scoring = SCORING[sc->training.kind];
     if (!tsim_generates(sc))
         return;
-    double batch = (double)sc->training.global_batch_size * tsim_samples_of_sequence(sc);
     g->tensor = g->tensor > 0 ? g->tensor : 1;
-    g->rollouts = g->rollouts > 0 ? g->rollouts : (int64_t)ceil(batch);
     g->samples_per_prompt = g->samples_per_prompt > 0 ? g->samples_per_prompt : 16;
     g->max_sequences = g->max_sequences > 0 ? g->max_sequences : 256;
     g->prompt = g->prompt > 0 ? g->prompt : 256;

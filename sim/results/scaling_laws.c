@@ -96,8 +96,7 @@ static void fill_data(struct tsim_arena *arena, struct tsim_term_recorder *r, st
     if (arena && out->tokens_per_parameter < TSIM_TOKENS_PER_PARAMETER / 2)
         note(out, arena,
              "%.2g tokens per parameter: with the same compute, %s parameters on %s tokens reach a lower loss "
-             "(Hoffmann et al. "
-             "2022)",
+             "(Hoffmann et al. 2022)",
              out->tokens_per_parameter, human(arena, out->optimal_parameters), human(arena, out->optimal_tokens));
 }
 
