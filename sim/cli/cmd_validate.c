@@ -42,12 +42,17 @@ static void add_number(struct tsim_text_table *table, double value) {
     tsim_text_table_add(table, isnan(value) ? "" : tsim_double_text(value, text, sizeof text));
 }
 
+/* In JSON's unit; not a number where the file is invalid. */
+static double in_json(const struct tsim_case_row *row, double value) {
+    return row->has_metric ? tsim_metric_in_json(row->metric, value) : (double)NAN;
+}
+
 static void add_csv_row(struct tsim_text_table *table, const struct tsim_case_row *row) {
     tsim_text_table_add(table, row->of->name);
     tsim_text_table_add(table, row->of->file);
     tsim_text_table_add(table, row->has_metric ? tsim_metric_name(row->metric) : "");
-    add_number(table, tsim_metric_in_json(row->metric, row->measured));
-    add_number(table, tsim_metric_in_json(row->metric, row->predicted));
+    add_number(table, in_json(row, row->measured));
+    add_number(table, in_json(row, row->predicted));
     add_number(table, row->error_frac);
     tsim_text_table_add(table, tsim_case_status_name(row->of->status));
     tsim_text_table_add(table, row->is_doubtful ? row->of->result.scenario->measured.doubtful : "");
@@ -152,8 +157,8 @@ static struct tsim_json *validation_json(struct tsim_arena *arena, const struct 
         tsim_json_text(object, "name", row->of->name);
         tsim_json_text(object, "file", row->of->file);
         tsim_json_text(object, "metric", row->has_metric ? tsim_metric_name(row->metric) : NULL);
-        tsim_json_number(object, "measured", tsim_metric_in_json(row->metric, row->measured));
-        tsim_json_number(object, "predicted", tsim_metric_in_json(row->metric, row->predicted));
+        tsim_json_number(object, "measured", in_json(row, row->measured));
+        tsim_json_number(object, "predicted", in_json(row, row->predicted));
         tsim_json_number(object, "error", row->error_frac);
         tsim_json_text(object, "status", tsim_case_status_name(row->of->status));
         tsim_json_bool(object, "doubtful", row->is_doubtful);

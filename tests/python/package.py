@@ -44,9 +44,9 @@ def test_answers():
             ("a dictionary, a list and a seed", lambda: tsim.run(SMALL, {"cost.rent": "3 USD/h"}, seed=3), ["run", "-", "--no-db", "--set", "cost.rent=3 USD/h", "--seed", "3"], json.dumps(SMALL)),
             ("what does not fit", lambda: tsim.run(FILE, training__micro_batch_size=32), ["run", FILE, "--no-db", "--set", "training.micro_batch_size=32"], None),
             ("check", lambda: tsim.check(TEXT), ["check", "-"], TEXT), ("explain", lambda: tsim.explain(FILE), ["explain", FILE], None),
-            ("a term", lambda: tsim.explain(FILE, "mfu"), ["explain", FILE, "mfu"], None), ("compare", lambda: tsim.compare(FILE, FILE, cluster__nodes=64, parallelism__data="auto"), ["compare", FILE, FILE, "--set", "cluster.nodes=64", *auto], None),
+            ("a term", lambda: tsim.explain(FILE, term="mfu"), ["explain", FILE, "mfu"], None), ("compare", lambda: tsim.compare(FILE, FILE, cluster__nodes=64, parallelism__data="auto"), ["compare", FILE, FILE, "--set", "cluster.nodes=64", *auto], None),
             ("sweep", lambda: tsim.sweep(TEXT, {"parallelism.tensor": [4, 8], "training.recompute": ["none", "full"]}, parallelism__data="auto", jobs=2), ["sweep", "-", "--no-db", "--vary", "parallelism.tensor=4,8", "--vary", "training.recompute=none,full", *auto], TEXT),
-            ("scale", lambda: tsim.scale(FILE, [512, 1024]), ["scale", FILE, "--no-db", "--gpus", "512,1024"], None), ("plan", lambda: tsim.plan(FILE, {"cluster.nodes": [4]}), ["plan", FILE, "--vary", "cluster.nodes=4"], None),
+            ("scale", lambda: tsim.scale(FILE, gpus=[512, 1024]), ["scale", FILE, "--no-db", "--gpus", "512,1024"], None), ("plan", lambda: tsim.plan(FILE, {"cluster.nodes": [4]}), ["plan", FILE, "--vary", "cluster.nodes=4"], None),
             ("buy", lambda: tsim.buy(model="llama3-8b", tokens="100 B", deadline="90 days", vary={"cluster.node": ["dgx-h100"], "cluster.fabric": ["ib-ndr"], "cluster.nodes": [8]}), ["buy", "--model", "llama3-8b", "--tokens", "100 B", "--deadline", "90 days", "--vary", "cluster.node=dgx-h100", "--vary", "cluster.fabric=ib-ndr", "--vary", "cluster.nodes=8"], None),
             ("validate", lambda: tsim.validate(root / "scenarios/published/accelerate-7b-a100-4-001.yaml"), ["validate", str(root / "scenarios/published/accelerate-7b-a100-4-001.yaml")], None)]:
         result, expected = answer(), printed(*words, "--json", "--quiet", text=text)
@@ -54,7 +54,7 @@ def test_answers():
         check(f"{what}: as a dictionary, with a table", dict(result) == json.loads(result.text) and len(result.table) > 0, result.table)
     check("nothing is written", os.listdir() == [], os.listdir())
     check("the catalogue", tsim.catalogue() == json.loads(printed("list", "--json")) and tsim.show("model/llama2-70b") == json.loads(printed("show", "model/llama2-70b", "--json")))
-    rows = tsim.sweep(TEXT, {"parallelism.tensor": "4,8"}, parallelism__data="auto").table
+    rows = tsim.sweep(TEXT, vary={"parallelism.tensor": "4,8"}, parallelism__data="auto").table
     check("a point's row has what was set and its figures", [r["parallelism.tensor"] for r in rows] == [4, 8] and all(r["step.time_s"] > 0 for r in rows), rows)
     estimated = tsim.run(SMALL, cluster__fabric="ib-ndr").warnings
     check("warnings of a scenario", all(d["severity"] == "warning" and d["message"] for d in estimated) and estimated and tsim.run(FILE).warnings == [], estimated)

@@ -101,7 +101,7 @@ def check(scenario, settings=None, /, **overrides):
     return _ask("check", {"scenario": scenario}, _whole, settings=settings, overrides=overrides)
 
 
-def explain(scenario, term=None, settings=None, /, **overrides):
+def explain(scenario, /, term=None, settings=None, **overrides):
     """Where the step and the memory go; of a term ("mfu", "step.compute_s") the formulas, down to each source."""
     return _ask("explain", {"scenario": scenario}, _whole, words=[term] if term else [], settings=settings, overrides=overrides)
 
@@ -111,14 +111,14 @@ def compare(a, b, settings=None, /, *, sensitivity=False, charts=False, **overri
     return _ask("compare", {"A": a, "B": b}, lambda v: v["waterfall"], settings=settings, overrides=overrides, charts=charts, options={"sensitivity": sensitivity})
 
 
-def sweep(scenario, vary=None, settings=None, /, *, zip=None, where=None, objective=None, ignore_memory=False, jobs=None, charts=False, **overrides):
+def sweep(scenario, /, vary=None, settings=None, *, zip=None, where=None, objective=None, ignore_memory=False, jobs=None, charts=False, **overrides):
     """Every point of a space: vary={"parallelism.tensor": [4, 8]}, or the scenario's own `sweep:` section. A row of the table is a
     point."""
     return _ask("sweep", {"scenario": scenario}, lambda v: [_point(p) for p in v["points"]], settings=settings, overrides=overrides, vary=vary, zip=zip, charts=charts,
                 options={"where": where, "objective": objective, "ignore_memory": ignore_memory, "jobs": jobs})
 
 
-def plan(scenario, vary=None, settings=None, /, *, zip=None, objective=None, any_software=False, sensitivity=False, jobs=None, charts=False, **overrides):
+def plan(scenario, /, vary=None, settings=None, *, zip=None, objective=None, any_software=False, sensitivity=False, jobs=None, charts=False, **overrides):
     """The best plans (how a model is cut and placed), over machines where `vary` names some. Ctrl-C ends a long search."""
     return _ask("plan", {"scenario": scenario}, lambda v: [_point(p) for p in v["best"]], settings=settings, overrides=overrides, vary=vary, zip=zip, charts=charts,
                 options={"objective": objective, "any_software": any_software, "sensitivity": sensitivity, "jobs": jobs})
@@ -131,7 +131,7 @@ def buy(scenario=None, settings=None, /, *, model=None, tokens=None, deadline=No
                 options={"model": model, "tokens": tokens, "deadline": deadline, "budget": budget, "objective": objective, "jobs": jobs})
 
 
-def scale(scenario, gpus=None, settings=None, /, *, weak=False, until_efficiency=None, jobs=None, charts=False, **overrides):
+def scale(scenario, /, gpus=None, settings=None, *, weak=False, until_efficiency=None, jobs=None, charts=False, **overrides):
     """The same job on more and more accelerators: a row of the table is a number of them."""
     return _ask("scale", {"scenario": scenario}, lambda v: [_point(r) for r in v["rows"]], settings=settings, overrides=overrides, charts=charts,
                 options={"gpus": gpus, "weak": weak, "until_efficiency": until_efficiency, "jobs": jobs})
