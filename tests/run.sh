@@ -38,8 +38,6 @@ names() {
 # shellcheck disable=SC2046 # the seeds are a list of files
 command_of() { # NAME: runs it
   case $1 in
-  # A few of thousands of plans are farther apart than these allow.
-  property/test_network_random | property/test_step_random) ${TSIM_CASES:+env TSIM_CASES=300} "$build/tests/$1" ;;
   unit/* | property/*) "$build/tests/$1" ;;
   fuzz/*) "$build/tests/$1" $(bash tests/fuzz/seeds.sh "${1#fuzz/replay_}") ;;
   circles.py) tests/circles.py "$build" ;;
