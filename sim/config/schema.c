@@ -327,7 +327,7 @@ static bool read_words(struct tsim_reader *reader, const struct tsim_key *key, c
                        const char *path, void *field) {
     unsigned set = 0;
     if (value->kind != TSIM_VALUE_SEQUENCE || value->n_items == 0) {
-        tsim_schema_wrong_kind(reader, value, path, "a list of words");
+        tsim_schema_wrong_kind(reader, value, path, "a list of one or more words");
         return false;
     }
     for (size_t i = 0; i < value->n_items; i++) {
