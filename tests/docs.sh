@@ -5,7 +5,7 @@
 # all published runs once more) and the comparison of the answers are left to `make check`; a model of seconds has eight layers.
 set -u
 tsim=$(realpath "$1") part=${2:-small}
-large='buy --|buy .*purchase|simulation.steps=20|-16k-h100.yaml$|54-days.yaml$|deepseek-v3-h100-1024|resnet50-nvme.*prefetch|validate scenarios/compared/|--replan|scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |repair=.12 h.* --vary|validate scenarios/published/[*]'
+large='buy --|buy .*purchase|simulation.steps=20|-16k-h100.yaml$|54-days.yaml$|deepseek-v3-h100-1024|resnet50-nvme.*prefetch|validate scenarios/compared/|--replan|scenarios/questions/(nvlink-8-or-72|which-precision|h100-or-b200|which-gpu)|preemption: |400g-or-100g.*batch_size|which-cluster.*rent|torchtitan.*--json|local: |buy-or-rent.yaml --report|spot-campaign|roce-400$|docs/examples/cheapest|repair=.12 h.* --vary|validate scenarios/published/[*]'
 deep='^build/tsim (buy |plan |compare .*sensitivity|run .*(link: accelerator|variability|batch_ramp|training.evaluation|spares=optimal))[^|&]*$'
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD

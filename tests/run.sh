@@ -16,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 
 scripts=(cli/run.sh serve/run.sh golden/run.sh imports/run.sh textbook_docs.sh catalogue_ids.sh faults/situations.sh accuracy.sh)
 [ "$part" = code ] || scripts+=(layers.sh circles.py widths.sh data.sh docs.sh reference_keys.sh hardware_docs.sh faults/run.sh
-  install.sh python/run.sh make.sh gate.sh runner.sh setup_packages.sh browser/run.sh)
+  install.sh python/run.sh setup_packages.sh browser/run.sh)
+of_tools=(gate.sh make.sh runner.sh) # tests of what tests and builds, for `long` alone
 # The longest ones start first, so that the end is not one of them alone.
 longest=(cli/run.sh docs.sh accuracy.sh faults/situations.sh serve/run.sh faults/run.sh property/test_every_key widths.sh
   property/test_plan_random property/test_advice_kept install.sh unit/test_chakra layers.sh)
@@ -24,7 +25,7 @@ longest=(cli/run.sh docs.sh accuracy.sh faults/situations.sh serve/run.sh faults
 names() {
   local program
   if [ "$part" = long ]; then
-    printf '%s\n' cli/run.sh accuracy.sh install.sh property/test_{advice_kept,decision_random,every_key,launch_files,laws_random,network_random,periods_random,plan_random,proposals,step_random} unit/test_{import_recipes,scenario}
+    printf '%s\n' "${of_tools[@]}" cli/run.sh accuracy.sh data.sh install.sh layers.sh serve/run.sh widths.sh property/test_{advice_kept,decision_random,every_key,launch_files,laws_random,network_random,periods_random,plan_random,plan_uncached,proposals,step_random} unit/test_{import_recipes,scenario}
     return
   fi
   printf '%s\n' "${scripts[@]}"
@@ -41,7 +42,7 @@ command_of() { # NAME: runs it
   unit/* | property/*) "$build/tests/$1" ;;
   fuzz/*) "$build/tests/$1" $(bash tests/fuzz/seeds.sh "${1#fuzz/replay_}") ;;
   circles.py) tests/circles.py "$build" ;;
-  accuracy.sh | install.sh) bash "tests/$1" "$tsim" "$part" ;;
+  accuracy.sh | data.sh | install.sh | layers.sh | serve/run.sh | widths.sh) bash "tests/$1" "$tsim" "$part" ;;
   cli/run.sh) if [ "$part" = long ]; then bash tests/cli/run.sh "$tsim" --long; else bash tests/cli/run.sh "$tsim"; fi ;;
   gate.sh) bash tests/gate.sh "$build" ;;
   *) bash "tests/$1" "$tsim" ;;

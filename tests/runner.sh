@@ -42,33 +42,32 @@ expect 'all pass' 0 '^[0-9]* passed, 0 failed$'
 n=$(sed -n 's/ passed, 0 failed$//p' "$work/said" | tail -n 1)
 expect 'what a program says' 0 '^ok    unit/test_sound  100%: Checks: 1'
 expect 'a program that says nothing' 0 '^ok    property/test_silent'
-expect 'what a script says' 0 '^ok    gate.sh  2 passed, 0 failed$'
+expect 'what a script says' 0 '^ok    setup_packages.sh  2 passed, 0 failed$'
 expect 'code: no scripts of texts' 0 '^11 passed, 0 failed$' code
 for test in import_recipes scenario; do program unit/test_$test '[ "$TSIM_CASES" = 2000 ]'; done
-long='advice_kept decision_random every_key launch_files laws_random periods_random plan_random proposals network_random step_random'
+long='advice_kept decision_random every_key launch_files laws_random periods_random plan_random plan_uncached proposals network_random step_random'
 for test in $long; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 2000 ]'; done
-for test in network_random step_random; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 300 ]'; done
-for script in accuracy install; do stand_in "tests/$script.sh" '[ "$2" = long ]'; done
+for script in accuracy data install layers serve/run widths; do stand_in "tests/$script.sh" '[ "$2" = long ]'; done
 stand_in tests/cli/run.sh '[ "$2" = --long ]'
-expect 'long: whole tests, many cases' 0 '^15 passed, 0 failed$' long
+expect 'long: whole tests, many cases' 0 '^23 passed, 0 failed$' long
 rm "$work"/build/tests/unit/test_{import_recipes,scenario}
 for test in $long; do rm "$work/build/tests/property/test_$test"; done
-for script in accuracy install cli/run; do stand_in "tests/$script.sh" ''; done
-stand_in tests/gate.sh 'for i in 1 2 3; do echo "because $i"; sleep 0.1; done; exit 1'
+for script in accuracy data install layers serve/run widths cli/run; do stand_in "tests/$script.sh" ''; done
+stand_in tests/setup_packages.sh 'for i in 1 2 3; do echo "because $i"; sleep 0.1; done; exit 1'
 stand_in tests/data.sh 'for i in 1 2 3; do echo "as well $i"; sleep 0.1; done; exit 2'
 expect 'two that fail' 1 "^$((n - 2)) passed, 2 failed\$"
-expect 'what they said, in one piece' 1 '^FAIL  gate.sh$'
-[ "$(grep -A 3 '^FAIL  gate.sh$' "$work/said" | tail -n 3)" = "$(printf '      because %d\n' 1 2 3)" ] || {
+expect 'what they said, in one piece' 1 '^FAIL  setup_packages.sh$'
+[ "$(grep -A 3 '^FAIL  setup_packages.sh$' "$work/said" | tail -n 3)" = "$(printf '      because %d\n' 1 2 3)" ] || {
   failed=$((failed + 1))
   echo 'FAIL pieces of other tests stand in what a test said'
 }
-stand_in tests/gate.sh 'kill -KILL $$'
+stand_in tests/setup_packages.sh 'kill -KILL $$'
 stand_in tests/data.sh ''
-expect 'one that is killed' 1 '^FAIL  gate.sh$'
+expect 'one that is killed' 1 '^FAIL  setup_packages.sh$'
 stand_in tests/data.sh 'kill -KILL $PPID'
 expect 'one that takes its runner with it' 1 '^FAIL  data.sh: was killed'
-rm "$work/tests/gate.sh"
+rm "$work/tests/setup_packages.sh"
 stand_in tests/data.sh ''
-expect 'one that is not there' 1 '^FAIL  gate.sh$'
+expect 'one that is not there' 1 '^FAIL  setup_packages.sh$'
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

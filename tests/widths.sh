@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# tests/widths.sh TSIM - what every command prints for people fits COLUMNS. Excepted: lines with the path of a file, which is
-# never broken, and with it mistakes in files (FILE:LINE:COLUMN and the line of the file), which programs read, too.
+# tests/widths.sh TSIM [long] - what every command prints for people fits 60 columns, with `long` also 80 and 120. Excepted: lines
+# with the path of a file, which is never broken, and with it mistakes in files (FILE:LINE:COLUMN and the line of the file), which programs read, too.
 set -u
 tsim=$(realpath "$1")
+widths=60
+[ "${2:-}" != long ] || widths='60 80 120'
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
 export TSIM_DATA=$root LC_ALL=C.UTF-8
@@ -19,7 +21,7 @@ cp "$root/docs/examples/gpt2-trace.json.gz" "$root/docs/examples/gpt2.yaml" .
 
 fits() { # COMMAND...
   local columns wide
-  for columns in ${widths:-60 80 120}; do
+  for columns in $widths; do
     COLUMNS=$columns timeout $((60 * ${TSIM_TEST_SLOWNESS:-1})) "$tsim" "$@" >out 2>/dev/null </dev/null
     if [ ! -s out ]; then
       echo "$columns columns: tsim $*: printed nothing"
@@ -38,7 +40,7 @@ fits() { # COMMAND...
 }
 
 fits run s.yaml --no-db
-widths="60 120" fits run campaign.yaml
+fits run campaign.yaml
 fits run shallow.yaml
 fits run "$root/scenarios/dlrm.yaml" --no-db
 fits run s.yaml --no-db --set parallelism.tensor=1 --set parallelism.data=auto
@@ -69,7 +71,7 @@ for kind in models accelerators nodes fabrics storage software regions scenarios
 for id in model/llama2-70b model/dlrm accelerator/h100-sxm node/dgx-h100 fabric/ib-ndr software/megatron-core-2024 storage/nvme; do
   fits show $id
 done
-widths="60 120" fits textbook
+fits textbook
 fits version
 fits help
 commands=$("$tsim" help | sed -n 's/^  \([a-z]*\) .*/\1/p')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/faults/run.sh TSIM [HOW [COMMAND...]] - makes calls of the system, of malloc and of SQLite fail one at a time, under every
-# command (see drive.c), two commands at once. HOW: one (of each kind, each time another), stacks (each way to get to a call;
-# minutes) or all (every single call; a quarter of an hour).
+# command (see drive.c), two commands at once. HOW: one (of each kind, each time another; a few commands unless some are named),
+# stacks (each way to get to a call; minutes) or all (every single call; a quarter of an hour).
 set -u
 tsim=$(realpath "$1") how=${2:-one} root=$(realpath "$(dirname "$0")/../..")
 if ldd "$tsim" | grep -q "lib[a-z]*san" || nm "$tsim" 2>/dev/null | grep -q __gcov_; then
@@ -50,7 +50,13 @@ grep -v '^#' "$root/hardware/calibration/a100-80gb-kernels.csv" >kernels.csv
         "$tsim" sweep small.yaml --vary parallelism.tensor=2,8 --db other.db && cp other.db a.db
 } >/dev/null || exit 1
 commands=("${@:3}")
-[ ${#commands[@]} -gt 0 ] || mapfile -t commands < <("$work/drive" --commands)
+if [ ${#commands[@]} -eq 0 ]; then
+    if [ "$how" = one ]; then
+        commands=(run sweep-2 merge plan import-chakra export-svg)
+    else
+        mapfile -t commands < <("$work/drive" --commands)
+    fi
+fi
 printf '%s\n' "${commands[@]}" |
     TSIM_FAULTS_READY=$PWD xargs -P "${JOBS:-2}" -n 1 "$work/drive" "$tsim" "$work/fail.so" "$how" | tee "$work/log"
 echo "$(awk '/^(ok|FAIL) .* failures$/ {n += $(NF - 1)} END {print n + 0}' "$work/log") failures tried"

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { N_GOALS = 1, CASES_A_GOAL = 200 };
+enum { N_GOALS = 1, CASES_A_GOAL = 120 };
 #define SEED 20261124u
 
 static const char TEXT[] =

@@ -4,7 +4,7 @@
  * these and in random scenarios of the catalogue.
  *
  * A key that no scenario takes at any value fails the test: here a scenario is missing in which it means something.
- * TSIM_CASES says how many draws (75), TSIM_SEED from which seed. A bug prints the scenario and what was set. */
+ * TSIM_CASES says how many draws (40), TSIM_SEED from which seed. A bug prints the scenario and what was set. */
 #include "results/outcome.h"
 #include "study/search/advice.h"
 #include "support/every_key.h"
@@ -155,8 +155,8 @@ static void check_finite(const char *text, const struct run *run) {
 
 enum outcome { REFUSED, REFUSED_BY_THE_RUN, TOO_LARGE, RAN };
 
-/* Advice, which runs its scenario several times over, is asked of every fourth; with TSIM_CASES of all. */
-static long advice_every = 4, n_ran;
+/* Advice, which runs its scenario several times over, is asked of every twelfth; with TSIM_CASES of all. */
+static long advice_every = 12, n_ran;
 
 /* Some legal numbers of steps, replications, ranks or micro-batches are long to simulate, as they should be. */
 static enum outcome play(const char *text, const struct tsim_override *overrides, size_t n) {
@@ -230,7 +230,7 @@ END_TEST
 /* ---- several at once ---- */
 
 static struct random_source source;
-static long n_cases = 75;
+static long n_cases = 40;
 
 START_TEST(several_at_once) {
     struct tsim_arena arena;

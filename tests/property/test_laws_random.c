@@ -320,7 +320,7 @@ static const struct law {
 enum { N_LAWS = sizeof LAWS / sizeof LAWS[0] };
 
 START_TEST(laws_between_runs) {
-    const long n_cases = random_cases(75);
+    const long n_cases = random_cases(45);
     source = random_start(20261123u);
     long n_run = 0, n_drawn = 0, n_tried[N_LAWS] = {0};
     while (n_run < n_cases && n_drawn < 30 * n_cases) {

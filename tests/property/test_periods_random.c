@@ -260,12 +260,12 @@ static void expect_the_same(void (*random_of)(struct random_source *, struct exa
 }
 
 START_TEST(random_plans) {
-    expect_the_same(random_long_plan, random_cases(35));
+    expect_the_same(random_long_plan, random_cases(20));
 }
 END_TEST
 
 START_TEST(random_plans_of_many_chunks) {
-    expect_the_same(random_deep_plan, random_cases(35) / 2);
+    expect_the_same(random_deep_plan, random_cases(20) / 2);
 }
 END_TEST
 
