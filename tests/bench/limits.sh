@@ -17,7 +17,7 @@ limit slow-accelerator 0.3 100 run scenarios/llama70b.yaml --no-db \
 limit plan 1 100 plan scenarios/llama70b.yaml --jobs 1
 # The whole catalogue of machines, each with its plans and prices.
 limit buy 5 200 buy --model llama3-70b --tokens 15T --deadline '90 days' --budget '20 M USD' --jobs 1
-limit validate-published 10 1200 validate scenarios/published/*.yaml
+limit validate-published 10 1400 validate scenarios/published/*.yaml
 limit messages-of-a-ring-of-4096 6 100 collective scenarios/llama70b.yaml --set cluster.nodes=512 --ranks 4096 --sizes 1GiB \
   --algorithm ring --protocol Simple --set simulation.network=steps
 limit 530b-on-35-stages 1 100 run $bench/gpt-530b.yaml --no-db --ignore-memory
@@ -25,7 +25,7 @@ limit 405b-on-16384 0.3 100 run $bench/llama3-405b.yaml --no-db --ignore-memory
 limit 405b-on-16384-unfolded 20 2000 run $bench/llama3-405b-unfolded.yaml --no-db --ignore-memory
 limit 405b-on-102400-unfolded 30 1000 run $bench/llama3-405b-102400.yaml --no-db --ignore-memory
 # A trace is written as it goes: a million slices, of 2,048 simulated ranks. Pass by pass, since of operators it has a window.
-limit trace-of-a-million-slices 4 85 run $bench/llama3-405b-unfolded.yaml --no-db --ignore-memory \
+limit trace-of-a-million-slices 4 105 run $bench/llama3-405b-unfolded.yaml --no-db --ignore-memory \
   --set training.global_batch_size=16384 --set simulation.detail=passes --trace /dev/null --trace-ranks all
 # Two thousand runs over HTTP, each of another scenario: a millisecond of a processor each, of client, server and processes together,
 # is two thousand a second on two cores.
