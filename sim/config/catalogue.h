@@ -627,6 +627,7 @@ struct tsim_software {
     int64_t data_blocks;            /* compute units that a data-parallel collective holds at most; 0 = the library's */
     bool casts_weights;             /* fully sharded: those in 16 bits are made of the fp32 copy as they are gathered */
     bool keeps_gradients;           /* those summed up in fp32 stay in the weights' precision, too */
+    bool converts_sums;             /* those summed up in fp32 are converted, all at once, to be sent: flat_bytes */
     bool keeps_outputs;             /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
     double flat_bucket_elements;    /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c. 0: no limit */

@@ -293,6 +293,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
           "gathered, and not kept")},
     {FLAG("keeps_gradients", keeps_gradients,
           "gradients that are summed up in fp32 stay in the weights' precision as well")},
+    {FLAG("converts_sums", converts_sums,
+          "gradients that are summed up in fp32 are converted to the training's precision, all at once, and sent in it")},
     {FLAG("keeps_outputs", keeps_outputs,
           "pipeline: what a stage sent on is kept until that micro-batch's backward pass")},
     {QUANTITY(struct tsim_software, "flat_bucket", TSIM_COUNT, flat_bucket_elements,

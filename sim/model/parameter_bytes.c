@@ -1,5 +1,7 @@
 #include "model/parameter_bytes.h"
 
+#include <math.h>
+
 double tsim_weight_bytes(enum tsim_precision precision) {
     if (!tsim_is_quantized(precision))
         return tsim_operand_bytes(precision);
@@ -17,4 +19,10 @@ bool tsim_has_master_weights(const struct tsim_scenario *sc) {
 
 double tsim_gradient_bytes(const struct tsim_scenario *sc) {
     return tsim_weight_bytes(sc->training.gradient_precision);
+}
+
+double tsim_sent_gradient_bytes(const struct tsim_scenario *sc) {
+    double summed = tsim_gradient_bytes(sc);
+    return sc->software->converts_sums ? fmin(summed, tsim_operand_bytes(tsim_unquantized(sc->training.precision)))
+                                       : summed;
 }

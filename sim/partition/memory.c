@@ -366,13 +366,16 @@ static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct ts
  * and for the update the gradients of what they update joined, in their own precision and converted to fp32. These are
  * pieces too large for what activations leave to the allocator, so they come on top. The bucket of sharded states is
  * allocated whole however small the model is (stage_1_and_2.py: ipg_buffer), the others are as large as what they hold
- * (engine.py: allreduce_no_retain; runtime/utils.py: all_gather_dp_groups), so ZeRO-1 may take more than none. */
+ * (engine.py: allreduce_no_retain; runtime/utils.py: all_gather_dp_groups), so ZeRO-1 may take more than none. fp32
+ * sums are one flat tensor, which is no smaller than a bucket and is converted whole (bf16_optimizer.py:
+ * get_grads_for_reduction; engine.py: allreduce_bucket). */
 static double flat_bytes(const struct tsim_scenario *sc, double n, double updated) {
     double bucket = sc->software->flat_bucket_elements, gradient_bytes = tsim_gradient_bytes(sc);
     if (!(bucket > 0) || sc->parallelism.zero == 3 || sc->training.updates_by_layer || sc->training.offload.optimizer)
         return 0;
     double joined = tsim_has_master_weights(sc) && gradient_bytes < 4 ? gradient_bytes + 4 : 0;
-    double buckets = fmin(bucket, n) + (sc->parallelism.zero >= 1 ? bucket : 0);
+    bool is_converted = tsim_sent_gradient_bytes(sc) < gradient_bytes;
+    double buckets = (is_converted ? n : fmin(bucket, n)) + (sc->parallelism.zero >= 1 ? bucket : 0);
     return updated * joined + buckets * tsim_weight_bytes(sc->training.precision);
 }
 

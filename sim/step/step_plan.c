@@ -238,7 +238,7 @@ static void add_part(struct tsim_data_collective *collective, struct tsim_collec
 static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
                           double n_pieces, bool is_expert, struct tsim_data_collective *reduce) {
     const struct tsim_scenario *sc = plan->scenario;
-    double bytes = parameters * tsim_gradient_bytes(sc);
+    double bytes = parameters * tsim_sent_gradient_bytes(sc);
     struct tsim_collective_cost cost;
     struct tsim_group shard = shard_group(data, shards);
     bool is_whole = sc->parallelism.zero == 0 ||

@@ -236,7 +236,7 @@ static struct tsim_amount data(const struct walk *w) {
                                 "training.precision of the scenario"));
     if (a->exposed_reduce_s > 0)
         tsim_part_add(&waits, data_wait(w, "waits for reductions", "reductions that no pass hides, simulated",
-                                        a->exposed_reduce_s, false, "bytes of a gradient", tsim_gradient_bytes(sc),
+                                        a->exposed_reduce_s, false, "bytes of a gradient", tsim_sent_gradient_bytes(sc),
                                         "training.gradient_precision of the scenario"));
     tsim_part_add(&waits, tsim_outcome(r, "the gradient's norm",
                                        "an all-reduce of one number over all ranks, simulated (sim/cost/collective.h)",

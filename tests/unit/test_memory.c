@@ -72,8 +72,13 @@ START_TEST(flat_updates) {
     e.software.flat_bucket_elements = 0;
     tsim_stage_memory(&e.scenario, 0, &plain);
     ck_assert_double_eq_tol(flat.total_bytes - plain.total_bytes, 4e6, 1);
-    /* Larger than the model: sharded states' bucket is allocated whole, others hold what there is. */
     double n = tsim_stage_parameters(&e.scenario, 0);
+    e.software.converts_sums = true; /* all of them at once, beside the bucket that weights are gathered in */
+    e.software.flat_bucket_elements = 1e6;
+    tsim_stage_memory(&e.scenario, 0, &flat);
+    ck_assert_double_eq_tol(flat.total_bytes - plain.total_bytes, 2 * n + 2e6, 10);
+    e.software.converts_sums = false;
+    /* Larger than the model: sharded states' bucket is allocated whole, others hold what there is. */
     const double LARGE[] = {2 * n, 2 * (1e12 + n), 0, 0};
     for (int zero = 0; zero <= 3; zero += zero ? 2 : 1) {
         e.scenario.parallelism.zero = zero;

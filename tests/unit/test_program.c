@@ -223,6 +223,10 @@ START_TEST(gradient_reduction) {
         ck_assert_double_eq_tol(simulation.time_s, 24 + 24, 1e-5);
         ck_assert_double_eq_tol(simulation.stage_groups[0].terms.exposed_data_s, 24, 1e-5);
     }
+    /* Converted to 16 bits, half of the 24 s. */
+    e.software.converts_sums = true;
+    ck_assert_double_eq_tol(simulate().stage_groups[0].terms.exposed_data_s, 12, 1e-5);
+    e.software.converts_sums = false;
     /* In 8 buckets of one layer's 2 s each (the table's share is spread over them): a bucket takes 3 s, the first is
      * released after 8 + 2 s of the 24 s, then one every 2 s: the reductions end at 10 + 8 * 3 = 34 s. */
     e.software.bucket_elements = (int64_t)(parameters / 8) + 1;
