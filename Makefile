@@ -154,7 +154,7 @@ check: test
 	@$(MAKE) --no-print-directory docs-site
 	@tests/bench/limits.sh "$(BUILD)" build/tsim
 	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
-	@tests/run.sh build/asan build/asan/tsim code
+	@TSIM_TEST_SLOWNESS=5 tests/run.sh build/asan build/asan/tsim code
 	@tests/docs.sh build/asan/tsim all
 	@printf '%s\n' 1 2 | TSIM_CASES=5000 xargs -P 2 -I{} env TSIM_SEED={} build/asan/tests/property/test_catalogue_random
 	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs

@@ -6,6 +6,10 @@ static tsim_tick later_of(tsim_tick a, tsim_tick b) {
     return a > b ? a : b;
 }
 
+static tsim_tick earlier_of(tsim_tick a, tsim_tick b) {
+    return a < b ? a : b;
+}
+
 /* A launch waits for room in the queue, that is for the kernel `ahead` of it to begin; where each waits for the kernel
  * before it to end, there is none. */
 tsim_tick tsim_host_follow(struct tsim_host_stream *host, struct tsim_launch launch, tsim_tick free) {
@@ -38,7 +42,8 @@ tsim_tick tsim_host_lead(const struct tsim_host_stream *host, tsim_tick now) {
 static void apply(const struct tsim_launch_map *map, const tsim_tick at[TSIM_N_OF_PASS],
                   tsim_tick after[TSIM_N_OF_PASS]) {
     for (int i = 0; i < TSIM_N_OF_PASS; i++)
-        after[i] = later_of(map->after[i][TSIM_COMPUTE] + at[TSIM_COMPUTE], map->after[i][TSIM_HOST] + at[TSIM_HOST]);
+        after[i] = earlier_of(TSIM_LAST_TICK, later_of(map->after[i][TSIM_COMPUTE] + at[TSIM_COMPUTE],
+                                                       map->after[i][TSIM_HOST] + at[TSIM_HOST]));
 }
 
 void tsim_launch_map_apply(const struct tsim_launch_map *map, double times, tsim_tick at[TSIM_N_OF_PASS]) {
@@ -49,8 +54,10 @@ void tsim_launch_map_apply(const struct tsim_launch_map *map, double times, tsim
         apply(map, at, after);
         tsim_tick longer[TSIM_N_OF_PASS] = {after[TSIM_COMPUTE] - at[TSIM_COMPUTE], after[TSIM_HOST] - at[TSIM_HOST]};
         bool repeats = longer[TSIM_COMPUTE] == longer[TSIM_HOST]; /* and all that follow are like this one */
+        int64_t n = repeats ? left : 1;
         for (int i = 0; i < TSIM_N_OF_PASS; i++)
-            at[i] += (repeats ? left : 1) * longer[i];
+            at[i] = (double)at[i] + (double)n * (double)longer[i] < (double)TSIM_LAST_TICK ? at[i] + n * longer[i]
+                                                                                           : TSIM_LAST_TICK;
         if (repeats)
             break;
     }

@@ -47,6 +47,8 @@ struct tsim_launch_map {
 };
 /* Before the first of all, as a part's matrix is found: far enough to be no maximum, and to add and subtract times. */
 #define TSIM_LONG_AGO (-(INT64_MAX / 16))
+/* No part and no pass is counted further, 26 days, so that two times can be added. */
+#define TSIM_LAST_TICK (INT64_MAX / 4)
 
 /* Goes through a part `times` times, a fraction of it at the end. */
 void tsim_launch_map_apply(const struct tsim_launch_map *map, double times, tsim_tick at[TSIM_N_OF_PASS]);

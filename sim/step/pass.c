@@ -388,9 +388,13 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     cost->host_s += row->host_s;
 }
 
-/* In the ticks of a step; a million seconds at most, so that sums stay in 64 bits. */
+/* In the ticks of a step; a million seconds at most, so that a few can be added to what is counted. */
 static tsim_tick ticks(double time_s) {
     return time_s > 0 ? (tsim_tick)llround(fmin(time_s, 1e6) / TSIM_STEP_TICK_S) : 0;
+}
+
+static tsim_tick counted(tsim_tick at) {
+    return at < TSIM_LAST_TICK ? at : TSIM_LAST_TICK;
 }
 
 /* An entry's time on the compute stream; of a collective beside kernels what it exposes. */
@@ -424,7 +428,8 @@ static struct tsim_launch_map play_launches(const struct tsim_pass_program *prog
                                         (struct tsim_launch){ticks(played->host_s), ticks(played->later_host_s),
                                                              ticks(played->before_last_s)},
                                         free);
-            free += alone(played, exposed_frac);
+            free = counted(free + alone(played, exposed_frac));
+            host.free_at = counted(host.free_at);
         }
         map.after[TSIM_COMPUTE][from] = free;
         map.after[TSIM_HOST][from] = host.free_at;
