@@ -10,7 +10,7 @@
 /* Between the fifth of fifty states and the fifth from the top: the root of 15.8 / 6.5 (energy.price_spread's help). */
 #define USUAL_ELECTRICITY_SPREAD 1.6
 
-enum { DEFAULT_SEQUENCE_LENGTH = 4096, DEFAULT_ADAPTER_RANK = 16 };
+enum { DEFAULT_SEQUENCE_LENGTH = 4096, DEFAULT_ADAPTER_RANK = 16, SAMPLES_PER_PROMPT = 16 };
 
 /* PyTorch's: torch.amp.GradScaler, growth_interval=2000; NVIDIA's Apex, scale_window=2000. */
 #define LOSS_SCALE_GROWTH_INTERVAL 2000
@@ -47,10 +47,23 @@ static void resolve_generation(struct tsim_scenario *sc) {
     if (!tsim_generates(sc))
         return;
     g->tensor = g->tensor > 0 ? g->tensor : 1;
-    g->samples_per_prompt = g->samples_per_prompt > 0 ? g->samples_per_prompt : 16;
     g->max_sequences = g->max_sequences > 0 ? g->max_sequences : 256;
     g->prompt = g->prompt > 0 ? g->prompt : 256;
     g->memory_frac = g->memory_frac > 0 ? g->memory_frac : 0.6;
+}
+
+/* As many samples as a step trains on, whole prompts where sequences are packed and their number is an estimate. 16 of them
+ * answer one prompt, or as large a part of 16 as divides their number. */
+static void resolve_rollouts(struct tsim_scenario *sc) {
+    struct tsim_generation_spec *g = &sc->generation;
+    if (g->rollouts == 0) {
+        double of_step = (double)sc->training.global_batch_size * tsim_samples_of_sequence(sc);
+        int64_t whole = g->samples_per_prompt > 0 ? g->samples_per_prompt : SAMPLES_PER_PROMPT;
+        g->rollouts = tsim_is_packed(sc) ? (int64_t)ceil(of_step / (double)whole) * whole : (int64_t)of_step;
+    }
+    if (g->samples_per_prompt == 0)
+        for (g->samples_per_prompt = SAMPLES_PER_PROMPT; g->rollouts % g->samples_per_prompt != 0;)
+            g->samples_per_prompt /= 2;
 }
 
 static void resolve_training(struct tsim_draft *draft) {
@@ -375,8 +388,8 @@ void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     p->data = draft->data;
     sc->n_microbatches = sc->training.global_batch_size / (sc->training.micro_batch_size * p->data);
     tsim_lengths_resolve(sc);
-    if (tsim_generates(sc) && sc->generation.rollouts == 0)
-        sc->generation.rollouts = (int64_t)ceil((double)sc->training.global_batch_size * tsim_samples_of_sequence(sc));
+    if (tsim_generates(sc))
+        resolve_rollouts(sc);
     finish_layers(draft, arena);
     finish_recompute(draft);
 }

@@ -30,10 +30,14 @@ static inline double tsim_useful_length(const struct tsim_scenario *scenario) {
 }
 
 /* Samples of those that a batch counts: packs hold several. */
-static inline double tsim_samples_of_sequence(const struct tsim_scenario *scenario) {
+static inline bool tsim_is_packed(const struct tsim_scenario *scenario) {
     const struct tsim_lengths_spec *l = &scenario->training.lengths;
-    return l->mean > 0 && l->batching == TSIM_BATCHING_PACKED ? (double)scenario->training.sequence_length / l->sample
-                                                              : 1;
+    return l->mean > 0 && l->batching == TSIM_BATCHING_PACKED;
+}
+
+static inline double tsim_samples_of_sequence(const struct tsim_scenario *scenario) {
+    const struct tsim_training_spec *t = &scenario->training;
+    return tsim_is_packed(scenario) ? (double)t->sequence_length / t->lengths.sample : 1;
 }
 
 static inline double tsim_attended_length(const struct tsim_scenario *scenario) {

@@ -1,6 +1,7 @@
 #include "config/rules.h"
 
 #include "config/enum_words.h"
+#include "config/lengths.h"
 #include "config/schema.h"
 #include "config/supports.h"
 
@@ -574,11 +575,17 @@ static void check_generation(const struct check *c) {
         tsim_diag_hint(fail(c, "generation.tensor", "%lld ranks do not divide the %lld heads of %.40s", num(g->tensor),
                             num(c->sc->model->heads), c->sc->model->name),
                        "a divisor of both heads and accelerators");
-    bool is_packed = t->lengths.mean > 0 && t->lengths.batching == TSIM_BATCHING_PACKED;
-    if (!is_packed && g->rollouts % t->global_batch_size != 0)
-        tsim_diag_hint(fail(c, "generation.rollouts", "%lld samples are not whole batches of %lld", num(g->rollouts),
-                            num(t->global_batch_size)),
-                       "a multiple of training.global_batch_size");
+    int64_t of_step = tsim_is_packed(c->sc) ? 1 : t->global_batch_size,
+            rollouts = g->rollouts > 0 ? g->rollouts : of_step;
+    if (rollouts % of_step != 0)
+        tsim_diag_hint(
+            fail(c, "generation.rollouts", "%lld samples are not whole batches of %lld", num(rollouts), num(of_step)),
+            "a multiple of training.global_batch_size");
+    bool is_known = g->rollouts > 0 || !tsim_is_packed(c->sc);
+    if (is_known && g->samples_per_prompt > 0 && rollouts % g->samples_per_prompt != 0)
+        tsim_diag_hint(fail(c, "generation.samples_per_prompt", "%lld samples are not whole prompts of %lld",
+                            num(rollouts), num(g->samples_per_prompt)),
+                       "a divisor of generation.rollouts, which is training.global_batch_size unless set");
     if (!(g->prompt < (double)t->sequence_length) || (t->lengths.mean > 0 && !(g->prompt < t->lengths.mean)))
         tsim_diag_hint(fail(c, "generation.prompt", "a prompt of %g tokens leaves nothing to generate", g->prompt),
                        "less than the tokens of a sample (training.lengths.mean, training.sequence_length)");
@@ -591,6 +598,11 @@ static void check_kind(const struct check *c) {
     if (t->kind <= TSIM_SFT && t->scoring)
         tsim_diag_hint(fail(c, "training.scoring", "only dpo, grpo and ppo score their samples"),
                        "training.kind: grpo");
+    if (t->kind == TSIM_DPO && t->scoring != 1u << TSIM_SCORER_REFERENCE)
+        tsim_diag_hint(fail(c, "training.scoring", "dpo compares the policy with one reference"), "[reference]");
+    if (t->kind == TSIM_GRPO && t->scoring & 1u << TSIM_SCORER_CRITIC)
+        tsim_diag_hint(fail(c, "training.scoring", "grpo has no critic: the mean of a prompt's samples stands for it"),
+                       "training.kind: ppo");
     if (t->kind > TSIM_SFT && (model->kind != TSIM_MODEL_TRANSFORMER || !model->causal || model->list ||
                                model->encoder_layers > 0 || model->image.patch > 0))
         tsim_diag_hint(fail(c, "training.kind", "%.40s is not a decoder of language", model->name),

@@ -394,7 +394,8 @@ static const struct tsim_key GENERATION_KEYS[] = {
     {QUANTITY_KEY("prompt", TSIM_COUNT, scenario.generation.prompt,
                   "tokens of a sample that are its prompt; the rest is generated; default: 256"),
      .is_positive = true, .min = 1, .max = 1e9, .is_omitted_when_zero = true},
-    GENERATION_KEY(samples_per_prompt, 1e5, "responses to one prompt, which is read once for all of them; default: 16"),
+    GENERATION_KEY(samples_per_prompt, 1e5, "responses to one prompt, which is read once for all of them; default: 16, or as large a part of it as "
+                   "divides rollouts"),
     GENERATION_KEY(max_sequences, 1e6, "that an engine generates at once, where its cache holds them; default: 256"),
     {QUANTITY_KEY("memory", TSIM_FRACTION, scenario.generation.memory_frac,
                   "of the accelerator's memory that weights and KV cache may fill; default: 60 %"),
@@ -412,7 +413,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
              "grpo, ppo: the policy generates what it is trained on"},
     {.key = "scoring", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.scoring), .words = SCORERS, .is_omitted_when_zero = true,
      .help = "models that score the samples of dpo, grpo or ppo, each as large as the policy: a list of policy, reference, reward, critic "
-             "(which is trained as well); default: [reference], [policy, reference], all four"},
+             "(which ppo alone has, and trains as well); default: [reference], [policy, reference], all four"},
     {SECTION_KEY("lengths", &LENGTHS, "lengths of samples, where they differ: {mean, cv, batching}"), .is_omitted_when_zero = true},
     {INT_KEY("sequence_length", scenario.training.sequence_length, 1e9,
              "tokens per sample; default: 4096, or the rows of a shorter learned position table"), .is_positive = true},

@@ -41,7 +41,7 @@ static struct tsim_op_shape shape_of(const struct tsim_scenario *sc, double leng
     z.linear_bytes = tsim_operand_bytes(sc->training.precision);
     z.gradient_bytes = tsim_gradient_bytes(sc);
     z.flash = sc->training.attention == TSIM_ATTENTION_FLASH;
-    if (sc->training.lengths.mean > 0 && sc->training.lengths.batching == TSIM_BATCHING_PACKED) {
+    if (tsim_is_packed(sc)) {
         z.window = fmin(sc->training.lengths.attended, z.sk);
         z.is_chunk = true;
     }

@@ -112,9 +112,12 @@ START_TEST(models_score_in_forward_passes) {
     SAME(dpo.post_training.scoring_s, dpo.evaluation.time_s);
     ck_assert(!dpo.post_training.generation.has);
     SAME(dpo.post_training.training_s, dpo.step.terms.time_s);
-    struct tsim_result both = train(
-        load("gpt2-medium", GPU, tsim_arena_printf(&arena, "kind: dpo, scoring: [policy, reference], %s", batch), ""));
-    SAME(both.post_training.scoring_s, 2 * dpo.post_training.scoring_s);
+    for (int n = 1; n <= 2; n++) {
+        const char *scoring = n == 1 ? "[reference]" : "[policy, reference]";
+        struct tsim_result grpo = train(
+            load("gpt2-medium", GPU, tsim_arena_printf(&arena, "kind: grpo, scoring: %s, %s", scoring, batch), ""));
+        SAME(grpo.post_training.scoring_s, n * grpo.evaluation.time_s);
+    }
 }
 END_TEST
 
@@ -160,6 +163,10 @@ START_TEST(mistakes_are_named) {
         {"gpt2-medium", "kind: sft", "generation: {tensor: 1}", "only grpo and ppo train on what the policy generates"},
         {"gpt2-medium", "kind: sft, scoring: [policy]", "", "only dpo, grpo and ppo score their samples"},
         {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {rollouts: 24}", "24 samples are not whole"},
+        {"gpt2-medium", "kind: grpo, global_batch_size: 24", "generation: {samples_per_prompt: 16}",
+         "24 samples are not whole prompts of 16"},
+        {"gpt2-medium", "kind: dpo, global_batch_size: 16, scoring: [policy]", "", "dpo compares the policy with one"},
+        {"gpt2-medium", "kind: grpo, global_batch_size: 16, scoring: [policy, critic]", "", "grpo has no critic"},
         {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {prompt: 1024}",
          "leaves nothing to generate"},
         {"gpt2-medium", "kind: dpo, global_batch_size: 5, micro_batch_size: 1", "", "5 samples are not whole pairs"},
