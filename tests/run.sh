@@ -3,7 +3,7 @@
 # took the processor longest, and 'N passed, M failed' at the end.
 # With `code` those alone that another compiler or a sanitizer can make a difference to: nothing about texts, pages, installing.
 # With `long` those alone of which the normal tier runs a part, whole: `make check` does.
-# TSIM_TEST_JOBS=N: so many tests at a time (as many as there are processors, and at least two).
+# TSIM_TEST_JOBS=N: so many tests at a time (one more than there are processors, as some of them wait).
 # TSIM_TEST_SLOWNESS=N: each test may take N times as long (programs that count their branches do).
 set -u
 build=$1 tsim=$2 part=${3:-all}
@@ -11,8 +11,7 @@ unset COLUMNS # a width that tests do not expect
 # AddressSanitizer refuses what no machine has like malloc, which tests ask for.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1}
 cd "$(dirname "$0")/.." || exit 1
-jobs=${TSIM_TEST_JOBS:-$(nproc)}
-[ -n "${TSIM_TEST_JOBS:-}" ] || [ "$jobs" -ge 2 ] || jobs=2
+jobs=${TSIM_TEST_JOBS:-$(($(nproc) + 1))}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -20,8 +19,8 @@ scripts=(cli/run.sh serve/run.sh golden/run.sh imports/run.sh textbook_docs.sh c
 [ "$part" = code ] || scripts+=(layers.sh circles.py widths.sh data.sh docs.sh reference_keys.sh hardware_docs.sh faults/run.sh
   install.sh python/run.sh setup_packages.sh browser/run.sh)
 of_tools=(gate.sh make.sh runner.sh) # tests of what tests and builds, for `long` alone
-# The longest ones start first, so that the end is not one of them alone.
-longest=(cli/run.sh docs.sh accuracy.sh faults/situations.sh serve/run.sh faults/run.sh property/test_every_key widths.sh
+# The longest ones start first, so that the end is not one of them alone; the server's waits for slow clients.
+longest=(serve/run.sh cli/run.sh docs.sh accuracy.sh faults/situations.sh faults/run.sh property/test_every_key widths.sh
   property/test_plan_random property/test_advice_kept install.sh unit/test_chakra layers.sh)
 
 names() {
