@@ -4,54 +4,71 @@
 # `long` it accepts all of them, and first this tries itself on files that are wrong. Prints each offending line and exits 1.
 set -u
 
-# One catalogue file: schema and name match its place, a file-wide source for its bare values, and each {value: ...} has
+# Catalogue files of a kind: schema and name match the place, a file-wide source for bare values, and each {value: ...} has
 # a source of its own and one of the four statuses.
-catalogue_file() {
-    awk -v file="$1" -v kind="$2" -v id="$(basename "$1" .yaml)" '
+catalogue_files() { # KIND FILE...
+    local kind=$1
+    shift
+    [ $# -eq 0 ] || awk -v kind="$kind" '
         function bad(line, what) { print file ":" line ": " what }
         function text(v) { sub(/^[a-z_]+:[ \t]*/, "", v); sub(/[ \t]+#.*$/, "", v); gsub(/^"|"$/, "", v); return v }
-        /^schema:/ { schema = text($0) }
-        /^name:/ { name = text($0) }
-        /^source:/ { source = text($0) }
-        /\t/ { bad(NR, "a tab") }
-        /value:/ && !/^ *#/ {
-            if ($0 !~ /source: "[^"]+"/) bad(NR, "a value without a source")
-            if ($0 !~ /status: (read|derived|fitted|estimate)[,}]/) bad(NR, "a value without a status (read, derived, fitted, estimate)")
-        }
-        END {
+        function end_of_file() {
             if (schema != "tsim/" kind "/v1") bad(1, "schema is \"" schema "\", not tsim/" kind "/v1")
             if (name != id) bad(1, "name is \"" name "\", the file says \"" id "\"")
             if (length(source) < 10) bad(1, "no source for the values that have none of their own")
-        }' "$1"
+        }
+        FNR == 1 {
+            if (NR > 1) end_of_file()
+            file = id = FILENAME
+            gsub(/^.*\/|\.yaml$/, "", id)
+            schema = name = source = ""
+        }
+        /^schema:/ { schema = text($0) }
+        /^name:/ { name = text($0) }
+        /^source:/ { source = text($0) }
+        /\t/ { bad(FNR, "a tab") }
+        /value:/ && !/^ *#/ {
+            if ($0 !~ /source: "[^"]+"/) bad(FNR, "a value without a source")
+            if ($0 !~ /status: (read|derived|fitted|estimate)[,}]/) bad(FNR, "a value without a status (read, derived, fitted, estimate)")
+        }
+        END { end_of_file() }' "$@"
 }
 
-published_file() {
-    awk -v file="$1" -v id="$(basename "$1" .yaml)" '
+measured_files() { # FILE...
+    [ $# -eq 0 ] || awk '
+        function end_of_file() {
+            if (name != id) print file ":1: name is \"" name "\", the file says \"" id "\""
+            if (!source) print file ":1: measured: has no source"
+            if (!metrics) print file ":1: measured: has no metric"
+        }
+        FNR == 1 {
+            if (NR > 1) end_of_file()
+            file = id = FILENAME
+            gsub(/^.*\/|\.yaml$/, "", id)
+            name = ""
+            inside = source = metrics = 0
+        }
         /^name:/ { name = $2 }
         /^measured:/ { inside = 1; next }
         /^[a-z]/ { inside = 0 }
         inside && /^  source: "[^"]+"/ { source = 1; next }
         inside && /^  [a-z_]+: / { metrics++ }
-        END {
-            if (name != id) print file ":1: name is \"" name "\", the file says \"" id "\""
-            if (!source) print file ":1: measured: has no source"
-            if (!metrics) print file ":1: measured: has no metric"
-        }' "$1"
+        END { end_of_file() }' "$@"
 }
 
 check() {
     cd "$1" || return 1
     shopt -s nullglob
-    local found file
+    local found
     found=$(
-        for file in hardware/accelerators/*.yaml; do catalogue_file "$file" accelerator; done
-        for file in hardware/nodes/*.yaml; do catalogue_file "$file" node; done
-        for file in hardware/fabrics/*.yaml; do catalogue_file "$file" fabric; done
-        for file in hardware/regions/*.yaml; do catalogue_file "$file" region; done
-        for file in hardware/storage/*.yaml; do catalogue_file "$file" storage; done
-        for file in models/architectures/*.yaml; do catalogue_file "$file" model; done
-        for file in models/software/*.yaml; do catalogue_file "$file" software; done
-        for file in scenarios/published/*.yaml scenarios/compared/*.yaml scenarios/campaigns/*.yaml; do published_file "$file"; done
+        catalogue_files accelerator hardware/accelerators/*.yaml
+        catalogue_files node hardware/nodes/*.yaml
+        catalogue_files fabric hardware/fabrics/*.yaml
+        catalogue_files region hardware/regions/*.yaml
+        catalogue_files storage hardware/storage/*.yaml
+        catalogue_files model models/architectures/*.yaml
+        catalogue_files software models/software/*.yaml
+        measured_files scenarios/published/*.yaml scenarios/compared/*.yaml scenarios/campaigns/*.yaml
     )
     [ -z "$found" ] && return 0
     echo "$found"

@@ -16,9 +16,10 @@ is_current() {
 
 # Every file of the catalogue has its row, so that a script that prints nothing is noticed.
 is_listed() {
-    local file
+    local file name
     for file in hardware/accelerators/*.yaml hardware/nodes/*.yaml hardware/fabrics/*.yaml; do
-        grep -q "^| $(basename "$file" .yaml) |" "$tables" || { echo "$file has no row"; return 1; }
+        name=${file##*/}
+        grep -q "^| ${name%.yaml} |" "$tables" || { echo "$file has no row"; return 1; }
     done
 }
 

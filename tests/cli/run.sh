@@ -59,7 +59,7 @@ in_tier() { # FOLDER: it is run where no case is named
 }
 if [ ${#names[@]} -eq 0 ]; then
     for folder in "$root"/tests/cli/*/; do
-        [ -f "$folder/cmd" ] && in_tier "$folder" && names+=("$(basename "$folder")")
+        [ -f "$folder/cmd" ] && in_tier "$folder" && folder=${folder%/} && names+=("${folder##*/}")
     done
 fi
 
