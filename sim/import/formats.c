@@ -34,7 +34,9 @@ const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
     {"hf-trainer", "TrainingArguments of Hugging Face's Trainer, as JSON: a scenario", true, TSIM_DOCUMENT_MAX_BYTES,
      tsim_import_hf_trainer, .takes_ignored = true},
     {"nvidia-topo", "what nvidia-smi topo -m prints: a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nvidia_topo},
+    {"rocm-topo", "what rocm-smi --showtopo prints: a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_rocm_topo},
     {"nccl-xml", "NCCL's topology (NCCL_TOPO_DUMP_FILE): a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nccl_xml},
+    {"lstopo", "hwloc's XML (lstopo FILE.xml): a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_lstopo},
     {"chakra", "execution traces of MLCommons Chakra (.et), a file a rank: a replay", true, TSIM_CHAKRA_MAX_BYTES,
      tsim_import_chakra, true},
 };
@@ -58,6 +60,8 @@ static const struct sign {
     {"nemo", {"Task Configuration", NULL}, false},
     {"deepspeed", {"json = {", NULL}, false},
     {"nccl-xml", {"<system", "<cpu"}, false},
+    {"lstopo", {"<topology", "<object"}, false},
+    {"rocm-topo", {"GPU0", "between two GPUs"}, false},
     {"nvidia-topo", {"GPU0", "Affinity"}, false},
     {"gpt-neox", {"pipe-parallel-size", NULL}, false},
     {"gpt-neox", {"pipe_parallel_size", NULL}, false},

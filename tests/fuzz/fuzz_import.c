@@ -14,8 +14,8 @@ static enum look look_of(const uint8_t *data, size_t size) {
 }
 
 static enum look look_of_format(const char *name) {
-    return strcmp(name, "nccl-xml") == 0 ? XML
-           : strcmp(name, "chakra") == 0 ? BINARY
+    return strcmp(name, "nccl-xml") == 0 || strcmp(name, "lstopo") == 0 ? XML
+           : strcmp(name, "chakra") == 0                                ? BINARY
            : strcmp(name, "hf-config") == 0 || strcmp(name, "deepspeed") == 0 || strcmp(name, "hf-trainer") == 0 ? JSON
                                                                                                                  : TEXT;
 }

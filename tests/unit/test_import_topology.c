@@ -85,6 +85,48 @@ START_TEST(hgx_h100_by_nccl) {
 }
 END_TEST
 
+/* Eight H100 (PCI device 0x2330), four NVSwitches, a NIC beside each accelerator; the one behind a slower PCIe link is not a
+ * job's. */
+START_TEST(hgx_h100_by_lstopo) {
+    const struct tsim_node *n = imported("lstopo", "tests/data/import/hgx-h100-lstopo.xml", NULL);
+    ck_assert_int_eq(n->accelerators, 8);
+    ck_assert_int_eq(n->nics, 8);
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_SWITCH);
+    check_close(n->scale_up_bytes_per_s, 18 * 25e9);
+    ck_assert_str_eq(n->accelerator->name, "h100-sxm");
+}
+END_TEST
+
+/* Eight A100 as PCIe cards (0x20b5), two below a switch, four on a socket. Their PCIe links rest at 4 GB/s, which tells
+ * nothing of their speed. A screen's controller is no accelerator. */
+START_TEST(pcie_by_lstopo) {
+    const struct tsim_node *n = imported("lstopo", "tests/data/import/pcie-a100-lstopo.xml", NULL);
+    ck_assert_int_eq(n->accelerators, 8);
+    ck_assert_int_eq(n->nics, 1);
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_PCIE);
+    ck_assert_int_eq(n->accelerators_per_switch, 2);
+    ck_assert_int_eq(n->accelerators_per_socket, 4);
+    ck_assert_double_gt(n->host_link_bytes_per_s, 20e9);
+    ck_assert_str_eq(n->accelerator->name, "a100-80gb-pcie");
+}
+END_TEST
+
+/* Each of eight reaches the seven others by xGMI: which AMD accelerator it is, the matrix alone does not say. */
+START_TEST(mi300x_by_rocm_smi) {
+    const struct tsim_override mi325x = {"accelerator", "mi325x"};
+    const struct tsim_node *n = imported("rocm-topo", "tests/data/import/mi300x-rocm-topo.txt", &mi325x);
+    ck_assert_str_eq(n->accelerator->name, "mi325x");
+    ck_assert_int_eq(n->accelerators, 8);
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_MESH);
+    n = imported_text("rocm-topo", "GPU[0]\t\t: Card Model: \t\t0x74a1\nGPU[0]\t\t: GFX Version: \t\tgfx942\n"
+                                   "== Weight between two GPUs ==\n GPU0 GPU1\nGPU0 0 15\nGPU1 15 0\n"
+                                   "== Link Type between two GPUs ==\n GPU0 GPU1\nGPU0 0 XGMI\nGPU1 XGMI 0\n");
+    ck_assert_str_eq(n->accelerator->name, "mi300x");
+    ck_assert_int_eq(n->accelerators, 2);
+    check_close(n->scale_up_bytes_per_s, 64e9);
+}
+END_TEST
+
 /* A hybrid cube mesh: GPU 0 has one or two links to four others, none to the rest. DGX-1V's (NVIDIA WP-08437). */
 START_TEST(cube_mesh_by_nvidia_smi) {
     static const char TEXT[] = "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tGPU6\tGPU7\tmlx5_0\tmlx5_1\tmlx5_2\tmlx5_3\n"
@@ -169,6 +211,11 @@ START_TEST(what_the_catalogue_does_not_have) {
     assert_says(refused("nccl-xml", "<system><cpu><pci><gpu sm=\"75\"/></pci></cpu></system>"),
                 "compute capability 7.5");
     assert_says(refused("nvidia-topo", "GPU0 GPU1\nGPU0 X SYS\nGPU1 SYS X\n"), "does not say");
+    assert_says(refused("rocm-topo", "== Link Type between two GPUs ==\n GPU0 GPU1\nGPU0 0 PCIE\nGPU1 PCIE 0\n"),
+                "does not say");
+    assert_says(refused("lstopo", "<topology><object type=\"Machine\"><object type=\"PCIDev\" pci_type=\"0302 "
+                                  "[10de:9999] [10de:1] a1\"/></object></topology>"),
+                "PCI device 0x9999");
 }
 END_TEST
 
@@ -241,6 +288,9 @@ static Suite *topology_suite(void) {
     tcase_add_test(tests, pcie_by_nvidia_smi);
     tcase_add_test(tests, hgx_a100_by_nccl);
     tcase_add_test(tests, hgx_h100_by_nccl);
+    tcase_add_test(tests, hgx_h100_by_lstopo);
+    tcase_add_test(tests, pcie_by_lstopo);
+    tcase_add_test(tests, mi300x_by_rocm_smi);
     tcase_add_test(tests, cube_mesh_by_nvidia_smi);
     tcase_add_test(tests, amd_by_rccl);
     tcase_add_test(tests, what_the_catalogue_does_not_have);

@@ -16,7 +16,7 @@ struct parts {
     size_t n;
 };
 
-static bool is_linked(const struct tsim_machine *m) {
+static bool is_linked(const struct tsim_imported_machine *m) {
     return m->has_switch || m->is_cube;
 }
 
@@ -25,7 +25,7 @@ static int sm_of(const struct tsim_accelerator *part) {
 }
 
 /* True of parts of the maker whose kind of file this is, with links or as a card, as it shows. */
-static bool is_kind(const struct tsim_accelerator *part, const struct tsim_machine *m) {
+static bool is_kind(const struct tsim_accelerator *part, const struct tsim_imported_machine *m) {
     const struct tsim_known_as *known = part->known_as;
     if (m->gcn || known->gfx)
         return m->gcn && known->gfx;
@@ -33,12 +33,12 @@ static bool is_kind(const struct tsim_accelerator *part, const struct tsim_machi
 }
 
 /* The same links: all, or (H800's 8, a machine with fewer) as they are. */
-static bool is_like(const struct tsim_accelerator *part, const struct tsim_machine *m, bool by_links) {
+static bool is_like(const struct tsim_accelerator *part, const struct tsim_imported_machine *m, bool by_links) {
     const struct tsim_known_as *known = part->known_as;
     if (!is_kind(part, m))
         return false;
     if (m->gcn)
-        return strcmp(known->gfx, m->gcn) == 0;
+        return !*m->gcn || strcmp(known->gfx, m->gcn) == 0;
     return (m->sm == 0 || sm_of(part) == m->sm) && (!by_links || known->links == m->nvlinks || !is_linked(m));
 }
 
@@ -50,7 +50,7 @@ static bool has_device(const struct tsim_known_as *known, unsigned device) {
 }
 
 /* Whose accelerator --set names; of PCIe cards, of whose tree the file tells, any may be named. */
-static const struct tsim_accelerator *named_part(const struct parts *parts, const struct tsim_machine *m,
+static const struct tsim_accelerator *named_part(const struct parts *parts, const struct tsim_imported_machine *m,
                                                  const char *accelerator) {
     const struct tsim_accelerator *any = NULL;
     for (size_t i = 0; i < parts->n; i++) {
@@ -63,7 +63,7 @@ static const struct tsim_accelerator *named_part(const struct parts *parts, cons
     return any;
 }
 
-static const struct tsim_accelerator *first_like(const struct parts *parts, const struct tsim_machine *m,
+static const struct tsim_accelerator *first_like(const struct parts *parts, const struct tsim_imported_machine *m,
                                                  bool by_links) {
     for (size_t i = 0; i < parts->n; i++)
         if (is_like(parts->items[i], m, by_links))
@@ -73,14 +73,15 @@ static const struct tsim_accelerator *first_like(const struct parts *parts, cons
 
 /* By what --set says, by its PCI device, by what it is like. NULL: nothing is like it. AMD's devices of one
  * architecture differ by more than their memory: one that is not known is not like the others. */
-static const struct tsim_accelerator *part_of(const struct parts *parts, const struct tsim_machine *m,
+static const struct tsim_accelerator *part_of(const struct parts *parts, const struct tsim_imported_machine *m,
                                               const struct tsim_import_input *input) {
     const char *accelerator = tsim_import_override(input, "accelerator");
     const struct tsim_accelerator *part = accelerator ? named_part(parts, m, accelerator) : NULL;
     for (size_t i = 0; i < parts->n && !part; i++)
         if (has_device(parts->items[i]->known_as, m->device) && is_like(parts->items[i], m, false))
             part = parts->items[i];
-    if (part || (m->gcn && m->device > 0) || (!m->gcn && m->sm == 0 && !is_linked(m)))
+    bool is_unsaid = m->gcn ? m->device > 0 || !*m->gcn : m->sm == 0 && !is_linked(m);
+    if (part || is_unsaid)
         return part;
     part = first_like(parts, m, true);
     return part || m->sm == 0 ? part : first_like(parts, m, false);
@@ -88,9 +89,9 @@ static const struct tsim_accelerator *part_of(const struct parts *parts, const s
 
 /* The node to take over what the file does not say from: the usual one of a tree or of a cube, else the part's own, or
  * that of the first part like it. NULL: the catalogue has none. */
-static enum tsim_status node_like(struct tsim_arena *arena, const struct parts *parts, const struct tsim_machine *m,
-                                  const struct tsim_accelerator *part, const struct tsim_node **like,
-                                  struct tsim_diags *diags) {
+static enum tsim_status node_like(struct tsim_arena *arena, const struct parts *parts,
+                                  const struct tsim_imported_machine *m, const struct tsim_accelerator *part,
+                                  const struct tsim_node **like, struct tsim_diags *diags) {
     if (m->is_cube || (!is_linked(m) && !m->gcn))
         return tsim_usual_node(arena, m->is_cube ? TSIM_SCALE_UP_CUBE_MESH : TSIM_SCALE_UP_PCIE, like, diags);
     for (size_t i = 0; i < parts->n && !part->known_as->node; i++)
@@ -101,7 +102,7 @@ static enum tsim_status node_like(struct tsim_arena *arena, const struct parts *
 
 /* Accelerators that the file would show in the same way. */
 static const char *others_like(struct tsim_arena *arena, const struct parts *parts, const struct tsim_accelerator *part,
-                               const struct tsim_machine *m) {
+                               const struct tsim_imported_machine *m) {
     const char *text = "";
     for (size_t i = 0; i < parts->n; i++)
         if (parts->items[i] != part && is_like(parts->items[i], m, true) &&
@@ -112,15 +113,15 @@ static const char *others_like(struct tsim_arena *arena, const struct parts *par
 
 /* ---- mistakes ---- */
 
-static const char *described(struct tsim_arena *arena, const struct tsim_machine *m) {
-    const char *text = m->gcn      ? tsim_arena_printf(arena, "gfx%s", m->gcn)
-                       : m->sm > 0 ? tsim_arena_printf(arena, "compute capability %d.%d", m->sm / 10, m->sm % 10)
-                                   : "";
+static const char *described(struct tsim_arena *arena, const struct tsim_imported_machine *m) {
+    const char *text = m->gcn && *m->gcn ? tsim_arena_printf(arena, "gfx%s", m->gcn)
+                       : m->sm > 0       ? tsim_arena_printf(arena, "compute capability %d.%d", m->sm / 10, m->sm % 10)
+                                         : "";
     if (m->compute_units > 0)
         text = tsim_arena_printf(arena, "%s, %d compute units", text, m->compute_units);
     if (m->device > 0)
-        text = tsim_arena_printf(arena, "%s, PCI device 0x%04x", text, m->device);
-    if (is_linked(m))
+        text = tsim_arena_printf(arena, "%s%sPCI device 0x%04x", text, *text ? ", " : "", m->device);
+    if (is_linked(m) && m->nvlinks > 0)
         text = tsim_arena_printf(arena, "%s%s%d %s", text, *text ? ", " : "", m->nvlinks,
                                  m->gcn ? "xGMI links" : "NVLinks");
     return *text ? text : "the file does not say what it is";
@@ -141,8 +142,9 @@ static const char *known_parts(struct tsim_arena *arena, const struct parts *par
     return text;
 }
 
-static enum tsim_status is_unknown(struct tsim_arena *arena, const struct parts *parts, const struct tsim_machine *m,
-                                   struct tsim_place place, struct tsim_diags *diags) {
+static enum tsim_status is_unknown(struct tsim_arena *arena, const struct parts *parts,
+                                   const struct tsim_imported_machine *m, struct tsim_place place,
+                                   struct tsim_diags *diags) {
     bool is_of_nvlinks = m->is_cube || (is_linked(m) && !m->gcn);
     tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "no %s of the catalogue is %s: %s",
                                     is_of_nvlinks ? "node" : "accelerator",
@@ -169,7 +171,7 @@ static const char *bandwidths(struct tsim_arena *arena, const struct tsim_node *
 }
 
 /* A tree of PCIe: what the file does not show is not there. */
-static const char *tree(struct tsim_arena *arena, const struct tsim_machine *m, const struct tsim_node *like,
+static const char *tree(struct tsim_arena *arena, const struct tsim_imported_machine *m, const struct tsim_node *like,
                         const struct tsim_import_input *input) {
     const char *per_switch = tsim_import_override(input, "scale_up.accelerators_per_switch"),
                *per_socket = tsim_import_override(input, "scale_up.accelerators_per_socket"), *text = "scale_up:\n";
@@ -186,8 +188,8 @@ static const char *tree(struct tsim_arena *arena, const struct tsim_machine *m, 
 
 /* A mesh of AMD's has one link to each other accelerator; between those of one package of MI250X there are four, of which
  * the file tells one: eight of them are taken as the catalogue has them. */
-static const char *scale_up(struct tsim_arena *arena, const struct tsim_machine *m, const struct tsim_accelerator *part,
-                            const struct tsim_node *like) {
+static const char *scale_up(struct tsim_arena *arena, const struct tsim_imported_machine *m,
+                            const struct tsim_accelerator *part, const struct tsim_node *like) {
     double share = m->is_cube || m->n_accelerators == 1 ? 1
                    : !m->gcn                            ? (double)m->nvlinks / (double)part->known_as->links
                    : m->n_accelerators == like->accelerators
@@ -199,7 +201,8 @@ static const char *scale_up(struct tsim_arena *arena, const struct tsim_machine 
                              bandwidths(arena, like, share));
 }
 
-static const char *nics(struct tsim_arena *arena, const struct tsim_machine *m, const struct tsim_import_input *input) {
+static const char *nics(struct tsim_arena *arena, const struct tsim_imported_machine *m,
+                        const struct tsim_import_input *input) {
     const char *n = tsim_import_override(input, "nics"), *bandwidth = tsim_import_override(input, "nic_bandwidth"),
                *text;
     text = n ? tsim_arena_printf(arena, "nics: %s  # --set\n", n)
@@ -211,7 +214,7 @@ static const char *nics(struct tsim_arena *arena, const struct tsim_machine *m, 
                : text;
 }
 
-static const char *node_text(struct tsim_arena *arena, const struct tsim_machine *m,
+static const char *node_text(struct tsim_arena *arena, const struct tsim_imported_machine *m,
                              const struct tsim_accelerator *part, const struct tsim_node *like,
                              const struct tsim_import_input *input) {
     const char *slash = strrchr(m->file, '/'), *file = slash ? slash + 1 : m->file;
@@ -278,12 +281,12 @@ static enum tsim_status check_overrides(const struct tsim_import_input *input, s
 }
 
 /* A mesh of AMD's has a link to each other accelerator; MI250X's, of which only some are linked, is known of eight. */
-static bool has_known_links(const struct tsim_machine *m, const struct tsim_node *like) {
+static bool has_known_links(const struct tsim_imported_machine *m, const struct tsim_node *like) {
     return !m->gcn || m->n_targets == m->n_accelerators - 1 ||
-           (m->n_targets > 0 && m->n_accelerators == like->accelerators);
+           (m->n_targets != 0 && m->n_accelerators == like->accelerators);
 }
 
-static const char *notes(struct tsim_arena *arena, const struct parts *parts, const struct tsim_machine *m,
+static const char *notes(struct tsim_arena *arena, const struct parts *parts, const struct tsim_imported_machine *m,
                          const struct tsim_accelerator *part, const struct tsim_node *like,
                          const struct tsim_import_input *input) {
     const char *text =
@@ -296,7 +299,7 @@ static const char *notes(struct tsim_arena *arena, const struct parts *parts, co
                              *others ? "; so would be " : "", others, *others ? ": --set accelerator=ID" : "");
 }
 
-static void warn(const struct tsim_machine *m, const struct tsim_import_input *input, struct tsim_place place,
+static void warn(const struct tsim_imported_machine *m, const struct tsim_import_input *input, struct tsim_place place,
                  struct tsim_diags *diags) {
     if (m->n_nics == 0 && !tsim_import_override(input, "nics"))
         tsim_diag_hint(tsim_diags_warning(diags, place, "",
@@ -307,7 +310,7 @@ static void warn(const struct tsim_machine *m, const struct tsim_import_input *i
                            "NVLinks between some of the accelerators are not modelled: all traffic takes PCIe");
 }
 
-enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_machine *m,
+enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_imported_machine *m,
                                     const struct tsim_import_input *input, struct tsim_import_result *result,
                                     struct tsim_diags *diags) {
     struct tsim_place place = {.file = tsim_arena_strdup(arena, input->file)};

@@ -7,29 +7,35 @@
 
 enum { TSIM_MACHINE_MOST_DEVICES = 256 };
 
-struct tsim_machine {
+struct tsim_imported_machine {
     const char *program, *file;
     int n_accelerators, n_nics;
-    int sm;                     /* compute capability x 10; 0: not said */
-    const char *gcn;            /* AMD's architecture without "gfx": "942"; NULL: not AMD's */
-    unsigned device;            /* of PCI; 0: not said */
-    int compute_units;          /* of AMD's; 0: not said */
-    int nvlinks;                /* of one accelerator, or its xGMI links; 0: none */
-    int n_targets;              /* accelerators that xGMI links of one reach */
-    bool has_switch;            /* NVLinks reach every other accelerator alike */
-    bool is_cube;               /* they reach some, as on DGX-1V */
+    int sm;            /* compute capability x 10; 0: not said */
+    const char *gcn;   /* AMD's architecture without "gfx": "942", or "" where it is not said; NULL: not AMD's */
+    unsigned device;   /* of PCI; 0: not said */
+    int compute_units; /* of AMD's; 0: not said */
+    int nvlinks;       /* of one accelerator, or its xGMI links; 0: none */
+    int n_targets;     /* accelerators that xGMI links of one reach; below 0: not said */
+    bool has_switch;   /* NVLinks reach every other accelerator alike */
+    bool is_cube;      /* they reach some, as on DGX-1V */
     int per_switch, per_socket; /* accelerators below one PCIe switch and on one socket; 0: all */
     double nic_bytes_per_s, host_link_bytes_per_s, uplink_bytes_per_s; /* 0: not said */
 };
 
 /* Writes the node; overrides are of its keys (accelerator=h200). Checked by the rules for nodes. */
-enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_machine *machine,
+enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_imported_machine *machine,
                                     const struct tsim_import_input *input, struct tsim_import_result *result,
                                     struct tsim_diags *diags);
 
 /* The matrix that `nvidia-smi topo -m` prints. */
 enum tsim_status tsim_import_nvidia_topo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                          struct tsim_import_result *result, struct tsim_diags *diags);
+/* The output of `rocm-smi --showtopo`, with --showproductname or without. */
+enum tsim_status tsim_import_rocm_topo(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                       struct tsim_import_result *result, struct tsim_diags *diags);
+/* hwloc's XML: `lstopo FILE.xml`. */
+enum tsim_status tsim_import_lstopo(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                    struct tsim_import_result *result, struct tsim_diags *diags);
 /* The XML that NCCL writes where NCCL_TOPO_DUMP_FILE says. */
 enum tsim_status tsim_import_nccl_xml(struct tsim_arena *arena, const struct tsim_import_input *input,
                                       struct tsim_import_result *result, struct tsim_diags *diags);

@@ -1,6 +1,6 @@
 #include "import/machines/machine.h"
+#include "import/machines/xml.h"
 
-#include <expat.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
  * <xgmi target=... count="1"/>: sm are the compute units (90 before ROCm 6, whatever they are), gcn was a number: 942, 908, and
  * 910 for gfx90a. */
 
-enum { MOST_DEPTH = 64, MOST = TSIM_MACHINE_MOST_DEVICES };
+enum { MOST = TSIM_MACHINE_MOST_DEVICES };
 
 struct gpu {
     int cpu, bridge; /* numbers of the elements above it; bridge 0: none */
@@ -28,43 +28,28 @@ struct frame {
 };
 
 struct reading {
-    struct tsim_arena *arena;
-    XML_Parser parser;
-    const char *problem;
-    struct frame frames[MOST_DEPTH];
-    int depth, n_cpus, n_bridges;
+    struct frame frames[TSIM_XML_MOST_DEPTH + 1]; /* [depth]: what surrounds an element there */
+    int n_cpus, n_bridges;
     bool has_system;
     struct gpu gpus[MOST];
     int n_gpus, n_nets;
     double net_bytes_per_s, uplink_bytes_per_s;
 };
 
-static const char *attribute(const XML_Char **attributes, const char *name) {
-    for (; attributes && attributes[0]; attributes += 2)
-        if (strcmp(attributes[0], name) == 0)
-            return attributes[1];
-    return "";
-}
-
-static void stop(struct reading *g, const char *problem) {
-    g->problem = problem;
-    XML_StopParser(g->parser, XML_FALSE);
-}
-
 /* "32.0 GT/s PCIe" x 16 lanes; generations from 8 GT/s on send 128 bits in 130, those before 8 in 10. */
-static double pcie_rate(const XML_Char **attributes) {
-    double transfers = strtod(attribute(attributes, "link_speed"), NULL),
-           width = strtod(attribute(attributes, "link_width"), NULL);
+static double pcie_rate(const char **attributes) {
+    double transfers = strtod(tsim_xml_attribute(attributes, "link_speed"), NULL),
+           width = strtod(tsim_xml_attribute(attributes, "link_width"), NULL);
     if (!(transfers > 0) || transfers > 1000 || !(width > 0) || width > 64)
         return 0;
     return transfers * 1e9 * width / 8 * (transfers < 8 ? 0.8 : 128.0 / 130);
 }
 
-static void begin_pci(struct reading *g, struct frame *frame, const XML_Char **attributes) {
+static void begin_pci(struct reading *g, struct frame *frame, const char **attributes) {
     double link = pcie_rate(attributes);
-    bool is_bridge = strncmp(attribute(attributes, "class"), "0x0604", 6) == 0;
+    bool is_bridge = strncmp(tsim_xml_attribute(attributes, "class"), "0x0604", 6) == 0;
     frame->link_bytes_per_s = link;
-    frame->device = (unsigned)strtoul(attribute(attributes, "device"), NULL, 16) & 0xffff;
+    frame->device = (unsigned)strtoul(tsim_xml_attribute(attributes, "device"), NULL, 16) & 0xffff;
     if (is_bridge) {
         frame->bridge = ++g->n_bridges;
         frame->uplink_bytes_per_s = link;
@@ -79,39 +64,35 @@ static void read_gcn(struct gpu *gpu, const char *text) {
              strcmp(text, "910") == 0 ? "90a" : text);
 }
 
-static void begin_gpu(struct reading *g, const struct frame *frame, const XML_Char **attributes) {
-    if (g->n_gpus == MOST) {
-        stop(g, "more than 256 accelerators");
-        return;
-    }
+static void begin_gpu(struct reading *g, const struct frame *frame, const char **attributes) {
     g->gpus[g->n_gpus++] = (struct gpu){.cpu = frame->cpu,
                                         .bridge = frame->bridge,
-                                        .sm = atoi(attribute(attributes, "sm")),
+                                        .sm = atoi(tsim_xml_attribute(attributes, "sm")),
                                         .device = frame->device,
                                         .link_bytes_per_s = frame->link_bytes_per_s};
-    read_gcn(&g->gpus[g->n_gpus - 1], attribute(attributes, "gcn"));
+    read_gcn(&g->gpus[g->n_gpus - 1], tsim_xml_attribute(attributes, "gcn"));
     /* Slower than what is below it: a bridge of a virtual machine, whose speed says nothing. */
     if (frame->uplink_bytes_per_s > 0 && frame->uplink_bytes_per_s >= frame->link_bytes_per_s)
         g->uplink_bytes_per_s = frame->uplink_bytes_per_s;
 }
 
 /* NVLink, or xGMI of AMD's. */
-static void add_link(struct reading *g, const XML_Char **attributes) {
-    int count = atoi(attribute(attributes, "count"));
+static void add_link(struct reading *g, const char **attributes) {
+    int count = atoi(tsim_xml_attribute(attributes, "count"));
     if (g->n_gpus == 0 || count < 1 || count > 1000)
         return;
     struct gpu *gpu = &g->gpus[g->n_gpus - 1];
     gpu->nvlinks = gpu->nvlinks < 1000 ? gpu->nvlinks + count : gpu->nvlinks;
     gpu->n_targets++;
-    gpu->has_switch |= strncmp(attribute(attributes, "tclass"), "0x0680", 6) == 0;
+    gpu->has_switch |= strncmp(tsim_xml_attribute(attributes, "tclass"), "0x0680", 6) == 0;
 }
 
 /* A speed that no NIC has (Slingshot's driver gives kilobits) tells nothing. */
 #define FASTEST_MB_PER_S 1e7
 
 /* The fastest are those that a job uses; others (10 Gb/s for the administrator) are not counted. */
-static void add_net(struct reading *g, const XML_Char **attributes) {
-    double speed = strtod(attribute(attributes, "speed"), NULL); /* Mb/s */
+static void add_net(struct reading *g, const char **attributes) {
+    double speed = strtod(tsim_xml_attribute(attributes, "speed"), NULL); /* Mb/s */
     double bytes_per_s = speed <= FASTEST_MB_PER_S ? 1e6 / 8 * speed : 0;
     if (!(speed >= 1000) || g->n_nets == MOST || bytes_per_s < g->net_bytes_per_s)
         return;
@@ -119,32 +100,25 @@ static void add_net(struct reading *g, const XML_Char **attributes) {
     g->net_bytes_per_s = bytes_per_s;
 }
 
-static void XMLCALL on_start(void *context, const XML_Char *name, const XML_Char **attributes) {
+static const char *begin(void *context, int depth, const char *name, const char **attributes) {
     struct reading *g = context;
-    if (g->depth + 1 >= MOST_DEPTH) {
-        stop(g, "nested deeper than 64 levels");
-        return;
-    }
-    struct frame frame = g->frames[g->depth];
+    struct frame frame = g->frames[depth];
     if (strcmp(name, "system") == 0)
         g->has_system = true;
     else if (strcmp(name, "cpu") == 0)
         frame.cpu = ++g->n_cpus;
     else if (strcmp(name, "pci") == 0)
         begin_pci(g, &frame, attributes);
+    else if (strcmp(name, "gpu") == 0 && g->n_gpus == MOST)
+        return "more than 256 accelerators";
     else if (strcmp(name, "gpu") == 0)
         begin_gpu(g, &frame, attributes);
     else if (strcmp(name, "nvlink") == 0 || strcmp(name, "xgmi") == 0)
         add_link(g, attributes);
     else if (strcmp(name, "net") == 0)
         add_net(g, attributes);
-    g->frames[++g->depth] = frame;
-}
-
-static void XMLCALL on_end(void *context, const XML_Char *name) {
-    struct reading *g = context;
-    (void)name;
-    g->depth--;
+    g->frames[depth + 1] = frame;
+    return NULL;
 }
 
 /* ---- what it is ---- */
@@ -157,7 +131,7 @@ static int count_same(const struct reading *g, bool by_bridge) {
     return n;
 }
 
-static void classify(const struct reading *g, struct tsim_machine *m) {
+static void classify(const struct reading *g, struct tsim_imported_machine *m) {
     const struct gpu *gpu = &g->gpus[0];
     int per_switch = count_same(g, true), per_socket = count_same(g, false);
     bool is_amd = gpu->gcn[0] != '\0';
@@ -178,46 +152,19 @@ static void classify(const struct reading *g, struct tsim_machine *m) {
     m->per_socket = per_socket < g->n_gpus && g->n_gpus % per_socket == 0 ? per_socket : 0;
 }
 
-static enum tsim_status fail(struct reading *g, const char *file, enum tsim_status status, const char *problem,
-                             bool has_place, struct tsim_diags *diags) {
-    struct tsim_place place = {tsim_arena_strdup(g->arena, file), 0, 0};
-    if (has_place) {
-        place.line = (int)XML_GetCurrentLineNumber(g->parser);
-        place.column = (int)XML_GetCurrentColumnNumber(g->parser) + 1;
-    }
-    tsim_diag_hint(tsim_diags_error(diags, status, place, "", "%s", problem),
-                   "the file that NCCL writes where NCCL_TOPO_DUMP_FILE says");
-    return status;
-}
-
-static enum tsim_status parse(struct reading *g, const struct tsim_import_input *input, struct tsim_diags *diags) {
-    XML_SetUserData(g->parser, g);
-    XML_SetElementHandler(g->parser, on_start, on_end);
-    if (XML_Parse(g->parser, input->text ? input->text : "", (int)input->size, XML_TRUE) != XML_STATUS_OK) {
-        if (XML_GetErrorCode(g->parser) == XML_ERROR_NO_MEMORY)
-            tsim_out_of_memory();
-        const char *problem =
-            g->problem ? g->problem
-                       : tsim_arena_printf(g->arena, "not valid XML: %s", XML_ErrorString(XML_GetErrorCode(g->parser)));
-        return fail(g, input->file, TSIM_ERR_SYNTAX, problem, true, diags);
-    }
-    if (!g->has_system || g->n_gpus == 0)
-        return fail(g, input->file, TSIM_ERR_SCHEMA, g->has_system ? "no gpu in it" : "no <system> in it", false,
-                    diags);
-    return TSIM_OK;
-}
-
 enum tsim_status tsim_import_nccl_xml(struct tsim_arena *arena, const struct tsim_import_input *input,
                                       struct tsim_import_result *result, struct tsim_diags *diags) {
+    static const struct tsim_xml_handler HANDLER = {begin, "the file that NCCL writes where NCCL_TOPO_DUMP_FILE says"};
     struct reading *g = TSIM_NEW(arena, struct reading);
-    struct tsim_machine machine = {.program = "NCCL's topology", .file = input->file};
-    g->arena = arena;
-    g->parser = XML_ParserCreate(NULL);
-    if (!g->parser)
-        tsim_out_of_memory();
-    enum tsim_status status = parse(g, input, diags);
-    XML_ParserFree(g->parser);
-    TSIM_TRY(status);
+    struct tsim_imported_machine machine = {.program = "NCCL's topology", .file = input->file};
+    TSIM_TRY(tsim_xml_read(arena, input, &HANDLER, g, diags));
+    if (!g->has_system || g->n_gpus == 0) {
+        struct tsim_place place = {.file = tsim_arena_strdup(arena, input->file)};
+        tsim_diag_hint(
+            tsim_diags_error(diags, TSIM_ERR_SCHEMA, place, "", g->has_system ? "no gpu in it" : "no <system> in it"),
+            "%s", HANDLER.hint);
+        return TSIM_ERR_SCHEMA;
+    }
     classify(g, &machine);
     return tsim_machine_write(arena, &machine, input, result, diags);
 }

@@ -127,7 +127,7 @@ static int group_size(const struct matrix *m, const char *const *ways) {
     return n;
 }
 
-static void classify(const struct matrix *m, struct tsim_machine *machine) {
+static void classify(const struct matrix *m, struct tsim_imported_machine *machine) {
     static const char *const SWITCH[] = {"PIX", "PXB", NULL}, *const SOCKET[] = {"PIX", "PXB", "PHB", "NODE", NULL};
     int least = 1000, sum = 0, n_linked = 0;
     for (int i = 1; i < m->n; i++) {
@@ -151,7 +151,7 @@ static void classify(const struct matrix *m, struct tsim_machine *machine) {
 enum tsim_status tsim_import_nvidia_topo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                          struct tsim_import_result *result, struct tsim_diags *diags) {
     struct reading g = {.arena = arena, .input = input, .diags = diags, .m = TSIM_NEW(arena, struct matrix)};
-    struct tsim_machine machine = {.program = "nvidia-smi topo -m", .file = input->file};
+    struct tsim_imported_machine machine = {.program = "nvidia-smi topo -m", .file = input->file};
     TSIM_TRY(read_lines(&g));
     classify(g.m, &machine);
     return tsim_machine_write(arena, &machine, input, result, diags);
