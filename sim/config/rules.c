@@ -676,6 +676,41 @@ static void check_adapter(const struct check *c) {
         refuse(c, "training.adapter", "a frozen model whose weights are streamed", "another accelerator");
 }
 
+/* Every rank has whole gradients to compress, and keeps what it did not send of each. */
+static void check_compression(const struct check *c) {
+    const struct tsim_training_spec *t = &c->sc->training;
+    const struct tsim_compression_spec *compression = &t->compression;
+    bool is_adam = t->optimizer == TSIM_ADAM || t->optimizer == TSIM_ADAMW || t->optimizer == TSIM_LAMB;
+    if (compression->fraction > 0 && compression->kind != TSIM_TOP_K)
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.compression.fraction"),
+                           "training.compression.fraction", "this has no effect, because kind is not top-k");
+    if (compression->rank > 0 && compression->kind != TSIM_POWERSGD)
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.compression.rank"),
+                           "training.compression.rank", "this has no effect, because kind is not powersgd");
+    if (compression->kind == TSIM_UNCOMPRESSED)
+        return;
+    if (c->draft->zero > 0)
+        tsim_diag_hint(
+            fail(c, "parallelism.zero", "%lld, but only whole gradients are compressed", num(c->draft->zero)),
+            "zero: 0, or no training.compression");
+    if (compression->kind == TSIM_ONE_BIT && !is_adam)
+        tsim_diag_hint(fail(c, "training.optimizer", "1-bit compression is of Adam's momentum"),
+                       "adam, adamw or lamb; or training.compression.kind: top-k");
+    if (compression->kind == TSIM_POWERSGD && c->sc->parallelism.tensor > 1)
+        refuse(c, "training.compression", "PowerSGD of matrices that tensor ranks divide", "tensor: 1, or kind: top-k");
+    if (t->updates_by_layer)
+        refuse(c, "training.compression", "compressed gradients that are freed layer by layer",
+               "per_layer_updates: false");
+    if (t->adapter.kind != TSIM_ADAPTER_NONE)
+        refuse(c, "training.compression", "compressed gradients of adapters", "no training.compression");
+    if (tsim_streams_weights(c->sc))
+        refuse(c, "training.compression", "compressed gradients that are summed on their way out",
+               "another accelerator, or no training.compression");
+    if (!tsim_is_replicated(&c->sc->parallelism, c->draft->data))
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "training.compression"), "training.compression",
+                           "this has no effect, because there is only one replica");
+}
+
 /* Gradients are gone before they could be added up, clipped by their norm or sharded. */
 static void check_updates(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
@@ -959,6 +994,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_updates(c);
         check_offload(c);
         check_adapter(c);
+        check_compression(c);
         check_kind(c);
         check_experts(c);
         check_zero(c);

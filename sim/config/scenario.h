@@ -177,6 +177,14 @@ struct tsim_adapter_spec {
     bool drops_result;
 };
 
+/* Data-parallel ranks send these parts of their gradients (model/compression.h). */
+enum tsim_compression_kind { TSIM_UNCOMPRESSED, TSIM_TOP_K, TSIM_POWERSGD, TSIM_ONE_BIT };
+struct tsim_compression_spec {
+    enum tsim_compression_kind kind;
+    double fraction; /* top-k: of the elements of a gradient that a rank sends; resolved */
+    int64_t rank;    /* powersgd; resolved */
+};
+
 enum tsim_training_kind { TSIM_PRETRAIN, TSIM_SFT, TSIM_DPO, TSIM_GRPO, TSIM_PPO };
 /* Models, each as large as the policy, that score the samples of a step of post-training in forward passes. The critic is
  * trained as well. */
@@ -210,6 +218,7 @@ struct tsim_training_spec {
     struct tsim_lengths_spec lengths;
     struct tsim_batch_ramp_spec batch_ramp;
     struct tsim_adapter_spec adapter;
+    struct tsim_compression_spec compression;
     int64_t sequence_length, global_batch_size, micro_batch_size;
     int64_t decoder_sequence_length; /* of encoder-decoder models, which sequence_length is the encoder's of; else 0 */
     enum tsim_precision precision;

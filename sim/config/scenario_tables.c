@@ -366,6 +366,21 @@ static const struct tsim_key ADAPTER_KEYS[] = {
 };
 TSIM_TABLE(ADAPTER, ADAPTER_KEYS, false);
 
+static const struct tsim_word COMPRESSIONS[] = {{"none", TSIM_UNCOMPRESSED}, {"top-k", TSIM_TOP_K}, {"powersgd", TSIM_POWERSGD},
+                                                {"1-bit", TSIM_ONE_BIT}, {NULL, 0}};
+static const struct tsim_key COMPRESSION_KEYS[] = {
+    {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.compression.kind), .words = COMPRESSIONS,
+     .default_text = "none", .is_omitted_when_zero = true,
+     .help = "top-k: each rank sends its largest elements and where they are; powersgd: two thin factors of each matrix; 1-bit: signs of "
+             "Adam's momentum. Its effect on convergence is not predicted"},
+    {QUANTITY_KEY("fraction", TSIM_FRACTION, scenario.training.compression.fraction,
+                  "top-k: elements that are sent, of all of a gradient; default: 0.1 %"),
+     .is_positive = true, .max = 1, .is_omitted_when_zero = true},
+    {INT_KEY("rank", scenario.training.compression.rank, 1e5, "powersgd: rank of the factors; default: 4"), .is_positive = true,
+     .is_omitted_when_zero = true},
+};
+TSIM_TABLE(COMPRESSION, COMPRESSION_KEYS, false);
+
 static const struct tsim_key LOSS_SCALING_KEYS[] = {
     {INT_KEY("growth_interval", scenario.training.loss_scaling.growth_interval, 1e9,
              "steps without overflow after which the scale grows; default in fp16: 2000"),
@@ -435,6 +450,8 @@ static const struct tsim_key TRAINING_KEYS[] = {
     {.key = "master_weights", .kind = TSIM_KEY_BOOL, .offset = AT(master_weights), .default_text = "true",
      .help = "an fp32 copy of the weights when training in 16 or 8 bits"},
     {SECTION_KEY("adapter", &ADAPTER, "fine-tuning with the model frozen: {kind: lora, rank, targets, base_precision}"),
+     .is_omitted_when_zero = true},
+    {SECTION_KEY("compression", &COMPRESSION, "gradients that ranks compress before they exchange them: {kind: top-k, fraction}"),
      .is_omitted_when_zero = true},
     {SECTION_KEY("loss_scaling", &LOSS_SCALING, "training in fp16: how often a step overflows and is skipped"),
      .is_omitted_when_zero = true},

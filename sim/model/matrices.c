@@ -8,6 +8,7 @@ void tsim_matrices_add(struct tsim_matrices *s, double times, double rows, doubl
     double narrow = fmin(rows, columns), wide = fmax(rows, columns), rank = fmin(s->rank, narrow);
     if (!(times * narrow > 0))
         return;
+    s->count += times;
     s->matrices += times * rows * columns;
     s->rows_and_columns += times * (rows + columns);
     if (!is_projected)

@@ -6,6 +6,7 @@
 
 struct tsim_matrices {
     double rank;                         /* that GaLore projects to */
+    double count;                        /* how many there are */
     double matrices, rows_and_columns;   /* elements of matrices; rows and columns of each, added up */
     double projected, projected_moments; /* elements of those that GaLore projects; of what is left of a moment */
     double projections;                  /* elements of the projections themselves */

@@ -1,6 +1,5 @@
 #include "model/optimizer.h"
 
-#include "model/matrices.h"
 #include "model/model.h"
 #include "model/tables.h"
 
@@ -17,19 +16,22 @@ struct shapes {
     double moment; /* bytes of one that is kept whole */
 };
 
-static struct shapes shapes_of(const struct tsim_model *m) {
+void tsim_model_matrices(const struct tsim_model *m, struct tsim_matrices *matrices) {
     struct tsim_parts parts = tsim_model_parts(m);
-    bool has_ends = tsim_model_has_ends(m);
-    struct shapes s = {.of = {.rank = has_ends ? GALORE_RANK_FRAC * (double)m->hidden : HUGE_VAL},
-                       .all = tsim_model_parameters(m) - tsim_tables_parameters(m),
-                       .moment = 4};
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (parts.times[part] > 0 && !tsim_layer_kind((enum tsim_part)part)->is_end)
-            tsim_layer_matrices(m, (enum tsim_part)part, parts.times[part], &s.of);
-    if (has_ends) {
-        tsim_matrices_add(&s.of, tsim_model_ends(m).head > 0 ? 2 : 1, (double)m->vocab, (double)m->hidden, false);
-        tsim_matrices_add(&s.of, 1, (double)m->positions, (double)m->hidden, false);
+            tsim_layer_matrices(m, (enum tsim_part)part, parts.times[part], matrices);
+    if (tsim_model_has_ends(m)) {
+        tsim_matrices_add(matrices, tsim_model_ends(m).head > 0 ? 2 : 1, (double)m->vocab, (double)m->hidden, false);
+        tsim_matrices_add(matrices, 1, (double)m->positions, (double)m->hidden, false);
     }
+}
+
+static struct shapes shapes_of(const struct tsim_model *m) {
+    struct shapes s = {.of = {.rank = tsim_model_has_ends(m) ? GALORE_RANK_FRAC * (double)m->hidden : HUGE_VAL},
+                       .all = tsim_model_parameters(m) - tsim_tables_parameters(m),
+                       .moment = 4};
+    tsim_model_matrices(m, &s.of);
     return s;
 }
 

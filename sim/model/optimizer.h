@@ -34,6 +34,7 @@
 #ifndef TSIM_MODEL_OPTIMIZER_H
 #define TSIM_MODEL_OPTIMIZER_H
 
+#include "model/matrices.h"
 #include "model/parameter_bytes.h"
 
 struct tsim_optimizer_cost { /* a parameter's */
@@ -44,6 +45,9 @@ struct tsim_optimizer_cost { /* a parameter's */
 };
 
 void tsim_optimizer_cost(const struct tsim_scenario *scenario, struct tsim_optimizer_cost *cost);
+
+/* Adds a model's but for embedding tables. */
+void tsim_model_matrices(const struct tsim_model *model, struct tsim_matrices *matrices);
 
 /* Bytes of optimizer state per parameter held. */
 double tsim_optimizer_state_bytes(const struct tsim_scenario *scenario);

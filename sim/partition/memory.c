@@ -2,6 +2,7 @@
 
 #include "config/provenance.h"
 #include "model/adapter.h"
+#include "model/compression.h"
 #include "model/kept.h"
 #include "model/local_shape.h"
 #include "model/model.h"
@@ -551,6 +552,12 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                                        flat_bytes(sc, trained.all.value, updated.value), TSIM_BYTES,
                                        "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
                                        "small the model (sim/partition/memory.c)"));
+    if (sc->training.compression.kind != TSIM_UNCOMPRESSED) {
+        struct tsim_compression_cost each;
+        tsim_compression_cost(sc, (double)(sc->parallelism.data * sc->parallelism.context), &each);
+        tsim_part_add(&buffers, state(r, "what compressed gradients leave for the next step", trained.all,
+                                      each.kept_bytes, "training.compression (sim/model/compression.h)", 0));
+    }
     if (sc->training.offload.activations_frac > 0)
         tsim_part_add(&buffers, offload_activations(r, sc, stage, terms));
     if (sc->training.offload.optimizer)

@@ -2,6 +2,7 @@
 
 #include "cost/compute.h"
 #include "model/adapter.h"
+#include "model/compression.h"
 #include "model/model.h"
 #include "model/operators.h"
 #include "model/parameter_bytes.h"
@@ -234,10 +235,42 @@ static void add_part(struct tsim_data_collective *collective, struct tsim_collec
     add_collective(&collective->cost, cost);
 }
 
+/* Ranks compress before they send and make sums after they got what others sent: the first takes the time of both. */
+static void add_compressed_reduction(const struct tsim_step_plan *plan, struct tsim_group data, double parameters,
+                                     bool is_expert, struct tsim_data_collective *reduce) {
+    static const enum tsim_collective_op OPS[][TSIM_COMPRESSED_EXCHANGES] = {
+        [TSIM_TOP_K] = {TSIM_ALL_GATHER},
+        [TSIM_POWERSGD] = {TSIM_ALL_REDUCE, TSIM_ALL_REDUCE},
+        [TSIM_ONE_BIT] = {TSIM_ALL_TO_ALL, TSIM_ALL_GATHER}};
+    const struct tsim_scenario *sc = plan->scenario;
+    const struct tsim_accelerator *a = plan->cluster->accelerator;
+    enum tsim_precision precision = sc->training.gradient_precision;
+    double flops_per_s = tsim_matrix_rate(
+               a, a->peak_flops_per_s[precision] > 0 ? precision : tsim_unquantized(sc->training.precision)),
+           kernel_s = fmax(a->kernel_latency_s, sc->software->host_time_per_op_s);
+    struct tsim_compression_cost each;
+    tsim_compression_cost(sc, data.n_ranks, &each);
+    begin_group(reduce);
+    for (int i = 0; i < TSIM_COMPRESSED_EXCHANGES && each.exchanged_bytes[i] > 0; i++) {
+        enum tsim_collective_op op = OPS[sc->training.compression.kind][i];
+        double bytes = parameters * each.exchanged_bytes[i];
+        struct tsim_collective_cost cost;
+        collective(plan, op, bytes, data, &cost);
+        add_part(reduce, (struct tsim_collective_part){op, bytes, TSIM_AMONG_ALL, is_expert}, &cost);
+    }
+    reduce->kernel_s += parameters * (fmax(each.traffic_bytes / tsim_memory_rate(a), each.matrix_flops / flops_per_s) +
+                                      each.kernels * kernel_s);
+    take_shares(plan, &reduce->groups[reduce->n_groups - 1]);
+}
+
 /* Gradients of `parameters`: all-reduced whole (ZeRO-0), scattered over the shards, and summed over their replicas. */
 static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
                           double n_pieces, bool is_expert, struct tsim_data_collective *reduce) {
     const struct tsim_scenario *sc = plan->scenario;
+    if (sc->training.compression.kind != TSIM_UNCOMPRESSED) {
+        add_compressed_reduction(plan, data, parameters, is_expert, reduce);
+        return;
+    }
     double bytes = parameters * tsim_sent_gradient_bytes(sc);
     struct tsim_collective_cost cost;
     struct tsim_group shard = shard_group(data, shards);
@@ -833,7 +866,8 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
     plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* no fewer than forward */
     plan->gathers = zero == 1 || zero == 2;
     plan->overlaps_gathers = sc->parallelism.overlap.parameters;
-    plan->overlaps_reduces = sc->parallelism.overlap.gradients || zero >= 2;
+    plan->overlaps_reduces =
+        (sc->parallelism.overlap.gradients || zero >= 2) && sc->training.compression.kind != TSIM_ONE_BIT;
     plan->reduces_every_microbatch = zero >= 2;
     plan->waits_for_reductions = zero >= 2 && !sc->parallelism.overlap.gradients && plan->has_data_group;
     plan->n_rounds = plan->reduces_every_microbatch ? tsim_schedule_chunk_microbatches(&plan->schedule) : 1;

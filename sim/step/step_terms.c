@@ -3,6 +3,7 @@
 #include "config/provenance.h"
 #include "cost/compute.h"
 #include "cost/update.h"
+#include "model/compression.h"
 #include "model/parameter_bytes.h"
 #include "partition/partition.h"
 #include "step/part_counts.h"
@@ -224,6 +225,13 @@ static struct tsim_amount data_wait(const struct walk *w, const char *name, cons
                                    link_rate(w, 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT)));
 }
 
+static double compressed_bytes(const struct walk *w) {
+    unsigned axes = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT;
+    struct tsim_compression_cost each;
+    tsim_compression_cost(w->scenario, tsim_placement_group(w->placement, axes).n_ranks, &each);
+    return each.exchanged_bytes[0] + each.exchanged_bytes[1];
+}
+
 static struct tsim_amount data(const struct walk *w) {
     const struct tsim_stage_group_account *a = w->account;
     const struct tsim_scenario *sc = w->scenario;
@@ -234,10 +242,15 @@ static struct tsim_amount data(const struct walk *w) {
                       data_wait(w, "waits for parameters", "gathers that no pass hides, simulated", a->exposed_gather_s,
                                 true, "bytes of a weight", tsim_weight_bytes(sc->training.precision),
                                 "training.precision of the scenario"));
-    if (a->exposed_reduce_s > 0)
+    if (a->exposed_reduce_s > 0 && sc->training.compression.kind == TSIM_UNCOMPRESSED)
         tsim_part_add(&waits, data_wait(w, "waits for reductions", "reductions that no pass hides, simulated",
                                         a->exposed_reduce_s, false, "bytes of a gradient", tsim_sent_gradient_bytes(sc),
                                         "training.gradient_precision of the scenario"));
+    else if (a->exposed_reduce_s > 0)
+        tsim_part_add(&waits,
+                      data_wait(w, "waits for reductions", "compressing and exchanges that no pass hides, simulated",
+                                a->exposed_reduce_s, false, "bytes of a compressed gradient", compressed_bytes(w),
+                                "training.compression of the scenario (sim/model/compression.h)"));
     tsim_part_add(&waits, tsim_outcome(r, "the gradient's norm",
                                        "an all-reduce of one number over all ranks, simulated (sim/cost/collective.h)",
                                        a->exposed_norm_s, TSIM_TIME_S, NULL, 0));
