@@ -172,8 +172,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {CHOICE("gate_products", gate_products, GATE_PRODUCTS, "two",
             "a gated block's matrices, where nothing is fused: two, input gradients added, or one, gradients joined")},
     {CHOICE("norms", norms, NORM_KERNELS, "by-fusion",
-            "RMS norms: as fusion says (written out with none), or a kernel of their own, on a copy of the input in "
-            "fp32 with fused-fp32")},
+            "norms: as fusion says (RMS norms written out with none, in one kernel with the residual's sum with "
+            "compile), or a kernel of their own, on a copy of the input in fp32 with fused-fp32")},
     {.key = "fusion", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_software, fusion), .words = FUSIONS,
      .is_required = true, .help = "which element-wise operators are fused"},
     {QUANTITY(struct tsim_software, "dropout", TSIM_FRACTION, dropout, "probability; 0: no traffic and no masks"),

@@ -83,10 +83,13 @@ void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *z
         elementwise(list, "weight to 16 bits", elements, tsim_base_weight_bytes(z->scenario) + z->element_bytes, 1);
 }
 
-void tsim_op_prepare_frozen(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
+void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
+    const struct tsim_accelerator *accelerator = z->scenario->cluster.node->accelerator;
     tsim_op_dequantize(list, z, elements);
-    bool is_transposed = z->scenario->cluster.node->accelerator->nccl_generation < TSIM_BLACKWELL;
-    if (tsim_is_frozen(z->scenario) && z->linear_precision == TSIM_FP8 && is_transposed)
+    bool is_by_rows = accelerator->nccl_generation < TSIM_BLACKWELL;
+    bool is_kept_once = tsim_is_frozen(z->scenario) ||
+                        (z->software->fusion == TSIM_FUSION_COMPILE && accelerator->compute_capability > 0);
+    if (z->linear_precision == TSIM_FP8 && is_by_rows && is_kept_once)
         elementwise(list, "weight, transpose", elements, 2 * z->linear_bytes, 1);
 }
 

@@ -59,7 +59,9 @@ void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_s
                                enum tsim_layer_product product);
 /* Before a product with a frozen weight of so many elements, where that is quantized; before its backward product. */
 void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
-void tsim_op_prepare_frozen(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
+/* The second also transposes a trained weight in fp8 where the software keeps it once: compiled, on NVIDIA's before
+ * Blackwell (pytorch/ao float8_ops.py, preprocess_addmm). Transformer Engine's cast writes both. */
+void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
 
 /* Bytes that the adapters of a product keep of a micro-batch, beside the product's input. */
 double tsim_adapters_kept_bytes(const struct tsim_op_shape *shape, enum tsim_layer_product product);

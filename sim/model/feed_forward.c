@@ -76,7 +76,7 @@ void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *
         tsim_op_norm_before_linear(list, z, "norm 2");
     tsim_op_mlp_forward(list, z);
     tsim_op_norm_behind_forward(list, z, "norm 2, behind");
-    tsim_op_residual_forward(list, z, "residual 2");
+    tsim_op_residual_forward(list, z, "residual 2", false);
     tsim_op_mark_last_projection(list);
 }
 

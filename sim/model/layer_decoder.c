@@ -28,7 +28,7 @@ static void cross_forward(struct tsim_op_list *list, const struct tsim_op_shape 
     cast(list, z, "cast", z->t * z->q);
     gemm(list, "cross output", z->linear_precision, z->t, z->h, z->q, le, e);
     tsim_op_reduce_output(list, z, "tensor: reduce, cross");
-    tsim_op_residual_forward(list, z, "residual, cross");
+    tsim_op_residual_forward(list, z, "residual, cross", true);
 }
 
 static void cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,

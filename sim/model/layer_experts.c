@@ -288,7 +288,7 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->model->experts.shared > 0)
         elementwise(list, "shared, add", z->ts * z->h, 3 * z->element_bytes, 1);
     tsim_op_norm_behind_forward(list, z, "norm 2, behind");
-    tsim_op_residual_forward(list, z, "residual 2");
+    tsim_op_residual_forward(list, z, "residual 2", false);
     tsim_op_mark_last_projection(list);
 }
 

@@ -172,7 +172,9 @@ void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape
 /* Between a block and its residual, where the model has such norms (`post_norms`). */
 void tsim_op_norm_behind_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
-void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+/* Before a norm of the same layer, or at its end. */
+void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                              bool is_before_norm);
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
 /* From norm to residual. */

@@ -285,7 +285,7 @@ void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_s
     if (!z->model->parallel_block) {
         tsim_op_reduce_output(list, z, "tensor: reduce, attention");
         tsim_op_norm_behind_forward(list, z, "norm 1, behind");
-        tsim_op_residual_forward(list, z, "residual 1");
+        tsim_op_residual_forward(list, z, "residual 1", !z->is_alone);
     }
     mark_part(list, first, TSIM_RECOMPUTE_OUTPUT);
 }

@@ -83,12 +83,23 @@ void tsim_op_norm_behind_forward(struct tsim_op_list *list, const struct tsim_op
         tsim_op_norm_forward(list, z, name);
 }
 
-void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+/* A compiler puts the residual's sum and the norm behind it into one kernel, and backward the sum of gradients into the
+ * norm's, whose scale's gradient stays a kernel of its own (meta-pytorch/tritonbench pull request 994 and
+ * pytorch/pytorch pull request 165370 on torch.compile; XLA fuses element-wise operators into reductions). Layers are
+ * compiled one by one, so the norm at the next one's beginning reads what this one wrote. */
+static bool norms_take_sums(const struct tsim_op_shape *z) {
+    return z->software->fusion == TSIM_FUSION_COMPILE && z->software->norms == TSIM_NORMS_BY_FUSION;
+}
+
+void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                              bool is_before_norm) {
     double e = z->element_bytes, mask = z->mask_bytes, elements = z->ts * z->h;
+    bool is_read_again = !(is_before_norm && norms_take_sums(z)); /* the norm counts as if it read the sum */
     if (z->software->fusion == TSIM_FUSION_NONE && mask > 0)
         elementwise(list, name, elements, (2 * e + mask) + 3 * e, 2); /* dropout, then add */
     else
-        elementwise(list, name, elements, 3 * e + mask, 1); /* read both, write one (and the mask) */
+        elementwise(list, name, elements, (is_read_again ? 3 : 2) * e + mask,
+                    1); /* read both, write one (and the mask) */
 }
 
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward) {
@@ -150,7 +161,7 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
             copy->is_weight_gradient = linear->is_column_parallel;
     }
     if (!linear->is_never_quantized)
-        tsim_op_prepare_frozen(list, z, z->groups * n * k);
+        tsim_op_prepare_weight(list, z, z->groups * n * k);
     if (linear->takes_fp8)
         transpose(list, z, "cast, gradient", z->groups * z->t * n);
     else if (!linear->is_cast)
@@ -193,7 +204,9 @@ void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_sh
     tsim_op_adapters_backward(list, z, product);
 }
 
-static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+/* `added_bytes` an element: of another gradient that its kernel adds. */
+static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                          double added_bytes) {
     double e = z->element_bytes;
     bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
     /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out,
@@ -203,20 +216,22 @@ static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape 
     double of_weight = tsim_is_frozen(z->scenario) ? 0 : written_out ? 4 * e : copies ? e + 4 : 2 * e;
     double kernels = written_out ? 12 : copies ? 3 : 2, of_weight_kernels = written_out ? 2 : 1;
     elementwise(list, name, z->ts * z->h,
-                of_weight + (written_out ? 2 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e)
-                             : copies    ? (e + 4 + 4) + (4 + e)
-                                         : 3 * e),
+                added_bytes + of_weight +
+                    (written_out ? 2 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e)
+                     : copies    ? (e + 4 + 4) + (4 + e)
+                                 : 3 * e),
                 kernels - (of_weight > 0 ? 0 : of_weight_kernels));
 }
 
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
-    norm_backward(list, z, name);
-    elementwise(list, "residual gradient", z->ts * z->h, 3 * z->element_bytes, 1);
+    norm_backward(list, z, name, norms_take_sums(z) ? z->element_bytes : 0);
+    if (!norms_take_sums(z))
+        elementwise(list, "residual gradient", z->ts * z->h, 3 * z->element_bytes, 1);
 }
 
 void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     if (z->model->post_norms)
-        norm_backward(list, z, name);
+        norm_backward(list, z, name, 0);
 }
 
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {

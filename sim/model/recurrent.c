@@ -14,7 +14,7 @@ void tsim_recurrent_forward(struct tsim_op_list *list, const struct tsim_op_shap
     gemm(list, x->out, z->linear_precision, z->t, z->h, x->result, le, e);
     tsim_op_reduce_output(list, z, x->reduce);
     tsim_op_norm_behind_forward(list, z, "norm 1, behind");
-    tsim_op_residual_forward(list, z, "residual 1");
+    tsim_op_residual_forward(list, z, "residual 1", !z->is_alone);
 }
 
 void tsim_recurrent_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_recurrent *x) {

@@ -248,6 +248,56 @@ START_TEST(scaling) {
 }
 END_TEST
 
+/* Compiled: the norm in the middle of a layer takes the residual's sum in the same kernel, which does not read it again
+ * (4, not 6, and 4), and a norm's backward kernel adds the residual's gradient (10 and one more read of 2). In fp8 every
+ * weight, 3 + 1 + 8 + 4, is transposed before its input gradient by a GPU that multiplies rows by rows alone. */
+START_TEST(compiled) {
+    static const struct row FORWARD[] = {{"norm 1", 4, 1},         {"attention qkv", 14, 1},   {"rotary", 2 * 4, 1},
+                                         {"attention core", 8, 1}, {"attention output", 6, 1}, {"residual 1", 4, 1},
+                                         {"norm 2", 4, 1},         {"ffn up", 34, 1},          {"activation", 4 * 6, 1},
+                                         {"ffn down", 18, 1},      {"residual 2", 6, 1}};
+    static const struct row BACKWARD[] = {{"ffn down, input", 18, 1},
+                                          {"ffn down, weight", 42, 1},
+                                          {"activation", 4 * 10, 1},
+                                          {"ffn up, input", 34, 1},
+                                          {"ffn up, weight", 82, 1},
+                                          {"norm 2", 12, 2},
+                                          {"attention output, input", 6, 1},
+                                          {"attention output, weight", 12, 1},
+                                          {"attention core", 18, 2},
+                                          {"rotary", 8, 1},
+                                          {"attention qkv, input", 14, 1},
+                                          {"attention qkv, weight", 32, 1},
+                                          {"norm 1", 12, 2}};
+    static const struct {
+        enum tsim_fusion fusion;
+        enum tsim_generation generation;
+        double capability, mib;
+    } WEIGHTS[] = {{TSIM_FUSION_COMPILE, TSIM_HOPPER, 9, 2 * 16},
+                   {TSIM_FUSION_COMPILE, TSIM_BLACKWELL, 10, 0},
+                   {TSIM_FUSION_COMPILE, TSIM_HOPPER, 0, 0}, /* another maker's */
+                   {TSIM_FUSION_TE, TSIM_HOPPER, 9, 0}};
+    gated_init(TSIM_FUSION_COMPILE);
+    assert_forward(TSIM_PART_LAYER, FORWARD);
+    assert_backward(TSIM_PART_LAYER, BACKWARD);
+    e.software.norms = TSIM_NORMS_FUSED; /* kernels of their own */
+    struct tsim_op_list list;
+    double kernels;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+    ck_assert_double_eq(bytes_of(&list, "residual", &kernels), (6 + 6) * MI);
+    tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+    ck_assert_double_eq(bytes_of(&list, "residual", &kernels), (6 + 6) * MI);
+    for (size_t i = 0; i < sizeof WEIGHTS / sizeof *WEIGHTS; i++) {
+        gated_init(WEIGHTS[i].fusion);
+        e.scenario.training.precision = TSIM_FP8;
+        e.accelerator.nccl_generation = WEIGHTS[i].generation;
+        e.accelerator.compute_capability = WEIGHTS[i].capability;
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+        ck_assert_double_eq(bytes_of(&list, "weight, transpose", &kernels), WEIGHTS[i].mib * MI);
+    }
+}
+END_TEST
+
 /* Side by side: one norm, one residual, and a sum of the two blocks' results, backward of their gradients. */
 START_TEST(side_by_side) {
     static const struct row FORWARD[] = {{"norm 1", 4, 1},           {"attention qkv", 14, 1}, {"attention core", 8, 1},
@@ -593,6 +643,7 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, fused_fp8);
     tcase_add_test(tcase, scaling);
     tcase_add_test(tcase, attention_and_activation_in_fp8);
+    tcase_add_test(tcase, compiled);
     tcase_add_test(tcase, side_by_side);
     tcase_add_test(tcase, decoder_layer);
     tcase_add_test(tcase, heads);

@@ -147,7 +147,7 @@ def source_of(row):
                                  ("Intel-HabanaLabs", "habana",
                                   "{extends: megatron-deepspeed-2023, attention_kernel: flash2, dropout: 0}"),
                                  ("aws-neuron", "neuron", "maxtext-2024"),  # XLA, too
-                                 ("Graphcore", "graphcore", "{extends: maxtext-2024, dropout: 0.1, checkpoint_early_stop: false, supports: {splits: [data, pipeline, uneven-stages]}}"),
+                                 ("Graphcore", "graphcore", "{extends: poplar-2022, dropout: 0.1}"),
                                  ("AI-Hypercomputer", "maxtext", "maxtext-tpu-2023"),
                                  # FSDP of PyTorch 2.2 without compile, which its docs advise against, and AdamW of several
                                  # kernels: counted, 84 bytes a parameter
