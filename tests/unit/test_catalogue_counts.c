@@ -149,7 +149,7 @@ START_TEST(accelerators) {
             ck_assert_msg((a->peak_flops_per_s[p] > 0) == (a->matrix_sustained_frac[p] > 0), "%s, precision %d", ids[i],
                           p);
         ck_assert_msg(a->power_idle_w < a->power_limit_w, "%s", ids[i]);
-        ck_assert_msg(a->usable_memory_reserve_bytes < 0.2 * a->memory_bytes, "%s", ids[i]);
+        ck_assert_msg(a->usable_memory_reserve_bytes < 0.3 * a->memory_bytes, "%s", ids[i]);
         /* at full use of everything the limit is reached, so power capping can be seen */
         ck_assert_msg(a->power_compute_frac + a->power_memory_frac + a->power_link_frac >= 1, "%s", ids[i]);
         ck_assert_msg(a->attention_frac[TSIM_FLASH1] <= a->attention_frac[TSIM_FLASH2] &&
@@ -159,18 +159,29 @@ START_TEST(accelerators) {
 }
 END_TEST
 
-/* Peaks follow from units, clock and products per unit and clock (fp16, dense): V100 8 tensor cores of 64, A100 4 of
- * 256, H100 4 of 512 fused multiply-adds. The datasheets round to 3 digits. */
+/* Peaks follow from units, clock and products per unit and clock (dense): V100 8 tensor cores of 64, A100 and Orin 4 of
+ * 256, H100 4 of 512 fused multiply-adds; a core of a Xeon 512 by AMX and two vector units of 16, of an M2 128. The datasheets
+ * round to 3 digits. */
 START_TEST(peaks_follow_from_clocks) {
     static const struct {
         const char *id;
         double fma_per_unit;
-    } PARTS[] = {{"v100-32gb", 8 * 64}, {"a100-80gb", 4 * 256}, {"h100-sxm", 4 * 512}, {"h200", 4 * 512}};
+        enum tsim_precision precision;
+    } PARTS[] = {{"v100-32gb", 8 * 64, TSIM_FP16},
+                 {"a100-80gb", 4 * 256, TSIM_FP16},
+                 {"h100-sxm", 4 * 512, TSIM_FP16},
+                 {"h200", 4 * 512, TSIM_FP16},
+                 {"jetson-agx-orin", 4 * 256, TSIM_FP16},
+                 {"xeon-8480", 512, TSIM_BF16},
+                 {"xeon-8480", 2 * 16, TSIM_FP32},
+                 {"m2", 128, TSIM_FP32},
+                 {"m2-ultra", 128, TSIM_FP32},
+                 {"raspberry-pi-5", 2 * 4, TSIM_FP32}};
     for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++) {
         const struct tsim_accelerator *a;
         ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, PARTS[i].id, &a, &diags), TSIM_OK);
         double peak = (double)a->compute_units * PARTS[i].fma_per_unit * 2 * a->clock_hz;
-        ck_assert_double_eq_tol(peak / a->peak_flops_per_s[TSIM_FP16], 1, 0.005);
+        ck_assert_double_eq_tol(peak / a->peak_flops_per_s[PARTS[i].precision], 1, 0.005);
     }
 }
 END_TEST
