@@ -140,10 +140,12 @@ static void print_knee(const struct run *run, FILE *out) {
                                       : "the curve bends nowhere");
         return;
     }
-    fprintf(out, "\nknee %s %lld GPUs: %s costs %s more a step than if it scaled, %.0f %% of what is lost %s\n",
-            limit_frac > 0 ? "at" : "after", (long long)scale->rows[scale->knee].n_accelerators,
-            tsim_step_term(scale->knee_cause)->cause, seconds_text(scale->knee_excess_s, excess, sizeof excess),
-            100 * scale->knee_share_frac, limit_frac > 0 ? "there" : "by the next count");
+    fprintf(
+        out,
+        "\nknee %s %lld GPUs: %s takes %s more of a step %s than with perfect scaling, %.0f %% of all that is lost\n",
+        limit_frac > 0 ? "at" : "after", (long long)scale->rows[scale->knee].n_accelerators,
+        tsim_step_term(scale->knee_cause)->cause, seconds_text(scale->knee_excess_s, excess, sizeof excess),
+        limit_frac > 0 ? "there" : "at the next count", 100 * scale->knee_share_frac);
 }
 
 static double best_rate_of(const struct run *run, const struct tsim_scale_row *row) {

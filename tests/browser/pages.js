@@ -45,6 +45,25 @@ async function test(name, f) {
       assert.notStrictEqual(after[0], before[0]);
       await page.close();
     });
+  await test("colour-blind people tell the colours apart", async () => {
+    // How red, green and blue light is seen without one kind of cone: Machado, Oliveira and Fernandes 2009, severity 1. Distances are CIE 1976 (L*a*b*).
+    const KINDS = {deuteranopia: [[.367322, .860646, -.227968], [.280085, .672501, .047413], [-.01182, .04294, .968881]], protanopia: [[.152286, 1.052583, -.204868], [.114503, .786281, .099216], [-.003882, -.048116, 1.051998]],
+      tritanopia: [[1.255528, -.076749, -.178779], [-.078411, .930809, .147602], [.004733, .691367, .3039]], none: [[1, 0, 0], [0, 1, 0], [0, 0, 1]]};
+    const times = (m, v) => m.map(row => row.reduce((sum, x, i) => sum + x * v[i], 0)), XYZ = [[.4124, .3576, .1805], [.2126, .7152, .0722], [.0193, .1192, .9505]], WHITE = [.9505, 1, 1.089];
+    const linear = c => (c /= 255, c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4), root = t => t > .008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116;
+    const lab = light => { const [x, y, z] = times(XYZ, light.map(c => Math.min(1, Math.max(0, c)))).map((c, i) => root(c / WHITE[i])); return [116 * y - 16, 500 * (x - y), 200 * (y - z)]; };
+    for (const theme of ["light", "dark"]) {
+      const page = await open(browser, "run.html", theme), fills = await page.evaluate(() => {
+        const rect = document.querySelector("figure.chart > svg").appendChild(document.createElementNS("http://www.w3.org/2000/svg", "rect"));
+        return [...Array(10).keys()].map(i => { rect.setAttribute("class", "k" + i); return getComputedStyle(rect).fill.match(/\d+/g).map(Number); });
+      });
+      for (const [kind, seen] of Object.entries(KINDS)) {
+        const colours = fills.map(rgb => lab(times(seen, rgb.map(linear))));
+        colours.forEach((a, i) => colours.slice(0, i).forEach((b, k) => assert(Math.hypot(...a.map((x, d) => x - b[d])) > 20, `k${k} and k${i}, ${theme}, ${kind}`)));
+      }
+      await page.close();
+    }
+  });
   await test("a whole run with failures is drawn", async () => {
     const page = await open(browser, "campaign.html", "light"), all = await charts(page);
     for (const name of ["Days of the whole run", "One run over its days", "Power of the facility over one run", "Accelerator hours lost by cause", "The run's cost, owned and rented"])
@@ -58,6 +77,12 @@ async function test(name, f) {
     const [step, low, high] = card.match(/[\d.]+ m?s/g).map(parseFloat);
     assert(card.startsWith("step time") && low < step && step < high, card);
     assert.match(await page.locator("article > p.soft").nth(1).innerText(), /^interval: 90 % from \d+/);
+    const bars = await page.locator("#runs-0-step svg").evaluate(svg => {
+      const right = r => +r.getAttribute("x") + +r.getAttribute("width"), rects = [...svg.querySelectorAll("rect[data-hint]")], y = rects[0].getAttribute("y");
+      const [line] = svg.querySelectorAll("g.interval line"), whole = rects.filter(r => r.getAttribute("y") === y);
+      return {from: +line.getAttribute("x1"), to: +line.getAttribute("x2"), left: +rects[0].getAttribute("x"), end: Math.max(...whole.map(right))};
+    });
+    assert(Math.abs((bars.from - bars.left) / (bars.end - bars.left) - low / step) < .01 && Math.abs((bars.to - bars.left) / (bars.end - bars.left) - high / step) < .01, JSON.stringify(bars));
     await page.close();
   });
   await test("a comparison falls from A's step to B's", async () => {

@@ -70,6 +70,23 @@ async function test(name, f) {
     assert.match(await yaml(page), /price: 0.2 USD\/kWh/);
     assert.match(await yaml(page), /carbon: 0.4 kg\/kWh/); // its neighbours on the line stay
   });
+  await test("sliders keep to what the keys take, and the lists show all names", async () => {
+    const range = path => page.locator(`.control[data-path='${path}'] input[type=range]`), ends = async path => range(path).evaluate(r => [+r.min, +r.max]);
+    assert.deepStrictEqual(await ends("parallelism.zero"), [0, 3]);
+    for (const [key, stage] of [["Home", 0], ["ArrowRight", 1]]) {
+      await range("parallelism.zero").focus();
+      await change(page, () => page.keyboard.press(key));
+      assert.match(await yaml(page), new RegExp(`^  zero: ${stage}$`, "m"));
+    }
+    await range("energy.pue").focus();
+    await change(page, () => page.keyboard.press("Home")); // no facility draws less than its nodes
+    assert.match(await yaml(page), /pue: 1.00}/);
+    await change(page, async () => { await page.fill("[id='c-energy.pue']", "1.1"); await page.press("[id='c-energy.pue']", "Enter"); });
+    await page.focus("#c-model");
+    assert.deepStrictEqual([await page.inputValue("#c-model"), await page.getAttribute("#c-model", "placeholder")], ["", "llama2-70b"]);
+    await page.keyboard.press("Tab");
+    assert.strictEqual(await page.inputValue("#c-model"), "llama2-70b");
+  });
   await test("comments and order of the text stay", async () => {
     const text = "# what I try\n" + (await yaml(page)).replace(/^  tensor: 8$/m, "  tensor: 8   # of a node");
     await change(page, () => page.fill("#yaml", text));
@@ -157,7 +174,7 @@ async function test(name, f) {
     await page.fill("#question [name=vary1]", "cluster.nodes=8,16");
     await page.click("#question button[type=submit]");
     await page.waitForSelector("article h1:text-matches('dgx|Nothing')");
-    assert(await page.locator("h2:text-is('What comes next, of each kind') + .scroll tr.opens").count() > 0);
+    assert(await page.locator("h2:text-is('The best alternatives, one of each kind') + .scroll tr.opens").count() > 0);
     await shot(page, "buy");
   });
   await test("a campaign has failures where they are let in", async () => {

@@ -44,7 +44,7 @@ bool tsim_chart_waterfall(const struct tsim_json *comparison, FILE *out) {
                 (struct bar){tsim_json_text_of(tsim_json_at(terms, i), "term"), from_s, from_s + change_s, false};
     }
     bars[n++] = (struct bar){"B", 0, chart_number(step, "b_s"), true};
-    struct chart_axis axis = {bars[0].to_s, bars[0].to_s, CHART_LEFT, CHART_WIDTH - CHART_RIGHT - 130,
+    struct chart_axis axis = {bars[0].to_s, bars[0].to_s, CHART_LEFT, CHART_WIDTH - CHART_RIGHT - CHART_BAR_TEXT,
                               .is_linear = true};
     for (int i = 0; i < n; i++) {
         axis.low = fmin(axis.low, bars[i].to_s);

@@ -11,7 +11,8 @@ void tsim_chart_begin(const struct tsim_json *entry, const char *what, double he
 
 void tsim_chart_bar(FILE *out, int row, const char *title, double frac, const char *text, int color) {
     char name[8];
-    double y = CHART_TOP + row * CHART_BAR, width = fmax(frac * (CHART_WIDTH - CHART_LEFT - CHART_RIGHT - 130), 1);
+    double y = CHART_TOP + row * CHART_BAR,
+           width = fmax(frac * (CHART_WIDTH - CHART_LEFT - CHART_RIGHT - CHART_BAR_TEXT), 1);
     tsim_svg_text(out, CHART_LEFT - 10, y + 16, "end", "ink", title);
     tsim_svg_rect(out, CHART_LEFT, y + 3, width, CHART_BAR - 8, chart_color(name, sizeof name, color), text);
     tsim_svg_text(out, CHART_LEFT + width + 8, y + 16, "start", "soft", text);

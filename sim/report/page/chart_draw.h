@@ -8,7 +8,15 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { CHART_WIDTH = 760, CHART_LEFT = 190, CHART_RIGHT = 20, CHART_TOP = 44, CHART_BAR = 26, CHART_MOST_ROWS = 40 };
+enum {
+    CHART_WIDTH = 760,
+    CHART_LEFT = 190,
+    CHART_RIGHT = 20,
+    CHART_TOP = 44,
+    CHART_BAR = 26,
+    CHART_BAR_TEXT = 130, /* room for the text behind the longest bar */
+    CHART_MOST_ROWS = 40
+};
 
 /* The number at a path, 0 where there is none. */
 static inline double chart_number(const struct tsim_json *object, const char *path) {

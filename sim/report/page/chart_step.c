@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PLOT_WIDTH (CHART_WIDTH - CHART_LEFT - CHART_RIGHT)
+#define BARS_WIDTH (PLOT_WIDTH - CHART_BAR_TEXT)
 
 /* ---- where the step goes ---- */
 
@@ -23,26 +24,45 @@ struct chart_parts tsim_chart_step_parts(void) {
     return parts;
 }
 
+/* The whole step above its terms: the terms side by side, and a line from one end of the interval to the other. */
+static void draw_whole_step(const struct tsim_json *summary, const struct chart_parts *parts, double step_s,
+                            double most_s, FILE *out) {
+    char title[64], time[48], text[120], low[48], high[48];
+    double low_s = tsim_json_figure(summary, "uncertainty.step_time_low_s"),
+           high_s = tsim_json_figure(summary, "uncertainty.step_time_high_s"), y = CHART_TOP + CHART_BAR / 2.0 - 1;
+    snprintf(title, sizeof title, "step, %s", time_text(step_s, time, sizeof time));
+    tsim_chart_stack(out, 0, title, parts, summary, most_s * PLOT_WIDTH / BARS_WIDTH);
+    if (isnan(low_s) || isnan(high_s))
+        return;
+    double left = CHART_LEFT + low_s / most_s * BARS_WIDTH, right = CHART_LEFT + high_s / most_s * BARS_WIDTH;
+    snprintf(text, sizeof text, "%s to %s", time_text(low_s, low, sizeof low), time_text(high_s, high, sizeof high));
+    tsim_svg_group(out, "interval", "");
+    tsim_svg_line(out, left, y, right, y, "ink");
+    tsim_svg_line(out, left, y - 6, left, y + 6, "ink");
+    tsim_svg_line(out, right, y - 6, right, y + 6, "ink");
+    tsim_svg_text(out, right + 8, y + 4, "start", "soft", text);
+    tsim_svg_group_end(out);
+}
+
 bool tsim_chart_step(const struct tsim_json *run, FILE *out) {
     const struct chart_parts parts = tsim_chart_step_parts();
     const struct tsim_json *summary = tsim_json_find(run, "summary");
-    double step_s = chart_number(summary, "step.time_s"), most_s = 0;
-    int n = 0;
-    for (int i = 0; i < parts.n; i++) {
-        double time_s = chart_number(summary, parts.items[i].path);
-        n += time_s > TSIM_ROUNDING_FRAC * step_s;
-        most_s = fmax(most_s, time_s);
-    }
+    double step_s = chart_number(summary, "step.time_s"),
+           most_s = fmax(step_s, chart_number(summary, "uncertainty.step_time_high_s"));
+    int n_rows = 1;
+    for (int i = 0; i < parts.n; i++)
+        n_rows += chart_number(summary, parts.items[i].path) > TSIM_ROUNDING_FRAC * step_s;
     if (!(step_s > 0))
         return false;
-    tsim_chart_begin(run, "Where the step goes", CHART_TOP + (n + 1) * CHART_BAR, out);
-    int row = 0;
+    tsim_chart_begin(run, "Where the step goes", CHART_TOP + (n_rows + 1) * CHART_BAR, out);
+    draw_whole_step(summary, &parts, step_s, most_s, out);
+    int row = 1;
     for (int i = 0; i < parts.n; i++) {
         char text[96], time[48], share[32];
         double time_s = chart_number(summary, parts.items[i].path);
         if (!(time_s > TSIM_ROUNDING_FRAC * step_s))
             continue;
-        snprintf(text, sizeof text, "%s, %s", tsim_quantity_human(time_s, TSIM_TIME_S, time, sizeof time),
+        snprintf(text, sizeof text, "%s, %s", time_text(time_s, time, sizeof time),
                  tsim_share_text(time_s / step_s, share, sizeof share));
         tsim_chart_bar(out, row++, parts.items[i].title, time_s / most_s, text, i);
     }

@@ -45,12 +45,11 @@ static const char STYLE[] =
     ".paper{fill:#fff}.ink{fill:#1c2128}.soft{fill:#5b6470}.warn{fill:#b3261e}.head{fill:#1c2128;font-size:16px;"
     "font-weight:600}\n"
     "line,path{fill:none}line.line{stroke:#d9dee4}line.warn{stroke:#b3261e;stroke-dasharray:5 "
-    "3}line.soft{stroke:#5b6470}\n"
-    "path.curve{stroke:#3b7dd8;stroke-width:2}path.ideal{stroke:#5b6470;stroke-dasharray:6 4}path.tax{fill:#d1495b;"
+    "3}line.soft{stroke:#5b6470}line.ink{stroke:#1c2128;stroke-width:2}\n"
+    "path.curve{stroke:#3b7dd8;stroke-width:2}path.ideal{stroke:#5b6470;stroke-dasharray:6 4}path.tax{fill:#ba5b54;"
     "fill-opacity:.25}path.rest{fill:#8a94a0;fill-opacity:.2}\n"
-    ".k0{fill:#3b7dd8}.k1{fill:#7aa8e6}.k2{fill:#c9ced6}.k3{fill:#d1495b}.k4{fill:#e8915b}.k5{fill:#b565a7}.k6{fill:#"
-    "4d9078}"
-    ".k7{fill:#8c6d46}.k8{fill:#d8b13b}.k9{fill:#5b6470}\n"
+    ".k0{fill:#3b7dd8}.k1{fill:#9ac2fa}.k2{fill:#c9ced6}.k3{fill:#ba5b54}.k4{fill:#d5975c}.k5{fill:#972997}.k6{fill:#"
+    "42b78e}.k7{fill:#866112}.k8{fill:#cdbd35}.k9{fill:#35383b}\n"
     ".odd{opacity:.8}\n"
     ".heat0{fill:#3b7dd8;fill-opacity:0.06}.heat1{fill:#3b7dd8;fill-opacity:0.12}.heat2{fill:#3b7dd8;fill"
     "-opacity:0.19}.heat3{fill:#3b7dd8;fill-opacity:0.26}.heat4{fill:#3b7dd8;fill-opacity:0.32}.heat5{fil"
@@ -59,7 +58,8 @@ static const char STYLE[] =
     "line.curve{stroke:#3b7dd8;stroke-width:1.5}\n"
     "@media(prefers-color-scheme:dark){.paper{fill:#14181d}.ink,.head{fill:#e4e8ec}.soft{fill:#9aa4af}.warn{fill:#"
     "ff8a80}"
-    "line.line{stroke:#323a43}line.soft,path.ideal{stroke:#9aa4af}line.warn{stroke:#ff8a80}.k2{fill:#4a525c}}\n"
+    "line.line{stroke:#323a43}line.soft,path.ideal{stroke:#9aa4af}line.warn{stroke:#ff8a80}line.ink{stroke:#e4e8ec}.k2{"
+    "fill:#434c59}.k9{fill:#c7cfda}}\n"
     "</style>\n";
 
 void tsim_svg_begin(FILE *out, double width, double height, const char *title) {

@@ -139,22 +139,28 @@ function set(path, value) {
   changed();
 }
 
-/* A slider moves in steps that multiply: by two for whole numbers, by tenths of a decade for others. */
+/* A slider takes the whole numbers of a small range one by one and doubles those of a large one; it takes other quantities by
+   twentieths of a decade, a decade to each side of the value. */
 function slider(path, spec, input) {
-  const isCount = Array.isArray(spec.type) && spec.type[0] === "integer", range = el("input", {type: "range", step: 1, tabIndex: 0});
+  const isCount = Array.isArray(spec.type) && spec.type[0] === "integer", least = spec.minimum || 0, most = Math.min(spec.maximum || 65536, 65536);
+  const isFew = isCount && most - least <= 16, first = Math.max(1, least), nDoublings = Math.floor(Math.log2(most / first)), range = el("input", {type: "range", step: 1, tabIndex: 0});
   range.setAttribute("aria-label", path + ", slider");
-  const least = Math.max(1, spec.minimum || 1), steps = isCount ? Math.round(Math.log2(Math.min(spec.maximum || 1e9, 65536) / least)) : 40;
-  let base = {number: least, unit: ""};
-  range.min = isCount ? 0 : -20;
-  range.max = isCount ? steps : 20;
+  const floor = !isCount && !spec["x-unit"] && spec["x-least"] || 0;
+  let base = {number: 1, unit: ""};
+  const placeOf = n => isFew ? n : n < first ? 0 : Math.round(Math.log2(n / first)) + (first - least);
+  const countAt = place => isFew ? place : place < first - least ? 0 : first * 2 ** (place - (first - least));
+  [range.min, range.max] = isFew ? [least, most] : isCount ? [0, nDoublings + (first - least)] : [-20, 20];
   range.place = value => {
     const q = parseQuantity(value);
     if (!q) return;
     base = q;
-    range.value = isCount ? Math.round(Math.log2(Math.max(1, q.number / least))) : 0;
+    if (floor) range.min = Math.max(-20, Math.floor(20 * Math.log10(floor / base.number)));
+    range.value = isCount ? placeOf(q.number) : 0;
+    range.setAttribute("aria-valuetext", String(value));
   };
   range.addEventListener("input", () => {
-    input.value = isCount ? least * 2 ** range.value : quantityOf(+(base.number * 10 ** (range.value / 20)).toPrecision(3), base.unit);
+    input.value = isCount ? countAt(+range.value) : quantityOf(Math.max(floor, +(base.number * 10 ** (range.value / 20)).toPrecision(3)), base.unit);
+    range.setAttribute("aria-valuetext", input.value);
     set(path, isCount ? +input.value : input.value);
   });
   range.addEventListener("change", () => range.place(input.value));
@@ -170,8 +176,9 @@ function control(path) {
     row.classList.add("wide");
     input = el("input", {id, type: "search", spellcheck: false, autocomplete: "off", list: "ids-" + IDS[path]});
     input.setAttribute("list", "ids-" + IDS[path]);
-    input.addEventListener("change", () => { if (input.value) set(path, input.value); });
-    input.addEventListener("focus", () => input.select());
+    input.addEventListener("change", () => { if (input.value) { input.placeholder = input.value; set(path, input.value); } });
+    input.addEventListener("focus", () => { input.placeholder = input.value; input.value = ""; }); /* the list shows the names that have what is typed: all of them at first */
+    input.addEventListener("blur", () => { input.value = input.value || input.placeholder; });
     row.append(input);
   } else if (words) {
     row.classList.add("wide");
