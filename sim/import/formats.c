@@ -33,6 +33,10 @@ const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
      tsim_import_torchtitan, .takes_ignored = true},
     {"hf-trainer", "TrainingArguments of Hugging Face's Trainer, as JSON: a scenario", true, TSIM_DOCUMENT_MAX_BYTES,
      tsim_import_hf_trainer, .takes_ignored = true},
+    {"axolotl", "axolotl's YAML: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_axolotl,
+     .takes_ignored = true},
+    {"llamafactory", "LLaMA-Factory's YAML: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_llama_factory,
+     .takes_ignored = true},
     {"nvidia-topo", "what nvidia-smi topo -m prints: a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nvidia_topo},
     {"rocm-topo", "what rocm-smi --showtopo prints: a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_rocm_topo},
     {"nccl-xml", "NCCL's topology (NCCL_TOPO_DUMP_FILE): a node", true, TSIM_IMPORT_MAX_BYTES, tsim_import_nccl_xml},
@@ -65,6 +69,8 @@ static const struct sign {
     {"nvidia-topo", {"GPU0", "Affinity"}, false},
     {"gpt-neox", {"pipe-parallel-size", NULL}, false},
     {"gpt-neox", {"pipe_parallel_size", NULL}, false},
+    {"axolotl", {"base_model:", "micro_batch_size:"}, false},
+    {"llamafactory", {"model_name_or_path:", "finetuning_type:"}, false},
     {"hf-trainer", {"\"per_device_train_batch_size\"", NULL}, true},
     {"deepspeed", {"\"zero_optimization\"", NULL}, true},
     {"deepspeed", {"\"train_micro_batch_size_per_gpu\"", NULL}, true},
@@ -169,7 +175,7 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
         inputs[i].file = bytes[i].file;
         inputs[i].text = bytes[i].text;
         inputs[i].size = bytes[i].size;
-        inputs[i].read_beside = format->is_script ? read_beside : NULL;
+        inputs[i].read_beside = read_beside;
         inputs[i].next = i + 1 < n ? &inputs[i + 1] : NULL;
     }
     if (status == TSIM_OK)

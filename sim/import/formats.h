@@ -50,7 +50,7 @@ struct tsim_import_format {
     tsim_import_fn read;
     bool takes_many;    /* files */
     bool takes_ignored; /* --ignore */
-    bool is_script;     /* takes arguments, --env, and files beside it */
+    bool is_script;     /* takes arguments and --env */
     bool approximates;  /* --approximate */
 };
 

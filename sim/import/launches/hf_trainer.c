@@ -1,12 +1,17 @@
 /* The arguments of Hugging Face's Trainer, as TrainingArguments.to_json_string prints them (transformers'
  * training_args.py): every one stands there, most with its default. They say nothing of the model and the machine. */
+#include "import/launches/hf_trainer.h"
+
+#include "config/catalogue_load.h"
 #include "config/document.h"
 #include "config/recognize.h"
 #include "import/launches/gpt.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/recipes.h"
+#include "import/overrides.h"
 #include "import/setting_class_rows.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const struct tsim_setting_class CLASSES[] = {
@@ -44,12 +49,17 @@ static const struct tsim_launch_word OPTIMIZERS[] = {{"adamw_torch", "adamw"},
                                                      {"adafactor", "adafactor"},
                                                      {"adamw_bnb_8bit", "adam-8bit"},
                                                      {"adamw_8bit", "adam-8bit"},
+                                                     {"adamw_torch_8bit", "adam-8bit"},
+                                                     {"paged_adamw_8bit", "adam-8bit"},
+                                                     {"paged_adamw", "adamw"},
+                                                     {"paged_adamw_32bit", "adamw"},
                                                      {"sgd", "momentum"},
                                                      {NULL, NULL}};
 
 struct reading {
     struct tsim_recipe *r;
-    int64_t world;
+    const struct tsim_hf_trainer *defaults;
+    int64_t replicas;
 };
 
 static bool is_on(struct reading *g, const char *key) {
@@ -73,23 +83,85 @@ static bool lists(const struct tsim_setting *s, const char *word) {
     return false;
 }
 
+/* Letters and digits alone, in small letters, from the last slash on, without the maker's name and what was tuned or which
+ * edition it is: "meta-llama/Meta-Llama-3.1-8B-Instruct" is llama318b. */
+static const char *bare_name(struct tsim_arena *arena, const char *name) {
+    static const char *const LEFT_OUT[] = {"meta", "instruct", "chat", "base", "hf", "it", "v01"};
+    const char *slash = strrchr(name, '/');
+    char *bare = tsim_arena_strdup(arena, ""), *word = tsim_arena_strdup(arena, slash ? slash + 1 : name), *rest = word;
+    for (char *part = strtok_r(word, "-_ ", &rest); part; part = strtok_r(NULL, "-_ ", &rest)) {
+        char *to = part;
+        bool is_left_out = false;
+        for (const char *from = part; *from; from++)
+            if (isalnum((unsigned char)*from))
+                *to++ = (char)tolower((unsigned char)*from);
+        *to = '\0';
+        for (size_t i = 0; i < sizeof LEFT_OUT / sizeof LEFT_OUT[0]; i++)
+            is_left_out |= strcmp(part, LEFT_OUT[i]) == 0;
+        if (!is_left_out)
+            bare = tsim_arena_printf(arena, "%s%s", bare, part);
+    }
+    return bare;
+}
+
+/* The catalogue's model of that name; editions of Llama 3 that differ in the rotary base alone are one. */
+static const char *known_model(struct reading *g, const char *name) {
+    struct tsim_arena *arena = g->r->arena;
+    const char *const *ids, *bare = bare_name(arena, name);
+    size_t n;
+    if (tsim_catalogue_list(arena, TSIM_CATALOGUE_MODELS, &ids, &n, g->r->diags) != TSIM_OK)
+        return NULL;
+    if (strncmp(bare, "llama31", 7) == 0 || strncmp(bare, "llama33", 7) == 0)
+        bare = tsim_arena_printf(arena, "llama3%s", bare + 7);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(bare_name(arena, ids[i]), bare) == 0)
+            return ids[i];
+    return NULL;
+}
+
+static void put_model(struct reading *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "model_name_or_path");
+    const char *id = s ? known_model(g, tsim_setting_text(s)) : NULL;
+    if (id)
+        tsim_recipe_put(g->r, "model", s, NULL, "%s", id);
+    else if (s && !tsim_import_override(&g->r->input, "model"))
+        tsim_diag_hint(tsim_recipe_error(g->r, s, "'%.80s' is no model of the catalogue", tsim_setting_text(s)),
+                       "--model ID or --hf CONFIG says it");
+    else
+        tsim_recipe_assume(g->r, "model", "the model's code says it; --set model=ID", TSIM_DEFAULT_MODEL);
+}
+
+static bool is_of_pairs(struct reading *g) {
+    return tsim_recipe_is(g->r, "kind", "dpo");
+}
+
 static void put_batch(struct reading *g) {
     const struct tsim_setting *micro = tsim_recipe_find(g->r, "per_device_train_batch_size"),
                               *steps = tsim_recipe_find(g->r, "gradient_accumulation_steps");
-    int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : 8,
+    int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : g->defaults->micro_batch,
             n = steps ? tsim_setting_int(g->r, steps, 1, 1000000) : 1;
-    tsim_recipe_put(g->r, "training.micro_batch_size", micro, micro ? NULL : "the Trainer's default", "%lld",
-                    (long long)size);
+    bool is_dpo = is_of_pairs(g);
+    size *= is_dpo ? 2 : 1;
+    tsim_recipe_put(g->r, "training.micro_batch_size", micro,
+                    is_dpo  ? "two samples a pair"
+                    : micro ? NULL
+                            : g->defaults->why,
+                    "%lld", (long long)size);
     tsim_recipe_put(g->r, "training.global_batch_size", steps ? steps : micro, "x replicas", "%lld",
-                    (long long)(size * n * g->world));
+                    (long long)(size * n * g->replicas));
 }
 
 static void put_precision(struct reading *g) {
     const struct tsim_setting *bf16 = tsim_recipe_find(g->r, "bf16"), *fp16 = tsim_recipe_find(g->r, "fp16");
+    const struct tsim_setting *fp8 = tsim_recipe_find(g->r, "fp8");
     bool has_bf16 = is_on(g, "bf16"), has_fp16 = is_on(g, "fp16");
+    if (fp8 && tsim_setting_flag(g->r, fp8)) {
+        tsim_recipe_put(g->r, "training.precision", fp8, NULL, "fp8");
+        return;
+    }
     if (has_bf16 && has_fp16)
         tsim_recipe_error(g->r, fp16, "cannot be together with bf16");
-    tsim_recipe_put(g->r, "training.precision", has_fp16 ? fp16 : bf16, bf16 || fp16 ? NULL : "the Trainer's default",
+    tsim_recipe_put(g->r, "training.precision", has_fp16 ? fp16 : bf16, bf16 || fp16 ? NULL : g->defaults->why,
                     has_fp16   ? "fp16"
                     : has_bf16 ? "bf16"
                                : "fp32");
@@ -97,11 +169,79 @@ static void put_precision(struct reading *g) {
 
 static void put_optimizer(struct reading *g) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "optim");
-    const char *text = s ? tsim_setting_text(s) : "adamw_torch", *ours = tsim_launch_ours(OPTIMIZERS, text);
+    const char *text = s ? tsim_setting_text(s) : g->defaults->optimizer, *ours = tsim_launch_ours(OPTIMIZERS, text);
     if (ours)
-        tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the Trainer's default", "%s", ours);
+        tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : g->defaults->why, "%s", ours);
     else
         tsim_recipe_refuse(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
+}
+
+static void put_kind(struct reading *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "kind");
+    if (s)
+        tsim_recipe_put(g->r, "training.kind", s, NULL, "%s", tsim_setting_text(s));
+}
+
+/* "q_proj" is query. */
+static const struct tsim_launch_word PROJECTIONS[] = {
+    {"q_proj", "query"},   {"k_proj", "key"}, {"v_proj", "value"},   {"qkv_proj", "qkv"},         {"o_proj", "output"},
+    {"gate_proj", "gate"}, {"up_proj", "up"}, {"down_proj", "down"}, {"gate_up_proj", "gate-up"}, {NULL, NULL}};
+enum { MOST_TARGETS = 16 };
+
+/* A list of words, or one text with commas between them. */
+static void put_targets(struct reading *g, const struct tsim_setting *s) {
+    static const char *const ALL[] = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+    const char *words[MOST_TARGETS], *ours[MOST_TARGETS];
+    size_t n = 0, n_items = s && s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : 0;
+    for (size_t i = 0; i < n_items && n < MOST_TARGETS; i++)
+        words[n++] = s->value->items[i]->kind == TSIM_VALUE_SCALAR ? s->value->items[i]->text : "";
+    if (s && n_items == 0) {
+        char *text = tsim_arena_strdup(g->r->arena, tsim_setting_text(s)), *rest = text;
+        for (char *word = strtok_r(text, ", ", &rest); word && n < MOST_TARGETS; word = strtok_r(NULL, ", ", &rest))
+            words[n++] = word;
+    }
+    bool is_all = !s || (n == 1 && (strcmp(words[0], "all") == 0 || strcmp(words[0], "all-linear") == 0));
+    if (is_all)
+        for (n = 0; n < sizeof ALL / sizeof ALL[0]; n++)
+            words[n] = ALL[n];
+    for (size_t i = 0; i < n; i++) {
+        ours[i] = tsim_launch_ours(PROJECTIONS, words[i]);
+        if (!ours[i]) {
+            tsim_recipe_refuse(g->r, s,
+                               "adapters of '%.40s' are not modelled: of the projections of attention and of the "
+                               "feed-forward block they are",
+                               words[i]);
+            return;
+        }
+    }
+    tsim_recipe_put_list(g->r, "training.adapter.targets", s, ours, n);
+}
+
+static void put_adapter(struct reading *g) {
+    const struct tsim_setting *rank = tsim_recipe_find(g->r, "lora_r"),
+                              *bits = tsim_recipe_find(g->r, "quantization_bit"),
+                              *targets = tsim_recipe_find(g->r, "lora_targets"),
+                              *dropout = tsim_recipe_find(g->r, "lora_dropout");
+    int64_t n_bits = bits ? tsim_setting_int(g->r, bits, 0, 64) : 0;
+    if (!rank && !g->defaults->has_adapter)
+        return;
+    tsim_recipe_put(g->r, "training.adapter.kind", bits ? bits : rank, NULL, n_bits > 0 ? "qlora" : "lora");
+    tsim_recipe_put(g->r, "training.adapter.rank", rank, rank ? NULL : g->defaults->why, "%lld",
+                    (long long)(rank ? tsim_setting_int(g->r, rank, 1, 100000) : g->defaults->adapter_rank));
+    put_targets(g, targets);
+    if (n_bits == 8)
+        tsim_recipe_put(g->r, "training.adapter.base_precision", bits, NULL, "int8");
+    else if (n_bits > 0 && n_bits != 4)
+        tsim_recipe_refuse(g->r, bits, "a frozen model of %lld bits is not modelled: of 4 or 8", (long long)n_bits);
+    if (dropout && tsim_setting_number(g->r, dropout) > 0)
+        tsim_recipe_put(g->r, "training.adapter.dropout", dropout, NULL, "%s", tsim_setting_text(dropout));
+}
+
+static void put_attention(struct reading *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "attn_implementation");
+    if (s)
+        tsim_recipe_put(g->r, "training.attention", s, NULL,
+                        strcmp(tsim_setting_text(s), "eager") == 0 ? "standard" : "flash");
 }
 
 static void put_training(struct reading *g) {
@@ -111,48 +251,111 @@ static void put_training(struct reading *g) {
                               *steps = tsim_recipe_find(g->r, "max_steps");
     if (length)
         tsim_recipe_put_int(g->r, "training.sequence_length", length, tsim_setting_int(g->r, length, 1, 1000000000));
+    else if (g->defaults->sequence_length > 0)
+        tsim_recipe_put(g->r, "training.sequence_length", NULL, g->defaults->why, "%lld",
+                        (long long)g->defaults->sequence_length);
     else
         tsim_recipe_assume(g->r, "training.sequence_length",
                            "the data's code says it; --set training.sequence_length=N", "4096");
+    put_kind(g);
     put_batch(g);
     put_precision(g);
     put_optimizer(g);
-    tsim_recipe_put(g->r, "training.recompute", recompute, recompute ? NULL : "the Trainer's default",
+    tsim_recipe_put(g->r, "training.recompute", recompute, recompute ? NULL : g->defaults->why,
                     is_on(g, "gradient_checkpointing") ? "full" : "none");
     int64_t n = steps ? tsim_setting_int(g->r, steps, -1, INT64_C(1000000000000)) : -1;
     if (n > 0)
         tsim_recipe_put_int(g->r, "training.steps", steps, n);
+    put_adapter(g);
+    put_attention(g);
+}
+
+/* DeepSpeed's own file: beside this one, else its name tells the stage ("zero2.json", "ds_z3_config.json"). -1: neither. */
+static int64_t stage_of_file(struct reading *g, const struct tsim_setting *s) {
+    const struct tsim_import_input *input = &g->r->input;
+    const char *path = tsim_setting_text(s), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    static const char *const BEFORE[] = {"zero", "_z", "stage"};
+    size_t size = 0;
+    const char *text = input->read_beside ? input->read_beside(g->r->arena, input->file, path, &size) : NULL;
+    const struct tsim_value *root = NULL, *stage, *device;
+    if (text && tsim_document_parse(g->r->arena, path, text, size, &root, g->r->diags) != TSIM_OK)
+        return 0;
+    if (root && root->kind == TSIM_VALUE_MAPPING) {
+        stage = tsim_value_find_path(root, "zero_optimization.stage");
+        device = tsim_value_find_path(root, "zero_optimization.offload_optimizer.device");
+        if (device && device->kind == TSIM_VALUE_SCALAR && strcmp(device->text, "none") != 0)
+            tsim_recipe_put(g->r, "training.offload.optimizer", s, NULL, "true");
+        return stage && stage->kind == TSIM_VALUE_SCALAR && stage->text[0] >= '0' && stage->text[0] <= '3'
+                   ? stage->text[0] - '0'
+                   : 0;
+    }
+    for (size_t i = 0; i < sizeof BEFORE / sizeof BEFORE[0]; i++) {
+        const char *at = strstr(name, BEFORE[i]), *digit = at ? at + strlen(BEFORE[i]) : "";
+        digit += *digit == '_' || *digit == '-';
+        if (*digit >= '0' && *digit <= '3' && !isdigit((unsigned char)digit[1])) {
+            if (strstr(name, "offload"))
+                tsim_recipe_put(g->r, "training.offload.optimizer", s, NULL, "true");
+            tsim_recipe_note(g->r, s->name, s->value, "not there: the stage is taken from its name");
+            return *digit - '0';
+        }
+    }
+    return -1;
 }
 
 /* DeepSpeed by its own file, FSDP by its words, else replicas (DistributedDataParallel). */
 static void put_sharding(struct reading *g) {
     const struct tsim_setting *deepspeed = tsim_recipe_find(g->r, "deepspeed"),
                               *stage = tsim_recipe_find(g->r, "deepspeed.zero_optimization.stage"),
-                              *fsdp = tsim_recipe_find(g->r, "fsdp");
+                              *fsdp = tsim_recipe_find(g->r, "fsdp"),
+                              *strategy = tsim_recipe_find(g->r, "fsdp_config.fsdp_sharding_strategy"),
+                              *version = tsim_recipe_find(g->r, "fsdp_version"), *from = stage ? stage : deepspeed;
     bool is_hybrid = lists(fsdp, "hybrid_shard"), is_full = is_hybrid || lists(fsdp, "full_shard"),
          is_second = lists(fsdp, "shard_grad_op") || lists(fsdp, "hybrid_shard_zero2");
-    if (deepspeed && !stage)
+    if (strategy && strcmp(tsim_setting_text(strategy), "SHARD_GRAD_OP") == 0)
+        is_second = true, is_full = false;
+    if (version && !fsdp)
+        is_full = true, fsdp = version;
+    int64_t zero = stage       ? tsim_setting_int(g->r, stage, 0, 3)
+                   : deepspeed ? stage_of_file(g, deepspeed)
+                   : is_full   ? 3
+                               : 2 * is_second;
+    if (zero < 0) {
         tsim_diag_hint(tsim_recipe_error(g->r, deepspeed, "DeepSpeed's own settings stand in '%.60s'",
                                          tsim_setting_text(deepspeed)),
                        "tsim import deepspeed takes that file");
-    tsim_recipe_put(g->r, "software.extends", stage, stage ? NULL : "transformers",
-                    stage ? "transformers-deepspeed-2024" : "transformers-2024");
+        return;
+    }
+    tsim_recipe_put(g->r, "software.extends", from, from ? NULL : "transformers",
+                    from ? "transformers-deepspeed-2024" : "transformers-2024");
     if (is_on(g, "torch_compile"))
         tsim_recipe_put(g->r, "software.fusion", tsim_recipe_find(g->r, "torch_compile"), NULL, "compile");
-    tsim_recipe_put(g->r, "parallelism.zero", stage ? stage : fsdp, stage || fsdp ? NULL : "replicas", "%lld",
-                    stage       ? (long long)tsim_setting_int(g->r, stage, 0, 3)
-                    : is_full   ? 3LL
-                    : is_second ? 2LL
-                                : 0LL);
+    tsim_recipe_put(g->r, "parallelism.zero", from ? from : fsdp, from || fsdp ? NULL : "replicas", "%lld",
+                    (long long)zero);
     if (is_hybrid)
         tsim_recipe_put(g->r, "parallelism.zero_group", fsdp, NULL, "node");
+}
+
+void tsim_hf_trainer_build(struct tsim_recipe *r, const struct tsim_hf_trainer *defaults) {
+    struct reading g = {.r = r, .defaults = defaults};
+    const struct tsim_setting *context = tsim_recipe_find(r, "context_parallel_size");
+    int64_t n = context ? tsim_setting_int(r, context, 1, 100000) : 1;
+    tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
+    tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
+    put_model(&g);
+    g.replicas = tsim_recipe_put_cluster(r, NULL, NULL, NULL, n < 8 ? 8 : n) / n;
+    g.replicas = g.replicas > 0 ? g.replicas : 1;
+    if (n > 1)
+        tsim_recipe_put_int(r, "parallelism.context", context, n);
+    put_training(&g);
+    put_sharding(&g);
 }
 
 enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct tsim_import_input *input,
                                         struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     const struct tsim_value *root;
-    struct reading g = {.r = &r};
+    static const struct tsim_hf_trainer DEFAULTS = {
+        .why = "the Trainer's default", .micro_batch = 8, .optimizer = "adamw_torch"};
     TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", diags);
     r.lists_all = true;
@@ -160,14 +363,8 @@ enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct t
     if (!tsim_value_find(root, "per_device_train_batch_size"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "per_device_train_batch_size is missing"),
                        "what TrainingArguments.to_json_string() gives");
-    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
-        tsim_recipe_put(&r, "schema", NULL, NULL, "tsim/v1");
-        tsim_recipe_put(&r, "name", NULL, NULL, "%s", tsim_recipe_name(arena, r.document->file, "imported"));
-        tsim_recipe_assume(&r, "model", "the model's code says it; --set model=ID", TSIM_DEFAULT_MODEL);
-        g.world = tsim_recipe_put_cluster(&r, NULL, NULL, NULL, 8);
-        put_training(&g);
-        put_sharding(&g);
-    }
+    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+        tsim_hf_trainer_build(&r, &DEFAULTS);
     enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
     tsim_recipe_release(&r);
     return status;

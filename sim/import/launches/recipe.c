@@ -375,7 +375,8 @@ void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *
     for (char *c = text; *c; c++)
         *c = (unsigned char)*c < ' ' || (unsigned char)*c >= '\x7F' ? '?' : *c;
     tsim_value_warning(r->diags, s->value, s->name, "%s", text);
-    tsim_lines_add(r->arena, &r->not_modelled, "#   %s (line %d): %s\n", shown(r, s), s->value->line, text);
+    const char *line = s->value->line > 0 ? tsim_arena_printf(r->arena, " (line %d)", s->value->line) : "";
+    tsim_lines_add(r->arena, &r->not_modelled, "#   %s%s: %s\n", shown(r, s), line, text);
 }
 
 /* ---- what nothing asked for ---- */

@@ -32,6 +32,13 @@ enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct ts
 enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct tsim_import_input *input,
                                         struct tsim_import_result *result, struct tsim_diags *diags);
 
+/* YAML of axolotl-ai-cloud/axolotl, and of hiyouga/LLaMA-Factory: fine-tuning on Hugging Face's Trainer. The model is named
+ * by its id on Hugging Face's hub. */
+enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                     struct tsim_import_result *result, struct tsim_diags *diags);
+enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                           struct tsim_import_result *result, struct tsim_diags *diags);
+
 /* A TOML configuration of pytorch/torchtitan (torchtitan/config/job_config.py, and older places of its settings). Its
  * usual comment "preset for N X GPUs" is read for the machine. */
 enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,

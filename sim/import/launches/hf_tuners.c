@@ -1,0 +1,251 @@
+/* Fine-tuners on Hugging Face's Trainer whose YAML has settings of their own beside it: axolotl (axolotl-ai-cloud/axolotl,
+ * src/axolotl/utils/schemas) and LLaMA-Factory (hiyouga/LLaMA-Factory, src/llamafactory/hparams). */
+#include "config/document.h"
+#include "import/launches/hf_trainer.h"
+#include "import/launches/recipes.h"
+#include "import/setting_class_rows.h"
+
+#include <string.h>
+
+#define PREFERENCES "training by preferences or rewards of this kind is not modelled: sft and dpo are"
+#define PART_OF_MODEL "this trains a part of the model, which adapters alone do here"
+#define OTHER_OPTIMIZER "an optimizer that is not modelled: its states and its step"
+#define SMALL_KERNELS "fused kernels: software.fusion and software.cross_entropy"
+#define NOT_PACKED "samples are not packed: here each has the whole sequence; training.lengths says how long they are"
+
+static const struct tsim_setting_class AXOLOTL[] = {
+    NOTHING("rl=dpo"),
+    REFUSED("rl=* reward_model=[tT]rue process_reward_model=[tT]rue trl.*", PREFERENCES),
+    REFUSED("lisa_* relora* jagged_restart_* spectrum*", PART_OF_MODEL),
+    REFUSED("overrides_of_model_config.* mixture_of_depths*", "a changed model: --hf CONFIG says what it is"),
+    REFUSED("gptq gptq_* qat.* quantization.* llmcompressor.*", "weights of fewer bits in the products"),
+    REFUSED("kd_*", "a teacher's distribution"),
+    REFUSED("s2_attention", "attention in shifted windows"),
+    REFUSED("tensor_parallel_size=[2-9]* dp_replicate_size=[2-9]* expert_parallel_size=[2-9]*",
+            "sharding of this kind: --set parallelism.tensor=N and its like beside --ignore say it"),
+    SPEED("group_by_length", "samples of about one length together: here each has the whole sequence"),
+    SPEED("unpacked", NOT_PACKED),
+    SPEED("unsloth_* liger_* lora_*_kernel cut_cross_entropy flash_attn_* flash_optimum chunked_cross_entropy* "
+          "use_kernels tiled_mlp*",
+          SMALL_KERNELS),
+    SPEED("lora_modules_to_save peft_use_dora peft_layers_to_transform",
+          "more than the adapters' two matrices is trained"),
+    SPEED("gradient_checkpointing_kwargs.offload* activation_offloading", "what is recomputed from is on the host"),
+    NOTHING(
+        "strict datasets* test_datasets* pretraining_dataset* dataset_* shuffle_* skip_* val_set_size output_dir "
+        "wandb_* mlflow_* comet_* use_wandb use_mlflow use_comet use_tensorboard num_epochs lr_* learning_rate "
+        "train_on_inputs tf32 early_stopping_* resume_from_checkpoint auto_resume* local_rank log* warmup_* eval* "
+        "save* debug weight_decay special_tokens* tokens* added_tokens_* chat_template* tokenizer_* processor_type "
+        "model_type base_model_* trust_remote_code revision_of_model is_*_derived_model hub_* push_* hf_use_auth_token "
+        "adam_* max_grad_norm seed dataloader_* cosine_* remove_unused_columns sample_packing* pad_to_* "
+        "fsdp_config* fsdp_final_* ddp* gradient_checkpointing_kwargs* neftune* noisy_embedding_alpha torch_compile_* "
+        "gpu_memory_limit resize_* mean_resizing_* embeddings_* do_* dpo_* streaming include_* profiler_* bench_* "
+        "low_cpu_mem_usage fix_untrained_* plugins* use_tensorboard default_system_message loraplus_* lora_alpha "
+        "lora_fan_in_fan_out lora_on_cpu lora_model_dir peft_* load_in_* torch_dtype "
+        "bnb_config_kwargs* max_packed_sequence_len multipack_* optim_args* deepspeed* rope_* experimental_* "
+        "xformers_attention sdp_attention eager_attention flash_attention flex_attention lora_target_linear "
+        "bfloat16 float16 bf16 fp16 excess_length_strategy min_sample_len dp_shard_size dp_replicate_size "
+        "tensor_parallel_size expert_parallel_size heads_k_stride ring_attn_func roundrobin_* group_by_length "
+        "curriculum_sampling unk_token version wandb mlflow plot* metric* greater_is_better"),
+};
+enum { N_AXOLOTL = sizeof AXOLOTL / sizeof AXOLOTL[0] };
+
+static const struct tsim_setting_class LLAMA_FACTORY[] = {
+    NOTHING("stage=sft stage=pt stage=dpo finetuning_type=full finetuning_type=lora"),
+    REFUSED("stage=*", PREFERENCES),
+    REFUSED("finetuning_type=*", PART_OF_MODEL),
+    SPEED("use_v1_kernels", SMALL_KERNELS),
+    REFUSED("pref_loss=orpo pref_loss=simpo", "no reference scores the pairs: training.kind: dpo has one"),
+    REFUSED("use_galore use_apollo use_badam use_adam_mini use_muon", OTHER_OPTIMIZER),
+    REFUSED("mixture_of_depths use_llama_pro", "a changed model: --hf CONFIG says what it is"),
+    REFUSED("shift_attn", "attention in shifted windows"),
+    REFUSED("do_predict=[tT]rue predict_with_generate=[tT]rue", EVALUATION),
+    REFUSED("pure_bf16=[tT]rue",
+            "weights without an fp32 copy: --set training.master_weights=false beside --ignore says it"),
+    SPEED("unpacked", NOT_PACKED),
+    SPEED("use_unsloth enable_liger_kernel use_unsloth_gc", SMALL_KERNELS),
+    SPEED("additional_target use_dora", "more than the adapters' two matrices is trained"),
+    NOTHING(
+        "dataset* template do_* overwrite_* preprocessing_* dataloader_* output_dir logging_* log_* save_* plot_loss "
+        "report_to run_name learning_rate num_train_epochs lr_* warmup_* weight_decay max_grad_norm adam_* ddp_* "
+        "resume_from_checkpoint val_size per_device_eval_* eval_* evaluation_* trust_remote_code max_samples cache_dir "
+        "seed data_seed lora_alpha loraplus_* pref_* quantization_* double_quantization include_* remove_unused_* "
+        "mask_history train_on_* media_dir image_* video_* audio_* freeze_vision_* freeze_multi_* freeze_language_* "
+        "use_swanlab swanlab_* adapter_name_or_path create_new_adapter use_rslora pissa_* resize_vocab rope_scaling "
+        "neftune_* load_best_* metric_for_* greater_is_better tokenized_path streaming buffer_size mix_strategy "
+        "interleave_probs upcast_* freeze_trainable_* ray_* predict_* use_cache ref_model* disable_shuffling "
+        "gradient_checkpointing* tool_format default_system enable_thinking hub_* push_to_hub split_special_* "
+        "new_special_* add_tokens add_special_* use_fast_tokenizer low_cpu_mem_usage print_param_status fsdp_* tf32 "
+        "ignore_data_skip dpo_* label_* flash_attn lora_target finetuning_type stage disable_tqdm skip_memory_* "
+        "use_reentrant_gc model_revision hf_hub_token ms_hub_token debug packing neat_packing max_length use_fp8* "
+        "compute_accuracy badam_* galore_* apollo_* fp8_* disable_gradient_checkpointing group_by_length "
+        "length_column_name prediction_loss_only"),
+};
+enum { N_LLAMA_FACTORY = sizeof LLAMA_FACTORY / sizeof LLAMA_FACTORY[0] };
+
+struct reading {
+    struct tsim_recipe *r;
+    const char *why; /* of what the file does not say */
+};
+
+static const struct tsim_setting *find(struct reading *g, const char *key) {
+    return tsim_recipe_find(g->r, key);
+}
+
+static bool is_on(struct reading *g, const char *key) {
+    const struct tsim_setting *s = find(g, key);
+    return s && tsim_setting_flag(g->r, s);
+}
+
+static void add(struct reading *g, const struct tsim_setting *from, const char *key, const char *text) {
+    tsim_recipe_add(g->r, from ? from->name : g->why, key,
+                    tsim_value_new_scalar(g->r->arena, from ? from->value : &g->r->at_top, text));
+}
+
+/* Their settings under the Trainer's names, each with its place. */
+static void rename_settings(struct reading *g, const char *const (*names)[2], size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_setting *s = find(g, names[i][0]);
+        if (s)
+            tsim_recipe_add(g->r, s->name, names[i][1], s->value);
+    }
+}
+
+/* ---- axolotl ---- */
+
+/* bf16: auto is what the accelerator has; full keeps no fp32 copy. */
+static void add_axolotl_precision(struct reading *g) {
+    const struct tsim_setting *s = find(g, "bf16"), *other = find(g, "bfloat16");
+    const char *text = s ? tsim_setting_text(s) : "";
+    if (strcmp(text, "full") == 0)
+        add(g, s, "training.master_weights", "false");
+    if (strcmp(text, "auto") == 0 || strcmp(text, "full") == 0 || (!s && other && tsim_setting_flag(g->r, other)))
+        add(g, s ? s : other, "bf16", "true");
+}
+
+static void add_axolotl_adapter(struct reading *g) {
+    const struct tsim_setting *s = find(g, "adapter"), *targets = find(g, "lora_target_modules");
+    const char *text = s ? tsim_setting_text(s) : "";
+    bool is_qlora = strcmp(text, "qlora") == 0, is_of_4 = is_on(g, "load_in_4bit"), is_of_8 = is_on(g, "load_in_8bit");
+    if (!s || !*text)
+        return;
+    if (!is_qlora && strcmp(text, "lora") != 0) {
+        tsim_recipe_refuse(g->r, s, "adapters of the kind '%.40s' are not modelled: lora and qlora are", text);
+        return;
+    }
+    if (!find(g, "lora_r"))
+        add(g, s, "lora_r", "8");
+    if (is_on(g, "lora_target_linear"))
+        add(g, find(g, "lora_target_linear"), "lora_targets", "all");
+    else if (targets)
+        tsim_recipe_add(g->r, targets->name, "lora_targets", targets->value);
+    else
+        tsim_recipe_error(g->r, s, "neither lora_target_linear nor lora_target_modules says what has an adapter");
+    if (is_qlora || is_of_4 || is_of_8)
+        add(g, s, "quantization_bit", is_of_8 && !is_qlora ? "8" : "4");
+}
+
+static void add_axolotl_attention(struct reading *g) {
+    static const char *const FUSED[] = {"flash_attention", "sdp_attention", "xformers_attention", "flex_attention"};
+    if (is_on(g, "eager_attention"))
+        add(g, find(g, "eager_attention"), "attn_implementation", "eager");
+    for (size_t i = 0; i < sizeof FUSED / sizeof FUSED[0]; i++)
+        if (is_on(g, FUSED[i]))
+            add(g, find(g, FUSED[i]), "attn_implementation", "flash");
+}
+
+/* gradient_checkpointing: unsloth, offload, offload_disk put what is recomputed from elsewhere. */
+static void add_axolotl_recompute(struct reading *g) {
+    const struct tsim_setting *s = find(g, "gradient_checkpointing");
+    const char *text = s ? tsim_setting_text(s) : "";
+    if (strcmp(text, "unsloth") != 0 && strncmp(text, "offload", 7) != 0)
+        return;
+    tsim_recipe_not_modelled(g->r, s, "what is recomputed from is on the host, or on a disk");
+    add(g, s, "gradient_checkpointing", "true");
+}
+
+static void build_axolotl(struct reading *g) {
+    static const char *const NAMES[][2] = {{"base_model", "model_name_or_path"},
+                                           {"micro_batch_size", "per_device_train_batch_size"},
+                                           {"sequence_len", "max_seq_length"},
+                                           {"optimizer", "optim"},
+                                           {"sequence_parallel_degree", "context_parallel_size"}};
+    static const struct tsim_hf_trainer DEFAULTS = {
+        .why = "axolotl's default", .micro_batch = 1, .sequence_length = 512, .optimizer = "adamw_torch_fused"};
+    const struct tsim_setting *method = find(g, "rl"), *corpus = find(g, "pretraining_dataset");
+    if (find(g, "unfrozen_parameters") && !find(g, "adapter"))
+        tsim_recipe_refuse(g->r, find(g, "unfrozen_parameters"), PART_OF_MODEL);
+    rename_settings(g, NAMES, sizeof NAMES / sizeof NAMES[0]);
+    add_axolotl_precision(g);
+    add_axolotl_adapter(g);
+    add_axolotl_attention(g);
+    add_axolotl_recompute(g);
+    add(g, method, "kind", method ? "dpo" : corpus ? "pretrain" : "sft");
+    if (!method && !is_on(g, "sample_packing"))
+        add(g, find(g, "sample_packing"), "unpacked", "true");
+    tsim_hf_trainer_build(g->r, &DEFAULTS);
+    if (find(g, "training.master_weights"))
+        tsim_recipe_put(g->r, "training.master_weights", find(g, "bf16"), NULL, "false");
+}
+
+enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                     struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    struct reading g = {.r = &r, .why = "axolotl's default"};
+    const struct tsim_value *root;
+    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    tsim_recipe_init(&r, arena, input, "axolotl", diags);
+    tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
+    if (!tsim_value_find(root, "base_model"))
+        tsim_diag_hint(tsim_recipe_error(&r, NULL, "base_model is missing"), "the YAML that axolotl train takes");
+    else if (tsim_recipe_accepts(&r, AXOLOTL, N_AXOLOTL))
+        build_axolotl(&g);
+    enum tsim_status status = tsim_recipe_finish(&r, AXOLOTL, N_AXOLOTL, result);
+    tsim_recipe_release(&r);
+    return status;
+}
+
+/* ---- LLaMA-Factory ---- */
+
+static void build_llama_factory(struct reading *g) {
+    static const char *const NAMES[][2] = {
+        {"cutoff_len", "max_seq_length"}, {"lora_rank", "lora_r"}, {"lora_target", "lora_targets"}};
+    const struct tsim_setting *tuning = find(g, "finetuning_type"), *stage = find(g, "stage"),
+                              *flash = find(g, "flash_attn");
+    const bool is_lora = !tuning || strcmp(tsim_setting_text(tuning), "lora") == 0;
+    const char *kind = stage ? tsim_setting_text(stage) : "sft";
+    const struct tsim_hf_trainer defaults = {.why = g->why,
+                                             .micro_batch = 8,
+                                             .sequence_length = 2048,
+                                             .adapter_rank = 8,
+                                             .optimizer = "adamw_torch",
+                                             .has_adapter = is_lora};
+    rename_settings(g, NAMES, sizeof NAMES / sizeof NAMES[0]);
+    add(g, stage, "kind", strcmp(kind, "pt") == 0 ? "pretrain" : kind);
+    if (flash && strcmp(tsim_setting_text(flash), "disabled") == 0)
+        add(g, flash, "attn_implementation", "eager");
+    add(g, find(g, "disable_gradient_checkpointing"), "gradient_checkpointing",
+        is_on(g, "disable_gradient_checkpointing") ? "false"
+                                                   : "true"); /* model_utils/checkpointing.py: always, unless so */
+    if (strcmp(kind, "sft") == 0 && !is_on(g, "packing") && !is_on(g, "neat_packing"))
+        add(g, find(g, "packing"), "unpacked", "true");
+    tsim_hf_trainer_build(g->r, &defaults);
+}
+
+enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                           struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    struct reading g = {.r = &r, .why = "LLaMA-Factory's default"};
+    const struct tsim_value *root;
+    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    tsim_recipe_init(&r, arena, input, "LLaMA-Factory", diags);
+    tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
+    if (!tsim_value_find(root, "model_name_or_path"))
+        tsim_diag_hint(tsim_recipe_error(&r, NULL, "model_name_or_path is missing"),
+                       "the YAML that llamafactory-cli train takes");
+    else if (tsim_recipe_accepts(&r, LLAMA_FACTORY, N_LLAMA_FACTORY))
+        build_llama_factory(&g);
+    enum tsim_status status = tsim_recipe_finish(&r, LLAMA_FACTORY, N_LLAMA_FACTORY, result);
+    tsim_recipe_release(&r);
+    return status;
+}
