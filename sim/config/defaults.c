@@ -320,6 +320,8 @@ static int64_t zero_group_ranks(const struct tsim_draft *draft) {
     int64_t ranks = draft->data * p->context, in_node = draft->scenario.cluster.accelerators_per_node / p->tensor;
     if (draft->zero_group > 0)
         return draft->zero_group;
+    if (p->local_sgd.workers > 0)
+        ranks /= p->local_sgd.workers;
     if (draft->zero_group == 0 || in_node > ranks)
         return ranks;
     return in_node > 0 ? in_node : 1;

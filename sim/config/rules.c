@@ -896,6 +896,47 @@ static void check_zero(const struct check *c) {
                        "all, or a divisor of %lld", num(ranks));
 }
 
+/* ---- workers that train apart ---- */
+
+static void check_local_sgd(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const struct tsim_local_sgd_spec *l = &p->local_sgd;
+    int64_t data = c->draft->data, ranks = l->workers > 0 ? data / l->workers * p->context : 0;
+    if (l->workers == 0 && l->steps == 0)
+        return;
+    if (l->workers == 0 || l->steps == 0) {
+        tsim_diag_hint(fail(c, "parallelism.local_sgd", "%s missing", l->steps == 0 ? "steps are" : "workers are"),
+                       "local_sgd: {workers: %lld, steps: 100}", num(data));
+        return;
+    }
+    if (l->workers < 2 || data % l->workers != 0) {
+        tsim_diag_hint(
+            fail(c, "parallelism.local_sgd.workers", "%lld replicas are not %lld workers", num(data), num(l->workers)),
+            "a divisor of data, from 2 on");
+        return;
+    }
+    if (c->draft->zero == 3)
+        refuse(c, "parallelism.zero", "workers of local SGD that share weights out (zero 3)", "zero: 0, 1 or 2");
+    if (c->draft->zero_group != 0 && c->draft->zero_group != ranks)
+        refuse(c, "parallelism.zero_group", "workers of local SGD that are not the groups that shard",
+               "zero_group: all, which is a worker's ranks");
+    if (p->expert > 1 && ranks % p->expert != 0)
+        tsim_diag_hint(
+            fail(c, "parallelism.expert", "%lld ranks are more than a worker of local SGD has", num(p->expert)),
+            "a divisor of %lld", num(ranks));
+    if (c->sc->training.compression.kind != TSIM_UNCOMPRESSED)
+        refuse(c, "training.compression", "compressed gradients of workers of local SGD", "one of the two");
+    if (c->sc->training.adapter.kind != TSIM_ADAPTER_NONE)
+        refuse(c, "training.adapter", "adapters that workers of local SGD train", "no parallelism.local_sgd");
+    if (tsim_streams_weights(c->sc))
+        refuse(c, "parallelism.local_sgd", "workers of local SGD whose weights are streamed", "another accelerator");
+    if (c->sc->simulation.network == TSIM_NETWORK_STEPS)
+        refuse(c, "simulation.network", "the part of an exchange that falls to a step, message by message",
+               "network: fluid");
+    if (c->sc->variability.compute_cv > 0 || c->sc->variability.straggler_frac > 0)
+        refuse(c, "variability", "workers of local SGD that do not wait for slower ones", "no variability");
+}
+
 /* ---- settings without effect, and settings that surprise ---- */
 
 static void check_caveat(const struct check *c, const char *path, int64_t degree, const char *caveat) {
@@ -998,6 +1039,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_kind(c);
         check_experts(c);
         check_zero(c);
+        check_local_sgd(c);
         check_effects(c);
         check_gathers(c);
         check_caveats(c);

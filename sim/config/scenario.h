@@ -238,6 +238,16 @@ struct tsim_training_spec {
     struct tsim_evaluation_spec evaluation;
 };
 
+/* Replicas in a row that are a worker sum up gradients in every step; workers meet every so many steps alone (Stich 2019,
+ * arXiv:1805.09767; Douillard et al. 2023, DiLoCo, arXiv:2311.08105; McMahan et al. 2017, arXiv:1602.05629). */
+enum tsim_outer_optimizer { TSIM_OUTER_AVERAGE, TSIM_OUTER_NESTEROV };
+struct tsim_local_sgd_spec {
+    int64_t workers; /* 0: every step is of all replicas; then nothing else counts */
+    int64_t steps;
+    enum tsim_outer_optimizer outer;
+    enum tsim_precision precision; /* of what they exchange */
+};
+
 struct tsim_parallelism_spec {
     int64_t tensor, pipeline, virtual_pipeline, context, expert, data; /* data resolved */
     const int64_t
@@ -251,7 +261,8 @@ struct tsim_parallelism_spec {
     int zero;                   /* 0..3 */
     int64_t prefetch;           /* ZeRO-3: units gathered ahead of the one that runs */
     bool reshard_after_forward; /* ZeRO-3: parameters are gathered again for the backward pass */
-    int64_t zero_group_ranks;   /* ranks that shard together; resolved: data x context, or fewer */
+    int64_t zero_group_ranks;   /* ranks that shard together; resolved: data x context, or fewer; of a worker at most */
+    struct tsim_local_sgd_spec local_sgd;
     enum tsim_schedule schedule;
     struct tsim_overlap overlap;                     /* resolved: scenario's keys over the software profile's */
     bool says_overlap_pipeline, says_overlap_expert; /* the scenario itself: other plans of it keep them */

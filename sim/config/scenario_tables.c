@@ -470,6 +470,20 @@ static const struct tsim_key TRAINING_KEYS[] = {
 };
 TSIM_TABLE(TRAINING, TRAINING_KEYS, false);
 
+static const struct tsim_word OUTER_OPTIMIZERS[] = {{"average", TSIM_OUTER_AVERAGE}, {"nesterov", TSIM_OUTER_NESTEROV}, {NULL, 0}};
+static const struct tsim_key LOCAL_SGD_KEYS[] = {
+    {INT_KEY("workers", scenario.parallelism.local_sgd.workers, 1e6, "groups of replicas in a row that train apart from each other"),
+     .is_omitted_when_zero = true},
+    {INT_KEY("steps", scenario.parallelism.local_sgd.steps, 1e9, "steps from one exchange of their weights to the next"), .is_omitted_when_zero = true},
+    {.key = "outer", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.parallelism.local_sgd.outer), .words = OUTER_OPTIMIZERS,
+     .default_text = "average", .is_omitted_when_zero = true,
+     .help = "average: weights become their mean (local SGD, federated averaging); nesterov: the mean of what changed is a gradient for an outer "
+             "momentum (DiLoCo)"},
+    {.key = "precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.parallelism.local_sgd.precision), .words = GRADIENT_PRECISIONS,
+     .default_text = "fp32", .is_omitted_when_zero = true, .help = "precision of what workers exchange"},
+};
+TSIM_TABLE(LOCAL_SGD, LOCAL_SGD_KEYS, false);
+
 static const struct tsim_key PARALLELISM_KEYS[] = {
     {INT_KEY("tensor", scenario.parallelism.tensor, 1e6, "accelerators that share each layer"),
      .default_text = "1", .is_positive = true},
@@ -498,6 +512,9 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
      .default_text = "true", .help = "ZeRO-3: gather parameters again for the backward pass instead of keeping them"},
     {INT_KEY("zero_group", zero_group, 1e9, "ranks that share: all, node, or a number"), .words = ZERO_GROUPS,
      .default_text = "all"},
+    {SECTION_KEY("local_sgd", &LOCAL_SGD,
+                 "replicas that exchange weights every so many steps in place of gradients: {workers, steps}; its effect on convergence is not "
+                 "predicted"), .is_omitted_when_zero = true},
     ENUM_KEY("schedule", schedule, tsim_schedule_words, NULL,
              "order of micro-batches; default: 1f1b, interleaved when virtual_pipeline > 1"),
     {SECTION_KEY("overlap", &tsim_overlap_table, "communication under computation; default: the software's"),

@@ -69,16 +69,20 @@ static void collective(const struct tsim_step_plan *plan, enum tsim_collective_o
         cost->sm_frac = fmin(cost->sm_frac, blocks / (double)plan->cluster->accelerator->compute_units);
 }
 
-/* In as many equal pieces, one after the other. */
-static void collectives(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
-                        struct tsim_group group, double n_pieces, struct tsim_collective_cost *cost) {
-    double n = fmax(n_pieces, 1);
-    collective(plan, op, bytes / n, group, cost);
+static void collective_times(struct tsim_collective_cost *cost, double n) {
     cost->latency_s *= n;
     cost->time_s *= n;
     cost->scale_up_bytes *= n;
     cost->nic_bytes *= n;
     cost->hbm_bytes *= n;
+}
+
+/* In as many equal pieces, one after the other. */
+static void collectives(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
+                        struct tsim_group group, double n_pieces, struct tsim_collective_cost *cost) {
+    double n = fmax(n_pieces, 1);
+    collective(plan, op, bytes / n, group, cost);
+    collective_times(cost, n);
 }
 
 /* The ranks that hold a stage's parts: the data-parallel group, in dualpipe with that of the mirrored stage. */
@@ -274,13 +278,18 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
     double bytes = parameters * tsim_sent_gradient_bytes(sc);
     struct tsim_collective_cost cost;
     struct tsim_group shard = shard_group(data, shards);
+    bool is_local = sc->parallelism.local_sgd.workers > 0; /* a worker's ranks are those that shard */
+    if (is_local)
+        data = shard;
     bool is_whole = sc->parallelism.zero == 0 ||
                     (sc->parallelism.zero == 1 && sc->software->gradient_reduction == TSIM_REDUCTION_ALL_REDUCE);
     enum tsim_collective_op op = is_whole ? TSIM_ALL_REDUCE : TSIM_REDUCE_SCATTER;
     begin_group(reduce);
     collectives(plan, op, bytes, is_whole ? data : shard, n_pieces, &cost);
-    add_part(reduce, (struct tsim_collective_part){op, bytes, is_whole ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert},
-             &cost);
+    add_part(
+        reduce,
+        (struct tsim_collective_part){op, bytes, is_whole && !is_local ? TSIM_AMONG_ALL : TSIM_AMONG_SHARDS, is_expert},
+        &cost);
     if (!is_whole && shard.n_ranks < data.n_ranks) {
         collectives(plan, TSIM_ALL_REDUCE, bytes / shard.n_ranks, replica_group(data, shard), n_pieces, &cost);
         add_part(reduce,
@@ -318,6 +327,30 @@ static void broadcasts(const struct tsim_step_plan *plan, double bytes, struct t
     add_collective(cost, &vectors);
 }
 
+/* Beside and between these, an outer optimizer with momentum reads and writes the weights of the last exchange and its moment,
+ * and reads and writes what changed. */
+#define OUTER_BYTES 24.0
+
+/* Workers of local SGD exchange weights, or what changed of them: each rank its shard with those that hold the same one, or
+ * all ranks whole weights. A step has its part of that. */
+static void add_outer_exchange(const struct tsim_step_plan *plan, struct tsim_group data, double shards,
+                               double parameters, bool is_expert, struct tsim_data_collective *gather) {
+    const struct tsim_parallelism_spec *p = &plan->scenario->parallelism;
+    bool is_sharded = p->zero >= 1;
+    double steps = (double)p->local_sgd.steps, own = is_sharded ? parameters / shards : parameters;
+    double bytes = own * tsim_operand_bytes(p->local_sgd.precision);
+    struct tsim_group group = is_sharded ? replica_group(data, shard_group(data, shards)) : data;
+    struct tsim_collective_cost cost;
+    collective(plan, TSIM_ALL_REDUCE, bytes, group, &cost);
+    collective_times(&cost, 1 / steps);
+    add_part(gather,
+             (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes / steps,
+                                           is_sharded ? TSIM_AMONG_REPLICAS : TSIM_AMONG_ALL, is_expert},
+             &cost);
+    if (p->local_sgd.outer == TSIM_OUTER_NESTEROV)
+        gather->kernel_s += own * OUTER_BYTES / tsim_memory_rate(plan->cluster->accelerator) / steps;
+}
+
 static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data, double shards, double parameters,
                        struct share share, bool is_expert, struct tsim_data_collective *gather) {
     double bytes = parameters * (share.is_quantized ? tsim_base_weight_bytes(plan->scenario)
@@ -329,6 +362,13 @@ static void add_gather(const struct tsim_step_plan *plan, struct tsim_group data
     struct tsim_group group = shard_group(data, shards);
     struct tsim_collective_cost cost;
     begin_group(gather);
+    bool is_local = plan->scenario->parallelism.local_sgd.workers > 0;
+    if (is_local)
+        add_outer_exchange(plan, data, shards, parameters, is_expert, gather);
+    if (is_local && plan->scenario->parallelism.zero == 0) {
+        take_shares(plan, &gather->groups[gather->n_groups - 1]);
+        return;
+    }
     if (is_broadcast)
         broadcasts(plan, bytes, group, share, &cost);
     else
@@ -864,8 +904,9 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
          (sc->training.offload.optimizer || sc->training.offload.activations_frac > 0 || tsim_streams_weights(sc)));
     cut_layers(plan, placement);
     plan->n_units = tsim_step_n_units(plan, TSIM_PASS_BACKWARD); /* no fewer than forward */
-    plan->gathers = zero == 1 || zero == 2;
-    plan->overlaps_gathers = sc->parallelism.overlap.parameters;
+    bool is_local = sc->parallelism.local_sgd.workers > 0;
+    plan->gathers = zero == 1 || zero == 2 || is_local;
+    plan->overlaps_gathers = sc->parallelism.overlap.parameters && !is_local;
     plan->overlaps_reduces =
         (sc->parallelism.overlap.gradients || zero >= 2) && sc->training.compression.kind != TSIM_ONE_BIT;
     plan->reduces_every_microbatch = zero >= 2;
@@ -907,9 +948,11 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
         begin_group(&plan->tied);
         add_part(&plan->tied, (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes, TSIM_AMONG_ALL, false}, &cost);
     }
-    if (sc->n_accelerators > 1)
-        collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1),
-                   &plan->norm);
+    struct tsim_group all = tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1);
+    if (is_local)
+        all = shard_group(all, (double)(sc->n_accelerators / sc->parallelism.local_sgd.workers));
+    if (all.n_ranks > 1)
+        collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, all, &plan->norm);
     if (plan->is_stepped)
         tsim_pass_collectives_build(arena, plan);
     return plan;

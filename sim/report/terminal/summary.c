@@ -40,6 +40,9 @@ static void print_plan(struct tsim_screen *screen, const struct tsim_parallelism
         text = tsim_arena_printf(&screen->arena, "%s, sequence parallel", text);
     if (p->pipeline > 1)
         text = tsim_arena_printf(&screen->arena, "%s, %s", text, tsim_schedule_name(p->schedule));
+    if (p->local_sgd.workers > 0)
+        text = tsim_arena_printf(&screen->arena, "%s, %lld workers that meet every %lld steps", text,
+                                 (long long)p->local_sgd.workers, (long long)p->local_sgd.steps);
     tsim_screen_line(screen, "plan", "%s", text);
     if (!p->balances)
         return;
