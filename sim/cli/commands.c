@@ -235,6 +235,7 @@ static const struct tsim_command COMMANDS[] = {
      "  deepspeed    DeepSpeed's JSON, or a log with it: a scenario\n"
      "  torchtitan   torchtitan's TOML, or a log with its configuration: a scenario\n"
      "  hf-trainer   TrainingArguments of Hugging Face's Trainer, JSON: a scenario\n"
+     "  nanotron     nanotron's YAML: a scenario\n"
      "  axolotl      axolotl's YAML: a scenario\n"
      "  llamafactory LLaMA-Factory's YAML: a scenario\n"
      "  nvidia-topo  what nvidia-smi topo -m prints: a node\n"

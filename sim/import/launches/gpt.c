@@ -365,7 +365,9 @@ static void put_software(struct tsim_gpt *g) {
                               *old = tsim_recipe_find(g->r, "use_legacy_models"),
                               *impl = tsim_recipe_find(g->r, "transformer_impl");
     bool is_local = impl && strcmp(tsim_setting_text(impl), "local") == 0;
-    if (is_deepspeed(g))
+    if (g->software)
+        tsim_recipe_put(g->r, "software.extends", NULL, g->r->program, "%s", g->software);
+    else if (is_deepspeed(g))
         tsim_recipe_put(g->r, "software.extends", tsim_recipe_find(g->r, "deepspeed"), "Megatron-DeepSpeed",
                         "bloom-2022");
     else if (g->is_bridge)
@@ -402,7 +404,7 @@ static void put_overlaps(struct tsim_gpt *g) {
         *const TENSOR[] = {"tp_comm_overlap", "ub_tp_comm_overlap", "tp_comm_overlap_enabled", NULL},
         *const NO_PIPELINE[] = {"no_overlap_p2p_communication", NULL}, *const PIPELINE[] = {"overlap_p2p_comm", NULL},
         *const EXPERT[] = {"overlap_moe_expert_parallel_comm", NULL};
-    if (is_deepspeed(g))
+    if (is_deepspeed(g) || g->software)
         return; /* as its profile has it */
     put_overlap(g, "parallelism.overlap.gradients", GRADIENTS, false);
     put_overlap(g, "parallelism.overlap.parameters", PARAMETERS, false);
@@ -570,7 +572,7 @@ static void put_stages(struct tsim_gpt *g) {
         put_idle_stages(g, n);
         return;
     }
-    if (is_even && g->layers % n != 0 && !is_deepspeed(g) &&
+    if (is_even && g->layers % n != 0 && !is_deepspeed(g) && !g->software &&
         !tsim_recipe_find(g->r, "pipeline_model_parallel_layout") &&
         !tsim_import_override(&g->r->input, "parallelism.layers_per_stage"))
         tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld layers do not split into %lld stages",

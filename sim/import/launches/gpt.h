@@ -17,6 +17,7 @@ struct tsim_gpt {
     enum tsim_gpt_program program;
     bool is_bridge;                        /* Megatron-Bridge, with NeMo's names and defaults */
     bool is_bidirectional;                 /* pretrain_bert */
+    const char *software;                  /* its profile, which has the overlaps; NULL: by the settings */
     bool is_given;                         /* the user gives the model, whose sizes the file does not have */
     const char *named;                     /* a model of the catalogue instead of sizes; NULL: none */
     const struct tsim_setting *named_from; /* where it is named */

@@ -32,6 +32,10 @@ enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct ts
 enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct tsim_import_input *input,
                                         struct tsim_import_result *result, struct tsim_diags *diags);
 
+/* YAML of huggingface/nanotron (src/nanotron/config). */
+enum tsim_status tsim_import_nanotron(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                      struct tsim_import_result *result, struct tsim_diags *diags);
+
 /* YAML of axolotl-ai-cloud/axolotl, and of hiyouga/LLaMA-Factory: fine-tuning on Hugging Face's Trainer. The model is named
  * by its id on Hugging Face's hub. */
 enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim_import_input *input,

@@ -1,0 +1,159 @@
+/* YAML of huggingface/nanotron (src/nanotron/config/config.py, models_config.py): sections for the model, the optimizer, the
+ * parallelism and the tokens of a step. Settings are read under Megatron's names. */
+#include "config/document.h"
+#include "import/launches/gpt.h"
+#include "import/launches/recipes.h"
+#include "import/setting_class_rows.h"
+
+#include <string.h>
+
+static const struct tsim_setting_class CLASSES[] = {
+    REFUSED("model.model_config.moe_config* model.model_config.num_local_experts model.model_config.moe_*",
+            "experts are not taken over"),
+    REFUSED("model.model_config.sliding_window_size model.model_config.is_starcoder2_config",
+            "attention in windows: --model ID or --hf CONFIG says it"),
+    REFUSED("parallelism.domino.*", "tensor traffic of one half of a batch beside products of the other"),
+    REFUSED("parallelism.tp_mode=ALL_REDUCE_OVERLAP", "a mode of tensor parallelism that is not modelled"),
+    REFUSED("optimizer.optimizer_factory.name=sgd", "an optimizer that is not modelled: its states and its step"),
+    SPEED("parallelism.moe_layer_recompute", "some of a layer is recomputed"),
+    NOTHING(
+        "checkpoints.* data_stages* general.* lighteval* logging.* profiler* s3_upload* tokenizer.* metrics_logging* "
+        "model.ddp_bucket_cap_mb model.init_method.* model.make_vocab_size_divisible_by optimizer.clip_grad "
+        "optimizer.learning_rate_scheduler.* optimizer.optimizer_factory.* optimizer.weight_decay* "
+        "tokens.limit_* tokens.val_check_interval parallelism.tp_linear_async_communication parallelism.expert_* "
+        "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* infini_attention.* "
+        "experiment_logger*"),
+    NOTHING("model.model_config.bos_token_id model.model_config.eos_token_id model.model_config.pad_token_id "
+            "model.model_config.hidden_act model.model_config.initializer_range model.model_config.is_*_config "
+            "model.model_config.rms_norm_eps model.model_config.rope_* model.model_config.use_cache "
+            "model.model_config.pretraining_tp model.model_config.interleaved_rotary model.model_config.z_loss_* "
+            "model.model_config._* model.model_config.no_rope_layer model.model_config.attention_bias "
+            "model.model_config.max_position_embeddings model.model_config.tie_word_embeddings model.dtype "
+            "model.model_config.flex_attention_mask model.model_config.log_attn_probs"),
+};
+enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
+
+static const struct tsim_setting *find(struct tsim_recipe *r, const char *key) {
+    return tsim_recipe_find(r, key);
+}
+
+static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
+    tsim_recipe_add(r, from ? from->name : "nanotron's default", key,
+                    tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
+}
+
+static void add_int(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, int64_t value) {
+    add(r, from, key, tsim_arena_printf(r->arena, "%lld", (long long)value));
+}
+
+static bool is_text(const struct tsim_setting *s, const char *text) {
+    return s && strcmp(tsim_setting_text(s), text) == 0;
+}
+
+/* Llama's layers, and Qwen2's, which have biases where attention_bias says so. */
+static void add_model(struct tsim_recipe *r) {
+    const struct tsim_setting *tied = find(r, "model.model_config.tie_word_embeddings"),
+                              *bias = find(r, "model.model_config.attention_bias"),
+                              *activation = find(r, "model.model_config.hidden_act"),
+                              *rows = find(r, "model.model_config.vocab_size"),
+                              *unit = find(r, "model.make_vocab_size_divisible_by");
+    if (activation && !is_text(activation, "silu"))
+        tsim_recipe_refuse(r, activation, "'%.40s' is not silu, whose blocks are gated", tsim_setting_text(activation));
+    add(r, activation, "swiglu", "true");
+    add(r, NULL, "normalization", "RMSNorm");
+    add(r, NULL, "position_embedding_type", "rope");
+    add(r, NULL, "disable_bias_linear", "true");
+    add(r, NULL, "hidden_dropout", "0");
+    add(r, NULL, "attention_dropout", "0");
+    if (bias && tsim_setting_flag(r, bias))
+        add(r, bias, "add_qkv_bias", "true");
+    if (!tied || !tsim_setting_flag(r, tied))
+        add(r, tied, "untie_embeddings_and_output_weights", "true");
+    if (find(r, "model.model_config.num_key_value_heads"))
+        add(r, find(r, "model.model_config.num_key_value_heads"), "group_query_attention", "true");
+    if (rows) { /* padded to whole tensor ranks, too */
+        int64_t n = tsim_setting_int(r, rows, 1, 1000000000),
+                tensor = tsim_recipe_int(r, "parallelism.tp", 1, 100000, 1),
+                whole = tensor * (unit ? tsim_setting_int(r, unit, 1, 1000000) : 1);
+        add_int(r, rows, "padded_vocab_size", (n + whole - 1) / whole * whole);
+    }
+}
+
+static void add_world(struct tsim_recipe *r) {
+    const struct tsim_setting *dp = find(r, "parallelism.dp"), *micro = find(r, "tokens.micro_batch_size"),
+                              *steps = find(r, "tokens.batch_accumulation_per_replica");
+    const int64_t replicas = tsim_recipe_int(r, "parallelism.dp", 1, 1000000, 1),
+                  ranks = replicas * tsim_recipe_int(r, "parallelism.tp", 1, 100000, 1) *
+                          tsim_recipe_int(r, "parallelism.pp", 1, 100000, 1) *
+                          tsim_recipe_int(r, "parallelism.context_parallel_size", 1, 100000, 1),
+                  per_node = ranks < 8 ? ranks : 8;
+    if (ranks % per_node == 0 && ranks <= 1000000) {
+        add_int(r, dp, "nnodes", ranks / per_node);
+        add_int(r, dp, "nproc_per_node", per_node);
+    }
+    if (micro)
+        add_int(r, steps ? steps : micro, "global_batch_size",
+                tsim_setting_int(r, micro, 1, 1000000) * (steps ? tsim_setting_int(r, steps, 1, 1000000) : 1) *
+                    replicas);
+}
+
+static void add_precision(struct tsim_recipe *r) {
+    const struct tsim_setting *type = find(r, "model.dtype"), *sums = find(r, "optimizer.accumulate_grad_in_fp32");
+    if (!type || is_text(type, "bfloat16"))
+        add(r, type, "bf16", "true");
+    else if (is_text(type, "float16"))
+        add(r, type, "fp16", "true");
+    else if (!is_text(type, "float32"))
+        tsim_recipe_refuse(r, type, "'%.40s' is not modelled: bfloat16, float16 and float32 are",
+                           tsim_setting_text(type));
+    add(r, sums, "grad_reduce_in_fp32", sums && !tsim_setting_flag(r, sums) ? "false" : "true");
+}
+
+static void build(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {{"model.model_config.hidden_size", "hidden_size"},
+                                           {"model.model_config.num_hidden_layers", "num_layers"},
+                                           {"model.model_config.num_attention_heads", "num_attention_heads"},
+                                           {"model.model_config.num_key_value_heads", "num_query_groups"},
+                                           {"model.model_config.intermediate_size", "ffn_hidden_size"},
+                                           {"tokens.sequence_length", "seq_length"},
+                                           {"tokens.micro_batch_size", "micro_batch_size"},
+                                           {"tokens.train_steps", "train_iters"},
+                                           {"parallelism.tp", "tensor_model_parallel_size"},
+                                           {"parallelism.pp", "pipeline_model_parallel_size"},
+                                           {"parallelism.context_parallel_size", "context_parallel_size"}};
+    struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "nanotron-2025"};
+    const struct tsim_setting *mode = find(r, "parallelism.tp_mode"), *stage = find(r, "optimizer.zero_stage"),
+                              *engine = find(r, "parallelism.pp_engine"), *all = find(r, "parallelism.recompute_layer");
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (find(r, NAMES[i][0]))
+            tsim_recipe_add(r, find(r, NAMES[i][0])->name, NAMES[i][1], find(r, NAMES[i][0])->value);
+    add_model(r);
+    add_world(r);
+    add_precision(r);
+    add(r, mode, "sequence_parallel", is_text(mode, "REDUCE_SCATTER") ? "true" : "false");
+    if (stage && tsim_setting_int(r, stage, 0, 1) == 1)
+        add(r, stage, "use_distributed_optimizer", "true");
+    if (all && tsim_setting_flag(r, all))
+        add(r, all, "recompute_granularity", "full");
+    tsim_gpt_build(&gpt);
+    if (is_text(engine, "afab") && gpt.pipeline > 1)
+        tsim_recipe_put(r, "parallelism.schedule", engine, NULL, "gpipe");
+    if (gpt.pipeline > 1 && gpt.layers % gpt.pipeline != 0) /* blocks go to stages by what they cost */
+        tsim_recipe_put(r, "parallelism.layers_per_stage", find(r, "parallelism.pp"), NULL, "balance");
+}
+
+enum tsim_status tsim_import_nanotron(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                      struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    const struct tsim_value *root;
+    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    tsim_recipe_init(&r, arena, input, "nanotron", diags);
+    tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
+    if (!tsim_value_find_path(root, "parallelism.dp"))
+        tsim_diag_hint(tsim_recipe_error(&r, NULL, "parallelism.dp is missing"), "the YAML that run_train.py takes");
+    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+        build(&r);
+    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    tsim_recipe_release(&r);
+    return status;
+}
