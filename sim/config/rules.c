@@ -960,6 +960,25 @@ static void check_gathers(const struct check *c) {
                            c->sc->software->name, obstacle);
 }
 
+/* Exchanges of experts hide under a pass of the other direction, of another micro-batch. */
+static void check_hidden_exchanges(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const struct tsim_training_spec *t = &c->sc->training;
+    static const char PATH[] = "parallelism.overlap.expert";
+    enum tsim_schedule schedule = tsim_played_schedule(p);
+    bool has_one = c->draft->data > 0 && t->global_batch_size == t->micro_batch_size * c->draft->data;
+    if (!(p->overlap.expert && p->expert > 1 && tsim_draft_has(c->draft, PATH)))
+        return;
+    if (schedule == TSIM_SCHEDULE_GPIPE || schedule == TSIM_SCHEDULE_SEQUENTIAL)
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, PATH), PATH,
+                           "this has no effect, because forward and backward passes of two micro-batches do not take "
+                           "turns in %s",
+                           tsim_schedule_name(schedule));
+    else if (has_one)
+        tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, PATH), PATH,
+                           "this has no effect, because a replica has one micro-batch");
+}
+
 static void check_effects(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     struct tsim_diags *diags = c->reader->diags;
@@ -967,6 +986,7 @@ static void check_effects(const struct check *c) {
     if (p->tensor == 1 && p->sequence && tsim_draft_has(draft, "parallelism.sequence"))
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.sequence"), "parallelism.sequence",
                            "this has no effect, because tensor is 1");
+    check_hidden_exchanges(c);
     bool is_torus = c->sc->cluster.fabric && c->sc->cluster.fabric->topology == TSIM_TOPOLOGY_TORUS;
     if (p->tensor > c->sc->cluster.accelerators_per_node && !is_torus)
         tsim_value_warning(

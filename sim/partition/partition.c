@@ -23,7 +23,8 @@ struct tsim_schedule_shape tsim_scenario_schedule(const struct tsim_scenario *sc
         .stages = (int32_t)sc->parallelism.pipeline,
         .chunks = tsim_schedule_chunks(sc->parallelism.schedule, sc->parallelism.virtual_pipeline),
         .microbatches = (int32_t)sc->n_microbatches,
-        .group = is_interleaved ? (int32_t)interleaved_group(p->pipeline, sc->n_microbatches) : 0};
+        .group = is_interleaved ? (int32_t)interleaved_group(p->pipeline, sc->n_microbatches) : 0,
+        .hides_exchanges = p->expert > 1 && p->overlap.expert};
 }
 
 bool tsim_chunk_has_embedding(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {

@@ -95,12 +95,7 @@ static struct tsim_pass_item plain(int32_t microbatch, enum tsim_pass_kind kind)
     return (struct tsim_pass_item){.kind = kind, .microbatch = microbatch, .chunk = 0};
 }
 
-struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *z, int32_t stage, int32_t index) {
-    if (tsim_schedule_splits_backward(z->schedule)) {
-        struct tsim_schedule_program program;
-        tsim_schedule_program_build(z, stage, &program);
-        return tsim_schedule_program_item(&program, index);
-    }
+static struct tsim_pass_item whole_item(const struct tsim_schedule_shape *z, int32_t stage, int32_t index) {
     if (z->schedule == TSIM_SCHEDULE_SEQUENTIAL)
         return plain(index / 2, index % 2 ? TSIM_PASS_BACKWARD : TSIM_PASS_FORWARD);
     int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
@@ -118,6 +113,42 @@ struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *z, in
 }
 
 /* ---- both kinds ---- */
+
+static struct tsim_schedule_turns turns_of(const struct tsim_schedule_shape *z, int32_t stage) {
+    struct tsim_schedule_program program;
+    if (tsim_schedule_splits_backward(z->schedule)) {
+        tsim_schedule_program_build(z, stage, &program);
+        return tsim_schedule_program_turns(&program);
+    }
+    int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
+    if (z->schedule == TSIM_SCHEDULE_SEQUENTIAL) /* none of a micro-batch is there while another's is */
+        return (struct tsim_schedule_turns){2 * all, 0};
+    return warmup == all ? (struct tsim_schedule_turns){all, all}
+                         : (struct tsim_schedule_turns){warmup + 1, 2 * all - warmup - 1};
+}
+
+static bool is_alone(const struct tsim_schedule_shape *z, struct tsim_schedule_turns turns, int32_t index,
+                     struct tsim_pass_item item) {
+    if (item.kind == TSIM_PASS_WEIGHT_GRADIENT) /* which exchanges nothing */
+        return false;
+    if (z->schedule == TSIM_SCHEDULE_DUALPIPE)
+        return item.pair == TSIM_PAIR_NONE;
+    return item.kind == TSIM_PASS_FORWARD ? index < turns.first_gradient : index >= turns.forward_end;
+}
+
+struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *z, int32_t stage, int32_t index) {
+    struct tsim_schedule_program program;
+    struct tsim_pass_item item;
+    if (tsim_schedule_splits_backward(z->schedule)) {
+        tsim_schedule_program_build(z, stage, &program);
+        item = tsim_schedule_program_item(&program, index);
+    } else {
+        item = whole_item(z, stage, index);
+    }
+    if (z->hides_exchanges)
+        item.is_alone = is_alone(z, turns_of(z, stage), index, item);
+    return item;
+}
 
 int32_t tsim_schedule_slot(const struct tsim_schedule_shape *z, struct tsim_pass_item item) {
     if (z->schedule != TSIM_SCHEDULE_INTERLEAVED)
@@ -170,25 +201,30 @@ static void fill_interleaved(const struct tsim_schedule_shape *z, int32_t stage,
 }
 
 void tsim_schedule_fill(const struct tsim_schedule_shape *z, int32_t stage, struct tsim_pass_item *items) {
+    int32_t n = tsim_schedule_n_items(z, stage);
     if (tsim_schedule_splits_backward(z->schedule)) {
         struct tsim_schedule_program program;
         tsim_schedule_program_build(z, stage, &program);
         tsim_schedule_program_fill(&program, items);
-        return;
-    }
-    if (z->chunks > 1) {
+    } else if (z->chunks > 1) {
         fill_interleaved(z, stage, items);
-        return;
+    } else {
+        for (int32_t i = 0; i < n; i++)
+            items[i] = whole_item(z, stage, i);
     }
-    for (int32_t i = 0; i < tsim_schedule_n_items(z, stage); i++)
-        items[i] = tsim_schedule_item(z, stage, i);
+    if (!z->hides_exchanges)
+        return;
+    struct tsim_schedule_turns turns = turns_of(z, stage);
+    for (int32_t i = 0; i < n; i++)
+        items[i].is_alone = is_alone(z, turns, i, items[i]);
 }
 
 struct tsim_schedule_stretch tsim_schedule_regular(const struct tsim_schedule_shape *z, int32_t stage) {
     if (z->schedule != TSIM_SCHEDULE_1F1B && z->schedule != TSIM_SCHEDULE_INTERLEAVED)
         return (struct tsim_schedule_stretch){.step = 0};
     int32_t warmup = n_warmup(z, stage), slots = z->chunks == 1 ? 1 : group_of(z) * z->chunks;
-    return (struct tsim_schedule_stretch){warmup, 2 * z->microbatches * z->chunks - warmup, 2 * slots, slots};
+    int32_t end = 2 * z->microbatches * z->chunks - warmup, alone = z->hides_exchanges; /* the first, and the last */
+    return (struct tsim_schedule_stretch){warmup + alone, end - alone, 2 * slots, slots};
 }
 
 int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *z, int32_t stage) {

@@ -21,6 +21,8 @@ struct tsim_schedule_shape {
     enum tsim_schedule schedule;
     int32_t stages, chunks, microbatches; /* microbatches: of the replica, both directions of dualpipe together */
     int32_t group; /* interleaved: micro-batches that pass through a chunk before the next; 0: as many as stages */
+    bool
+        hides_exchanges; /* experts' run under the kernels of another micro-batch's pass, where there is one: is_alone */
 };
 
 enum tsim_pass_kind {
@@ -29,7 +31,7 @@ enum tsim_pass_kind {
     TSIM_PASS_INPUT_GRADIENT, /* the part that the previous stage waits for */
     TSIM_PASS_WEIGHT_GRADIENT /* the rest, any time later */
 };
-enum { TSIM_N_PASS_KINDS = TSIM_PASS_WEIGHT_GRADIENT + 1 };
+enum { TSIM_N_PASS_KINDS = TSIM_PASS_WEIGHT_GRADIENT + 1, TSIM_N_PASS_WAYS = 2 * TSIM_N_PASS_KINDS };
 
 /* DualPipe runs a forward and a backward pass as one: both inputs are waited for first, both results leave at the end.
  */
@@ -39,7 +41,27 @@ struct tsim_pass_item {
     enum tsim_pass_kind kind;
     enum tsim_pass_pair pair;
     int32_t microbatch, chunk; /* chunk 0 is the first model part of the stage; micro-batches count per chunk */
+    /* Where the shape hides exchanges: no pass of the other direction is there to hide them under. That is so of the
+     * forward passes before a stage's first backward pass and of the backward passes behind its last forward pass
+     * (Megatron-Core, pipeline_parallel/combined_1f1b.py: "executed alone, no a2a overlapping"); of all, where the
+     * directions do not take turns (gpipe) or each micro-batch goes through alone (sequential); in dualpipe of what is
+     * in no pair. */
+    bool is_alone;
 };
+
+/* Passes of a kind go two ways, alone or not: numbers of both, those of passes that are not alone are their kinds. */
+static inline int tsim_pass_way(enum tsim_pass_kind kind, bool is_alone) {
+    return (int)kind + (is_alone ? TSIM_N_PASS_KINDS : 0);
+}
+static inline enum tsim_pass_kind tsim_kind_of_way(int way) {
+    return (enum tsim_pass_kind)(way % TSIM_N_PASS_KINDS);
+}
+static inline bool tsim_way_is_alone(int way) {
+    return way >= TSIM_N_PASS_KINDS;
+}
+static inline int tsim_item_way(struct tsim_pass_item item) {
+    return tsim_pass_way(item.kind, item.is_alone);
+}
 
 int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *shape, int32_t stage);
 /* Item `index` (0-based) of stage `stage`, in O(1). */

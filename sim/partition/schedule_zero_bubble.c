@@ -169,6 +169,23 @@ int32_t tsim_schedule_program_n_items(const struct tsim_schedule_program *progra
     return n;
 }
 
+struct tsim_schedule_turns tsim_schedule_program_turns(const struct tsim_schedule_program *program) {
+    struct tsim_schedule_turns turns = {-1, 0};
+    int32_t n = 0;
+    for (int32_t i = 0; i < program->n_phases; i++) {
+        const struct tsim_schedule_phase *phase = &program->phases[i];
+        int32_t last = n + (phase->repeats - 1) * phase->n_steps;
+        for (int32_t s = 0; s < phase->n_steps; s++) {
+            if (phase->steps[s].kind == TSIM_PASS_FORWARD)
+                turns.forward_end = last + s + 1;
+            else if (turns.first_gradient < 0)
+                turns.first_gradient = n + s;
+        }
+        n += phase->repeats * phase->n_steps;
+    }
+    return turns;
+}
+
 struct tsim_pass_item tsim_schedule_program_item(const struct tsim_schedule_program *program, int32_t index) {
     struct progress at = {{{0}}};
     for (int32_t i = 0; i < program->n_phases; i++) {

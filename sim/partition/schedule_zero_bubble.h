@@ -42,6 +42,11 @@ struct tsim_schedule_program {
 void tsim_schedule_program_build(const struct tsim_schedule_shape *shape, int32_t stage,
                                  struct tsim_schedule_program *program);
 int32_t tsim_schedule_program_n_items(const struct tsim_schedule_program *program);
+/* Items before the first gradient, and before what follows the last forward pass. */
+struct tsim_schedule_turns {
+    int32_t first_gradient, forward_end;
+};
+struct tsim_schedule_turns tsim_schedule_program_turns(const struct tsim_schedule_program *program);
 struct tsim_pass_item tsim_schedule_program_item(const struct tsim_schedule_program *program, int32_t index);
 void tsim_schedule_program_fill(const struct tsim_schedule_program *program, struct tsim_pass_item *items);
 

@@ -352,10 +352,11 @@ static void price_passes(struct tsim_stage_group *group, struct tsim_pass_item i
 static void price_all_passes(struct tsim_stage_group *group) {
     struct tsim_pass_item item = {0};
     for (int32_t i = 0; i < group->stage_plan->n_alike; i++)
-        for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
+        for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
             for (int32_t place = 0; place <= group->most_segments; place++) {
                 item.chunk = group->stage_plan->alike[i];
-                item.kind = (enum tsim_pass_kind)kind;
+                item.kind = tsim_kind_of_way(way);
+                item.is_alone = tsim_way_is_alone(way);
                 for (int is_played = 0; is_played < 2; is_played++) {
                     int64_t n = group->totals[pass_total(group, item, place, is_played)];
                     if (n > 0)

@@ -5,12 +5,12 @@
 #include "model/operators.h"
 #include "partition/schedule.h"
 
-/* How often the parts run in passes of a kind. */
+/* How often the parts run in passes of a way. */
 struct tsim_part_counts {
-    double times[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
+    double times[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
 };
 void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *scenario, int32_t stage,
-                          int32_t chunk, enum tsim_pass_kind kind, double passes);
+                          int32_t chunk, int way, double passes);
 struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *scenario, int32_t stage); /* in a step */
 
 #endif

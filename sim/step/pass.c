@@ -3,6 +3,7 @@
 #include "cost/collective.h"
 #include "cost/compute.h"
 #include "model/routing.h"
+#include "partition/partition.h"
 #include "step/pass_alone.h"
 #include "step/program.h"
 
@@ -16,6 +17,7 @@ struct walk {
     const struct tsim_placement *placement;
     const char *phase;
     enum tsim_pass_kind kind; /* input or weight gradient: the others are left out */
+    bool is_alone;            /* no other micro-batch's pass hides exchanges */
     tsim_pass_visit_fn visit;
     void *context;
     struct tsim_pass_operator *rows; /* of the part so far */
@@ -164,7 +166,37 @@ struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *sc) {
     return (struct tsim_pass_launches){each_s, software->launch_blocking ? 0 : QUEUED_LAUNCHES * each_s};
 }
 
-static void walk_list(struct walk *w, const struct tsim_op_list *list) {
+/* The weight gradient of the product, where it is there, goes behind the exchange at `at`, whose rows do not wait for it. */
+static void delay_weight_gradient(struct tsim_op_list *list, int32_t product, int32_t at) {
+    struct tsim_op delayed[TSIM_MAX_OPS];
+    int32_t n = 0, to = product;
+    for (int32_t i = product; i <= at; i++)
+        if (list->ops[i].is_weight_gradient)
+            delayed[n++] = list->ops[i];
+        else
+            list->ops[to++] = list->ops[i];
+    list->ops[to - 1].overlap = TSIM_CONCURRENT_NEXT;
+    memcpy(&list->ops[to], delayed, (size_t)n * sizeof *delayed);
+}
+
+/* Exchanges that no other pass hides are waited for; but the one that sends rows' gradients back runs beside the last
+ * weight gradient of the experts (Megatron-Core, models/common/model_chunk_schedule_plan.py: mlp_bwd_dw beside
+ * dispatch_bwd). */
+static void wait_for_exchanges(struct tsim_op_list *list) {
+    int32_t product = -1; /* since the last collective */
+    for (int32_t i = 0; i < list->n; i++) {
+        if (list->ops[i].overlap == TSIM_CONCURRENT_PASS) {
+            list->ops[i].overlap = TSIM_EXPOSED;
+            if (product >= 0 && list->ops[product].is_weight_gradient)
+                delay_weight_gradient(list, product, i);
+        }
+        product = list->ops[i].kind == TSIM_OP_COLLECTIVE ? -1 : is_product(&list->ops[i]) ? i : product;
+    }
+}
+
+static void walk_list(struct walk *w, struct tsim_op_list *list) {
+    if (w->is_alone)
+        wait_for_exchanges(list);
     for (int32_t i = 0; i < list->n; i++) {
         const struct tsim_op *op = &list->ops[i];
         if (is_elsewhere(w, op))
@@ -297,15 +329,17 @@ static void visit_forward(struct walk *w, enum tsim_part part, int64_t at) {
 }
 
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                     const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
-                     tsim_pass_visit_fn visit, void *context) {
+                     const struct tsim_placement *placement, enum tsim_part part, int way, tsim_pass_visit_fn visit,
+                     void *context) {
     struct tsim_pass_operator rows[MOST_ROWS];
+    enum tsim_pass_kind kind = tsim_kind_of_way(way);
     struct walk w = {.scenario = scenario,
                      .cluster = cluster,
                      .placement = placement,
                      .rows = rows,
                      .phase = "forward",
                      .kind = kind,
+                     .is_alone = tsim_way_is_alone(way),
                      .visit = visit,
                      .context = context};
     int64_t n = tsim_part_variants(scenario->model, part);
@@ -314,6 +348,13 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
             visit_forward(&w, part, at);
         else
             visit_backward(&w, part, n - 1 - at);
+}
+
+/* Do passes of the step go this way? */
+static bool is_gone(const struct tsim_schedule_shape *shape, int way) {
+    bool splits = tsim_schedule_splits_backward(shape->schedule);
+    return (splits || tsim_kind_of_way(way) <= TSIM_PASS_BACKWARD) &&
+           (shape->hides_exchanges || !tsim_way_is_alone(way));
 }
 
 /* ---- programs ---- */
@@ -325,17 +366,16 @@ static void add_to_program(void *context, const struct tsim_pass_operator *row) 
 void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                               const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                               bool joins_kernels, struct tsim_pass_programs *programs) {
-    bool splits = tsim_schedule_splits_backward(scenario->parallelism.schedule);
+    const struct tsim_schedule_shape shape = tsim_scenario_schedule(scenario);
     const struct tsim_parts there = tsim_model_parts(scenario->model);
     memset(programs, 0, sizeof *programs);
-    for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
+    for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
         for (int part = 0; part < TSIM_N_PARTS; part++) {
             struct tsim_pass_builder builder = {
-                .arena = arena, .program = &programs->of[kind][part], .n_chunks = (double)scenario->parallelism.tensor};
-            if ((kind > TSIM_PASS_BACKWARD && !splits) || there.times[part] <= 0)
+                .arena = arena, .program = &programs->of[way][part], .n_chunks = (double)scenario->parallelism.tensor};
+            if (!is_gone(&shape, way) || there.times[part] <= 0)
                 continue;
-            tsim_pass_visit(scenario, cluster, placement, (enum tsim_part)part, (enum tsim_pass_kind)kind,
-                            add_to_program, &builder);
+            tsim_pass_visit(scenario, cluster, placement, (enum tsim_part)part, way, add_to_program, &builder);
             tsim_pass_builder_close(&builder);
             if (joins_kernels && !scenario->software->launch_blocking)
                 tsim_pass_program_join_kernels(builder.program);
@@ -439,13 +479,12 @@ static struct tsim_launch_map play_launches(const struct tsim_pass_program *prog
 
 static struct tsim_pass_cost part_cost(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                        const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                       enum tsim_part part, enum tsim_pass_kind kind,
-                                       struct tsim_part_launches *launches) {
+                                       enum tsim_part part, int way, struct tsim_part_launches *launches) {
     struct tsim_pass_program program = {.n = 0};
     struct sum sum = {
         .builder = {.arena = arena, .program = &program, .n_chunks = (double)scenario->parallelism.tensor},
         .exposed_frac = TSIM_NEW_ARRAY(arena, MOST_ROWS * (size_t)tsim_part_variants(scenario->model, part), double)};
-    tsim_pass_visit(scenario, cluster, placement, part, kind, add_operator, &sum);
+    tsim_pass_visit(scenario, cluster, placement, part, way, add_operator, &sum);
     tsim_pass_builder_close(&sum.builder);
     end_stretch(&sum);
     struct tsim_pass_launches host = tsim_pass_launches(scenario);
@@ -461,17 +500,16 @@ static struct tsim_pass_cost part_cost(struct tsim_arena *arena, const struct ts
     return sum.cost;
 }
 
-static struct tsim_pass_cost *cost_of(struct tsim_part_costs *part, enum tsim_pass_kind kind) {
+static struct tsim_pass_cost *cost_of(struct tsim_part_costs *part, int way) {
     struct tsim_pass_cost *const COSTS[TSIM_N_PASS_KINDS] = {&part->forward, &part->backward, &part->input_gradient,
                                                              &part->weight_gradient};
-    return COSTS[kind];
+    return tsim_way_is_alone(way) ? &part->alone[tsim_kind_of_way(way)] : COSTS[way];
 }
 
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, struct tsim_pass_costs *costs) {
     struct tsim_parts there = tsim_model_parts(scenario->model);
-    int n_kinds =
-        tsim_schedule_splits_backward(scenario->parallelism.schedule) ? TSIM_N_PASS_KINDS : TSIM_PASS_BACKWARD + 1;
+    const struct tsim_schedule_shape shape = tsim_scenario_schedule(scenario);
     memset(costs, 0, sizeof *costs);
     costs->has_launches = tsim_pass_launches(scenario).each_s > 0;
     costs->model = scenario->model;
@@ -482,9 +520,10 @@ void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct ts
         struct tsim_part_costs *of_part = &costs->parts[part];
         if (there.times[part] <= 0)
             continue;
-        for (int kind = 0; kind < n_kinds; kind++)
-            *cost_of(of_part, (enum tsim_pass_kind)kind) = part_cost(
-                &arena, scenario, cluster, placement, part, (enum tsim_pass_kind)kind, &of_part->launches[kind]);
+        for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
+            if (is_gone(&shape, way))
+                *cost_of(of_part, way) =
+                    part_cost(&arena, scenario, cluster, placement, part, way, &of_part->launches[way]);
     }
     tsim_arena_release(&arena);
 }
@@ -509,25 +548,25 @@ static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *p
     sum->stretches_s += times * part->stretches_s;
 }
 
-const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind) {
+const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, int way) {
     const struct tsim_pass_cost *const COSTS[TSIM_N_PASS_KINDS] = {&part->forward, &part->backward,
                                                                    &part->input_gradient, &part->weight_gradient};
-    return COSTS[kind];
+    return tsim_way_is_alone(way) ? &part->alone[tsim_kind_of_way(way)] : COSTS[way];
 }
 
-static void go_through(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, enum tsim_part part, double times,
+static void go_through(const struct tsim_pass_costs *costs, int way, enum tsim_part part, double times,
                        tsim_tick at[TSIM_N_OF_PASS]) {
-    const struct tsim_part_launches *launches = &costs->parts[part].launches[kind];
+    const struct tsim_part_launches *launches = &costs->parts[part].launches[way];
     if (times > 0)
         tsim_launch_map_apply(&launches->map, times / launches->n_layers, at);
 }
 
 /* Layers of one kind in a row at a time; where all are, as in a part of a list of them, the model is not asked. */
-static void go_through_layers(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind,
-                              const struct tsim_parts *parts, int64_t first_layer, tsim_tick at[TSIM_N_OF_PASS]) {
+static void go_through_layers(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts,
+                              int64_t first_layer, tsim_tick at[TSIM_N_OF_PASS]) {
     int n_kinds = 0;
     enum tsim_part last = (enum tsim_part)0;
-    int64_t n = 0, n_alike, onwards = kind == TSIM_PASS_FORWARD ? 1 : -1;
+    int64_t n = 0, n_alike, onwards = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? 1 : -1;
     for (int part = 0; part < TSIM_N_PARTS; part++) {
         if (tsim_layer_kind((enum tsim_part)part)->is_end || !(parts->times[part] > 0))
             continue;
@@ -536,36 +575,36 @@ static void go_through_layers(const struct tsim_pass_costs *costs, enum tsim_pas
         n_kinds++;
     }
     if (n_kinds == 1)
-        go_through(costs, kind, last, parts->times[last], at);
+        go_through(costs, way, last, parts->times[last], at);
     for (int64_t i = 0; i < n && n_kinds > 1; i += n_alike) {
-        int64_t layer = kind == TSIM_PASS_FORWARD ? first_layer + i : first_layer + n - 1 - i;
+        int64_t layer = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? first_layer + i : first_layer + n - 1 - i;
         enum tsim_part part = tsim_model_layer(costs->model, layer);
         for (n_alike = 1; i + n_alike < n; n_alike++)
             if (tsim_model_layer(costs->model, layer + onwards * n_alike) != part)
                 break;
-        go_through(costs, kind, part, (double)n_alike, at);
+        go_through(costs, way, part, (double)n_alike, at);
     }
 }
 
 /* The length of the pass, whose kernels wait for their launches. */
-static double launched_s(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,
+static double launched_s(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts,
                          int64_t first_layer) {
     tsim_tick at[TSIM_N_OF_PASS] = {0, 0};
-    enum tsim_part first = kind == TSIM_PASS_FORWARD ? TSIM_PART_EMBEDDING : TSIM_PART_HEAD,
-                   last = kind == TSIM_PASS_FORWARD ? TSIM_PART_HEAD : TSIM_PART_EMBEDDING;
-    go_through(costs, kind, first, parts->times[first], at);
-    go_through_layers(costs, kind, parts, first_layer, at);
-    go_through(costs, kind, last, parts->times[last], at);
+    enum tsim_part first = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? TSIM_PART_EMBEDDING : TSIM_PART_HEAD,
+                   last = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? TSIM_PART_HEAD : TSIM_PART_EMBEDDING;
+    go_through(costs, way, first, parts->times[first], at);
+    go_through_layers(costs, way, parts, first_layer, at);
+    go_through(costs, way, last, parts->times[last], at);
     return TSIM_STEP_TICK_S * (double)at[TSIM_COMPUTE];
 }
 
-void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,
-                   int64_t first_layer, struct tsim_pass_cost *sum) {
+void tsim_pass_sum(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts, int64_t first_layer,
+                   struct tsim_pass_cost *sum) {
     memset(sum, 0, sizeof *sum);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         if (parts->times[part] > 0)
-            add_times(sum, tsim_part_cost(&costs->parts[part], kind), parts->times[part]);
-    sum->host_excess_s = costs->has_launches ? fmax(launched_s(costs, kind, parts, first_layer) - sum->time_s, 0) : 0;
+            add_times(sum, tsim_part_cost(&costs->parts[part], way), parts->times[part]);
+    sum->host_excess_s = costs->has_launches ? fmax(launched_s(costs, way, parts, first_layer) - sum->time_s, 0) : 0;
     sum->compute_s += sum->host_excess_s;
     sum->time_s += sum->host_excess_s;
 }

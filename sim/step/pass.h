@@ -50,7 +50,8 @@ struct tsim_part_costs {
      * with them, and the gathers of their inputs (sequence parallelism, gathered again); a reduction that the whole
      * pass hides behind the product of a weight gradient is exposed in the input gradient. */
     struct tsim_pass_cost input_gradient, weight_gradient;
-    struct tsim_part_launches launches[TSIM_N_PASS_KINDS];
+    struct tsim_pass_cost alone[TSIM_N_PASS_KINDS]; /* where experts' exchanges hide under another micro-batch's pass */
+    struct tsim_part_launches launches[TSIM_N_PASS_WAYS];
 };
 
 struct tsim_pass_costs {
@@ -74,17 +75,17 @@ struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *scenari
 
 /* The sum of parts, each so often, and what their kernels wait for launches, in the order of the model's layers from the
  * first one on. */
-void tsim_pass_sum(const struct tsim_pass_costs *costs, enum tsim_pass_kind kind, const struct tsim_parts *parts,
-                   int64_t first_layer, struct tsim_pass_cost *sum);
-const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, enum tsim_pass_kind kind);
+void tsim_pass_sum(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts, int64_t first_layer,
+                   struct tsim_pass_cost *sum);
+const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, int way);
 
 void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
 
 typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operator *row);
 /* Where a part's variants differ (the blocks of a layer list): all of them, each once. */
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                     const struct tsim_placement *placement, enum tsim_part part, enum tsim_pass_kind kind,
-                     tsim_pass_visit_fn visit, void *context);
+                     const struct tsim_placement *placement, enum tsim_part part, int way, tsim_pass_visit_fn visit,
+                     void *context);
 
 /* All parts of the model as programs. `joins_kernels`: kernels that follow one another become one, for whoever needs the
  * collectives alone. */

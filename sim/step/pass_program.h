@@ -79,9 +79,9 @@ struct tsim_pass_program {
     struct tsim_part_memo *memo;          /* pass_alone.h; written as it is played */
 };
 
-/* By what the pass does and the part of the model. */
+/* By the way of the pass and the part of the model. */
 struct tsim_pass_programs {
-    struct tsim_pass_program of[TSIM_N_PASS_KINDS][TSIM_N_PARTS];
+    struct tsim_pass_program of[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
 };
 
 /* Builds the program of a part from its operators, which are added in their order. Zeroed but for the first three. */

@@ -31,7 +31,7 @@ void tsim_pass_collectives_build(struct tsim_arena *arena, struct tsim_step_plan
     plan->pass_collectives = TSIM_NEW_ARRAY(arena, MOST_COLLECTIVES, struct tsim_data_collective);
     for (int32_t s = 0; s < plan->schedule.stages; s++) {
         struct tsim_pass_programs *programs = plan->stages[s].programs;
-        for (int i = 0; i < TSIM_N_PASS_KINDS * TSIM_N_PARTS; i++) {
+        for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
             struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
             for (int32_t at = 0; at < program->n; at++) {
                 struct tsim_played *played = &program->at[at];
@@ -65,7 +65,7 @@ static struct tsim_pass_place place_at(const struct tsim_stage_group *group, con
 
 static const struct tsim_pass_program *program_at(const struct tsim_stage_group *group,
                                                   const struct tsim_pass_cursor *w, int32_t i) {
-    return &group->stage_plan->programs->of[w->kind][place_at(group, w, i).part];
+    return &group->stage_plan->programs->of[tsim_pass_way(w->kind, w->is_alone)][place_at(group, w, i).part];
 }
 
 /* Goes on to the first entry from where the cursor stands that the communicator of `axis` plays, or the compute stream
@@ -84,7 +84,9 @@ static const struct tsim_played *entry_at(const struct tsim_stage_group *group, 
 
 static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t segment, struct tsim_pass_cursor *w) {
     struct tsim_segment_layers layers = tsim_stage_group_segment_layers(group, item, segment);
-    *w = (struct tsim_pass_cursor){.kind = tsim_stage_group_item(group, item).kind,
+    struct tsim_pass_item pass = tsim_stage_group_item(group, item);
+    *w = (struct tsim_pass_cursor){.kind = pass.kind,
+                                   .is_alone = pass.is_alone,
                                    .has_embedding = layers.has_embedding,
                                    .has_head = layers.has_head,
                                    .from = layers.from,

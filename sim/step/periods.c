@@ -324,7 +324,7 @@ static bool is_alike(const struct tsim_periods *periods, const struct tsim_stage
     const struct tsim_chunk_plan *chunks = group->stage_plan->chunks;
     const struct tsim_pass_route *from = tsim_stage_group_path(group, a), *to = tsim_stage_group_path(group, b);
     bool meets = meets_data(group, a);
-    if (a.kind != b.kind || a.pair != b.pair || meets != meets_data(group, b))
+    if (a.kind != b.kind || a.pair != b.pair || a.is_alone != b.is_alone || meets != meets_data(group, b))
         return false;
     if (a.chunk == b.chunk)
         return true;
@@ -351,8 +351,8 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_sta
     bool is_other = a.kind != TSIM_PASS_FORWARD;
     /* Most are, as is told without their paths (7 % of a run of GPT 530B): the first micro-batch alone meets gathers,
      * each one or the last alone reductions. */
-    bool is_same = a.kind == b.kind && a.pair == b.pair && a.chunk == b.chunk && a.microbatch > 0 &&
-                   b.microbatch < periods->last_microbatch;
+    bool is_same = a.kind == b.kind && a.pair == b.pair && a.is_alone == b.is_alone && a.chunk == b.chunk &&
+                   a.microbatch > 0 && b.microbatch < periods->last_microbatch;
     if (further < 0 || !(is_same || is_alike(periods, group, a, b)) || !are_played_alike(group, index, index + step))
         return false;
     if (!period->is_known[is_other]) {

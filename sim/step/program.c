@@ -180,7 +180,7 @@ static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
 static bool has_beside(const struct tsim_stage_group *group, int axis) {
     const struct tsim_pass_programs *programs = group->stage_plan->programs;
     bool has = false;
-    for (int i = 0; programs && i < TSIM_N_PASS_KINDS * TSIM_N_PARTS; i++)
+    for (int i = 0; programs && i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++)
         has |= programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS].n_beside[axis] > 0;
     return has;
 }

@@ -74,7 +74,7 @@ struct tsim_segment_layers tsim_stage_group_segment_layers(const struct tsim_sta
 static double segment_frac(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                            int32_t n) {
     const struct tsim_chunk_plan *chunk = chunk_of(group, item.chunk);
-    const struct tsim_direction_plan *way = &chunk->ways[item.kind];
+    const struct tsim_direction_plan *way = &chunk->ways[tsim_item_way(item)];
     int32_t in_model_order = model_order(item.kind, segment, n);
     int64_t from, to;
     segment_layers(group, item, segment, n, &from, &to);
@@ -109,7 +109,7 @@ static double slowdown_of(const struct tsim_stage_group *group, int32_t index, i
 
 static void pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment, int32_t n,
                       struct tsim_pass_cost *cost) {
-    *cost = chunk_of(group, item.chunk)->ways[item.kind].whole;
+    *cost = chunk_of(group, item.chunk)->ways[tsim_item_way(item)].whole;
     if (n > 1)
         tsim_pass_scale(cost, segment_frac(group, item, segment, n));
 }

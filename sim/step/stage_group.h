@@ -35,7 +35,7 @@ static inline bool tsim_label_is_operator(int64_t label) {
 
 /* Where a stream stands in the operators of a pass. */
 struct tsim_pass_cursor {
-    bool is_active;
+    bool is_active, is_alone;
     enum tsim_pass_kind kind;
     bool has_embedding, has_head;
     int64_t from, to; /* layers of the model */
@@ -292,12 +292,12 @@ static inline int32_t tsim_stage_group_slot(const struct tsim_stage_group *group
 /* Passes that cost the same have the same places: 0 for one that is not cut, those after it for segments; each once for
  * passes that are one task, and once for those whose operators are played. */
 static inline int32_t tsim_stage_group_n_places(const struct tsim_stage_group *group) {
-    return 2 * group->stage_plan->n_alike * TSIM_N_PASS_KINDS * (1 + group->most_segments);
+    return 2 * group->stage_plan->n_alike * TSIM_N_PASS_WAYS * (1 + group->most_segments);
 }
 static inline int32_t tsim_stage_group_place(const struct tsim_stage_group *group, struct tsim_pass_item item,
                                              int32_t place, bool is_played) {
     int32_t alike = group->stage_plan->chunks[item.chunk].alike;
-    return 2 * ((alike * TSIM_N_PASS_KINDS + (int32_t)item.kind) * (1 + group->most_segments) + place) + is_played;
+    return 2 * ((alike * TSIM_N_PASS_WAYS + tsim_item_way(item)) * (1 + group->most_segments) + place) + is_played;
 }
 /* Gives the item so many places on; below 0 are those before, which periods.h may have left out. */
 static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stage_group *group, int32_t index) {

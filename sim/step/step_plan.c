@@ -26,12 +26,13 @@
 enum { AXES_DATA = 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT | 1u << TSIM_AXIS_EXPERT };
 
 /* Evaluation: passes keep their order, so nothing waits that did not; pairs come apart. */
-static int32_t keep_forward(struct tsim_pass_item *items, int32_t n) {
+static int32_t keep_forward(const struct tsim_schedule_shape *shape, struct tsim_pass_item *items, int32_t n) {
     int32_t kept = 0;
     for (int32_t i = 0; i < n; i++) {
         if (items[i].kind != TSIM_PASS_FORWARD)
             continue;
         items[kept] = items[i];
+        items[kept].is_alone = shape->hides_exchanges;
         items[kept++].pair = TSIM_PAIR_NONE;
     }
     return kept;
@@ -400,16 +401,15 @@ static void plan_copies(const struct tsim_scenario *sc, double offloaded_bytes, 
     copied_bytes[TSIM_COPY_OUT] += is_forward ? 0 : parameters * tsim_gradient_bytes(sc);
 }
 
-static void plan_direction(const struct tsim_pass_costs *costs, struct tsim_chunk_plan *chunk,
-                           enum tsim_pass_kind kind) {
-    struct tsim_direction_plan *way = &chunk->ways[kind];
+static void plan_direction(const struct tsim_pass_costs *costs, struct tsim_chunk_plan *chunk, int number) {
+    struct tsim_direction_plan *way = &chunk->ways[number];
     double accelerator_s = 0;
-    tsim_pass_sum(costs, kind, &chunk->parts, chunk->first_layer, &way->whole);
+    tsim_pass_sum(costs, number, &chunk->parts, chunk->first_layer, &way->whole);
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        accelerator_s += chunk->parts.times[part] * tsim_part_cost(&costs->parts[part], kind)->time_s;
+        accelerator_s += chunk->parts.times[part] * tsim_part_cost(&costs->parts[part], number)->time_s;
     double scale = accelerator_s > 0 ? 1 / accelerator_s : 0;
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        way->frac[part] = tsim_part_cost(&costs->parts[part], kind)->time_s * scale;
+        way->frac[part] = tsim_part_cost(&costs->parts[part], number)->time_s * scale;
 }
 
 /* Megatron-Core cuts only the part whose reduction nothing else can hide, the model's first, into buckets. */
@@ -484,6 +484,8 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
         if (kind > TSIM_PASS_BACKWARD && !tsim_schedule_splits_backward(plan->schedule.schedule))
             continue;
         plan_direction(costs, chunk, kind);
+        if (plan->schedule.hides_exchanges)
+            plan_direction(costs, chunk, tsim_pass_way(kind, true));
         plan_copies(sc, offloaded_bytes, chunk->parameters, kind, chunk->ways[kind].copied_bytes);
     }
     int32_t buckets = n_buckets(plan, data, chunk);
@@ -803,7 +805,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     struct tsim_pass_item *items = TSIM_NEW_ARRAY(arena, (size_t)sp->n_items, struct tsim_pass_item);
     tsim_schedule_fill(&plan->schedule, stage, items);
     if (plan->is_forward_only)
-        sp->n_items = keep_forward(items, sp->n_items);
+        sp->n_items = keep_forward(&plan->schedule, items, sp->n_items);
     sp->items = items;
     sp->routes = find_routes(arena, &plan->schedule, stage);
     const struct data_groups of_stage = groups_of(plan, placement, first, stage);

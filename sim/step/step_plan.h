@@ -46,12 +46,12 @@ struct tsim_chunk_plan {
     bool has_embedding, has_head;
     int32_t alike; /* which of the kinds of chunk it is: in stage_plan->alike */
     int32_t n_layers;
-    struct tsim_parts parts;                            /* what a pass goes through */
-    int64_t first_layer;                                /* in the model */
-    double parameters, expert_parameters;               /* trained, per tensor rank; the second of them */
-    double frozen_parameters;                           /* beside adapters, without experts; 0: all is trained */
-    double host_gradient_bytes;                         /* that a rank sends for the host's update */
-    struct tsim_direction_plan ways[TSIM_N_PASS_KINDS]; /* by enum tsim_pass_kind */
+    struct tsim_parts parts;                           /* what a pass goes through */
+    int64_t first_layer;                               /* in the model */
+    double parameters, expert_parameters;              /* trained, per tensor rank; the second of them */
+    double frozen_parameters;                          /* beside adapters, without experts; 0: all is trained */
+    double host_gradient_bytes;                        /* that a rank sends for the host's update */
+    struct tsim_direction_plan ways[TSIM_N_PASS_WAYS]; /* tsim_pass_way */
     int32_t n_gathers, n_reduces; /* buckets: segments of the passes that meet the gathers, release the reductions */
     int32_t first_gather, first_reduce;         /* of all chunks' buckets */
     struct tsim_data_collective gather, reduce; /* of one bucket */

@@ -75,16 +75,18 @@ static void add_times(struct walk *w, const char *name, double count, const stru
                                     TSIM_PARTS(times, tsim_sum_of(once, "once", "the sum of", TSIM_TIME_S))));
 }
 
-static void walk_part(struct walk *w, const struct tsim_scenario *of_stage, enum tsim_part part,
-                      enum tsim_pass_kind kind, double count) {
+static void walk_part(struct walk *w, const struct tsim_scenario *of_stage, enum tsim_part part, int way,
+                      double count) {
     static const char *const KINDS[TSIM_N_PASS_KINDS] = {"forward", "backward", "input gradient", "weight gradient"};
-    const char *name = tsim_record_text(w->r, "%s, %s", tsim_layer_kind(part)->word, KINDS[kind]);
+    enum tsim_pass_kind kind = tsim_kind_of_way(way);
+    const char *name = tsim_record_text(w->r, "%s, %s%s", tsim_layer_kind(part)->word, KINDS[kind],
+                                        tsim_way_is_alone(way) ? ", alone" : "");
     const struct tsim_part_list none = {.recorder = w->r};
     w->once_compute = w->once_recompute = none;
     for (int axis = 0; axis < TSIM_N_AXES; axis++)
         w->once_exposed[axis] = none;
     w->once_s = 0;
-    tsim_pass_visit(of_stage, w->cluster, w->placement, part, kind, visit, w);
+    tsim_pass_visit(of_stage, w->cluster, w->placement, part, way, visit, w);
     w->pass_s[kind] += count * w->once_s;
     add_times(w, name, count, &w->once_compute, &w->compute);
     add_times(w, name, count, &w->once_recompute, &w->recompute);
@@ -97,9 +99,9 @@ static void walk_stage(struct walk *w) {
     struct tsim_stage_part own;
     const struct tsim_scenario *of_stage = tsim_stage_part(w->scenario, w->account->stage, &own);
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++)
-            if (counts.times[kind][part] > 0)
-                walk_part(w, of_stage, (enum tsim_part)part, (enum tsim_pass_kind)kind, counts.times[kind][part]);
+        for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
+            if (counts.times[way][part] > 0)
+                walk_part(w, of_stage, (enum tsim_part)part, way, counts.times[way][part]);
 }
 
 /* ---- passes ---- */

@@ -137,6 +137,61 @@ START_TEST(beside_another_pass) {
 }
 END_TEST
 
+static void find_exchange(void *context, const struct tsim_pass_operator *row) {
+    if (strcmp(row->op->name, "expert: dispatch") == 0)
+        *(struct tsim_pass_operator *)context = *row;
+}
+
+static void add_last_weight(void *context, const struct tsim_pass_operator *row) {
+    if (strcmp(row->op->name, "expert up, weight") == 0)
+        *(double *)context = row->time_s;
+}
+
+static double step_s(int64_t microbatches) {
+    struct tsim_step_simulation simulation;
+    struct tsim_diags diags;
+    e.scenario.training.global_batch_size = microbatches * e.scenario.parallelism.expert;
+    example_finish(&e);
+    struct tsim_pass_costs c = costs();
+    tsim_diags_init(&diags);
+    ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, tsim_cluster_build(&arena, &e.scenario),
+                                        tsim_placement_build(&arena, &e.scenario), &c, &simulation, &diags),
+                     TSIM_OK);
+    tsim_diags_release(&diags);
+    return simulation.time_s;
+}
+
+/* Alone, an exchange x that could be hidden is waited for; but the last of a backward pass runs beside the experts' last
+ * weight gradient w, which it slows down by d. On one stage the first forward and the last backward pass are alone: more
+ * micro-batches are so many more pairs. */
+START_TEST(alone) {
+    for (int detail = TSIM_DETAIL_OPERATORS; detail <= TSIM_DETAIL_PASSES; detail++)
+        for (int64_t nodes = 1; nodes <= 2; nodes++) {
+            init_mixture(nodes, 8 * nodes);
+            e.scenario.simulation.detail = (enum tsim_detail)detail;
+            double x = costs().parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s / 2, w = 0;
+            e.scenario.parallelism.overlap.expert = true;
+            struct tsim_pass_costs c = costs();
+            const struct tsim_part_costs *part = &c.parts[TSIM_PART_EXPERT_LAYER];
+            struct tsim_pass_operator found = {0};
+            tsim_pass_visit(&e.scenario, tsim_cluster_build(&arena, &e.scenario),
+                            tsim_placement_build(&arena, &e.scenario), TSIM_PART_EXPERT_LAYER,
+                            tsim_pass_way(TSIM_PASS_BACKWARD, true), add_last_weight, &w);
+            tsim_pass_visit(&e.scenario, tsim_cluster_build(&arena, &e.scenario),
+                            tsim_placement_build(&arena, &e.scenario), TSIM_PART_EXPERT_LAYER, TSIM_PASS_FORWARD,
+                            find_exchange, &found);
+            double memory_frac = found.memory_s / found.time_s, d = 1 - (1 - found.sm_frac) * (1 - memory_frac);
+            ck_assert_double_eq_tol(part->alone[TSIM_PASS_FORWARD].exposed_expert_s, 2 * x, 1e-12);
+            ck_assert_double_eq_tol(part->alone[TSIM_PASS_BACKWARD].exposed_expert_s, x + fmax(x - w, d * x), 1e-12);
+            double pair_s = 0;
+            for (int i = 0; i < TSIM_N_PARTS; i++)
+                pair_s +=
+                    tsim_model_parts(&e.model).times[i] * (c.parts[i].forward.time_s + c.parts[i].backward.time_s);
+            ck_assert_double_eq_tol(step_s(4) - step_s(1), 3 * pair_s, 1e-9);
+        }
+}
+END_TEST
+
 static double all_reduced(const struct tsim_cluster *cluster, const struct tsim_placement *placement, double parameters,
                           unsigned axes) {
     struct tsim_collective_request request = {.op = TSIM_ALL_REDUCE,
@@ -275,6 +330,7 @@ static Suite *pass_experts_suite(void) {
     tcase_add_test(tcase, a_copy_for_each_node_in_memory);
     tcase_add_test(tcase, a_copy_for_each_rank);
     tcase_add_test(tcase, beside_another_pass);
+    tcase_add_test(tcase, alone);
     tcase_add_test(tcase, groups_of_gradients);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -78,6 +78,51 @@ START_TEST(every_pass_once) {
 }
 END_TEST
 
+static void assert_same(struct tsim_pass_item a, struct tsim_pass_item b) {
+    ck_assert_int_eq(a.kind, b.kind);
+    ck_assert_int_eq(a.pair, b.pair);
+    ck_assert_int_eq(a.microbatch, b.microbatch);
+    ck_assert_int_eq(a.chunk, b.chunk);
+    ck_assert_int_eq(a.is_alone, b.is_alone);
+}
+
+/* Passes that no pass of the other direction takes turns with: warm-up and the first after it, and as many at the end; in
+ * dualpipe what is in no pair, of 16 stages in half h = 0 ... 7 from outside 2 (7 - h) + 2 (h + 1) + 7 - h forward (steps 1 to
+ * 3 of deepseek-ai/DualPipe) and as many backward, and one more of each in the middle. */
+START_TEST(passes_alone) {
+    static const struct {
+        struct tsim_schedule_shape shape;
+        int32_t stage, forward, backward;
+    } CASES[] = {{{TSIM_SCHEDULE_1F1B, 4, 1, 8, 0, true}, 0, 4, 4},
+                 {{TSIM_SCHEDULE_1F1B, 4, 1, 8, 0, true}, 3, 1, 1},
+                 {{TSIM_SCHEDULE_1F1B, 4, 1, 8, 0, false}, 0, 0, 0},
+                 {{TSIM_SCHEDULE_1F1B, 1, 1, 8, 0, true}, 0, 1, 1},
+                 {{TSIM_SCHEDULE_1F1B, 1, 1, 1, 0, true}, 0, 1, 1},
+                 {{TSIM_SCHEDULE_1F1B, 4, 1, 2, 0, true}, 0, 2, 2},
+                 {{TSIM_SCHEDULE_INTERLEAVED, 4, 2, 8, 0, true}, 0, 2 * 3 + 4 + 1, 2 * 3 + 4 + 1},
+                 {{TSIM_SCHEDULE_INTERLEAVED, 4, 2, 8, 0, true}, 3, 4 + 1, 4 + 1},
+                 {{TSIM_SCHEDULE_INTERLEAVED, 4, 2, 4, 0, true}, 3, 8, 8},
+                 {{TSIM_SCHEDULE_GPIPE, 2, 1, 3, 0, true}, 1, 3, 3},
+                 {{TSIM_SCHEDULE_SEQUENTIAL, 2, 1, 3, 0, true}, 1, 3, 3},
+                 {{TSIM_SCHEDULE_ZB_H1, 4, 1, 8, 0, true}, 0, 4, 4},
+                 {{TSIM_SCHEDULE_ZB_H2, 4, 1, 8, 0, true}, 0, 7, 7},
+                 {{TSIM_SCHEDULE_DUALPIPE, 16, 2, 40, 0, true}, 0, 23, 23},
+                 {{TSIM_SCHEDULE_DUALPIPE, 16, 2, 40, 0, true}, 12, 20, 20},
+                 {{TSIM_SCHEDULE_DUALPIPE, 16, 2, 40, 0, true}, 7, 17, 17}};
+    const struct tsim_schedule_shape *z = &CASES[_i].shape;
+    int32_t n_alone[2] = {0, 0}, n = tsim_schedule_n_items(z, CASES[_i].stage);
+    struct tsim_pass_item items[256];
+    ck_assert_int_le(n, 256);
+    tsim_schedule_fill(z, CASES[_i].stage, items);
+    for (int32_t i = 0; i < n; i++) {
+        assert_same(items[i], tsim_schedule_item(z, CASES[_i].stage, i));
+        n_alone[items[i].kind != TSIM_PASS_FORWARD] += items[i].is_alone;
+    }
+    ck_assert_int_eq(n_alone[0], CASES[_i].forward);
+    ck_assert_int_eq(n_alone[1], CASES[_i].backward);
+}
+END_TEST
+
 /* Filling an order at once, and replaying what it holds, does as item by item; the latter in any unit. */
 START_TEST(filled_as_item_by_item) {
     static const struct tsim_schedule_shape shapes[] = {
@@ -96,7 +141,7 @@ START_TEST(filled_as_item_by_item) {
         ck_assert_mem_eq(&items[tsim_schedule_n_items(z, stage)], &beyond, sizeof beyond);
         for (int32_t i = 0; i < tsim_schedule_n_items(z, stage); i++) {
             struct tsim_pass_item item = tsim_schedule_item(z, stage, i);
-            ck_assert_mem_eq(&items[i], &item, sizeof item);
+            assert_same(items[i], item);
             live += item.kind == TSIM_PASS_FORWARD ? HELD[item.chunk] : -HELD[item.chunk];
             peak = live > peak ? live : peak;
         }
@@ -117,7 +162,9 @@ START_TEST(regular_middle) {
                                                  {TSIM_SCHEDULE_1F1B, 4, 1, 3, 0},
                                                  {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 20, 0},
                                                  {TSIM_SCHEDULE_INTERLEAVED, 3, 2, 3, 0},
-                                                 {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 30, 5}};
+                                                 {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 30, 5},
+                                                 {TSIM_SCHEDULE_1F1B, 5, 1, 17, 0, true},
+                                                 {TSIM_SCHEDULE_INTERLEAVED, 4, 3, 20, 0, true}};
     const struct tsim_schedule_shape *z = &shapes[_i];
     int32_t n_compared = 0;
     for (int32_t stage = 0; stage < z->stages; stage++) {
@@ -126,7 +173,7 @@ START_TEST(regular_middle) {
         for (int32_t i = regular.from; i + regular.step < regular.to; i++, n_compared++) {
             struct tsim_pass_item a = tsim_schedule_item(z, stage, i),
                                   b = tsim_schedule_item(z, stage, i + regular.step);
-            ck_assert(a.kind == b.kind && a.chunk == b.chunk && a.pair == b.pair);
+            ck_assert(a.kind == b.kind && a.chunk == b.chunk && a.pair == b.pair && !a.is_alone && !b.is_alone);
             ck_assert_int_eq(tsim_schedule_slot(z, b) - tsim_schedule_slot(z, a), regular.slots);
         }
     }
@@ -143,7 +190,8 @@ static Suite *schedule_suite(void) {
     tcase_add_test(tcase, interleaved_with_one_group);
     tcase_add_test(tcase, interleaved_in_larger_groups);
     tcase_add_test(tcase, every_pass_once);
-    tcase_add_loop_test(tcase, regular_middle, 0, 5);
+    tcase_add_loop_test(tcase, passes_alone, 0, 16);
+    tcase_add_loop_test(tcase, regular_middle, 0, 7);
     tcase_add_loop_test(tcase, filled_as_item_by_item, 0, 6);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -75,7 +75,7 @@ struct tsim_recorder {
     struct recorded_stage_group *stage_groups;
     int32_t n_stage_groups, n_stages;
     const int32_t *stand_ins; /* by replica: which of them was simulated for it */
-    struct recorded_part parts[TSIM_N_PARTS][TSIM_N_PASS_KINDS];
+    struct recorded_part parts[TSIM_N_PARTS][TSIM_N_PASS_WAYS];
     struct tsim_history_group *groups;
     size_t n_groups, group_capacity;
 };
@@ -226,15 +226,15 @@ static void add_row(void *context, const struct tsim_pass_operator *row) {
     part->n++;
 }
 
-static const struct recorded_part *part_of(struct tsim_recorder *r, enum tsim_part which, enum tsim_pass_kind kind) {
-    struct recorded_part *part = &r->parts[which][kind];
+static const struct recorded_part *part_of(struct tsim_recorder *r, enum tsim_part which, int way) {
+    struct recorded_part *part = &r->parts[which][way];
     size_t most = 4 * TSIM_MAX_OPS + 8 * r->scenario->model->n_list + 8;
     if (part->is_known)
         return part;
     part->is_known = true;
     part->rows = TSIM_NEW_ARRAY(r->arena, most, struct tsim_pass_operator);
     part->ops = TSIM_NEW_ARRAY(r->arena, most, struct tsim_op);
-    tsim_pass_visit(r->scenario, r->cluster, r->placement, which, kind, add_row, part);
+    tsim_pass_visit(r->scenario, r->cluster, r->placement, which, way, add_row, part);
     return part;
 }
 
@@ -369,7 +369,7 @@ static void put_collective(struct cutting *c, const struct tsim_pass_operator *r
 static void put_part(struct cutting *c, enum tsim_part which, int64_t n) {
     if (n == 0)
         return;
-    const struct recorded_part *part = part_of(c->recorder, which, c->task->item->kind);
+    const struct recorded_part *part = part_of(c->recorder, which, tsim_item_way(*c->task->item));
     for (int64_t k = 0; k < n; k++)
         for (int32_t i = 0; i < part->n; i++) {
             if (part->rows[i].op->kind != TSIM_OP_COLLECTIVE)
@@ -380,11 +380,11 @@ static void put_part(struct cutting *c, enum tsim_part which, int64_t n) {
 }
 
 /* Seconds of kernels, and of collectives that nothing hides. */
-static void add_part_s(struct tsim_recorder *r, enum tsim_part which, enum tsim_pass_kind kind, int64_t n,
-                       double *kernels_s, double *exposed_s) {
+static void add_part_s(struct tsim_recorder *r, enum tsim_part which, int way, int64_t n, double *kernels_s,
+                       double *exposed_s) {
     if (n == 0)
         return;
-    const struct recorded_part *part = part_of(r, which, kind);
+    const struct recorded_part *part = part_of(r, which, way);
     for (int32_t i = 0; i < part->n; i++) {
         bool is_collective = part->rows[i].op->kind == TSIM_OP_COLLECTIVE;
         *(is_collective ? exposed_s : kernels_s) +=
@@ -431,7 +431,7 @@ static void record_pass(struct tsim_recorder *r, struct recorded_stage_group *gr
     struct portion portions[TSIM_N_PARTS];
     portions_of(r, task, portions);
     for (int i = 0; i < TSIM_N_PARTS; i++)
-        add_part_s(r, portions[i].which, task->item->kind, portions[i].n, &kernels_s, &exposed_s);
+        add_part_s(r, portions[i].which, tsim_item_way(*task->item), portions[i].n, &kernels_s, &exposed_s);
     if (!(elapsed_s > exposed_s) || !(kernels_s > 0)) {
         whole_pass(r, group, task);
         return;

@@ -19,7 +19,7 @@ struct walk {
     struct tsim_explained_operators *operators;
     double step_time_s;
     const char *part;
-    enum tsim_pass_kind kind;
+    int way;
     double count;
     double slowdown; /* of the rank's kernels */
 };
@@ -41,10 +41,17 @@ static struct tsim_explained_operator *add(struct walk *walk, double step_s) {
     return row;
 }
 
-static const char *phase_of(enum tsim_pass_kind kind, const char *phase) {
-    if (kind == TSIM_PASS_WEIGHT_GRADIENT)
-        return "weight gradient";
-    return kind == TSIM_PASS_INPUT_GRADIENT && strcmp(phase, "backward") == 0 ? "input gradient" : phase;
+/* Alone: no other micro-batch's pass hides the experts' exchanges. */
+static const char *phase_of(int way, const char *phase) {
+    enum tsim_pass_kind kind = tsim_kind_of_way(way);
+    bool is_alone = tsim_way_is_alone(way);
+    if (strcmp(phase, "recompute") == 0)
+        return is_alone ? "recompute, alone" : phase;
+    static const char *const PHASES[TSIM_N_PASS_KINDS][2] = {{"forward", "forward, alone"},
+                                                             {"backward", "backward, alone"},
+                                                             {"input gradient", "input gradient, alone"},
+                                                             {"weight gradient", "weight gradient"}};
+    return PHASES[kind][is_alone];
 }
 
 static bool is_backward(const char *phase) {
@@ -65,7 +72,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *op) {
     struct tsim_explained_operator *row = add(walk, step_s);
     row->name = op->op->name;
     row->part = walk->part;
-    row->phase = phase_of(walk->kind, op->phase);
+    row->phase = phase_of(walk->way, op->phase);
     row->bound = tsim_bound_name(op->bound);
     row->count = walk->count;
     row->time_s = op->time_s;
@@ -103,13 +110,13 @@ static void add_operators(struct walk *walk, struct tsim_arena *arena, int32_t s
     walk->cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        for (int kind = TSIM_PASS_FORWARD; kind < TSIM_N_PASS_KINDS; kind++) {
-            if (counts->times[kind][part] <= 0)
+        for (int way = TSIM_PASS_FORWARD; way < TSIM_N_PASS_WAYS; way++) {
+            if (counts->times[way][part] <= 0)
                 continue;
             walk->part = tsim_layer_kind((enum tsim_part)part)->word;
-            walk->kind = (enum tsim_pass_kind)kind;
-            walk->count = counts->times[kind][part];
-            tsim_pass_visit(of_stage, walk->cluster, placement, (enum tsim_part)part, walk->kind, add_operator, walk);
+            walk->way = way;
+            walk->count = counts->times[way][part];
+            tsim_pass_visit(of_stage, walk->cluster, placement, (enum tsim_part)part, way, add_operator, walk);
         }
 }
 

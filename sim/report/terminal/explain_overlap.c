@@ -132,13 +132,12 @@ static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *
     const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
     struct inside *in = TSIM_NEW(arena, struct inside);
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++) {
-            in->count = counts.times[kind][part];
+        for (int way = 0; way < TSIM_N_PASS_WAYS; way++) {
+            in->count = counts.times[way][part];
             in->n_waiting = 0;
             in->product_s = 0;
             if (in->count > 0)
-                tsim_pass_visit(of_stage, cluster, placement, (enum tsim_part)part, (enum tsim_pass_kind)kind, visit,
-                                in);
+                tsim_pass_visit(of_stage, cluster, placement, (enum tsim_part)part, way, visit, in);
         }
     for (int axis = 0; axis < TSIM_N_AXES; axis++)
         for (int overlap = 0; overlap < N_OVERLAPS; overlap++) {
