@@ -120,7 +120,9 @@ static void resolve_software_defaults(struct tsim_draft *draft) {
                                                                           : TSIM_FP32;
     if (!tsim_draft_has(draft, "training.recompute"))
         training->recompute = defaults->recompute;
-    if (!tsim_draft_has(draft, "parallelism.zero") && training->compression.kind == TSIM_UNCOMPRESSED)
+    bool is_unsharded = training->compression.kind != TSIM_UNCOMPRESSED ||
+                        (draft->schedule >= 0 && tsim_is_asynchronous((enum tsim_schedule)draft->schedule));
+    if (!tsim_draft_has(draft, "parallelism.zero") && !is_unsharded)
         draft->zero = draft->scenario.parallelism.pipeline > 1 ? defaults->zero_staged : defaults->zero;
 }
 

@@ -30,8 +30,8 @@ bool tsim_chunks_work(const struct tsim_parallelism_spec *p) {
 }
 
 enum tsim_schedule tsim_played_schedule(const struct tsim_parallelism_spec *p) {
-    bool is_plain =
-        p->schedule == TSIM_SCHEDULE_INTERLEAVED || (p->schedule >= TSIM_SCHEDULE_ZB_H1 && p->pipeline == 1);
+    bool needs_stages = p->schedule >= TSIM_SCHEDULE_ZB_H1 || tsim_is_asynchronous(p->schedule);
+    bool is_plain = p->schedule == TSIM_SCHEDULE_INTERLEAVED || (needs_stages && p->pipeline == 1);
     return p->virtual_pipeline == 1 && is_plain ? TSIM_SCHEDULE_1F1B : p->schedule;
 }
 
@@ -68,6 +68,8 @@ struct tsim_microbatch_rule tsim_microbatch_rule(const struct tsim_scenario *sc)
         return (struct tsim_microbatch_rule){1, 2 * p->pipeline - 1};
     if (p->schedule == TSIM_SCHEDULE_DUALPIPE)
         return (struct tsim_microbatch_rule){2, 2 * p->pipeline};
+    if (tsim_is_asynchronous(p->schedule))
+        return (struct tsim_microbatch_rule){1, p->pipeline};
     return (struct tsim_microbatch_rule){1, 1};
 }
 

@@ -896,6 +896,26 @@ static void check_zero(const struct check *c) {
                        "all, or a divisor of %lld", num(ranks));
 }
 
+/* ---- a pipeline that is never flushed ---- */
+
+static void check_asynchronous(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const char *name = tsim_schedule_name(p->schedule);
+    if (!tsim_is_asynchronous(p->schedule) || p->pipeline == 1)
+        return;
+    if (c->draft->zero > 0)
+        tsim_diag_hint(
+            fail(c, "parallelism.zero", "%lld, but %s keeps versions of whole weights", num(c->draft->zero), name),
+            "zero: 0");
+    if (c->sc->model->tied_embeddings)
+        refuse(c, "parallelism.schedule",
+               "a table that the first and the last stage share, which are at different steps",
+               "schedule: 1f1b, or a model with tied_embeddings: false");
+    if (p->local_sgd.workers > 0 || c->sc->training.compression.kind != TSIM_UNCOMPRESSED)
+        refuse(c, "parallelism.schedule", "a pipeline without flushes beside local SGD or compressed gradients",
+               "schedule: 1f1b");
+}
+
 /* ---- workers that train apart ---- */
 
 static void check_local_sgd(const struct check *c) {
@@ -1059,6 +1079,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_kind(c);
         check_experts(c);
         check_zero(c);
+        check_asynchronous(c);
         check_local_sgd(c);
         check_effects(c);
         check_gathers(c);

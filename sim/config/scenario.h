@@ -44,6 +44,8 @@ enum tsim_attention { TSIM_ATTENTION_FLASH, TSIM_ATTENTION_STANDARD };
 enum tsim_schedule {
     TSIM_SCHEDULE_SEQUENTIAL,
     TSIM_SCHEDULE_GPIPE,
+    TSIM_SCHEDULE_PIPEDREAM,
+    TSIM_SCHEDULE_PIPEDREAM_2BW,
     TSIM_SCHEDULE_1F1B,
     TSIM_SCHEDULE_INTERLEAVED,
     TSIM_SCHEDULE_ZB_H1,
@@ -51,6 +53,10 @@ enum tsim_schedule {
     TSIM_SCHEDULE_ZB_V,
     TSIM_SCHEDULE_DUALPIPE
 };
+/* The pipeline is never flushed: micro-batches of the next step enter while those of this one are in it. */
+static inline bool tsim_is_asynchronous(enum tsim_schedule schedule) {
+    return schedule == TSIM_SCHEDULE_PIPEDREAM || schedule == TSIM_SCHEDULE_PIPEDREAM_2BW;
+}
 enum tsim_detail { TSIM_DETAIL_AUTO, TSIM_DETAIL_OPERATORS, TSIM_DETAIL_PASSES };
 enum tsim_network { TSIM_NETWORK_FLUID, TSIM_NETWORK_STEPS, TSIM_NETWORK_IDEAL };
 enum tsim_axis {

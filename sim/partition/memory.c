@@ -552,6 +552,12 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                                        flat_bytes(sc, trained.all.value, updated.value), TSIM_BYTES,
                                        "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
                                        "small the model (sim/partition/memory.c)"));
+    struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
+    int32_t versions = tsim_schedule_versions(&shape, stage);
+    if (versions > 1)
+        tsim_part_add(&buffers, state(r, "older versions of the weights", held.all,
+                                      (versions - 1) * tsim_weight_bytes(sc->training.precision),
+                                      "parallelism.schedule of the scenario (sim/partition/schedule.h)", 0));
     if (sc->parallelism.local_sgd.workers > 0 && sc->parallelism.local_sgd.outer == TSIM_OUTER_NESTEROV)
         tsim_part_add(&buffers, state(r, "the last exchange's weights, and the outer momentum", updated, 4 + 4,
                                       "parallelism.local_sgd of the scenario, both in fp32", 0));

@@ -95,9 +95,29 @@ static struct tsim_pass_item plain(int32_t microbatch, enum tsim_pass_kind kind)
     return (struct tsim_pass_item){.kind = kind, .microbatch = microbatch, .chunk = 0};
 }
 
+/* The first micro-batch that a stage runs forward in a step of an asynchronous schedule; the ones before it came in the step
+ * before. */
+static int32_t first_forward(const struct tsim_schedule_shape *z, int32_t stage) {
+    return (z->stages - stage) % z->microbatches;
+}
+
+bool tsim_schedule_crosses_steps(const struct tsim_schedule_shape *z, int32_t from_stage, struct tsim_pass_item item) {
+    return tsim_is_asynchronous(z->schedule) && item.kind == TSIM_PASS_FORWARD && from_stage + 1 < z->stages &&
+           item.microbatch == first_forward(z, from_stage + 1);
+}
+
+int32_t tsim_schedule_versions(const struct tsim_schedule_shape *z, int32_t stage) {
+    if (z->schedule == TSIM_SCHEDULE_PIPEDREAM)
+        return z->stages - stage;
+    return z->schedule == TSIM_SCHEDULE_PIPEDREAM_2BW ? 2 : 1;
+}
+
 static struct tsim_pass_item whole_item(const struct tsim_schedule_shape *z, int32_t stage, int32_t index) {
     if (z->schedule == TSIM_SCHEDULE_SEQUENTIAL)
         return plain(index / 2, index % 2 ? TSIM_PASS_BACKWARD : TSIM_PASS_FORWARD);
+    if (tsim_is_asynchronous(z->schedule))
+        return index % 2 ? plain((index / 2 + first_forward(z, stage)) % z->microbatches, TSIM_PASS_FORWARD)
+                         : plain(index / 2, TSIM_PASS_BACKWARD);
     int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
     bool is_backward;
     int32_t nth;
@@ -123,6 +143,8 @@ static struct tsim_schedule_turns turns_of(const struct tsim_schedule_shape *z, 
     int32_t all = z->microbatches * z->chunks, warmup = n_warmup(z, stage);
     if (z->schedule == TSIM_SCHEDULE_SEQUENTIAL) /* none of a micro-batch is there while another's is */
         return (struct tsim_schedule_turns){2 * all, 0};
+    if (tsim_is_asynchronous(z->schedule)) /* all of them take turns */
+        return (struct tsim_schedule_turns){0, 2 * all};
     return warmup == all ? (struct tsim_schedule_turns){all, all}
                          : (struct tsim_schedule_turns){warmup + 1, 2 * all - warmup - 1};
 }
@@ -277,6 +299,8 @@ double tsim_schedule_bubble_s(const struct tsim_schedule_shape *z, struct tsim_s
     case TSIM_SCHEDULE_ZB_H2:
         return (p - 1) * (f + b - 2 * w);
     case TSIM_SCHEDULE_ZB_V:
+    case TSIM_SCHEDULE_PIPEDREAM:
+    case TSIM_SCHEDULE_PIPEDREAM_2BW:
         return 0;
     case TSIM_SCHEDULE_DUALPIPE:
         return (p / 2 - 1) * ((f + b + w) + (b + w) - 3 * w);

@@ -4,6 +4,12 @@
  *   sequential   one micro-batch after the other, forward through all stages, then backward (naive model parallelism)
  *   gpipe        all forwards, then all backwards (Huang et al. 2019)
  *   1f1b         warm-up of p-1-stage forwards, then one forward, one backward (Narayanan et al. 2019, PipeDream-flush)
+ *   pipedream    a 1f1b that is never flushed: micro-batches of the next step follow those of this one. In a step a stage runs
+ *                backward m micro-batches and, after each of them, forward the one that is p-stage later. It updates its
+ *                weights after each micro-batch, and keeps the p-stage versions with which those in flight began (weight
+ *                stashing; Narayanan et al. 2019, PipeDream, SOSP)
+ *   pipedream-2bw  the same with an update for each batch of m >= p micro-batches, and two versions (Narayanan et al. 2021,
+ *                arXiv:2006.09503)
  *   interleaved  v chunks per stage, groups of g = p micro-batches; warm-up 2(p-1-stage) + (v-1)g (Narayanan et al. 2021,
  *                section 2.2; the order is Megatron-LM's forward_backward_pipelining_with_interleaving). Groups may be
  *                larger where the software says so (Megatron-Core's microbatch_group_size_per_vp_stage)
@@ -103,6 +109,12 @@ struct tsim_schedule_hop {
 };
 struct tsim_schedule_hop tsim_schedule_hop(const struct tsim_schedule_shape *shape, int32_t stage,
                                            struct tsim_pass_item item);
+/* Is it a pass of the step before, or its message for the step after? Asynchronous schedules have one such message between
+ * two stages: of the first forward pass that the later one runs in a step. */
+bool tsim_schedule_crosses_steps(const struct tsim_schedule_shape *shape, int32_t from_stage,
+                                 struct tsim_pass_item item);
+/* Versions of its weights that a stage holds. */
+int32_t tsim_schedule_versions(const struct tsim_schedule_shape *shape, int32_t stage);
 /* Does the pass wait for a message from another stage? */
 bool tsim_schedule_receives(const struct tsim_schedule_shape *shape, int32_t stage, struct tsim_pass_item item);
 
@@ -111,7 +123,7 @@ struct tsim_stage_times {
     double forward_s, input_s, weight_s;
 };
 /* Published idle time of a step with equal stages and free communication; f forward, b input and w weight gradient:
- *   1f1b, gpipe (p-1)(f+b+w); interleaved that / v; sequential (p-1) m (f+b+w); zb-h1 (p-1)(f+b-w), zb-h2
+ *   pipedream, pipedream-2bw 0; 1f1b, gpipe (p-1)(f+b+w); interleaved that / v; sequential (p-1) m (f+b+w); zb-h1 (p-1)(f+b-w), zb-h2
  *   (p-1)(f+b-2w), from a stage's first pass to its last (Qi et al. 2023, section 2.3); zb-v 0 when f = b = w (section
  *   6); dualpipe (p/2-1)(F&B + B - 3w) with F&B = f+b+w and B = b+w (DeepSeek-V3 report, table 2), exact when f = b. */
 double tsim_schedule_bubble_s(const struct tsim_schedule_shape *shape, struct tsim_stage_times times);

@@ -135,6 +135,8 @@ void tsim_schedule_program_build(const struct tsim_schedule_shape *z, int32_t st
         return;
     case TSIM_SCHEDULE_SEQUENTIAL:
     case TSIM_SCHEDULE_GPIPE:
+    case TSIM_SCHEDULE_PIPEDREAM:
+    case TSIM_SCHEDULE_PIPEDREAM_2BW:
     case TSIM_SCHEDULE_1F1B:
     case TSIM_SCHEDULE_INTERLEAVED:
         break;

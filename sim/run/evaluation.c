@@ -58,6 +58,8 @@ enum tsim_status tsim_forward_passes_simulate(struct tsim_arena *arena, const st
     struct tsim_forward_passes half;
     int64_t n = microbatches_of(scenario, samples), most = simulated_microbatches(scenario, n);
     forward.is_forward_only = true;
+    if (tsim_is_asynchronous(forward.parallelism.schedule))
+        forward.parallelism.schedule = TSIM_SCHEDULE_1F1B;
     TSIM_TRY(simulate(arena, &forward, machine, most, passes, diags));
     passes->microbatches = n;
     if (most == n)

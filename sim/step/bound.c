@@ -32,6 +32,11 @@ static double least_s(const struct tsim_scenario *sc, const struct tsim_pass_cos
     return longer_s(sc, pass->time_s - pass->host_excess_s, pass->host_s) - beside_s(sc, pass);
 }
 
+/* Do stages wait for each other's first and last passes in every step? */
+static bool fills_and_drains(const struct tsim_schedule_shape *shape) {
+    return !tsim_schedule_splits_backward(shape->schedule) && !tsim_is_asynchronous(shape->schedule);
+}
+
 static bool is_split(const struct tsim_schedule_shape *shape) {
     return tsim_schedule_splits_backward(shape->schedule);
 }
@@ -74,7 +79,7 @@ double tsim_passes_bound_s(const struct tsim_scenario *sc, const struct tsim_pas
             if (c == 0)
                 forward_s = least_s(sc, &passes.forward), backward_s = least_s(sc, &passes.backward);
         }
-        add_stage(&chain, !is_split(&shape), work_s, 0);
+        add_stage(&chain, fills_and_drains(&shape), work_s, 0);
         chain.before_s += forward_s;
         chain.after_s += backward_s;
     }
@@ -103,7 +108,7 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
         }
     /* No split gets below the longer of two sums: each of its stages takes the longer of its own two. */
     double micro_s = longer_s(sc, played_s, host_s) - less_s;
-    bool is_chained = shape.chunks == 1 && !is_split(&shape);
+    bool is_chained = shape.chunks == 1 && fills_and_drains(&shape);
     return (is_chained ? micro_s / (1 - pow(1 - 1 / m, p)) : m * micro_s / p) * (1 - TICKS_FRAC);
 }
 
@@ -209,7 +214,7 @@ static double tail_s(const struct tsim_step_plan *plan, int32_t stage) {
 }
 
 double tsim_step_bound_s(const struct tsim_step_plan *plan) {
-    bool is_chained = !is_split(&plan->schedule);
+    bool is_chained = fills_and_drains(&plan->schedule);
     double longest_tail_s = 0, longest_data_s = 0, first_release_s = release_s(plan, 0);
     struct chain chain = {0};
     for (int32_t s = 0; s < plan->schedule.stages; s++) {

@@ -18,7 +18,7 @@
  * at once in a group.
  *
  * A state repeats when durations do: a bit of difference in a rate, and nothing is left out. Not done message by
- * message, nor with an input pipeline or noise, nor while somebody listens who needs what tasks waited for. Others who
+ * message, nor under asynchronous schedules, nor with an input pipeline or noise, nor while somebody listens who needs what tasks waited for. Others who
  * listen are told the tasks that ended in the period so many times, each time later. */
 #ifndef TSIM_STEP_PERIODS_H
 #define TSIM_STEP_PERIODS_H

@@ -123,6 +123,9 @@ static void add_signals(struct tsim_arena *arena, struct step_run *run, struct t
     if (plan->schedule.stages > 1) {
         group->activation_in = tsim_engine_add_signals(engine, slots, 1);
         group->gradient_in = tsim_engine_add_signals(engine, slots, 1);
+        for (int32_t i = 0; i < group->n_items; i++) /* what came in the step before */
+            if (group->stage > 0 && tsim_schedule_crosses_steps(&plan->schedule, group->stage - 1, group->items[i]))
+                tsim_engine_rearm(engine, group->activation_in + tsim_step_slot(plan, group->items[i]), 0);
         if (plan->sends_async) {
             group->forward_out = tsim_engine_add_signals(engine, slots, 1);
             group->backward_out = tsim_engine_add_signals(engine, slots, 1);
@@ -738,7 +741,7 @@ enum tsim_status tsim_step_simulate_with_late_batches(
         tsim_background_add(scratch, &run.stage_groups[i], &run.background);
     }
     if (!(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input && !run.plan->has_copies &&
-        !(run.plan->noise_deviation_frac > 0))
+        !(run.plan->noise_deviation_frac > 0) && !tsim_is_asynchronous(run.plan->schedule.schedule))
         run.periods =
             tsim_periods_new(scratch, run.engine, run.stage_groups, run.n_stage_groups, sink ? tell : NULL, &run);
     if (run.plan->is_stepped)

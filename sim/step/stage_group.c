@@ -126,6 +126,8 @@ static inline void send_task(struct tsim_stage_group *group, enum tsim_stage_gro
     message_task(group, stream, hop.to_next, task);
     task->label = tsim_label(TSIM_TASK_SEND, index, 0);
     int32_t slot = tsim_stage_group_slot(to, there);
+    if (tsim_schedule_crosses_steps(&group->plan->schedule, group->stage, item))
+        return;
     lower(task, item.kind == TSIM_PASS_FORWARD ? to->activation_in + slot : to->gradient_in + slot);
 }
 
@@ -325,7 +327,8 @@ static void tail_norm(struct tsim_stage_group *group, struct tsim_task *task) {
     task->latency = plan->norm.time_s > 0 ? tsim_engine_ticks(group->engine, plan->norm.time_s) : 0;
     task->join = (int64_t)TSIM_TASK_NORM << 56 | (plan->bypasses_norm ? group->stage : 0);
     task->n_parties = (plan->bypasses_norm ? 1 : plan->schedule.stages) * plan->n_replicas;
-    if (group->n_reductions > 0)
+    bool is_late = plan->schedule.schedule == TSIM_SCHEDULE_PIPEDREAM_2BW; /* the next batch has other weights */
+    if (group->n_reductions > 0 && !is_late)
         wait_for(task, group->reduced);
 }
 

@@ -790,6 +790,10 @@ static void plan_update(const struct tsim_step_plan *plan, int32_t stage, struct
         sp->host_update.time_s > 0
             ? sp->host_update.time_s
             : tsim_update_recorded(NULL, plan->scenario, plan->cluster, stage, 0, &sp->optimizer_hbm_bytes).value;
+    if (plan->schedule.schedule == TSIM_SCHEDULE_PIPEDREAM) {
+        sp->optimizer_s *= plan->schedule.microbatches;
+        sp->optimizer_hbm_bytes *= plan->schedule.microbatches;
+    }
     for (int32_t c = 0; c < plan->schedule.chunks; c++)
         parameters += sp->chunks[c].parameters;
     for (int32_t c = 0; c < plan->schedule.chunks && parameters > 0; c++)
@@ -914,7 +918,13 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
     plan->reduces_every_microbatch = zero >= 2;
     plan->waits_for_reductions = zero >= 2 && !sc->parallelism.overlap.gradients && plan->has_data_group;
     plan->n_rounds = plan->reduces_every_microbatch ? tsim_schedule_chunk_microbatches(&plan->schedule) : 1;
-    plan->bypasses_norm = plan->schedule.schedule == TSIM_SCHEDULE_ZB_H1 ||
+    if (plan->schedule.schedule == TSIM_SCHEDULE_PIPEDREAM) { /* each micro-batch is a batch */
+        plan->overlaps_reduces = plan->reduces_every_microbatch = true;
+        plan->waits_for_reductions = plan->has_data_group;
+        plan->n_rounds = plan->schedule.microbatches;
+    }
+    bool is_asynchronous = tsim_is_asynchronous(plan->schedule.schedule);
+    plan->bypasses_norm = is_asynchronous || plan->schedule.schedule == TSIM_SCHEDULE_ZB_H1 ||
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_H2 ||
                           plan->schedule.schedule == TSIM_SCHEDULE_ZB_V;
     plan->sends_async = sc->parallelism.overlap.pipeline;
@@ -953,7 +963,7 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
     struct tsim_group all = tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1);
     if (is_local)
         all = shard_group(all, (double)(sc->n_accelerators / sc->parallelism.local_sgd.workers));
-    if (all.n_ranks > 1)
+    if (all.n_ranks > 1 && !is_asynchronous) /* there, no stage knows the others' gradients */
         collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, all, &plan->norm);
     if (plan->is_stepped)
         tsim_pass_collectives_build(arena, plan);
