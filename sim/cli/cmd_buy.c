@@ -2,6 +2,7 @@
 
 #include "cli/search_bar.h"
 #include "config/recognize.h"
+#include "import/flow_text.h"
 #include "report/page/page.h"
 #include "report/terminal/decision_output.h"
 #include "study/curves/section.h"
@@ -189,6 +190,46 @@ static enum tsim_status decide(struct buy *buy) {
 
 /* ---- what is said ---- */
 
+/* The choice as it would be run: with every operator, which a search may leave out, and with what the user set. */
+static enum tsim_status load_choice(struct buy *buy, const struct tsim_scenario **choice, struct tsim_diags *diags) {
+    const struct tsim_decision *decision = &buy->decision;
+    struct tsim_override *set = TSIM_NEW_ARRAY(&buy->arena, decision->n_overrides + 1, struct tsim_override);
+    const char *detail = tsim_override_of(buy->search.overrides, buy->search.n_overrides, "simulation.detail");
+    size_t n = 0;
+    for (size_t i = 0; i < decision->n_overrides; i++)
+        if (detail || strcmp(decision->overrides[i].path, "simulation.detail") != 0)
+            set[n++] = decision->overrides[i];
+    return tsim_load_plan(&buy->arena, &buy->source, set, n, decision->offers[0].plan->set_json, choice, diags);
+}
+
+/* A scenario with the goal, so that `tsim buy` and `tsim run` say the same of it. Read again where it stands, it shows
+ * whether the files that it names are found from there. */
+static enum tsim_exit write_choice(struct buy *buy) {
+    const char *file = buy->arguments->value[TSIM_OPTION_OUTPUT], *text;
+    const struct tsim_scenario *choice;
+    struct tsim_scenario_source written;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    enum tsim_status status = load_choice(buy, &choice, &diags);
+    tsim_diags_release(&diags);
+    tsim_diags_init(&diags); /* warnings have been given for the candidates */
+    if (status == TSIM_OK) {
+        text = tsim_arena_printf(&buy->arena, "# %s %s: the choice of tsim buy.\n%s",
+                                 TSIM_PURCHASE_WORDS[buy->decision.offers[0].purchase],
+                                 tsim_offer_cluster(&buy->arena, &buy->decision.offers[0]),
+                                 tsim_block_text(&buy->arena, choice->source->root));
+        status = tsim_write_text(&buy->arena, file, text, &diags);
+        if (status == TSIM_OK)
+            status = tsim_scenario_open(&buy->arena, file, &written, &diags);
+        if (status == TSIM_OK)
+            status = tsim_scenario_load_from(&buy->arena, &written, NULL, 0, &choice, &diags);
+    }
+    if (status != TSIM_OK)
+        tsim_report_diags(buy->arguments, &diags);
+    tsim_diags_release(&diags);
+    return tsim_exit_of(status);
+}
+
 static enum tsim_exit write_report(struct buy *buy) {
     enum { MOST_SLICES = 3000 };
     const struct tsim_decision *decision = &buy->decision;
@@ -199,8 +240,7 @@ static enum tsim_exit write_report(struct buy *buy) {
     tsim_diags_init(&diags);
     tsim_page_add_decision(page, tsim_decision_json(&buy->arena, decision, buy->search.objective));
     if (decision->n_offers > 0)
-        status = tsim_load_plan(&buy->arena, &buy->source, decision->overrides, decision->n_overrides,
-                                decision->offers[0].plan->set_json, &choice, &diags);
+        status = load_choice(buy, &choice, &diags);
     if (decision->n_offers > 0 && status == TSIM_OK)
         status = tsim_page_add_run(&buy->arena, page, choice, &(struct tsim_page_extent){.most_slices = MOST_SLICES},
                                    &diags);
@@ -226,6 +266,8 @@ static enum tsim_exit write_results(struct buy *buy) {
         code = tsim_write_json(arguments, tsim_decision_json(&buy->arena, decision, buy->search.objective));
     if (arguments->has[TSIM_OPTION_REPORT])
         code = tsim_exit_worse(code, write_report(buy));
+    if (arguments->has[TSIM_OPTION_OUTPUT] && decision->n_offers > 0)
+        code = tsim_exit_worse(code, write_choice(buy));
     if (decision->is_interrupted)
         return code == TSIM_EXIT_OK ? TSIM_EXIT_INTERRUPTED : code;
     return decision->is_met ? code : tsim_exit_worse(code, TSIM_EXIT_INVALID);

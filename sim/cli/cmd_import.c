@@ -1,7 +1,6 @@
 #include "cli/command.h"
 
 #include "import/formats.h"
-#include "report/text_file.h"
 
 #include <limits.h>
 #include <string.h>
@@ -26,14 +25,10 @@ static const struct tsim_import_format *find_format(const char *name) {
 
 static enum tsim_status write_text(const struct tsim_arguments *arguments, struct tsim_arena *arena, const char *text,
                                    struct tsim_diags *diags) {
-    struct tsim_text_file *file;
-    if (!arguments->has[TSIM_OPTION_OUTPUT]) {
-        fputs(text, stdout); /* failures of stdout are found when it is flushed at the end */
-        return TSIM_OK;
-    }
-    TSIM_TRY(tsim_text_file_open(arena, arguments->value[TSIM_OPTION_OUTPUT], &file, diags));
-    tsim_text_file_put(file, text, strlen(text));
-    return tsim_text_file_close(file, diags);
+    if (arguments->has[TSIM_OPTION_OUTPUT])
+        return tsim_write_text(arena, arguments->value[TSIM_OPTION_OUTPUT], text, diags);
+    fputs(text, stdout); /* failures of stdout are found when it is flushed at the end */
+    return TSIM_OK;
 }
 
 /* A result that names its files, and lies in another folder than this one, names them from the root. */

@@ -3,6 +3,7 @@
 #include "base/output.h"
 #include "config/document.h"
 #include "report/terminal/figures.h"
+#include "report/text_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -232,6 +233,14 @@ const char *tsim_timestamp(struct tsim_arena *arena) {
     if (gmtime_r(&now, &utc))
         strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
     return tsim_arena_strdup(arena, text);
+}
+
+enum tsim_status tsim_write_text(struct tsim_arena *arena, const char *file, const char *text,
+                                 struct tsim_diags *diags) {
+    struct tsim_text_file *out;
+    TSIM_TRY(tsim_text_file_open(arena, file, &out, diags));
+    tsim_text_file_put(out, text, strlen(text));
+    return tsim_text_file_close(out, diags);
 }
 
 enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scenario_source *source,

@@ -121,6 +121,10 @@ enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_a
                                    const char *operand, const struct tsim_scenario **scenario,
                                    struct tsim_diags *diags);
 
+/* A file of this text; whole, or not at all. */
+enum tsim_status tsim_write_text(struct tsim_arena *arena, const char *file, const char *text,
+                                 struct tsim_diags *diags);
+
 /* A plan that a search found, as a scenario of its own: the overrides, then what the plan sets, {"PATH": VALUE, ...}. */
 enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                 const struct tsim_override *overrides, size_t n_overrides, const char *set_json,

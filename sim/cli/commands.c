@@ -127,14 +127,14 @@ static const struct tsim_command COMMANDS[] = {
      "energy come from one distribution of tsim's own error, luck with failures,\n"
      "prices and those laws. The answer names the runner-up of each kind, why it lost,\n"
      "and what would turn the choice round. --objective cost, days or energy ranks\n"
-     "what meets the goal. --report makes a page with a run of the choice. When\n"
-     "nothing meets the goal, the exit status is 3 and the nearest goal is shown.\n"
-     "Nothing is logged.",
+     "what meets the goal. --report makes a page with a run of the choice, --output a\n"
+     "scenario of it, which 'tsim run' takes. When nothing meets the goal, the exit\n"
+     "status is 3 and the nearest goal is shown. Nothing is logged.",
      0, 1,
      INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_TOKENS) |
          TSIM_HAS(TSIM_OPTION_LOSS) | TSIM_HAS(TSIM_OPTION_DEADLINE) | TSIM_HAS(TSIM_OPTION_BUDGET) |
          TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_OBJECTIVE) |
-         TSIM_HAS(TSIM_OPTION_REPORT),
+         TSIM_HAS(TSIM_OPTION_REPORT) | TSIM_HAS(TSIM_OPTION_OUTPUT),
      tsim_cmd_buy},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Shows strong scaling (the global batch stays the same) or, with --weak, weak\n"

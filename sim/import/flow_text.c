@@ -60,3 +60,17 @@ const char *tsim_flow_text(struct tsim_arena *arena, const struct tsim_value *va
     return (value->is_quoted && needs_quotes(value->text)) || !is_plain(value->text) ? quoted(arena, value->text)
                                                                                      : value->text;
 }
+
+const char *tsim_block_text(struct tsim_arena *arena, const struct tsim_value *mapping) {
+    const char *text = "";
+    for (size_t i = 0; i < mapping->n_items; i++) {
+        const struct tsim_value *value = mapping->pairs[i].value;
+        bool is_section = value->kind == TSIM_VALUE_MAPPING && value->n_items > 0;
+        text = tsim_arena_printf(arena, "%s%s:%s%s\n", text, mapping->pairs[i].key, is_section ? "" : " ",
+                                 is_section ? "" : tsim_flow_text(arena, value));
+        for (size_t k = 0; is_section && k < value->n_items; k++)
+            text = tsim_arena_printf(arena, "%s  %s: %s\n", text, value->pairs[k].key,
+                                     tsim_flow_text(arena, value->pairs[k].value));
+    }
+    return text;
+}

@@ -339,7 +339,9 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
     print_rivals(arena, decision, style, out);
     print_sentences("what would turn it round", decision->flips, decision->n_flips, style, out);
     print_searched(arena, decision, style, out);
-    tsim_text_wrap(out, style, 0, "run it: tsim run SCENARIO with these settings ('tsim init' writes a SCENARIO)");
+    tsim_text_wrap(
+        out, style, 0,
+        "run it: --output FILE writes a scenario for 'tsim run'; a scenario of your own takes these settings");
     tsim_plan_print_settings(arena, decision->offers[0].plan->set_json, style, out);
 }
 
