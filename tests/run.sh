@@ -68,7 +68,7 @@ one() { # NAME
 export -f one command_of
 export build tsim work part
 export CK_VERBOSITY=normal CK_DEFAULT_TIMEOUT=60 CK_TIMEOUT_MULTIPLIER="${TSIM_TEST_SLOWNESS:-1}"
-[ "$part" != long ] || export TSIM_CASES=2000
+[ "$part" != long ] || export TSIM_CASES=2000 CK_DEFAULT_TIMEOUT=600
 
 mapfile -t all < <(names)
 mapfile -t ordered < <({
