@@ -52,7 +52,8 @@ static void resolve_adapter(const struct tsim_draft *draft, struct tsim_adapter_
 static void resolve_generation(struct tsim_scenario *sc) {
     static const unsigned SCORING[] = {[TSIM_DPO] = 1u << TSIM_SCORER_REFERENCE,
                                        [TSIM_GRPO] = 1u << TSIM_SCORER_POLICY | 1u << TSIM_SCORER_REFERENCE,
-                                       [TSIM_PPO] = (1u << TSIM_N_SCORERS) - 1};
+                                       [TSIM_PPO] = (1u << TSIM_N_SCORERS) - 1,
+                                       [TSIM_DISTILL] = 0};
     struct tsim_generation_spec *g = &sc->generation;
     if (sc->training.kind > TSIM_SFT && !sc->training.scoring)
         sc->training.scoring = SCORING[sc->training.kind];
@@ -329,6 +330,30 @@ static int64_t zero_group_ranks(const struct tsim_draft *draft) {
     return in_node > 0 ? in_node : 1;
 }
 
+static void spread_layers(int64_t n, int64_t n_chunks, int64_t *layers) {
+    for (int64_t i = 0; i < n_chunks; i++)
+        layers[i] = n * (i + 1) / n_chunks - n * i / n_chunks;
+}
+
+/* The teacher goes forward by the student's plan, its layers divided anew. */
+static void finish_teacher(struct tsim_scenario *sc, struct tsim_arena *arena) {
+    if (!sc->training.teacher)
+        return;
+    struct tsim_scenario *teaching = TSIM_NEW(arena, struct tsim_scenario);
+    *teaching = *sc;
+    teaching->model = sc->training.teacher;
+    teaching->training.kind = TSIM_PRETRAIN;
+    teaching->training.teacher = NULL;
+    teaching->training.adapter = (struct tsim_adapter_spec){0};
+    if (teaching->model->list || teaching->model->image.patch > 0)
+        teaching->training.sequence_length = teaching->model->list ? 1 : teaching->model->image.tokens;
+    int64_t n_chunks = tsim_n_model_parts(&sc->parallelism), *layers = TSIM_NEW_ARRAY(arena, (size_t)n_chunks, int64_t);
+    spread_layers(teaching->model->layers, n_chunks, layers);
+    teaching->parallelism.layers_per_chunk = layers;
+    teaching->parallelism.balances = false;
+    sc->teaching = teaching;
+}
+
 static void finish_layers(struct tsim_draft *draft, struct tsim_arena *arena) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     int64_t n_chunks = tsim_n_model_parts(p), ends, others;
@@ -338,8 +363,7 @@ static void finish_layers(struct tsim_draft *draft, struct tsim_arena *arena) {
     int64_t *layers = TSIM_NEW_ARRAY(arena, (size_t)n_chunks, int64_t), n = draft->scenario.model->layers;
     p->layers_per_chunk = layers;
     if (p->balances) {
-        for (int64_t i = 0; i < n_chunks; i++)
-            layers[i] = n * (i + 1) / n_chunks - n * i / n_chunks;
+        spread_layers(n, n_chunks, layers);
         return;
     }
     TSIM_ASSERT(tsim_layers_even(draft->scenario.model->layers, n_chunks, &ends, &others));
@@ -409,4 +433,5 @@ void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena) {
         resolve_rollouts(sc);
     finish_layers(draft, arena);
     finish_recompute(draft);
+    finish_teacher(sc, arena);
 }

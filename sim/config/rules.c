@@ -591,11 +591,41 @@ static void check_generation(const struct check *c) {
                        "less than the tokens of a sample (training.lengths.mean, training.sequence_length)");
 }
 
+/* A teacher goes forward over the same samples, divided as the student is. */
+static void check_teacher(const struct check *c) {
+    const struct tsim_training_spec *t = &c->sc->training;
+    const struct tsim_model *student = c->sc->model, *teacher = t->teacher;
+    if (t->kind == TSIM_DISTILL && !teacher)
+        tsim_diag_hint(fail(c, "training.kind", "there is nobody to distill from"), "training.teacher: a model");
+    if (t->kind != TSIM_DISTILL && teacher)
+        tsim_diag_hint(fail(c, "training.teacher", "only distill has a teacher"), "training.kind: distill");
+    if (t->kind != TSIM_DISTILL || !teacher)
+        return;
+    bool are_alike = (student->list || student->image.patch > 0) == (teacher->list || teacher->image.patch > 0) &&
+                     student->encoder_layers == 0 && teacher->encoder_layers == 0;
+    if (!are_alike)
+        tsim_diag_hint(
+            fail(c, "training.teacher", "%.40s and %.40s do not take the same samples", student->name, teacher->name),
+            "both models of one stack on tokens, or both on images or records");
+    if (c->sc->parallelism.expert > 1 && (teacher->experts.count == 0 || !student->experts.count ||
+                                          teacher->experts.count % c->sc->parallelism.expert != 0))
+        refuse(c, "training.teacher", "a teacher whose experts do not divide over the expert ranks", "expert: 1");
+    if (teacher->layers < tsim_n_model_parts(&c->sc->parallelism))
+        tsim_diag_hint(fail(c, "training.teacher", "%.40s has fewer layers than the pipeline has parts", teacher->name),
+                       "a shorter pipeline");
+    struct tsim_draft draft = *c->draft;
+    draft.scenario.model = teacher;
+    struct check of_teacher = {&draft, &draft.scenario, c->reader};
+    if (are_alike && !teacher->list && !(teacher->image.patch > 0) && check_tensor(&of_teacher))
+        check_sequence(&of_teacher);
+}
+
 /* Post-training is of decoders of language. */
 static void check_kind(const struct check *c) {
     const struct tsim_training_spec *t = &c->sc->training;
     const struct tsim_model *model = c->sc->model;
-    if (t->kind <= TSIM_SFT && t->scoring)
+    check_teacher(c);
+    if ((t->kind <= TSIM_SFT || t->kind == TSIM_DISTILL) && t->scoring)
         tsim_diag_hint(fail(c, "training.scoring", "only dpo, grpo and ppo score their samples"),
                        "training.kind: grpo");
     if (t->kind == TSIM_DPO && t->scoring != 1u << TSIM_SCORER_REFERENCE)
@@ -603,8 +633,9 @@ static void check_kind(const struct check *c) {
     if (t->kind == TSIM_GRPO && t->scoring & 1u << TSIM_SCORER_CRITIC)
         tsim_diag_hint(fail(c, "training.scoring", "grpo has no critic: the mean of a prompt's samples stands for it"),
                        "training.kind: ppo");
-    if (t->kind > TSIM_SFT && (model->kind != TSIM_MODEL_TRANSFORMER || !model->causal || model->list ||
-                               model->encoder_layers > 0 || model->image.patch > 0))
+    bool is_of_decoders = t->kind > TSIM_SFT && t->kind != TSIM_DISTILL;
+    if (is_of_decoders && (model->kind != TSIM_MODEL_TRANSFORMER || !model->causal || model->list ||
+                           model->encoder_layers > 0 || model->image.patch > 0))
         tsim_diag_hint(fail(c, "training.kind", "%.40s is not a decoder of language", model->name),
                        "training.kind: pretrain");
     if (t->kind > TSIM_SFT && t->batch_ramp.from > 0)

@@ -191,7 +191,7 @@ struct tsim_compression_spec {
     int64_t rank;    /* powersgd; resolved */
 };
 
-enum tsim_training_kind { TSIM_PRETRAIN, TSIM_SFT, TSIM_DPO, TSIM_GRPO, TSIM_PPO };
+enum tsim_training_kind { TSIM_PRETRAIN, TSIM_SFT, TSIM_DPO, TSIM_GRPO, TSIM_PPO, TSIM_DISTILL };
 /* Models, each as large as the policy, that score the samples of a step of post-training in forward passes. The critic is
  * trained as well. */
 enum tsim_scorer { TSIM_SCORER_POLICY, TSIM_SCORER_REFERENCE, TSIM_SCORER_REWARD, TSIM_SCORER_CRITIC, TSIM_N_SCORERS };
@@ -221,6 +221,7 @@ struct tsim_lengths_spec {
 struct tsim_training_spec {
     enum tsim_training_kind kind;
     unsigned scoring; /* set of 1 << enum tsim_scorer */
+    const struct tsim_model *teacher; /* distill: its forward pass comes before each of the model's; else NULL */
     struct tsim_lengths_spec lengths;
     struct tsim_batch_ramp_spec batch_ramp;
     struct tsim_adapter_spec adapter;
@@ -399,6 +400,7 @@ struct tsim_scenario {
     int64_t n_microbatches;       /* per replica and step */
     bool is_forward_only;         /* set by sim/run: passes are forward ones, nothing is reduced or stepped */
     double cached_tokens;         /* set by run/generation.h: of each sequence, in the KV cache; a pass adds its own */
+    const struct tsim_scenario *teaching; /* the same with the teacher as the model; NULL: there is none */
     struct tsim_place plan_at;    /* where its file says how it is parallel, or is */
     const char *resolved_json;    /* the whole scenario with every default, as JSON; feeding it back gives the same */
     const char *const *estimates; /* names of values with status estimate that this run uses */

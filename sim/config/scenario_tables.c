@@ -38,6 +38,17 @@ static void read_model(struct tsim_reader *reader, const struct tsim_value *valu
         is_as_before(draft, value, path) ? draft->base->model : tsim_model_read(reader, value, path);
 }
 
+static void read_teacher(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    if (value)
+        ((struct tsim_draft *)field)->scenario.training.teacher = tsim_model_read(reader, value, path);
+}
+
+static void write_teacher(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_model *teacher = ((const struct tsim_draft *)field)->scenario.training.teacher;
+    if (teacher)
+        tsim_model_write(writer, key, path, teacher);
+}
+
 static void read_node(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_draft *draft = field;
     draft->scenario.cluster.node =
@@ -322,7 +333,7 @@ static const struct tsim_key OFFLOAD_KEYS[] = {
 TSIM_TABLE(OFFLOAD, OFFLOAD_KEYS, false);
 
 static const struct tsim_word TRAINING_KINDS[] = {{"pretrain", TSIM_PRETRAIN}, {"sft", TSIM_SFT}, {"dpo", TSIM_DPO},
-                                                  {"grpo", TSIM_GRPO}, {"ppo", TSIM_PPO}, {NULL, 0}};
+                                                  {"grpo", TSIM_GRPO}, {"ppo", TSIM_PPO}, {"distill", TSIM_DISTILL}, {NULL, 0}};
 static const struct tsim_word BATCHINGS[] = {{"packed", TSIM_BATCHING_PACKED}, {"padded", TSIM_BATCHING_LONGEST},
                                              {"padded-whole", TSIM_BATCHING_WHOLE}, {NULL, 0}};
 static const struct tsim_word SCORERS[] = {{"policy", TSIM_SCORER_POLICY}, {"reference", TSIM_SCORER_REFERENCE},
@@ -425,7 +436,8 @@ static const struct tsim_key TRAINING_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.kind), .words = TRAINING_KINDS,
      .default_text = "pretrain", .is_omitted_when_zero = true,
      .help = "sft: supervised fine-tuning, whose samples may have lengths; dpo: pairs, two samples each, that a reference scores, too; "
-             "grpo, ppo: the policy generates what it is trained on"},
+             "grpo, ppo: the policy generates what it is trained on; distill: a teacher passes over the batch before each step"},
+    {CUSTOM_KEY("teacher", read_teacher, write_teacher, "id, path or mapping: the model that distill learns from")},
     {.key = "scoring", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.scoring), .words = SCORERS, .is_omitted_when_zero = true,
      .help = "models that score the samples of dpo, grpo or ppo, each as large as the policy: a list of policy, reference, reward, critic "
              "(which ppo alone has, and trains as well); default: [reference], [policy, reference], all four"},

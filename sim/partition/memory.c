@@ -513,6 +513,20 @@ static void offload_optimizer(struct tsim_term_recorder *r, const struct tsim_sc
     terms->optimizer = absent(r, "memory.optimizer_bytes", why);
 }
 
+/* The teacher's weights stay; of each micro-batch its logits do, until the student's loss has compared them. */
+static void add_teacher(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
+    const struct tsim_scenario *teaching = sc->teaching;
+    struct tsim_held_parameters held = tsim_held_parameters(buffers->recorder, teaching, stage);
+    tsim_part_add(buffers,
+                  state(buffers->recorder, "the teacher's weights", sc->parallelism.zero >= 3 ? held.shard : held.all,
+                        tsim_weight_bytes(tsim_unquantized(sc->training.precision)),
+                        "training.precision of the scenario, in 16 bits at least", 0));
+    if (tsim_model_has_ends(teaching->model) && tsim_stage_has_head(teaching, stage))
+        tsim_part_add(buffers, tensor(buffers->recorder, "the teacher's logits",
+                                      tsim_head_tokens(teaching) * tsim_padded_vocab_per_rank(teaching) *
+                                          tsim_operand_bytes(tsim_unquantized(sc->training.precision))));
+}
+
 /* Sooner or later a sample is as long as any may be. */
 static const struct tsim_scenario *of_longest_sample(const struct tsim_scenario *sc, struct tsim_scenario *longest) {
     if (!(sc->training.lengths.mean > 0))
@@ -552,6 +566,8 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                                        flat_bytes(sc, trained.all.value, updated.value), TSIM_BYTES,
                                        "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
                                        "small the model (sim/partition/memory.c)"));
+    if (sc->teaching)
+        add_teacher(sc, stage, &buffers);
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     int32_t versions = tsim_schedule_versions(&shape, stage);
     if (versions > 1)

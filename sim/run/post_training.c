@@ -5,7 +5,7 @@
 #include "run/evaluation.h"
 
 static int scorers_of(const struct tsim_scenario *sc) {
-    int n = 0;
+    int n = sc->teaching != NULL;
     for (int scorer = 0; scorer < TSIM_N_SCORERS; scorer++)
         n += (sc->training.scoring >> scorer & 1) != 0;
     return n;
@@ -51,7 +51,9 @@ enum tsim_status tsim_post_training_simulate(struct tsim_arena *arena, const str
         TSIM_TRY(tsim_generation_simulate(arena, sc, &out.generation, diags));
     if (kept)
         *kept = out.generation;
-    TSIM_TRY(tsim_forward_passes_simulate(arena, sc, machine, sequences_of(sc), &scoring, diags));
+    struct tsim_machine of_scorer = sc->teaching ? tsim_machine_of(arena, sc->teaching, NULL) : *machine;
+    TSIM_TRY(tsim_forward_passes_simulate(arena, sc->teaching ? sc->teaching : sc, &of_scorer, sequences_of(sc),
+                                          &scoring, diags));
 
     struct tsim_amount batches = tsim_counted(r, "post_training.steps", "samples of a round / batch", out.steps,
                                               TSIM_COUNT, "generation.rollouts of the scenario");
@@ -63,10 +65,11 @@ enum tsim_status tsim_post_training_simulate(struct tsim_arena *arena, const str
                      TSIM_PARTS(batches, trained, tsim_elsewhere(r, "step.time_s", step_s, TSIM_TIME_S)));
     struct tsim_amount passes = tsim_outcome(r, "forward passes of all samples", "simulated on the engine",
                                              scoring.time_s, TSIM_TIME_S, TSIM_PARTS(batches));
-    struct tsim_amount scored = tsim_product(
-        r, "post_training.scoring_s", "models x forward passes", TSIM_TIME_S,
-        TSIM_PARTS(tsim_given(r, "models that score", scorers_of(sc), TSIM_COUNT, "training.scoring of the scenario"),
-                   passes));
+    struct tsim_amount scored =
+        tsim_product(r, "post_training.scoring_s", "models x forward passes", TSIM_TIME_S,
+                     TSIM_PARTS(tsim_given(r, "models that score", scorers_of(sc), TSIM_COUNT,
+                                           sc->teaching ? "the teacher" : "training.scoring of the scenario"),
+                                passes));
     struct tsim_amount generated = {0}, transfer = {0};
     if (out.generation.has) {
         generated = tsim_outcome(r, "post_training.generation_s", "simulated on the engine: sim/run/generation.h",

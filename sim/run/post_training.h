@@ -8,7 +8,10 @@
  *
  * These follow one another on the same accelerators (as NeMo-RL, verl and OpenRLHF do with colocated engines). A model that is
  * not at work lies in the host's memory; its copies there and back are not counted, nor is the computation of rewards
- * that are rules. */
+ * that are rules.
+ *
+ * Distillation (Hinton et al. 2015, arXiv:1503.02531) is a round of one step: the teacher scores the batch, by the plan of the
+ * student, and stays in the accelerators' memory (partition/memory.h). */
 #ifndef TSIM_RUN_POST_TRAINING_H
 #define TSIM_RUN_POST_TRAINING_H
 

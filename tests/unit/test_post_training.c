@@ -214,6 +214,27 @@ START_TEST(an_engine_must_hold_the_model) {
 }
 END_TEST
 
+/* The teacher's passes are those of its evaluation on the batch; its weights stay, 2 bytes each, with logits of a micro-batch. */
+START_TEST(teachers_pass_before_each_step) {
+    static const char BATCH[] = "global_batch_size: 64, evaluation: {interval: 10, samples: 64}, steps: 10";
+    const struct tsim_scenario *alone = load("gpt2-small", NODE, BATCH, ""),
+                               *teacher = load("gpt2-medium", NODE, BATCH, ""),
+                               *taught = load("gpt2-small", NODE,
+                                              "kind: distill, teacher: gpt2-medium, global_batch_size: 64", "");
+    struct tsim_result own = train(alone), of_teacher = train(teacher);
+    struct tsim_post_training round = round_of(taught);
+    SAME(round.training_s, own.step.terms.time_s);
+    SAME(round.scoring_s, of_teacher.evaluation.time_s);
+    ck_assert_double_eq(round.steps, 1);
+    struct tsim_result result = train(taught);
+    double logits = 2 * 1024 * 50304.0 * 2; /* the vocabulary padded to a multiple of 128 */
+    SAME(result.step.memory.buffers_bytes - own.step.memory.buffers_bytes,
+         of_teacher.step.memory.weights_bytes + logits);
+    ck_assert_ptr_null(try_text("schema: tsim/v1\nname: p\nmodel: gpt2-small\ncluster: {node: dgx-h100}\n"
+                                "training: {kind: distill, teacher: resnet50, sequence_length: 1024}\n"));
+}
+END_TEST
+
 static Suite *post_training_suite(void) {
     Suite *suite = suite_create("post-training");
     TCase *tcase = tcase_create("post-training");
@@ -231,6 +252,7 @@ static Suite *post_training_suite(void) {
     tcase_add_test(tcase, mistakes_are_named);
     tcase_add_test(tcase, engines_have_a_plan_of_their_own);
     tcase_add_test(tcase, an_engine_must_hold_the_model);
+    tcase_add_test(tcase, teachers_pass_before_each_step);
     suite_add_tcase(suite, tcase);
     return suite;
 }

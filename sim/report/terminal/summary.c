@@ -333,8 +333,8 @@ static void print_post_training(struct tsim_screen *screen, const struct tsim_re
     const char *generated =
         g->has ? tsim_arena_printf(&screen->arena, "generation %s, ", tsim_screen_human(screen, g->time_s, TSIM_TIME_S))
                : "";
-    tsim_screen_line(screen, "round", "%s: %sscoring %s, training %s%s%s",
-                     tsim_screen_human(screen, p->time_s, TSIM_TIME_S), generated,
+    tsim_screen_line(screen, "round", "%s: %s%s %s, training %s%s%s", tsim_screen_human(screen, p->time_s, TSIM_TIME_S),
+                     generated, result->scenario->teaching ? "the teacher's passes" : "scoring",
                      tsim_screen_human(screen, p->scoring_s, TSIM_TIME_S),
                      tsim_screen_human(screen, p->training_s, TSIM_TIME_S), g->has ? ", transfer of the weights " : "",
                      g->has ? tsim_screen_human(screen, p->transfer_s, TSIM_TIME_S) : "");
