@@ -443,9 +443,20 @@ static struct share part_of(const struct tsim_step_plan *plan, const struct tsim
                           .n_parts = n_parts};
 }
 
-static bool same_chunk(const struct tsim_chunk_plan *a, const struct tsim_chunk_plan *b) {
+/* In the same order, too: how long kernels wait for a host depends on it. */
+static bool same_layers(const struct tsim_model *model, const struct tsim_chunk_plan *a,
+                        const struct tsim_chunk_plan *b) {
+    bool is_same = true;
+    for (int32_t i = 0; is_same && i < a->n_layers && !tsim_model_layers_are_alike(model); i++)
+        is_same = tsim_model_layer(model, a->first_layer + i) == tsim_model_layer(model, b->first_layer + i);
+    return is_same;
+}
+
+static bool same_chunk(const struct tsim_model *model, const struct tsim_chunk_plan *a,
+                       const struct tsim_chunk_plan *b) {
     return a->has_embedding == b->has_embedding && a->has_head == b->has_head && a->n_layers == b->n_layers &&
-           memcmp(&a->parts, &b->parts, sizeof a->parts) == 0 && a->parameters == b->parameters;
+           memcmp(&a->parts, &b->parts, sizeof a->parts) == 0 && a->parameters == b->parameters &&
+           same_layers(model, a, b);
 }
 
 /* `like`: one that was planned before, in the same groups; NULL: none. Most chunks are alike. */
@@ -472,7 +483,7 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
         chunk->parameters = tsim_chunk_adapter_parameters(sc, stage, index);
         chunk->expert_parameters = 0;
     }
-    if (like && same_chunk(like, chunk)) {
+    if (like && same_chunk(sc->model, like, chunk)) {
         int64_t first_layer = chunk->first_layer;
         *chunk = *like;
         chunk->first_layer = first_layer;
@@ -767,7 +778,7 @@ static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_cost
 }
 
 /* Do collectives of the data-parallel group, or copies, meet those of passes; or does the host go on while kernels wait for
- * weights, for which they would have waited, too? */
+ * weights, for which they would have waited, too; or do collectives slow kernels down, some of which wait for the host? */
 static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsim_pass_costs *costs) {
     const struct tsim_overlap *overlap = &plan->scenario->parallelism.overlap;
     bool is_beside = plan->shards_fully ? overlap->parameters || overlap->gradients
@@ -778,7 +789,8 @@ static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsi
             tsim_part_cost(&costs->parts[i % TSIM_N_PARTS], (enum tsim_pass_kind)(i / TSIM_N_PARTS));
         has_own |= cost->scale_up_bytes > 0 || cost->nic_bytes > 0;
     }
-    bool meets_data = plan->has_data_group && is_beside && (has_own || (plan->shards_fully && waits(plan, costs)));
+    bool meets_host = (plan->shards_fully || is_beside) && waits(plan, costs);
+    bool meets_data = plan->has_data_group && ((is_beside && has_own) || meets_host);
     return !plan->is_ideal && (meets_data || (has_own && tsim_copies_meet_collectives(plan)));
 }
 
@@ -837,7 +849,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
                                              : has_groups_of_last            ? plan->stages[stage - 1].chunks
                                                                              : NULL;
         plan_chunk(plan, costs, &of_stage, stage, c, like, &sp->chunks[c]);
-        if (c == 0 || !like || plan->shards_fully || !same_chunk(like, &sp->chunks[c]))
+        if (c == 0 || !like || plan->shards_fully || !same_chunk(sc->model, like, &sp->chunks[c]))
             sp->alike[sp->n_alike++] = c;
         sp->chunks[c].alike = sp->n_alike - 1;
         sp->chunks[c].first_gather = sp->n_gathers;
