@@ -176,6 +176,7 @@ struct tsim_model {
     size_t n_pattern;
     int64_t pattern_length; /* layers */
     bool gated_mlp, tied_embeddings, bias, causal;
+    bool approximate; /* parts of it stand for others, which tsim does not have */
     bool post_norms;     /* a norm behind attention and behind the feed-forward block, beside those before (Gemma 2) */
     bool parallel_block; /* attention and feed-forward side by side, from one norm */
     bool parallel_norms; /* side by side, each from a norm of its own */

@@ -151,6 +151,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
     {MODEL_INT(relative_buckets, 1e6, "buckets of distances, each with a bias for every head; default: 32 (T5)"),
      .is_omitted_when_zero = true},
+    {MODEL_FLAG(approximate, "parts of it stand for others that tsim does not have: its interval is that of a kind of model that nobody measured")},
     MODEL_BOOL(gated_mlp, "false", "gated feed-forward (SwiGLU): three matrices instead of two"),
     MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
     {MODEL_FLAG(parallel_norms, "with parallel_block, a norm for each of the two (GPT-NeoX, Falcon 40B)")},

@@ -398,6 +398,7 @@ START_TEST(approximately) {
             continue;
         ck_assert_ptr_nonnull(strstr(yaml, "# approximate: "));
         ck_assert_ptr_nonnull(strstr(read_back(yaml)->source, "approximate, after the "));
+        ck_assert(read_back(yaml)->approximate);
         ck_assert_double_eq(tsim_model_parameters(model), 6738415616);
     }
 }

@@ -910,6 +910,8 @@ static const char *write_model(struct reading *r) {
     put_number(r, &text, "head_dim", m->head_dim);
     put_number(r, &text, "ffn_hidden", m->ffn_hidden);
     put_number(r, &text, "vocab", m->vocab);
+    if (m->approximate)
+        put_flag(r, &text, "approximate", true);
     put_flag(r, &text, "gated_mlp", m->gated_mlp);
     text = tsim_arena_printf(r->arena, "%snorm: %s\nposition: %s\n", text, NORMS[m->norm],
                              m->positions > 0                        ? "learned"
@@ -941,9 +943,9 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
     r.model.name = name_of(&r);
     failed(&r, tsim_hf_keys_check(arena, r.root, r.is_used, input, diags, &r.notes));
     TSIM_TRY(r.status);
-    r.model.source =
-        tsim_arena_printf(arena, "%sconfig.json of transformers, model_type %s",
-                          strstr(r.notes, "approximate:") ? "approximate, after the " : "", r.family->type);
+    r.model.approximate = strstr(r.notes, "approximate:") != NULL;
+    r.model.source = tsim_arena_printf(arena, "%sconfig.json of transformers, model_type %s",
+                                       r.model.approximate ? "approximate, after the " : "", r.family->type);
     struct tsim_model *kept = TSIM_NEW(arena, struct tsim_model);
     *kept = r.model;
     *model = kept;

@@ -14,6 +14,8 @@ enum { LINE_BYTES = 1024 };
 /* ---- traits ---- */
 
 static const char *model_word(const struct tsim_model *model) {
+    if (model->approximate)
+        return "approximate";
     switch (model->kind) {
     case TSIM_MODEL_CNN:
         return "cnn";
