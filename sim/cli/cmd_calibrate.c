@@ -55,7 +55,7 @@ static void print_values(struct tsim_arena *arena, const struct tsim_calibration
             continue;
         tsim_text_table_add(&table, tsim_calibrated_name((enum tsim_calibrated)i));
         tsim_text_table_add(&table, value->before > 0 ? value_text(arena, i, value->before) : "-");
-        tsim_text_table_add(&table, value->fitted ? value_text(arena, i, value->after) : "not told by these");
+        tsim_text_table_add(&table, value->fitted ? value_text(arena, i, value->after) : "not determined");
         tsim_text_table_add(&table, value_text(arena, i, value->low_95));
         tsim_text_table_add(&table, value_text(arena, i, value->high_95));
     }

@@ -104,7 +104,7 @@ static void print_values(struct tsim_arena *arena, const struct tsim_link_calibr
             continue;
         tsim_text_table_add(&table, tsim_arena_printf(arena, "%s %s", owner_of(c, which), tsim_link_value_name(which)));
         tsim_text_table_add(&table, value_text(arena, which, value->before));
-        tsim_text_table_add(&table, value->fitted ? value_text(arena, which, value->after) : "not told by these");
+        tsim_text_table_add(&table, value->fitted ? value_text(arena, which, value->after) : "not determined");
         tsim_text_table_add(&table, value->fitted
                                         ? tsim_arena_printf(arena, "%+.1f %%", 100 * (value->after / value->before - 1))
                                         : "-");

@@ -54,15 +54,15 @@ static const struct tsim_command COMMANDS[] = {
      "prints one table after the other; the first column is the table's name.",
      1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
     {"diagnose", "FILE [PROFILE]", "a running job: from its measured MFU to what the best plan reaches",
-     "FILE is a launch script, a configuration or a log that 'tsim import' reads (its\n"
-     "format is told by what stands in it), or a scenario. A log with step times says\n"
-     "what was measured, as does PROFILE (a trace of PyTorch's profiler, or nsys'\n"
-     "SQLite), or --set measured.step_time='13.7 s'. A waterfall leads from there to\n"
-     "what the same launch should reach on the same machine, with what nothing\n"
-     "explains as a bar of its own, then to the best plan: each change beside its\n"
-     "gain, and the option of the software that makes it. A job below the interval of\n"
-     "its prediction has suspects: what each of some common faults would make of it.\n"
-     "Nothing is logged.",
+     "FILE is a scenario, or a launch script, a configuration or a log that 'tsim\n"
+     "import' reads; its content tells the format. The measured step is in the log, in\n"
+     "PROFILE (a trace of PyTorch's profiler, or nsys' SQLite), or in --set\n"
+     "measured.step_time='13.7 s'. A waterfall leads from there to what the same\n"
+     "launch should reach on the same machine, with a bar for what nothing explains.\n"
+     "It goes on to the best plan: each change stands beside its gain and the option\n"
+     "of the software that makes it. A job slower than the interval of its prediction\n"
+     "has suspects: common faults, each with the step that it would lead to. Nothing\n"
+     "is logged.",
      1, 2,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE) | TSIM_HAS(TSIM_OPTION_ENV),
      tsim_cmd_diagnose},
@@ -71,7 +71,7 @@ static const struct tsim_command COMMANDS[] = {
      "simulates again. It shows the inputs that differ, where the step's time goes\n"
      "from A to B, and the figures that change, with the interval of each step.\n"
      "--sensitivity runs both again with each capacity, latency and rent a tenth lower\n"
-     "and higher, one at a time, and says which of them would turn the order round, in\n"
+     "and higher, one at a time, and says which of them would reverse the order, in\n"
      "time or in rent per token. --report makes a page with both runs. When one of\n"
      "them does not fit in memory, the exit status is 4. Nothing is logged.",
      2, 2,
@@ -110,8 +110,8 @@ static const struct tsim_command COMMANDS[] = {
      "with the limit that it misses and by how much. Plans are ranked by tokens_per_s\n"
      "unless --objective says otherwise, and they are those that simulating all of\n"
      "them would find. --sensitivity asks whether the order of the two best candidates\n"
-     "survives when each input is a tenth off. --report makes a page with a run of the\n"
-     "best plan. Nothing is logged.",
+     "stays the same when each input is a tenth off. --report makes a page with a run\n"
+     "of the best plan. Nothing is logged.",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT) |
@@ -126,7 +126,7 @@ static const struct tsim_command COMMANDS[] = {
      "budget or a loss but no model, they say which model to train. Days, dollars and\n"
      "energy come from one distribution of tsim's own error, luck with failures,\n"
      "prices and those laws. The answer names the runner-up of each kind, why it lost,\n"
-     "and what would turn the choice round. --objective cost, days or energy ranks\n"
+     "and what would change the choice. --objective cost, days or energy ranks\n"
      "what meets the goal. --report makes a page with a run of the choice, --output a\n"
      "scenario of it, which 'tsim run' takes. When nothing meets the goal, the exit\n"
      "status is 3 and the nearest goal is shown. Nothing is logged.",
@@ -182,8 +182,8 @@ static const struct tsim_command COMMANDS[] = {
      "  chakra       the step as execution traces for ASTRA-sim: NAME.RANK.et and\n"
      "               NAME.groups.json with --output NAME\n"
      "  megatron, nemo, torchtitan, deepspeed\n"
-     "               what launches the plan (a script, YAML, TOML, JSON), in the words\n"
-     "               of its software's version; 'tsim import' gives the scenario back\n"
+     "               the files that launch the plan (a script, YAML, TOML, JSON), for\n"
+     "               the version of its software; 'tsim import' reads them back\n"
      "  slurm, kubernetes\n"
      "               a job with its ranks in the simulated order",
      1, 1,
@@ -250,8 +250,8 @@ static const struct tsim_command COMMANDS[] = {
      "parallelism and is not understood is an error, and so is a contradiction. FILE\n"
      "may be '-'. A script is read, not run: --env gives it variables, and words after\n"
      "-- are its arguments. Files that it sources are read when they stand beside it.\n"
-     "--model or --hf says the model where the file has no sizes of one; --gpus, or\n"
-     "--nodes, says how many there are. Where nothing does, the smallest cluster is\n"
+     "--model or --hf names the model where the file does not give its sizes; --gpus\n"
+     "or --nodes gives the size of the cluster. Without them, the smallest cluster is\n"
      "taken that the plan can have and that holds the model.",
      2, SIZE_MAX,
      TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_HF) | TSIM_HAS(TSIM_OPTION_NODE) | TSIM_HAS(TSIM_OPTION_NODES) |

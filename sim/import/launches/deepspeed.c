@@ -71,7 +71,7 @@ static const struct tsim_setting_class CLASSES[] = {
     {"bf16.bf16_*", "optimizer states in fewer bits are not modelled", true}, {"bf16.*", NULL},
     {"amp.enabled", "Apex's mixed precision is not modelled: fp16 and bf16 are", true}, {"amp.*", NULL},
     {"torch_autocast.enabled", "autocast is not modelled: fp16 and bf16 are", true}, {"torch_autocast.*", NULL},
-    {"activation_checkpointing.*", "whether layers are recomputed is said by the model's code: --set training.recompute=full"},
+    {"activation_checkpointing.*", "the model's code decides whether layers are recomputed: --set training.recompute=full"},
     {"pipeline.stages", "the pipeline: --set parallelism.pipeline=N takes it over", true},
     {"pipeline.*", NULL},
     {"flops_profiler.*", "the cost of profiling"},
@@ -175,7 +175,7 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
     if (micro)
         tsim_recipe_put(g->r, "training.micro_batch_size", micro, NULL, "%lld", (long long)size);
     else
-        tsim_recipe_assume(g->r, "training.micro_batch_size", "not said, or auto", "%lld",
+        tsim_recipe_assume(g->r, "training.micro_batch_size", "missing, or auto", "%lld",
                            (long long)(size ? size : 1));
     size = size ? size : 1;
     n = size * (n ? n : 1) * replicas;
@@ -184,7 +184,7 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
     else if (steps || micro)
         tsim_recipe_put(g->r, "training.global_batch_size", steps ? steps : micro, "x replicas", "%lld", (long long)n);
     else
-        tsim_recipe_assume(g->r, "training.global_batch_size", "not said, or auto: one micro-batch a replica", "%lld",
+        tsim_recipe_assume(g->r, "training.global_batch_size", "missing, or auto: one micro-batch a replica", "%lld",
                            (long long)n);
 }
 

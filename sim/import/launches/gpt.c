@@ -666,7 +666,7 @@ static int64_t required(struct tsim_gpt *g, const char *key, int64_t most) {
     if (s)
         return tsim_setting_int(g->r, s, 1, most);
     tsim_diag_hint(tsim_recipe_error(g->r, NULL, "%s is missing", key),
-                   "a model's sizes must be in the file, or --model ID or --hf CONFIG says them");
+                   "a model's sizes must be in the file, or come from --model ID or --hf CONFIG");
     return 1;
 }
 

@@ -374,7 +374,7 @@ static enum tsim_status read_shell(struct reading *g) {
     }
     if (script->undecided)
         tsim_value_warning(g->r->diags, &g->r->at_top, "",
-                           "the condition '%.160s' cannot be told here: taken as not true", script->undecided);
+                           "the condition '%.160s' cannot be decided here: taken as false", script->undecided);
     if (script->unread)
         tsim_value_warning(g->r->diags, &g->r->at_top, "",
                            "%.100s is sourced and not beside the script: what it sets is not known; --env NAME=VALUE",

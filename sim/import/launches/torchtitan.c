@@ -293,7 +293,7 @@ static void put_recompute(struct reading *g) {
             tsim_recipe_not_modelled(g->r, mode,
                                      "the compiler chooses what is recomputed; operators in all layers here");
         else if (from && strcmp(how, "op") != 0)
-            tsim_recipe_not_modelled(g->r, from, "every %.20sth layer is recomputed; operators in all of them are here",
+            tsim_recipe_not_modelled(g->r, from, "one layer in %.20s is recomputed; here operators in all layers are",
                                      how);
     } else
         tsim_recipe_error(g->r, mode, "'%.40s' is none of none, selective, full", text);

@@ -180,7 +180,7 @@ static void finish_qwen_moe(struct reading *r) {
     e->ffn_hidden = required(r, "moe_intermediate_size", 10000000);
     e->every = number(r, "decoder_sparse_step", 1, 100000, 1);
     if (dense && (dense->kind != TSIM_VALUE_SEQUENCE || dense->n_items > 0))
-        refuse(r, "mlp_only_layers", "single layers without experts cannot be said in a model file");
+        refuse(r, "mlp_only_layers", "a model file cannot express single layers without experts");
 }
 
 static void finish_qwen3_moe(struct reading *r) {
@@ -212,7 +212,7 @@ static void finish_qwen3_next(struct reading *r) {
                                    .kernel = number(r, "linear_conv_kernel_dim", 1, 1000, 4),
                                    .chunk = 64};
     if (m->qkv_bias)
-        refuse(r, "attention_bias", "gated attention with biases cannot be said in a model file");
+        refuse(r, "attention_bias", "a model file cannot express gated attention with biases");
 }
 
 static void finish_deepseek(struct reading *r) {
@@ -227,7 +227,7 @@ static void finish_deepseek(struct reading *r) {
     if (required(r, "qk_nope_head_dim", 1000000) != m->head_dim)
         refuse(r, "qk_nope_head_dim", "not v_head_dim: a model file has one width for both");
     if (flag(r, "attention_bias", false))
-        refuse(r, "attention_bias", "latent attention with biases cannot be said in a model file");
+        refuse(r, "attention_bias", "a model file cannot express latent attention with biases");
     read_experts(r, "n_routed_experts");
     e->ffn_hidden = required(r, "moe_intermediate_size", 10000000);
     e->shared = number(r, "n_shared_experts", 0, 100000, 0);
@@ -252,7 +252,7 @@ static void finish_gpt_oss(struct reading *r) {
     read_experts(r, "num_local_experts");
     m->experts.router_bias = m->experts.limited = true;
     if (!flag(r, "attention_bias", true))
-        refuse(r, "attention_bias", "biases everywhere but there cannot be said in a model file");
+        refuse(r, "attention_bias", "a model file cannot express biases everywhere except there");
 }
 
 /* Dense layers between those with experts have a width of their own, and one expert is shared. */
@@ -324,7 +324,7 @@ static void finish_ernie_moe(struct reading *r) {
 static void finish_seed_oss(struct reading *r) {
     r->model.qkv_bias = flag(r, "attention_bias", true);
     if (flag(r, "attention_out_bias", false) || flag(r, "mlp_bias", false))
-        refuse(r, "attention_out_bias", "biases there alone cannot be said in a model file");
+        refuse(r, "attention_out_bias", "a model file cannot express biases only there");
 }
 
 static void finish_starcoder2(struct reading *r) {
@@ -335,7 +335,7 @@ static void finish_starcoder2(struct reading *r) {
 static void finish_cohere(struct reading *r) {
     r->model.qkv_bias = flag(r, "attention_bias", false);
     if (flag(r, "use_qk_norm", false))
-        refuse(r, "use_qk_norm", "norms of each head of its own cannot be said in a model file");
+        refuse(r, "use_qk_norm", "a model file cannot express norms of each head of its own");
 }
 
 /* Side by side or in a row, attention and feed-forward have a norm each. */
@@ -344,13 +344,13 @@ static void finish_gpt_neox(struct reading *r) {
     m->parallel_block = m->parallel_norms = flag(r, "use_parallel_residual", true);
     m->rotary_frac = share(r, "rotary_pct", 0.25);
     if (!flag(r, "attention_bias", true))
-        refuse(r, "attention_bias", "biases everywhere but there cannot be said in a model file");
+        refuse(r, "attention_bias", "a model file cannot express biases everywhere except there");
 }
 
 static void finish_phi(struct reading *r) {
     r->model.rotary_frac = share(r, "partial_rotary_factor", 0.5);
     if (flag(r, "qk_layernorm", false))
-        refuse(r, "qk_layernorm", "layer norms of queries and keys cannot be said in a model file");
+        refuse(r, "qk_layernorm", "a model file cannot express layer norms of queries and keys");
     r->model.other_parameters += r->model.vocab; /* the head's bias */
 }
 
@@ -413,7 +413,7 @@ static void finish_vit(struct reading *r) {
     struct tsim_model *m = &r->model;
     int64_t image = required(r, "image_size", 100000), patch = required(r, "patch_size", 1000);
     if (!flag(r, "qkv_bias", true))
-        refuse(r, "qkv_bias", "biases everywhere but there cannot be said in a model file");
+        refuse(r, "qkv_bias", "a model file cannot express biases everywhere except there");
     if (image % patch != 0)
         refuse(r, "image_size", "not a multiple of patch_size");
     m->image = (struct tsim_image){.size = image, .patch = patch, .channels = number(r, "num_channels", 1, 1000, 3)};

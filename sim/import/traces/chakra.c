@@ -130,7 +130,8 @@ static const char *notes(struct import *x, const char *file) {
                               text, file, x->n, x->n_ranks);
     if (x->has_untold_groups)
         text = tsim_arena_printf(
-            x->arena, "%s%s: note: process groups are named whose ranks are not told: groups: FILE\n", text, file);
+            x->arena, "%s%s: note: the traces name process groups without their ranks: give them in groups: FILE\n",
+            text, file);
     return text;
 }
 

@@ -266,7 +266,7 @@ static void print_alternatives(struct tsim_arena *arena, const struct tsim_decis
     struct tsim_text_table table;
     if (decision->n_alternatives == 0)
         return;
-    fputs("\nwhat comes next, of each kind\n", out);
+    fputs("\nthe best alternatives, one of each kind\n", out);
     tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (size_t i = 0; i < decision->n_alternatives; i++) {
         const struct tsim_offer *offer = decision->alternatives[i].offer;
@@ -324,12 +324,12 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
                 ? ""
                 : tsim_arena_printf(arena, "; by %s", TSIM_DECISION_OBJECTIVES[objective]));
     if (decision->n_offers == 0) {
-        fputs("no cluster that was tried has a plan that fits and a price\n", out);
+        fputs("none of the clusters has both a plan that fits and a price\n", out);
         print_searched(arena, decision, style, out);
         return;
     }
     if (!decision->is_met)
-        fputs("nothing that was tried is likelier than not to make it\n", out);
+        fputs("no cluster is more likely than not to reach the goal\n", out);
     for (size_t i = 0; i < decision->n_misses; i++) {
         fputs("  ", out);
         tsim_text_wrap(out, style, 4, decision->misses[i]);
@@ -337,7 +337,7 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
     print_choice(arena, decision, style, out);
     print_alternatives(arena, decision, style, out);
     print_rivals(arena, decision, style, out);
-    print_sentences("what would turn it round", decision->flips, decision->n_flips, style, out);
+    print_sentences("what would change the decision", decision->flips, decision->n_flips, style, out);
     print_searched(arena, decision, style, out);
     tsim_text_wrap(
         out, style, 0,

@@ -68,7 +68,7 @@ static const char *unknown_text(struct tsim_arena *arena, const struct tsim_plan
         return tsim_arena_printf(arena, "no plan has a %s: no rent of a %.40s is known (cost.rent)", name,
                                  job->cluster.node->accelerator->name);
     if (strncmp(name, "campaign.", 9) == 0 && job->training.length_kind == TSIM_LENGTH_NONE)
-        return tsim_arena_printf(arena, "no plan has %s: the run's length is not said (training.tokens)", name);
+        return tsim_arena_printf(arena, "no plan has %s: the run has no length (training.tokens)", name);
     return tsim_arena_printf(arena, "no plan has a value of %s", name);
 }
 

@@ -18,7 +18,7 @@ void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *rob
     static const struct tsim_figure_column COLUMNS[] = {
         {"", "side", TSIM_FIGURE_TEXT},        {"input", NULL, TSIM_FIGURE_TEXT},
         {NULL, "input", TSIM_FIGURE_TEXT},     {"-10 %", "less", TSIM_FIGURE_CHANGE},
-        {"+10 %", "more", TSIM_FIGURE_CHANGE}, {"turns round", "turns", TSIM_FIGURE_TEXT}};
+        {"+10 %", "more", TSIM_FIGURE_CHANGE}, {"reverses", "turns", TSIM_FIGURE_TEXT}};
     tsim_figures_init(figures, arena, "sensitivity", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int32_t i = 0; i < robust->n; i++) {
         const struct tsim_robust_row *row = &robust->rows[i];
@@ -33,34 +33,40 @@ void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *rob
 
 static const char *interval_words(const struct tsim_robust *robust) {
     return !robust->has_intervals      ? ""
-           : robust->intervals_overlap ? "; their 90 % intervals overlap"
-                                       : "; their 90 % intervals do not overlap";
+           : robust->intervals_overlap ? " Their 90 % intervals overlap."
+                                       : " Their 90 % intervals do not overlap.";
 }
 
 /* Rents as they are written, per hour. */
 static const char *rent_words(struct tsim_arena *arena, const struct tsim_robust *robust, const char *name) {
-    return tsim_arena_printf(arena, "; %s would cost the same at a rent of %.2f USD/h instead of %.2f", name,
-                             robust->even_rent_usd_per_s * TSIM_HOUR_S, robust->rent_usd_per_s[1] * TSIM_HOUR_S);
+    return tsim_arena_printf(arena, " At a rent of %.2f USD/h instead of %.2f, %s would cost the same.",
+                             robust->even_rent_usd_per_s * TSIM_HOUR_S, robust->rent_usd_per_s[1] * TSIM_HOUR_S, name);
 }
 
+/* How the second differs from the first: "is 3 % slower", "costs 3 % more". */
+struct relation {
+    const char *verb, *less, *more, *even;
+};
+
 static const char *sentence(struct tsim_arena *arena, const char *const names[2], double frac, bool survives,
-                            const char *less, const char *more, const char *even, const char *rest) {
+                            const struct relation *relation, const char *rest) {
     char text[64];
     if (isnan(frac) || fabs(frac) <= 0)
         return "";
     if (fabs(frac) < LEAST_DIFFERENCE_FRAC)
-        return tsim_arena_printf(arena, "%s is as %s per token as %s.", names[1], even, names[0]);
+        return tsim_arena_printf(arena, "%s %s as %s per token as %s.", names[1], relation->verb, relation->even,
+                                 names[0]);
     return tsim_arena_printf(
-        arena, "%s is %s %s per token than %s%s%s.", names[1], tsim_percent_text(fabs(frac), text, sizeof text),
-        frac < 0 ? less : more, names[0],
-        survives ? ", whichever input is a tenth off" : "; an input that is a tenth off can turn that round", rest);
+        arena, "%s %s %s %s per token than %s%s.%s", names[1], relation->verb,
+        tsim_percent_text(fabs(frac), text, sizeof text), frac < 0 ? relation->less : relation->more, names[0],
+        survives ? ", whichever input is a tenth off" : "; one input a tenth off can reverse that", rest);
 }
 
 const char *tsim_robust_verdict(struct tsim_arena *arena, const struct tsim_robust *robust,
                                 const char *const names[2]) {
-    const char *time = sentence(arena, names, robust->time_frac, robust->time_survives, "faster", "slower", "fast",
-                                interval_words(robust));
-    const char *cost = sentence(arena, names, robust->cost_frac, robust->cost_survives, "cheaper", "dearer", "dear",
-                                rent_words(arena, robust, names[1]));
+    static const struct relation TIME = {"is", "faster", "slower", "fast"}, COST = {"costs", "less", "more", "much"};
+    const char *time = sentence(arena, names, robust->time_frac, robust->time_survives, &TIME, interval_words(robust));
+    const char *cost =
+        sentence(arena, names, robust->cost_frac, robust->cost_survives, &COST, rent_words(arena, robust, names[1]));
     return time[0] || cost[0] ? tsim_arena_printf(arena, "%s%s%s", time, time[0] && cost[0] ? " " : "", cost) : NULL;
 }

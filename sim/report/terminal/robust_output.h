@@ -5,7 +5,7 @@
 #include "report/terminal/figures.h"
 #include "study/search/robust.h"
 
-/* "sensitivity": side, input, its change of time per token (rent: of cost) at -10 % and +10 %, what turns round.
+/* "sensitivity": side, input, its change of time per token (rent: of cost) at -10 % and +10 %, which order they reverse.
  * An input of "both": its change of the second's time against the first's. */
 void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2],
                          struct tsim_figures *figures);

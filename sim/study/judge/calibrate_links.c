@@ -235,8 +235,10 @@ static enum tsim_status load_machine(struct tsim_arena *arena, const char *node,
     if (named)
         node = named->known_as->node;
     if (!node) {
-        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_REFERENCE, place, "", "the machine cannot be told%s%.100s",
-                                        device ? " by its device " : "", device ? device : ""),
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_REFERENCE, place, "",
+                                        device ? "no accelerator of the catalogue has the name of its device, '%.100s'"
+                                               : "the files do not name their machine%.0s",
+                                        device ? device : ""),
                        "--set cluster.node=ID, and --set cluster.fabric=ID for several nodes");
         return TSIM_ERR_REFERENCE;
     }

@@ -536,7 +536,7 @@ static enum tsim_status find_rivals(struct deciding *d) {
     return TSIM_OK;
 }
 
-/* ---- what would turn it round ---- */
+/* ---- what would change the decision ---- */
 
 static void apply(struct tsim_decision *decision, const struct tsim_changes *changes) {
     for (size_t i = 0; i < decision->n_offers; i++)
@@ -638,8 +638,8 @@ static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, e
         else if (at < 1)
             sentence = tsim_arena_printf(arena, "machines to buy %.0f %% cheaper: %s", 100 * (1 - at), then);
         else
-            sentence =
-                tsim_arena_printf(arena, "machines to buy %s: %s", ratio_text(arena, at, "dearer", "dear"), then);
+            sentence = tsim_arena_printf(arena, "machines to buy %s: %s",
+                                         ratio_text(arena, at, "more expensive", "expensive"), then);
         break;
     case CHANGE_POWER:
         sentence = has ? tsim_arena_printf(

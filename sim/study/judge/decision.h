@@ -102,7 +102,7 @@ struct tsim_decision {
     bool is_met; /* the first offer is at least as likely to make the goal as to miss it: it is the choice */
     struct tsim_alternative *alternatives;
     size_t n_alternatives;
-    const char **flips; /* sentences: what would turn the choice round */
+    const char **flips; /* sentences: what would change the choice */
     size_t n_flips;
     const char **misses; /* no goal met: sentences on which limit fails, by how much, and what could be met */
     size_t n_misses;

@@ -230,14 +230,14 @@ static enum tsim_status complete(struct reading *g, const struct tsim_nccl_hints
     if (g->has_late)
         return fail(g, TSIM_ERR_SCHEMA, g->late_line, "more than 4,096 measured sizes", "several files, each of fewer");
     if (!g->has_op)
-        return fail(g, TSIM_ERR_SCHEMA, 0, "which collective it is cannot be told",
+        return fail(g, TSIM_ERR_SCHEMA, 0, "the name of the collective is missing",
                     "--op all_reduce, or as the case is");
     if (hints->n_ranks > 0)
         g->run->n_ranks = hints->n_ranks;
     if (g->run->n_ranks == 0)
         g->run->n_ranks = ranks_of_ratio(g);
     if (g->run->n_ranks < 2)
-        return fail(g, TSIM_ERR_SCHEMA, 0, "how many ranks took part cannot be told", "--ranks N");
+        return fail(g, TSIM_ERR_SCHEMA, 0, "the number of ranks is missing", "--ranks N");
     g->run->n_nodes = (int32_t)g->n_hosts;
     g->run->rows = TSIM_NEW_ARRAY(g->arena, g->n_rows, struct tsim_nccl_row);
     memcpy(g->run->rows, g->rows, g->n_rows * sizeof *g->rows);
