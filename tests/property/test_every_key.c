@@ -112,6 +112,9 @@ static const char *const BASES[] = {
     HEAD "model: {extends: gpt2-small, layers: 2}\ncluster: {node: dgx-h100}\n"
          "training: {kind: grpo, global_batch_size: 16, steps: 100, sequence_length: 512}\n"
          "parallelism: {data: auto}\ngeneration: {software: {extends: vllm-2025}}\n",
+    HEAD "model: {extends: gpt2-small, layers: 2}\ncluster: {node: dgx-h100}\n"
+         "training: {kind: distill, teacher: gpt2-medium, global_batch_size: 16, steps: 100, sequence_length: 512}\n"
+         "parallelism: {data: auto}\n",
 };
 enum { N_BASES = sizeof BASES / sizeof *BASES };
 
@@ -239,22 +242,27 @@ START_TEST(several_at_once) {
     tsim_arena_init(&arena);
     const struct every_key *keys = every_key(&arena, &n_keys);
     for (long i = 0; i < n_cases; i++) {
-        struct tsim_override overrides[MOST_SETTINGS];
-        size_t n = (size_t)random_between(&source, 2, MOST_SETTINGS);
-        for (size_t s = 0; s < n; s++) {
-            const struct every_key *key = &keys[random_between(&source, 0, (int32_t)n_keys - 1)];
-            overrides[s] =
-                (struct tsim_override){key->path, key->values[random_between(&source, 0, (int32_t)key->n_values - 1)]};
+        enum outcome outcome = REFUSED;
+        /* Most values at the end of a range are refused beside others: that takes no time, and others are drawn. */
+        for (int tries = 0; outcome == REFUSED && tries < 10; tries++) {
+            struct tsim_override overrides[MOST_SETTINGS];
+            size_t n = (size_t)random_between(&source, 2, MOST_SETTINGS);
+            for (size_t s = 0; s < n; s++) {
+                const struct every_key *key = &keys[random_between(&source, 0, (int32_t)n_keys - 1)];
+                overrides[s] = (struct tsim_override){
+                    key->path, key->values[random_between(&source, 0, (int32_t)key->n_values - 1)]};
+            }
+            char *drawn = random_between(&source, 0, 2) == 0 ? random_scenario(&source) : NULL;
+            outcome = play(drawn ? drawn : BASES[random_between(&source, 0, N_BASES - 1)], overrides, n);
+            free(drawn);
         }
-        char *drawn = random_between(&source, 0, 2) == 0 ? random_scenario(&source) : NULL;
-        outcomes.n[play(drawn ? drawn : BASES[random_between(&source, 0, N_BASES - 1)], overrides, n)]++;
-        free(drawn);
+        outcomes.n[outcome]++;
     }
     printf("several at once: %ld refused, %ld refused by the run, %ld too large for a test, %ld ran\n",
            outcomes.n[REFUSED], outcomes.n[REFUSED_BY_THE_RUN], outcomes.n[TOO_LARGE], outcomes.n[RAN]);
     fflush(stdout);
     tsim_arena_release(&arena);
-    ck_assert_msg(outcomes.n[RAN] > n_cases / 50, "hardly any was legal");
+    ck_assert_msg(outcomes.n[RAN] > n_cases / 10, "hardly any was legal");
 }
 END_TEST
 

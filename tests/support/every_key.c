@@ -45,6 +45,7 @@ static const struct {
     {"training.recompute", {"none", "full", "sqrt", "{every: 1}", "{every: 100000}", "[attention, ffn, output]"}},
     {"training.evaluation.interval", {"1", "1 G", "1 s", "1000 y"}},
     {"training.evaluation.every", {"1", "1 G", "1 s", "1000 y"}},
+    {"training.teacher", {"gpt2-small", "mixtral-8x7b", "mlp-mnist"}},
     {"parallelism.layers_per_stage", {"auto", "balance", "[1, 3]", "[0, 4]", "[100000]"}},
     {"parallelism.order", {"[pipeline, data, expert, context, tensor]", "[data, tensor, context, pipeline, expert]"}},
     {"reliability.checkpoint.interval", {"optimal", "1", "1 G", "1 s", "1000 y"}},
