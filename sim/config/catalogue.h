@@ -176,7 +176,7 @@ struct tsim_model {
     size_t n_pattern;
     int64_t pattern_length; /* layers */
     bool gated_mlp, tied_embeddings, bias, causal;
-    bool approximate; /* parts of it stand for others, which tsim does not have */
+    bool approximate;    /* parts of it stand for others, which tsim does not have */
     bool post_norms;     /* a norm behind attention and behind the feed-forward block, beside those before (Gemma 2) */
     bool parallel_block; /* attention and feed-forward side by side, from one norm */
     bool parallel_norms; /* side by side, each from a norm of its own */
@@ -184,6 +184,7 @@ struct tsim_model {
     bool qk_norm;        /* each head's query and key have a norm with a scale of their own, shared by heads (Qwen3) */
     bool pooler;         /* a product of hidden x hidden on the first token, beside the head (BERT) */
     double rotary_frac;  /* of each head, that is rotated; 0: all */
+    bool rotary_scaled;  /* queries and keys are scaled where they are rotated: YaRN's attention factor is not 1 */
     double head_frac;    /* of the tokens, that the head and the loss are computed for: those masked (BERT); 0: all */
     int64_t other_parameters; /* whatever else: a head's bias, a transform before it, ...; held with the embedding */
     struct tsim_image image;

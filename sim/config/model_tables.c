@@ -165,6 +165,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {.key = "rotary_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
      .offset = offsetof(struct tsim_model, rotary_frac), .default_text = "0",
      .help = "fraction of each head that rope rotates (GPT-NeoX: 0.25); 0: all"},
+    {MODEL_FLAG(rotary_scaled, "rotated queries and keys are scaled, too (YaRN's attention factor; gpt-oss), which Transformer Engine's kernel does not do")},
     MODEL_BOOL(tied_embeddings, "false", "embedding and head share one matrix"),
     MODEL_BOOL(bias, "false", "linear layers have biases"),
     {MODEL_FLAG(qkv_bias, "queries, keys and values have biases, whatever bias says")},

@@ -7,7 +7,8 @@
 #include <string.h>
 
 /* Keys under which a scalar is a reference, which a --set below it amends: cluster.node.nics=4. */
-static const char *const REFERENCE_KEYS[] = {"model", "teacher", "node", "accelerator", "fabric", "software", "region", "storage"};
+static const char *const REFERENCE_KEYS[] = {"model",  "teacher",  "node",   "accelerator",
+                                             "fabric", "software", "region", "storage"};
 enum { N_REFERENCE_KEYS = sizeof REFERENCE_KEYS / sizeof REFERENCE_KEYS[0] };
 
 /* ---- estimates ---- */

@@ -220,7 +220,7 @@ struct tsim_lengths_spec {
 
 struct tsim_training_spec {
     enum tsim_training_kind kind;
-    unsigned scoring; /* set of 1 << enum tsim_scorer */
+    unsigned scoring;                 /* set of 1 << enum tsim_scorer */
     const struct tsim_model *teacher; /* distill: its forward pass comes before each of the model's; else NULL */
     struct tsim_lengths_spec lengths;
     struct tsim_batch_ramp_spec batch_ramp;
@@ -396,12 +396,12 @@ struct tsim_scenario {
     struct tsim_goal_spec goal;
     struct tsim_simulation_spec simulation;
     struct tsim_measured measured;
-    int64_t n_accelerators;       /* nodes x accelerators_per_node */
-    int64_t n_microbatches;       /* per replica and step */
-    bool is_forward_only;         /* set by sim/run: passes are forward ones, nothing is reduced or stepped */
-    double cached_tokens;         /* set by run/generation.h: of each sequence, in the KV cache; a pass adds its own */
+    int64_t n_accelerators; /* nodes x accelerators_per_node */
+    int64_t n_microbatches; /* per replica and step */
+    bool is_forward_only;   /* set by sim/run: passes are forward ones, nothing is reduced or stepped */
+    double cached_tokens;   /* set by run/generation.h: of each sequence, in the KV cache; a pass adds its own */
     const struct tsim_scenario *teaching; /* the same with the teacher as the model; NULL: there is none */
-    struct tsim_place plan_at;    /* where its file says how it is parallel, or is */
+    struct tsim_place plan_at;            /* where its file says how it is parallel, or is */
     const char *resolved_json;    /* the whole scenario with every default, as JSON; feeding it back gives the same */
     const char *const *estimates; /* names of values with status estimate that this run uses */
     size_t n_estimates;

@@ -156,12 +156,15 @@ static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
 }
 
 /* Where a part of each head is rotated, both parts are put together again (read and written); backward each part's
- * gradient is copied into zeros of the whole, and the two are added. One kernel does it all in one pass. */
+ * gradient is copied into zeros of the whole, and the two are added. One kernel does it all in one pass; Transformer
+ * Engine's does not scale what it rotates, so Megatron-Core writes that out (models/common/embeddings/rope_utils.py,
+ * apply_rotary_pos_emb: "mscale is not supported by TE's fused RoPE"). */
 static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, bool is_backward) {
     double share = z->model->rotary_frac > 0 ? z->model->rotary_frac : 1, width = z->query + z->key;
     bool by_fusion = z->software->rotary == TSIM_ROTARY_BY_FUSION,
          fused = z->software->rotary == TSIM_ROTARY_FUSED ||
-                 (by_fusion && (z->software->fusion == TSIM_FUSION_TE || z->software->fusion == TSIM_FUSION_COMPILE));
+                 (by_fusion && ((z->software->fusion == TSIM_FUSION_TE && !z->model->rotary_scaled) ||
+                                z->software->fusion == TSIM_FUSION_COMPILE));
     if (z->model->position != TSIM_POSITION_ROPE)
         return;
     if (z->model->latent.kv_rank > 0) /* rotated parts alone; keys are put together from both: read and written */

@@ -103,13 +103,15 @@ START_TEST(recomputed_with_the_core) {
 END_TEST
 
 /* Rotation of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15; complex 2 + 4, 4 + 4, 4 + 2
- * bytes; matrices 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2. A quarter of each head takes a quarter of that, and
+ * bytes; matrices 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2, which Transformer Engine has none of where what is
+ * rotated is scaled as well. A quarter of each head takes a quarter of that, and
  * the whole put together, 2 + 2 bytes, or backward two gradients of the whole from zeros: written 2 x 2, the parts
  * copied 2 + 2, both read and their sum written. */
 static const struct rotation {
     enum tsim_rotary rotary;
     enum tsim_fusion fusion;
     double share, forward, backward, kernels, backward_kernels;
+    bool scaled;
 } ROTATIONS[] = {
     {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_NONE, 0, 40, 60, 5, 9},
     {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_MEGATRON, 1, 40, 60, 5, 9},
@@ -117,6 +119,9 @@ static const struct rotation {
     {TSIM_ROTARY_FUSED, TSIM_FUSION_NONE, 0.25, 8, 8, 1, 1},
     {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_TE, 0, 8, 8, 1, 1},
     {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_TE, 0.5, 8, 8, 1, 1},
+    {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_TE, 0, 40, 60, 5, 9, true},
+    {TSIM_ROTARY_BY_FUSION, TSIM_FUSION_COMPILE, 0, 8, 8, 1, 1, true},
+    {TSIM_ROTARY_FUSED, TSIM_FUSION_TE, 0, 8, 8, 1, 1, true},
     {TSIM_ROTARY_COMPLEX, TSIM_FUSION_COMPILE, 0, 40, 40, 3, 3},
     {TSIM_ROTARY_COMPLEX, TSIM_FUSION_NONE, 0, 40, 40, 3, 3},
     {TSIM_ROTARY_MATRIX, TSIM_FUSION_NONE, 0, 72, 72, 3, 3},
@@ -129,6 +134,7 @@ START_TEST(rotations) {
     e.software.fusion = r->fusion;
     e.model.position = TSIM_POSITION_ROPE;
     e.model.rotary_frac = r->share;
+    e.model.rotary_scaled = r->scaled;
     forward();
     ck_assert_double_eq(mib("rotary"), r->forward);
     ck_assert_double_eq(find(&list, "rotary")->kernels, r->kernels);

@@ -175,8 +175,7 @@ static void put_batch(struct reading *g, int64_t model_ranks) {
     if (micro)
         tsim_recipe_put(g->r, "training.micro_batch_size", micro, NULL, "%lld", (long long)size);
     else
-        tsim_recipe_assume(g->r, "training.micro_batch_size", "missing, or auto", "%lld",
-                           (long long)(size ? size : 1));
+        tsim_recipe_assume(g->r, "training.micro_batch_size", "missing, or auto", "%lld", (long long)(size ? size : 1));
     size = size ? size : 1;
     n = size * (n ? n : 1) * replicas;
     if (all)

@@ -394,6 +394,8 @@ static void put_positions(struct tsim_gpt *g) {
     }
     tsim_recipe_put(g->r, "model.position", type, type ? NULL : "the program's default", "%s", word);
     put_rotary_share(g, word);
+    if (strcmp(text, "yarn") == 0)
+        tsim_recipe_put(g->r, "model.rotary_scaled", type, NULL, "true");
     if (strcmp(word, "learned") == 0 && rows)
         tsim_recipe_put_int(g->r, "model.positions", rows, tsim_setting_int(g->r, rows, 1, 1000000000));
     else if (strcmp(word, "learned") == 0)

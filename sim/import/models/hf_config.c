@@ -490,7 +490,7 @@ static const struct family FAMILIES[] = {
      GROUPED_NAMES,
      .kv_required = true,
      .head_dim = 64,
-     .fixed = {LLAMA_LIKE, .bias = true, .sinks = true},
+     .fixed = {LLAMA_LIKE, .bias = true, .sinks = true, .rotary_scaled = true},
      .finish = finish_gpt_oss},
     {.type = "llama4_text",
      .hidden = "hidden_size",
@@ -777,7 +777,7 @@ static void read_layers(struct reading *r) {
 }
 
 static void add_notes(struct reading *r) {
-    if (r->model.position == TSIM_POSITION_ROPE && find(r, "rope_scaling"))
+    if (r->model.position == TSIM_POSITION_ROPE && find(r, "rope_scaling") && !r->model.rotary_scaled)
         note(r, "rope_scaling has no effect on performance.");
     if (find(r, "quantization_config"))
         note(r, "quantization_config is left out: precision is the scenario's (training.precision).");
@@ -869,6 +869,8 @@ static void put_rest(struct reading *r, const char **text) {
         put_flag(r, text, "post_norms", true);
     if (m->sinks)
         put_flag(r, text, "sinks", true);
+    if (m->rotary_scaled)
+        put_flag(r, text, "rotary_scaled", true);
     if (m->pooler)
         put_flag(r, text, "pooler", true);
     if (m->image.patch > 0)
