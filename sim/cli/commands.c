@@ -16,7 +16,9 @@ static enum tsim_exit cmd_version(const struct tsim_arguments *arguments);
 #define LOG_OPTIONS (TSIM_HAS(TSIM_OPTION_DB) | TSIM_HAS(TSIM_OPTION_NO_DB))
 /* Commands have these that read a file which others may have made, or simulate. */
 #define BASE_OPTIONS (TSIM_HAS(TSIM_OPTION_MAX_MEMORY) | TSIM_HAS(TSIM_OPTION_TIMEOUT) | TSIM_HAS(TSIM_OPTION_QUIET))
-#define INPUT_OPTIONS (BASE_OPTIONS | TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_SEED))
+/* --no-db is also for commands that never use one: scripts give the same options to all. */
+#define INPUT_OPTIONS                                                                                                  \
+    (BASE_OPTIONS | TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_SEED) | TSIM_HAS(TSIM_OPTION_NO_DB))
 #define JSON_OPTION TSIM_HAS(TSIM_OPTION_JSON)
 #define CSV_OPTION TSIM_HAS(TSIM_OPTION_CSV)
 #define JOBS_OPTION TSIM_HAS(TSIM_OPTION_JOBS)
