@@ -368,9 +368,235 @@ START_TEST(families_are_the_catalogues) {
     ck_assert_int_eq(again->window_chunks, known->window_chunks);
     ck_assert_int_eq(again->sinks, known->sinks);
     ck_assert_int_eq(again->rotary_scaled, known->rotary_scaled);
+    ck_assert_int_eq(again->rotary_scaled, known->rotary_scaled);
     ck_assert_int_eq(again->experts.limited, known->experts.limited);
     for (int64_t l = 0; l < known->layers; l++)
         ck_assert_int_eq(tsim_model_layer(again, l), tsim_model_layer(known, l));
+}
+END_TEST
+
+/* The counts are those of transformers (model.num_parameters()), or the authors'; OLMo's norms have no scales, of which
+ * 33 x 2048 are counted. */
+static const struct {
+    const char *name;
+    double parameters;
+    const char *keys;
+} COUNTED[] = {
+    {"opt-125m", 125239296,
+     "\"model_type\": \"opt\", \"hidden_size\": 768, \"num_hidden_layers\": 12, "
+     "\"num_attention_heads\": 12, \"ffn_dim\": 3072, \"vocab_size\": 50272, "
+     "\"max_position_embeddings\": 2048, \"word_embed_proj_dim\": 768, "
+     "\"do_layer_norm_before\": true, \"layerdrop\": 0.0"},
+    {"bloom-560m", 559214592,
+     "\"model_type\": \"bloom\", \"n_embed\": 1024, \"n_layer\": 24, "
+     "\"num_attention_heads\": 16, \"vocab_size\": 250880, \"slow_but_exact\": false"},
+    {"bloom-176b", 176247271424,
+     "\"model_type\": \"bloom\", \"hidden_size\": 14336, \"n_layer\": 70, \"n_head\": 112, "
+     "\"vocab_size\": 250880"},
+    {"falcon-7b", 6921720704,
+     "\"model_type\": \"falcon\", \"hidden_size\": 4544, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 71, \"vocab_size\": 65024, \"multi_query\": true, "
+     "\"parallel_attn\": true, \"new_decoder_architecture\": false, \"bias\": false, "
+     "\"alibi\": false"},
+    {"falcon-40b", 41303293952,
+     "\"model_type\": \"falcon\", \"hidden_size\": 8192, \"num_hidden_layers\": 60, "
+     "\"num_attention_heads\": 128, \"num_kv_heads\": 8, \"vocab_size\": 65024, "
+     "\"multi_query\": true, \"parallel_attn\": true, \"new_decoder_architecture\": true, "
+     "\"bias\": false, \"alibi\": false"},
+    {"mpt-7b", 6649286656,
+     "\"model_type\": \"mpt\", \"d_model\": 4096, \"n_layers\": 32, \"n_heads\": 32, "
+     "\"expansion_ratio\": 4, \"vocab_size\": 50432, \"max_seq_len\": 2048, "
+     "\"no_bias\": true, \"attn_config\": {\"alibi\": true, "
+     "\"attn_type\": \"multihead_attention\", \"qk_ln\": false}"},
+    {"roberta-base", 124697433,
+     "\"model_type\": \"roberta\", \"architectures\": [\"RobertaForMaskedLM\"], "
+     "\"hidden_size\": 768, \"num_hidden_layers\": 12, \"num_attention_heads\": 12, "
+     "\"intermediate_size\": 3072, \"vocab_size\": 50265, "
+     "\"max_position_embeddings\": 514, \"type_vocab_size\": 1"},
+    {"distilbert", 66985530,
+     "\"model_type\": \"distilbert\", \"architectures\": [\"DistilBertForMaskedLM\"], "
+     "\"dim\": 768, \"n_layers\": 6, \"n_heads\": 12, \"hidden_dim\": 3072, "
+     "\"vocab_size\": 30522, \"max_position_embeddings\": 512"},
+    {"starcoder", 15517456384,
+     "\"model_type\": \"gpt_bigcode\", \"n_embd\": 6144, \"n_layer\": 40, \"n_head\": 48, "
+     "\"n_inner\": 24576, \"n_positions\": 8192, \"vocab_size\": 49152, "
+     "\"multi_query\": true"},
+    {"gpt-j-6b", 6050882784,
+     "\"model_type\": \"gptj\", \"n_embd\": 4096, \"n_layer\": 28, \"n_head\": 16, "
+     "\"n_inner\": null, \"rotary_dim\": 64, \"vocab_size\": 50400, "
+     "\"tie_word_embeddings\": false, \"n_positions\": 2048"},
+    {"codegen-350m", 356712448,
+     "\"model_type\": \"codegen\", \"n_embd\": 1024, \"n_layer\": 20, \"n_head\": 16, "
+     "\"rotary_dim\": 32, \"vocab_size\": 51200, \"tie_word_embeddings\": false, "
+     "\"n_positions\": 2048"},
+    {"gpt-neo-125m", 125198592,
+     "\"model_type\": \"gpt_neo\", \"hidden_size\": 768, \"num_layers\": 12, "
+     "\"num_heads\": 12, \"vocab_size\": 50257, \"max_position_embeddings\": 2048, "
+     "\"window_size\": 256, \"attention_types\": [[[\"global\", \"local\"], 6]], "
+     "\"intermediate_size\": null"},
+    {"glm-4-9b", 9399951360,
+     "\"model_type\": \"glm\", \"hidden_size\": 4096, \"num_hidden_layers\": 40, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 13696, \"vocab_size\": 151552, "
+     "\"num_key_value_heads\": 2, \"attention_bias\": true, \"head_dim\": 128, "
+     "\"partial_rotary_factor\": 0.5"},
+    {"glm-4-0414", 9400279040,
+     "\"model_type\": \"glm4\", \"hidden_size\": 4096, \"num_hidden_layers\": 40, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 13696, \"vocab_size\": 151552, "
+     "\"num_key_value_heads\": 2, \"attention_bias\": true, \"head_dim\": 128, "
+     "\"partial_rotary_factor\": 0.5"},
+    {"chatglm3-6b", 6243584000,
+     "\"model_type\": \"chatglm\", \"hidden_size\": 4096, \"num_layers\": 28, "
+     "\"num_attention_heads\": 32, \"ffn_hidden_size\": 13696, "
+     "\"padded_vocab_size\": 65024, \"multi_query_attention\": true, "
+     "\"multi_query_group_num\": 2, \"kv_channels\": 128, \"add_qkv_bias\": true, "
+     "\"add_bias_linear\": false, \"rmsnorm\": true, \"seq_length\": 8192"},
+    {"baichuan2-7b", 7505973248,
+     "\"model_type\": \"baichuan\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 11008, \"vocab_size\": 125696, "
+     "\"max_position_embeddings\": 4096"},
+    {"internlm-7b", 7321948160,
+     "\"model_type\": \"internlm\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 11008, \"vocab_size\": 103168, "
+     "\"bias\": true"},
+    {"internlm2-7b", 7737708544,
+     "\"model_type\": \"internlm2\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 14336, \"vocab_size\": 92544, "
+     "\"num_key_value_heads\": 8, \"bias\": false"},
+    {"stablelm-2-1.6b", 1644515328,
+     "\"model_type\": \"stablelm\", \"hidden_size\": 2048, \"num_hidden_layers\": 24, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 5632, \"vocab_size\": 100352, "
+     "\"num_key_value_heads\": 32, \"use_qkv_bias\": true, \"partial_rotary_factor\": 0.25"},
+    {"minitron-4b", 4190509056,
+     "\"model_type\": \"nemotron\", \"hidden_size\": 3072, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 24, \"intermediate_size\": 9216, \"vocab_size\": 256000, "
+     "\"num_key_value_heads\": 8, \"head_dim\": 128, \"partial_rotary_factor\": 0.5"},
+    {"command-r7b", 8028033024,
+     "\"model_type\": \"cohere2\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 14336, \"vocab_size\": 256000, "
+     "\"num_key_value_heads\": 8, \"sliding_window\": 4096, "
+     "\"sliding_window_pattern\": 4, \"max_position_embeddings\": 132096"},
+    {"granite-1b-a400m", 1334628352,
+     "\"model_type\": \"granitemoe\", \"hidden_size\": 1024, \"num_hidden_layers\": 24, "
+     "\"num_attention_heads\": 16, \"intermediate_size\": 512, \"vocab_size\": 49155, "
+     "\"num_key_value_heads\": 8, \"num_local_experts\": 32, \"num_experts_per_tok\": 8, "
+     "\"tie_word_embeddings\": true"},
+    {"dbrx", 131596523520,
+     "\"model_type\": \"dbrx\", \"d_model\": 6144, \"n_layers\": 40, \"n_heads\": 48, "
+     "\"vocab_size\": 100352, \"max_seq_len\": 32768, \"attn_config\": {\"kv_n_heads\": 8, "
+     "\"clip_qkv\": 8, \"rope_theta\": 500000}, "
+     "\"ffn_config\": {\"ffn_hidden_size\": 10752, \"moe_num_experts\": 16, "
+     "\"moe_top_k\": 4}"},
+    {"phi-3.5-moe", 41873153344,
+     "\"model_type\": \"phimoe\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 6400, \"vocab_size\": 32064, "
+     "\"num_key_value_heads\": 8, \"num_local_experts\": 16, \"num_experts_per_tok\": 2, "
+     "\"attention_bias\": true, \"lm_head_bias\": true"},
+    {"deepseek-moe-16b", 16375728128,
+     "\"model_type\": \"deepseek\", \"hidden_size\": 2048, \"num_hidden_layers\": 28, "
+     "\"num_attention_heads\": 16, \"intermediate_size\": 10944, \"vocab_size\": 102400, "
+     "\"num_key_value_heads\": 16, \"n_routed_experts\": 64, \"num_experts_per_tok\": 6, "
+     "\"n_shared_experts\": 2, \"moe_intermediate_size\": 1408, "
+     "\"first_k_dense_replace\": 1, \"moe_layer_freq\": 1"},
+    {"dots.llm1", 142774381696,
+     "\"model_type\": \"dots1\", \"hidden_size\": 4096, \"num_hidden_layers\": 62, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 10944, \"vocab_size\": 152064, "
+     "\"num_key_value_heads\": 32, \"n_routed_experts\": 128, \"num_experts_per_tok\": 6, "
+     "\"n_shared_experts\": 2, \"moe_intermediate_size\": 1408, "
+     "\"first_k_dense_replace\": 1"},
+    {"exaone-3.0-7.8b", 7818448896,
+     "\"model_type\": \"exaone\", \"hidden_size\": 4096, \"num_layers\": 32, "
+     "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, "
+     "\"intermediate_size\": 14336, \"vocab_size\": 102400, \"tie_word_embeddings\": false"},
+    {"ernie-4.5-0.3b", 360748032,
+     "\"model_type\": \"ernie4_5\", \"hidden_size\": 1024, \"num_hidden_layers\": 18, "
+     "\"num_attention_heads\": 16, \"intermediate_size\": 3072, \"vocab_size\": 103424, "
+     "\"num_key_value_heads\": 2, \"head_dim\": 128, \"use_bias\": false, "
+     "\"tie_word_embeddings\": true"},
+    {"apertus-8b", 8053338176,
+     "\"model_type\": \"apertus\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 21504, \"vocab_size\": 131072, "
+     "\"num_key_value_heads\": 8, \"attention_bias\": false, \"mlp_bias\": false"},
+    {"minicpm-2b", 2724880896,
+     "\"model_type\": \"minicpm\", \"hidden_size\": 2304, \"num_hidden_layers\": 40, "
+     "\"num_attention_heads\": 36, \"intermediate_size\": 5760, \"vocab_size\": 122753, "
+     "\"num_key_value_heads\": 36"},
+    {"qwen-7b", 7721324544,
+     "\"model_type\": \"qwen\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 22016, \"vocab_size\": 151936, "
+     "\"no_bias\": true, \"kv_channels\": 128, \"tie_word_embeddings\": false"},
+    {"qwen2-vl-7b text", 7615616512,
+     "\"model_type\": \"qwen2_vl\", \"hidden_size\": 3584, \"num_hidden_layers\": 28, "
+     "\"num_attention_heads\": 28, \"intermediate_size\": 18944, \"vocab_size\": 152064, "
+     "\"num_key_value_heads\": 4"},
+    {"mt5-small", 300176768,
+     "\"model_type\": \"mt5\", \"d_model\": 512, \"num_layers\": 8, "
+     "\"num_decoder_layers\": 8, \"num_heads\": 6, \"d_kv\": 64, \"d_ff\": 1024, "
+     "\"vocab_size\": 250112, \"feed_forward_proj\": \"gated-gelu\", "
+     "\"tie_word_embeddings\": false"},
+    {"olmo-1b", 1176832000,
+     "\"model_type\": \"olmo\", \"hidden_size\": 2048, \"num_hidden_layers\": 16, "
+     "\"num_attention_heads\": 16, \"intermediate_size\": 8192, \"vocab_size\": 50304, "
+     "\"num_key_value_heads\": 16, \"tie_word_embeddings\": true"},
+    {"qwen3-vl-30b text", 30532122624,
+     "\"model_type\": \"qwen3_vl_moe_text\", \"hidden_size\": 2048, "
+     "\"num_hidden_layers\": 48, \"num_attention_heads\": 32, "
+     "\"intermediate_size\": 6144, \"vocab_size\": 151936, \"num_key_value_heads\": 4, "
+     "\"head_dim\": 128, \"num_experts\": 128, \"num_experts_per_tok\": 8, "
+     "\"moe_intermediate_size\": 768"},
+    {"nemotron-h-8b", 8100852736,
+     "\"model_type\": \"nemotron_h\", \"hidden_size\": 4096, \"num_hidden_layers\": 52, "
+     "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, "
+     "\"attention_head_dim\": 128, \"intermediate_size\": 21504, \"vocab_size\": 131072, "
+     "\"hybrid_override_pattern\": \"M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-\", "
+     "\"mamba_num_heads\": 128, \"mamba_head_dim\": 64, \"ssm_state_size\": 128, "
+     "\"n_groups\": 8, \"conv_kernel\": 4, \"chunk_size\": 128, \"expand\": 2"},
+    {"exaone4-32b", 32003216384,
+     "\"model_type\": \"exaone4\", \"hidden_size\": 5120, \"num_hidden_layers\": 64, "
+     "\"num_attention_heads\": 40, \"intermediate_size\": 27392, \"vocab_size\": 102400, "
+     "\"num_key_value_heads\": 8, \"head_dim\": 128, \"sliding_window\": 4096, "
+     "\"sliding_window_pattern\": \"LLLG\", \"max_position_embeddings\": 131072"},
+    {"internlm3-8b", 8804241408,
+     "\"model_type\": \"internlm3\", \"hidden_size\": 4096, \"num_hidden_layers\": 48, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 10240, \"vocab_size\": 128512, "
+     "\"num_key_value_heads\": 2, \"head_dim\": 128, \"qkv_bias\": false, \"bias\": false"},
+};
+enum { N_COUNTED = sizeof COUNTED / sizeof COUNTED[0] };
+
+START_TEST(counts_of_families) {
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    ck_assert_int_eq(import_with(COUNTED[_i].keys, "\"use_cache\": true", &model, &yaml), TSIM_OK);
+    ck_assert_msg(tsim_model_parameters(model) == COUNTED[_i].parameters, "%s: %.0f, not %.0f", COUNTED[_i].name,
+                  tsim_model_parameters(model), COUNTED[_i].parameters);
+    ck_assert_double_eq(tsim_model_parameters(read_back(yaml)), COUNTED[_i].parameters);
+}
+END_TEST
+
+/* A model_type that nobody knows is a Llama with --approximate alone, and only where it has a Llama's sizes. */
+START_TEST(fallback) {
+    static const struct {
+        const char *keys;
+        bool approximates, is_taken;
+    } CASES[] = {
+        {"\"num_attention_heads\": 4, \"intermediate_size\": 128, \"vocab_size\": 100", true, true},
+        {"\"num_attention_heads\": 4, \"intermediate_size\": 128, \"vocab_size\": 100", false, false},
+        {"\"num_attention_heads\": 4, \"vocab_size\": 100", true, false},
+        {"\"num_attention_heads\": 4, \"intermediate_size\": 128, \"vocab_size\": 100, \"num_experts\": 8", true,
+         false},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        const char *text = tsim_arena_printf(
+            &arena, "{\"model_type\": \"own\", \"hidden_size\": 64, \"num_hidden_layers\": 2, %s}", CASES[i].keys);
+        const struct tsim_import_input input = {.approximates = CASES[i].approximates};
+        const struct tsim_value *root = NULL;
+        const struct tsim_model *model = NULL;
+        const char *yaml = NULL;
+        ck_assert_int_eq(tsim_document_parse(&arena, "config.json", text, strlen(text), &root, &diags), TSIM_OK);
+        enum tsim_status status = tsim_hf_config_import(&arena, root, &input, &model, &yaml, &diags);
+        ck_assert_msg((status == TSIM_OK) == CASES[i].is_taken, "%zu", i);
+        if (CASES[i].is_taken)
+            ck_assert(read_back(yaml)->approximate && read_back(yaml)->gated_mlp);
+    }
 }
 END_TEST
 
@@ -446,6 +672,8 @@ static Suite *hf_config_suite(void) {
     tcase_add_loop_test(tests, keys_that_change_the_model, 0, (int)(sizeof OTHERS / sizeof OTHERS[0]));
     tcase_add_test(tests, windows);
     tcase_add_loop_test(tests, families_are_the_catalogues, 0, N_FAMILIES);
+    tcase_add_loop_test(tests, counts_of_families, 0, N_COUNTED);
+    tcase_add_test(tests, fallback);
     tcase_add_test(tests, approximately);
     tcase_add_test(tests, text_of_a_model_of_images);
     tcase_add_loop_test(tests, damaged_files_are_models_or_errors, 0, N_EXAMPLES);

@@ -18,6 +18,8 @@ static bool has_near(const char *why) {
 /* Keys of transformers' configuration classes (PretrainedConfig and those of the known model_type). */
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
+    NOTHING("vision_*token_id vision_*_token audio_*token_id image_*token_id mamba_ssm_* mamba_proj_bias mamba_hidden_act linear_conv_kernel_dim"),
+    REFUSED("index_* num_sparse* sparse_attention*", "a part of attention that this model_type does not have (it chooses the tokens it attends to)"),
     REFUSED("mamba* ssm* time_step* conv_kernel* conv_L_cache attn_layer_* attn_type_list expert_layer_* hybrid_* block_types "
             "layers_block_type linear_* gdn_* full_attention_interval lru_width attention_window_size rwkv*",
             "layers that are no transformer's (Mamba and other state-space, linear or recurrent attention) are not imported"),
@@ -47,6 +49,19 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("router_* norm_topk_prob scoring_func routed_scaling_factor topk_method topk_group n_group aux_loss_alpha seq_aux ep_size"),
     NOTHING("scale_attn_* reorder_and_upcast_attn query_pre_attn_scalar attn_logit_softcapping final_logit_softcapping "
             "attention_scaling use_flash_attn use_flash_attention*"),
+    NOTHING("layerdrop layer_norm_elementwise_affine _remove_final_layer_norm ffn_bias activation_dropout word_embed_proj_dim slow_but_exact "
+            "masked_softmax_fusion offset_alibi learned_pos_emb "
+            "max_seq_len emb_pdrop resid_pdrop init_config use_cache_* verbose embedding_fraction tokenizer_name "
+            "sinusoidal_pos_embds qa_dropout seq_classif_dropout inference_runner validate_runner_input pre_allocate_kv_cache "
+            "max_batch_size "
+            "apply_query_key_layer_scaling attention_softmax_in_fp32 bias_dropout_fusion fp32_residual_connection "
+            "original_rope post_layer_norm apply_residual_connection_post_layernorm kv_channels pre_seq_len prefix_projection "
+            "quantization_bit interleaved_qkv z_loss_weight bias=False head_dtype norm_head norm_softmax output_router_logits "
+            "scale_emb scale_depth dim_model_base mup_* use_dynamic_ntk use_logn_attn softmax_in_fp32 bf16 fp16 fp32 onnx_safe "
+            "layer_norm_eps layernorm_epsilon score_function group_norm_size ignore_* rescale_* residual_in_fp32 use_mamba_kernels "
+            "mlp_hidden_act use_conv_bias attention_bias=False mlp_bias=False num_logits_to_keep "
+            "moe_aux_loss* moe_z_loss* moe_router_topk_scaling_factor moe_grouped_gemm qkv_fuse use_rmsnorm embedding_dropout "
+            "output_dropout"),
     NOTHING("quantization_config compression_config use_sliding_window max_window_layers sliding_window_pattern "
             "num_key_value_heads head_dim qk_head_dim n_special predict_special_tokens"),
 };

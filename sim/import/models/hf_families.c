@@ -1,0 +1,1043 @@
+/* Families of architectures of Hugging Face's transformers, after its modeling_*.py and configuration_*.py, or after the code
+ * that lies beside the weights where transformers has none (Baichuan, ChatGLM, InternLM, Qwen, MiniCPM, EXAONE, Ling). */
+#include "import/models/hf_reading.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is particular to an architecture ---- */
+
+static void finish_llama(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    bool attention = tsim_hf_flag(r, "attention_bias", false), mlp = tsim_hf_flag(r, "mlp_bias", false);
+    m->bias = attention && mlp;
+    m->qkv_bias = m->qkv_bias || (attention && !mlp);
+    if (attention && !mlp)
+        m->other_parameters += m->layers * m->hidden; /* the bias of the attention's output */
+    if (mlp && !attention)
+        m->other_parameters += m->layers * (2 * m->ffn_hidden + m->hidden);
+}
+
+static void finish_qwen3(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    m->qkv_bias = tsim_hf_flag(r, "attention_bias", false);
+    if (m->qkv_bias)
+        m->other_parameters += m->layers * m->hidden;
+}
+
+static void read_experts(struct tsim_hf_reading *r, const char *count) {
+    struct tsim_experts *e = &r->model.experts;
+    e->count = tsim_hf_required(r, count, 100000);
+    e->active = tsim_hf_required(r, "num_experts_per_tok", 100000);
+    e->ffn_hidden = r->model.ffn_hidden;
+    e->every = 1;
+    if (e->active > e->count)
+        tsim_hf_refuse(r, "num_experts_per_tok", "more experts of a token than there are");
+}
+
+static void finish_mixtral(struct tsim_hf_reading *r) {
+    read_experts(r, "num_local_experts");
+}
+
+/* Layer l has experts where (l + 1) is a multiple of decoder_sparse_step. */
+static void finish_qwen_moe(struct tsim_hf_reading *r) {
+    struct tsim_experts *e = &r->model.experts;
+    const struct tsim_value *dense = tsim_hf_find(r, "mlp_only_layers");
+    read_experts(r, "num_experts");
+    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+    e->every = tsim_hf_number(r, "decoder_sparse_step", 1, 100000, 1);
+    if (dense && (dense->kind != TSIM_VALUE_SEQUENCE || dense->n_items > 0))
+        tsim_hf_refuse(r, "mlp_only_layers", "a model file cannot express single layers without experts");
+}
+
+static void finish_qwen3_moe(struct tsim_hf_reading *r) {
+    finish_qwen3(r);
+    finish_qwen_moe(r);
+}
+
+/* The shared expert is as wide as several others, and has a gate of `hidden` weights. */
+static void finish_qwen2_moe(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    finish_qwen_moe(r);
+    int64_t shared = tsim_hf_required(r, "shared_expert_intermediate_size", 10000000);
+    if (shared % m->experts.ffn_hidden != 0)
+        tsim_hf_refuse(r, "shared_expert_intermediate_size", "not a multiple of moe_intermediate_size");
+    m->experts.shared = shared / m->experts.ffn_hidden;
+    m->other_parameters += (int64_t)tsim_model_parts(m).times[TSIM_PART_EXPERT_LAYER] * m->hidden;
+}
+
+/* Three layers in four are linear attention by the gated delta rule; attention in the others is gated. */
+static void finish_qwen3_next(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    m->qkv_bias = tsim_hf_flag(r, "attention_bias", false);
+    finish_qwen2_moe(r);
+    m->rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 0.25);
+    m->delta = (struct tsim_delta){.value_heads = tsim_hf_required(r, "linear_num_value_heads", 1000000),
+                                   .key_heads = tsim_hf_required(r, "linear_num_key_heads", 1000000),
+                                   .key_dim = tsim_hf_required(r, "linear_key_head_dim", 1000000),
+                                   .value_dim = tsim_hf_required(r, "linear_value_head_dim", 1000000),
+                                   .kernel = tsim_hf_number(r, "linear_conv_kernel_dim", 1, 1000, 4),
+                                   .chunk = 64};
+    if (m->qkv_bias)
+        tsim_hf_refuse(r, "attention_bias", "a model file cannot express gated attention with biases");
+}
+
+static void finish_deepseek(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    struct tsim_experts *e = &m->experts;
+    const struct tsim_value *method = tsim_hf_find(r, "topk_method");
+    bool is_v3 = strcmp(r->family->type, "deepseek_v2") != 0;
+    m->head_dim = tsim_hf_required(r, "v_head_dim", 1000000);
+    m->latent = (struct tsim_latent){.kv_rank = tsim_hf_required(r, "kv_lora_rank", 1000000),
+                                     .query_rank = tsim_hf_number(r, "q_lora_rank", 0, 1000000, 0),
+                                     .rope_dim = tsim_hf_required(r, "qk_rope_head_dim", 1000000)};
+    if (tsim_hf_required(r, "qk_nope_head_dim", 1000000) != m->head_dim)
+        tsim_hf_refuse(r, "qk_nope_head_dim", "not v_head_dim: a model file has one width for both");
+    if (tsim_hf_flag(r, "attention_bias", false))
+        tsim_hf_refuse(r, "attention_bias", "a model file cannot express latent attention with biases");
+    read_experts(r, "n_routed_experts");
+    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+    e->shared = tsim_hf_number(r, "n_shared_experts", 0, 100000, 0);
+    e->first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
+    e->router_bias = method ? tsim_value_is_text(method, "noaux_tc") : is_v3;
+    if (tsim_hf_number(r, "moe_layer_freq", 1, 100000, 1) != 1)
+        tsim_hf_refuse(r, "moe_layer_freq", "only 1 is known: experts in every layer from first_k_dense_replace on");
+    if (tsim_hf_number(r, "n_group", 0, 100000, 0) > 1)
+        e->node_limit = tsim_hf_number(r, "topk_group", 1, 100000, 1);
+    if (tsim_hf_number(r, "num_nextn_predict_layers", 0, 100, 0) > 0)
+        tsim_hf_note(
+            r, "num_nextn_predict_layers: the modules that predict further tokens are left out, and not counted.");
+}
+
+static void finish_gemma2(struct tsim_hf_reading *r) {
+    finish_llama(r);
+    if (tsim_hf_find(r, "attn_logit_softcapping") || tsim_hf_find(r, "final_logit_softcapping"))
+        tsim_hf_note(r, "Capping of logits is not modelled.");
+}
+
+static void finish_gpt_oss(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    read_experts(r, "num_local_experts");
+    m->experts.router_bias = m->experts.limited = true;
+    if (!tsim_hf_flag(r, "attention_bias", true))
+        tsim_hf_refuse(r, "attention_bias", "a model file cannot express biases everywhere except there");
+}
+
+/* Dense layers between those with experts have a width of their own, and one expert is shared. */
+static void finish_llama4(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    read_experts(r, "num_local_experts");
+    m->experts.ffn_hidden = tsim_hf_required(r, "intermediate_size", 10000000);
+    m->experts.every = tsim_hf_number(r, "interleave_moe_layer_step", 1, 100000, 1);
+    m->experts.shared = 1;
+    m->qkv_bias = tsim_hf_flag(r, "attention_bias", false);
+    if (tsim_hf_find(r, "moe_layers"))
+        tsim_hf_note(r, "moe_layers is not read: interleave_moe_layer_step says which layers have experts.");
+    tsim_hf_flag(r, "use_qk_norm", true); /* without weights */
+}
+
+/* Norms of queries and keys as wide as all heads. */
+static void count_wide_norms(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t head = m->head_dim > 0 ? m->head_dim : m->hidden / m->heads;
+    m->other_parameters += m->layers * (m->heads + m->kv_heads) * head;
+}
+
+/* Norms stand behind the blocks, and as many. */
+static void finish_olmo2(struct tsim_hf_reading *r) {
+    finish_qwen3(r);
+    count_wide_norms(r);
+}
+
+static void finish_olmoe(struct tsim_hf_reading *r) {
+    finish_olmo2(r);
+    read_experts(r, "num_experts");
+}
+
+static void finish_minimax(struct tsim_hf_reading *r) {
+    read_experts(r, "num_local_experts");
+    r->model.experts.router_bias = tsim_hf_flag(r, "use_routing_bias", false);
+    r->model.rotary_frac = 0;
+    if (tsim_hf_flag(r, "use_qk_norm", false))
+        count_wide_norms(r);
+}
+
+static void finish_glm4_moe(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    read_experts(r, "n_routed_experts");
+    m->experts.ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+    m->experts.shared = tsim_hf_number(r, "n_shared_experts", 0, 100000, 0);
+    m->experts.first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
+    m->experts.router_bias = true;
+    m->qkv_bias = tsim_hf_flag(r, "attention_bias", false);
+    m->qk_norm = tsim_hf_flag(r, "use_qk_norm", false);
+    m->rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 0.5);
+    if (tsim_hf_number(r, "num_nextn_predict_layers", 0, 100, 0) > 0)
+        tsim_hf_note(
+            r, "num_nextn_predict_layers: the modules that predict further tokens are left out, and not counted.");
+}
+
+static void finish_ernie_moe(struct tsim_hf_reading *r) {
+    struct tsim_experts *e = &r->model.experts;
+    e->count = tsim_hf_required(r, "moe_num_experts", 100000);
+    e->active = tsim_hf_required(r, "moe_k", 100000);
+    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+    e->shared = tsim_hf_number(r, "moe_num_shared_experts", 0, 100000, 0);
+    e->first = tsim_hf_number(r, "moe_layer_start_index", 0, 100000, 0);
+    e->every = tsim_hf_number(r, "moe_layer_interval", 1, 100000, 1);
+    e->router_bias = tsim_hf_flag(r, "moe_use_aux_free", true);
+    r->model.bias = tsim_hf_flag(r, "use_bias", false);
+    tsim_hf_number(r, "moe_layer_end_index", 0, 100000, 0);
+}
+
+static void finish_seed_oss(struct tsim_hf_reading *r) {
+    r->model.qkv_bias = tsim_hf_flag(r, "attention_bias", true);
+    if (tsim_hf_flag(r, "attention_out_bias", false) || tsim_hf_flag(r, "mlp_bias", false))
+        tsim_hf_refuse(r, "attention_out_bias", "a model file cannot express biases only there");
+}
+
+static void finish_starcoder2(struct tsim_hf_reading *r) {
+    r->model.bias = tsim_hf_flag(r, "use_bias", true);
+}
+
+/* One norm without a shift before both blocks. */
+static void finish_cohere(struct tsim_hf_reading *r) {
+    r->model.qkv_bias = tsim_hf_flag(r, "attention_bias", false);
+    if (tsim_hf_flag(r, "use_qk_norm", false))
+        tsim_hf_refuse(r, "use_qk_norm", "a model file cannot express norms of each head of its own");
+}
+
+/* Side by side or in a row, attention and feed-forward have a norm each. */
+static void finish_gpt_neox(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    m->parallel_block = m->parallel_norms = tsim_hf_flag(r, "use_parallel_residual", true);
+    m->rotary_frac = tsim_hf_share(r, "rotary_pct", 0.25);
+    if (!tsim_hf_flag(r, "attention_bias", true))
+        tsim_hf_refuse(r, "attention_bias", "a model file cannot express biases everywhere except there");
+}
+
+static void finish_phi(struct tsim_hf_reading *r) {
+    r->model.rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 0.5);
+    if (tsim_hf_flag(r, "qk_layernorm", false))
+        tsim_hf_refuse(r, "qk_layernorm", "a model file cannot express layer norms of queries and keys");
+    r->model.other_parameters += r->model.vocab; /* the head's bias */
+}
+
+/* The norms of a layer stand behind its blocks; the one behind the embedding is counted as the final one. */
+static void finish_bert(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    bool is_pretraining = tsim_hf_is_class(r, "*ForPreTraining");
+    int64_t h = m->hidden, transform = h * h + h + 2 * h + m->vocab;
+    m->positions += tsim_hf_number(r, "type_vocab_size", 0, 1000000, 2); /* added like positions */
+    if (tsim_hf_is_class(r, "*ForMaskedLM") || is_pretraining)
+        m->other_parameters += transform;
+    m->pooler = !tsim_hf_is_class(r, "*ForMaskedLM");
+    if (is_pretraining)
+        m->other_parameters += 2 * h + 2; /* the next sentence */
+    if (!tsim_hf_is_class(r, "*ForMaskedLM") && !is_pretraining)
+        tsim_hf_note(r, "Counted as a BertModel with its pooler; a classifier of another class comes on top.");
+}
+
+/* The stacks share their widths; each has a table of relative biases, and the decoder as many layers as it says. */
+static void finish_t5(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *proj = tsim_hf_find(r, "feed_forward_proj");
+    m->encoder_layers = m->layers;
+    m->layers += tsim_hf_number(r, "num_decoder_layers", 1, 100000, m->encoder_layers);
+    m->head_dim = tsim_hf_required(r, "d_kv", 1000000);
+    m->relative_buckets = tsim_hf_number(r, "relative_attention_num_buckets", 1, 1000000, 32);
+    m->gated_mlp = proj && proj->kind == TSIM_VALUE_SCALAR && strncmp(proj->text, "gated", 5) == 0;
+}
+
+static int64_t n_labels(struct tsim_hf_reading *r) {
+    const struct tsim_value *labels = tsim_hf_find(r, "id2label");
+    if (labels && labels->kind == TSIM_VALUE_MAPPING && labels->n_items > 0)
+        return (int64_t)labels->n_items;
+    return tsim_hf_number(r, "num_labels", 1, 1000000000, 2);
+}
+
+/* The head by its class. A model file's head has a row for each class, and a bias; a ViTModel has a pooler instead, of
+ * which one such row is a part; a masked one reconstructs the pixels of each patch, and learns a mask. */
+static void read_vit_head(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t h = m->hidden;
+    if (tsim_hf_is_class(r, "ViTForImageClassification")) {
+        m->vocab = n_labels(r);
+    } else if (tsim_hf_is_class(r, "ViTModel")) {
+        m->vocab = 1;
+        m->other_parameters += h * h + h - (h + 1);
+        tsim_hf_note(r, "Counted as a ViTModel with its pooler; a classifier of another class comes on top.");
+    } else if (tsim_hf_is_class(r, "ViTForMaskedImageModeling")) {
+        int64_t stride = tsim_hf_number(r, "encoder_stride", 1, 1000, 16);
+        m->vocab = stride * stride * m->image.channels;
+        m->other_parameters += h;
+        tsim_hf_note(r, "The head reconstructs every patch; its time is that of one token's.");
+    } else {
+        tsim_hf_refuse(
+            r, "architectures",
+            "of the classes of a vit ViTForImageClassification, ViTModel and ViTForMaskedImageModeling are known");
+    }
+}
+
+static void finish_vit(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t image = tsim_hf_required(r, "image_size", 100000), patch = tsim_hf_required(r, "patch_size", 1000);
+    if (!tsim_hf_flag(r, "qkv_bias", true))
+        tsim_hf_refuse(r, "qkv_bias", "a model file cannot express biases everywhere except there");
+    if (image % patch != 0)
+        tsim_hf_refuse(r, "image_size", "not a multiple of patch_size");
+    m->image =
+        (struct tsim_image){.size = image, .patch = patch, .channels = tsim_hf_number(r, "num_channels", 1, 1000, 3)};
+    m->positions = m->image.tokens = (image / patch) * (image / patch) + 1;
+    read_vit_head(r);
+}
+
+/* Adds to every layer. */
+static void count_more(struct tsim_hf_reading *r, int64_t of_layer) {
+    r->model.other_parameters += r->model.layers * of_layer;
+}
+
+/* A mapping of this file in place of the whole; its own keys are checked by what reads them. */
+static const struct tsim_value *mapping(const struct tsim_hf_reading *r, const char *key) {
+    const struct tsim_value *value = tsim_hf_find(r, key);
+    return value && value->kind == TSIM_VALUE_MAPPING ? value : NULL;
+}
+
+/* A whole number within such a mapping. */
+static int64_t number_within(struct tsim_hf_reading *r, const struct tsim_value *within, const char *key, int64_t least,
+                             int64_t most, int64_t otherwise) {
+    const struct tsim_value *value = within ? tsim_value_find(within, key) : NULL;
+    char *end;
+    if (!value || tsim_value_is_text(value, "null"))
+        return otherwise;
+    long long parsed = value->kind == TSIM_VALUE_SCALAR ? strtoll(value->text, &end, 10) : -1;
+    if (value->kind != TSIM_VALUE_SCALAR || *end != '\0' || parsed < least || parsed > most) {
+        tsim_value_error(r->diags, TSIM_ERR_RANGE, value, key, "no whole number from %lld to %lld", (long long)least,
+                         (long long)most);
+        tsim_hf_failed(r, TSIM_ERR_RANGE);
+        return otherwise;
+    }
+    return parsed;
+}
+
+static bool flag_within(const struct tsim_value *within, const char *key, bool otherwise) {
+    const struct tsim_value *value = within ? tsim_value_find(within, key) : NULL;
+    return value ? tsim_value_is_text(value, "true") : otherwise;
+}
+
+/* OPT's table of positions has two rows more. */
+static void finish_opt(struct tsim_hf_reading *r) {
+    r->model.positions += 2;
+    r->model.bias = tsim_hf_flag(r, "enable_bias", true);
+    if (tsim_hf_number(r, "word_embed_proj_dim", 1, 10000000, r->model.hidden) != r->model.hidden)
+        tsim_hf_refuse(r, "word_embed_proj_dim", "embeddings of another width, which a model file cannot say");
+    if (!tsim_hf_flag(r, "do_layer_norm_before", true))
+        tsim_hf_refuse(r, "do_layer_norm_before", "norms behind the blocks alone, which a model file cannot say");
+}
+
+/* A norm stands behind the embedding. */
+static void finish_bloom(struct tsim_hf_reading *r) {
+    r->model.other_parameters += 2 * r->model.hidden;
+    if (tsim_hf_flag(r, "apply_residual_connection_post_layernorm", false))
+        tsim_hf_note(r, "apply_residual_connection_post_layernorm changes no time.");
+}
+
+/* Falcon 7B: one key and value head, blocks side by side from one norm; 40B and 180B: groups, and a norm for each. */
+static void finish_falcon(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    bool is_new = tsim_hf_flag(r, "new_decoder_architecture", false), is_multi = tsim_hf_flag(r, "multi_query", true),
+         is_side_by_side = tsim_hf_flag(r, "parallel_attn", true) || is_new;
+    m->kv_heads = is_new     ? tsim_hf_number(r, tsim_hf_key(r, "num_kv_heads|n_head_kv"), 1, 1000000, m->heads)
+                  : is_multi ? 1
+                             : m->heads;
+    m->bias = tsim_hf_flag(r, "bias", false);
+    m->position = tsim_hf_flag(r, "alibi", false) ? TSIM_POSITION_ALIBI : TSIM_POSITION_ROPE;
+    m->parallel_block = is_side_by_side;
+    m->parallel_norms = is_new && tsim_hf_number(r, "num_ln_in_parallel_attn", 1, 2, 2) == 2;
+    tsim_hf_find(r, "num_ln_in_parallel_attn");
+    tsim_hf_find(r, "num_kv_heads"); /* said of the 7B, too, which has one */
+    tsim_hf_find(r, "n_head_kv");
+}
+
+/* Its parts of attention stand in a mapping. Without biases its norms have none either. */
+static void finish_mpt(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *attention = mapping(r, "attn_config");
+    const struct tsim_value *type = attention ? tsim_value_find(attention, "attn_type") : NULL;
+    m->bias = !tsim_hf_flag(r, "no_bias", true);
+    m->norm = m->bias ? TSIM_NORM_LAYERNORM : TSIM_NORM_RMSNORM;
+    m->ffn_hidden = m->hidden * tsim_hf_number(r, "expansion_ratio", 1, 100, 4);
+    m->kv_heads = type && tsim_value_is_text(type, "multiquery_attention")
+                      ? 1
+                      : number_within(r, attention, "kv_n_heads", 1, 1000000, m->heads);
+    tsim_hf_find(r, "max_seq_len");
+    tsim_hf_find(r, "norm_type");
+    if (flag_within(attention, "alibi", true)) {
+        m->position = TSIM_POSITION_ALIBI;
+    } else if (flag_within(attention, "rope", false)) {
+        m->position = TSIM_POSITION_ROPE;
+    } else {
+        m->position = TSIM_POSITION_LEARNED;
+        m->positions = tsim_hf_required(r, "max_seq_len", 1000000000);
+    }
+    if (flag_within(attention, "qk_ln", false))
+        tsim_hf_refuse(r, "attn_config", "a model file cannot express norms of queries and keys as wide as all heads");
+}
+
+/* No token types, and no pooler. */
+static void finish_distilbert(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    if (tsim_hf_is_class(r, "*ForMaskedLM"))
+        m->other_parameters += m->hidden * m->hidden + m->hidden + 2 * m->hidden + m->vocab;
+    else
+        tsim_hf_note(r, "Counted without a head; a classifier comes on top.");
+}
+
+static void finish_gpt_bigcode(struct tsim_hf_reading *r) {
+    r->model.kv_heads = tsim_hf_flag(r, "multi_query", true) ? 1 : r->model.heads;
+}
+
+/* GPT-J and CodeGen: biases in the feed-forward block and the head alone; a part of each head is rotated. */
+static void finish_gptj(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t head = m->heads > 0 ? m->hidden / m->heads : 0, rotated = tsim_hf_number(r, "rotary_dim", 1, 1000000, 64);
+    count_more(r, m->ffn_hidden + m->hidden);
+    m->other_parameters += m->vocab;
+    m->rotary_frac = head > rotated ? (double)rotated / (double)head : 0;
+}
+
+/* Every other layer attends to a window: attention_layers says which, or attention_types, [[["global", "local"], 12]]. */
+static void read_local_layers(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *layers = tsim_hf_find(r, "attention_layers"), *types = tsim_hf_find(r, "attention_types");
+    const int64_t window = tsim_hf_number(r, "window_size", 1, 1000000000, 256);
+    for (int depth = 0; !layers && depth < 2 && types && types->kind == TSIM_VALUE_SEQUENCE && types->n_items > 0;
+         depth++)
+        types = types->items[0];
+    layers = layers ? layers : types;
+    if (!layers || layers->kind != TSIM_VALUE_SEQUENCE || layers->n_items == 0 || layers->n_items > (size_t)m->layers) {
+        tsim_hf_refuse(r, "attention_types", "which layers attend to a window is not said in a way that is known");
+        return;
+    }
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, layers->n_items, struct tsim_layer_entry);
+    bool has_any = false;
+    for (size_t i = 0; i < layers->n_items; i++) {
+        bool is_local = tsim_value_is_text(layers->items[i], "local");
+        has_any |= is_local;
+        entries[i] =
+            (struct tsim_layer_entry){.kind = is_local ? TSIM_MIXING_WINDOW : TSIM_MIXING_ATTENTION, .count = 1};
+    }
+    if (!has_any)
+        return;
+    m->pattern = entries;
+    m->n_pattern = layers->n_items;
+    m->pattern_length = (int64_t)layers->n_items;
+    m->attention_window = window;
+}
+
+/* Attention has a bias behind it alone. */
+static void finish_gpt_neo(struct tsim_hf_reading *r) {
+    count_more(r, r->model.hidden + r->model.ffn_hidden + r->model.hidden);
+    read_local_layers(r);
+}
+
+static void finish_olmo(struct tsim_hf_reading *r) {
+    finish_llama(r);
+    tsim_hf_note(r, "Its norms have no scales: counted are those of other models, less than 0.01 %.");
+    if (tsim_hf_find(r, "clip_qkv"))
+        tsim_hf_note(r, "Clipping of queries, keys and values is not modelled.");
+}
+
+static void finish_glm(struct tsim_hf_reading *r) {
+    r->model.qkv_bias = tsim_hf_flag(r, "attention_bias", strcmp(r->family->type, "glm") == 0);
+    r->model.rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 0.5);
+}
+
+static void finish_chatglm(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    if (tsim_hf_flag(r, "multi_query_attention", false))
+        m->kv_heads = tsim_hf_required(r, "multi_query_group_num", 1000000);
+    m->qkv_bias = tsim_hf_flag(r, "add_qkv_bias", false);
+    m->bias = tsim_hf_flag(r, "add_bias_linear", false);
+    m->norm = tsim_hf_flag(r, "rmsnorm", true) ? TSIM_NORM_RMSNORM : TSIM_NORM_LAYERNORM;
+    m->rotary_frac = 0.5;
+}
+
+/* The 7B rotates; the 13B, whose file has no max_position_embeddings, has ALiBi. */
+static void finish_baichuan(struct tsim_hf_reading *r) {
+    if (!tsim_hf_find(r, "max_position_embeddings"))
+        r->model.position = TSIM_POSITION_ALIBI;
+}
+
+/* One flag for the biases of all four products of attention (InternLM), or one for three of them (InternLM 3). */
+static void finish_internlm(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    bool is_first = strcmp(r->family->type, "internlm") == 0, bias = tsim_hf_flag(r, "bias", is_first);
+    m->qkv_bias = is_first ? bias : tsim_hf_flag(r, "qkv_bias", bias);
+    if (bias)
+        count_more(r, m->hidden);
+    if (bias && strcmp(r->family->type, "internlm3") == 0)
+        count_more(r, 2 * m->ffn_hidden + m->hidden);
+}
+
+static void finish_stablelm(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    m->qkv_bias = tsim_hf_flag(r, "use_qkv_bias", false);
+    m->parallel_block = tsim_hf_flag(r, "use_parallel_residual", false);
+    m->rotary_frac = tsim_hf_share(r, tsim_hf_key(r, "partial_rotary_factor|rope_pct"), 0.25);
+    if (tsim_hf_flag(r, "qk_layernorm", false))
+        tsim_hf_refuse(r, "qk_layernorm", "a model file cannot express layer norms of queries and keys");
+}
+
+static void finish_nemotron(struct tsim_hf_reading *r) {
+    finish_llama(r);
+    r->model.rotary_frac = tsim_hf_share(r, tsim_hf_key(r, "partial_rotary_factor|rope_percent"), 0.5);
+}
+
+/* Granite's mixture: a router and experts of intermediate_size; some have an expert of another width that all share. */
+static void finish_granite_moe(struct tsim_hf_reading *r) {
+    struct tsim_experts *e = &r->model.experts;
+    finish_llama(r);
+    read_experts(r, "num_local_experts");
+    int64_t shared = tsim_hf_number(r, "shared_intermediate_size", 0, 10000000, 0);
+    if (shared % e->ffn_hidden != 0)
+        tsim_hf_refuse(r, "shared_intermediate_size", "not a multiple of intermediate_size");
+    e->shared = shared / e->ffn_hidden;
+}
+
+static void finish_dbrx(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *attention = mapping(r, "attn_config"), *blocks = mapping(r, "ffn_config");
+    tsim_hf_find(r, "max_seq_len");
+    m->kv_heads = number_within(r, attention, "kv_n_heads", 1, 1000000, 1);
+    m->ffn_hidden = number_within(r, blocks, "ffn_hidden_size", 1, 10000000, 3584);
+    m->experts = (struct tsim_experts){.count = number_within(r, blocks, "moe_num_experts", 1, 100000, 4),
+                                       .active = number_within(r, blocks, "moe_top_k", 1, 100000, 1),
+                                       .ffn_hidden = m->ffn_hidden,
+                                       .every = 1};
+}
+
+static void finish_phimoe(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    read_experts(r, "num_local_experts");
+    m->qkv_bias = tsim_hf_flag(r, "attention_bias", false);
+    if (m->qkv_bias)
+        count_more(r, m->hidden);
+    if (tsim_hf_flag(r, "lm_head_bias", false))
+        m->other_parameters += m->vocab;
+}
+
+/* DeepSeekMoE, dots.llm1 and Ling: fine experts behind some dense layers, some of them for all tokens. */
+static void read_fine_experts(struct tsim_hf_reading *r, const char *count) {
+    struct tsim_experts *e = &r->model.experts;
+    read_experts(r, count);
+    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+    e->shared = tsim_hf_number(r, tsim_hf_key(r, "n_shared_experts|num_shared_experts"), 0, 100000, 0);
+    e->first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
+    if (tsim_hf_number(r, "moe_layer_freq", 1, 100000, 1) != 1)
+        tsim_hf_refuse(r, "moe_layer_freq", "only 1 is known: experts in every layer from first_k_dense_replace on");
+    if (tsim_hf_number(r, tsim_hf_key(r, "num_nextn_predict_layers|mtp_num_layers"), 0, 100, 0) > 0)
+        tsim_hf_note(r, "The modules that predict further tokens are left out, and not counted.");
+}
+
+static void finish_deepseek_moe(struct tsim_hf_reading *r) {
+    finish_llama(r);
+    read_fine_experts(r, "n_routed_experts");
+}
+
+static void finish_dots1(struct tsim_hf_reading *r) {
+    finish_qwen3(r);
+    read_fine_experts(r, "n_routed_experts");
+    r->model.experts.router_bias = true;
+}
+
+static void finish_bailing(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    read_fine_experts(r, "num_experts");
+    m->qkv_bias = tsim_hf_flag(r, "use_qkv_bias", false);
+    m->qk_norm = tsim_hf_flag(r, "use_qk_norm", false);
+    m->experts.router_bias = tsim_hf_flag(r, "moe_router_enable_expert_bias", false);
+    if (tsim_hf_flag(r, "use_bias", false))
+        count_more(r, m->hidden);
+    if (tsim_hf_find(r, "moe_shared_expert_intermediate_size") && m->experts.shared > 0 &&
+        tsim_hf_number(r, "moe_shared_expert_intermediate_size", 1, 10000000, 1) !=
+            m->experts.shared * m->experts.ffn_hidden &&
+        tsim_hf_number(r, "moe_shared_expert_intermediate_size", 1, 10000000, 1) != m->experts.ffn_hidden)
+        tsim_hf_refuse(r, "moe_shared_expert_intermediate_size", "not as wide as its experts");
+    if (m->rotary_frac == 0)
+        m->rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 1);
+}
+
+/* Three layers in four are linear attention as in Qwen3-Next; dense blocks, or experts with one that all share. */
+static void finish_qwen3_5(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    if (strstr(r->family->type, "moe")) {
+        finish_qwen3_next(r);
+    } else {
+        m->rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 0.25);
+        m->delta = (struct tsim_delta){.value_heads = tsim_hf_required(r, "linear_num_value_heads", 1000000),
+                                       .key_heads = tsim_hf_required(r, "linear_num_key_heads", 1000000),
+                                       .key_dim = tsim_hf_required(r, "linear_key_head_dim", 1000000),
+                                       .value_dim = tsim_hf_required(r, "linear_value_head_dim", 1000000),
+                                       .kernel = tsim_hf_number(r, "linear_conv_kernel_dim", 1, 1000, 4),
+                                       .chunk = 64};
+    }
+    m->output_gate = tsim_hf_flag(r, "attn_output_gate", true);
+    if (tsim_hf_number(r, "mtp_num_hidden_layers", 0, 100, 0) > 0)
+        tsim_hf_note(r,
+                     "mtp_num_hidden_layers: the modules that predict further tokens are left out, and not counted.");
+}
+
+/* Norms of each head's queries and keys, in every Hunyuan that trains; one key says otherwise. */
+static void finish_hunyuan(struct tsim_hf_reading *r) {
+    finish_llama(r);
+    r->model.qk_norm = tsim_hf_flag(r, "use_qk_norm", true);
+    if (tsim_hf_flag(r, "use_cla", false))
+        tsim_hf_refuse(r, "use_cla", "layers that share keys and values, which a model file cannot say");
+    tsim_hf_number(r, "num_experts", 1, 1, 1);
+}
+
+static void finish_ernie(struct tsim_hf_reading *r) {
+    r->model.bias = tsim_hf_flag(r, "use_bias", false);
+}
+
+/* Two learned numbers in each activation function (xIELU). */
+static void finish_apertus(struct tsim_hf_reading *r) {
+    finish_llama(r);
+    count_more(r, 2);
+}
+
+/* One width for gate and other half together. */
+static void finish_qwen(struct tsim_hf_reading *r) {
+    if (r->model.ffn_hidden % 2 != 0)
+        tsim_hf_refuse(r, "intermediate_size", "not even: a half each is for the gate and for what it gates");
+    r->model.ffn_hidden /= 2;
+    tsim_hf_find(r, "no_bias");
+}
+
+/* hybrid_override_pattern: M Mamba-2, * attention, - a feed-forward block, E experts; each layer is one of them. */
+static void finish_nemotron_h(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *pattern = tsim_hf_find(r, "hybrid_override_pattern");
+    const char *text = pattern && pattern->kind == TSIM_VALUE_SCALAR ? pattern->text : "";
+    size_t n = strlen(text);
+    if (n == 0 || n != (size_t)m->layers || strspn(text, "M*-E") != n) {
+        tsim_hf_refuse(r, "hybrid_override_pattern", "not a letter (M, *, -, E) for each layer");
+        return;
+    }
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, n, struct tsim_layer_entry);
+    for (size_t i = 0; i < n; i++)
+        entries[i] = (struct tsim_layer_entry){.kind = text[i] == 'M'   ? TSIM_MIXING_MAMBA
+                                                       : text[i] == '*' ? TSIM_MIXING_ATTENTION
+                                                                        : TSIM_MIXING_NONE,
+                                               .feed_forward = text[i] == '-'   ? TSIM_FOLLOWING_DENSE
+                                                               : text[i] == 'E' ? TSIM_FOLLOWING_EXPERTS
+                                                                                : TSIM_FOLLOWING_NONE,
+                                               .count = 1};
+    m->pattern = entries;
+    m->n_pattern = n;
+    m->pattern_length = m->layers;
+    m->activation = TSIM_ACTIVATION_RELU;
+    if (strchr(text, 'M'))
+        m->mamba = (struct tsim_mamba){.heads = tsim_hf_required(r, "mamba_num_heads", 1000000),
+                                       .head_dim = tsim_hf_required(r, "mamba_head_dim", 1000000),
+                                       .state = tsim_hf_required(r, "ssm_state_size", 1000000),
+                                       .groups = tsim_hf_required(r, "n_groups", 1000000),
+                                       .kernel = tsim_hf_number(r, "conv_kernel", 1, 1000, 4),
+                                       .chunk = tsim_hf_number(r, "chunk_size", 1, 100000, 128)};
+    if (strchr(text, 'E')) {
+        read_experts(r, "n_routed_experts");
+        m->experts.ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+        int64_t shared = tsim_hf_number(r, "moe_shared_expert_intermediate_size", 0, 10000000, 0);
+        if (shared % m->experts.ffn_hidden != 0)
+            tsim_hf_refuse(r, "moe_shared_expert_intermediate_size", "not a multiple of moe_intermediate_size");
+        m->experts.shared = shared / m->experts.ffn_hidden;
+        m->experts.router_bias = true;
+    }
+    tsim_hf_find(r, "expand");
+    tsim_hf_find(r, "n_shared_experts");
+}
+
+/* ---- architectures ---- */
+
+#define USUAL_NAMES                                                                                                    \
+    .hidden = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads", .ffn = "intermediate_size"
+#define GROUPED_NAMES USUAL_NAMES, .kv_heads = "num_key_value_heads"
+#define LLAMA_LIKE .gated_mlp = true, .norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_ROPE, .causal = true
+
+const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
+    {.type = "gpt2",
+     .hidden = "n_embd",
+     .layers = "n_layer",
+     .heads = "n_head",
+     .ffn = "n_inner",
+     .positions = "n_positions",
+     .ffn_is_optional = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .causal = true, .bias = true}},
+    {.type = "llama", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.type = "mistral", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}},
+    {.type = "mixtral", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_mixtral},
+    {.type = "qwen2", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE, .qkv_bias = true}},
+    {.type = "qwen2_moe",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {LLAMA_LIKE, .qkv_bias = true},
+     .finish = finish_qwen2_moe},
+    {.type = "qwen3",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 128,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_qwen3},
+    {.type = "qwen3_moe",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_qwen3_moe},
+    {.type = "qwen3_next",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .qk_norm = true, .output_gate = true},
+     .finish = finish_qwen3_next},
+    {.type = "gemma",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_llama},
+    {.type = "gemma2",
+     .period = 2,
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .post_norms = true},
+     .finish = finish_gemma2},
+    {.type = "gemma3_text",
+     .period = 6,
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .qk_norm = true, .post_norms = true},
+     .finish = finish_gemma2},
+    {.type = "phi3", GROUPED_NAMES, .fixed = {LLAMA_LIKE}},
+    {.type = "gpt_oss",
+     .period = 2,
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 64,
+     .fixed = {LLAMA_LIKE, .bias = true, .sinks = true, .rotary_scaled = true},
+     .finish = finish_gpt_oss},
+    {.type = "llama4_text",
+     .period = 4,
+     .hidden = "hidden_size",
+     .layers = "num_hidden_layers",
+     .heads = "num_attention_heads",
+     .kv_heads = "num_key_value_heads",
+     .ffn = "intermediate_size_mlp",
+     .kv_required = true,
+     .fixed = {LLAMA_LIKE, .window_chunks = true},
+     .finish = finish_llama4},
+    {.type = "olmo2", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmo2},
+    {.type = "olmo3", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmo2},
+    {.type = "olmoe", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmoe},
+    {.type = "glm4_moe", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_glm4_moe},
+    {.type = "minimax_m2", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_minimax},
+    {.type = "ernie4_5_moe",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_ernie_moe},
+    {.type = "granite", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.type = "smollm3", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.type = "seed_oss", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_seed_oss},
+    {.type = "starcoder2",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true, .bias = true},
+     .finish = finish_starcoder2},
+    {.type = "cohere",
+     GROUPED_NAMES,
+     .tied = true,
+     .fixed = {LLAMA_LIKE, .parallel_block = true},
+     .finish = finish_cohere},
+    {.type = "phi",
+     GROUPED_NAMES,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM,
+               .position = TSIM_POSITION_ROPE,
+               .causal = true,
+               .bias = true,
+               .parallel_block = true},
+     .finish = finish_phi},
+    {.type = "gpt_neox",
+     USUAL_NAMES,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true, .bias = true},
+     .finish = finish_gpt_neox},
+    {.type = "bert",
+     USUAL_NAMES,
+     .positions = "max_position_embeddings",
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
+     .finish = finish_bert},
+    {.type = "t5",
+     .hidden = "d_model",
+     .layers = "num_layers",
+     .heads = "num_heads",
+     .ffn = "d_ff",
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_RELATIVE, .causal = true},
+     .finish = finish_t5},
+    {.type = "vit",
+     USUAL_NAMES,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
+     .finish = finish_vit},
+    {.type = "deepseek_v2", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
+    {.type = "deepseek_v3", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
+    {.type = "kimi_k2", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
+    {.type = "deepseek_v32", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek},
+    {.type = "deepseek", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_deepseek_moe},
+    {.type = "dots1", GROUPED_NAMES, .fixed = {LLAMA_LIKE, .qk_norm = true}, .finish = finish_dots1},
+    {.type = "bailing_moe", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_bailing},
+    {.type = "bailing_moe_v2", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_bailing},
+    {.type = "opt",
+     .hidden = "hidden_size",
+     .layers = "num_hidden_layers",
+     .heads = "num_attention_heads",
+     .ffn = "ffn_dim",
+     .positions = "max_position_embeddings",
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM,
+               .position = TSIM_POSITION_LEARNED,
+               .activation = TSIM_ACTIVATION_RELU,
+               .causal = true},
+     .finish = finish_opt},
+    {.type = "bloom",
+     .hidden = "hidden_size|n_embed",
+     .layers = "n_layer|num_hidden_layers",
+     .heads = "n_head|num_attention_heads",
+     .ffn = "n_inner",
+     .ffn_is_optional = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ALIBI, .causal = true, .bias = true},
+     .finish = finish_bloom},
+    {.type = "falcon",
+     .hidden = "hidden_size",
+     .layers = "num_hidden_layers|n_layer",
+     .heads = "num_attention_heads|n_head",
+     .ffn = "ffn_hidden_size",
+     .ffn_is_optional = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true},
+     .finish = finish_falcon},
+    {.type = "RefinedWebModel",
+     .hidden = "hidden_size",
+     .layers = "num_hidden_layers|n_layer",
+     .heads = "num_attention_heads|n_head",
+     .ffn = "ffn_hidden_size",
+     .ffn_is_optional = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true},
+     .finish = finish_falcon},
+    {.type = "mpt",
+     .hidden = "d_model",
+     .layers = "n_layers",
+     .heads = "n_heads",
+     .ffn = "ffn_hidden_size",
+     .ffn_is_optional = true,
+     .tied = true,
+     .fixed = {.position = TSIM_POSITION_ALIBI, .causal = true},
+     .finish = finish_mpt},
+#define LIKE_BERT                                                                                                      \
+    USUAL_NAMES, .positions = "max_position_embeddings", .tied = true, .finish = finish_bert,                          \
+                 .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true}
+    {.type = "roberta", LIKE_BERT},
+    {.type = "xlm-roberta", LIKE_BERT},
+    {.type = "camembert", LIKE_BERT},
+    {.type = "distilbert",
+     .hidden = "dim",
+     .layers = "n_layers",
+     .heads = "n_heads",
+     .ffn = "hidden_dim",
+     .positions = "max_position_embeddings",
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
+     .finish = finish_distilbert},
+    {.type = "gpt_bigcode",
+     .hidden = "n_embd",
+     .layers = "n_layer",
+     .heads = "n_head",
+     .ffn = "n_inner",
+     .positions = "n_positions",
+     .ffn_is_optional = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .causal = true, .bias = true},
+     .finish = finish_gpt_bigcode},
+#define LIKE_GPTJ                                                                                                      \
+    .hidden = "n_embd", .layers = "n_layer", .heads = "n_head", .ffn = "n_inner", .ffn_is_optional = true,             \
+    .finish = finish_gptj,                                                                                             \
+    .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true, .parallel_block = true}
+    {.type = "gptj", LIKE_GPTJ},
+    {.type = "codegen", LIKE_GPTJ},
+    {.type = "gpt_neo",
+     .hidden = "hidden_size",
+     .layers = "num_layers",
+     .heads = "num_heads",
+     .ffn = "intermediate_size",
+     .positions = "max_position_embeddings",
+     .ffn_is_optional = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .causal = true},
+     .finish = finish_gpt_neo},
+    {.type = "olmo", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmo},
+    {.type = "glm", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_glm},
+    {.type = "glm4",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {LLAMA_LIKE, .post_norms = true},
+     .finish = finish_glm},
+    {.type = "chatglm",
+     .hidden = "hidden_size",
+     .layers = "num_layers",
+     .heads = "num_attention_heads",
+     .kv_heads = "multi_query_group_num",
+     .ffn = "ffn_hidden_size",
+     .vocab = "padded_vocab_size",
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_chatglm},
+    {.type = "baichuan", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_baichuan},
+    {.type = "internlm", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_internlm},
+    {.type = "internlm2", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_internlm},
+    {.type = "internlm3", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_internlm},
+    {.type = "stablelm",
+     GROUPED_NAMES,
+     .fixed = {.gated_mlp = true, .norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true},
+     .finish = finish_stablelm},
+    {.type = "stablelm_epoch",
+     GROUPED_NAMES,
+     .fixed = {.gated_mlp = true, .norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true},
+     .finish = finish_stablelm},
+    {.type = "orion",
+     GROUPED_NAMES,
+     .fixed = {.gated_mlp = true, .norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true}},
+    {.type = "nemotron",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM,
+               .position = TSIM_POSITION_ROPE,
+               .activation = TSIM_ACTIVATION_RELU,
+               .causal = true},
+     .finish = finish_nemotron},
+    {.type = "nemotron_h",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_NONE, .causal = true},
+     .finish = finish_nemotron_h},
+    {.type = "cohere2",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .period = 4,
+     .fixed = {LLAMA_LIKE, .parallel_block = true},
+     .finish = finish_cohere},
+    {.type = "granitemoe", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_granite_moe},
+    {.type = "granitemoeshared", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_granite_moe},
+    {.type = "dbrx",
+     .hidden = "d_model",
+     .layers = "n_layers",
+     .heads = "n_heads",
+     .ffn = "ffn_hidden_size",
+     .ffn_is_optional = true,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_dbrx},
+    {.type = "phimoe",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {.gated_mlp = true, .norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .causal = true},
+     .finish = finish_phimoe},
+    /* The text of models of text and images. */
+    {.type = "qwen2_vl", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE, .qkv_bias = true}},
+    {.type = "qwen2_vl_text", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE, .qkv_bias = true}},
+    {.type = "qwen2_5_vl", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE, .qkv_bias = true}},
+    {.type = "qwen2_5_vl_text", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE, .qkv_bias = true}},
+    {.type = "qwen3_vl_text",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 128,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_qwen3},
+    {.type = "qwen3_vl_moe_text",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 128,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_qwen3_moe},
+    {.type = "qwen3_5_text",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_qwen3_5},
+    {.type = "qwen3_5_moe_text",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .ffn_is_optional = true,
+     .head_dim = 256,
+     .fixed = {LLAMA_LIKE, .qk_norm = true},
+     .finish = finish_qwen3_5},
+    {.type = "exaone",
+     .hidden = "hidden_size",
+     .layers = "num_layers|num_hidden_layers",
+     .heads = "num_attention_heads",
+     .kv_heads = "num_key_value_heads",
+     .ffn = "intermediate_size",
+     .fixed = {LLAMA_LIKE}},
+    {.type = "exaone4", /* its norms stand behind the blocks, and as many */
+     GROUPED_NAMES,
+     .kv_required = true,
+     .period = 4,
+     .fixed = {LLAMA_LIKE, .qk_norm = true}},
+    {.type = "hunyuan_v1_dense", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_hunyuan},
+    {.type = "ernie4_5",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .tied = true,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_ernie},
+    {.type = "arcee",
+     GROUPED_NAMES,
+     .fixed = {.norm = TSIM_NORM_RMSNORM,
+               .position = TSIM_POSITION_ROPE,
+               .activation = TSIM_ACTIVATION_RELU,
+               .causal = true},
+     .finish = finish_llama},
+    {.type = "apertus",
+     GROUPED_NAMES,
+     .fixed = {.norm = TSIM_NORM_RMSNORM,
+               .position = TSIM_POSITION_ROPE,
+               .activation = TSIM_ACTIVATION_RELU,
+               .causal = true,
+               .qk_norm = true},
+     .finish = finish_apertus},
+    {.type = "minicpm", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.type = "ministral3", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}},
+    {.type = "qwen", USUAL_NAMES, .fixed = {LLAMA_LIKE, .qkv_bias = true}, .finish = finish_qwen},
+    {.type = "mimo", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE, .qkv_bias = true}},
+    {.type = "helium", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_llama},
+    {.type = "xverse", GROUPED_NAMES, .fixed = {LLAMA_LIKE}},
+    {.type = "Yi", GROUPED_NAMES, .fixed = {LLAMA_LIKE}},
+    {.type = "aquila", GROUPED_NAMES, .fixed = {LLAMA_LIKE}},
+    {.type = "mt5",
+     .hidden = "d_model",
+     .layers = "num_layers",
+     .heads = "num_heads",
+     .ffn = "d_ff",
+     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_RELATIVE, .causal = true, .gated_mlp = true},
+     .finish = finish_t5},
+};
+const size_t TSIM_N_HF_FAMILIES = sizeof TSIM_HF_FAMILIES / sizeof TSIM_HF_FAMILIES[0];

@@ -1,0 +1,59 @@
+/* hf_reading.h - private to import/models: a config.json as it is read, and the families of architectures. */
+#ifndef TSIM_IMPORT_HF_READING_H
+#define TSIM_IMPORT_HF_READING_H
+
+#include "config/value.h"
+#include "import/formats.h"
+#include "model/model.h"
+
+struct tsim_hf_reading;
+
+/* A family of architectures: how it calls things, and what is always so in it. A name is one key, or several with '|'
+ * between them, of which the first that is there counts. */
+struct tsim_hf_family {
+    const char *type;
+    const char *hidden, *layers, *heads, *kv_heads, *ffn, *positions;
+    const char *vocab;    /* NULL: vocab_size */
+    bool kv_required;     /* else: as many as heads */
+    bool ffn_is_optional; /* 4 x hidden */
+    bool tied;            /* default of tie_word_embeddings */
+    int64_t head_dim;     /* default; 0: hidden / heads */
+    int64_t period;       /* of windows: every so manieth layer has none where nothing says which; 0: all have one */
+    struct tsim_model fixed;
+    void (*finish)(struct tsim_hf_reading *r);
+};
+extern const struct tsim_hf_family TSIM_HF_FAMILIES[];
+extern const size_t TSIM_N_HF_FAMILIES;
+
+struct tsim_hf_reading {
+    struct tsim_arena *arena;
+    const struct tsim_value *root;
+    struct tsim_diags *diags;
+    const struct tsim_hf_family *family;
+    struct tsim_model model;
+    const struct tsim_import_input *input;
+    bool *is_used;     /* [pairs of the root] */
+    int tied;          /* what the file around a text_config says of tie_word_embeddings: 1, -1; 0: nothing */
+    const char *notes; /* lines of comment */
+    enum tsim_status status;
+};
+
+/* The value of the key, which counts as used then; NULL: absent or null. */
+const struct tsim_value *tsim_hf_find(const struct tsim_hf_reading *r, const char *key);
+/* The first of the names that is there; the first of all where none is. In the arena. */
+const char *tsim_hf_key(const struct tsim_hf_reading *r, const char *names);
+int64_t tsim_hf_number(struct tsim_hf_reading *r, const char *key, int64_t least, int64_t most, int64_t otherwise);
+/* From 1 on; a mistake where it is missing. */
+int64_t tsim_hf_required(struct tsim_hf_reading *r, const char *key, int64_t most);
+/* Above 0, at most 1. */
+double tsim_hf_share(struct tsim_hf_reading *r, const char *key, double otherwise);
+bool tsim_hf_flag(struct tsim_hf_reading *r, const char *key, bool otherwise);
+bool tsim_hf_is(const struct tsim_hf_reading *r, const char *key, const char *text);
+/* Is it of this class, or, with a star before it, of one that ends so? By the first of `architectures`. */
+bool tsim_hf_is_class(const struct tsim_hf_reading *r, const char *name);
+void tsim_hf_note(struct tsim_hf_reading *r, const char *text);
+void tsim_hf_is_missing(struct tsim_hf_reading *r, const char *key);
+void tsim_hf_failed(struct tsim_hf_reading *r, enum tsim_status status);
+struct tsim_diag *tsim_hf_refuse(struct tsim_hf_reading *r, const char *key, const char *message);
+
+#endif
