@@ -368,7 +368,6 @@ START_TEST(families_are_the_catalogues) {
     ck_assert_int_eq(again->window_chunks, known->window_chunks);
     ck_assert_int_eq(again->sinks, known->sinks);
     ck_assert_int_eq(again->rotary_scaled, known->rotary_scaled);
-    ck_assert_int_eq(again->rotary_scaled, known->rotary_scaled);
     ck_assert_int_eq(again->experts.limited, known->experts.limited);
     for (int64_t l = 0; l < known->layers; l++)
         ck_assert_int_eq(tsim_model_layer(again, l), tsim_model_layer(known, l));
