@@ -120,11 +120,13 @@ enum tsim_entry_kind {
     TSIM_ENTRY_LINEAR,
     TSIM_ENTRY_MAX_POOL,
     TSIM_ENTRY_AVERAGE_POOL,
-    TSIM_ENTRY_BOTTLENECK
+    TSIM_ENTRY_BOTTLENECK,
+    TSIM_ENTRY_INVERTED
 };
 struct tsim_list_entry {
     enum tsim_entry_kind kind;
     int64_t out, kernel, stride, padding, groups, width, repeat;
+    int64_t expand, squeeze; /* of an inverted block: see layer_list_keys.c */
     bool bias, norm, relu;
 };
 
@@ -134,6 +136,7 @@ enum tsim_list_kind {
     TSIM_LIST_NORM,
     TSIM_LIST_RELU,
     TSIM_LIST_ADD,
+    TSIM_LIST_SCALE, /* each channel of an image by a factor of its own */
     TSIM_LIST_MAX_POOL,
     TSIM_LIST_AVERAGE_POOL,
     TSIM_LIST_TABLES,      /* of a recommendation model: all of its embedding tables */

@@ -5,7 +5,8 @@ enum { MAX_LAYERS = 4096 };
 /* clang-format off */
 static const struct tsim_word ENTRY_KINDS[] = {
     {"conv", TSIM_ENTRY_CONV}, {"linear", TSIM_ENTRY_LINEAR}, {"max-pool", TSIM_ENTRY_MAX_POOL},
-    {"average-pool", TSIM_ENTRY_AVERAGE_POOL}, {"bottleneck", TSIM_ENTRY_BOTTLENECK}, {NULL, 0}};
+    {"average-pool", TSIM_ENTRY_AVERAGE_POOL}, {"bottleneck", TSIM_ENTRY_BOTTLENECK},
+    {"inverted", TSIM_ENTRY_INVERTED}, {NULL, 0}};
 
 #define ENTRY_INT(name_, default_, max_, help_)                                                                        \
     .key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_list_entry, name_), .max = (max_),             \
@@ -17,11 +18,14 @@ static const struct tsim_key ENTRY_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_list_entry, kind), .words = ENTRY_KINDS,
      .is_required = true, .help = "what it is"},
     {ENTRY_INT(out, "0", 1e7, "output channels or features; pools keep theirs")},
-    {ENTRY_INT(kernel, "0", 1e4, "side of the kernel; default: 1, pools: the whole image, bottlenecks: 3")},
+    {ENTRY_INT(kernel, "0", 1e4, "side of the kernel; default: 1, pools: the whole image, bottlenecks and inverted: 3")},
     {ENTRY_INT(stride, "1", 1e4, "step between outputs; of repeated blocks the first's"), .is_positive = true},
     {ENTRY_INT(padding, "0", 1e4, "rows of zeros around the image")},
     {ENTRY_INT(groups, "1", 1e6, "groups of channels that do not mix"), .is_positive = true},
     {ENTRY_INT(width, "0", 1e7, "bottleneck: channels of its two inner convolutions")},
+    {ENTRY_INT(expand, "0", 1e3, "inverted: its inner channels over those of its input; default: 1"), .is_omitted_when_zero = true},
+    {ENTRY_INT(squeeze, "0", 1e3, "inverted: channels of its input over those that it is squeezed to, which say how much each inner channel counts; 0: all count alike"),
+     .is_omitted_when_zero = true},
     ENTRY_BOOL(bias, "has one"),
     ENTRY_BOOL(norm, "batch normalization follows"),
     ENTRY_BOOL(relu, "an activation function follows"),
@@ -163,6 +167,42 @@ static void put_bottleneck(struct expansion *x, const struct tsim_list_entry *e,
     put(x, TSIM_LIST_RELU);
 }
 
+/* Hu et al. 2017 (arXiv:1709.01507), figure 2: the mean of each channel, down to `squeezed` of them and up again, and each
+ * channel times what comes out. */
+static void put_squeeze(struct expansion *x, int64_t squeezed) {
+    int64_t channels = x->channels, height = x->height, width = x->width;
+    struct tsim_list_entry pool = {.kind = TSIM_ENTRY_AVERAGE_POOL, .stride = 1},
+                           product = {.kernel = 1, .stride = 1, .groups = 1, .bias = true, .relu = true};
+    put_pool(x, &pool);
+    product.out = squeezed;
+    put_conv(x, &product);
+    product.out = channels;
+    put_conv(x, &product);
+    x->channels = channels, x->height = height, x->width = width;
+    put(x, TSIM_LIST_SCALE);
+}
+
+/* Sandler et al. 2018, MobileNetV2 (arXiv:1801.04381), section 3.3, and Tan and Le 2019, EfficientNet (arXiv:1905.11946): 1x1 up
+ * to the inner channels (where they are more), kernel x kernel channel by channel, how much each channel counts, 1x1 down to `out`
+ * without an activation; the input is added where the shapes are the same. */
+static void put_inverted(struct expansion *x, const struct tsim_list_entry *e, int64_t stride) {
+    int64_t in = x->channels, kernel = e->kernel ? e->kernel : 3, inner = in * (e->expand ? e->expand : 1);
+    struct tsim_list_entry conv = {.kernel = 1, .stride = 1, .groups = 1, .norm = true, .relu = true, .out = inner};
+    if (inner != in)
+        put_conv(x, &conv);
+    conv.kernel = kernel;
+    conv.padding = kernel / 2;
+    conv.stride = stride;
+    conv.groups = inner;
+    put_conv(x, &conv);
+    if (e->squeeze > 0)
+        put_squeeze(x, in / e->squeeze > 0 ? in / e->squeeze : 1);
+    conv = (struct tsim_list_entry){.kernel = 1, .stride = 1, .groups = 1, .norm = true, .out = e->out};
+    put_conv(x, &conv);
+    if (stride == 1 && in == e->out)
+        put(x, TSIM_LIST_ADD);
+}
+
 static void put_entry(struct expansion *x, const struct tsim_list_entry *e, bool is_first) {
     struct tsim_list_entry conv = *e;
     switch (e->kind) {
@@ -180,6 +220,9 @@ static void put_entry(struct expansion *x, const struct tsim_list_entry *e, bool
         return;
     case TSIM_ENTRY_BOTTLENECK:
         put_bottleneck(x, e, is_first ? e->stride : 1);
+        return;
+    case TSIM_ENTRY_INVERTED:
+        put_inverted(x, e, is_first ? e->stride : 1);
         return;
     }
     TSIM_BUG("entry %d", (int)e->kind);

@@ -284,6 +284,9 @@ static void layer_forward(struct tsim_op_list *list, const struct batch *b, cons
     case TSIM_LIST_ADD:
         elementwise(list, "residual", n, 3 * e + (b->batch_norm == TSIM_BATCH_NORM_FUSED ? BIT_BYTES : 0), 1);
         return;
+    case TSIM_LIST_SCALE:
+        elementwise(list, "channels, scale", n, 2 * e, 1);
+        return;
     case TSIM_LIST_MAX_POOL:
         elementwise(list, "pool", 1, in_elements(b, l) * e + n * (e + PLACE_BYTES), 1);
         return;
@@ -324,6 +327,9 @@ static void layer_backward(struct tsim_op_list *list, const struct batch *b, con
         if (is_in_products && takes_sum(m, i + 2))
             return;
         elementwise(list, "residual gradient", n, 3 * e, 1);
+        return;
+    case TSIM_LIST_SCALE: /* times the factors; times the image, summed; and the pool's gradient is added */
+        elementwise(list, "channels, scale", n, 2 * e + 2 * e, 2);
         return;
     case TSIM_LIST_MAX_POOL:
     case TSIM_LIST_AVERAGE_POOL:
@@ -409,7 +415,8 @@ void tsim_block_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim
         double in_bytes = in_elements(&at, l) * b.e;
         if (b.batch_norm == TSIM_BATCH_NORM_FUSED && l->kind == TSIM_LIST_PRODUCT && takes_norm(sc->model, i))
             continue; /* made again of the norm's input, in the convolution */
-        if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION || l->kind == TSIM_LIST_CROSS)
+        if (l->kind == TSIM_LIST_PRODUCT || l->kind == TSIM_LIST_INTERACTION || l->kind == TSIM_LIST_CROSS ||
+            l->kind == TSIM_LIST_SCALE)
             product_bytes += in_bytes;
         else if (l->kind == TSIM_LIST_NORM)
             norm_bytes += in_bytes;

@@ -14,7 +14,7 @@
  * and output of all but depthwise ones are each read and written once more (NVIDIA, "Convolutional Layers User's
  * Guide", on tensor layouts); half precision trains channels last. Batch normalization, activation, addition and
  * pooling move memory: per element of e bytes forward 3 e (statistics, then normalize), 2 e, 3 e, input and output;
- * backward 5 e, 3 e, 3 e. Any fusion but `none` makes one pass of a norm and the activation behind it, and of an
+ * backward 5 e, 3 e, 3 e. Channels times their factors (squeeze and excitation) take 2 e and 4 e. Any fusion but `none` makes one pass of a norm and the activation behind it, and of an
  * addition and its activation. Where it is also said to be in convolutions (software.batch_norm), the convolution before
  * writes the sums that a norm needs, a small kernel makes two factors a channel of them, and the addition at a block's end
  * normalizes what it adds: one norm of it (`sums-fused`: 2 e for all others), or both, and each convolution normalizes what it

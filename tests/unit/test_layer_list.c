@@ -22,6 +22,52 @@ START_TEST(published_macs) {
     ck_assert_double_eq(tsim_list_macs(load("alexnet")), alexnet);
     ck_assert_double_eq_tol(alexnet, 0.71e9, 0.005e9);
     ck_assert_double_eq_tol(tsim_list_macs(load("resnet50")), 4.09e9, 0.005e9);
+    ck_assert_double_eq_tol(tsim_list_macs(load("mobilenet-v1")), 0.569e9, 0.0005e9); /* Howard et al. 2017, table 4 */
+    ck_assert_double_eq_tol(tsim_list_macs(load("mobilenet-v2")), 0.300e9, 0.001e9);  /* Sandler et al. 2018, table 4 */
+    ck_assert_double_eq_tol(tsim_list_macs(load("efficientnet-b0")), 0.39e9, 0.005e9);
+}
+END_TEST
+
+/* The first of EfficientNet-B0's blocks that is repeated, 16 channels of 112 x 112 to 24 of 56 x 56: up to 96, 3 x 3 channel by
+ * channel, the mean of each down to 4 and up to 96, each channel scaled, down to 24; the second of 24 channels adds its
+ * input. Scaling reads and writes its image forward, and twice backward; its input is kept. */
+START_TEST(inverted_blocks) {
+    const struct tsim_model *m = load("efficientnet-b0");
+    const struct tsim_list_layer *block[2][16];
+    size_t n[2] = {0}, scale = 0;
+    for (size_t i = 0; i < m->n_list; i++)
+        if (m->list[i].block == 2 || m->list[i].block == 3)
+            block[m->list[i].block - 2][n[m->list[i].block - 2]++] = &m->list[i];
+    static const enum tsim_list_kind KINDS[] = {
+        TSIM_LIST_PRODUCT, TSIM_LIST_NORM,         TSIM_LIST_RELU,    TSIM_LIST_PRODUCT, TSIM_LIST_NORM,
+        TSIM_LIST_RELU,    TSIM_LIST_AVERAGE_POOL, TSIM_LIST_PRODUCT, TSIM_LIST_RELU,    TSIM_LIST_PRODUCT,
+        TSIM_LIST_RELU,    TSIM_LIST_SCALE,        TSIM_LIST_PRODUCT, TSIM_LIST_NORM};
+    ck_assert_uint_eq(n[0], 14);
+    ck_assert_uint_eq(n[1], 15);
+    for (size_t i = 0; i < n[0]; i++)
+        ck_assert_int_eq(block[0][i]->kind, KINDS[i]);
+    ck_assert_int_eq(block[1][14]->kind, TSIM_LIST_ADD);
+    ck_assert_int_eq(block[0][3]->groups, 96);
+    ck_assert_int_eq(block[0][7]->out, 4);
+    ck_assert_int_eq(block[0][9]->in, 4);
+    ck_assert_int_eq(block[0][11]->in, 96);
+    ck_assert_int_eq(block[0][11]->in_area, 56 * 56);
+    ck_assert_int_eq(block[0][12]->in_area, 56 * 56);
+    ck_assert_int_eq(block[1][7]->out, 6);
+    struct example x;
+    struct tsim_op_list list;
+    example_init(&x);
+    x.model = *m;
+    x.scenario.training.micro_batch_size = 5;
+    x.scenario.training.precision = TSIM_FP16;
+    x.software.fusion = TSIM_FUSION_NONE;
+    example_finish(&x);
+    tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, 2, &list);
+    while (strcmp(list.ops[scale].name, "channels, scale") != 0)
+        scale++;
+    ck_assert_double_eq(list.ops[scale].bytes, 5.0 * 96 * 56 * 56 * 2 * 2);
+    tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, 2, &list);
+    ck_assert_double_eq(find(&list, "channels, scale")->bytes, 5.0 * 96 * 56 * 56 * 2 * 4);
 }
 END_TEST
 
@@ -499,6 +545,7 @@ static Suite *layer_list_suite(void) {
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, published_macs);
     tcase_add_test(tc, resnet_blocks);
+    tcase_add_test(tc, inverted_blocks);
     tcase_add_test(tc, a_bias_by_itself);
     tcase_add_test(tc, cross_layer_and_bias_pass);
     tcase_add_test(tc, interaction_by_hand);
