@@ -101,6 +101,66 @@ START_TEST(what_is_not_known) {
 }
 END_TEST
 
+/* A function of config_registry.py, which calls another and changes what it returns. */
+#define REGISTRY                                                                                                       \
+    "from torchtitan.config import TrainingConfig\n\nLENGTH = 2 * 4096\n\n"                                            \
+    "def llama3_8b() -> Trainer.Config:\n"                                                                             \
+    "    parts = CompileConfig(enable=True, components=[\"loss\"])\n"                                                  \
+    "    return Trainer.Config(\n        model_spec=model_registry(\"8B\"),\n"                                         \
+    "        training=TrainingConfig(local_batch_size=4, seq_len=LENGTH),\n        compile=parts,\n    )\n\n"          \
+    "def llama3_8b_tp() -> Trainer.Config:\n    \"\"\"Says (nothing.\"\"\"\n    config = llama3_8b()\n"                \
+    "    config.parallelism = ParallelismConfig(tensor_parallel_degree=2)\n"                                           \
+    "    config.compile.components = [\"model\", \"loss\"]\n"                                                          \
+    "    config.training.seq_len = config.training.seq_len // 4\n    return config\n\n"                                \
+    "def llama3_8b_ring() -> Trainer.Config:\n    config = llama3_8b()\n    config.training.window = 5\n"              \
+    "    return config\n\ndef qwen3_loop() -> Trainer.Config:\n    return qwen3_loop()\n"
+
+static enum tsim_status import_function(const char *text, const char *function, struct tsim_import_result *result) {
+    struct tsim_import_input input = {
+        .file = "file", .text = text, .size = strlen(text), .arguments = &function, .n_arguments = function ? 1 : 0};
+    return tsim_import_format_find("torchtitan")->read(&arena, &input, result, &diags);
+}
+
+START_TEST(configurations_in_python) {
+    struct tsim_import_result result = {0};
+    ck_assert_int_eq(import_function(REGISTRY, "llama3_8b", &result), TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_str_eq(sc->name, "llama3_8b");
+    ck_assert_int_eq(sc->model->layers, 32);
+    ck_assert_int_eq(sc->training.sequence_length, 8192);
+    ck_assert_int_eq(sc->training.micro_batch_size, 4);
+    ck_assert_int_eq(sc->software->fusion, TSIM_FUSION_NONE);
+    ck_assert_int_eq(import_function(REGISTRY, "llama3_8b_tp", &result), TSIM_OK);
+    sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->parallelism.tensor, 2);
+    ck_assert_int_eq(sc->training.sequence_length, 2048);
+    ck_assert_int_eq(sc->software->fusion, TSIM_FUSION_COMPILE);
+}
+END_TEST
+
+/* Which of several functions has to be said; a setting that nobody knows is an error at its place; circles end. */
+START_TEST(configurations_in_python_that_are_refused) {
+    static const struct {
+        const char *function, *text;
+        int line;
+    } CASES[] = {{NULL, "4 functions", 0},
+                 {"llama3_9b", "no function", 0},
+                 {"llama3_8b_ring", "does not know this setting", 23},
+                 {"qwen3_loop", "too deep", 27}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct tsim_import_result result = {0};
+        diags.n_items = diags.n_errors = diags.n_warnings = 0;
+        ck_assert_int_ne(import_function(REGISTRY, CASES[i].function, &result), TSIM_OK);
+        size_t k = 0;
+        while (k < diags.n_items && diags.items[k].is_warning)
+            k++;
+        ck_assert_uint_lt(k, diags.n_items);
+        ck_assert_msg(strstr(diags.items[k].message, CASES[i].text), "%s", diags.items[k].message);
+        ck_assert_msg(CASES[i].line == 0 || diags.items[k].at.line == CASES[i].line, "%d", diags.items[k].at.line);
+    }
+}
+END_TEST
+
 static Suite *torchtitan_suite(void) {
     Suite *suite = suite_create("import_torchtitan");
     TCase *tests = tcase_create("all");
@@ -110,6 +170,8 @@ static Suite *torchtitan_suite(void) {
     tcase_add_test(tests, data_types);
     tcase_add_test(tests, stages);
     tcase_add_test(tests, what_is_not_known);
+    tcase_add_test(tests, configurations_in_python);
+    tcase_add_test(tests, configurations_in_python_that_are_refused);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -5,6 +5,7 @@
 #include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/launch_writer.h"
+#include "import/launches/python_config.h"
 #include "import/launches/toml.h"
 #include "import/overrides.h"
 #include "import/setting_class_rows.h"
@@ -127,6 +128,7 @@ struct reading {
     struct tsim_recipe *r;
     int64_t tensor, pipeline, context, expert, replicate, shard; /* shard: -1, what is left */
     int64_t world, layers;                                       /* layers 0: not known */
+    const char *configuration;                                   /* of a file in Python; NULL: it is no such file */
 };
 
 /* Sections moved over the years: the same name in any of them. */
@@ -494,6 +496,162 @@ static void put_parallelism(struct reading *g) {
         tsim_recipe_put(g->r, "parallelism.overlap.tensor", async, NULL, "true");
 }
 
+/* ---- configurations in Python ---- */
+
+/* "def llama3_8b() -> Trainer.Config:", or an import of its classes. */
+static bool is_python(const struct tsim_document *d) {
+    for (const char *c = d->text, *end = d->text + d->size; c && c < end;) {
+        if (strncmp(c, "def ", 4) == 0 || strncmp(c, "from ", 5) == 0 || strncmp(c, "import ", 7) == 0)
+            return true;
+        c = memchr(c, '\n', (size_t)(end - c));
+        c = c ? c + 1 : NULL;
+    }
+    return false;
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t length = strlen(text), n = strlen(end);
+    return length >= n && strcmp(text + length - n, end) == 0;
+}
+
+/* Sections of the configuration in Python by those of TOML; "" is of no effect. */
+static const char *toml_key(struct reading *g, const char *path) {
+    static const char *const SECTIONS[][2] = {{"model_spec._0", "model.flavor"},
+                                              {"model_spec.flavor", "model.flavor"},
+                                              {"model_spec.moe_comm_backend", "parallelism.expert_parallel_comm_backend"},
+                                              {"model_spec.attn_backend", "job.attn_backend"},
+                                              {"hf_assets_path", "model.hf_assets_path"},
+                                              {"dump_folder", "job.dump_folder"},
+                                              {"dataloader", "training.dataset"},
+                                              {"tokenizer", "job.tokenizer"},
+                                              {"validator", "validation"},
+                                              {"loss", "job.loss"},
+                                              {"profiler", "profiling"}};
+    for (size_t i = 0; i < sizeof SECTIONS / sizeof SECTIONS[0]; i++) {
+        size_t length = strlen(SECTIONS[i][0]);
+        if (strncmp(path, SECTIONS[i][0], length) == 0 && (path[length] == '.' || path[length] == '\0'))
+            return tsim_arena_printf(g->r->arena, "%s%s", SECTIONS[i][1], path + length);
+    }
+    return path;
+}
+
+/* Of converters[0]._call = Float8LinearConverter.Config its name, and below it the section of its settings. */
+static const char *converter_word(const char *class) {
+    return strstr(class, "MX")                                   ? "mx"
+           : strstr(class, "Float8") && !strstr(class, "Expert") ? "float8"
+           : strstr(class, "Float8")                             ? "float8.experts"
+                                                                 : class;
+}
+
+static void add_converters(struct reading *g, const struct tsim_python *python) {
+    enum { MOST_CONVERTERS = 16 };
+    const struct tsim_value *items[MOST_CONVERTERS];
+    size_t n = 0;
+    for (size_t i = 0; i < python->n_values && n < MOST_CONVERTERS; i++) {
+        const struct tsim_python_value *v = &python->values[i];
+        if (!strstr(v->path, "converters[") || !ends_with(v->path, "]._call"))
+            continue;
+        const char *word = converter_word(v->text);
+        items[n++] = tsim_recipe_scalar(g->r, v->line, v->column, word);
+        for (size_t k = 0; k < python->n_values; k++) {
+            const struct tsim_python_value *of = &python->values[k];
+            size_t length = strlen(v->path) - strlen("_call");
+            if (strncmp(of->path, v->path, length) == 0 && of->path[length] != '_' && !strstr(of->path, "compile_enabled"))
+                tsim_recipe_add(g->r, of->path,
+                                tsim_arena_printf(g->r->arena, "%s.%.*s", strncmp(word, "float8", 6) == 0 ? "float8" : word,
+                                                  (int)strcspn(of->path + length, "["), of->path + length),
+                                tsim_recipe_scalar(g->r, of->line, of->column, of->text));
+        }
+    }
+    if (n > 0)
+        tsim_recipe_add(g->r, "converters", "model.converters", tsim_value_new_list(g->r->arena, items[0], items, n));
+}
+
+/* "compile.components[0]" and those behind it are one list. */
+static void add_list(struct reading *g, const struct tsim_python *python, size_t first) {
+    enum { MOST_ITEMS = 64 };
+    const struct tsim_value *items[MOST_ITEMS];
+    const char *path = python->values[first].path;
+    const size_t length = strcspn(path, "[");
+    size_t n = 0;
+    for (size_t i = first; i < python->n_values && n < MOST_ITEMS; i++)
+        if (strncmp(python->values[i].path, path, length + 1) == 0 && ends_with(python->values[i].path, "]"))
+            items[n++] = tsim_recipe_scalar(g->r, python->values[i].line, python->values[i].column, python->values[i].text);
+    const char *name = tsim_arena_strndup(g->r->arena, path, length);
+    if (n > 0)
+        tsim_recipe_add(g->r, name, toml_key(g, name), tsim_value_new_list(g->r->arena, items[0], items, n));
+}
+
+static void add_python(struct reading *g, const struct tsim_python *python) {
+    add_converters(g, python);
+    for (size_t i = 0; i < python->n_values; i++) {
+        const struct tsim_python_value *v = &python->values[i];
+        if (strstr(v->path, "converters["))
+            continue;
+        if (strcmp(v->path, "optimizer._call") == 0 && strstr(v->text, "InBackward"))
+            tsim_recipe_add(g->r, v->text, "optimizer.early_step_in_backward",
+                            tsim_recipe_scalar(g->r, v->line, v->column, "true"));
+        if (ends_with(v->path, "_call"))
+            continue;
+        if (ends_with(v->path, "[0]"))
+            add_list(g, python, i);
+        else if (!strchr(v->path, '['))
+            tsim_recipe_add(g->r, v->path, toml_key(g, v->path), tsim_recipe_scalar(g->r, v->line, v->column, v->text));
+    }
+}
+
+/* The model's family is the beginning of the function's name. */
+static void add_family(struct reading *g, const char *function) {
+    static const char *const NAMES[] = {"llama3", "llama4", "deepseek_v3", "qwen3", "gpt_oss", "llama2"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (strncmp(function, NAMES[i], strlen(NAMES[i])) == 0)
+            tsim_recipe_add(g->r, function, "model.name", tsim_value_new_scalar(g->r->arena, &g->r->at_top, NAMES[i]));
+}
+
+/* One of the functions of config_registry.py, which the user names behind "--" (also as --config NAME). */
+static enum tsim_status read_python(struct reading *g) {
+    struct tsim_recipe *r = g->r;
+    struct tsim_python python = {0};
+    const char *chosen = NULL, *known = "";
+    for (size_t i = 0; i < r->input.n_arguments; i++)
+        chosen = r->input.arguments[i][0] == '-' ? chosen : r->input.arguments[i];
+    tsim_python_functions(r, &python);
+    bool is_there = false;
+    for (size_t i = 0; i < python.n_functions; i++) {
+        is_there |= chosen && strcmp(python.functions[i], chosen) == 0;
+        known = strlen(known) < 400 ? tsim_arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", python.functions[i])
+                                    : known;
+    }
+    if (!chosen && python.n_functions == 1)
+        chosen = python.functions[0], is_there = true;
+    if (!is_there) {
+        struct tsim_diag *diag =
+            chosen ? tsim_recipe_error(r, NULL, "there is no function '%.60s' in it", chosen)
+                   : tsim_recipe_error(r, NULL, "%zu functions, each a configuration", python.n_functions);
+        if (python.n_functions > 0)
+            tsim_diag_hint(diag, "name one behind --, as in '-- %s'; there are %s", python.functions[0], known);
+        return TSIM_ERR_INFEASIBLE;
+    }
+    enum tsim_status status = tsim_python_read(r, chosen, &python);
+    if (status == TSIM_OK && python.n_values == 0) {
+        tsim_recipe_error(r, NULL, "%.60s returns nothing that can be read: an object with keywords is", chosen);
+        status = TSIM_ERR_INFEASIBLE;
+    }
+    if (status == TSIM_OK) {
+        g->configuration = chosen;
+        add_family(g, chosen);
+        add_python(g, &python);
+        if (!tsim_recipe_find(r, "activation_checkpoint.selective_ac_option")) /* since there is a registry */
+            tsim_recipe_add(r, "torchtitan's default", "activation_checkpoint.selective_ac_option",
+                            tsim_value_new_scalar(r->arena, &r->at_top, "op"));
+        if (python.unread_line > 0)
+            tsim_value_warning(r->diags, tsim_recipe_scalar(r, python.unread_line, 1, ""), "",
+                               "what is done here is not followed: only keywords and assignments are");
+    }
+    tsim_heap_free(python.values);
+    return status;
+}
+
 /* ---- what it printed ---- */
 
 /* A log with the configuration (job.print_args) and the mesh of its ranks, or the TOML. */
@@ -505,6 +663,8 @@ static enum tsim_status read_file(struct reading *g) {
         return TSIM_ERR_SYNTAX;
     if (!root) {
         TSIM_TRY(tsim_recipe_check_size(r));
+        if (is_python(r->document))
+            return read_python(g);
         TSIM_TRY(tsim_toml_read(r));
         find_preset(g);
         return TSIM_OK;
@@ -542,7 +702,8 @@ enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct t
         g.replicate = degree(&g, "data_parallel_replicate_degree", 1, 1);
         g.shard = degree(&g, "data_parallel_shard_degree", -1, degree(&g, "data_parallel_degree", -1, -1));
         tsim_recipe_put(&r, "schema", NULL, NULL, "tsim/v1");
-        tsim_recipe_put(&r, "name", NULL, NULL, "%s", tsim_recipe_name(arena, r.document->file, "imported"));
+        tsim_recipe_put(&r, "name", NULL, NULL, "%s",
+                        tsim_recipe_name(arena, g.configuration ? g.configuration : r.document->file, "imported"));
         put_model(&g);
         put_cluster(&g);
         put_training(&g);
