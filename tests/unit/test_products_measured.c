@@ -90,6 +90,42 @@ START_TEST(products_off_the_alignment) {
 }
 END_TEST
 
+/* A window of 128 of cuDNN 9.26: 2 sequences, 128 heads of 64, forward and backward in bf16 (NVIDIA/cudnn-frontend@b514eea
+ * and @d86c512, benchmark/attention_training/results/gpt_oss). The rate is the long-sequence one of unmasked attention;
+ * what a window takes of it, 1 + (tile + ramp) / keys, comes from no measurement of windows. */
+START_TEST(windows_of_attention) {
+    static const struct {
+        const char *accelerator;
+        double tokens, measured_s;
+    } ROWS[] = {{"gb200", 2048, 0.109e-3 + 0.233e-3},  {"gb200", 4096, 0.211e-3 + 0.459e-3},
+                {"gb200", 32768, 1.642e-3 + 3.647e-3}, {"h200", 2048, 0.134e-3 + 0.464e-3},
+                {"h200", 4096, 0.264e-3 + 0.917e-3},   {"h200", 32768, 2.047e-3 + 7.296e-3}};
+    static const struct tsim_software CUDNN = {.attention_kernel = TSIM_ATTENTION_CUDNN};
+    const double heads = 2 * 128, dim = 64, window = 128;
+    for (size_t i = 0; i < sizeof ROWS / sizeof ROWS[0]; i++) {
+        double tokens = ROWS[i].tokens, scores = heads * (tokens * window - window * (window - 1) / 2), sum_s = 0;
+        for (int is_gradient = 0; is_gradient < 2; is_gradient++) {
+            struct tsim_op op = {.kind = TSIM_OP_FLASH,
+                                 .precision = TSIM_BF16,
+                                 .is_gradient = is_gradient,
+                                 .sequence = tokens,
+                                 .head_dim = dim,
+                                 .queries = heads * tokens,
+                                 .pieces = 1,
+                                 .causal = true,
+                                 .window_keys = scores / (heads * tokens),
+                                 .flops = (is_gradient ? 10 : 4) * dim * scores,
+                                 .kernels = 1};
+            struct tsim_kernel_cost cost;
+            tsim_kernel_cost(load(ROWS[i].accelerator), &CUDNN, &op, &cost);
+            sum_s += cost.time_s;
+        }
+        double ratio = sum_s / ROWS[i].measured_s;
+        ck_assert_msg(ratio > 0.83 && ratio < 1.02, "%s, %g tokens: %.3f", ROWS[i].accelerator, tokens, ratio);
+    }
+}
+END_TEST
+
 /* As on B300, with operands of 16 bits, less the products: each quantizes both of its operands. The traffic is
  * counted; launches, which are not, are the rest. */
 START_TEST(quantizing_the_operands) {
@@ -127,6 +163,7 @@ static Suite *products_measured_suite(void) {
     tcase_add_test(tests, products_of_a_layer_at_less_power);
     tcase_add_test(tests, product_of_tpu_v6e);
     tcase_add_test(tests, products_off_the_alignment);
+    tcase_add_test(tests, windows_of_attention);
     tcase_add_test(tests, quantizing_the_operands);
     suite_add_tcase(suite, tests);
     return suite;
