@@ -49,7 +49,7 @@ if mount -t tmpfs -o size=300k tsim-test small 2>/dev/null; then
     check "the old trace stays" grep -qx old small/t.json
     check "nothing temporary is left" none 'small/*.tmp'
     rm small/*
-    seeds=$(seq -s, 1 1500)
+    seeds=$(seq -s, 1 600)
     check "a sweep on a full disk" ends 5 "$tsim" sweep mlp.yaml --vary simulation.seed="$seeds" --db small/a.db --quiet
     cp small/a.db* . && umount small
     check "what was finished is kept" [ "$(points a.db)" -gt 0 ]
@@ -105,7 +105,7 @@ check "and once it is free" ends 0 "$tsim" sweep small.yaml --vary simulation.se
 check "two processes into one database" bash -c '
     pids=()
     for i in 1 2 3 4; do
-        "$0" sweep mlp.yaml --vary simulation.seed=$(seq -s, $i 2 600) --db both.db --quiet >/dev/null &
+        "$0" sweep mlp.yaml --vary simulation.seed=$(seq -s, $i 2 200) --db both.db --quiet >/dev/null &
         pids+=($!)
     done
     for pid in "${pids[@]}"; do wait "$pid" || exit 1; done' "$tsim"
@@ -135,14 +135,14 @@ check "leaves all points in the database" [ "$(points pipe.db)" = 300 ]
 check "and the database sound" ends 0 "$tsim" query best_per_gpu_count --db pipe.db
 
 # ---- kill -9 ----
-axes=(--vary simulation.seed="$(seq -s, 1 600)" --vary training.micro_batch_size=16,24,64) # 24 does not divide the batch
+axes=(--vary simulation.seed="$(seq -s, 1 200)" --vary training.micro_batch_size=16,24,64) # 24 does not divide the batch
 "$tsim" sweep mlp.yaml "${axes[@]}" --no-db --csv --quiet >whole.csv
 kill_some() { # N: twice in the sweep's life, then to the end
     local at had=0 has
     rm -f killed.db*
     for _ in 1 2; do
         "$tsim" sweep mlp.yaml "${axes[@]}" --db killed.db --quiet >/dev/null 2>&1 &
-        at=$((RANDOM % 200))
+        at=$((RANDOM % 100))
         sleep "0.$(printf %03d $at)"
         { kill -KILL $! && wait $!; } 2>/dev/null
         has=$(points killed.db)

@@ -3,7 +3,7 @@
  * - symmetry: which of the equal replicas, and which of the equal ranks in a tensor group, is slow makes no difference;
  * - idleness: spare nodes change nothing in the step, and nodes beside those of a collective nothing in its time;
  * - scale: where no latency is a constant of ours, rates times two and latencies over two are a step of half the time.
- * TSIM_CASES says how many valid ones are run (75), TSIM_SEED from which seed. */
+ * TSIM_CASES says how many valid ones are run (30), TSIM_SEED from which seed. */
 #include "network/traffic.h"
 #include "support/random_scenario.h"
 #include "support/run_laws.h"
@@ -223,7 +223,7 @@ static void check_one(const char *text, struct counts *counts) {
 }
 
 START_TEST(laws_of_a_run) {
-    const long n_cases = random_cases(75);
+    const long n_cases = random_cases(30);
     source = random_start(20261121u);
     struct counts counts = {0};
     while (counts.n_run < n_cases && counts.n_drawn < 30 * n_cases) {

@@ -4,7 +4,7 @@
  * these and in random scenarios of the catalogue.
  *
  * A key that no scenario takes at any value fails the test: here a scenario is missing in which it means something.
- * TSIM_CASES says how many draws (48), TSIM_SEED from which seed. A bug prints the scenario and what was set. */
+ * TSIM_CASES says how many draws (24), TSIM_SEED from which seed. A bug prints the scenario and what was set. */
 #include "results/outcome.h"
 #include "study/search/advice.h"
 #include "support/every_key.h"
@@ -233,7 +233,7 @@ END_TEST
 /* ---- several at once ---- */
 
 static struct random_source source;
-static long n_cases = 48;
+static long n_cases = 24;
 
 START_TEST(several_at_once) {
     struct tsim_arena arena;

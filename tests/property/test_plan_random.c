@@ -2,7 +2,7 @@
  * less energy. Searches: over random small spaces, with refinements that some software can run, what branch and bound finds (the best, their order, the front) is
  * what simulating every plan finds, with one thread and with three, for several objectives and under limits, among one
  * cluster or two; and of a cluster without a plan what is said of its nearest one is reached by none. Prints its seed
- * (another one: TSIM_SEED in the environment); TSIM_CASES says how many plans are drawn (60
+ * (another one: TSIM_SEED in the environment); TSIM_CASES says how many plans are drawn (30
  * for bounds, with operators but each fifth; 50 for searches), and a tenth as many spaces. */
 #include "run/run.h"
 #include "study/search/plan.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N_PLANS = 50, N_BOUNDS = 60 };
+enum { N_PLANS = 50, N_BOUNDS = 30 };
 #define SEED 20261124u
 
 static void check_bound(struct tsim_arena *arena, const struct example *e, int number) {
