@@ -32,7 +32,7 @@ double tsim_operand_bytes(enum tsim_precision precision);
 
 /* ---- model (models/architectures, schema tsim/model/v1) ---- */
 enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_MLP, TSIM_MODEL_DLRM };
-enum tsim_norm { TSIM_NORM_LAYERNORM, TSIM_NORM_RMSNORM };
+enum tsim_norm { TSIM_NORM_LAYERNORM, TSIM_NORM_RMSNORM, TSIM_NORM_PLAIN /* a layer norm without scale and shift */ };
 enum tsim_activation_function {
     TSIM_ACTIVATION_AUTO, /* relu in lists of layers, silu where the feed-forward block is gated, else gelu */
     TSIM_ACTIVATION_RELU,
@@ -75,7 +75,10 @@ enum tsim_mixing {
     TSIM_MIXING_WINDOW,    /* to the nearest of them: attention_window */
     TSIM_MIXING_MAMBA,     /* a state-space recurrence: `mamba` */
     TSIM_MIXING_DELTA,     /* linear attention by the gated delta rule: `delta` */
-    TSIM_MIXING_NONE       /* not at all: what follows stands alone */
+    TSIM_MIXING_MODULATED, /* of a diffusion transformer: `diffusion` */
+    TSIM_MIXING_JOINT,     /* the same, image and text with weights of their own in one sequence */
+    TSIM_MIXING_LAST_JOINT,
+    TSIM_MIXING_NONE /* not at all: what follows stands alone */
 };
 enum tsim_following { /* auto: as `experts` says; none: the mixer stands alone */
                       TSIM_FOLLOWING_AUTO,
@@ -105,6 +108,18 @@ struct tsim_delta {
     int64_t key_heads, key_dim, value_dim;
     int64_t kernel; /* of the convolution before */
     int64_t chunk;  /* tokens that are worked on as products */
+};
+
+/* A diffusion transformer takes noisy values of a grid of latent pixels, a token for each patch, and gives what is to be taken
+ * away (sim/model/layer_diffusion.c). */
+enum tsim_modulation { TSIM_MODULATION_LAYER, TSIM_MODULATION_SHARED };
+struct tsim_diffusion {
+    int64_t values; /* of a token, that it takes; 0: no such model; then nothing else counts */
+    int64_t out_values;
+    int64_t frequencies; /* that say the moment */
+    enum tsim_modulation modulation;
+    int64_t text_tokens, text_width, text_products; /* 0: without a text */
+    int64_t pooled_width;                           /* of a vector of the whole text; 0: none */
 };
 
 /* A vision transformer: an image is cut into patches, one token each, behind a class token. */
@@ -198,6 +213,7 @@ struct tsim_model {
     struct tsim_latent latent;
     struct tsim_mamba mamba;
     struct tsim_delta delta;
+    struct tsim_diffusion diffusion;
     int64_t input_channels, input_height, input_width; /* of a sample, cnn and mlp */
     const struct tsim_embedding_table *tables;
     size_t n_tables;

@@ -9,7 +9,8 @@
 static const struct tsim_word MODEL_SCHEMA[] = {{"tsim/model/v1", 0}, {NULL, 0}};
 static const struct tsim_word MODEL_KINDS[] = {{"transformer", TSIM_MODEL_TRANSFORMER}, {"cnn", TSIM_MODEL_CNN},
                                                {"mlp", TSIM_MODEL_MLP}, {"dlrm", TSIM_MODEL_DLRM}, {NULL, 0}};
-static const struct tsim_word NORMS[] = {{"layernorm", TSIM_NORM_LAYERNORM}, {"rmsnorm", TSIM_NORM_RMSNORM}, {NULL, 0}};
+static const struct tsim_word NORMS[] = {{"layernorm", TSIM_NORM_LAYERNORM}, {"rmsnorm", TSIM_NORM_RMSNORM},
+                                        {"plain", TSIM_NORM_PLAIN}, {NULL, 0}};
 static const struct tsim_word ACTIVATIONS[] = {{"auto", TSIM_ACTIVATION_AUTO}, {"relu", TSIM_ACTIVATION_RELU},
                                                {"gelu", TSIM_ACTIVATION_GELU}, {"silu", TSIM_ACTIVATION_SILU},
                                                {"sigmoid", TSIM_ACTIVATION_SIGMOID}, {"tanh", TSIM_ACTIVATION_TANH}, {NULL, 0}};
@@ -90,8 +91,28 @@ static const struct tsim_key IMAGE_KEYS[] = {
 };
 TSIM_TABLE(IMAGE, IMAGE_KEYS, true);
 
+static const struct tsim_word MODULATIONS[] = {{"layer", TSIM_MODULATION_LAYER}, {"shared", TSIM_MODULATION_SHARED}, {NULL, 0}};
+#define DIFFUSION_INT(name_, help_)                                                                                    \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_diffusion, name_), .max = 1e6,                \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key DIFFUSION_KEYS[] = {
+    DIFFUSION_INT(values, "values of a token: channels of a latent pixel times pixels of a patch; 0: not a diffusion transformer"),
+    DIFFUSION_INT(out_values, "values that are predicted for a token; default: as values (DiT: twice, with their variances)"),
+    DIFFUSION_INT(frequencies, "that say the moment of diffusion; default: 256"),
+    {.key = "modulation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_diffusion, modulation), .words = MODULATIONS,
+     .default_text = "layer", .is_omitted_when_zero = true,
+     .help = "shifts, scales and gates of a layer: by a product of its own (DiT, Stable Diffusion 3), or one for all with a table of each (Wan)"},
+    DIFFUSION_INT(text_tokens, "tokens of the text that layers attend to; 0: without a text"),
+    DIFFUSION_INT(text_width, "width of what the text's encoder gives"),
+    DIFFUSION_INT(text_products, "products that take it to the width of the model, 1 or 2; default: 1"),
+    DIFFUSION_INT(pooled_width, "width of a vector of the whole text, beside the moment; 0: none"),
+};
+TSIM_TABLE(DIFFUSION, DIFFUSION_KEYS, true);
+
 static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW},
-                                             {"mamba2", TSIM_MIXING_MAMBA}, {"gated-delta", TSIM_MIXING_DELTA}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
+                                             {"mamba2", TSIM_MIXING_MAMBA}, {"gated-delta", TSIM_MIXING_DELTA},
+                                             {"modulated", TSIM_MIXING_MODULATED}, {"joint", TSIM_MIXING_JOINT},
+                                             {"last-joint", TSIM_MIXING_LAST_JOINT}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
 static const struct tsim_word FOLLOWINGS[] = {{"auto", TSIM_FOLLOWING_AUTO}, {"dense", TSIM_FOLLOWING_DENSE},
                                               {"experts", TSIM_FOLLOWING_EXPERTS}, {"none", TSIM_FOLLOWING_NONE}, {NULL, 0}};
 static const struct tsim_key PATTERN_KEYS[] = {
@@ -138,7 +159,8 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_INT(kv_heads, 1e6, "key and value heads (fewer than heads: grouped queries); default: heads"), .is_positive = true},
     {MODEL_INT(head_dim, 1e6, "width of a head; default: hidden / heads"), .is_positive = true},
     {MODEL_INT(ffn_hidden, 1e7, "inner width of the feed-forward block; default: 4 x hidden"), .is_positive = true},
-    {MODEL_INT(vocab, 1e9, "rows of the embedding table; of a model of images its classes"), .is_required = true, .is_positive = true},
+    {MODEL_INT(vocab, 1e9, "rows of the embedding table; of a model of images its classes (mandatory but with diffusion)"), .is_positive = true,
+     .is_omitted_when_zero = true},
     {MODEL_INT(encoder_layers, 1e5, "the first so many of them are an encoder, the others its decoder; 0: one stack"),
      .is_omitted_when_zero = true},
     {MODEL_INT(mtp_layers, 1e5, "the last so many of them predict further tokens (multi-token prediction): counted apart"),
@@ -188,6 +210,8 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true, .help = "layers of kind mamba2"},
     {.key = "delta", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, delta), .table = &DELTA,
      .is_omitted_when_zero = true, .help = "layers of kind gated-delta"},
+    {.key = "diffusion", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, diffusion), .table = &DIFFUSION,
+     .is_omitted_when_zero = true, .help = "diffusion transformers: layers of kinds modulated, joint and last-joint"},
     SOURCE_KEY(struct tsim_model),
 };
 const struct tsim_table tsim_model_table = {MODEL_KEYS, sizeof MODEL_KEYS / sizeof MODEL_KEYS[0], true};
@@ -314,6 +338,57 @@ static void finish_delta(struct tsim_reader *reader, const struct tsim_value *ma
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "delta"), at_key(reader, path, "delta"),
                          "value_heads %lld is not a multiple of key_heads %lld", (long long)a->value_heads,
                          (long long)a->key_heads);
+}
+
+static void finish_diffusion(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                             struct tsim_model *m) {
+    struct tsim_diffusion *d = &m->diffusion;
+    bool is_there = false, is_joint = false, others = m->n_pattern == 0;
+    for (size_t i = 0; i < m->n_pattern; i++) {
+        bool joint = m->pattern[i].kind == TSIM_MIXING_JOINT || m->pattern[i].kind == TSIM_MIXING_LAST_JOINT;
+        bool diffuses = joint || m->pattern[i].kind == TSIM_MIXING_MODULATED;
+        is_there |= diffuses;
+        is_joint |= joint;
+        others |= !diffuses || m->pattern[i].feed_forward != TSIM_FOLLOWING_AUTO;
+    }
+    if (is_there != (d->values > 0) || (is_there && others)) {
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
+                                        at_key(reader, path, "diffusion"), "%s",
+                                        !is_there ? "no layer is of kind modulated or joint"
+                                        : others  ? "layers of other kinds cannot stand beside those of a diffusion "
+                                                    "transformer, nor feed_forward be said of these"
+                                                  : "layers of kind modulated or joint need 'diffusion'"),
+                       "pattern: [{kind: modulated}] with diffusion: {values: 16}, for example");
+        return;
+    }
+    if (!is_there)
+        return;
+    d->out_values = d->out_values ? d->out_values : d->values;
+    d->frequencies = d->frequencies ? d->frequencies : 256;
+    d->text_products = d->text_products ? d->text_products : 1;
+    if ((d->text_tokens > 0) != (d->text_width > 0) || (is_joint && d->text_tokens == 0))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
+                                        at_key(reader, path, "diffusion"), "%s",
+                                        d->text_tokens > 0 || d->text_width > 0
+                                            ? "text_tokens and text_width come together"
+                                            : "joint layers are of an image and a text"),
+                       "for example {text_tokens: 154, text_width: 4096}");
+    if (d->text_products > 2)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
+                         at_key(reader, path, "diffusion.text_products"), "%lld is neither 1 nor 2",
+                         (long long)d->text_products);
+    if (is_joint && d->modulation == TSIM_MODULATION_SHARED)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
+                                        at_key(reader, path, "diffusion.modulation"),
+                                        "joint layers have products of their own"),
+                       "modulation: layer");
+    if (m->causal || m->experts.count > 0 || m->latent.kv_rank > 0 || m->parallel_block || m->image.patch > 0 ||
+        m->encoder_layers > 0 || m->tied_embeddings || m->gated_mlp || m->output_gate || m->post_norms)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
+                                        at_key(reader, path, "diffusion"),
+                                        "causal, gated_mlp, experts, latent, image, encoder_layers, tied_embeddings, "
+                                        "parallel_block, output_gate and post_norms are for other models"),
+                       "causal: false");
 }
 
 /* Which layers have a window, and that there is one for them. */
@@ -481,13 +556,22 @@ static const struct tsim_value *with_pattern(struct tsim_reader *reader, const s
     return tsim_value_new_mapping(reader->arena, mapping, pairs, mapping->n_items + 1);
 }
 
+static void read_transformer(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                             struct tsim_model *model) {
+    tsim_schema_read(reader, &tsim_model_table, with_pattern(reader, mapping, path), path, model);
+    if (mapping && !tsim_value_find(mapping, "vocab") && !tsim_value_find(mapping, "diffusion"))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, mapping, "", "missing key '%s'",
+                                        at_key(reader, path, "vocab")),
+                       "vocab: rows of the embedding table; of a model of images its classes");
+}
+
 void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                              struct tsim_model *model) {
     bool is_dlrm;
     if (is_list(mapping, &is_dlrm))
         read_list_model(reader, mapping, path, is_dlrm, model);
     else
-        tsim_schema_read(reader, &tsim_model_table, with_pattern(reader, mapping, path), path, model);
+        read_transformer(reader, mapping, path, model);
 }
 
 void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
@@ -502,6 +586,7 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
     finish_pattern(reader, mapping, path, model);
     finish_mamba(reader, mapping, path, model);
     finish_delta(reader, mapping, path, model);
+    finish_diffusion(reader, mapping, path, model);
 }
 
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model) {

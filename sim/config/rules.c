@@ -602,6 +602,7 @@ static void check_teacher(const struct check *c) {
     if (t->kind != TSIM_DISTILL || !teacher)
         return;
     bool are_alike = (student->list || student->image.patch > 0) == (teacher->list || teacher->image.patch > 0) &&
+                     (student->diffusion.values > 0) == (teacher->diffusion.values > 0) &&
                      student->encoder_layers == 0 && teacher->encoder_layers == 0;
     if (!are_alike)
         tsim_diag_hint(
@@ -635,7 +636,7 @@ static void check_kind(const struct check *c) {
                        "training.kind: ppo");
     bool is_of_decoders = t->kind > TSIM_SFT && t->kind != TSIM_DISTILL;
     if (is_of_decoders && (model->kind != TSIM_MODEL_TRANSFORMER || !model->causal || model->list ||
-                           model->encoder_layers > 0 || model->image.patch > 0))
+                           model->encoder_layers > 0 || model->image.patch > 0 || model->diffusion.values > 0))
         tsim_diag_hint(fail(c, "training.kind", "%.40s is not a decoder of language", model->name),
                        "training.kind: pretrain");
     if (t->kind > TSIM_SFT && t->batch_ramp.from > 0)
@@ -654,7 +655,8 @@ static void check_kind(const struct check *c) {
     if (t->kind == TSIM_PRETRAIN)
         tsim_diag_hint(fail(c, "training.lengths", "samples of many lengths are for fine-tuning only"),
                        "training.kind: sft");
-    if (c->sc->model->list || c->sc->model->encoder_layers > 0 || c->sc->model->image.patch > 0)
+    if (c->sc->model->list || c->sc->model->encoder_layers > 0 || c->sc->model->image.patch > 0 ||
+        c->sc->model->diffusion.values > 0)
         tsim_diag_hint(fail(c, "training.lengths", "the samples of %.40s all have the same length", c->sc->model->name),
                        "only language models of one stack have samples of many lengths");
     if (t->lengths.mean > (double)t->sequence_length)

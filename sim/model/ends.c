@@ -138,6 +138,10 @@ void tsim_embedding_forward(const struct tsim_scenario *sc, int64_t at, struct t
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
     int n = tsim_op_stacks(sc, stacks);
     (void)at;
+    if (tsim_model_diffuses(sc->model)) {
+        tsim_diffusion_embedding_forward(list, &stacks[0]);
+        return;
+    }
     for (int i = 0; i < n; i++)
         table_forward(list, &stacks[i]);
 }
@@ -146,6 +150,10 @@ void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct 
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
     int n = tsim_op_stacks(sc, stacks);
     (void)at;
+    if (tsim_model_diffuses(sc->model)) {
+        tsim_diffusion_embedding_backward(list, &stacks[0]);
+        return;
+    }
     for (int i = 0; i < n; i++)
         table_backward(list, &stacks[i]);
 }
@@ -155,6 +163,10 @@ void tsim_head_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_o
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
     int n = tsim_op_stacks(sc, stacks);
     (void)at;
+    if (tsim_model_diffuses(sc->model)) {
+        tsim_diffusion_head_forward(list, &stacks[0]);
+        return;
+    }
     head_forward(list, &stacks[n - 1]);
     for (int i = 0; i < n - 1; i++)
         tsim_op_norm_forward(list, &stacks[i], "final norm, encoder");
@@ -164,6 +176,10 @@ void tsim_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
     int n = tsim_op_stacks(sc, stacks);
     (void)at;
+    if (tsim_model_diffuses(sc->model)) {
+        tsim_diffusion_head_backward(list, &stacks[0]);
+        return;
+    }
     head_backward(list, &stacks[n - 1]);
     for (int i = 0; i < n - 1; i++)
         tsim_op_norm_backward(list, &stacks[i], "final norm, encoder");

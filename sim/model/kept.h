@@ -5,7 +5,7 @@
 #include "model/layer_kind.h"
 
 /* The tensors are told by name: "queries, keys, values". */
-enum { TSIM_MAX_ACTIVATIONS = 16 };
+enum { TSIM_MAX_ACTIVATIONS = 32 };
 struct tsim_activation {
     const char *name;
     double bytes;

@@ -15,8 +15,8 @@ static struct tsim_op_shape cross_shape(const struct tsim_op_shape *z, const str
     return cross;
 }
 
-static void cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
-                          const struct tsim_op_shape *encoder) {
+void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                           const struct tsim_op_shape *encoder) {
     double e = z->element_bytes, le = z->linear_bytes;
     struct tsim_op_shape cross = cross_shape(z, encoder);
     tsim_op_norm_before_linear(list, z, "norm, cross");
@@ -31,8 +31,8 @@ static void cross_forward(struct tsim_op_list *list, const struct tsim_op_shape 
     tsim_op_residual_forward(list, z, "residual, cross", true);
 }
 
-static void cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
-                           const struct tsim_op_shape *encoder) {
+void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                            const struct tsim_op_shape *encoder) {
     struct tsim_op_shape cross = cross_shape(z, encoder);
     tsim_op_residual_backward(list, z, "residual, cross");
     tsim_op_linear_backward(list, z,
@@ -66,7 +66,7 @@ void tsim_decoder_forward(const struct tsim_scenario *sc, int64_t at, struct tsi
     struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
     (void)at;
     tsim_op_attention_forward(list, &z);
-    cross_forward(list, &z, &encoder);
+    tsim_op_cross_forward(list, &z, &encoder);
     tsim_op_ffn_forward(list, &z);
 }
 
@@ -74,7 +74,7 @@ void tsim_decoder_backward(const struct tsim_scenario *sc, int64_t at, struct ts
     struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
     (void)at;
     tsim_op_ffn_backward(list, &z);
-    cross_backward(list, &z, &encoder);
+    tsim_op_cross_backward(list, &z, &encoder);
     tsim_op_attention_backward(list, &z);
 }
 
@@ -82,8 +82,8 @@ void tsim_decoder_backward(const struct tsim_scenario *sc, int64_t at, struct ts
 
 /* Its own norm's input, its input, mask, queries, result and what the core keeps; the keys and values of the encoder's
  * tokens. */
-static void keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *encoder, unsigned parts,
-                       struct tsim_kept *kept) {
+void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *encoder, unsigned parts,
+                     struct tsim_kept *kept) {
     struct tsim_op_shape cross = cross_shape(z, encoder);
     double e = z->element_bytes;
     tsim_keep(kept, "cross attention: norm, input, mask", z->ts * z->h * (e + z->linear_bytes + z->mask_bytes));
@@ -96,7 +96,7 @@ static void keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape
 void tsim_decoder_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
     struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
     tsim_keep_attention(&z, parts, kept);
-    keep_cross(&z, &encoder, parts, kept);
+    tsim_keep_cross(&z, &encoder, parts, kept);
     tsim_keep_ffn(&z, "feed-forward: inner tensors", z.f, parts, kept);
     tsim_keep_core(&z, parts, kept);
 }

@@ -25,9 +25,12 @@ enum tsim_part {
     TSIM_PART_DELTA,
     TSIM_PART_FEED_FORWARD,
     TSIM_PART_EXPERTS,
-    TSIM_PART_ENCODER_LAYER, /* of an encoder-decoder model: attention both ways and a feed-forward block */
-    TSIM_PART_DECODER_LAYER, /* attention, attention to the encoder's result, and a feed-forward block */
-    TSIM_PART_BLOCK,         /* of a layer list: each has shapes of its own */
+    TSIM_PART_ENCODER_LAYER,   /* of an encoder-decoder model: attention both ways and a feed-forward block */
+    TSIM_PART_DECODER_LAYER,   /* attention, attention to the encoder's result, and a feed-forward block */
+    TSIM_PART_MODULATED_LAYER, /* of a diffusion transformer: layer_diffusion.c */
+    TSIM_PART_JOINT_LAYER,
+    TSIM_PART_LAST_JOINT_LAYER,
+    TSIM_PART_BLOCK, /* of a layer list: each has shapes of its own */
     TSIM_PART_HEAD,
     TSIM_N_PARTS
 };
@@ -48,6 +51,7 @@ struct tsim_layer_parameters {
     double attention; /* matrices that tensor ranks divide */
     double latent;    /* projections down to latent vectors: whole on every tensor rank */
     double norms;
+    double modulation;        /* of a diffusion transformer: products and tables that are whole on every tensor rank */
     double cross, cross_norm; /* attention to the encoder's result, and its norm */
     double ffn;
     double router;          /* whole on every tensor rank */

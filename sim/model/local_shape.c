@@ -95,6 +95,14 @@ int tsim_model_stacks(const struct tsim_model *m) {
     return m->encoder_layers > 0 ? 2 : 1;
 }
 
+bool tsim_model_diffuses(const struct tsim_model *m) {
+    return m->diffusion.values > 0;
+}
+
+bool tsim_model_is_of_patches(const struct tsim_model *m) {
+    return m->image.patch > 0 || tsim_model_diffuses(m);
+}
+
 double tsim_model_patches(const struct tsim_model *m) {
     double side = (double)(m->image.size / m->image.patch);
     return side * side;
@@ -116,6 +124,8 @@ double tsim_head_tokens(const struct tsim_scenario *sc) {
 }
 
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario) {
+    if (tsim_model_diffuses(scenario->model))
+        return (double)scenario->model->diffusion.out_values;
     if (scenario->model->image.patch > 0)
         return (double)scenario->model->vocab;
     double tp = (double)scenario->parallelism.tensor, step = 128 * tp;

@@ -56,6 +56,11 @@ double tsim_active_frac(const struct tsim_model *model);
 /* Layers of one length after another: an encoder and its decoder are two, each with an embedding and a final norm. */
 int tsim_model_stacks(const struct tsim_model *model);
 
+/* Is it a diffusion transformer? */
+bool tsim_model_diffuses(const struct tsim_model *model);
+/* Does it work on patches of an image or a video? Then both ends are products that are whole on every tensor rank. */
+bool tsim_model_is_of_patches(const struct tsim_model *model);
+
 /* Vision transformers: patches of an image, and values in one of them. */
 double tsim_model_patches(const struct tsim_model *model);
 double tsim_model_patch_values(const struct tsim_model *model);

@@ -3,12 +3,13 @@
 #include "config/provenance.h"
 #include "model/layer_list.h"
 #include "model/local_shape.h"
+#include "model/operator_builders.h"
 #include "model/tables.h"
 
 #include <math.h>
 
 bool tsim_model_is_of_samples(const struct tsim_model *m) {
-    return !tsim_model_has_ends(m) || m->image.patch > 0;
+    return !tsim_model_has_ends(m) || tsim_model_is_of_patches(m);
 }
 
 /* Dosovitskiy et al. 2020: patches are projected with a bias, the class token is learned, the classifier has a bias. */
@@ -22,9 +23,11 @@ struct tsim_end_parameters tsim_model_ends(const struct tsim_model *m) {
     double h = (double)m->hidden, vocab = (double)m->vocab, stacks = tsim_model_stacks(m);
     if (!tsim_model_has_ends(m))
         return (struct tsim_end_parameters){0};
+    if (tsim_model_diffuses(m))
+        return tsim_diffusion_ends(m);
     struct tsim_end_parameters p = {.embedding = vocab * h + (double)(m->positions * m->hidden + m->other_parameters) +
                                                  stacks * (double)(m->relative_buckets * m->heads),
-                                    .final_norm = stacks * (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * h,
+                                    .final_norm = stacks * tsim_count_norm(m),
                                     .head = m->tied_embeddings ? 0 : vocab * h,
                                     .pooler = m->pooler ? h * h + h : 0};
     if (m->image.patch > 0)
@@ -55,6 +58,9 @@ enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
         [TSIM_MIXING_WINDOW] = {TSIM_PART_WINDOW_LAYER, TSIM_PART_WINDOW_EXPERT_LAYER, TSIM_PART_WINDOW},
         [TSIM_MIXING_MAMBA] = {TSIM_PART_MAMBA_LAYER, TSIM_PART_MAMBA_EXPERT_LAYER, TSIM_PART_MAMBA},
         [TSIM_MIXING_DELTA] = {TSIM_PART_DELTA_LAYER, TSIM_PART_DELTA_EXPERT_LAYER, TSIM_PART_DELTA},
+        [TSIM_MIXING_MODULATED] = {TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER},
+        [TSIM_MIXING_JOINT] = {TSIM_PART_JOINT_LAYER, TSIM_PART_JOINT_LAYER, TSIM_PART_JOINT_LAYER},
+        [TSIM_MIXING_LAST_JOINT] = {TSIM_PART_LAST_JOINT_LAYER, TSIM_PART_LAST_JOINT_LAYER, TSIM_PART_LAST_JOINT_LAYER},
         [TSIM_MIXING_NONE] = {TSIM_PART_FEED_FORWARD, TSIM_PART_EXPERTS, TSIM_PART_FEED_FORWARD},
     };
     if (m->list)
@@ -172,6 +178,7 @@ static struct tsim_amount layer_parameters(struct tsim_term_recorder *r, const s
             counted(r, m, "attention", "queries, keys, values, output", p.attention, OF_HIDDEN | OF_HEADS),
             counted(r, m, "latent projections", "to and from latent vectors", p.latent, OF_HIDDEN | OF_HEADS),
             counted(r, m, "norms", "scales and shifts", with_norms ? p.norms : 0, OF_HIDDEN),
+            counted(r, m, "modulation", "shifts, scales and gates of a diffusion transformer", p.modulation, OF_HIDDEN),
             counted(r, m, "cross attention", "queries, keys, values, output", p.cross, OF_HIDDEN | OF_HEADS),
             counted(r, m, "norm of cross attention", "scale and shift", p.cross_norm, OF_HIDDEN),
             counted(r, m, "feed-forward block", "matrices x hidden x inner", p.ffn, OF_HIDDEN | OF_FFN),
@@ -258,7 +265,8 @@ static struct mixed mixed_layers(const struct tsim_model *m) {
     struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
     const double *times = layers.times;
     return (struct mixed){
-        .whole = times[TSIM_PART_LAYER] + times[TSIM_PART_EXPERT_LAYER] + times[TSIM_PART_ATTENTION],
+        .whole = times[TSIM_PART_LAYER] + times[TSIM_PART_EXPERT_LAYER] + times[TSIM_PART_ATTENTION] +
+                 times[TSIM_PART_MODULATED_LAYER] + times[TSIM_PART_JOINT_LAYER] + times[TSIM_PART_LAST_JOINT_LAYER],
         .windowed = times[TSIM_PART_WINDOW_LAYER] + times[TSIM_PART_WINDOW_EXPERT_LAYER] + times[TSIM_PART_WINDOW],
         .mamba = times[TSIM_PART_MAMBA_LAYER] + times[TSIM_PART_MAMBA_EXPERT_LAYER] + times[TSIM_PART_MAMBA],
         .delta = times[TSIM_PART_DELTA_LAYER] + times[TSIM_PART_DELTA_EXPERT_LAYER] + times[TSIM_PART_DELTA]};
@@ -316,6 +324,12 @@ static double stacked_flops(const struct tsim_model *m, double first_length, dou
     return 3 * (forward.products + forward.core) + 6 * head;
 }
 
+/* Tokens of a text meet other parameters than those of the image, and what a sample is asked for meets its own. */
+static double diffusion_flops(const struct tsim_model *m, double length) {
+    struct tsim_layer_flops forward = tsim_model_forward_flops_per_token(m, length, length);
+    return 3 * (forward.products + forward.core + tsim_diffusion_end_flops(m, length));
+}
+
 static struct tsim_amount core_attention(struct tsim_term_recorder *r, const struct tsim_model *m,
                                          struct tsim_amount length) {
     return tsim_product(r, "attention", "3 x forward", TSIM_FLOPS,
@@ -345,6 +359,9 @@ struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const
         return tsim_given(r, "model FLOPs of a sample", tsim_list_flops_per_sample(m), TSIM_FLOPS,
                           "6 for each multiplication with addition of the list's products, 4 in the first layer "
                           "(sim/model/layer_list.h)");
+    if (tsim_model_diffuses(m))
+        return tsim_given(r, "model FLOPs of a token", diffusion_flops(m, first.value), TSIM_FLOPS,
+                          "6 for each parameter and token that meets it, 12 for each score (sim/model/model.h)");
     if (tsim_model_stacks(m) > 1)
         return tsim_given(
             r, "model FLOPs of a token of the encoder", stacked_flops(m, first.value, last_length), TSIM_FLOPS,

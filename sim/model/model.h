@@ -20,6 +20,8 @@ struct tsim_end_parameters {
     double head;       /* 0 when tied to the embedding; of a model of images the classifier */
     double pooler;     /* held with the head, whole on every tensor rank */
 };
+struct tsim_end_parameters tsim_diffusion_ends(const struct tsim_model *model); /* layer_diffusion.c */
+double tsim_diffusion_end_flops(const struct tsim_model *model, double length); /* forward, of a token */
 struct tsim_end_parameters tsim_model_ends(const struct tsim_model *model);
 
 struct tsim_amount tsim_model_parameters_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model);

@@ -273,6 +273,41 @@ void tsim_decoder_flops(const struct tsim_model *model, const struct tsim_layer_
                         double first_length, double last_length, struct tsim_layer_flops *flops);
 double tsim_decoder_waiting_bytes(const struct tsim_scenario *scenario);
 double tsim_decoder_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_modulated_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_modulated_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_modulated_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_modulated_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_modulated_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_modulated_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                          double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_modulated_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_modulated_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_joint_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_joint_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_joint_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_joint_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_joint_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_joint_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                      double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_joint_flow_bytes(const struct tsim_scenario *scenario);
+double tsim_joint_waiting_bytes(const struct tsim_scenario *scenario);
+void tsim_last_joint_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_last_joint_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_last_joint_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_last_joint_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+
+/* Attention to the tokens of another stack, or of a text (layer_decoder.c); from norm to residual. */
+void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_op_shape *other);
+void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
+                            const struct tsim_op_shape *other);
+void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *other, unsigned parts,
+                     struct tsim_kept *kept);
+
+/* The ends of a diffusion transformer, which ends.c asks. */
+void tsim_diffusion_embedding_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_diffusion_embedding_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_diffusion_head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_diffusion_head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_head_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_head_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 

@@ -322,9 +322,10 @@ void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_
 
 /* ---- parameters ---- */
 
-/* A norm has a scale, a layer norm a shift as well. */
+/* A norm has a scale, a layer norm a shift as well, a plain one neither. */
 double tsim_count_norm(const struct tsim_model *m) {
-    return (m->norm == TSIM_NORM_LAYERNORM ? 2 : 1) * (double)m->hidden;
+    static const double VECTORS[] = {[TSIM_NORM_LAYERNORM] = 2, [TSIM_NORM_RMSNORM] = 1, [TSIM_NORM_PLAIN] = 0};
+    return VECTORS[m->norm] * (double)m->hidden;
 }
 
 /* Queries and keys with values: from the residual stream, or from latent vectors that have a norm of their own. */

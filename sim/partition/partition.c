@@ -112,6 +112,7 @@ static struct tsim_amount layer_parameters(struct tsim_term_recorder *r, const s
     tsim_part_add(&parts, cut(r, sc, "attention", p.attention));
     tsim_part_add(&parts, counted(r, m, "latent projections", p.latent));
     tsim_part_add(&parts, counted(r, m, "norms", p.norms));
+    tsim_part_add(&parts, counted(r, m, "modulation", p.modulation));
     tsim_part_add(&parts, cut(r, sc, "mean of the list's blocks", p.block));
     tsim_part_add(&parts, cut(r, sc, "feed-forward", p.ffn));
     tsim_part_add(&parts, cut(r, sc, "cross attention", p.cross));
@@ -240,7 +241,7 @@ static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const s
         if (there.times[i] > 0 && !tsim_layer_kind((enum tsim_part)i)->is_end)
             tsim_part_add(&parts, layers_parameters(r, part, (enum tsim_part)i, there.times[i]));
     bool first = tsim_chunk_has_embedding(sc, stage, chunk), last = tsim_chunk_has_head(sc, stage, chunk);
-    bool is_image = m->image.patch > 0;
+    bool is_image = tsim_model_is_of_patches(m);
     if (first)
         tsim_part_add(&parts, counted(r, m, "embedding",
                                       is_image ? p.embedding

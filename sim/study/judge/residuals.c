@@ -30,6 +30,8 @@ static const char *model_word(const struct tsim_model *model) {
         return "hybrid";
     if (model->experts.count > 0)
         return "experts";
+    if (tsim_model_diffuses(model))
+        return "diffusion";
     if (model->image.tokens > 0)
         return "image";
     return tsim_model_stacks(model) > 1 ? "encoder-decoder" : model->causal ? "dense" : "encoder";
