@@ -535,7 +535,7 @@ static const char *toml_key(struct reading *g, const char *path) {
     return path;
 }
 
-/* Of converters[0]._call = Float8LinearConverter.Config its name, and below it the section of its settings. */
+/* Takes the name from converters[0]._call = Float8LinearConverter.Config, and the section of its settings below it. */
 static const char *converter_word(const char *class) {
     return strstr(class, "MX")                                   ? "mx"
            : strstr(class, "Float8") && !strstr(class, "Expert") ? "float8"
