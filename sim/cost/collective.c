@@ -33,7 +33,8 @@
  *
  * First chunk of a broadcast: what follows fills the pipe, but the first one is stored and forwarded at each NIC, whole,
  * as the proxy posts a chunk once the kernel has filled it; with Simple at each rank, too, where LL and LL128 hand on
- * line by line. NCCL's model has the hops alone, so it is not in the choice of a protocol.
+ * line by line. It has each NIC on its way to itself, also where other groups of the node use the same: each is busy
+ * for one hop of many. NCCL's model has the hops alone, so it is not in the choice of a protocol.
  *
  * Ignored here: other traffic (the engine shares links), stragglers, the host's launch time. */
 #include "cost/collective.h"
@@ -613,10 +614,17 @@ double tsim_bus_factor(enum tsim_collective_op op, int32_t n_ranks) {
     return 1;
 }
 
+/* A node's ranks of the group send with so much while no other group sends: with a NIC each, as far as there are. */
+static double own_nics_bytes_per_s(const struct problem *p) {
+    const struct tsim_cluster *cluster = p->cluster;
+    double each = cluster->nics_per_accelerator, all = each * (double)cluster->accelerators_per_node;
+    return cluster->nic_bytes_per_s / each * fmin(all, p->g_min * fmax(1, each));
+}
+
 /* The latency of a broadcast with what its first chunk waits for: see above. */
 static struct tsim_amount first_chunk_latency(const struct problem *p, const struct plan *plan) {
     double bytes = fmin(CHUNK_BYTES[protocol_index(plan->protocol)] * plan->channels, p->bytes) / plan->link_frac;
-    double waits_s = (p->nodes - 1) * over(bytes, p->cluster->nic_bytes_per_s * p->g_min);
+    double waits_s = p->nodes > 1 ? (p->nodes - 1) * over(bytes, own_nics_bytes_per_s(p)) : 0;
     if (plan->protocol == TSIM_PROTOCOL_SIMPLE)
         waits_s += (p->n - p->nodes) * over(bytes, p->cluster->pair_bytes_per_s * p->mesh_links);
     return tsim_sum(p->recorder, "latency, and the way of the first chunk", "latency + chunk by chunk", TSIM_TIME_S,

@@ -138,6 +138,25 @@ START_TEST(protocol_of_a_broadcast) {
 }
 END_TEST
 
+/* Four NICs for eight accelerators: a chunk has each on its way to itself. Half of a node's ranks reach all four with half of the
+ * channels, so their first chunk waits half as long at each as that of all eight; two ranks reach two. */
+START_TEST(a_chunk_has_nics_to_itself) {
+    static const struct { int32_t per_node, nics, channels; } ROWS[] = {{8, 4, 16}, {4, 4, 8}, {2, 2, 4}};
+    example.node.nics = 4;
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        const struct tsim_collective_request request = {.op = TSIM_BROADCAST,
+                                                        .bytes = GB,
+                                                        .group = even(3, ROWS[i].per_node),
+                                                        .algorithm = TSIM_ALGORITHM_RING,
+                                                        .protocol = TSIM_PROTOCOL_LL};
+        double latency_s = cost_on(build(3), &request).latency_s;
+        double hops_s = (6.6 + 3 * (ROWS[i].per_node - 1) * 1 + 2 * 2.7) * US;
+        ck_assert_double_eq_tol(latency_s - hops_s, 2 * ROWS[i].channels * 32768 / (0.5 * ROWS[i].nics * 46.5e9),
+                                1e-12);
+    }
+}
+END_TEST
+
 /* Up and down a chain of g - 1 hops and a tree of log2 N: hops of 0.6, 1.25 or 4 us and of 5, 8.5 or 14. All that a
  * rank sends is 2 (g - 1) / g S up; a node S, 1.5 S or 2 S, by 8 NICs. 0.92 of a link, LL 1 / 3.8 of it, LL128 7 / 9 on
  * a node and 120 / 128 between; a rank's NIC has one channel, which carries 41.4 GB/s between two nodes and 36 between
@@ -240,6 +259,7 @@ static Suite *plans_suite(void) {
     tcase_add_test(tcase, rings);
     tcase_add_test(tcase, broadcasts);
     tcase_add_test(tcase, protocol_of_a_broadcast);
+    tcase_add_test(tcase, a_chunk_has_nics_to_itself);
     tcase_add_test(tcase, trees);
     tcase_add_test(tcase, messages);
     tcase_add_test(tcase, channels_of_messages);
