@@ -170,6 +170,7 @@ struct tsim_list_layer {
 struct tsim_embedding_table {
     int64_t rows, dim;
     int64_t pooling; /* rows that a sample looks up */
+    double skew;     /* exponent of Zipf's law; 0: all rows alike */
 };
 enum { TSIM_MAX_WIDTHS = 64 };
 struct tsim_widths {

@@ -8,6 +8,9 @@ static const struct tsim_key TABLE_KEYS[] = {
     TABLE_INT(rows, NULL, 1e12, "rows of the table"),
     TABLE_INT(dim, NULL, 1e6, "width of a row"),
     TABLE_INT(pooling, "1", 1e6, "rows that a sample looks up, and that are added"),
+    {.key = "skew", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .takes_bare = true, .max = 4,
+     .offset = offsetof(struct tsim_embedding_table, skew), .default_text = "0", .is_omitted_when_zero = true,
+     .help = "how unevenly rows are looked up: the exponent of Zipf's law; 0: evenly"},
 };
 TSIM_TABLE(TABLES, TABLE_KEYS, false);
 
@@ -81,7 +84,7 @@ const struct tsim_key tsim_dlrm_keys[TSIM_N_DLRM_KEYS] = {
      .help = "width between the two products of a cross layer"},
     {.key = "tables", .kind = TSIM_KEY_CUSTOM, .read = read_tables, .write = write_tables, .is_required = true,
      .described_by = &TABLES,
-     .help = "embedding tables: list of {rows, dim, pooling}"},
+     .help = "embedding tables: list of {rows, dim, pooling, skew}"},
 };
 /* clang-format on */
 

@@ -31,7 +31,7 @@ double tsim_tables_active_parameters(const struct tsim_model *m) {
     return n;
 }
 
-/* ---- dealing out ---- */
+/* ---- ranks and pieces ---- */
 
 struct piece {
     double rows, elements; /* held */
@@ -62,8 +62,38 @@ static double pieces_of(const struct tsim_embedding_table *table, double share_e
     return fmax(fmin(n, fmin(ranks, (double)table->rows)), 1);
 }
 
-/* n lookups of a step in r rows, taken as even, are of r (1 - e^(-n / r)) different ones. */
-static struct piece piece_of(const struct tsim_model *m, size_t table, double pieces, double samples, int64_t number) {
+/* ---- different rows ---- */
+
+#define EXACT_RANKS                                                                                                    \
+    1000.0 /* of Zipf's law; the rest is an integral over the logarithm of the rank, by Simpson's rule */
+#define SIMPSON_PARTS 200
+
+/* Sum over ranks 1 to n_ids of 1 - exp(-draws r^-skew), or of r^-skew where `draws` is 0. */
+static double zipf_sum(double n_ids, double skew, double draws) {
+    double exact = fmin(n_ids, EXACT_RANKS), sum = 0;
+    for (double rank = 1; rank <= exact; rank++)
+        sum += draws > 0 ? -expm1(-draws * pow(rank, -skew)) : pow(rank, -skew);
+    if (n_ids <= exact)
+        return sum;
+    double from = log(exact + 0.5), part = (log(n_ids + 0.5) - from) / SIMPSON_PARTS, integral = 0;
+    for (int i = 0; i <= SIMPSON_PARTS; i++) {
+        double at = from + i * part, weight = i == 0 || i == SIMPSON_PARTS ? 1 : i % 2 ? 4 : 2;
+        integral += weight * exp(at) * (draws > 0 ? -expm1(-draws * exp(-skew * at)) : exp(-skew * at));
+    }
+    return sum + integral * part / 3;
+}
+
+double tsim_tables_distinct_rows(const struct tsim_embedding_table *t, double samples) {
+    double rows = (double)t->rows, pooling = (double)t->pooling;
+    if (!(t->skew > 0))
+        return -rows * expm1(-pooling * samples / rows);
+    double ids = zipf_sum(rows, t->skew, samples / zipf_sum(rows, t->skew, 0));
+    return pooling > 1 ? -rows * expm1(-pooling * ids / rows) : ids;
+}
+
+/* ---- dealing out ---- */
+
+static struct piece piece_of(const struct tsim_model *m, size_t table, double pieces, double distinct, int64_t number) {
     const struct tsim_embedding_table *t = &m->tables[table];
     double rows = (double)t->rows / pieces, pooling = (double)t->pooling, dim = (double)t->dim;
     return (struct piece){.rows = rows,
@@ -71,7 +101,7 @@ static struct piece piece_of(const struct tsim_model *m, size_t table, double pi
                           .lookups = pooling / pieces,
                           .dim = dim,
                           .vectors = 1 - pow(1 - 1 / pieces, pooling),
-                          .distinct = -rows * expm1(-pooling / pieces * samples / rows),
+                          .distinct = distinct / pieces,
                           .table = table,
                           .number = number};
 }
@@ -177,7 +207,7 @@ static double deal_lookups(const struct piece *pieces, size_t n_pieces, double m
 struct dealt {
     struct piece *pieces;
     size_t n, capacity;
-    double *cuts; /* pieces of each table */
+    double *cuts, *distinct; /* of each table: pieces, and rows that a step looks up */
 };
 
 static void cut(struct dealt *d, const struct tsim_model *m, const struct tsim_tables_deal *deal) {
@@ -185,7 +215,7 @@ static void cut(struct dealt *d, const struct tsim_model *m, const struct tsim_t
     for (size_t i = 0; i < m->n_tables; i++)
         for (size_t j = 0; !is_replica(&m->tables[i], deal->software) && j < (size_t)d->cuts[i]; j++, d->n++) {
             d->pieces = tsim_heap_grow(d->pieces, &d->capacity, d->n + 1, sizeof *d->pieces);
-            d->pieces[d->n] = piece_of(m, i, d->cuts[i], deal->samples, (int64_t)d->n);
+            d->pieces[d->n] = piece_of(m, i, d->cuts[i], d->distinct[i], (int64_t)d->n);
         }
 }
 
@@ -267,7 +297,7 @@ void tsim_tables_share(const struct tsim_model *m, const struct tsim_tables_deal
     size_t n_dealt = (size_t)(n_ranks < TSIM_TABLES_MOST_RANKS ? n_ranks : TSIM_TABLES_MOST_RANKS);
     double even = tsim_tables_parameters(m) / (double)n_dealt;
     struct dealt d = {0};
-    size_t rank_capacity = 0, cut_capacity = 0;
+    size_t rank_capacity = 0, cut_capacity = 0, distinct_capacity = 0;
     *share = (struct tsim_tables_share){0};
     if (m->n_tables == 0)
         return;
@@ -275,9 +305,12 @@ void tsim_tables_share(const struct tsim_model *m, const struct tsim_tables_deal
     struct rank *ranks = tsim_heap_grow(NULL, &rank_capacity, n_dealt, sizeof *ranks);
     memset(ranks, 0, n_dealt * sizeof *ranks);
     d.cuts = tsim_heap_grow(NULL, &cut_capacity, m->n_tables, sizeof *d.cuts);
-    for (size_t i = 0; i < m->n_tables; i++)
+    d.distinct = tsim_heap_grow(NULL, &distinct_capacity, m->n_tables, sizeof *d.distinct);
+    for (size_t i = 0; i < m->n_tables; i++) {
         d.cuts[i] =
             software->table_placement == TSIM_TABLES_BY_CAPACITY ? pieces_of(&m->tables[i], even, (double)n_dealt) : 1;
+        d.distinct[i] = tsim_tables_distinct_rows(&m->tables[i], deal->samples);
+    }
     if (software->table_placement == TSIM_TABLES_BY_LOOKUPS) {
         plan_lookups(&d, m, deal, ranks, n_dealt);
     } else {
@@ -291,6 +324,7 @@ void tsim_tables_share(const struct tsim_model *m, const struct tsim_tables_deal
     largest_of(ranks, n_dealt, share);
     tsim_heap_free(d.pieces);
     tsim_heap_free(d.cuts);
+    tsim_heap_free(d.distinct);
     tsim_heap_free(ranks);
 }
 

@@ -24,8 +24,14 @@
  * fp32 value a row as state unless the optimizer is sgd (row-wise Adagrad, EXACT_ROWWISE_ADAGRAD); through a tensor of fp32 that has a
  * gradient for each lookup (sparse: PyTorch); or through one fp32 gradient a row, with a state of each element
  * (reduced: HugeCTR's AdaGrad). All but sparse sort the indices first (read and written for each of four digits of 8 bits, with
- * the place that they came from: CUB's radix sort). Rows are not found in caches; of a step's lookups in a table,
- * taken as even over its rows, so many are of different ones that each is updated once (reduced).
+ * the place that they came from: CUB's radix sort). Rows are not found in caches.
+ *
+ * Rows that several samples of a step look up are updated once (reduced). A sample draws one
+ * of the table's ids; the r-th most frequent of R comes with a probability that falls as r^-skew (Zipf; 0: all alike).
+ * n samples draw sum over r of (1 - e^(-n p_r)) different ids. An id stands for the same `pooling` rows whenever it is
+ * drawn, itself and others that are anywhere in the table, as in MLPerf's data (facebookresearch/dlrm@0422268
+ * torchrec_dlrm/multi_hot.py, uniform): of D ids these are R (1 - e^(-pooling D / R)). Without skew all lookups are
+ * draws.
  * Training in 16 bits holds tables in 16 bits, or, with fp32_tables, in 32 and gives vectors of 16 (DeepLearningExamples:
  * FusedJointEmbedding with amp_train; HugeCTR). */
 #ifndef TSIM_MODEL_TABLES_H
@@ -35,6 +41,9 @@
 
 double tsim_tables_parameters(const struct tsim_model *model);        /* all rows */
 double tsim_tables_active_parameters(const struct tsim_model *model); /* looked up for one sample */
+
+/* Rows that the samples of a step look up at least once. */
+double tsim_tables_distinct_rows(const struct tsim_embedding_table *table, double samples);
 
 /* A share is what the ranks hold; each figure is of the rank that has the most of it. Beyond TSIM_TABLES_MOST_RANKS, as
  * on so many. */

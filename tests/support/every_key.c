@@ -56,7 +56,7 @@ static const struct {
     {"energy.region.carbon_profile", {"[0]", "[0.001 g/kWh, 100 kg/kWh]"}},
     {"model.bottom_mlp", {"[1]", "[10 M, 64]"}},
     {"model.top_mlp", {"[1]", "[10 M, 1]"}},
-    {"model.tables", {"[]", "[{rows: 1, dim: 64}]", "[{rows: 1 T, dim: 64, pooling: 1 M}]"}},
+    {"model.tables", {"[]", "[{rows: 1, dim: 64}]", "[{rows: 1 T, dim: 64, pooling: 1 M, skew: 4}]"}},
     {"model.pattern",
      {"[]", "[{kind: window, count: 100000}]", "[{kind: attention}, {kind: window, feed_forward: dense}]"}},
     {"model.list", {"[{kind: linear, out: 1}]", "[{kind: conv, out: 10 M, kernel: 3, padding: 10000}]"}},

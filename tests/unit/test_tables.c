@@ -166,7 +166,7 @@ END_TEST
 
 /* The table of one row takes 8 bytes in fp32. 10 lookups in two rows are of 2 (1 - e^-5) different ones. */
 START_TEST(replicas_and_distinct_rows) {
-    static const struct tsim_embedding_table SMALL[] = {{2, 2, 5}, {1, 2, 1}};
+    static const struct tsim_embedding_table SMALL[] = {{2, 2, 5, 0}, {1, 2, 1, 0}};
     struct tsim_model m = {.tables = SMALL, .n_tables = 2};
     struct tsim_software software = {.replicated_tables_bytes = 9};
     struct tsim_tables_deal deal = {.software = &software, .samples = 2};
@@ -180,6 +180,30 @@ START_TEST(replicas_and_distinct_rows) {
     software.replicated_tables_bytes = 8; /* not below */
     tsim_tables_share(&m, &deal, 1, &share);
     ck_assert_double_eq(share.replica_elements, 0);
+}
+END_TEST
+
+/* 3,000 ids by 1 / r^1.1: what 500 samples draw, id by id. One table has a row for an id, the other four; and so few ids
+ * that nothing is left to integrate. */
+START_TEST(skewed_draws) {
+    static const struct tsim_embedding_table ROWS[] = {{3000, 2, 1, 1.1}, {3000, 2, 4, 1.1}, {20, 2, 1, 1.1}};
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        double all = 0, ids = 0, rows = (double)ROWS[i].rows, samples = 500;
+        for (int64_t rank = 1; rank <= ROWS[i].rows; rank++)
+            all += pow((double)rank, -1.1);
+        for (int64_t rank = 1; rank <= ROWS[i].rows; rank++)
+            ids += 1 - exp(-samples * pow((double)rank, -1.1) / all);
+        double expected = ROWS[i].pooling == 1 ? ids : rows * (1 - pow(1 - 1 / rows, 4 * ids));
+        ck_assert_double_eq_tol(tsim_tables_distinct_rows(&ROWS[i], samples), expected, 2e-4 * expected);
+    }
+    /* nobody draws more than there are, or more than samples, and skew never draws more different ones */
+    const struct tsim_embedding_table even = {1000000, 2, 1, 0}, skewed = {1000000, 2, 1, 0.9};
+    for (double samples = 1; samples < 1e9; samples *= 10) {
+        double n = tsim_tables_distinct_rows(&skewed, samples);
+        ck_assert_double_gt(n, 0);
+        ck_assert_double_le(n, fmin(samples, 1e6) * (1 + 1e-6));
+        ck_assert_double_le(n, tsim_tables_distinct_rows(&even, samples) * (1 + 1e-6));
+    }
 }
 END_TEST
 
@@ -357,6 +381,7 @@ static Suite *tables_suite(void) {
     tcase_add_test(tc, dealt_by_lookups);
     tcase_add_test(tc, dealt_whole);
     tcase_add_test(tc, replicas_and_distinct_rows);
+    tcase_add_test(tc, skewed_draws);
     tcase_add_test(tc, kernels_by_hand);
     tcase_add_test(tc, updates_by_hand);
     tcase_add_test(tc, replicas_by_hand);
