@@ -81,8 +81,9 @@ enum tsim_exit tsim_calibrate_intervals(const struct tsim_arguments *arguments) 
     tsim_report_diags(arguments, &diags);
     if (read == TSIM_OK) {
         tsim_intervals_fit(&arena, &tables[0], &tables[1], &sizes);
+        const struct tsim_residuals first = tsim_first_errors(&arena, &tables[0], &tables[1]);
         for (int by = 0; by < TSIM_LEFT_OUT_BLIND; by++)
-            tsim_coverage_of(&arena, &tables[0], &sizes, (enum tsim_left_out)by, &coverage[by]);
+            tsim_coverage_of(&arena, &tables[0], &first, &sizes, (enum tsim_left_out)by, &coverage[by]);
         tsim_coverage_of_blind(&arena, &tables[0], &tables[1], &coverage[TSIM_LEFT_OUT_BLIND]);
         tsim_figures_init(&figures[0], &arena, "sizes", SIZES, sizeof SIZES / sizeof SIZES[0]);
         tsim_figures_init(&figures[1], &arena, "held", HELD, sizeof HELD / sizeof HELD[0]);

@@ -151,18 +151,23 @@ START_TEST(ends) {
 }
 END_TEST
 
-/* The committed tables: sources and accelerators that are left out have 85 to 95 % of their runs inside, and at least eight groups in ten hold. */
+/* The committed tables: sources and accelerators that are left out have 85 to 95 % of their runs inside, with the errors that these
+ * had when they were first predicted, and at least eight groups in ten hold. */
 START_TEST(intervals_are_calibrated) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_evidence evidence;
+    struct tsim_residuals blind;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_evidence_read(&arena, &evidence, &diags), TSIM_OK);
     ck_assert_uint_gt(evidence.measured.n, 600);
+    const char *file = tsim_calibration_file(&arena, "blind-residuals.csv");
+    ck_assert_int_eq(tsim_residuals_read(&arena, file, &blind, &diags), TSIM_OK);
+    const struct tsim_residuals first = tsim_first_errors(&arena, &evidence.measured, &blind);
     for (int by = 0; by < TSIM_LEFT_OUT_BLIND; by++) {
         struct tsim_coverage coverage;
-        tsim_coverage_of(&arena, &evidence.measured, &evidence.sizes, (enum tsim_left_out)by, &coverage);
+        tsim_coverage_of(&arena, &evidence.measured, &first, &evidence.sizes, (enum tsim_left_out)by, &coverage);
         double inside = (double)coverage.held[0].n_inside / coverage.held[0].n;
         printf("left out by %s: %.1f %% of the runs inside, %.0f %% of the groups hold\n",
                tsim_left_out_name((enum tsim_left_out)by), 100 * inside, 100 * coverage.holds_frac);
@@ -171,6 +176,34 @@ START_TEST(intervals_are_calibrated) {
         ck_assert_double_ge(coverage.holds_frac, 0.8);
     }
     tsim_diags_release(&diags);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
+/* A run is known again by its accelerators, its time and its machine or its model; what it was first predicted as counts. */
+START_TEST(first_errors) {
+    struct tsim_arena arena;
+    struct tsim_traits then = {.accelerator = "b200", .software = "old", .n_accelerators = 8, .parameters = 1e9};
+    struct tsim_traits now = then, larger = then, more = then;
+    now.accelerator = "b200-own";
+    now.software = "new";
+    larger.accelerator = "b200-own";
+    larger.parameters = 1.1e9;
+    more.n_accelerators = 16;
+    const struct tsim_residual blind[] = {{"draft", "d", then, 0.3, 2, NULL}};
+    const struct tsim_residual measured[] = {{"same", "m", now, 0.1, 2.001, NULL},
+                                             {"other-time", "m", then, 0.1, 2.02, NULL},
+                                             {"other-model", "m", larger, 0.1, 2, NULL},
+                                             {"other-count", "m", more, 0.1, 2, NULL}};
+    const struct tsim_residuals old = {blind, 1}, all = {measured, 4};
+    tsim_arena_init(&arena);
+    const struct tsim_residuals first = tsim_first_errors(&arena, &all, &old);
+    ck_assert_uint_eq(first.n, 4);
+    ck_assert_double_eq(first.rows[0].log_ratio, 0.3);
+    ck_assert_str_eq(first.rows[0].traits.software, "old");
+    ck_assert_str_eq(first.rows[0].source, "m");
+    for (size_t i = 1; i < first.n; i++)
+        ck_assert_double_eq(first.rows[i].log_ratio, 0.1);
     tsim_arena_release(&arena);
 }
 END_TEST
@@ -184,7 +217,7 @@ START_TEST(fitted_intervals_hold) {
     tsim_arena_init(&arena);
     const struct tsim_residuals rows = made_up(&arena, 0.1, 0.02, 20);
     tsim_intervals_fit(&arena, &rows, &none, &found);
-    tsim_coverage_of(&arena, &rows, &found, TSIM_LEFT_OUT_SOURCE, &coverage);
+    tsim_coverage_of(&arena, &rows, &rows, &found, TSIM_LEFT_OUT_SOURCE, &coverage);
     ck_assert_uint_eq(coverage.n_held, 1 + N_SOURCES);
     ck_assert_double_eq_tol((double)coverage.held[0].n_inside / N_ROWS, 0.9, 0.05);
     tsim_arena_release(&arena);
@@ -278,6 +311,7 @@ static Suite *uncertainty_suite(void) {
     tcase_add_test(tests, sizes_are_found_again);
     tcase_add_test(tests, ends);
     tcase_add_test(tests, intervals_are_calibrated);
+    tcase_add_test(tests, first_errors);
     tcase_add_test(tests, fitted_intervals_hold);
     tcase_add_test(tests, tables);
     tcase_add_test(tests, table_of_sizes);

@@ -7,9 +7,10 @@
 #include <string.h>
 
 enum { MOST_STEPS = 100 };
-static const double OUTSIDE = 0.05;    /* this part of the runs lies below an interval, and as many above */
-static const double SAME_TIME = 0.003; /* difference of logarithms: tables have four digits */
-static const double LEAST_END = 0.5;   /* standard deviations */
+static const double OUTSIDE = 0.05;         /* this part of the runs lies below an interval, and as many above */
+static const double SAME_TIME = 0.003;      /* difference of logarithms: tables have four digits */
+static const double SAME_PARAMETERS = 0.02; /* likewise; a machine may have got a name of its own since */
+static const double LEAST_END = 0.5;        /* standard deviations */
 static const double MOST_INSIDE = 0.949, NARROWER = 0.99;
 static const double LEAST_INSIDE = 0.85, UNLIKELY = 0.1;
 
@@ -59,7 +60,8 @@ static bool is_left_out(const struct tsim_residual *row, const void *context) {
 static bool is_same_run(const struct tsim_residual *a, const struct tsim_residual *b) {
     return a->traits.n_accelerators == b->traits.n_accelerators &&
            fabs(log(a->measured_s / b->measured_s)) < SAME_TIME &&
-           strcmp(a->traits.accelerator, b->traits.accelerator) == 0;
+           (strcmp(a->traits.accelerator, b->traits.accelerator) == 0 ||
+            fabs(log(a->traits.parameters / b->traits.parameters)) < SAME_PARAMETERS);
 }
 
 static void find_known(struct tsim_arena *arena, const struct tsim_residuals *measured, const struct judged *runs,
@@ -72,6 +74,21 @@ static void find_known(struct tsim_arena *arena, const struct tsim_residuals *me
                 known[left_out->n_known++] = &measured->rows[i];
                 break;
             }
+}
+
+struct tsim_residuals tsim_first_errors(struct tsim_arena *arena, const struct tsim_residuals *measured,
+                                        const struct tsim_residuals *blind) {
+    struct tsim_residual *rows = TSIM_NEW_ARRAY(arena, measured->n + 1, struct tsim_residual);
+    for (size_t i = 0; i < measured->n; i++) {
+        rows[i] = measured->rows[i];
+        for (size_t k = 0; k < blind->n; k++)
+            if (is_same_run(&rows[i], &blind->rows[k])) {
+                rows[i].traits = blind->rows[k].traits;
+                rows[i].log_ratio = blind->rows[k].log_ratio;
+                break;
+            }
+    }
+    return (struct tsim_residuals){rows, measured->n};
 }
 
 static int by_group(const void *a, const void *b) {
@@ -183,15 +200,14 @@ void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *m
         rows[measured->n + i] = blind->rows[i];
     const struct tsim_residuals both = {rows, measured->n + blind->n};
     tsim_error_sizes_fit(arena, &both, sizes);
-    struct judged_runs parts[TSIM_N_LEFT_OUT];
-    for (int by = 0; by < TSIM_N_LEFT_OUT; by++)
-        parts[by] =
-            leave_out(arena, measured, by == TSIM_LEFT_OUT_BLIND ? blind : measured, sizes, (enum tsim_left_out)by);
-    struct weighted *values = TSIM_NEW_ARRAY(arena, 2 * measured->n + blind->n + 1, struct weighted);
+    const struct tsim_residuals first = tsim_first_errors(arena, measured, blind);
+    struct judged_runs parts[TSIM_LEFT_OUT_BLIND];
+    for (int by = 0; by < TSIM_LEFT_OUT_BLIND; by++)
+        parts[by] = leave_out(arena, measured, &first, sizes, (enum tsim_left_out)by);
+    struct weighted *values = TSIM_NEW_ARRAY(arena, 2 * measured->n + 1, struct weighted);
     for (int class = 0; class < TSIM_N_ERROR_CLASSES; class ++) {
-        int n_kinds = class == TSIM_ERROR_DENSE ? TSIM_LEFT_OUT_BLIND : TSIM_N_LEFT_OUT;
         size_t n = 0;
-        for (int by = 0; by < n_kinds; by++)
+        for (int by = 0; by < TSIM_LEFT_OUT_BLIND; by++)
             n = add_values(&parts[by], (enum tsim_error_class) class, values, n);
         if (n == 0)
             continue;
@@ -254,8 +270,9 @@ static void add_held(struct tsim_arena *arena, const struct judged_runs *all, en
 }
 
 void tsim_coverage_of(struct tsim_arena *arena, const struct tsim_residuals *measured,
-                      const struct tsim_error_sizes *sizes, enum tsim_left_out by, struct tsim_coverage *coverage) {
-    struct judged_runs all = leave_out(arena, measured, measured, sizes, by);
+                      const struct tsim_residuals *first, const struct tsim_error_sizes *sizes, enum tsim_left_out by,
+                      struct tsim_coverage *coverage) {
+    struct judged_runs all = leave_out(arena, measured, first, sizes, by);
     add_held(arena, &all, by, coverage);
 }
 

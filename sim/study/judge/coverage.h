@@ -1,6 +1,6 @@
 /* coverage.h - do the intervals hold? Whole sources, and whole accelerators, are left out of the measured runs. The
- * intervals that the other runs give them are then compared with their measurements. So are intervals of runs that were
- * predicted blind, before anybody had compared them.
+ * intervals that the other runs give them are then compared with their first errors: where a run was predicted blind,
+ * before anybody had compared it, with the error that it had then. Blind runs are judged apart as well.
  *
  * The same runs set the ends of the 90 %. A run's error is counted in standard deviations; the ends are the quantiles
  * 0.05 and 0.95 of the runs that were left out. A group of n runs weighs as much as sqrt(n) single runs: its runs err
@@ -30,15 +30,20 @@ struct tsim_coverage {
 
 const char *tsim_left_out_name(enum tsim_left_out by);
 
-/* Fits the sizes to measured and blind runs together, because blind ones show best what is new. Fits the ends for dense
- * transformers, which many sources have measured, to the measured runs alone, and those for other models to the blind
- * ones as well. */
+/* The measured runs, those that were once predicted blind as they were predicted then. */
+struct tsim_residuals tsim_first_errors(struct tsim_arena *arena, const struct tsim_residuals *measured,
+                                        const struct tsim_residuals *blind);
+
+/* Fits the sizes to measured and blind runs together, because blind ones show best what is new, and the ends to first
+ * errors. The program was improved on most of the measured runs before they were left out here, and on none of the
+ * blind ones. */
 void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *measured,
                         const struct tsim_residuals *blind, struct tsim_error_sizes *sizes);
 
-/* Judges measured runs, left out by source or by accelerator. */
+/* Judges the first errors of measured runs, left out by source or by accelerator. */
 void tsim_coverage_of(struct tsim_arena *arena, const struct tsim_residuals *measured,
-                      const struct tsim_error_sizes *sizes, enum tsim_left_out by, struct tsim_coverage *coverage);
+                      const struct tsim_residuals *first, const struct tsim_error_sizes *sizes, enum tsim_left_out by,
+                      struct tsim_coverage *coverage);
 
 /* Judges blind runs source by source. Sizes and ends are fitted again for each, without its runs. Where these are among
  * the measured runs by now, all that the same source measured on the same machine is left out as well: the program has
