@@ -29,6 +29,7 @@ struct builder {
     size_t n_anchors;
     bool has_too_many_anchors;
     size_t most_keys;        /* of one mapping */
+    bool takes_last;         /* of keys that are repeated, as Python's readers do */
     enum tsim_status status; /* of the first mistake */
 };
 
@@ -281,6 +282,14 @@ static bool check_key(struct builder *b, struct key_table *table, const struct t
     }
     int line = b->document->is_override ? 0 : line_of_key(b, table, bottom, key->text);
     bool is_double = line > 0;
+    if (is_double && b->takes_last) {
+        struct tsim_value at = {.document = b->document,
+                                .line = (int)event->start_mark.line + 1,
+                                .column = (int)event->start_mark.column + 1};
+        tsim_value_warning(b->diags, &at, "", "the key '%.100s' stands here twice, before on line %d: the last counts",
+                           key->text, line);
+        return true;
+    }
     for (size_t i = bottom; b->document->is_override && i < b->n_stack; i++)
         is_double |= strcmp(b->stack[i].key, key->text) == 0; /* without lines */
     if (is_double) {
@@ -290,6 +299,17 @@ static bool check_key(struct builder *b, struct key_table *table, const struct t
         return false;
     }
     return true;
+}
+
+/* Where the key lies on the stack; where it would, if it is not there. */
+static size_t place_of_key(const struct builder *b, const struct key_table *table, size_t bottom, const char *key) {
+    if (table->n_slots > 0) {
+        uint32_t at = table->slots[slot_of(b, table, key)];
+        return at ? at - 1 : b->n_stack;
+    }
+    while (bottom < b->n_stack && strcmp(b->stack[bottom].key, key) != 0)
+        bottom++;
+    return bottom;
 }
 
 /* One key with its value, pushed unless the key is refused; false when reading cannot go on. */
@@ -310,7 +330,10 @@ static bool build_pair(struct builder *b, struct key_table *table, const yaml_ev
         return false;
     struct tsim_pair pair = {key->text, key->document, key->line, key->column, build_value(b, &event, depth + 1)};
     yaml_event_delete(&event);
-    if (pair.value && is_good) {
+    const size_t at = b->takes_last && is_good && pair.value ? place_of_key(b, table, bottom, pair.key) : b->n_stack;
+    if (pair.value && is_good && at < b->n_stack) {
+        b->stack[at] = pair;
+    } else if (pair.value && is_good) {
         push(b, pair);
         if (table->n_slots > 0)
             table->slots[slot_of(b, table, pair.key)] = (uint32_t)b->n_stack;
@@ -406,11 +429,15 @@ static const struct tsim_value *build_document(struct builder *b) {
     return root;
 }
 
-static enum tsim_status parse(struct tsim_document *document, size_t most_keys, const struct tsim_value **root,
+static enum tsim_status parse(struct tsim_document *document, bool is_foreign, const struct tsim_value **root,
                               struct tsim_diags *diags) {
     yaml_parser_t parser;
-    struct builder b = {
-        .arena = document->arena, .diags = diags, .document = document, .parser = &parser, .most_keys = most_keys};
+    struct builder b = {.arena = document->arena,
+                        .diags = diags,
+                        .document = document,
+                        .parser = &parser,
+                        .most_keys = is_foreign ? TSIM_DOCUMENT_WIDE_KEYS : TSIM_VALUE_MAX_KEYS,
+                        .takes_last = is_foreign};
     const char *nul = memchr(document->text, '\0', document->size);
     if (nul) {
         error_at(&b, TSIM_ERR_SYNTAX, mark_of_offset(document, (size_t)(nul - document->text)),
@@ -446,7 +473,7 @@ static struct tsim_document *new_document(struct tsim_arena *arena, const char *
 }
 
 static enum tsim_status parse_text(struct tsim_arena *arena, const char *file, const char *text, size_t size,
-                                   size_t most_keys, const struct tsim_value **root, struct tsim_diags *diags) {
+                                   bool is_foreign, const struct tsim_value **root, struct tsim_diags *diags) {
     if (size > TSIM_DOCUMENT_MAX_BYTES) {
         struct tsim_diag *diag =
             tsim_diags_error(diags, TSIM_ERR_LIMIT, (struct tsim_place){tsim_arena_strdup(arena, file), 0, 0}, "",
@@ -454,17 +481,17 @@ static enum tsim_status parse_text(struct tsim_arena *arena, const char *file, c
         tsim_diag_hint(diag, "a scenario takes a few kilobytes; is this the right file?");
         return TSIM_ERR_LIMIT;
     }
-    return parse(new_document(arena, file, text, size), most_keys, root, diags);
+    return parse(new_document(arena, file, text, size), is_foreign, root, diags);
 }
 
 enum tsim_status tsim_document_parse(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                      const struct tsim_value **root, struct tsim_diags *diags) {
-    return parse_text(arena, file, text, size, TSIM_VALUE_MAX_KEYS, root, diags);
+    return parse_text(arena, file, text, size, false, root, diags);
 }
 
 enum tsim_status tsim_document_parse_wide(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                           const struct tsim_value **root, struct tsim_diags *diags) {
-    return parse_text(arena, file, text, size, TSIM_DOCUMENT_WIDE_KEYS, root, diags);
+    return parse_text(arena, file, text, size, true, root, diags);
 }
 
 enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const char *path, const char *value,
@@ -473,7 +500,7 @@ enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const ch
     struct tsim_document *document = new_document(arena, file, value, strlen(value));
     document->is_override = true;
     document->set_path = tsim_arena_strdup(arena, path);
-    return parse(document, TSIM_VALUE_MAX_KEYS, root, diags);
+    return parse(document, false, root, diags);
 }
 
 /* Reads to the end or just past the limit, so that an endless input (a device) ends as well. */

@@ -145,7 +145,7 @@ START_TEST(configurations_in_python_that_are_refused) {
         int line;
     } CASES[] = {{NULL, "4 functions", 0},
                  {"llama3_9b", "no function", 0},
-                 {"llama3_8b_ring", "does not know this setting", 23},
+                 {"llama3_8b_ring", "nor whether", 23},
                  {"qwen3_loop", "too deep", 27}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         struct tsim_import_result result = {0};

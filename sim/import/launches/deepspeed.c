@@ -352,7 +352,7 @@ static enum tsim_status read_file(struct reading *g, const struct tsim_value **r
         return TSIM_ERR_SYNTAX;
     if (!*root) {
         TSIM_TRY(tsim_recipe_check_size(r));
-        return tsim_document_parse(r->arena, r->document->file, text, size, root, r->diags);
+        return tsim_document_parse_wide(r->arena, r->document->file, text, size, root, r->diags);
     }
     g->is_log = true;
     double ranks = tsim_log_largest(text, size, "  world_size ");

@@ -328,6 +328,8 @@ static void put_expert_software(struct tsim_gpt *g) {
     check_dispatcher(g);
     if (deepep && tsim_setting_flag(g->r, deepep))
         tsim_recipe_put(g->r, "software.expert_dispatch", deepep, NULL, "per-node");
+    else if (is_on(g, "use_turbo_deepep")) /* Primus' */
+        tsim_recipe_put(g->r, "software.expert_dispatch", tsim_recipe_find(g->r, "use_turbo_deepep"), NULL, "per-node");
     else if (flex && strcmp(tsim_setting_text(flex), "deepep") == 0)
         tsim_recipe_put(g->r, "software.expert_dispatch", flex, NULL, "per-node");
     else if (is_fused)
@@ -404,7 +406,7 @@ static void put_overlaps(struct tsim_gpt *g) {
         *const TENSOR[] = {"tp_comm_overlap", "ub_tp_comm_overlap", "tp_comm_overlap_enabled", NULL},
         *const NO_PIPELINE[] = {"no_overlap_p2p_communication", NULL}, *const PIPELINE[] = {"overlap_p2p_comm", NULL},
         *const EXPERT[] = {"overlap_moe_expert_parallel_comm", NULL};
-    if (is_deepspeed(g) || g->software)
+    if (is_deepspeed(g) || (g->software && !g->says_overlaps))
         return; /* as its profile has it */
     put_overlap(g, "parallelism.overlap.gradients", GRADIENTS, false);
     put_overlap(g, "parallelism.overlap.parameters", PARAMETERS, false);

@@ -18,6 +18,7 @@ struct tsim_gpt {
     bool is_bridge;                        /* Megatron-Bridge, with NeMo's names and defaults */
     bool is_bidirectional;                 /* pretrain_bert */
     const char *software;                  /* its profile, which has the overlaps; NULL: by the settings */
+    bool says_overlaps;                    /* the settings have the overlaps all the same */
     bool is_given;                         /* the user gives the model, whose sizes the file does not have */
     const char *named;                     /* a model of the catalogue instead of sizes; NULL: none */
     const struct tsim_setting *named_from; /* where it is named */

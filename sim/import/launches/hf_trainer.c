@@ -6,6 +6,7 @@
 #include "config/document.h"
 #include "config/recognize.h"
 #include "import/launches/gpt.h"
+#include "import/launches/hub_names.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
@@ -83,45 +84,9 @@ static bool lists(const struct tsim_setting *s, const char *word) {
     return false;
 }
 
-/* Letters and digits alone, in small letters, from the last slash on, without the maker's name and what was tuned or which
- * edition it is: "meta-llama/Meta-Llama-3.1-8B-Instruct" is llama318b. */
-static const char *bare_name(struct tsim_arena *arena, const char *name) {
-    static const char *const LEFT_OUT[] = {"meta", "instruct", "chat", "base", "hf", "it", "v01"};
-    const char *slash = strrchr(name, '/');
-    char *bare = tsim_arena_strdup(arena, ""), *word = tsim_arena_strdup(arena, slash ? slash + 1 : name), *rest = word;
-    for (char *part = strtok_r(word, "-_ ", &rest); part; part = strtok_r(NULL, "-_ ", &rest)) {
-        char *to = part;
-        bool is_left_out = false;
-        for (const char *from = part; *from; from++)
-            if (isalnum((unsigned char)*from))
-                *to++ = (char)tolower((unsigned char)*from);
-        *to = '\0';
-        for (size_t i = 0; i < sizeof LEFT_OUT / sizeof LEFT_OUT[0]; i++)
-            is_left_out |= strcmp(part, LEFT_OUT[i]) == 0;
-        if (!is_left_out)
-            bare = tsim_arena_printf(arena, "%s%s", bare, part);
-    }
-    return bare;
-}
-
-/* The catalogue's model of that name; editions of Llama 3 that differ in the rotary base alone are one. */
-static const char *known_model(struct reading *g, const char *name) {
-    struct tsim_arena *arena = g->r->arena;
-    const char *const *ids, *bare = bare_name(arena, name);
-    size_t n;
-    if (tsim_catalogue_list(arena, TSIM_CATALOGUE_MODELS, &ids, &n, g->r->diags) != TSIM_OK)
-        return NULL;
-    if (strncmp(bare, "llama31", 7) == 0 || strncmp(bare, "llama33", 7) == 0)
-        bare = tsim_arena_printf(arena, "llama3%s", bare + 7);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(bare_name(arena, ids[i]), bare) == 0)
-            return ids[i];
-    return NULL;
-}
-
 static void put_model(struct reading *g) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "model_name_or_path");
-    const char *id = s ? known_model(g, tsim_setting_text(s)) : NULL;
+    const char *id = s ? tsim_known_model(g->r, tsim_setting_text(s)) : NULL;
     if (id)
         tsim_recipe_put(g->r, "model", s, NULL, "%s", id);
     else if (s && !tsim_import_override(&g->r->input, "model"))
@@ -278,7 +243,7 @@ static int64_t stage_of_file(struct reading *g, const struct tsim_setting *s) {
     size_t size = 0;
     const char *text = input->read_beside ? input->read_beside(g->r->arena, input->file, path, &size) : NULL;
     const struct tsim_value *root = NULL, *stage, *device;
-    if (text && tsim_document_parse(g->r->arena, path, text, size, &root, g->r->diags) != TSIM_OK)
+    if (text && tsim_document_parse_wide(g->r->arena, path, text, size, &root, g->r->diags) != TSIM_OK)
         return 0;
     if (root && root->kind == TSIM_VALUE_MAPPING) {
         stage = tsim_value_find_path(root, "zero_optimization.stage");
@@ -356,7 +321,7 @@ enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct t
     const struct tsim_value *root;
     static const struct tsim_hf_trainer DEFAULTS = {
         .why = "the Trainer's default", .micro_batch = 8, .optimizer = "adamw_torch"};
-    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", diags);
     r.lists_all = true;
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);

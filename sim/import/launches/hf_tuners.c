@@ -193,7 +193,7 @@ enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim
     struct tsim_recipe r;
     struct reading g = {.r = &r, .why = "axolotl's default"};
     const struct tsim_value *root;
-    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "axolotl", diags);
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
     if (!tsim_value_find(root, "base_model"))
@@ -237,7 +237,7 @@ enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struc
     struct tsim_recipe r;
     struct reading g = {.r = &r, .why = "LLaMA-Factory's default"};
     const struct tsim_value *root;
-    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "LLaMA-Factory", diags);
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
     if (!tsim_value_find(root, "model_name_or_path"))

@@ -181,7 +181,7 @@ const struct tsim_value *tsim_log_json(struct tsim_recipe *r, const char *announ
         from = NULL;
     } while (!is_over && next_line(text, size, &line));
     const struct tsim_value *root = NULL;
-    if (tsim_document_parse(r->arena, r->document->file, out, used, &root, r->diags) != TSIM_OK)
+    if (tsim_document_parse_wide(r->arena, r->document->file, out, used, &root, r->diags) != TSIM_OK)
         return NULL;
     return root;
 }
@@ -194,7 +194,7 @@ enum tsim_status tsim_log_yaml(struct tsim_recipe *r, const char *title, const s
     while (!is_found && next_line(text, size, &line))
         is_found = behind(&line, title) != NULL;
     if (!is_found)
-        return tsim_document_parse(r->arena, r->document->file, text, size, root, r->diags);
+        return tsim_document_parse_wide(r->arena, r->document->file, text, size, root, r->diags);
     char *out = tsim_arena_alloc(r->arena, size + (size_t)line.number + 2);
     size_t used = 0;
     for (int i = 0; i < line.number; i++)
@@ -207,7 +207,7 @@ enum tsim_status tsim_log_yaml(struct tsim_recipe *r, const char *title, const s
         used += length;
         out[used++] = '\n';
     }
-    return tsim_document_parse(r->arena, r->document->file, out, used, root, r->diags);
+    return tsim_document_parse_wide(r->arena, r->document->file, out, used, root, r->diags);
 }
 
 /* ---- how long steps take ---- */

@@ -397,7 +397,8 @@ static void add_tree(struct reading *g, const struct tsim_value *value) {
 
 static enum tsim_status read_yaml(struct reading *g) {
     const struct tsim_value *root;
-    TSIM_TRY(tsim_document_parse(g->r->arena, g->r->document->file, g->text, g->r->document->size, &root, g->r->diags));
+    TSIM_TRY(
+        tsim_document_parse_wide(g->r->arena, g->r->document->file, g->text, g->r->document->size, &root, g->r->diags));
     add_tree(g, root);
     return TSIM_OK;
 }

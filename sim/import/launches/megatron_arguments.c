@@ -223,6 +223,19 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "nccl_communicator_config_path create_all_gather_group no_contiguous_buffers_in_local_ddp "
         "use_contiguous_buffers_in_* sync_tp_duplicated_parameters "
         "high_priority_a2a_comm_stream"),
+    /* ---- Primus, for AMD's accelerators ---- */
+    SPEED("use_turbo_grouped_mlp use_turbo_rms_norm use_turbo_parallel_linear use_turbo_gemm use_turbo_grouped_gemm",
+          "another kernel of Primus-Turbo"),
+    SPEED("turbo_sync_free_moe_stage", "how much the host waits for the router"),
+    NOTHING(
+        "enable_primus_turbo use_turbo_attention turbo_deepep_* use_turbo_deepep moe_use_fused_router_with_aux_score "
+        "no_fp8_weight_transpose_cache enable_turbo_attention_float8=false multiprocessing_context "
+        "decoder_pipeline_manual_split_list=null"),
+    SPEED("enable_turbo_attention_float8", "attention in fp8"),
+    REFUSED("patch_zero_bubble patch_primus_pipeline",
+            "a schedule of Primus' own: --set parallelism.schedule beside --ignore"),
+    REFUSED("decoder_pipeline_manual_split_list",
+            "where stages begin: --set parallelism.layers_per_stage=[...] beside --ignore says it"),
     /* ---- MindSpeed and MindSpeed-LLM, for Ascend's NPUs ---- */
     SPEED("use_mc2 use_ascend_mc2 use_ascend_coc coc_* ampipe_* use_pipe_experts pipe_experts_* moe_bmm_mc2",
           "exchanges inside the products' kernels"),

@@ -146,7 +146,7 @@ enum tsim_status tsim_import_nanotron(struct tsim_arena *arena, const struct tsi
                                       struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     const struct tsim_value *root;
-    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "nanotron", diags);
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
     if (!tsim_value_find_path(root, "parallelism.dp"))

@@ -322,7 +322,7 @@ enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_im
     struct reading g = {.r = &r};
     if (tsim_is_bridge(input->text, input->size))
         return tsim_import_megatron(arena, input, result, diags);
-    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &g.root, diags));
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO};
     tsim_recipe_each(g.r, g.root, add_setting, &g);

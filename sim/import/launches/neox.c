@@ -308,7 +308,7 @@ enum tsim_status tsim_import_neox(struct tsim_arena *arena, const struct tsim_im
     struct reading g = {.r = &r};
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_MEGATRON};
     const struct tsim_value *root;
-    TSIM_TRY(tsim_document_parse(arena, input->file, input->text, input->size, &root, diags));
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "GPT-NeoX", diags);
     tsim_recipe_each(&r, root, add_leaf, &g);
     if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {

@@ -78,7 +78,7 @@ static void forget(struct reading *g, const char *prefix) {
     p->n_values = n;
 }
 
-/* What a name holds, under another path. False: nothing is known of it. */
+/* Keeps the values of a name under another path, too. False: nothing is known of it. */
 static bool copy(struct reading *g, const char *from, const char *to) {
     const size_t n = g->python->n_values, length = strlen(from);
     bool has = false;
@@ -348,7 +348,7 @@ static bool products(struct reading *g, const char *scope, const char *path, siz
     }
 }
 
-/* Of what is no literal, call or product the source is kept, which says nothing to most that ask for it. */
+/* The source is kept of what is no literal, call or product: it says nothing to most that ask for it. */
 static void expression(struct reading *g, const char *scope, const char *path, bool is_within) {
     if (g->status != TSIM_OK || g->depth >= MOST_DEPTH) {
         fail(g, TSIM_ERR_LIMIT, "expressions within each other that are too deep");

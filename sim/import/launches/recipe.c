@@ -350,6 +350,12 @@ void tsim_recipe_put_list(struct tsim_recipe *r, const char *path, const struct 
     keep_origin(r, path, origin_text(r, from, NULL));
 }
 
+void tsim_recipe_put_value(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
+                           const struct tsim_value *value) {
+    set_value(r, path, value);
+    keep_origin(r, path, origin_text(r, from, NULL));
+}
+
 /* ---- mistakes and notes ---- */
 
 struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...) {

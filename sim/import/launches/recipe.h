@@ -113,6 +113,10 @@ void tsim_recipe_put_loss_scaling(struct tsim_recipe *r, const struct tsim_setti
 void tsim_recipe_put_list(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
                           const char *const *texts, size_t n);
 
+/* Any other value. */
+void tsim_recipe_put_value(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
+                           const struct tsim_value *value);
+
 /* A mistake at a setting (NULL: of the whole file). */
 struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

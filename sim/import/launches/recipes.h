@@ -48,4 +48,12 @@ enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struc
 enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,
                                         struct tsim_import_result *result, struct tsim_diags *diags);
 
+/* YAML of AI-Hypercomputer/maxtext (MaxText/configs), or a log with its "Config param" lines. */
+enum tsim_status tsim_import_maxtext(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                     struct tsim_import_result *result, struct tsim_diags *diags);
+
+/* YAML of AMD-AGI/Primus (examples), of which each framework's part is read as that framework's own. */
+enum tsim_status tsim_import_primus(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                    struct tsim_import_result *result, struct tsim_diags *diags);
+
 #endif

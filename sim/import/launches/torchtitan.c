@@ -6,6 +6,7 @@
 #include "import/launches/launch_words.h"
 #include "import/launches/launch_writer.h"
 #include "import/launches/python_config.h"
+#include "import/launches/titan_job.h"
 #include "import/launches/toml.h"
 #include "import/overrides.h"
 #include "import/setting_class_rows.h"
@@ -233,9 +234,9 @@ static void put_cluster(struct reading *g) {
     int64_t ranks = times(g->tensor * g->pipeline, g->context);
     int64_t least = times(times(ranks, g->replicate), g->shard > 0 ? g->shard : 1);
     const struct tsim_setting *gpus = tsim_recipe_find(g->r, "preset.gpus"),
-                              *machine = tsim_recipe_find(g->r, "preset.machine");
+                              *machine = tsim_recipe_find(g->r, "preset.machine"); /* the comment's, or that of Primus' folder */
     int64_t preset = gpus ? tsim_setting_int(g->r, gpus, 1, 1000000) : 0;
-    struct tsim_setting nodes = {"comment", "nnodes", NULL, true};
+    struct tsim_setting nodes = {"comment", "nnodes", NULL, true, NULL};
     if (preset >= 8 && preset % 8 == 0)
         nodes.value = tsim_value_new_scalar(g->r->arena, gpus->value,
                                             tsim_arena_printf(g->r->arena, "%lld", (long long)(preset / 8)));
@@ -535,7 +536,7 @@ static const char *toml_key(struct reading *g, const char *path) {
     return path;
 }
 
-/* Takes the name from converters[0]._call = Float8LinearConverter.Config, and the section of its settings below it. */
+/* The section of a converter by its class, Float8LinearConverter.Config. */
 static const char *converter_word(const char *class) {
     return strstr(class, "MX")                                   ? "mx"
            : strstr(class, "Float8") && !strstr(class, "Expert") ? "float8"
@@ -686,6 +687,34 @@ static void put_measured(struct reading *g) {
         tsim_log_put_measured(g->r, "tokens_per_s_per_gpu", &series, 1, "");
 }
 
+static enum tsim_status job(struct reading *g, struct tsim_import_result *result) {
+    struct tsim_recipe *r = g->r;
+    if (!tsim_recipe_accepts(r, CLASSES, N_CLASSES))
+        return TSIM_ERR_INFEASIBLE;
+    g->tensor = degree(g, "tensor_parallel_degree", 1, 1);
+    g->pipeline = degree(g, "pipeline_parallel_degree", 1, 1);
+    g->context = degree(g, "context_parallel_degree", 1, 1);
+    g->expert = degree(g, "expert_parallel_degree", 1, 1);
+    g->replicate = degree(g, "data_parallel_replicate_degree", 1, 1);
+    g->shard = degree(g, "data_parallel_shard_degree", -1, degree(g, "data_parallel_degree", -1, -1));
+    tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
+    tsim_recipe_put(r, "name", NULL, NULL, "%s",
+                    tsim_recipe_name(r->arena, g->configuration ? g->configuration : r->document->file, "imported"));
+    put_model(g);
+    put_cluster(g);
+    put_training(g);
+    put_software(g);
+    put_parallelism(g);
+    if (r->lists_all)
+        put_measured(g);
+    return tsim_recipe_finish(r, CLASSES, N_CLASSES, result);
+}
+
+enum tsim_status tsim_titan_job(struct tsim_recipe *r, struct tsim_import_result *result) {
+    struct reading g = {.r = r};
+    return job(&g, result);
+}
+
 enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,
                                         struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
@@ -693,26 +722,7 @@ enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct t
     tsim_recipe_init(&r, arena, input, "torchtitan", diags);
     enum tsim_status status = read_file(&g);
     if (status == TSIM_OK)
-        status = tsim_recipe_accepts(&r, CLASSES, N_CLASSES) ? TSIM_OK : TSIM_ERR_INFEASIBLE;
-    if (status == TSIM_OK) {
-        g.tensor = degree(&g, "tensor_parallel_degree", 1, 1);
-        g.pipeline = degree(&g, "pipeline_parallel_degree", 1, 1);
-        g.context = degree(&g, "context_parallel_degree", 1, 1);
-        g.expert = degree(&g, "expert_parallel_degree", 1, 1);
-        g.replicate = degree(&g, "data_parallel_replicate_degree", 1, 1);
-        g.shard = degree(&g, "data_parallel_shard_degree", -1, degree(&g, "data_parallel_degree", -1, -1));
-        tsim_recipe_put(&r, "schema", NULL, NULL, "tsim/v1");
-        tsim_recipe_put(&r, "name", NULL, NULL, "%s",
-                        tsim_recipe_name(arena, g.configuration ? g.configuration : r.document->file, "imported"));
-        put_model(&g);
-        put_cluster(&g);
-        put_training(&g);
-        put_software(&g);
-        put_parallelism(&g);
-        if (r.lists_all)
-            put_measured(&g);
-        status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
-    }
+        status = job(&g, result);
     tsim_recipe_release(&r);
     return status;
 }

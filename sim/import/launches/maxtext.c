@@ -1,0 +1,589 @@
+#include "import/launches/maxtext.h"
+
+#include "config/document.h"
+#include "import/launches/gpt.h"
+#include "import/launches/hub_names.h"
+#include "import/launches/launch_log.h"
+#include "import/launches/recipes.h"
+#include "import/overrides.h"
+#include "import/setting_class_rows.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A file of MaxText says what differs from MaxText/configs/base.yml, which `base_config` names; a log lists all ("Config
+ * param steps: 100"). Degrees are products of those within a slice, or node, (ici) and between them (dcn). */
+
+/* clang-format off */
+static const struct tsim_setting_class CLASSES[] = {
+    REFUSED("base_config=*inference* base_config=*decode* base_config=*vllm* model_call_mode=inference "
+            "quantize_kvcache inference_* prefill_* ici_autoregressive_parallelism=[2-9]*", INFERENCE),
+    REFUSED("base_config=*rl* base_config=*grpo* base_config=*dpo* use_dpo use_grpo rl.*", "reinforcement learning or tuning by preferences"),
+    REFUSED("base_config=*distill* distill_* teacher_*", "this distils a model: training.kind: distill says it"),
+    REFUSED("use_multimodal image_* use_audio audio_*", IMAGES),
+    REFUSED("lora_* enable_lora", "an adapter is trained: training.adapter says it"),
+    REFUSED("mtp_num_layers", "modules that predict further tokens: --set model.mtp_layers=N beside --ignore"),
+    REFUSED("use_sparse_indexer moba", "attention to some chosen tokens, which tsim does not have"),
+    REFUSED("global_parameter_scale", "a model that is scaled by it: give its sizes"),
+    NOTHING("ici_*_parallelism=1 dcn_*_parallelism=1 ici_data_parallelism dcn_data_parallelism ici_fsdp_parallelism dcn_fsdp_parallelism "
+            "ici_expert_parallelism dcn_expert_parallelism"),
+    REFUSED("ici_sequence_parallelism dcn_sequence_parallelism ici_tensor_transpose_parallelism dcn_tensor_transpose_parallelism "
+            "ici_context_autoregressive_parallelism dcn_context_autoregressive_parallelism",
+            "an axis of the mesh that tsim does not have: data, fsdp, tensor, context, expert and stages are known"),
+    REFUSED("pipeline_parallel_layers pipeline_delay_activation_forwarding", "a pipeline of some of the layers, or a slower one"),
+    REFUSED("optimizer_memory_host_offload", "the optimizer on the host: --set training.offload.optimizer=true beside --ignore"),
+    REFUSED("parameter_memory_host_offload", "parameters on the host"),
+    REFUSED("activations_in_float32", OTHER_TYPE),
+    REFUSED("enable_rampup_batch_size", "a batch that grows: training.batch_growth"),
+    NOTHING("capacity_factor=-1*"),
+    SPEED("capacity_factor", "experts with buffers of a fixed length: model.experts.capacity_factor"),
+    SPEED("shard_optimizer_over_data", "the optimizer's states over replicas, too"),
+    SPEED("megablox=False sparse_matmul=False", "products of experts with padded buffers"),
+    SPEED("float32_logits float32_qk_product logits_dot_in_fp32", "parts of attention or of the head in fp32"),
+    SPEED("num_vocab_tiling", "the head in parts: less memory"),
+    SPEED("scan_layers=False scan_layers=false", "layers that are compiled one by one"),
+    SPEED("profiler profiler_steps skip_first_n_steps_for_profiler", "the cost of profiling"),
+    SPEED("use_batch_split_schedule use_ring_of_experts moe_fsdp_use_two_stage_all_gather", "how exchanges of experts are done"),
+    NOTHING("base_config run_name base_output_directory steps learning_rate* lr_* warmup_* wsd_* cosine_* adam_* mu_dtype muon_* opt_type "
+            "weight_decay* gradient_clipping_threshold dataset* grain_* hf_* tokenizer* vocab_path train_* eval_* target_eval_loss data_shuffle_seed "
+            "init_weights_seed enable_data_shuffling enable_checkpointing async_checkpointing checkpoint_* save_* load_* max_num_checkpoints* "
+            "enable_*checkpoint* local_checkpoint* enable_goodput* monitor_* goodput_* report_* heartbeat_* enable_gcp* gcs_* metrics_file "
+            "log_* use_iota_embed reuse_example_batch logits_via_embedding normalize_embedding_logits cast_logits_to_fp32 enable_dropout "
+            "dropout_rate normalization_layer_epsilon rope_* local_rope* max_position_embeddings original_max_position_embeddings beta_fast "
+            "beta_slow mscale max_prefill_predict_length prompt decode_* stack_trace* collect_stack_trace upload_all_profiler_results "
+            "profile_* enable_tensorboard use_vertex_tensorboard vertex_* dump_* xla_* jax_* hardware skip_jax_distributed_system "
+            "compile_topology* compiled_trainstep_file allow_split_physical_axes use_custom_sort_vjp norm_topk_prob routed_score_func "
+            "routed_scaling_factor routed_bias_update_rate load_balance_loss_weight n_routing_groups topk_routing_group max_segments_per_seq "
+            "packing use_chat_template add_bos add_eos num_epoch expansion_factor_real_data colocated_python* float32_weight_sum "
+            "attention_sink attn_logits_soft_cap final_logits_soft_cap query_pre_attn_scalar use_random_routing scan_* "
+            "set_remat_policy_* param_scan_axis fused_qkv fused_mlp sa_* wi_tile_* wo_tile_* tile_* mlp_activations_limit "
+            "use_untrainable_positional_embedding mesh_axes logical_axis_rules data_sharding sharding_tolerance shard_mode "
+            "override_model_config override_logical_axis_rules logical_axis_rules* num_slices quantization_local_shard_count "
+            "weight_quantization_* act_quantization_* bwd_quantization_* use_qwix_quantization replicate_quant_scale matmul_precision "
+            "constant_bound_config grad_dtype=float32 use_tunix sft_train_on_completion_only scan_layers megablox sparse_matmul "
+            "custom_mesh inhomogeneous_layer_cycle_interval nope_layer_interval temperature_tuning cost_estimate_flops_* "
+            "weight_dtype dtype use_jax_splash use_tokamax* decoder_layer_input mla_naive_kvcache subslice_shape "
+            "managed_mldiagnostics* enable_single_controller generate_padding_batch* final_logits* record_internal_nn_metrics"),
+};
+/* clang-format on */
+enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
+
+struct reading {
+    struct tsim_recipe *r;
+    int64_t tensor, pipeline, context, expert, fsdp, data; /* fsdp, data: -1, what is left */
+    int64_t world, layers;
+};
+
+static const struct tsim_setting *find(struct reading *g, const char *key) {
+    return tsim_recipe_find(g->r, key);
+}
+
+static bool is_text(const struct tsim_setting *s, const char *text) {
+    return s && strcmp(tsim_setting_text(s), text) == 0;
+}
+
+/* ---- degrees ---- */
+
+/* Within a slice times between them; -1 where either is what is left. */
+static int64_t degree(struct reading *g, const char *axis, int64_t within_otherwise, int64_t between_otherwise) {
+    const struct tsim_setting *within = find(g, tsim_arena_printf(g->r->arena, "ici_%s_parallelism", axis)),
+                              *between = find(g, tsim_arena_printf(g->r->arena, "dcn_%s_parallelism", axis));
+    int64_t a = within ? tsim_setting_int(g->r, within, -1, 100000) : within_otherwise,
+            b = between ? tsim_setting_int(g->r, between, -1, 100000) : between_otherwise;
+    if (a == 0 || b == 0)
+        tsim_recipe_error(g->r, a == 0 ? within : between, "0 is no degree: 1 or more, or -1 for what is left");
+    return a < 0 || b < 0 ? -1 : a * b;
+}
+
+/* Whether the ranks of the two axes that may be left open are both said. */
+static int64_t said_world(const struct reading *g) {
+    const int64_t model = g->tensor * g->pipeline * g->context * g->expert;
+    return g->fsdp > 0 && g->data > 0 ? model * g->fsdp * g->data : 0;
+}
+
+/* A slice of a TPU is said by its size, a node of GPUs has eight. Where -1 stands, as many as --gpus leaves. */
+static void put_cluster(struct reading *g) {
+    const int64_t model = g->tensor * g->pipeline * g->context * g->expert,
+                  known = (g->fsdp > 0 ? g->fsdp : 1) * (g->data > 0 ? g->data : 1) * model;
+    const struct tsim_setting *logged = find(g, "Num_devices"), *topology = find(g, "compile_topology");
+    const char *dash = topology ? strrchr(tsim_setting_text(topology), '-') : NULL;
+    int64_t said = said_world(g), slice = 0;
+    if (logged)
+        said = tsim_setting_int(g->r, logged, 1, 10000000);
+    else if (dash && tsim_setting_parse_int(dash + 1, &slice) && slice > 0 && slice < 1000000)
+        said = slice * tsim_recipe_int(g->r, "compile_topology_num_slices", -1, 100000, 1);
+    struct tsim_setting nodes = {"parallelism", "nnodes", NULL, true, NULL};
+    if (said >= 8 && said % 8 == 0 && g->r->input.gpus == 0)
+        nodes.value = tsim_value_new_scalar(g->r->arena, logged ? logged->value : &g->r->at_top,
+                                            tsim_arena_printf(g->r->arena, "%lld", (long long)(said / 8)));
+    int64_t least = said > 0 ? said : known < 8 ? 8 : known;
+    g->world = tsim_recipe_put_cluster(g->r, nodes.value ? &nodes : NULL, NULL, find(g, "machine"), least);
+    if (said > 0)
+        g->r->assumed_gpus = 0;
+    if (g->world % model != 0)
+        tsim_recipe_error(g->r, NULL, "%lld accelerators are no multiple of the %lld that one replica takes",
+                          (long long)g->world, (long long)model);
+    else if (said > 0 && g->world != said)
+        tsim_recipe_error(g->r, NULL, "%lld accelerators, but its axes are %lld", (long long)g->world, (long long)said);
+}
+
+/* ---- the model ---- */
+
+static void put_int(struct reading *g, const char *path, const char *key, int64_t otherwise) {
+    const struct tsim_setting *s = find(g, key);
+    tsim_recipe_put(g->r, path, s, s ? NULL : "MaxText's default", "%lld",
+                    (long long)(s ? tsim_setting_int(g->r, s, 1, INT64_C(1000000000)) : otherwise));
+}
+
+static const struct block {
+    const char *name; /* of decoder_block */
+    bool has_qk_norm, has_post_norms, is_gpt3;
+    int64_t each,
+        period; /* layers of one of base_num_decoder_layers; every so manieth has no window, 0: none has one */
+} BLOCKS[] = {{"default", false, false, false, 1, 0},  {"llama2", false, false, false, 1, 0},
+              {"mistral", false, false, false, 1, 0},  {"mixtral", false, false, false, 1, 0},
+              {"gemma", false, false, false, 1, 0},    {"gemma2", false, true, false, 2, 2},
+              {"gemma3", true, true, false, 1, 6},     {"qwen2", false, false, false, 1, 0},
+              {"qwen3", true, false, false, 1, 0},     {"qwen3_moe", true, false, false, 1, 0},
+              {"deepseek", false, false, false, 1, 0}, {"gpt3", false, false, true, 1, 0}};
+
+static const struct block *block_of(struct reading *g) {
+    const struct tsim_setting *s = find(g, "decoder_block");
+    const char *text = s ? tsim_setting_text(s) : "llama2";
+    for (size_t i = 0; i < sizeof BLOCKS / sizeof BLOCKS[0]; i++)
+        if (strcmp(BLOCKS[i].name, text) == 0)
+            return &BLOCKS[i];
+    tsim_diag_hint(tsim_recipe_error(g->r, s, "the layers '%.40s' are not known here by their sizes", text),
+                   "--model ID or --hf CONFIG says the model");
+    return NULL;
+}
+
+static void put_experts(struct reading *g) {
+    const struct tsim_setting *count = find(g, "num_experts"), *shared = find(g, "shared_experts");
+    const struct tsim_setting *block = find(g, "decoder_block");
+    bool is_deepseek = is_text(block, "deepseek");
+    find(g, "interleave_moe_layer_step");
+    if (!count || tsim_setting_int(g->r, count, 1, 100000) < 2)
+        return;
+    put_int(g, "model.experts.count", "num_experts", 1);
+    put_int(g, "model.experts.active", "num_experts_per_tok", 1);
+    put_int(g, "model.experts.ffn_hidden", find(g, "base_moe_mlp_dim") ? "base_moe_mlp_dim" : "base_mlp_dim", 7168);
+    if (is_deepseek)
+        tsim_recipe_put(g->r, "model.experts.shared", shared, shared ? NULL : "MaxText's default", "%lld",
+                        (long long)(shared ? tsim_setting_int(g->r, shared, 0, 100000) : 1));
+    int64_t first = tsim_recipe_int(g->r, "first_num_dense_layers", 0, 100000, 0);
+    if (first > 0)
+        tsim_recipe_put_int(g->r, "model.experts.first", find(g, "first_num_dense_layers"), first);
+    if (tsim_recipe_flag(g->r, "routed_bias", false))
+        tsim_recipe_put(g->r, "model.experts.router_bias", find(g, "routed_bias"), NULL, "true");
+}
+
+static void put_latent(struct reading *g) {
+    const struct tsim_setting *type = find(g, "attention_type");
+    if (!is_text(type, "mla")) {
+        if (type && !is_text(type, "global") && !is_text(type, "local_sliding"))
+            tsim_recipe_refuse(g->r, type, "attention of the kind '%.40s' is not taken over", tsim_setting_text(type));
+        return;
+    }
+    put_int(g, "model.latent.kv_rank", "kv_lora_rank", 512);
+    if (tsim_recipe_int(g->r, "q_lora_rank", 0, 1000000, 0) > 0)
+        put_int(g, "model.latent.query_rank", "q_lora_rank", 1);
+    put_int(g, "model.latent.rope_dim", "qk_rope_head_dim", 64);
+    put_int(g, "model.head_dim", "v_head_dim", 128);
+    if (tsim_recipe_int(g->r, "qk_nope_head_dim", 1, 1000000, 128) !=
+        tsim_recipe_int(g->r, "v_head_dim", 1, 1000000, 128))
+        tsim_recipe_refuse(g->r, find(g, "qk_nope_head_dim"), "not v_head_dim: a model has one width for both");
+}
+
+static void put_windows(struct reading *g, const struct block *block) {
+    const struct tsim_setting *window = find(g, "sliding_window_size"), *type = find(g, "attention_type");
+    if (!window || tsim_setting_int(g->r, window, 0, 1000000000) == 0 ||
+        (block->period == 0 && !is_text(type, "local_sliding")))
+        return;
+    put_int(g, "model.attention_window", "sliding_window_size", 0);
+    if (block->period > 0) {
+        const struct tsim_value *at = window->value;
+        struct tsim_pair pairs[2] = {{"kind", g->r->document, at->line, at->column,
+                                      tsim_value_new_scalar(g->r->arena, at, "window")},
+                                     {"count", g->r->document, at->line, at->column,
+                                      tsim_value_new_scalar(
+                                          g->r->arena, at,
+                                          tsim_arena_printf(g->r->arena, "%lld", (long long)(block->period - 1)))}},
+                         last = {"kind", g->r->document, at->line, at->column,
+                                 tsim_value_new_scalar(g->r->arena, at, "attention")};
+        const struct tsim_value *items[2] = {tsim_value_new_mapping(g->r->arena, at, pairs, 2),
+                                             tsim_value_new_mapping(g->r->arena, at, &last, 1)};
+        tsim_recipe_put_value(g->r, "model.pattern", window, tsim_value_new_list(g->r->arena, at, items, 2));
+    }
+}
+
+/* By the sizes of base_*; what is not said is base.yml's. */
+static void put_sizes(struct reading *g) {
+    const struct block *block = block_of(g);
+    const struct tsim_setting *layers = find(g, "base_num_decoder_layers"), *activations = find(g, "mlp_activations"),
+                              *tied = find(g, "logits_via_embedding");
+    if (!block)
+        return;
+    bool is_gated =
+        !activations || (activations->value->kind == TSIM_VALUE_SEQUENCE && activations->value->n_items == 2);
+    g->layers = (layers ? tsim_setting_int(g->r, layers, 1, 4096) : 16) * block->each;
+    tsim_recipe_put(g->r, "model.name", NULL, NULL, "%s",
+                    tsim_recipe_name(g->r->arena, g->r->document->file, "imported"));
+    tsim_recipe_put(g->r, "model.kind", NULL, NULL, "transformer");
+    tsim_recipe_put(g->r, "model.layers", layers, block->each > 1 ? "two of each" : NULL, "%lld", (long long)g->layers);
+    put_int(g, "model.hidden", "base_emb_dim", 2048);
+    put_int(g, "model.heads", "base_num_query_heads", 16);
+    put_int(g, "model.kv_heads", "base_num_kv_heads", 16);
+    put_int(g, "model.head_dim", "head_dim", 128);
+    put_int(g, "model.ffn_hidden", "base_mlp_dim", 7168);
+    put_int(g, "model.vocab", "vocab_size", 32000);
+    tsim_recipe_put(g->r, "model.gated_mlp", activations, activations ? NULL : "MaxText's default",
+                    is_gated ? "true" : "false");
+    tsim_recipe_put(g->r, "model.norm", find(g, "decoder_block"), NULL, block->is_gpt3 ? "layernorm" : "rmsnorm");
+    tsim_recipe_put(g->r, "model.tied_embeddings", tied, tied ? NULL : "MaxText's default",
+                    tied && tsim_setting_flag(g->r, tied) ? "true" : "false");
+    tsim_recipe_put(g->r, "model.bias", find(g, "decoder_block"), NULL, block->is_gpt3 ? "true" : "false");
+    if (block->is_gpt3) {
+        tsim_recipe_put(g->r, "model.position", find(g, "trainable_position_size"), NULL, "learned");
+        put_int(g, "model.positions", "trainable_position_size", 2048);
+    } else {
+        tsim_recipe_put(g->r, "model.position", NULL, "MaxText's default", "rope");
+    }
+    if (block->has_qk_norm || tsim_recipe_flag(g->r, "use_qk_norm", false))
+        tsim_recipe_put(g->r, "model.qk_norm", find(g, "use_qk_norm"), NULL, "true");
+    if (block->has_post_norms || tsim_recipe_flag(g->r, "use_post_attn_norm", false))
+        tsim_recipe_put(g->r, "model.post_norms", find(g, "use_post_attn_norm"), NULL, "true");
+    find(g, "use_post_ffw_norm");
+    if (tsim_recipe_flag(g->r, "attention_bias", false))
+        tsim_recipe_put(g->r, "model.qkv_bias", find(g, "attention_bias"), NULL, "true");
+    if (tsim_recipe_flag(g->r, "mlp_bias", false))
+        tsim_recipe_refuse(g->r, find(g, "mlp_bias"), "biases of the feed-forward block alone");
+    put_windows(g, block);
+    put_experts(g);
+    put_latent(g);
+}
+
+static bool is_size(const char *key) {
+    static const char *const SIZES[] = {"base_emb_dim",
+                                        "base_num_query_heads",
+                                        "base_num_kv_heads",
+                                        "base_mlp_dim",
+                                        "base_num_decoder_layers",
+                                        "head_dim",
+                                        "mlp_activations",
+                                        "vocab_size",
+                                        "decoder_block",
+                                        "base_moe_mlp_dim",
+                                        "num_experts",
+                                        "num_experts_per_tok",
+                                        "first_num_dense_layers",
+                                        "shared_experts",
+                                        "routed_bias",
+                                        "attention_type",
+                                        "q_lora_rank",
+                                        "kv_lora_rank",
+                                        "qk_nope_head_dim",
+                                        "qk_rope_head_dim",
+                                        "v_head_dim",
+                                        "sliding_window_size",
+                                        "use_qk_norm",
+                                        "use_post_attn_norm",
+                                        "use_post_ffw_norm",
+                                        "attention_bias",
+                                        "mlp_bias",
+                                        "trainable_position_size",
+                                        "chunk_attn_window_size",
+                                        "interleave_moe_layer_step",
+                                        "emb_dim",
+                                        "num_query_heads",
+                                        "num_kv_heads",
+                                        "mlp_dim",
+                                        "moe_mlp_dim",
+                                        "num_decoder_layers"};
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++)
+        if (strcmp(key, SIZES[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Beside a name sizes are those of the file of that name in a log, and a change of them elsewhere. */
+static void check_sizes(struct reading *g, bool is_given) {
+    for (size_t i = 0; i < g->r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
+        struct tsim_setting *s = &g->r->settings[i];
+        if (!is_size(s->key))
+            continue;
+        s->is_used = true;
+        if (!g->r->lists_all && !is_given)
+            tsim_recipe_refuse(g->r, s, "changes the model that model_name names: --set model.KEY=VALUE says it");
+    }
+}
+
+static void put_model(struct reading *g) {
+    const struct tsim_setting *name = find(g, "model_name");
+    bool is_given = tsim_import_override(&g->r->input, "model") != NULL, is_named = name && !is_text(name, "default");
+    const char *id = is_named ? tsim_known_model(g->r, tsim_setting_text(name)) : NULL;
+    if (is_named || is_given)
+        check_sizes(g, is_given);
+    if (id)
+        tsim_recipe_put(g->r, "model", name, NULL, "%s", id);
+    else if (is_named && !is_given)
+        tsim_diag_hint(tsim_recipe_error(g->r, name, "'%.60s' is no model of the catalogue", tsim_setting_text(name)),
+                       "--model ID or --hf CONFIG says it");
+    else if (!is_given)
+        put_sizes(g);
+}
+
+/* ---- training ---- */
+
+/* per_device_batch_size x devices are the samples of a step; a replica's are those of its tensor, context and stage ranks. */
+static void put_batch(struct reading *g) {
+    const struct tsim_setting *s = find(g, "per_device_batch_size"), *parts = find(g, "num_pipeline_microbatches");
+    const int64_t each_of = g->tensor * g->pipeline * g->context,
+                  steps = tsim_recipe_int(g->r, "gradient_accumulation_steps", 1, 100000, 1);
+    double each = s ? tsim_setting_number(g->r, s) : 12, pass = each * (double)each_of;
+    int64_t n = parts ? tsim_setting_int(g->r, parts, -1, 100000) : -1;
+    n = g->pipeline == 1 ? 1 : n > 0 ? n : g->pipeline;
+    pass /= (double)n;
+    if (!(pass >= 1 && pass < 1e6) || fabs(pass - round(pass)) > 1e-9) {
+        tsim_recipe_error(g->r, s,
+                          "%g samples a device are %g of a pass on the %lld ranks of a replica, no whole number", each,
+                          pass, (long long)each_of);
+        return;
+    }
+    tsim_recipe_put(g->r, "training.micro_batch_size", s,
+                    each_of > 1 ? "x ranks of a replica"
+                    : s         ? NULL
+                                : "MaxText's default",
+                    "%.0f", pass);
+    tsim_recipe_put(g->r, "training.global_batch_size", s, "x accelerators", "%.0f",
+                    round(pass) * (double)(n * steps) * ((double)g->world / (double)each_of));
+}
+
+static void put_precision(struct reading *g) {
+    const struct tsim_setting *type = find(g, "dtype"), *low = find(g, "quantization"), *kept = find(g, "weight_dtype"),
+                              *gradients = find(g, "grad_dtype");
+    const char *text = type ? tsim_setting_text(type) : "bfloat16", *word = low ? tsim_setting_text(low) : "";
+    bool is_fp8 = strstr(word, "fp8") != NULL;
+    if (strcmp(text, "bfloat16") != 0 && strcmp(text, "float32") != 0)
+        tsim_recipe_refuse(g->r, type, "'%.40s' is neither bfloat16 nor float32", text);
+    if (*word && !is_fp8)
+        tsim_recipe_refuse(g->r, low, "products in '%.40s' are not modelled: fp8 is", word);
+    tsim_recipe_put(g->r, "training.precision", is_fp8 ? low : type, is_fp8 || type ? NULL : "MaxText's default",
+                    strstr(word, "mxfp8")          ? "mxfp8"
+                    : is_fp8                       ? "fp8"
+                    : strcmp(text, "float32") == 0 ? "fp32"
+                                                   : "bf16");
+    if (is_text(kept, "bfloat16"))
+        tsim_recipe_put(g->r, "training.master_weights", kept, NULL, "false");
+    if (is_text(gradients, "float32"))
+        tsim_recipe_put(g->r, "training.gradient_precision", gradients, NULL, "fp32");
+    else if (is_text(gradients, "bfloat16"))
+        tsim_recipe_put(g->r, "training.gradient_precision", gradients, NULL, "bf16");
+}
+
+/* Policies by what of a layer is computed again (MaxText/layers/decoders.py, get_remat_policy). */
+static void put_recompute(struct reading *g) {
+    static const struct {
+        const char *policy, *ours, *why; /* why: it is not quite so */
+    } POLICIES[] = {
+        {"full", "full", NULL},
+        {"none", "none", NULL},
+        {"minimal", "selective", "all products are kept, and the rest is recomputed"},
+        {"minimal_flash", "selective", "all products and attention's result are kept"},
+        {"minimal_with_context", "selective", "all products and attention's result are kept"},
+        {"minimal_with_context_and_quantization", "selective", "all products and attention's result are kept"},
+        {"save_dot_with_context_except_mlp", "ffn", NULL},
+        {"save_dot_except_mlp", "ffn", "attention's inside is recomputed, too"},
+        {"save_dot_except_mlpwi", "ffn", "the last product of the feed-forward block is kept"},
+        {"save_qkv_proj", "full", "what the projections of attention give is kept"},
+        {"save_out_proj", "full", "what the last projection of attention gives is kept"}};
+    static const char *const PARTS[] = {"norms", "ffn"};
+    const struct tsim_setting *s = find(g, "remat_policy");
+    const char *text = s ? tsim_setting_text(s) : "full";
+    for (size_t i = 0; i < sizeof POLICIES / sizeof POLICIES[0]; i++) {
+        if (strcmp(POLICIES[i].policy, text) != 0)
+            continue;
+        if (strcmp(POLICIES[i].ours, "ffn") == 0)
+            tsim_recipe_put_list(g->r, "training.recompute", s, PARTS, 2); /* products of attention are kept */
+        else
+            tsim_recipe_put(g->r, "training.recompute", s, s ? NULL : "MaxText's default", "%s", POLICIES[i].ours);
+        if (POLICIES[i].why)
+            tsim_recipe_not_modelled(g->r, s, "%s; here it is %s", POLICIES[i].why, POLICIES[i].ours);
+        return;
+    }
+    tsim_diag_hint(tsim_recipe_error(g->r, s, "the policy '%.60s' is not taken over: what it keeps, or where", text),
+                   "--ignore remat_policy and --set training.recompute=full, selective, none or a list of parts");
+}
+
+static void put_training(struct reading *g) {
+    const struct tsim_setting *steps = find(g, "steps"), *optimizer = find(g, "opt_type"),
+                              *attention = find(g, "attention"), *sft = find(g, "use_sft");
+    const char *name = optimizer ? tsim_setting_text(optimizer) : "adamw";
+    put_int(g, "training.sequence_length", "max_target_length", 2048);
+    if (sft && tsim_setting_flag(g->r, sft))
+        tsim_recipe_put(g->r, "training.kind", sft, NULL, "sft");
+    put_batch(g);
+    put_precision(g);
+    if (strncmp(name, "adam", 4) != 0 && strcmp(name, "sgd") != 0)
+        tsim_recipe_refuse(g->r, optimizer, "the optimizer '%.40s' is not modelled: its states and its step", name);
+    else
+        tsim_recipe_put(g->r, "training.optimizer", optimizer, optimizer ? NULL : "MaxText's default",
+                        name[0] == 's' ? "sgd" : "adamw");
+    put_recompute(g);
+    if (steps && tsim_setting_int(g->r, steps, -1, INT64_C(1000000000000)) > 0)
+        tsim_recipe_put_int(g->r, "training.steps", steps, tsim_setting_int(g->r, steps, 1, INT64_C(1000000000000)));
+    if (is_text(attention, "dot_product"))
+        tsim_recipe_put(g->r, "training.attention", attention, NULL, "standard");
+}
+
+/* ---- parallelism ---- */
+
+static void put_pipeline(struct reading *g) {
+    const int64_t per_stage = tsim_recipe_int(g->r, "num_layers_per_pipeline_stage", 1, 4096, 1),
+                  all = g->pipeline * per_stage;
+    const struct tsim_setting *s = find(g, "num_layers_per_pipeline_stage"), *repeats = find(g, "num_pipeline_repeats");
+    int64_t n = repeats ? tsim_setting_int(g->r, repeats, -1, 4096) : -1;
+    if (n < 1 && g->layers > 0)
+        n = g->layers % all == 0 ? g->layers / all : 0;
+    tsim_recipe_put_int(g->r, "parallelism.pipeline", find(g, "ici_pipeline_parallelism"), g->pipeline);
+    if (n < 1) {
+        tsim_recipe_error(g->r, s, "%lld layers are no multiple of %lld stages of %lld", (long long)g->layers,
+                          (long long)g->pipeline, (long long)per_stage);
+        return;
+    }
+    tsim_recipe_put(g->r, "parallelism.schedule", repeats ? repeats : s, NULL, n > 1 ? "interleaved" : "gpipe");
+    if (n > 1) {
+        tsim_recipe_put_int(g->r, "parallelism.virtual_pipeline", repeats ? repeats : s, n);
+        tsim_recipe_not_modelled(g->r, repeats ? repeats : find(g, "ici_pipeline_parallelism"),
+                                 "stages run in a loop of the compiler's, forward and then backward: interleaved here");
+    }
+}
+
+static void put_parallelism(struct reading *g) {
+    const int64_t ranks = g->world / (g->tensor * g->pipeline);
+    tsim_recipe_put_int(g->r, "parallelism.tensor", find(g, "ici_tensor_parallelism"), g->tensor);
+    if (g->pipeline > 1)
+        put_pipeline(g);
+    if (g->context > 1)
+        tsim_recipe_put_int(g->r, "parallelism.context", find(g, "ici_context_parallelism"), g->context);
+    if (g->expert > 1)
+        tsim_recipe_put_int(g->r, "parallelism.expert", find(g, "ici_expert_parallelism"), g->expert);
+    bool is_sharded = g->fsdp != 1;
+    tsim_recipe_put(g->r, "parallelism.zero", find(g, "ici_fsdp_parallelism"),
+                    is_sharded ? "fully sharded" : "replicas alone", is_sharded ? "3" : "0");
+    int64_t shards = g->fsdp > 0                           ? g->fsdp * g->context * g->expert
+                     : g->data > 0 && ranks % g->data == 0 ? ranks / g->data
+                                                           : ranks;
+    if (is_sharded && shards < ranks && shards > 1)
+        tsim_recipe_put_int(g->r, "parallelism.zero_group", find(g, "ici_fsdp_parallelism"), shards);
+}
+
+/* TPUs are MaxText's default, and nothing but the user says which. */
+static void put_software(struct reading *g) {
+    const char *node = tsim_import_override(&g->r->input, "cluster.node");
+    const struct tsim_setting *hardware = find(g, "hardware");
+    bool is_tpu = node && strncmp(node, "tpu", 3) == 0;
+    tsim_recipe_put(g->r, "software.extends", NULL, "MaxText", is_tpu ? "maxtext-tpu-2025" : "maxtext-2024");
+    if (!node && (!hardware || is_text(hardware, "tpu")))
+        tsim_value_warning(
+            g->r->diags, &g->r->at_top, "",
+            "without 'hardware: gpu' it is for TPUs, and it does not say which: --node tpu-v5p-host, for example");
+}
+
+enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_result *result) {
+    struct reading g = {.r = r};
+    if (tsim_recipe_accepts(r, CLASSES, N_CLASSES)) {
+        g.tensor = degree(&g, "tensor", 1, 1) * degree(&g, "tensor_sequence", 1, 1);
+        g.pipeline = degree(&g, "pipeline", 1, 1);
+        g.context = degree(&g, "context", 1, 1);
+        g.expert = degree(&g, "expert", 1, 1);
+        g.fsdp = degree(&g, "fsdp", -1, 1);
+        g.data = degree(&g, "data", 1, -1);
+        const int64_t transposed = degree(&g, "fsdp_transpose", 1, 1);
+        if (g.tensor < 1 || g.pipeline < 1 || g.context < 1 || g.expert < 1 || transposed < 1)
+            tsim_recipe_error(r, NULL, "-1 is known for the axes data and fsdp alone");
+    }
+    if (r->diags->n_errors == r->n_errors_before) {
+        g.fsdp *= g.fsdp > 0 ? degree(&g, "fsdp_transpose", 1, 1) : 1;
+        if (g.tensor > 100000 || g.pipeline > 100000 || g.context > 100000 || g.expert > 100000 || g.fsdp > 1000000 ||
+            g.data > 1000000 || g.tensor * g.pipeline > 1000000 || g.context * g.expert > 1000000)
+            tsim_recipe_error(r, NULL, "degrees of more than a million ranks");
+    }
+    if (r->diags->n_errors == r->n_errors_before) {
+        tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
+        tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
+        put_model(&g);
+        put_cluster(&g);
+    }
+    if (r->diags->n_errors == r->n_errors_before) {
+        put_training(&g);
+        put_software(&g);
+        put_parallelism(&g);
+        struct tsim_log_series series;
+        if (r->lists_all && tsim_log_series(r->document->text, r->document->size, ", seconds: ", NULL, &series))
+            tsim_log_put_measured(r, "step_time", &series, 1, "s");
+    }
+    return tsim_recipe_finish(r, CLASSES, N_CLASSES, result);
+}
+
+/* ---- files ---- */
+
+static const char CONFIG[] = "Config param ";
+
+/* "Config param steps: 100" of a log; "Num_devices: 256, shape ...". */
+static bool add_logged(struct tsim_recipe *r) {
+    const char *text = r->document->text, *end = text + r->document->size;
+    bool has_any = false;
+    int line = 1;
+    for (const char *c = text; c < end; line++) {
+        const char *stop = memchr(c, '\n', (size_t)(end - c)), *at = c;
+        stop = stop ? stop : end;
+        while (at < stop && strncmp(at, CONFIG, sizeof CONFIG - 1) != 0 && strncmp(at, "Num_devices: ", 13) != 0)
+            at++;
+        if (at < stop) {
+            const char *key = *at == 'C' ? at + sizeof CONFIG - 1 : at;
+            size_t length = 0;
+            while (key + length < stop && key[length] != ':')
+                length++;
+            if (key + length + 1 < stop) {
+                const char *value = key + length + 1 + (key[length + 1] == ' ');
+                const char *comma = *at == 'N' ? memchr(value, ',', (size_t)(stop - value)) : NULL;
+                const char *name = tsim_arena_strndup(r->arena, key, length);
+                size_t n = (size_t)((comma ? comma : stop) - value);
+                while (n > 0 && (value[n - 1] == '\r' || value[n - 1] == ' '))
+                    n--;
+                tsim_recipe_add(
+                    r, name, name,
+                    tsim_recipe_scalar(r, line, (int)(value - c) + 1, tsim_arena_strndup(r->arena, value, n)));
+                has_any |= *at == 'C';
+            }
+        }
+        c = stop + 1;
+    }
+    return has_any;
+}
+
+enum tsim_status tsim_import_maxtext(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                     struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    const struct tsim_value *root;
+    tsim_recipe_init(&r, arena, input, "MaxText", diags);
+    enum tsim_status status = TSIM_OK;
+    if (add_logged(&r)) {
+        r.lists_all = true;
+    } else if ((status = tsim_recipe_check_size(&r)) == TSIM_OK &&
+               (status = tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags)) ==
+                   TSIM_OK) {
+        tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
+        if (!tsim_value_find(root, "model_name") && !tsim_value_find(root, "base_emb_dim") &&
+            !tsim_value_find(root, "base_config")) {
+            tsim_diag_hint(tsim_recipe_error(&r, NULL, "neither base_config nor model_name nor base_emb_dim is in it"),
+                           "the YAML that MaxText.train takes, or a log of it with its 'Config param' lines");
+            status = TSIM_ERR_INFEASIBLE;
+        }
+    }
+    if (status == TSIM_OK)
+        status = tsim_maxtext_job(&r, result);
+    tsim_recipe_release(&r);
+    return status;
+}

@@ -1,0 +1,11 @@
+/* maxtext.h - private to import: a job of AI-Hypercomputer/maxtext out of its settings (MaxText/configs/base.yml), which
+ * Primus has under the same names. */
+#ifndef TSIM_IMPORT_MAXTEXT_H
+#define TSIM_IMPORT_MAXTEXT_H
+
+#include "import/launches/recipe.h"
+
+/* Refuses what cannot be taken over, builds the scenario of the settings, and writes it. */
+enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_result *result);
+
+#endif

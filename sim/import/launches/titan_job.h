@@ -1,0 +1,11 @@
+/* titan_job.h - private to import: a job of torchtitan out of its settings, whoever read them. */
+#ifndef TSIM_IMPORT_TITAN_JOB_H
+#define TSIM_IMPORT_TITAN_JOB_H
+
+#include "import/launches/recipe.h"
+
+/* Refuses what cannot be taken over, builds the scenario of the settings (by their dotted names) and writes it. The setting
+ * preset.machine names the accelerator. */
+enum tsim_status tsim_titan_job(struct tsim_recipe *r, struct tsim_import_result *result);
+
+#endif
