@@ -75,6 +75,7 @@ enum tsim_mixing {
     TSIM_MIXING_WINDOW,    /* to the nearest of them: attention_window */
     TSIM_MIXING_MAMBA,     /* a state-space recurrence: `mamba` */
     TSIM_MIXING_DELTA,     /* linear attention by the gated delta rule: `delta` */
+    TSIM_MIXING_SPARSE,    /* attention to the tokens that `index` picks */
     TSIM_MIXING_MODULATED, /* of a diffusion transformer: `diffusion` */
     TSIM_MIXING_JOINT,     /* the same, image and text with weights of their own in one sequence */
     TSIM_MIXING_LAST_JOINT,
@@ -106,8 +107,17 @@ struct tsim_mamba {
 struct tsim_delta {
     int64_t value_heads; /* 0: no layer is one; then nothing else counts */
     int64_t key_heads, key_dim, value_dim;
+    int64_t
+        gate_rank; /* each channel has a decay and a gate, by way of a vector so wide (Kimi Linear); 0: each head has a decay */
     int64_t kernel; /* of the convolution before */
     int64_t chunk;  /* tokens that are worked on as products */
+};
+
+/* Which keys a query meets (DeepSeek-V3.2): heads of its own score all earlier ones. */
+struct tsim_index {
+    int64_t heads; /* 0: no layer has one; then nothing else counts */
+    int64_t head_dim;
+    int64_t tokens; /* that are picked, of the highest scores */
 };
 
 /* A diffusion transformer takes noisy values of a grid of latent pixels, a token for each patch, and gives what is to be taken
@@ -214,6 +224,7 @@ struct tsim_model {
     struct tsim_latent latent;
     struct tsim_mamba mamba;
     struct tsim_delta delta;
+    struct tsim_index index;
     struct tsim_diffusion diffusion;
     int64_t input_channels, input_height, input_width; /* of a sample, cnn and mlp */
     const struct tsim_embedding_table *tables;

@@ -76,6 +76,7 @@ static const struct tsim_key DELTA_KEYS[] = {
     DELTA_INT(key_heads, "heads of queries and keys; default: as value_heads"),
     DELTA_INT(key_dim, "width of a query or key; default: 128"),
     DELTA_INT(value_dim, "width of a value; default: 128"),
+    DELTA_INT(gate_rank, "each channel has a decay of its own, which with the gate comes from vectors so wide (Kimi Delta Attention); 0: each head has one, and the gate is a product"),
     DELTA_INT(kernel, "width of the convolution before; default: 4"),
     DELTA_INT(chunk, "tokens that are worked on as products; default: 64"),
 };
@@ -90,6 +91,16 @@ static const struct tsim_key IMAGE_KEYS[] = {
     IMAGE_INT(channels, "0", "channels of a pixel; default: 3"),
 };
 TSIM_TABLE(IMAGE, IMAGE_KEYS, true);
+
+#define INDEX_INT(name_, help_)                                                                                        \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_index, name_), .max = 1e6,                    \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key INDEX_KEYS[] = {
+    INDEX_INT(heads, "heads that score the earlier tokens"),
+    INDEX_INT(head_dim, "width of one; default: 128"),
+    INDEX_INT(tokens, "tokens that a query then attends to; default: 2048"),
+};
+TSIM_TABLE(INDEX, INDEX_KEYS, true);
 
 static const struct tsim_word MODULATIONS[] = {{"layer", TSIM_MODULATION_LAYER}, {"shared", TSIM_MODULATION_SHARED}, {NULL, 0}};
 #define DIFFUSION_INT(name_, help_)                                                                                    \
@@ -111,6 +122,7 @@ TSIM_TABLE(DIFFUSION, DIFFUSION_KEYS, true);
 
 static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW},
                                              {"mamba2", TSIM_MIXING_MAMBA}, {"gated-delta", TSIM_MIXING_DELTA},
+                                             {"sparse", TSIM_MIXING_SPARSE},
                                              {"modulated", TSIM_MIXING_MODULATED}, {"joint", TSIM_MIXING_JOINT},
                                              {"last-joint", TSIM_MIXING_LAST_JOINT}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
 static const struct tsim_word FOLLOWINGS[] = {{"auto", TSIM_FOLLOWING_AUTO}, {"dense", TSIM_FOLLOWING_DENSE},
@@ -210,6 +222,8 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true, .help = "layers of kind mamba2"},
     {.key = "delta", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, delta), .table = &DELTA,
      .is_omitted_when_zero = true, .help = "layers of kind gated-delta"},
+    {.key = "index", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, index), .table = &INDEX,
+     .is_omitted_when_zero = true, .help = "layers of kind sparse"},
     {.key = "diffusion", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, diffusion), .table = &DIFFUSION,
      .is_omitted_when_zero = true, .help = "diffusion transformers: layers of kinds modulated, joint and last-joint"},
     SOURCE_KEY(struct tsim_model),
@@ -338,6 +352,26 @@ static void finish_delta(struct tsim_reader *reader, const struct tsim_value *ma
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "delta"), at_key(reader, path, "delta"),
                          "value_heads %lld is not a multiple of key_heads %lld", (long long)a->value_heads,
                          (long long)a->key_heads);
+}
+
+static void finish_index(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                         struct tsim_model *m) {
+    struct tsim_index *a = &m->index;
+    bool is_there = false;
+    for (size_t i = 0; i < m->n_pattern; i++)
+        is_there |= m->pattern[i].kind == TSIM_MIXING_SPARSE;
+    if (is_there != (a->heads > 0))
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "index"),
+                                        at_key(reader, path, "index"), "%s",
+                                        is_there ? "layers of kind sparse need 'index'" : "no layer is of kind sparse"),
+                       "index: {heads: 64, head_dim: 128, tokens: 2048} and {kind: sparse} in the pattern");
+    if (a->heads == 0)
+        return;
+    a->head_dim = a->head_dim ? a->head_dim : 128;
+    a->tokens = a->tokens ? a->tokens : 2048;
+    if (!m->causal || m->parallel_block)
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "index"), at_key(reader, path, "index"),
+                         "an index picks earlier tokens, in layers whose blocks follow each other");
 }
 
 static void finish_diffusion(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
@@ -586,6 +620,7 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
     finish_pattern(reader, mapping, path, model);
     finish_mamba(reader, mapping, path, model);
     finish_delta(reader, mapping, path, model);
+    finish_index(reader, mapping, path, model);
     finish_diffusion(reader, mapping, path, model);
 }
 

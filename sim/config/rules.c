@@ -407,6 +407,8 @@ static void check_sequence(const struct check *c) {
         tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of Mamba layers",
                             num(p->tensor), num(mamba->heads)),
                        "a divisor of mamba.heads");
+    if (p->context > 1 && c->sc->model->index.heads > 0)
+        refuse(c, "parallelism.context", "sparse layers whose sequences are cut over context ranks", "context: 1");
     const struct tsim_delta *delta = &c->sc->model->delta;
     if (p->context > 1 && delta->value_heads > 0)
         refuse(c, "parallelism.context", "gated-delta layers whose sequences are cut over context ranks", "context: 1");

@@ -25,10 +25,22 @@ static struct delta delta_of(const struct tsim_model *m, double tp) {
                           .chunk = (double)a->chunk};
 }
 
+/* Kimi Delta Attention (Kimi Team 2025, Kimi Linear, arXiv:2510.26692, section 3; fla-org/flash-linear-attention, layers/kda.py): decays of all
+ * channels of the keys and gates of all values, each by way of a short vector, in place of a decay for each head and a gate's
+ * product. */
+static void channel_gates(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct delta *x) {
+    double rank = (double)z->model->delta.gate_rank, e = z->element_bytes;
+    gemm(list, "delta decays", z->attention_precision, z->t, x->heads * x->n, rank, e, e);
+    gemm(list, "delta gates", z->attention_precision, z->t, x->heads * x->p, rank, e, e);
+    elementwise(list, "delta decays, summed along a chunk", z->t * x->heads * x->n, e + 4, 1);
+}
+
 static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct delta x = delta_of(z->model, z->tp);
     double e = z->element_bytes, c = fmin(x.chunk, z->s), each = z->t / c * x.heads;
     enum tsim_precision precision = z->attention_precision;
+    if (z->model->delta.gate_rank > 0)
+        channel_gates(list, z, &x);
     batched(gemm(list, "delta scores", precision, c, c, x.n, e, e), 2 * each);
     batched(gemm(list, "delta keys", precision, c, x.n, c, e, e), each);
     batched(gemm(list, "delta values", precision, c, x.p, c, e, e), 2 * each);
@@ -40,7 +52,8 @@ static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z)
 static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
     struct delta x = delta_of(m, tp);
     double keys = (double)m->delta.key_heads / tp * x.n, values = x.heads * x.p, convolved = 2 * keys + values;
-    return (struct tsim_recurrent){.columns = convolved + values + 2 * x.heads,
+    double gates = m->delta.gate_rank > 0 ? 2 * (double)m->delta.gate_rank + x.heads : values + 2 * x.heads;
+    return (struct tsim_recurrent){.columns = convolved + gates,
                                    .convolved = convolved,
                                    .result = values,
                                    .recurrence = recurrence,
@@ -61,19 +74,23 @@ static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
 
 TSIM_RECURRENT_FUNCTIONS(mixer_of)
 
-/* Each head has a decay and a bias of its step; the norm of a head is of one scale for all of them. */
+/* Each head has a decay and each step a bias, one for a head, or for a channel where channels decay; the norm of a head is of one scale for
+ * all of them. */
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
     struct tsim_recurrent x = mixer_of(m, 1);
     double h = (double)m->hidden;
     p->norms += (1 + (m->post_norms ? 1 : 0)) * tsim_count_norm(m);
-    p->attention = h * x.columns + x.convolved * (double)m->delta.kernel + 2 * (double)m->delta.value_heads +
-                   (double)m->delta.value_dim + x.result * h;
+    double heads = (double)m->delta.value_heads, keys = heads * (double)m->delta.key_dim,
+           rank = (double)m->delta.gate_rank;
+    p->attention = h * x.columns + x.convolved * (double)m->delta.kernel + heads + (rank > 0 ? keys : heads) +
+                   (double)m->delta.value_dim + x.result * h + rank * (keys + x.result);
 }
 
 /* Counts what is executed. */
 static double core_flops(const struct tsim_model *m, double length) {
     struct delta x = delta_of(m, 1);
-    return x.heads * (fmin(x.chunk, length) * (6 * x.n + 4 * x.p) + 6 * x.n * x.p);
+    return x.heads *
+           (fmin(x.chunk, length) * (6 * x.n + 4 * x.p) + 6 * x.n * x.p + 2 * (double)m->delta.gate_rank * (x.n + x.p));
 }
 
 const struct tsim_mixer tsim_delta_mixer = {.forward = forward,

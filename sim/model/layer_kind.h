@@ -19,10 +19,13 @@ enum tsim_part {
     TSIM_PART_MAMBA_EXPERT_LAYER,
     TSIM_PART_DELTA_LAYER, /* the same two, with linear attention by the gated delta rule */
     TSIM_PART_DELTA_EXPERT_LAYER,
+    TSIM_PART_SPARSE_LAYER, /* the same two, with attention to the tokens that an index picks */
+    TSIM_PART_SPARSE_EXPERT_LAYER,
     TSIM_PART_ATTENTION, /* a mixer, or what follows one, that stands alone */
     TSIM_PART_WINDOW,
     TSIM_PART_MAMBA,
     TSIM_PART_DELTA,
+    TSIM_PART_SPARSE,
     TSIM_PART_FEED_FORWARD,
     TSIM_PART_EXPERTS,
     TSIM_PART_ENCODER_LAYER,   /* of an encoder-decoder model: attention both ways and a feed-forward block */

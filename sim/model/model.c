@@ -58,6 +58,7 @@ enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
         [TSIM_MIXING_WINDOW] = {TSIM_PART_WINDOW_LAYER, TSIM_PART_WINDOW_EXPERT_LAYER, TSIM_PART_WINDOW},
         [TSIM_MIXING_MAMBA] = {TSIM_PART_MAMBA_LAYER, TSIM_PART_MAMBA_EXPERT_LAYER, TSIM_PART_MAMBA},
         [TSIM_MIXING_DELTA] = {TSIM_PART_DELTA_LAYER, TSIM_PART_DELTA_EXPERT_LAYER, TSIM_PART_DELTA},
+        [TSIM_MIXING_SPARSE] = {TSIM_PART_SPARSE_LAYER, TSIM_PART_SPARSE_EXPERT_LAYER, TSIM_PART_SPARSE},
         [TSIM_MIXING_MODULATED] = {TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER},
         [TSIM_MIXING_JOINT] = {TSIM_PART_JOINT_LAYER, TSIM_PART_JOINT_LAYER, TSIM_PART_JOINT_LAYER},
         [TSIM_MIXING_LAST_JOINT] = {TSIM_PART_LAST_JOINT_LAYER, TSIM_PART_LAST_JOINT_LAYER, TSIM_PART_LAST_JOINT_LAYER},
@@ -258,7 +259,7 @@ static struct tsim_amount core_of_layers(struct tsim_term_recorder *r, const str
 
 /* Layers by what mixes their tokens. */
 struct mixed {
-    double whole, windowed, mamba, delta;
+    double whole, windowed, mamba, delta, sparse;
 };
 
 static struct mixed mixed_layers(const struct tsim_model *m) {
@@ -269,17 +270,18 @@ static struct mixed mixed_layers(const struct tsim_model *m) {
                  times[TSIM_PART_MODULATED_LAYER] + times[TSIM_PART_JOINT_LAYER] + times[TSIM_PART_LAST_JOINT_LAYER],
         .windowed = times[TSIM_PART_WINDOW_LAYER] + times[TSIM_PART_WINDOW_EXPERT_LAYER] + times[TSIM_PART_WINDOW],
         .mamba = times[TSIM_PART_MAMBA_LAYER] + times[TSIM_PART_MAMBA_EXPERT_LAYER] + times[TSIM_PART_MAMBA],
-        .delta = times[TSIM_PART_DELTA_LAYER] + times[TSIM_PART_DELTA_EXPERT_LAYER] + times[TSIM_PART_DELTA]};
+        .delta = times[TSIM_PART_DELTA_LAYER] + times[TSIM_PART_DELTA_EXPERT_LAYER] + times[TSIM_PART_DELTA],
+        .sparse = times[TSIM_PART_SPARSE_LAYER] + times[TSIM_PART_SPARSE_EXPERT_LAYER] + times[TSIM_PART_SPARSE]};
 }
 
-/* Layers of a kind with a recurrence; FLOPs of one where there are any. */
-static struct tsim_amount recurrences(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
-                                      double layers, enum tsim_part part, double length, const char *source) {
+/* Layers of a kind whose FLOPs are its own; those of one where there are any. */
+static struct tsim_amount own_flops(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
+                                    double layers, enum tsim_part part, double length, const char *source) {
     double each = layers > 0 ? tsim_layer_forward_flops(m, part, length, length).core : 0;
     return tsim_product(
         r, name, "layers x FLOPs of each", TSIM_FLOPS,
         TSIM_PARTS(tsim_given(r, "layers of the kind", layers, TSIM_COUNT, "layers of the model (sim/model/model.h)"),
-                   tsim_given(r, "FLOPs of a recurrence", each, TSIM_FLOPS, source)));
+                   tsim_given(r, "FLOPs of each", each, TSIM_FLOPS, source)));
 }
 
 static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, const struct tsim_model *m,
@@ -295,12 +297,14 @@ static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, c
         r, m, "attention in windows", tsim_given(r, "layers with a window", mixed.windowed, TSIM_COUNT, OF_PATTERN),
         tsim_given(r, "tokens of a window, at most the sequence", fmin((double)m->attention_window, length.value),
                    TSIM_COUNT, "attention_window of the model"));
-    struct tsim_amount mamba = recurrences(r, m, "Mamba's recurrences", mixed.mamba, TSIM_PART_MAMBA, length.value,
-                                           "sim/model/layer_mamba.c"),
-                       delta = recurrences(r, m, "delta rules", mixed.delta, TSIM_PART_DELTA, length.value,
-                                           "sim/model/layer_delta.c");
+    struct tsim_amount mamba = own_flops(r, m, "Mamba's recurrences", mixed.mamba, TSIM_PART_MAMBA, length.value,
+                                         "sim/model/layer_mamba.c"),
+                       delta = own_flops(r, m, "delta rules", mixed.delta, TSIM_PART_DELTA, length.value,
+                                         "sim/model/layer_delta.c"),
+                       sparse = own_flops(r, m, "attention to picked tokens, and their index", mixed.sparse,
+                                          TSIM_PART_SPARSE, length.value, "sim/model/layer_sparse.c");
     return tsim_sum(r, "attention, forward", "of all kinds of layers", TSIM_FLOPS,
-                    TSIM_PARTS(whole, window, mamba, delta));
+                    TSIM_PARTS(whole, window, mamba, delta, sparse));
 }
 
 struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *m, double first_length,

@@ -258,7 +258,7 @@ struct tsim_feed_forward {
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 };
 extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer, tsim_mamba_mixer,
-    tsim_delta_mixer, tsim_no_mixer;
+    tsim_delta_mixer, tsim_sparse_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
 /* The functions of kinds that are not made of two. */

@@ -122,6 +122,63 @@ START_TEST(delta_flops) {
 }
 END_TEST
 
+/* Kimi Delta Attention has decays and gates of channels by way of vectors of 32 in place of a gate's product and heads' decays. */
+START_TEST(channel_gates) {
+    struct tsim_op_list list;
+    const double in = 2.0 * 1024 * 1024 * (3 * 2048 + 2 * 32 + 16), out = 2.0 * 1024 * 1024 * 2048,
+                 gates = 2.0 * 1024 * 32 * 2 * 2048, core = 1024 * 16 * (64.0 * (6 * 128 + 4 * 128) + 6.0 * 128 * 128);
+    example_init(&e);
+    e.model.delta = (struct tsim_delta){.value_heads = 16,
+                                        .key_heads = 16,
+                                        .key_dim = 128,
+                                        .value_dim = 128,
+                                        .kernel = 4,
+                                        .chunk = 64,
+                                        .gate_rank = 32};
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_DELTA, 0, &list);
+    ck_assert_double_eq_tol(sum_flops(&list), in + core + gates + out, 1);
+    tsim_operators_backward(&e.scenario, TSIM_PART_DELTA, 0, &list);
+    ck_assert_double_eq_tol(sum_flops(&list), 2 * (in + core + gates + out), 1);
+    ck_assert_double_eq_tol(1024 * tsim_layer_forward_flops(&e.model, TSIM_PART_DELTA, 1024, 1024).core, core + gates,
+                            1);
+}
+END_TEST
+
+/* 1,024 tokens of which an index of 4 heads of 32 picks 128: attention as in a window of 128, 128 (1 - 128 / 2048) keys in the
+ * mean; the index's two products, and scores of half the square. Where all are picked, attention meets what it met without. Decoding, the
+ * cache's picked tokens alone are read, and all of its index. */
+START_TEST(sparse_attention) {
+    struct tsim_op_list list, plain;
+    example_init(&e);
+    e.model.index = (struct tsim_index){.heads = 4, .head_dim = 32, .tokens = 128};
+    e.scenario.training.attention = TSIM_ATTENTION_FLASH;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_SPARSE_LAYER, 0, &list);
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &plain);
+    ck_assert_double_eq_tol(find(&list, "attention core")->flops, 4.0 * 1024 * 1024 * 128 * (1 - 128 / 2048.0), 1);
+    ck_assert_double_eq_tol(find(&list, "index scores")->flops, 2.0 * 4 * 32 * 1024 * 512, 1);
+    double index = 2.0 * 1024 * 1024 * (4 * 32 + 32 + 4) + find(&list, "index scores")->flops;
+    ck_assert_double_eq_tol(sum_flops(&list) - sum_flops(&plain),
+                            index + find(&list, "attention core")->flops - find(&plain, "attention core")->flops, 1);
+    ck_assert_double_eq(tsim_layer_count(&e.model, TSIM_PART_SPARSE_LAYER).latent, 1024 * (4 * 32 + 32 + 4) + 2 * 32);
+    /* Scores of attention once more, and the index's gradients, of the picked pairs; its weights' gradients. */
+    tsim_operators_backward(&e.scenario, TSIM_PART_SPARSE, 0, &list);
+    ck_assert_double_eq_tol(find(&list, "index, attention's scores")->flops, 2.0 * 1024 * 1024 * 128, 1);
+    ck_assert_double_eq_tol(find(&list, "index scores, dQ")->flops, 2.0 * 4 * 32 * 1024 * 128, 1);
+    ck_assert_double_eq_tol(find(&list, "index scores, dK")->flops, 2.0 * 4 * 32 * 1024 * 128, 1);
+    ck_assert(find(&list, "index queries, weight")->is_weight_gradient);
+    e.model.index.tokens = 4096;
+    tsim_operators_forward(&e.scenario, TSIM_PART_SPARSE_LAYER, 0, &list);
+    ck_assert_double_eq(find(&list, "attention core")->flops, find(&plain, "attention core")->flops);
+    e.model.index.tokens = 128;
+    e.scenario.cached_tokens = 8191;
+    tsim_operators_forward(&e.scenario, TSIM_PART_SPARSE, 0, &list);
+    ck_assert_double_eq_tol(find(&list, "index scores")->flops / (2.0 * 4 * 32 * 1024), 1024 + 8191, 1e-6);
+    ck_assert_double_eq_tol(find(&list, "attention core")->flops, 4.0 * 1024 * 1024 * 128, 1);
+}
+END_TEST
+
 /* A gate of attention's result is a product as wide as the queries, forward and twice backward. */
 START_TEST(gated_attention_flops) {
     struct tsim_op_list list;
@@ -642,6 +699,8 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, window_flops);
     tcase_add_test(tcase, mamba_flops);
     tcase_add_test(tcase, delta_flops);
+    tcase_add_test(tcase, channel_gates);
+    tcase_add_test(tcase, sparse_attention);
     tcase_add_test(tcase, gated_attention_flops);
     tcase_add_test(tcase, model_flops);
     tcase_add_loop_test(tcase, image_ends, 0, 2);
