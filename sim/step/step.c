@@ -257,10 +257,8 @@ static void add_row(struct operator_rows *out, const char *name, const char *str
 static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario *sc, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, const struct tsim_stage_group_account *critical,
                            struct tsim_step_result *result) {
-    struct operator_rows out = {.arena = arena,
-                                .model = sc->model,
-                                .capacity = 2 * TSIM_N_PARTS * 2 * TSIM_MAX_OPS + 8 * (int32_t)sc->model->n_list + 8};
-    int32_t stage = critical->stage;
+    struct operator_rows out = {.arena = arena, .model = sc->model};
+    int32_t n_played = 0, stage = critical->stage;
     struct tsim_stage_part own;
     const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
@@ -271,6 +269,10 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
             counts[part] +=
                 microbatches * parts.times[part] / (double)tsim_part_variants(of_stage->model, (enum tsim_part)part);
     }
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        n_played += counts[part] > 0;
+    /* A part has at most so many operators in each direction, and as many again where its forward pass is recomputed. */
+    out.capacity = 2 * n_played * 2 * TSIM_MAX_OPS + 8 * (int32_t)sc->model->n_list + 8;
     out.rows = TSIM_NEW_ARRAY(arena, (size_t)out.capacity, struct tsim_operator_row);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (int backward = 0; backward < 2 && counts[part] > 0; backward++) {

@@ -98,7 +98,10 @@ async function test(name, f) {
     assert(Math.abs(end - fall[fall.length - 1].to) < 2, JSON.stringify(fall));
     const steps = (await page.locator(".card:has-text('step time') b").allInnerTexts());
     assert.deepStrictEqual(steps, [fall[0].text, fall[fall.length - 1].text]);
-    assert(await page.locator("h2:text('What differs in the inputs') + .scroll tbody tr").count() > 5);
+    const inputs = await page.locator("h2:text('What differs in the inputs') + .scroll tbody td:first-child").allInnerTexts().then(all => all.map(t => t.replace(/\u200b/g, "")));
+    assert(inputs.includes("model") && inputs.includes("cluster.node") && !inputs.some(p => p.startsWith("model.")), `${inputs}`); // what an entry of the catalogue brings along is folded away
+    assert(await page.locator("section:has(h2:text('What differs in the inputs')) details tbody tr").count() > 5);
+    assert(!/[+-]0\.0 %/.test(await page.locator("article").first().innerText()));
     await page.close();
   });
   await test("text stays text", async () => {
@@ -194,6 +197,10 @@ async function test(name, f) {
     assert.deepStrictEqual(all.map(c => c.name), ["Pareto front", "Scaling"]);
     for (const c of all) drawn(c, c.name);
     assert.strictEqual(await page.locator("#sweeps-0-scaling circle[data-hint]").count(), 2);
+    // Losses lie between the simulated curve and the ideal one: no area goes above the ideal's line.
+    const points = async kind => (await page.locator(`#sweeps-0-scaling path.${kind}, #sweeps-0-scaling polygon.${kind}`).first().evaluate(e => e.getAttribute("d") || e.getAttribute("points"))).match(/-?[\d.]+/g).map(Number);
+    const line = await points("ideal"), above = (x, y) => y < line[1] + (line[line.length - 1] - line[1]) * (x - line[0]) / (line[line.length - 2] - line[0]) - 1;
+    for (const kind of ["tax", "rest"]) { const area = await points(kind); for (let i = 0; i < area.length; i += 2) assert(!above(area[i], area[i + 1]), `${kind} ${area}`); }
     // The dots move when other figures are asked for; on a front of memory and speed no point has less of one and more of the other.
     const dots = () => page.locator("#sweeps-0-pareto circle[data-hint]").evaluateAll(l => l.map(d => [+d.getAttribute("cx"), +d.getAttribute("cy"), d.classList.contains("k6"), d.dataset.hint]));
     const before = await dots();
@@ -204,6 +211,7 @@ async function test(name, f) {
     assert(front.length > 1 && front.every(f => !after.some(d => d[0] < f[0] && d[1] < f[1])), JSON.stringify(after));
     assert.strictEqual(await page.locator("#sweeps-0-pareto .name-x").textContent(), "memory");
     assert((await page.locator(".heat tbody td").allTextContents()).filter(t => t).length >= 4);
+    assert.deepStrictEqual((await page.locator("h2").allInnerTexts()), ["Heat map", "Pareto front", "Scaling", "Every point"]);
     await page.close();
   });
   for (const theme of ["light", "dark"])

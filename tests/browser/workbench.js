@@ -120,9 +120,12 @@ async function test(name, f) {
     assert.match(await mistake.innerText(), new RegExp(`^line ${line}, \\d+: .*llama2-7O`));
     await mistake.click();
     assert.strictEqual(await page.evaluate(() => { const y = document.getElementById("yaml"); return y.value.slice(y.selectionStart, y.selectionEnd); }), "llama2-7O");
+    assert.deepStrictEqual(await page.locator("#gutter .error").allInnerTexts(), [String(line)]);
+    assert.strictEqual(await page.locator("#gutter span").count(), text.split("\n").length);
+    assert(await page.locator("main.old").count() === 1, "results of another scenario are faint");
     await shot(page, "mistake");
     await change(page, () => page.fill("#yaml", text));
-    assert.strictEqual(await mistake.count(), 0);
+    assert.strictEqual(await mistake.count() + await page.locator("#gutter .error, main.old").count(), 0);
   });
   await test("a search for plans tells how far it is, and a plan opens", async () => {
     await page.click("[role=tab]:text-is('plan')");
@@ -165,7 +168,14 @@ async function test(name, f) {
     await page.click("#question button[type=submit]");
     await page.waitForSelector("table.heat");
     assert(await page.locator("table.heat td:not(:empty)").count() >= 3);
+    const none = await page.locator("table.heat td.none").allInnerTexts();
+    assert(none.every(t => /^(no room|invalid)$/.test(t)), `${none}`);
+    assert.strictEqual(await page.locator("article section.part h2").first().innerText(), "Heat map");
     await shot(page, "sweep");
+    const cell = page.locator("table.heat td.opens").last(), value = await cell.innerText();
+    await change(page, async () => { await cell.focus(); await page.keyboard.press("Enter"); });
+    assert((await card(page, "throughput")).startsWith(value), `${value} ${await card(page, "throughput")}`);
+    await page.click("[role=tab]:text-is('sweep')"); /* which asks again */
     const dot = page.locator("section:has(h2:text-is('Pareto front')) circle.opens").first(), label = await dot.getAttribute("aria-label");
     await change(page, () => dot.click({force: true}));
     assert(label.includes(`tensor ${await page.inputValue("[id='c-parallelism.tensor']")}`) || label.includes(`tensor=${await page.inputValue("[id='c-parallelism.tensor']")}`), label);
@@ -174,8 +184,19 @@ async function test(name, f) {
     await page.fill("#question [name=vary1]", "cluster.nodes=8,16");
     await page.click("#question button[type=submit]");
     await page.waitForSelector("article h1:text-matches('dgx|Nothing')");
+    assert.strictEqual(await page.locator("section.part:has(> h2:text-is('What it takes')) circle").count(), 2 * (1 + await page.locator("h2:text-is('The best alternatives, one of each kind') + .scroll tbody tr").count()));
     assert(await page.locator("h2:text-is('The best alternatives, one of each kind') + .scroll tr.opens").count() > 0);
     await shot(page, "buy");
+  });
+  await test("an answer follows the scenario", async () => {
+    await page.click("[role=tab]:text-is('scale')");
+    const first = page.locator("section.part:has(> h2:text-is('Scaling')) tbody td").nth(1), before = await first.innerText();
+    await page.selectOption("[id='c-training.precision']", "fp8"); /* asked again at once, or faint until it is */
+    await page.waitForFunction(b => {
+      const curve = [...document.querySelectorAll("section.part > h2")].find(h => h.textContent === "Scaling");
+      return document.querySelector("main.old") || curve && curve.parentNode.querySelectorAll("tbody td")[1].innerText !== b;
+    }, before);
+    await page.selectOption("[id='c-training.precision']", "bf16");
   });
   await test("a campaign has failures where they are let in", async () => {
     await change(page, () => page.click("[role=tab]:text-is('campaign')"));
@@ -224,6 +245,11 @@ async function test(name, f) {
     page = await open(browser, link, {colorScheme: "dark", viewport: {width: 390, height: 844}});
     assert.strictEqual(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
     assert(await page.evaluate(() => document.documentElement.scrollWidth) <= 390, "nothing is wider than the screen");
+    assert(await page.locator("main h1").first().evaluate(h => h.getBoundingClientRect().bottom < innerHeight), "the results come first");
+    await page.click("#scenario > summary");
+    assert((await page.locator("#glance").innerText()).startsWith(await card(page, "step time")));
+    await change(page, () => page.selectOption("[id='c-training.precision']", "fp8"));
+    assert((await page.locator("#glance").innerText()).startsWith(await card(page, "step time")));
     await shot(page, "phone");
     await page.close();
   });
@@ -232,6 +258,10 @@ async function test(name, f) {
     await page.focus("[role=tab][aria-selected=true]");
     await page.keyboard.press("ArrowLeft");
     assert.strictEqual(await page.textContent("[role=tab][aria-selected=true]"), "runs");
+    const address = await page.evaluate(() => location.hash);
+    await page.focus("#skip");
+    await page.keyboard.press("Enter");
+    assert.deepStrictEqual(await page.evaluate(() => [location.hash, document.activeElement.id]), [address, "main"]);
     await page.close();
   });
   console.log(`${passed} passed, 0 failed`);

@@ -14,13 +14,13 @@ function accuracyChart(runs, each) {
   const y = error => top + (height - top - bottom) * (0.5 - 0.5 * Math.max(-most, Math.min(most, error)) / most);
   const svg = shape("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "error of each predicted step over its measured time", fill: "currentColor", "font-size": 12});
   for (const error of [-0.5, -0.25, -0.1, 0, 0.1, 0.25, 0.5])
-    svg.append(shape("line", {x1: left, x2: width - 10, y1: y(error), y2: y(error), stroke: "#999", "stroke-width": error === 0 ? 2 : 0.5}),
+    svg.append(shape("line", {x1: left, x2: width - 10, y1: y(error), y2: y(error), stroke: "#888", "stroke-opacity": error === 0 ? 0.9 : 0.35}),
       shape("text", {x: left - 6, y: y(error) + 4, "text-anchor": "end"}, (error > 0 ? "+" : "") + 100 * error + " %"));
   for (let power = low; power <= high; power++)
-    svg.append(shape("text", {x: x(power), y: height - bottom + 16, "text-anchor": "middle"}, power < 0 ? 1000 * 10 ** power + " ms" : 10 ** power + " s"));
+    svg.append(shape("text", {x: x(power), y: height - bottom + 16, "text-anchor": power === high ? "end" : "middle"}, power < 0 ? 1000 * 10 ** power + " ms" : 10 ** power + " s"));
   svg.append(shape("text", {x: (left + width) / 2, y: height - 6, "text-anchor": "middle"}, "measured step; above the line tsim predicts a longer one"));
   runs.forEach((run, i) => {
-    const dot = shape("circle", {cx: x(powers[i]), cy: y(run.error), r: 4, fill: "#0072b2", "fill-opacity": 0.45});
+    const dot = shape("circle", {cx: x(powers[i]), cy: y(run.error), r: 4, fill: "#3b7dd8", "fill-opacity": 0.5});
     each(dot, `${run.case}: ${run.accelerators} x ${run.accelerator}, ${Number(run.measured_s.toPrecision(3))} s measured, predicted ${(100 * run.error).toFixed(1)} % off`, run);
     svg.append(dot);
   });

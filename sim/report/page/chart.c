@@ -4,6 +4,7 @@
 
 const char *tsim_chart_subject_name(enum tsim_chart_subject subject) {
     static const char *const NAMES[TSIM_N_CHART_SUBJECTS] = {[TSIM_CHART_OF_COMPARISON] = "comparisons",
+                                                             [TSIM_CHART_OF_DECISION] = "decisions",
                                                              [TSIM_CHART_OF_PLANS] = "plans",
                                                              [TSIM_CHART_OF_RUN] = "runs",
                                                              [TSIM_CHART_OF_SWEEP] = "sweeps"};
@@ -33,6 +34,7 @@ const struct tsim_chart TSIM_CHARTS[] = {
     {"cost", TSIM_CHART_OF_PLANS, true, tsim_chart_plan_cost, "time and cost of the front and of the best plans"},
     {"energy", TSIM_CHART_OF_PLANS, true, tsim_chart_plan_energy, "time and energy of the front and of the best plans"},
     {"clusters", TSIM_CHART_OF_PLANS, true, tsim_chart_plan_clusters, "time and rent of each cluster's best plan"},
+    {"offers", TSIM_CHART_OF_DECISION, true, tsim_chart_decision, "days and cost of a decision and its alternatives"},
     {"waterfall", TSIM_CHART_OF_COMPARISON, true, tsim_chart_waterfall, "from A's step to B's, term by term"},
 };
 /* clang-format on */

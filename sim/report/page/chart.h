@@ -7,7 +7,13 @@
 
 #include <stdio.h>
 
-enum tsim_chart_subject { TSIM_CHART_OF_COMPARISON, TSIM_CHART_OF_PLANS, TSIM_CHART_OF_RUN, TSIM_CHART_OF_SWEEP };
+enum tsim_chart_subject {
+    TSIM_CHART_OF_COMPARISON,
+    TSIM_CHART_OF_DECISION,
+    TSIM_CHART_OF_PLANS,
+    TSIM_CHART_OF_RUN,
+    TSIM_CHART_OF_SWEEP
+};
 enum { TSIM_N_CHART_SUBJECTS = TSIM_CHART_OF_SWEEP + 1 };
 
 struct tsim_chart {

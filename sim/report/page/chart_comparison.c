@@ -21,7 +21,8 @@ static void draw_bar(FILE *out, int row, const struct bar *bar, const struct cha
     else
         snprintf(text, sizeof text, "%s%s, %s", change_s > 0 ? "+" : "-",
                  tsim_quantity_human(fabs(change_s), TSIM_TIME_S, time, sizeof time),
-                 tsim_error_text(change_s / a_s, share, sizeof share));
+                 fabs(change_s / a_s) < 0.0005 ? tsim_share_text(fabs(change_s / a_s), share, sizeof share)
+                                               : tsim_error_text(change_s / a_s, share, sizeof share));
     tsim_svg_text(out, CHART_LEFT - 10, y + 16, "end", "ink", bar->name);
     tsim_svg_rect(out, left, y + 3, width, CHART_BAR - 8, bar->is_step ? "k0" : change_s > 0 ? "k3" : "k6", text);
     tsim_svg_text(out, left + width + 8, y + 16, "start", "soft", text);

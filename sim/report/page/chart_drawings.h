@@ -38,6 +38,9 @@ bool tsim_chart_plan_cost(const struct tsim_json *plans, FILE *out);
 bool tsim_chart_plan_energy(const struct tsim_json *plans, FILE *out);
 bool tsim_chart_plan_clusters(const struct tsim_json *plans, FILE *out);
 
+/* chart_decision.c */
+bool tsim_chart_decision(const struct tsim_json *decision, FILE *out);
+
 /* chart_comparison.c */
 bool tsim_chart_waterfall(const struct tsim_json *comparison, FILE *out);
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { TITLE_BYTES = 32, TITLE_LETTERS = 25 };
+enum { TITLE_BYTES = 32, TITLE_LETTERS = 21 };
 
 /* "2: tp8 pp4 dp32 zero1", as long as there is room. */
 static const char *title_of(const struct tsim_json *plan, size_t i, char title[TITLE_BYTES + 8]) {

@@ -5,6 +5,7 @@
 #include "results/format.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define PLOT_WIDTH (CHART_WIDTH - CHART_LEFT - CHART_RIGHT)
 
@@ -13,11 +14,15 @@ static const char *word(const struct tsim_json *object, const char *key) {
     return text ? text : "";
 }
 
-/* "matrix_peak" as people write it. */
+/* "matrix_peak" as people write it: "matrix peak"; "nic_bandwidth": "NIC bandwidth". */
 static const char *spaced(const char *text, char *buffer, size_t size) {
+    static const char *const ABBREVIATIONS[] = {"NIC", "HBM"};
     snprintf(buffer, size, "%s", text);
     for (char *c = buffer; *c; c++)
         *c = *c == '_' ? ' ' : *c;
+    for (size_t i = 0; i < sizeof ABBREVIATIONS / sizeof ABBREVIATIONS[0]; i++)
+        if (strncasecmp(buffer, ABBREVIATIONS[i], 3) == 0 && (!buffer[3] || buffer[3] == ' '))
+            memcpy(buffer, ABBREVIATIONS[i], 3);
     return buffer;
 }
 
@@ -51,9 +56,14 @@ bool tsim_chart_links(const struct tsim_json *run, FILE *out) {
 
 /* ---- sensitivities: bars to both sides of nothing ---- */
 
+/* Less than that would be written as "+0.0 %". */
+#define LEAST_CHANGE_FRAC 0.0005
+
 static void draw_change(FILE *out, double y, double frac, double most_frac, int color) {
     char name[8], text[32];
     double middle = CHART_LEFT + PLOT_WIDTH / 2.0, width = frac / most_frac * (PLOT_WIDTH / 2.0 - 70);
+    if (fabs(frac) < LEAST_CHANGE_FRAC)
+        return;
     snprintf(text, sizeof text, "%+.1f %%", 100 * frac);
     tsim_svg_rect(out, width < 0 ? middle + width : middle, y, fmax(fabs(width), 0.5), CHART_BAR / 2.0 - 3,
                   chart_color(name, sizeof name, color), text);
@@ -72,16 +82,19 @@ bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out) {
     }
     if (n == 0)
         return false;
+    double middle = CHART_LEFT + PLOT_WIDTH / 2.0;
     tsim_chart_begin(run, "Change of the step's time", bottom + 40, out);
     for (size_t i = 0; i < n; i++) {
         const struct tsim_json *row = tsim_json_at(rows, i);
         char name[64];
         double y = CHART_TOP + (double)i * CHART_BAR;
         tsim_svg_text(out, CHART_LEFT - 10, y + 16, "end", "ink", spaced(word(row, "capacity"), name, sizeof name));
-        draw_change(out, y + 2, chart_number(row, "less_change_frac"), most_frac, COLORS[0]);
-        draw_change(out, y + CHART_BAR / 2.0, chart_number(row, "more_change_frac"), most_frac, COLORS[1]);
+        double less_frac = chart_number(row, "less_change_frac"), more_frac = chart_number(row, "more_change_frac");
+        draw_change(out, y + 2, less_frac, most_frac, COLORS[0]);
+        draw_change(out, y + CHART_BAR / 2.0, more_frac, most_frac, COLORS[1]);
+        if (fmax(fabs(less_frac), fabs(more_frac)) < LEAST_CHANGE_FRAC)
+            tsim_svg_text(out, middle + 6, y + 16, "start", "soft", "under 0.1 %");
     }
-    double middle = CHART_LEFT + PLOT_WIDTH / 2.0;
     tsim_svg_line(out, middle, CHART_TOP, middle, bottom, "line");
     tsim_chart_legend(out, NAMES, COLORS, 2, bottom + 26);
     tsim_svg_end(out);
@@ -203,12 +216,23 @@ bool tsim_chart_power(const struct tsim_json *run, FILE *out) {
     return true;
 }
 
+/* The place of the i-th cause among all: the largest loss stands first. */
+static int place_of_loss(const struct tsim_json *lost, size_t i) {
+    double own = chart_number(lost, tsim_json_key(lost, i));
+    int place = 0;
+    for (size_t k = 0; k < tsim_json_count(lost); k++) {
+        double hours = chart_number(lost, tsim_json_key(lost, k));
+        place += hours > own || (k < i && !(hours < own));
+    }
+    return place;
+}
+
 bool tsim_chart_lost(const struct tsim_json *run, FILE *out) {
     const struct tsim_json *campaign = campaign_of(run), *lost = tsim_json_find(campaign, "lost_accelerator_hours");
     double all_h =
         chart_number(tsim_json_find(run, "summary"), "accelerators") * chart_number(campaign, "mean_days") * 24;
     double most_h = 0;
-    int n = 0, row = 0;
+    int n = 0;
     for (size_t i = 0; i < tsim_json_count(lost); i++) {
         double hours = chart_number(lost, tsim_json_key(lost, i));
         most_h = fmax(most_h, hours);
@@ -224,7 +248,8 @@ bool tsim_chart_lost(const struct tsim_json *run, FILE *out) {
             continue;
         snprintf(text, sizeof text, "%s h, %s", tsim_count_text(hours, count, sizeof count),
                  tsim_share_text(hours / all_h, share, sizeof share));
-        tsim_chart_bar(out, row++, spaced(tsim_json_key(lost, i), name, sizeof name), hours / most_h, text, 4);
+        tsim_chart_bar(out, place_of_loss(lost, i), spaced(tsim_json_key(lost, i), name, sizeof name), hours / most_h,
+                       text, 4);
     }
     tsim_svg_end(out);
     return true;

@@ -54,7 +54,7 @@ bool tsim_chart_step(const struct tsim_json *run, FILE *out) {
         n_rows += chart_number(summary, parts.items[i].path) > TSIM_ROUNDING_FRAC * step_s;
     if (!(step_s > 0))
         return false;
-    tsim_chart_begin(run, "Where the step goes", CHART_TOP + (n_rows + 1) * CHART_BAR, out);
+    tsim_chart_begin(run, "Where the step goes", CHART_TOP + n_rows * CHART_BAR + 12, out);
     draw_whole_step(summary, &parts, step_s, most_s, out);
     int row = 1;
     for (int i = 0; i < parts.n; i++) {

@@ -55,10 +55,13 @@ static double ideal_of(const struct tsim_json *rows, size_t i) {
     return rate_of(first) * chart_number(row, "accelerators") / chart_number(first, "accelerators");
 }
 
-/* Were all communication hidden. */
+/* Its speed if no more of its step were exposed communication than of the smallest cluster's: what is missing to the ideal is
+ * what growing has cost. */
 static double untaxed_of(const struct tsim_json *rows, size_t i) {
-    const struct tsim_json *row = tsim_json_at(rows, i);
-    return rate_of(row) / (1 - chart_number(row, "communication_exposed_frac"));
+    const struct tsim_json *first = tsim_json_at(rows, 0), *row = tsim_json_at(rows, i);
+    double untaxed = rate_of(row) * (1 - chart_number(first, "communication_exposed_frac")) /
+                     (1 - chart_number(row, "communication_exposed_frac"));
+    return fmax(rate_of(row), fmin(untaxed, ideal_of(rows, i)));
 }
 
 static void draw_curve(FILE *out, const struct tsim_json *rows, const struct chart_axis *x, const struct chart_axis *y,
@@ -93,7 +96,7 @@ static double highest_of(const struct tsim_json *rows, size_t i) {
 bool tsim_chart_scaling(const struct tsim_json *sweep, FILE *out) {
     static const struct chart_mark MARKS[] = {{CHART_LINE, "curve", "simulated"},
                                               {CHART_LINE, "ideal", "ideal"},
-                                              {CHART_AREA, "tax", "lost to exposed communication"},
+                                              {CHART_AREA, "tax", "lost to more exposed communication"},
                                               {CHART_AREA, "rest", "lost to all else"}};
     const struct tsim_json *rows = scaling_rows(sweep);
     size_t n = tsim_json_count(rows);

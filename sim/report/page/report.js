@@ -26,11 +26,12 @@ const tick = text => { fills = false; const t = text(); fills = true; return t; 
 function scaled(x, unit, base) {
   if (!has(x)) return "";
   if (x === 0) return "0 " + unit;
-  const names = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"], size = Math.abs(x);
+  const names = ["p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"], size = Math.abs(x);
   let i = Math.max(0, Math.min(10, Math.floor(Math.log10(size) / 3 + 1e-9) + 4));
   if (base === 0) i = Math.max(i, 4);
   return digits(x / 10 ** (3 * (i - 4))) + " " + names[i] + unit;
 }
+const portion = x => !has(x) ? "" : x > 0 && x < 0.0005 ? "<0.1 %" : percent(x);
 const seconds = x => has(x) && x >= 1000 ? digits(x) + " s" : scaled(x, "s"), bytes = x => scaled(x, "B", 0), percent = x => has(x) ? (100 * x).toFixed(1) + " %" : "";
 const count = x => has(x) ? (Math.abs(x) >= 1000 || Number.isInteger(x) ? format(0, 0).format(Math.round(x)) : digits(x)) : "", amount = x => scaled(x, "", 0).trim();
 const money = x => Math.abs(x) >= 1e9 ? digits(x / 1e9) + " G" : Math.abs(x) >= 1e6 ? digits(x / 1e6) + " M" : Math.abs(x) >= 1e3 ? digits(x / 1e3) + " k" : digits(x);
@@ -112,23 +113,29 @@ const MEMORY = ["weights", "gradients", "master", "optimizer", "activations", "b
 
 const memoryNote = m => "of " + memory(m.capacity_bytes) + (!m.fits ? ": does not fit" : m.may_not_fit ? ": may not fit" : "");
 
+/* A figure that is seen first: its number is larger than its unit. */
+function card(cards, name, value, note) {
+  if (!has(value)) return;
+  const [, number, unit] = /^([-\d.,]+)(\s.*)$/.exec(value) || [null, value, ""];
+  cards.append(el("div", {className: "card"}, el("span", {}, name), el("b", {}, number, unit ? el("small", {}, unit) : null), note ? el("span", {}, note) : null));
+}
+
 function headline(parent, run) {
   const s = run.summary, t = s.throughput || {}, c = s.campaign || {}, u = s.uncertainty, cards = el("div", {className: "cards"});
-  const card = (name, value, note) => has(value) && cards.append(el("div", {className: "card"}, el("span", {}, name), el("b", {}, value), note ? el("span", {}, note) : null));
-  if (s.step) card("step time", seconds(s.step.time_s), u && has(u.step_time_low_s) ? seconds(u.step_time_low_s) + " to " + seconds(u.step_time_high_s) : "");
-  if (s.post_training) card("round", seconds(s.post_training.time_s), "of which training " + seconds(s.post_training.training_s));
+  if (s.step) card(cards, "step time", seconds(s.step.time_s), u && has(u.step_time_low_s) ? seconds(u.step_time_low_s) + " to " + seconds(u.step_time_high_s) : "");
+  if (s.post_training) card(cards, "round", seconds(s.post_training.time_s), "of which training " + seconds(s.post_training.training_s));
   const rate = run.of_samples ? t.samples_per_s : t.tokens_per_s;
-  card("throughput", has(rate) ? amount(rate) + (run.of_samples ? " samples/s" : " tokens/s") : "", has(rate) ? amount(rate / s.accelerators) + " per accelerator" : "");
-  card("model FLOP utilization", percent(t.mfu), has(t.model_tflops_per_gpu) ? scaled(1e12 * t.model_tflops_per_gpu, "FLOP/s") + " each" : "");
-  card("memory", memory(s.memory.peak_bytes), memoryNote(s.memory));
+  card(cards, "throughput", has(rate) ? amount(rate) + (run.of_samples ? " samples/s" : " tokens/s") : "", has(rate) ? amount(rate / s.accelerators) + " per accelerator" : "");
+  card(cards, "model FLOP utilization", percent(t.mfu), has(t.model_tflops_per_gpu) ? scaled(1e12 * t.model_tflops_per_gpu, "FLOP/s") + " each" : "");
+  card(cards, "memory", memory(s.memory.peak_bytes), memoryNote(s.memory));
   const shares = Object.entries((s.bottleneck && s.bottleneck.shares) || {}).filter(e => e[1] >= 0.01).sort((a, b) => b[1] - a[1]);
-  if (s.bottleneck) card("bottleneck", s.bottleneck.kind, shares.slice(0, 3).map(e => percent(e[1]) + " " + e[0]).join(", "));
+  if (s.bottleneck) card(cards, "bottleneck", s.bottleneck.kind, shares.slice(0, 3).map(e => percent(e[1]) + " " + e[0]).join(", "));
   const likely = (range, text) => range ? `${text(range.p10)} to ${text(range.p90)} in eight of ten cases` : "", notes = (...texts) => texts.filter(text => text).join("; ");
-  card("whole run", lasting(c.days), notes(likely(u && u.days, lasting), has(c.steps) ? count(c.steps) + " steps" : ""));
-  card("rent", usd(c.rent_usd), notes(likely(u && u.cost_usd, usd), c.ownership ? `to buy the machine instead costs ${usd(c.ownership.capital_usd)}` : ""));
-  card("electricity", has(c.energy_kwh) ? energy(3.6e6 * c.energy_kwh) : "", usd(c.electricity_usd));
-  card("carbon", has(c.co2_kg) ? kilograms(c.co2_kg) + " CO2" : "");
-  if (s.energy) card("mean power", scaled(s.energy.mean_power_w, "W"), "");
+  card(cards, "whole run", lasting(c.days), notes(likely(u && u.days, lasting), has(c.steps) ? count(c.steps) + " steps" : ""));
+  card(cards, "rent", usd(c.rent_usd), likely(u && u.cost_usd, usd));
+  card(cards, "electricity", has(c.energy_kwh) ? energy(3.6e6 * c.energy_kwh) : "", usd(c.electricity_usd));
+  card(cards, "carbon", has(c.co2_kg) ? kilograms(c.co2_kg) + " CO2" : "");
+  if (s.energy) card(cards, "mean power", scaled(s.energy.mean_power_w, "W"), "");
   parent.append(cards);
   if (u && u.basis) parent.append(el("p", {className: "soft"}, "interval: " + u.basis));
   if (u && u.because) parent.append(el("details", {}, el("summary", {}, "What the ranges of the whole run are made of"), el("ul", {}, u.because.map(text => el("li", {}, text)))));
@@ -252,10 +259,10 @@ function wholeRun(parent, run) {
   }
   const saved = c.checkpoint || {}, local = saved.local || {};
   s.append(pairs([["nodes that stand by", has(c.spares) ? count(c.spares) : ""], ["a checkpoint on the storage every", span(saved.interval_s)], ["in the hosts' memory every", span(local.interval_s)], ["restarts from the hosts' memory", has(local.restarts) ? digits(local.restarts) : ""]]));
-  const rows = Object.entries(c.lost_accelerator_hours).map(([cause, hours]) => ({cause, hours, times: (c.interruptions || {})[cause]})).filter(r => r.hours > 0).sort((a, b) => b.hours - a.hours);
+  const rows = Object.entries(c.lost_accelerator_hours).map(([cause, hours]) => ({cause: cause.replace(/^(nic|hbm)$/, k => k.toUpperCase()).replace(/_/g, " "), hours, times: (c.interruptions || {})[cause]})).filter(r => r.hours > 0).sort((a, b) => b.hours - a.hours);
   const all = run.summary.accelerators * c.mean_days * 24;
   chart(s, run.id + "lost");
-  s.append(table([{title: "cause", text: true, of: r => r.cause}, {title: "interruptions", of: r => has(r.times) ? digits(r.times) : ""}, {title: "accelerator hours lost", of: r => count(r.hours)}, {title: "of all", of: r => percent(r.hours / all)}], rows));
+  s.append(table([{title: "cause", text: true, of: r => r.cause}, {title: "interruptions", of: r => has(r.times) ? String(+r.times.toFixed(2)) : ""}, {title: "accelerator hours lost", of: r => count(Math.round(r.hours))}, {title: "of all", of: r => portion(r.hours / all)}], rows));
 }
 
 function owned(parent, run) {
@@ -312,11 +319,11 @@ const UNITS = [[/^memory.*bytes$/, memory], [/bytes$/, bytes], [/_kg$/, kilogram
 /* "3350000000000 B/s" -> "3.35 TB/s"; other texts as they are. */
 const quantityText = text => tick(() => exactly(text)), exactly = text => { const m = /^(-?[\d.]+(?:e[-+]?\d+)?) (s|B|B\/s|b\/s|W|J|FLOP\/s|Hz)$/.exec(text); return m ? closely(4, () => scaled(Number(m[1]), m[2])) : text.replace(/^([-\d.e+]+) (USD\/s|USD\/J|kg\/J)$/, (_, x, unit) => { const [factor, name] = RATES[unit]; return `${closely(4, () => digits(factor * x))} ${name}`; }); };
 const RATES = {"USD/s": [3600, "USD/h"], "USD/J": [3.6e6, "USD/kWh"], "kg/J": [3.6e6, "kg/kWh"]};
-const figureName = name => name.split(".").pop().replace(/_per_s$/, "/s").replace(/_(usd|bytes|w|s|j|kwh|kg)$/, "").replace(/_/g, " ");
+const figureName = name => name.split(".").pop().replace(/_per_s(?=_|$)/, "/s").replace(/_(usd|bytes|w|s|j|kwh|kg)$/, "").replace(/_/g, " ");
 const figureText = (name, v) => has(v) ? (UNITS.find(u => u[0].test(name)) || [null, v => Math.abs(v) < 1e4 ? count(v) : digits(v)])[1](v) : "-";
 
 function showComparison(c) {
-  const a = el("article", {}), signed = (x, text) => has(x) ? (x > 0 ? "+" : x < 0 ? "-" : "") + text(Math.abs(x)) : "";
+  const a = el("article", {}), signed = (x, text) => { if (!has(x)) return ""; const t = text(Math.abs(x)); return (/[1-9]/.test(t) ? x > 0 ? "+" : "-" : "") + t; };
   a.append(el("h1", {}, "A beside B"), el("p", {}, el("b", {}, "A "), c.a, el("br", {}), el("b", {}, "B "), c.b), el("p", {}, has(c.step_change) ? `B's step takes ${c.step_change > 1 ? digits(1 + c.step_change) + " times as long as" : percent(1 + c.step_change) + " of"} A's${has(c.waterfall[0]) ? `: ${seconds(c.waterfall[c.waterfall.length - 1].a_s)} and ${seconds(c.waterfall[c.waterfall.length - 1].b_s)}` : ""}.` : "At least one of the two does not fit in memory."));
   main.append(a);
   if (c.waterfall.length) {
@@ -324,8 +331,10 @@ function showComparison(c) {
     chart(s, c.id + "waterfall");
     s.append(table([{title: "", text: true, of: r => r.term}, {title: "A", of: r => seconds(r.a_s)}, {title: "B", of: r => seconds(r.b_s)}, {title: "B - A", of: r => signed(r.change_s, seconds)}, {title: "of A's step", of: r => signed(r.change_of_step, percent)}], c.waterfall, "even tight"));
   }
-  part(a, c.inputs.length ? "What differs in the inputs" : "The inputs are the same", c.inputs.length ? table([{title: "input", text: true, of: r => r.path}, {title: "A", text: true, of: r => quantityText(r.a)}, {title: "B", text: true, of: r => quantityText(r.b)}], c.inputs, "even") : null);
-  if (c.outputs.length) part(a, "What that changes", table([{title: "figure", text: true, of: r => r.figure}, {title: "A", of: r => figureText(r.figure, r.a)}, {title: "B", of: r => figureText(r.figure, r.b)}, {title: "change", of: r => signed(r.change, percent)}], c.outputs, "even"));
+  const others = c.inputs.map(r => r.path).filter(p => /\.name$/.test(p)).map(p => p.slice(0, -4)), follows = r => others.some(o => r.path.startsWith(o) && r.path !== o + "name"); /* values of another entry of the catalogue */
+  const inputs = rows => table([{title: "input", text: true, of: r => r.path.replace(/\.name$/, "")}, {title: "A", text: true, of: r => quantityText(r.a)}, {title: "B", text: true, of: r => quantityText(r.b)}], rows, "even"), own = c.inputs.filter(r => !follows(r)), rest = c.inputs.filter(follows);
+  part(a, c.inputs.length ? "What differs in the inputs" : "The inputs are the same", own.length ? inputs(own) : null, rest.length ? el("details", {}, el("summary", {}, `${count(rest.length)} values that differ with them`), inputs(rest)) : null);
+  if (c.outputs.length) part(a, "What that changes", table([{title: "figure", text: true, of: r => [...r.figure.split(".").slice(0, -1), figureName(r.figure)].join(", ")}, {title: "A", of: r => figureText(r.figure, r.a)}, {title: "B", of: r => figureText(r.figure, r.b)}, {title: "change", of: r => signed(r.change, percent)}], c.outputs, "even"));
   if (c.verdict) a.append(el("p", {}, c.verdict));
 }
 
@@ -365,19 +374,23 @@ function showSweep(sweep) {
   for (const p of points) for (const k of axes) if (p.set && has(p.set[k])) p["set " + k] = typeof p.set[k] === "number" ? p.set[k] : textOf(p.set[k]);
   if (points.every(p => !has(p.tokens_per_s) || p.tokens_per_s === p.samples_per_s)) for (const p of points) delete p.tokens_per_s; /* a model without tokens */
   else for (const p of points) delete p.samples_per_s;
+  for (const p of points) if (p.status !== "ok") Object.assign(p, {status: p.status.replace(/_/g, " "), instead: p.reason || ""});
   const ok = points.filter(p => p.status === "ok"), figures = FIGURES.filter(f => points.some(p => has(p[f[0]]))), varied = axes.filter(k => new Set(ok.map(p => p["set " + k])).size > 1), label = p => (varied.length ? varied : axes).map(k => `${k.split(".").pop()}=${has(p["set " + k]) ? p["set " + k] : ""}`).join(", ");
-  a.append(el("h1", {}, has(about.sweep_id) ? `sweep ${about.sweep_id}: ${about.scenario}` : about.scenario), el("p", {className: "soft"}, `${count(about.n_points)} points, ${ok.length} of them with a result${about.n_points > points.length ? `; this page has the ${count(points.length)} fastest` : ""}. ${about.started_at}, tsim ${about.version}`));
+  const isCurve = ok.length > 1 && new Set(ok.map(p => p.accelerators)).size === ok.length && varied.every(k => /^cluster\.(nodes|accelerators_per_node)$|^training\.global_batch_size$/.test(k)); /* as tsim scale asks */
+  const origin = [has(about.sweep_id) ? "sweep " + about.sweep_id : "", has(about.started_at) ? about.started_at.replace("T", " ").replace("Z", " UTC") : "", has(about.version) ? "tsim " + about.version : ""].filter(t => t).join(", ");
+  a.append(el("h1", {}, `${isCurve ? "Scaling" : "Sweep"} of ${about.scenario}`), el("p", {className: "soft"}, `${count(about.n_points)} points, ${ok.length === points.length ? "all" : count(ok.length)} with a result${about.n_points > points.length ? `; this page has the ${count(points.length)} fastest` : ""}. ${origin}`));
   main.append(a);
+  if (isCurve) scaling(a, sweep, ok, label);
+  if (points.length > 1 && ok.length && figures.length > 1) heatMap(a, points, axes, figures);
+  if (ok.length > 1 && figures.length > 1) pareto(a, sweep, figures, label);
+  if (!isCurve) scaling(a, sweep, ok, label);
   sweepTable(a, points, axes, figures);
-  if (ok.length > 1 && figures.length > 1) { heatMap(a, ok, axes, figures); pareto(a, sweep, figures, label); }
-  scaling(a, sweep, ok, label);
 }
 
 function sweepTable(parent, points, axes, figures) {
   const filter = el("input", {type: "search", placeholder: "words that a row must have", "aria-label": "filter"}), shown = el("span", {className: "soft"});
   const fixed = axes.filter(k => points.length > 1 && points.every(p => p["set " + k] === points[0]["set " + k]));
   const columns = [...axes.filter(k => !fixed.includes(k)).map(k => ({title: k.split(".").pop().replace(/_/g, "_\u200b"), key: "set " + k, text: points.some(p => typeof p["set " + k] === "string")})), {title: "status", key: "status", text: true}, ...figures.filter(f => f[0] !== "campaign_co2_kg").map(f => ({title: f[1], key: f[0], show: f[2]})), {title: "bottleneck", key: "bottleneck", text: true}];
-  for (const p of points) if (p.status !== "ok") Object.assign(p, {status: p.status.replace(/_/g, " "), instead: p.reason || ""});
   const t = sortable(columns, points, figures.length ? figures[0][0] : "status", true, "many"), lines = points.map(p => [...columns.map(c => has(p[c.key]) ? c.title.replace(/\u200b/g, "") + "=" + p[c.key] : ""), p.instead || ""].join(" ").toLowerCase());
   const apply = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(w => w), kept = points.filter((p, i) => words.every(w => lines[i].includes(w)));
@@ -389,28 +402,30 @@ function sweepTable(parent, points, axes, figures) {
   apply();
 }
 
-function heatMap(parent, ok, axes, figures) {
-  const varied = axes.filter(k => new Set(ok.map(p => p["set " + k])).size > 1);
+function heatMap(parent, points, axes, figures) {
+  const ok = points.filter(p => p.status === "ok"), varied = axes.filter(k => new Set(points.map(p => p["set " + k])).size > 1);
   if (varied.length < 2) return;
-  const x = select(varied.map(k => [k, k]), varied[1]), y = select(varied.map(k => [k, k]), varied[0]), f = select(figures, figures[0][0]), room = el("div", {className: "scroll"});
-  const values = k => [...new Set(ok.map(p => p["set " + k]))].sort((a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+  const x = select(varied.map(k => [k, k]), varied[1]), y = select(varied.map(k => [k, k]), varied[0]), f = select(figures, figures[0][0]), room = el("div", {className: "scroll"}), why = {"does not fit": "no room"};
+  const values = k => [...new Set(points.map(p => p["set " + k]))].sort((a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
   const draw = () => {
-    const figure = figures.find(g => g[0] === f.value), best = new Map();
-    for (const p of ok) {
+    const figure = figures.find(g => g[0] === f.value), best = new Map(), failed = new Map();
+    for (const p of points) {
       const key = JSON.stringify([p["set " + x.value], p["set " + y.value]]), old = best.get(key);
-      if (has(p[figure[0]]) && (old === undefined || (p[figure[0]] - old) * figure[3] > 0)) best.set(key, p[figure[0]]);
+      if (p.status !== "ok") failed.set(key, p);
+      else if (has(p[figure[0]]) && (old === undefined || (p[figure[0]] - old[figure[0]]) * figure[3] > 0)) best.set(key, p);
     }
-    const all = [...best.values()], low = Math.min(...all), high = Math.max(...all);
-    const cell = v => {
-      if (v === undefined) return el("td", {}, "");
-      const share = high > low ? (v - low) / (high - low) : 1, good = figure[3] > 0 ? share : 1 - share;
-      return el("td", {style: `background: rgba(59, 125, 216, ${(.05 + .6 * good).toFixed(3)})`}, figure[2](v));
+    const all = [...best.values()].map(p => p[figure[0]]), low = Math.min(...all), high = Math.max(...all);
+    const cell = key => {
+      const p = best.get(key), lost = failed.get(key);
+      if (p === undefined) return lost ? el("td", {className: "none", title: lost.instead || ""}, why[lost.status] || lost.status) : el("td", {}, "");
+      const v = p[figure[0]], share = high > low ? (v - low) / (high - low) : 1, good = figure[3] > 0 ? share : 1 - share;
+      return el("td", {style: `background: rgba(59, 125, 216, ${(.05 + .6 * good).toFixed(3)})`, ...rowOf(p)}, figure[2](v));
     };
     room.replaceChildren(el("table", {className: "heat"}, el("thead", {}, el("tr", {}, el("th", {className: "text"}, `${last(y.value)} \\ ${last(x.value)}`), values(x.value).map(v => el("th", {}, String(v))))),
-      el("tbody", {}, values(y.value).map(v => el("tr", {}, el("th", {}, String(v)), values(x.value).map(w => cell(best.get(JSON.stringify([w, v])))))))));
+      el("tbody", {}, values(y.value).map(v => el("tr", {}, el("th", {}, String(v)), values(x.value).map(w => cell(JSON.stringify([w, v]))))))));
   };
   [x, y, f].forEach(e => e.addEventListener("change", draw));
-  part(parent, "Heat map", el("p", {className: "soft"}, "A cell shows the best of its points. The stronger the blue, the better."), el("div", {className: "tools"}, el("label", {}, "rows ", y), el("label", {}, "columns ", x), el("label", {}, "figure ", f)), room);
+  part(parent, "Heat map", el("p", {className: "soft"}, `A cell shows the best of its points: the stronger the blue, the better.${points.some(p => p.status === "does not fit") ? " Where it says no room, the memory is too small." : ""}`), el("div", {className: "tools"}, el("label", {}, "rows ", y), el("label", {}, "columns ", x), el("label", {}, "figure ", f)), room);
   draw();
 }
 
@@ -452,7 +467,7 @@ function scaling(parent, sweep, ok, label) {
   const rows = [...best.values()].sort((a, b) => a.accelerators - b.accelerators);
   if (rows.length < 2) return;
   const base = speed(rows[0]) / rows[0].accelerators, unit = has(rows[0].tokens_per_s) ? "tokens/s" : "samples/s", ideal = n => base * n, efficiency = p => speed(p) / ideal(p.accelerators), knee = (sweep.scaling || {}).knee;
-  const s = part(parent, "Scaling", el("p", {className: "soft"}, "The curve has the fastest point for each number of accelerators. The ideal is the speed per accelerator of the smallest cluster. Red is the loss to exposed communication, grey the loss to everything else."));
+  const s = part(parent, "Scaling", el("p", {className: "soft"}, "The curve has the fastest point for each number of accelerators. The ideal is the speed per accelerator of the smallest cluster. Red is what is lost because a larger share of the step is exposed communication than on the smallest cluster, grey what is lost to everything else."));
   if (knee) s.append(el("p", {}, `The curve bends after ${count(knee.accelerators)} accelerators: at the next size ${knee.cause} takes ${seconds(knee.excess_s)} more of a step than with perfect scaling, ${(100 * knee.share_frac).toFixed(0)} % of all that is lost there.`));
   chart(s, sweep.id + "scaling");
   s.append(table([{title: "accelerators", of: p => count(p.accelerators)}, {title: unit, of: p => amount(speed(p))}, {title: "efficiency", of: p => percent(efficiency(p))}, {title: "bubble", of: p => percent(p.bubble_frac)}, {title: "exposed communication", of: p => percent(p.communication_exposed_frac)}, {title: "bottleneck", text: true, of: p => p.bottleneck}, {title: "point", text: true, of: label}], rows));
@@ -485,20 +500,20 @@ function planTable(rows, plans, brief) {
   const columns = [{title: "", key: "number"}, ...(plans.candidates > 1 ? [{title: "cluster", key: "cluster"}] : []), {title: "plan", key: "shape", text: true, whole: true}, ...of(["micro_batch_size", "recompute", "schedule"]), {title: rows.some(mayNotFit) ? "memory (? may not fit)" : "memory", key: "memory", show: memory, mark: r => mayNotFit(r) ? "?" : ""}, {title: "step", key: "step", show: seconds}, {title: "90 % of cases", key: "interval"},
     ...(brief ? [{title: "MFU", key: "mfu", show: percent}, {title: plans.per.rate, key: "speed", show: amount}] : [{title: "days" + plans.per.of, key: "days", show: digits}, {title: "rent" + plans.per.of, key: "usd", show: usd}, {title: "energy" + plans.per.of, key: "wh", show: v => scaled(v, "Wh", 0)}])];
   for (const r of rows) r.interval = interval(r);
-  return sortable(columns, rows, "number", false).element;
+  return sortable(columns, rows, "number", false, "many").element;
 }
 
 function planHeadline(parent, plans, best) {
-  const cards = el("div", {className: "cards"}), card = (name, value, note) => has(value) && cards.append(el("div", {className: "card"}, el("span", {}, name), el("b", {}, value), note ? el("span", {}, note) : null));
-  card("best plan", best.shape, `ZeRO ${best.zero}, ${best.schedule}, micro-batch ${best.micro_batch_size}, recompute ${best.recompute}`);
-  card("step time", seconds(best.step), interval(best));
-  card("throughput", amount(best.speed) + " " + plans.per.rate, `${count(best.accelerators)} accelerators`);
-  card("model FLOP utilization", percent(best.mfu));
-  card("memory", memory(best.memory), memoryNote(best.plan.summary.memory));
+  const cards = el("div", {className: "cards"});
+  card(cards, "best plan", best.shape, `ZeRO ${best.zero}, ${best.schedule}, micro-batch ${best.micro_batch_size}, recompute ${best.recompute}`);
+  card(cards, "step time", seconds(best.step), interval(best));
+  card(cards, "throughput", amount(best.speed) + " " + plans.per.rate, `${count(best.accelerators)} accelerators`);
+  card(cards, "model FLOP utilization", percent(best.mfu));
+  card(cards, "memory", memory(best.memory), memoryNote(best.plan.summary.memory));
   const stretched = s => best.days < 1 ? span(86400 * best.days * s / best.step) : digits(best.days * s / best.step);
-  card(plans.per.of ? "time per " + plans.per.title : "whole run", lasting(best.days), has(best.low) ? `${stretched(best.low)} to ${stretched(best.high)}` : "");
-  card("rent" + plans.per.of, usd(best.usd), plans.per.of ? "" : has(best.perTrillion) ? `${usd(best.perTrillion)} per ${plans.per.title}` : "");
-  card("energy" + plans.per.of, scaled(best.wh, "Wh", 0));
+  card(cards, plans.per.of ? "time per " + plans.per.title : "whole run", lasting(best.days), has(best.low) ? `${stretched(best.low)} to ${stretched(best.high)}` : "");
+  card(cards, "rent" + plans.per.of, usd(best.usd), plans.per.of ? "" : has(best.perTrillion) ? `${usd(best.perTrillion)} per ${plans.per.title}` : "");
+  card(cards, "energy" + plans.per.of, scaled(best.wh, "Wh", 0));
   parent.append(cards);
 }
 
@@ -539,6 +554,8 @@ function showDecision(d) {
   if (!has(choice.nodes)) return;
   const model = d.proposal ? [["model", `${amount(d.proposal.parameters)} parameters on ${amount(d.proposal.tokens)} tokens, expected loss ${digits(d.proposal.loss.p50)}`]] : [];
   a.append(pairs([...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)], ["chance of the date", chance(choice.chance_in_time)], ["chance of the budget", chance(choice.chance_in_budget)], ["days, in eight of ten cases", range(choice.days, digits)], ["cost, in eight of ten cases", range(choice.cost_usd, usd)], ["capital if bought", has(choice.capital_usd) ? usd(choice.capital_usd) : "-"], ["evidence", `${choice.evidence}: ${count(choice.measured_runs)} measured runs on this accelerator`]]));
+  if (document.querySelector(`#${d.id}offers svg`))
+    chart(part(a, "What it takes", el("p", {className: "soft"}, "Bars are eight of ten cases, dots the middle one. The decision stands above its alternatives.")), d.id + "offers");
   if (d.alternatives.length) part(a, "The best alternatives, one of each kind").append(table([{title: "", text: true, of: o => o.action}, {title: "cluster", text: true, whole: true, of: cluster}, {title: "days", of: o => digits(o.days.p50)}, {title: "cost", of: o => usd(o.cost_usd.p50)}, {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, of: o => o.why_not}], d.alternatives));
   if ((d.fabrics || []).length) part(a, "The network, and others of the same speed").append(table([{title: "fabric", text: true, of: f => f.fabric}, {title: "step", of: f => has(f.step_ratio) ? percent(f.step_ratio) : "-"}, {title: "tiers", of: f => f.tiers}, {title: "switches", of: f => count(Math.ceil(f.switches))}, {title: "links", of: f => count(Math.ceil(f.links))}, {title: "price", of: f => usd(f.network_usd)}], [Object.assign({fabric: choice.fabric, step_ratio: 1}, d.network), ...d.fabrics]));
   if (d.flips.length) part(a, "What would change the decision", el("ul", {}, d.flips.map(text => el("li", {}, text))));
@@ -564,7 +581,7 @@ function showPlans(plans) {
 
 /* Shows all that a report holds, in the order in which it is read. */
 function showReport(data) {
-  for (const kind of ["comparisons", "plans", "runs", "sweeps"]) data[kind].forEach((entry, i) => { entry.id = `${kind}-${i}-`; });
+  for (const kind of ["decisions", "comparisons", "plans", "runs", "sweeps"]) data[kind].forEach((entry, i) => { entry.id = `${kind}-${i}-`; });
   data.decisions.forEach(showDecision);
   data.comparisons.forEach(showComparison);
   data.plans.forEach(showPlans);

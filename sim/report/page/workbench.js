@@ -21,7 +21,6 @@ parallelism:
   virtual_pipeline: 5
   sequence: true
   zero: 1
-cost: {rent: 3 USD/h}
 energy: {price: 0.10 USD/kWh, carbon: 0.4 kg/kWh, pue: 1.1}
 `;
 const TABS = ["run", "scale", "plan", "buy", "campaign", "sweep", "accuracy", "runs"];
@@ -127,11 +126,12 @@ const GROUPS = [
 const IDS = {model: "models", "cluster.node": "nodes", "cluster.fabric": "fabrics", software: "software"};
 const WORDS = {"training.recompute": ["none", "selective", "full", "sqrt"]}; /* the key takes other shapes, too */
 const START_VALUES = {"reliability.node_mtbf": "50000 h", "reliability.checkpoint.bandwidth": "50 GB/s", "reliability.restart": "600 s", "reliability.replications": 100};
+const NAMES = {"parallelism.zero": "ZeRO stage", "parallelism.sequence": "sequence parallel", "cost.rent": "rent of one", "energy.price": "electricity", "energy.pue": "PUE", "reliability.node_mtbf": "node MTBF", "reliability.checkpoint.bandwidth": "checkpoint speed"};
 const schemaOf = path => path.split(".").reduce((s, k) => ((s || {}).properties || {})[k], schema);
 const allPaths = (s, prefix) => Object.entries(s.properties || {}).flatMap(([k, v]) => v.properties ? allPaths(v, prefix + k + ".") : [prefix + k]);
 
 const parseQuantity = v => { const m = /^\s*(-?[\d.]+(?:e[-+]?\d+)?)\s*(.*)$/i.exec(String(v)); return m ? {number: +m[1], unit: m[2]} : null; };
-const quantityOf = (number, unit) => (unit ? quantityText(`${number} ${unit}`) : scaled(number, "", 0).trim()).replace(/,/g, "").replace("µ", "u");
+const quantityOf = (number, unit) => (unit ? quantityText(`${number} ${unit}`) : scaled(number, "", 0).trim()).replace(/,/g, "");
 
 function set(path, value) {
   state.text = setInText(state.text, path.split("."), value);
@@ -169,7 +169,7 @@ function slider(path, spec, input) {
 
 function control(path) {
   const spec = schemaOf(path) || {}, id = "c-" + path, words = spec.enum || WORDS[path];
-  const label = el("label", {htmlFor: id, title: `${path}: ${spec.description || ""}`}, path.split(".").pop().replace(/_/g, " ")), row = el("div", {className: "control"}, label);
+  const label = el("label", {htmlFor: id, title: `${path}: ${spec.description || ""}`}, NAMES[path] || path.split(".").pop().replace(/_/g, " ")), row = el("div", {className: "control"}, label);
   row.dataset.path = path;
   let input;
   if (IDS[path]) {
@@ -202,6 +202,8 @@ function control(path) {
 
 /* Each control shows its value in the scenario, which is said or follows from it. */
 function fillControls() {
+  const cluster = resolved.cluster || {};
+  byId("scenario").querySelector("summary").textContent = cluster.node ? `the scenario: ${resolved.model.name}, ${count(cluster.nodes)} x ${cluster.node.name}` : "the scenario";
   for (const row of document.querySelectorAll("#controls .control[data-path]")) {
     const path = row.dataset.path, at = valueAt(resolved, path.split(".")), value = IDS[path] ? (at || {}).name : at, input = row.input;
     row.classList.toggle("open", value === undefined || (resolved.derived || []).includes(path));
@@ -224,25 +226,47 @@ function buildControls() {
   start.setAttribute("list", "ids-scenarios");
   start.addEventListener("change", async () => { if (!(catalogue.scenarios || []).includes(start.value)) return; state.text = (await ask("api/scenario?id=" + encodeURIComponent(start.value))).text; start.value = ""; byId("yaml").value = state.text; changed(); });
   const yaml = el("textarea", {id: "yaml", spellcheck: false, value: state.text, "aria-label": "the scenario as YAML"});
+  const gutter = el("div", {id: "gutter"});
+  gutter.setAttribute("aria-hidden", "true");
   yaml.addEventListener("input", () => { state.text = yaml.value; changed(); });
+  yaml.addEventListener("scroll", () => { gutter.scrollTop = yaml.scrollTop; });
   side.replaceChildren(el("div", {className: "control wide"}, el("label", {htmlFor: "start"}, "scenario"), start),
     ...GROUPS.map(([title, paths], i) => i < 4 ? el("fieldset", {}, el("legend", {}, title), ...paths.map(control)) : el("details", {}, el("summary", {}, title), el("fieldset", {}, ...paths.map(control)))), others,
-    el("details", {open: true}, el("summary", {}, "YAML"), yaml, el("ul", {id: "mistakes"})),
+    el("details", {open: true}, el("summary", {}, "YAML"), el("div", {className: "editor"}, gutter, yaml), el("ul", {id: "mistakes"})),
     ...Object.entries(catalogue).map(([kind, ids]) => el("datalist", {id: "ids-" + kind}, ids.map(id => el("option", {value: id.id || id})))), el("datalist", {id: "all-keys"}, allPaths(schema, "").map(p => el("option", {value: p}))));
+}
+
+/* The numbers of the lines; those with a mistake are marked, and say it. */
+function numberLines(list) {
+  const said = new Map();
+  for (const d of list) if (d.line) said.set(d.line, [...(said.get(d.line) || []), d]);
+  byId("gutter").replaceChildren(...byId("yaml").value.split("\n").map((line, i) => {
+    const told = said.get(i + 1);
+    return el("span", told ? {className: told.some(d => d.severity === "error") ? "error" : "warning", title: told.map(d => d.message).join("\n")} : {}, String(i + 1));
+  }));
+  byId("gutter").scrollTop = byId("yaml").scrollTop;
 }
 
 function showMistakes(list) {
   const yaml = byId("yaml");
+  numberLines(list);
   yaml.setAttribute("aria-invalid", list.some(d => d.severity === "error"));
   byId("mistakes").replaceChildren(...list.map(d => el("li", {className: d.severity}, el("button", {type: "button", onclick: () => {
     const lines = state.text.split("\n"), start = lines.slice(0, Math.max(0, d.line - 1)).reduce((n, l) => n + l.length + 1, 0);
     yaml.focus();
-    if (d.line) { yaml.setSelectionRange(start + Math.max(0, d.column - 1), start + (lines[d.line - 1] || "").length); yaml.scrollTop = (d.line - 4) * yaml.scrollHeight / lines.length; }
+    if (d.line && yaml.value === state.text) { yaml.setSelectionRange(start + Math.max(0, d.column - 1), start + (lines[d.line - 1] || "").length); yaml.scrollTop = (d.line - 4) * yaml.scrollHeight / lines.length; }
   }}, `${d.line ? `line ${d.line}, ${d.column}: ` : ""}${d.field ? d.field + ": " : ""}${d.message}${d.hint ? " - " + d.hint : ""}`))));
 }
 
 /* ---- results ---- */
+/* What is shown belongs to another scenario than the one at the side. */
+const fade = isOld => main.classList.toggle("old", isOld);
+/* The figures that a telephone shows while its controls fill the screen. */
+const glance = (text, isWarning) => { byId("glance").textContent = text; byId("glance").className = isWarning ? "warn" : ""; };
+const atAGlance = s => s.step ? [seconds(s.step.time_s), "MFU " + percent((s.throughput || {}).mfu), memory(s.memory.peak_bytes), has((s.campaign || {}).days) ? lasting(s.campaign.days) : "", usd((s.campaign || {}).rent_usd)].filter(t => t).join(" \u00b7 ") : "does not fit in memory";
+
 function showView(data) {
+  fade(false);
   const open = new Set([...main.querySelectorAll("details[open] > summary")].map(s => s.textContent)), top = scrollY;
   byId("charts").innerHTML = data.charts; /* drawn by the server, which escapes all names */
   main.replaceChildren();
@@ -298,12 +322,13 @@ async function compute(isBrief) {
     resolved = data.runs[0].scenario;
     showMistakes(answer.diagnostics);
     fillControls();
+    glance(atAGlance(data.runs[0].summary), !data.runs[0].summary.memory.fits);
     if (!isShown || text !== state.text && !isBrief) throw new DOMException("", "AbortError");
     showView(data);
     if (state.tab === "campaign") showCampaign();
     say(isBrief ? "" : `computed in ${Math.round(performance.now() - began)} ms`);
   } catch (e) {
-    if (e.name !== "AbortError") { showMistakes(e.diagnostics || []); say(e.message, true); }
+    if (e.name !== "AbortError") { showMistakes(e.diagnostics || []); say(e.message, true); glance(e.message, true); fade(true); }
   }
   running = null;
   if (waiting !== null) { const next = waiting; waiting = null; compute(next); }
@@ -312,7 +337,13 @@ function changed() {
   remember();
   clearTimeout(later);
   compute(true);
-  later = setTimeout(() => compute(false), 400);
+  later = setTimeout(() => { compute(false); askAgain(); }, 400);
+}
+/* An answer to a question is of the scenario as it was: a short one is asked for again, a long one is faint until it is wanted. */
+function askAgain() {
+  if (!QUESTIONS[state.tab] || !answered || answered.tab !== state.tab || answered.text === state.text) return;
+  if (answered.took_ms < 2000) answerQuestion();
+  else { fade(true); say("The scenario has changed since: compute asks again."); }
 }
 
 /* ---- questions: what a command is asked beside the scenario ---- */
@@ -326,17 +357,17 @@ const field = (name, label, attributes) => {
 };
 const OBJECTIVES = ["", "tokens_per_s", "mfu", "cost", "energy"];
 const QUESTIONS = {
-  scale: {fields: () => [field("gpus", "accelerators", {placeholder: "128,256,512"}), field("weak", "weak", {type: "checkbox"}), field("until-efficiency", "until efficiency", {placeholder: "0.8", size: 5})], path: "view/scale"},
-  plan: {fields: () => [field("vary1", "try", {placeholder: "cluster.nodes=8,16,32", size: 28}), field("vary2", "and", {placeholder: "cluster.node=dgx-h100,dgx-a100", size: 28}), field("objective", "best by", {placeholder: "tokens_per_s", size: 12}), field("any-software", "any software", {type: "checkbox"})], path: "view/plan"},
-  buy: {fields: () => [field("tokens", "tokens", {value: "2 T", size: 6}), field("deadline", "by", {value: "90 days", size: 8}), field("budget", "for", {value: "10 M USD", size: 9}), field("vary1", "among", {placeholder: "cluster.nodes=8,16,32", size: 28})], path: "view/buy"},
-  sweep: {fields: () => [field("vary1", "rows", {value: "parallelism.tensor=2,4,8", size: 28}), field("vary2", "columns", {value: "parallelism.pipeline=1,2,4,8", size: 28}), field("where", "where", {placeholder: "mfu > 0.3", size: 12})], path: "view/sweep"},
+  scale: {about: "How speed grows with the number of accelerators, where the curve bends, and why.", fields: () => [field("gpus", "accelerators", {placeholder: "128,256,512"}), field("weak", "weak", {type: "checkbox"}), field("until-efficiency", "until efficiency", {placeholder: "0.8", size: 5})], path: "view/scale"},
+  plan: {about: "The fastest ways to lay the model out on the cluster, with the front of time, cost and energy. Other keys can be tried beside: KEY=VALUE,VALUE.", fields: () => [field("vary1", "try", {placeholder: "cluster.nodes=8,16,32", size: 28}), field("vary2", "and", {placeholder: "cluster.node=dgx-h100,dgx-a100", size: 28}), field("objective", "best by", {placeholder: "tokens_per_s", size: 12}), field("any-software", "any software", {type: "checkbox"})], path: "view/plan"},
+  buy: {about: "What to rent or buy, among the machines of the catalogue, for so many tokens by a date and within a budget. The whole catalogue takes some seconds.", isSlow: true, fields: () => [field("tokens", "tokens", {value: "2 T", size: 6}), field("deadline", "by", {value: "90 days", size: 8}), field("budget", "for", {value: "10 M USD", size: 9}), field("vary1", "among", {placeholder: "cluster.nodes=8,16,32", size: 28})], path: "view/buy"},
+  sweep: {about: "Every combination of the values of two keys.", fields: () => [field("vary1", "rows", {value: "parallelism.tensor=2,4,8", size: 28}), field("vary2", "columns", {value: "parallelism.pipeline=2,4,8", size: 28}), field("where", "where", {placeholder: "mfu > 0.3", size: 12})], path: "view/sweep"},
 };
-let asking = null;
+let asking = null, answered = null;
 function showQuestion() {
   const form = byId("question"), q = QUESTIONS[state.tab];
   form.replaceChildren();
   if (!q) return;
-  form.append(...q.fields(), el("button", {type: "submit"}, "compute"));
+  form.append(el("p", {className: "soft"}, q.about), ...q.fields(), el("button", {type: "submit"}, "compute"));
   form.onsubmit = e => { e.preventDefault(); answerQuestion(); };
 }
 async function answerQuestion() {
@@ -350,20 +381,23 @@ async function answerQuestion() {
   remember();
   if (asking) asking.abort();
   asking = new AbortController();
-  const mine = asking, bar = el("progress", {max: 1});
-  main.replaceChildren(bar);
+  const mine = asking, text = state.text, began = performance.now(), bar = el("progress", {max: 1});
+  bar.setAttribute("aria-label", "how far the answer is");
+  if (!answered || answered.tab !== tab || answered.took_ms >= 2000 || !main.children.length) main.replaceChildren(bar);
   say("computing");
   try {
     const isLong = tab === "plan" || tab === "buy";
     if (isLong) query.append("progress", "");
-    const path = QUESTIONS[tab].path + "?" + query, data = isLong ? await askSlowly(path, state.text, mine.signal, p => { bar.value = p.done / p.of; say(`${p.part}: ${count(p.done)} of ${count(p.of)}`); }) : await ask(path, state.text, mine.signal);
+    const path = QUESTIONS[tab].path + "?" + query, data = isLong ? await askSlowly(path, text, mine.signal, p => { bar.value = p.done / p.of; say(`${p.part}: ${count(p.done)} of ${count(p.of)}`); }) : await ask(path, text, mine.signal);
     if (state.tab !== tab || asking !== mine) return;
+    answered = {tab, text, took_ms: performance.now() - began};
+    for (const s of data.view.sweeps) for (const key of ["sweep_id", "started_at", "version"]) delete s.about[0][key]; /* of a database that nobody keeps */
     showView(data.view);
-    if (tab === "scale") for (const s of main.querySelectorAll("section.part")) if (s.querySelector("h2").textContent === "Scaling") s.parentNode.querySelector("section.part").before(s); /* what was asked for comes first */
     showMistakes(data.diagnostics || []);
-    say(data.view.plans.length || data.view.sweeps.length ? "A row or a point of the front opens as the scenario." : "");
+    say(data.view.plans.length || data.view.sweeps.length ? "A row or a point opens as the scenario." : "");
   } catch (e) {
     if (e.name === "AbortError" || asking !== mine) return;
+    answered = {tab, text, took_ms: performance.now() - began};
     main.replaceChildren();
     showMistakes(e.diagnostics || []);
     say(e.message, true);
@@ -380,8 +414,8 @@ async function showAccuracy() {
   const rows = parseCsv((await ask("api/accuracy")).text).map(r => Object.assign(r, {measured_s: r.step_time_s * r.measured_over_predicted, error: 1 / r.measured_over_predicted - 1, opens: () => openCase(r.case)}));
   if (state.tab !== "accuracy") return;
   const filter = el("input", {type: "search", placeholder: "words that a run must have", "aria-label": "filter"}), told = el("p", {}), room = el("div", {});
-  const columns = [{title: "run", key: "case", text: true}, {title: "accelerator", key: "accelerator", text: true}, {title: "software", key: "software", text: true}, {title: "kind of model", key: "model", text: true}, {title: "precision", key: "precision", text: true}, {title: "accelerators", key: "accelerators", show: count}, {title: "measured step", key: "measured_s", show: seconds}, {title: "predicted", key: "step_time_s", show: seconds}, {title: "error", key: "error", show: v => (v > 0 ? "+" : "") + percent(v)}];
-  const sorted = sortable(columns, rows, "case", false), lines = rows.map(r => columns.map(c => r[c.key]).join(" ").toLowerCase());
+  const columns = [{title: "run", key: "case", text: true}, {title: "measured step", key: "measured_s", show: seconds}, {title: "predicted", key: "step_time_s", show: seconds}, {title: "error", key: "error", show: v => (v > 0 ? "+" : "") + percent(v)}, {title: "accelerators", key: "accelerators", show: count}, {title: "accelerator", key: "accelerator", text: true}, {title: "software", key: "software", text: true, whole: true}, {title: "kind of model", key: "model", text: true}, {title: "precision", key: "precision", text: true}];
+  const sorted = sortable(columns, rows, "case", false, "many"), lines = rows.map(r => columns.map(c => r[c.key]).join(" ").toLowerCase());
   const apply = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(w => w), kept = rows.filter((r, i) => words.every(w => lines[i].includes(w))), errors = kept.map(r => r.error);
     state.asked.accuracy = filter.value;
@@ -402,7 +436,7 @@ async function showRuns() {
   const listed = await ask("api/runs");
   if (state.tab !== "runs") return;
   const rows = listed.runs.map(r => Object.assign(r, {opens: async () => openText(toYaml((await ask("view/report?run=" + r.run_id)).view.runs[0].scenario))}));
-  part(main, "Runs of the database", rows.length ? sortable([{title: "run", key: "run_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "status", key: "status", text: true}, {title: "accelerators", key: "accelerators", show: count}, {title: "step", key: "step_time_s", show: seconds}, {title: "tokens/s", key: "tokens_per_s", show: amount}, {title: "MFU", key: "mfu", show: percent}], rows, "run_id").element : el("p", {}, "None yet."));
+  part(main, "Runs of the database", rows.length ? sortable([{title: "run", key: "run_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "status", key: "status", text: true}, {title: "accelerators", key: "accelerators", show: count}, {title: "step", key: "step_time_s", show: seconds}, {title: "tokens/s", key: "tokens_per_s", show: amount}, {title: "MFU", key: "mfu", show: percent}], rows, "run_id").element : el("p", {}, "None yet: the button below logs the scenario as it is, and so does ", el("code", {}, "tsim run"), " with the same database."));
   const logs = el("button", {type: "button", onclick: async () => { try { const run = await ask("api/run?log", state.text); main.replaceChildren(); await showRuns(); say(`logged as run ${run.run_id}`); } catch (e) { say(e.message, true); } }}, "log the scenario as a run");
   main.append(el("p", {}, logs));
   if (listed.sweeps.length) part(main, "Sweeps of the database", sortable([{title: "sweep", key: "sweep_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "points", key: "points", show: count}, {title: "ok", key: "ok", show: count}, {title: "axes", key: "axes", text: true}], listed.sweeps.map(s => Object.assign(s, {opens: async () => { const shown = await ask("view/report?run=sweep:" + s.sweep_id); showView(shown.view); }})), "sweep_id").element);
@@ -411,12 +445,14 @@ async function showRuns() {
 /* ---- tabs, the address, the pin, downloads ---- */
 function choose(tab) {
   state.tab = tab;
+  answered = null;
+  fade(false);
   for (const t of byId("tabs").children) { t.setAttribute("aria-selected", t.dataset.tab === tab); t.tabIndex = t.dataset.tab === tab ? 0 : -1; }
   main.replaceChildren();
   say("");
   showQuestion();
   changed();
-  if (QUESTIONS[tab] && (tab === "scale" || state.asked[tab])) answerQuestion();
+  if (QUESTIONS[tab] && (!QUESTIONS[tab].isSlow || state.asked[tab])) answerQuestion();
   if (LISTS[tab]) LISTS[tab]().catch(e => say(e.message, true));
 }
 function buildTabs() {
@@ -462,6 +498,10 @@ async function begin() {
   byId("pin").addEventListener("click", () => { state.pinned = state.pinned === null ? state.text : null; showPin(); state.tab === "run" ? changed() : choose("run"); });
   byId("copy").addEventListener("click", async () => { remember(); try { await navigator.clipboard.writeText(location.href); say("The link is copied."); } catch (e) { say("The address of this page is the link."); } });
   addEventListener("hashchange", () => { recall(); showPin(); byId("yaml").value = state.text; choose(state.tab); });
+  byId("skip").addEventListener("click", e => { e.preventDefault(); main.focus(); }); /* the address is the scenario's */
+  const isWide = matchMedia("(min-width: 56rem)"), unfold = () => { byId("scenario").open = isWide.matches; }; /* a telephone shows the results first */
+  isWide.addEventListener("change", unfold);
+  unfold();
   buildControls();
   choose(state.tab);
   [schema, catalogue] = await Promise.all([ask("api/schema"), ask("api/catalogue")]);

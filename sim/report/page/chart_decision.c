@@ -1,0 +1,96 @@
+/* A decision stands above its alternatives: days and money of eight cases of ten, beside the date and the budget. */
+#include "config/scenario.h"
+#include "report/page/chart_draw.h"
+#include "report/page/chart_drawings.h"
+#include "results/format.h"
+
+#include <string.h>
+
+enum { MOST_OFFERS = 12, PANEL_WIDTH = 240, PANEL_GAP = 60, TITLE_LETTERS = 25 };
+
+static const char *days_text(double days, char *buffer, size_t size) {
+    snprintf(buffer, size, "%.3g days", days);
+    return buffer;
+}
+
+static const char *usd_text(double usd, char *buffer, size_t size) {
+    return tsim_quantity_human(usd, TSIM_USD, buffer, size);
+}
+
+static const struct panel {
+    const char *key, *name, *limit, *limit_name;
+    double per_unit; /* of the limit, for one of what is drawn */
+    const char *(*text)(double value, char *buffer, size_t size);
+} PANELS[] = {{"days", "days", "deadline_s", "the date", 86400, days_text},
+              {"cost_usd", "cost", "budget_usd", "the budget", 1, usd_text}};
+enum { N_PANELS = sizeof PANELS / sizeof PANELS[0] };
+
+/* The decision, then its alternatives. */
+static const struct tsim_json *offer_at(const struct tsim_json *decision, size_t i) {
+    return i == 0 ? tsim_json_find(decision, "decision")
+                  : tsim_json_at(tsim_json_find(decision, "alternatives"), i - 1);
+}
+
+static double part_of(const struct tsim_json *offer, const struct panel *panel, const char *part) {
+    return chart_number(tsim_json_find(offer, panel->key), part);
+}
+
+/* A limit that lies far beyond all offers would press them into a corner: it is left out. */
+static double limit_of(const struct tsim_json *decision, const struct panel *panel, double most) {
+    double limit = chart_number(tsim_json_find(decision, "goal"), panel->limit) / panel->per_unit;
+    return limit > 0 && limit < 4 * most ? limit : 0;
+}
+
+static void draw_panel(const struct tsim_json *decision, const struct panel *panel, size_t n, double left, FILE *out) {
+    double most = 0, bottom = CHART_TOP + 14 + (double)n * CHART_BAR;
+    char text[160], amounts[3][48];
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, part_of(offer_at(decision, i), panel, "p90"));
+    double limit = limit_of(decision, panel, most);
+    most = fmax(most, limit);
+    if (!(most > 0))
+        return;
+    const struct chart_axis x = {.low = 0, .high = most, .from = left, .to = left + PANEL_WIDTH, .is_linear = true};
+    tsim_svg_text(out, left, CHART_TOP + 4, "start", "soft", panel->name);
+    tsim_svg_line(out, x.from, bottom, x.to, bottom, "line");
+    tsim_svg_text(out, x.from, bottom + 16, "start", "soft", "0");
+    tsim_svg_text(out, x.to, bottom + 16, "end", "soft", panel->text(most, amounts[0], sizeof amounts[0]));
+    if (limit > 0) {
+        tsim_svg_line(out, chart_at(&x, limit), CHART_TOP + 10, chart_at(&x, limit), bottom, "warn");
+        tsim_svg_text(out, chart_at(&x, limit) - 4, CHART_TOP + 4, limit > most / 2 ? "end" : "start", "warn",
+                      panel->limit_name);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_json *offer = offer_at(decision, i);
+        double low = part_of(offer, panel, "p10"), middle = part_of(offer, panel, "p50"),
+               high = part_of(offer, panel, "p90"), y = CHART_TOP + 14 + ((double)i + 0.5) * CHART_BAR;
+        snprintf(text, sizeof text, "%s to %s, in the middle case %s", panel->text(low, amounts[0], sizeof amounts[0]),
+                 panel->text(high, amounts[1], sizeof amounts[1]), panel->text(middle, amounts[2], sizeof amounts[2]));
+        tsim_svg_rect(out, chart_at(&x, low), y - 4, fmax(chart_at(&x, high) - chart_at(&x, low), 1), 8, "k1", text);
+        tsim_svg_dot(out, chart_at(&x, middle), y, 5, "k0", text);
+    }
+}
+
+bool tsim_chart_decision(const struct tsim_json *decision, FILE *out) {
+    const struct tsim_json *choice = tsim_json_find(decision, "decision");
+    size_t n = 1 + tsim_json_count(tsim_json_find(decision, "alternatives"));
+    if (!tsim_json_find(choice, "nodes"))
+        return false;
+    n = n < MOST_OFFERS ? n : MOST_OFFERS;
+    tsim_chart_begin(decision, "What it takes", CHART_TOP + 14 + (double)n * CHART_BAR + 24, out);
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_json *offer = offer_at(decision, i);
+        char title[80];
+        const char *action = tsim_json_text_of(offer, "action"), *node = tsim_json_text_of(offer, "node");
+        snprintf(title, sizeof title, "%s %.0f x %s", action ? action : "", chart_number(offer, "nodes"),
+                 node ? node : "");
+        if (strlen(title) > TITLE_LETTERS)
+            memcpy(title + TITLE_LETTERS - 1, "\u2026", sizeof "\u2026");
+        tsim_svg_text(out, CHART_LEFT - 10, CHART_TOP + 14 + ((double)i + 0.5) * CHART_BAR + 5, "end",
+                      i == 0 ? "ink" : "soft", title);
+    }
+    for (size_t k = 0; k < N_PANELS; k++)
+        draw_panel(decision, &PANELS[k], n, CHART_LEFT + (double)k * (PANEL_WIDTH + PANEL_GAP), out);
+    tsim_svg_end(out);
+    return true;
+}
