@@ -12,9 +12,9 @@ struct tsim_amount tsim_accelerators_with_spares(struct tsim_term_recorder *r, c
     struct tsim_amount each =
         tsim_of_scenario(r, "cluster.accelerators_per_node", (double)sc->cluster.accelerators_per_node, TSIM_COUNT);
     struct tsim_amount standing_by =
-        tsim_product(r, "accelerators that stand by", "spares x accelerators of each", TSIM_COUNT,
+        tsim_product(r, "spare accelerators", "spares x accelerators of each", TSIM_COUNT,
                      TSIM_PARTS(tsim_figure(r, "campaign.spares", spares, TSIM_COUNT), each));
-    return tsim_sum(r, "accelerators, spares included", "those that train + those that stand by", TSIM_COUNT,
+    return tsim_sum(r, "accelerators, spares included", "accelerators that train + spare accelerators", TSIM_COUNT,
                     TSIM_PARTS(used, standing_by));
 }
 

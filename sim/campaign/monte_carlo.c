@@ -317,16 +317,17 @@ static void fill_checkpoints(const struct drawing *d, const struct tsim_scenario
 static struct tsim_energy_meter_power facility_power(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                                      const struct tsim_campaign_steps *of, const struct tsim_work *work,
                                                      double spares) {
-    static const char *const FORMULA = "PUE x what the nodes draw", *const AT_WALL = "what works + spares at rest";
+    static const char *const FORMULA = "PUE x power of the nodes", *const AT_WALL =
+                                                                       "nodes at work + spare nodes at rest";
     struct tsim_amount pue = tsim_of_scenario(r, "energy.pue", sc->energy.pue, TSIM_FRACTION);
     struct tsim_amount each =
         tsim_of_scenario(r, "cluster.accelerators_per_node", (double)sc->cluster.accelerators_per_node, TSIM_COUNT);
     struct tsim_amount one = tsim_given(r, "a node at rest", 1, TSIM_FRACTION, "definition");
     struct tsim_amount node =
-        tsim_product(r, "a node at rest, and what cools it", "PUE x accelerators of a node x one of them", TSIM_WATTS,
+        tsim_product(r, "a node at rest, with its cooling", "PUE x accelerators of a node x one of them", TSIM_WATTS,
                      TSIM_PARTS(pue, each, of->idle_w));
     struct tsim_amount standing_by =
-        tsim_product(r, "spares at rest", "nodes that stand by x accelerators of each x one of them", TSIM_WATTS,
+        tsim_product(r, "spares at rest", "spare nodes x accelerators in each x draw of one", TSIM_WATTS,
                      TSIM_PARTS(tsim_figure(r, "campaign.spares", spares, TSIM_COUNT), each, of->idle_w));
     struct tsim_amount steps = tsim_product(r, "mean power of the steps", "energy / time", TSIM_WATTS,
                                             TSIM_PARTS(work->energy, tsim_inverse(work->time)));

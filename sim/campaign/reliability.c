@@ -147,10 +147,11 @@ static struct checkpoint checkpoint_of(struct tsim_term_recorder *recorder, cons
         tsim_part_add(&waits, c.write);
     else if (of->writing.lasts_s.value > 0)
         tsim_part_add(&waits, of->writing.slows_s);
-    c.stall = tsim_sum_of(&waits, NAME,
-                          waits_for_storage ? "all that training waits for, the writing too"
-                                            : "all that training waits for: the writing goes on under it",
-                          TSIM_TIME_S);
+    c.stall =
+        tsim_sum_of(&waits, NAME,
+                    waits_for_storage ? "all that training waits for, the writing too"
+                                      : "the only part that training waits for; writing continues in the background",
+                    TSIM_TIME_S);
     if (!r->local.has)
         return c;
     tsim_part_add(&local_waits, c.copy);
@@ -158,7 +159,7 @@ static struct checkpoint checkpoint_of(struct tsim_term_recorder *recorder, cons
         tsim_part_add(&local_waits, of->copies.slows_s);
     c.local_stall =
         tsim_sum_of(&local_waits, "campaign.checkpoint.local.stall_s",
-                    "the copy to the host, and what steps beside copies to other nodes take longer", TSIM_TIME_S);
+                    "the copy to the host, plus the slowdown of steps by copies to other nodes", TSIM_TIME_S);
     return c;
 }
 

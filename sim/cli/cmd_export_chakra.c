@@ -57,7 +57,8 @@ static enum tsim_status simulate(struct chakra *x) {
     options.sink = tsim_recorder_sink(x->recorder);
     TSIM_TRY(tsim_train_run(&x->arena, x->scenario, &options, &result, &x->diags));
     if (!result.step.simulated)
-        return wrong(x, "it does not fit in memory, and is not simulated", "--ignore-memory, or what tsim run says");
+        return wrong(x, "it does not fit in memory, and is not simulated",
+                     "--ignore-memory, or one of the changes that tsim run proposes");
     return TSIM_OK;
 }
 

@@ -97,7 +97,7 @@ static bool are_words_good(const struct tsim_arguments *arguments, const struct 
             return false;
         }
     if (arguments->has[TSIM_OPTION_MODEL] && arguments->has[TSIM_OPTION_HF])
-        fputs("tsim import: --model and --hf both say what is trained\n", stderr);
+        fputs("tsim import: give one of --model and --hf, not both\n", stderr);
     else if (arguments->has[TSIM_OPTION_GPUS] && (arguments->has[TSIM_OPTION_NODES] || arguments->n_gpus != 1))
         fputs("tsim import: --gpus takes one number, in place of --nodes\n", stderr);
     else

@@ -38,7 +38,7 @@ static void warn_of_where(struct run *run, const struct tsim_value *section) {
     if (where)
         tsim_diag_hint(
             tsim_value_warning(&run->diags, where, "sweep.where", "this has no effect on a search for plans"),
-            "sweep.limits say what a plan may cost");
+            "use sweep.limits to limit the cost of a plan");
 }
 
 static enum tsim_status search(struct run *run) {

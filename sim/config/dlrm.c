@@ -78,7 +78,7 @@ const struct tsim_key tsim_dlrm_keys[TSIM_N_DLRM_KEYS] = {
      .help = "widths of the layers behind the interaction"},
     {.key = "cross_layers", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, cross_layers), .max = 100,
      .default_text = "0", .is_omitted_when_zero = true,
-     .help = "layers that multiply all vectors with what they become, in place of dot products of pairs"},
+     .help = "number of cross layers (DCN v2), in place of dot products of pairs"},
     {.key = "cross_rank", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, cross_rank), .max = 1e6,
      .default_text = "512", .is_positive = true, .is_omitted_when_zero = true,
      .help = "width between the two products of a cross layer"},

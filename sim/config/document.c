@@ -167,8 +167,8 @@ static const struct tsim_value *build_alias(struct builder *b, const yaml_event_
     if (i == 0 || !b->anchors[i - 1].value) {
         char message[160];
         snprintf(message, sizeof message,
-                 i == 0 ? "no anchor '&%.100s' stands before this alias"
-                        : "the alias '*%.100s' stands within its own anchor",
+                 i == 0 ? "there is no anchor '&%.100s' before this alias"
+                        : "the alias '*%.100s' is inside its own anchor",
                  name);
         error_at(b, TSIM_ERR_SYNTAX, event->start_mark, message);
         return NULL;
@@ -293,7 +293,7 @@ static bool check_key(struct builder *b, struct key_table *table, const struct t
     for (size_t i = bottom; b->document->is_override && i < b->n_stack; i++)
         is_double |= strcmp(b->stack[i].key, key->text) == 0; /* without lines */
     if (is_double) {
-        snprintf(message, sizeof message, "the key '%.100s' stands here twice", key->text);
+        snprintf(message, sizeof message, "the key '%.100s' occurs twice", key->text);
         tsim_diag_hint(error_at(b, TSIM_ERR_SYNTAX, event->start_mark, message),
                        "its first value is on line %d; keep one of them", line);
         return false;

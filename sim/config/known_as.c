@@ -54,7 +54,7 @@ static const struct tsim_key KNOWN_AS_KEYS[] = {
      .default_text = "0"},
     {.key = "node", .kind = TSIM_KEY_STRING, .offset = AT(node), .help = "id of the node that has it; absent: none"},
     {.key = "usual", .kind = TSIM_KEY_BOOL, .offset = AT(is_usual), .default_text = "false",
-     .help = "the one to take where a file shows only what several share"},
+     .help = "the entry to take when a file fits several entries"},
     {.key = "status", .kind = TSIM_KEY_ENUM, .offset = AT(status), .words = STATUSES, .default_text = "read",
      .help = "how good the source is"},
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = AT(source), .help = "where all of this was read"},

@@ -27,11 +27,11 @@ static const struct tsim_word POSITIONS[] = {{"learned", TSIM_POSITION_LEARNED},
     .offset = offsetof(struct tsim_experts, field_), .default_text = "0", .help = (help_)
 static const struct tsim_key EXPERT_KEYS[] = {
     EXPERT_INT(count, 1e5, "experts of a layer; 0: a dense model"),
-    EXPERT_INT(active, 1e5, "experts that a token goes through"),
+    EXPERT_INT(active, 1e5, "number of experts that each token is routed to"),
     EXPERT_INT(ffn_hidden, 1e7, "inner width of one expert; default: the model's ffn_hidden"),
-    EXPERT_INT(shared, 1e5, "experts that every token goes through"),
+    EXPERT_INT(shared, 1e5, "number of shared experts, which process every token"),
     {EXPERT_INT_KEY(first, 1e5, "layers before the first that can have experts"), .is_omitted_when_zero = true},
-    EXPERT_INT(every, 1e5, "from the layer first on, every so many have experts; default: 1"),
+    EXPERT_INT(every, 1e5, "every n-th layer, counted from the layer first, has experts; default: 1"),
     {EXPERT_INT_KEY(node_limit, 1e5, "nodes whose experts a token may choose from; 0: all"),
      .is_omitted_when_zero = true},
     {.key = "router_bias", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_experts, router_bias),
@@ -62,7 +62,7 @@ static const struct tsim_key MAMBA_KEYS[] = {
     MAMBA_INT(heads, "0", "heads of a Mamba-2 layer"),
     MAMBA_INT(head_dim, "0", "width of one; default: 64"),
     MAMBA_INT(state, "0", "size of the state of each channel; default: 128"),
-    MAMBA_INT(groups, "0", "groups of heads that share what writes and reads their states; default: 8"),
+    MAMBA_INT(groups, "0", "groups of heads that share the projections to and from their states (B and C); default: 8"),
     MAMBA_INT(kernel, "0", "width of the convolution before; default: 4"),
     MAMBA_INT(chunk, "0", "tokens that are worked on as products; default: 128"),
 };
@@ -114,7 +114,7 @@ static const struct tsim_key DIFFUSION_KEYS[] = {
      .default_text = "layer", .is_omitted_when_zero = true,
      .help = "shifts, scales and gates of a layer: by a product of its own (DiT, Stable Diffusion 3), or one for all with a table of each (Wan)"},
     DIFFUSION_INT(text_tokens, "tokens of the text that layers attend to; 0: without a text"),
-    DIFFUSION_INT(text_width, "width of what the text's encoder gives"),
+    DIFFUSION_INT(text_width, "width of the text encoder's output"),
     DIFFUSION_INT(text_products, "products that take it to the width of the model, 1 or 2; default: 1"),
     DIFFUSION_INT(pooled_width, "width of a vector of the whole text, beside the moment; 0: none"),
 };
@@ -129,10 +129,10 @@ static const struct tsim_word FOLLOWINGS[] = {{"auto", TSIM_FOLLOWING_AUTO}, {"d
                                               {"experts", TSIM_FOLLOWING_EXPERTS}, {"none", TSIM_FOLLOWING_NONE}, {NULL, 0}};
 static const struct tsim_key PATTERN_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_layer_entry, kind), .words = MIXINGS,
-     .is_required = true, .help = "what mixes the tokens; none: a feed-forward block or experts alone"},
+     .is_required = true, .help = "layer that mixes the tokens; none: the layer has only a feed-forward block or experts"},
     {.key = "feed_forward", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_layer_entry, feed_forward),
      .words = FOLLOWINGS, .default_text = "auto", .is_omitted_when_zero = true,
-     .help = "what follows; auto: experts where first and every of experts say so; none: the mixer stands alone (Nemotron-H)"},
+     .help = "block after the mixer; auto: experts where experts.first and experts.every say so; none: no second block (Nemotron-H)"},
     {.key = "count", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_layer_entry, count), .max = 1e5,
      .default_text = "1", .is_positive = true, .help = "how many of them in a row"},
 };
@@ -173,9 +173,9 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_INT(ffn_hidden, 1e7, "inner width of the feed-forward block; default: 4 x hidden"), .is_positive = true},
     {MODEL_INT(vocab, 1e9, "rows of the embedding table; of a model of images its classes (mandatory but with diffusion)"), .is_positive = true,
      .is_omitted_when_zero = true},
-    {MODEL_INT(encoder_layers, 1e5, "the first so many of them are an encoder, the others its decoder; 0: one stack"),
+    {MODEL_INT(encoder_layers, 1e5, "number of layers of the encoder, which come first; the others are the decoder; 0: a single stack"),
      .is_omitted_when_zero = true},
-    {MODEL_INT(mtp_layers, 1e5, "the last so many of them predict further tokens (multi-token prediction): counted apart"),
+    {MODEL_INT(mtp_layers, 1e5, "number of layers at the end that predict further tokens (multi-token prediction)"),
      .is_omitted_when_zero = true},
     {MODEL_INT(attention_window, 1e9, "tokens that a window layer attends to, itself among them (of kind window in the pattern; without one, all)"),
      .is_omitted_when_zero = true},
@@ -185,7 +185,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
     {MODEL_INT(relative_buckets, 1e6, "buckets of distances, each with a bias for every head; default: 32 (T5)"),
      .is_omitted_when_zero = true},
-    {MODEL_FLAG(approximate, "parts of it stand for others that tsim does not have: its interval is that of a kind of model that nobody measured")},
+    {MODEL_FLAG(approximate, "true: some parts replace parts that tsim does not know, so the interval is that of an unmeasured kind of model")},
     MODEL_BOOL(gated_mlp, "false", "gated feed-forward (SwiGLU): three matrices instead of two"),
     MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
     {MODEL_FLAG(parallel_norms, "with parallel_block, a norm for each of the two (GPT-NeoX, Falcon 40B)")},
@@ -386,13 +386,15 @@ static void finish_diffusion(struct tsim_reader *reader, const struct tsim_value
         others |= !diffuses || m->pattern[i].feed_forward != TSIM_FOLLOWING_AUTO;
     }
     if (is_there != (d->values > 0) || (is_there && others)) {
-        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
-                                        at_key(reader, path, "diffusion"), "%s",
-                                        !is_there ? "no layer is of kind modulated or joint"
-                                        : others  ? "layers of other kinds cannot stand beside those of a diffusion "
-                                                    "transformer, nor feed_forward be said of these"
-                                                  : "layers of kind modulated or joint need 'diffusion'"),
-                       "pattern: [{kind: modulated}] with diffusion: {values: 16}, for example");
+        tsim_diag_hint(
+            tsim_value_error(
+                reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"), at_key(reader, path, "diffusion"),
+                "%s",
+                !is_there ? "no layer is of kind modulated or joint"
+                : others
+                    ? "a diffusion transformer cannot have layers of other kinds, and its layers have no feed_forward"
+                    : "layers of kind modulated or joint need 'diffusion'"),
+            "pattern: [{kind: modulated}] with diffusion: {values: 16}, for example");
         return;
     }
     if (!is_there)
@@ -436,13 +438,13 @@ static void finish_pattern(struct tsim_reader *reader, const struct tsim_value *
             tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "pattern"),
                                             at_key(reader, path, "pattern"),
                                             "layers with experts, of which there are none"),
-                           "experts: {count: ..., active: ...} says what they are");
+                           "give their number in experts: {count: ..., active: ...}");
     }
     if (m->n_pattern > 0 && has_windows && m->attention_window == 0)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, place_of(mapping, "pattern"),
                                         at_key(reader, path, "pattern"),
                                         "layers of kind window need 'attention_window'"),
-                       "attention_window: the tokens that such a layer attends to");
+                       "set attention_window to the number of tokens that such a layer attends to");
     if (!has_windows && m->attention_window > 0)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "attention_window"),
                                         at_key(reader, path, "attention_window"),
@@ -501,7 +503,7 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts.active"),
                                         at_key(reader, path, "experts.active"), "%lld of %lld experts active",
                                         (long long)e->active, (long long)e->count),
-                       "active lies between 1 and count");
+                       "active is between 1 and count");
     if (!e->count) {
         *e = (struct tsim_experts){0};
         return;
@@ -510,8 +512,7 @@ static void finish_experts(struct tsim_reader *reader, const struct tsim_value *
     e->every = e->every ? e->every : 1;
     if (m->parallel_block)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "parallel_block"),
-                         at_key(reader, path, "parallel_block"),
-                         "the blocks of a layer with experts cannot stand side by side");
+                         at_key(reader, path, "parallel_block"), "a layer with experts cannot have parallel blocks");
     if (e->first + e->every > m->layers)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "experts"),
                                         at_key(reader, path, "experts"),

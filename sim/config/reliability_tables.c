@@ -46,7 +46,7 @@ static const struct tsim_key LOCAL_KEYS[] = {
     {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = LOCAL_AT(interval), .read = read_optimal_interval,
      .write = write_optimal_interval, .help = "interval of the copies in host memory: optimal, a time, or a number of steps; default: optimal"},
     {.key = "copies", .kind = TSIM_KEY_INT, .offset = LOCAL_AT(copies), .max = 100, .default_text = "0",
-     .help = "copies of what a node holds on other nodes, so that a lost node loses nothing; 0: only its own"},
+     .help = "number of copies on other nodes, so that the loss of a node loses nothing; 0: none"},
     {.key = "restart", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = LOCAL_AT(restart_s), .unit = "min", .max = TSIM_YEAR_S, .is_positive = true,
      .is_omitted_when_zero = true, .help = "time of a restart from these copies, in place of reliability.restart; default: the same"},
 };
@@ -74,13 +74,13 @@ TSIM_TABLE(CHECKPOINT, CHECKPOINT_KEYS, false);
 
 static const struct tsim_key EVALUATION_KEYS[] = {
     {.key = "interval", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_evaluation_spec, interval),
-     .read = read_interval, .write = write_interval, .help = "how much training lies between two: a time, or a number of steps"},
+     .read = read_interval, .write = write_interval, .help = "training between two of them: a time, or a number of steps"},
     {.key = "every", .kind = TSIM_KEY_CUSTOM, .offset = offsetof(struct tsim_evaluation_spec, interval),
      .read = read_interval, .help = "another word for interval"},
     {.key = "time", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_TIME_S, .offset = offsetof(struct tsim_evaluation_spec, time_s),
      .default_text = "0 s", .max = TSIM_YEAR_S, .is_omitted_when_zero = true, .help = "time that training waits for one; 0: none"},
     {.key = "samples", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, samples),
-     .is_positive = true, .is_omitted_when_zero = true, .help = "samples of one, whole cluster: its time is simulated, forward passes alone"},
+     .is_positive = true, .is_omitted_when_zero = true, .help = "samples of one evaluation on the whole cluster; its time is that of their forward passes, simulated"},
     {.key = "steps", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_COUNT, .offset = offsetof(struct tsim_evaluation_spec, steps),
      .is_positive = true, .is_omitted_when_zero = true, .help = "length of one in global batches, in place of samples"},
 };
@@ -105,7 +105,7 @@ static const struct tsim_key PREEMPTION_KEYS[] = {
     TIME_KEY("notice", notice_s, "2 min", "warning before a node is taken away; if it suffices for a checkpoint, no work is lost"),
     {.key = "discount", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(discount_frac),
      .default_text = "0", .max = 0.99, .help = "discount off the rent: 0.7 leaves 30 %"},
-    TIME_KEY("gap", gap_s, "10 min", "mean time until another node is to be had"),
+    TIME_KEY("gap", gap_s, "10 min", "mean time until a replacement node is available"),
 };
 TSIM_TABLE(PREEMPTION, PREEMPTION_KEYS, false);
 
@@ -134,7 +134,7 @@ static const struct tsim_key RELIABILITY_KEYS[] = {
     {.key = "repair_power", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(repair_power_frac),
      .default_text = "1", .max = 1, .help = "power of a node in repair over that of an idle one; 0: it is switched off"},
     {.key = "spares", .kind = TSIM_KEY_INT, .offset = AT(spares), .max = 1e6, .words = SPARES, .default_text = "0",
-     .help = "nodes that stand by; optimal: for the least rent, fastest: for the fewest days"},
+     .help = "spare nodes; optimal: as many as minimize the rent; fastest: as many as minimize the days"},
     {.key = "elastic", .kind = TSIM_KEY_BOOL, .offset = AT(elastic), .default_text = "false",
      .help = "without a spare, go on with fewer replicas"},
     {.key = "maintenance", .kind = TSIM_KEY_MAPPING, .table = &MAINTENANCE, .help = "planned stops"},
@@ -323,7 +323,7 @@ static void check_ramp(const struct tsim_draft *draft, struct tsim_reader *reade
                        "write all: {from: 192, increment: 16, samples: 9765625}");
     else if (!(sizes >= 1) || sizes != floor(sizes) || sizes > 1e5)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, at, path,
-                                        "from %.15g by %.15g does not come to %lld", r->from, r->increment,
+                                        "%.15g plus steps of %.15g never reaches %lld", r->from, r->increment,
                                         (long long)t->global_batch_size),
                        "global_batch_size less from is a multiple of the increment, at most 100,000 times");
     else if (t->length_kind == TSIM_LENGTH_NONE)
@@ -341,7 +341,8 @@ static void check_variability(const struct tsim_draft *draft, struct tsim_reader
     if (spec->straggler_slowdown == 1)
         warn(draft, reader, fraction, spec->straggler_frac == 0, "they are not slow while stragglers.slowdown is 1");
     if (spec->straggler_frac == 0)
-        warn(draft, reader, slowdown, spec->straggler_slowdown == 1, "there are none while stragglers.fraction is 0");
+        warn(draft, reader, slowdown, spec->straggler_slowdown == 1,
+             "stragglers.fraction is 0, so there are no stragglers");
 }
 
 /* Rates that are given are taken as they are; others are those of machines that were counted. */

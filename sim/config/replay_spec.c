@@ -31,7 +31,7 @@ static const struct tsim_key TRACE_KEYS[] = {
      .max = 1e7,
      .words = BY_NAME,
      .default_text = "auto",
-     .help = "whose it is; auto: the number in NAME.RANK.et"},
+     .help = "rank of the trace; auto: the number in NAME.RANK.et"},
 };
 TSIM_TABLE(TRACE_TABLE, TRACE_KEYS, false);
 

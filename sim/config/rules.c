@@ -186,7 +186,7 @@ static void check_goal(const struct check *c) {
 static void check_simulation(const struct check *c) {
     const struct tsim_simulation_spec *s = &c->sc->simulation;
     if (s->warmup >= s->steps)
-        tsim_diag_hint(fail(c, "simulation.warmup", "a warmup of %lld steps leaves none of the %lld steps",
+        tsim_diag_hint(fail(c, "simulation.warmup", "a warmup of %lld steps leaves nothing of the %lld steps",
                             num(s->warmup), num(s->steps)),
                        "warmup must be below steps");
 }
@@ -279,7 +279,7 @@ static void check_own_software(const struct check *c) {
     struct tsim_diag *diag = NULL;
     if (a->software && c->sc->software_defaulted)
         diag = tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.node"), "software",
-                                  "no software is named, so %.40s is taken, which is not what runs on a %.40s",
+                                  "no software is named, so tsim assumes %.40s, which does not run on a %.40s",
                                   software->name, a->name);
     else if (a->software && is_standard_kernel(software->attention_kernel) && !c->sc->model->list)
         diag = tsim_value_warning(
@@ -598,7 +598,7 @@ static void check_teacher(const struct check *c) {
     const struct tsim_training_spec *t = &c->sc->training;
     const struct tsim_model *student = c->sc->model, *teacher = t->teacher;
     if (t->kind == TSIM_DISTILL && !teacher)
-        tsim_diag_hint(fail(c, "training.kind", "there is nobody to distill from"), "training.teacher: a model");
+        tsim_diag_hint(fail(c, "training.kind", "no teacher is named"), "training.teacher: a model");
     if (t->kind != TSIM_DISTILL && teacher)
         tsim_diag_hint(fail(c, "training.teacher", "only distill has a teacher"), "training.kind: distill");
     if (t->kind != TSIM_DISTILL || !teacher)
@@ -634,8 +634,9 @@ static void check_kind(const struct check *c) {
     if (t->kind == TSIM_DPO && t->scoring != 1u << TSIM_SCORER_REFERENCE)
         tsim_diag_hint(fail(c, "training.scoring", "dpo compares the policy with one reference"), "[reference]");
     if (t->kind == TSIM_GRPO && t->scoring & 1u << TSIM_SCORER_CRITIC)
-        tsim_diag_hint(fail(c, "training.scoring", "grpo has no critic: the mean of a prompt's samples stands for it"),
-                       "training.kind: ppo");
+        tsim_diag_hint(
+            fail(c, "training.scoring", "grpo has no critic: it uses the mean of a prompt's samples instead"),
+            "training.kind: ppo");
     bool is_of_decoders = t->kind > TSIM_SFT && t->kind != TSIM_DISTILL;
     if (is_of_decoders && (model->kind != TSIM_MODEL_TRANSFORMER || !model->causal || model->list ||
                            model->encoder_layers > 0 || model->image.patch > 0 || model->diffusion.values > 0))
@@ -683,7 +684,7 @@ static void check_adapter(const struct check *c) {
     }
     if (m->list || m->encoder_layers > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters of %.40s are not modelled", m->name),
-                       "an adapter stands beside the products of a transformer of one stack");
+                       "adapters need a transformer with a single stack of layers");
     if (m->experts.count > 0 && a->targets & OF_FFN)
         tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside experts are not modelled"),
                        "targets: [qkv, output]");
@@ -729,7 +730,7 @@ static void check_compression(const struct check *c) {
             fail(c, "parallelism.zero", "%lld, but only whole gradients are compressed", num(c->draft->zero)),
             "zero: 0, or no training.compression");
     if (compression->kind == TSIM_ONE_BIT && !is_adam)
-        tsim_diag_hint(fail(c, "training.optimizer", "1-bit compression is of Adam's momentum"),
+        tsim_diag_hint(fail(c, "training.optimizer", "1-bit compression works on Adam's momentum"),
                        "adam, adamw or lamb; or training.compression.kind: top-k");
     if (compression->kind == TSIM_POWERSGD && c->sc->parallelism.tensor > 1)
         refuse(c, "training.compression", "PowerSGD of matrices that tensor ranks divide", "tensor: 1, or kind: top-k");

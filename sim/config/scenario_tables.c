@@ -275,10 +275,12 @@ static void read_sweep(struct tsim_reader *reader, const struct tsim_value *valu
     { .key = (name_), .kind = TSIM_KEY_CUSTOM, .help = (help_) }
 static const struct tsim_key SWEEP_KEYS[] = {
     SWEEP_KEY("axes", "{path: [values], ...}: every combination of the values"),
-    SWEEP_KEY("zip", "list of mappings like axes, whose lists are gone through side by side"),
+    SWEEP_KEY("zip", "list of mappings like axes; the keys of one mapping change together"),
     SWEEP_KEY("points", "list of mappings {path: value, ...}: a point each"),
-    SWEEP_KEY("objective", "what the best are ranked by: step_time, tokens_per_s, mfu, rent, days, ..."),
-    SWEEP_KEY("limits", "{figure: most (least, of what should be large)}: days, cost, power, memory, ..."),
+    SWEEP_KEY("objective", "figure to rank by: step_time, tokens_per_s, mfu, rent, days, ..."),
+    SWEEP_KEY(
+        "limits",
+        "{figure: limit}, such as {days: 60, cost: 3 M USD}; a maximum, or a minimum for figures that should be large"),
     SWEEP_KEY("where", "a condition on the figures of points that are shown, as in 'memory.fits and mfu > 0.3'"),
 };
 const struct tsim_table tsim_sweep_table = {SWEEP_KEYS, sizeof SWEEP_KEYS / sizeof SWEEP_KEYS[0], false};
@@ -310,7 +312,7 @@ static void read_extends(struct tsim_reader *reader, const struct tsim_value *va
 static const struct tsim_key CLUSTER_KEYS[] = {
     {CUSTOM_KEY("node", read_node, write_node, "id, path or mapping: accelerators, links, NICs, host"), .is_required = true},
     {INT_KEY("nodes", scenario.cluster.nodes, 1e6, "how many"), .default_text = "1", .is_positive = true},
-    {INT_KEY("accelerators_per_node", scenario.cluster.accelerators_per_node, 1e4, "use only so many of each node"),
+    {INT_KEY("accelerators_per_node", scenario.cluster.accelerators_per_node, 1e4, "number of accelerators to use in each node"),
      .words = ALL, .default_text = "all"},
     {CUSTOM_KEY("fabric", read_fabric, write_fabric, "id, path or mapping: the network between nodes; not needed for one")},
     {CUSTOM_KEY("shape", tsim_shape_read, tsim_shape_write,
@@ -327,7 +329,7 @@ static const struct tsim_key OFFLOAD_KEYS[] = {
     {.key = "optimizer", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.offload.optimizer), .default_text = "false",
      .help = "master weights and optimizer state lie in the host's memory, and the host updates them"},
     {QUANTITY_KEY("activations", TSIM_FRACTION, scenario.training.offload.activations_frac,
-                  "share of the kept activations that goes to the host and comes back"),
+                  "share of the kept activations that is moved to the host and back"),
      .default_text = "0", .max = 1, .is_omitted_when_zero = true},
 };
 TSIM_TABLE(OFFLOAD, OFFLOAD_KEYS, false);
@@ -361,7 +363,7 @@ static const struct tsim_word BASE_PRECISIONS[] = {{"training", TSIM_BASE_AS_TRA
 static const struct tsim_key ADAPTER_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.kind), .words = ADAPTERS,
      .default_text = "none", .is_omitted_when_zero = true,
-     .help = "lora: thin matrices are trained and the model is frozen; qlora: and its products' weights are of 4 or 8 bits"},
+     .help = "lora: trains low-rank matrices and freezes the model; qlora: also stores the frozen weights of matrix products in 4 or 8 bits"},
     {INT_KEY("rank", scenario.training.adapter.rank, 1e5, "rank of the adapters' matrices; default: 16"), .is_omitted_when_zero = true},
     {.key = "targets", .kind = TSIM_KEY_WORDS, .offset = AT(scenario.training.adapter.targets), .words = TARGETS,
      .is_omitted_when_zero = true,
@@ -370,10 +372,10 @@ static const struct tsim_key ADAPTER_KEYS[] = {
     {.key = "base_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.adapter.base_precision),
      .words = BASE_PRECISIONS, .is_omitted_when_zero = true,
      .help = "precision of the frozen weights of products: training (as training.precision), int8, nf4; default: nf4 with qlora"},
-    {QUANTITY_KEY("dropout", TSIM_FRACTION, scenario.training.adapter.dropout_frac, "dropout of what goes into the adapters"),
+    {QUANTITY_KEY("dropout", TSIM_FRACTION, scenario.training.adapter.dropout_frac, "dropout on the inputs of the adapters"),
      .default_text = "0", .max = 0.99, .is_omitted_when_zero = true},
     {.key = "dropout_behind", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.adapter.drops_result),
-     .default_text = "false", .is_omitted_when_zero = true, .help = "dropout applies to what comes out of them instead"},
+     .default_text = "false", .is_omitted_when_zero = true, .help = "dropout applies to the outputs of the adapters instead"},
 };
 TSIM_TABLE(ADAPTER, ADAPTER_KEYS, false);
 
@@ -467,7 +469,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
      .is_omitted_when_zero = true},
     {SECTION_KEY("loss_scaling", &LOSS_SCALING, "training in fp16: how often a step overflows and is skipped"),
      .is_omitted_when_zero = true},
-    {SECTION_KEY("offload", &OFFLOAD, "what lies in the host's memory: {optimizer: true, activations: 50 %}")},
+    {SECTION_KEY("offload", &OFFLOAD, "parts kept in the host's memory: {optimizer: true, activations: 50 %}")},
     {.key = "per_layer_updates", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.training.updates_by_layer),
      .default_text = "false", .help = "update each layer as soon as its gradient is there, and free the gradient"},
     {CUSTOM_KEY("recompute", read_recompute, write_recompute,
@@ -492,7 +494,7 @@ static const struct tsim_key LOCAL_SGD_KEYS[] = {
      .help = "average: weights become their mean (local SGD, federated averaging); nesterov: the mean of what changed is a gradient for an outer "
              "momentum (DiLoCo)"},
     {.key = "precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.parallelism.local_sgd.precision), .words = GRADIENT_PRECISIONS,
-     .default_text = "fp32", .is_omitted_when_zero = true, .help = "precision of what workers exchange"},
+     .default_text = "fp32", .is_omitted_when_zero = true, .help = "precision of the exchange between workers"},
 };
 TSIM_TABLE(LOCAL_SGD, LOCAL_SGD_KEYS, false);
 

@@ -196,8 +196,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {FLAG("checkpoint_early_stop", checkpoint_early_stop,
           "recomputation stops at the last tensor that is needed")},
     {CHOICE("selective_recompute", selective_recompute, SELECTIVES, "attention",
-            "what recompute: selective takes: attention's core, or operators (every second product, and what is "
-            "cheap)")},
+            "parts that recompute: selective covers: the core of attention, or operators (every second matrix product, and cheap operators)")},
     {CHOICE("cross_entropy", cross_entropy, CROSS_ENTROPIES, "by-fusion",
             "the loss: operator by operator in fp32, on a shifted copy of the logits (shifted), or one kernel; "
             "by-fusion: one kernel with fusion: te")},
@@ -212,7 +211,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {CHOICE("gradient_reduction", gradient_reduction, REDUCTIONS, "scatter",
             "with ZeRO-1 gradients are scattered over the shards, or all-reduced whole")},
     {CHOICE("data_pieces", data_pieces, PIECES, "bucket",
-            "what one data-parallel collective takes, but fully sharded: a bucket, or a tensor of parameters")},
+            "unit of one data-parallel collective (unless fully sharded): a bucket, or a tensor of parameters")},
     {CHOICE("weight_return", weight_return, WEIGHT_RETURNS, "all-gather",
             "with ZeRO-1 and -2 updated weights come back by an all-gather of slices, or by a broadcast from each "
             "rank that owns whole tensors, one after the other"),
@@ -305,7 +304,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
               "fully sharded, product by product: gathered ahead until it is so many parameters; 0: parallelism.prefetch"),
      .min = 1, .max = 1e15, .is_omitted_when_zero = true, .default_text = "0"},
     {QUANTITY(struct tsim_software, "gather_reuse", TSIM_COUNT, gather_reuse_parameters,
-              "fully sharded: what is not needed again within so many parameters is dropped, and gathered once more"),
+              "fully sharded: weights that are not needed again within this number of parameters are dropped, and gathered again"),
      .min = 1, .max = 1e15, .is_omitted_when_zero = true, .default_text = "0"},
     {INTEGER(struct tsim_software, "bucket", bucket_elements, 1e15,
              "gradients reduced at once; default: max(40 M, 1 M x data-parallel size)"), .is_omitted_when_zero = true},

@@ -85,7 +85,7 @@ static void scale_backward(struct tsim_op_list *list, const struct tsim_op_shape
     elementwise(list, name, z->ts * z->h, is_compiled(z) ? 2 * e : 3 * e + 2 * e, is_compiled(z) ? 1 : 2);
 }
 
-/* What the norms gave, and what the blocks gave before their gates. */
+/* Keeps the outputs of the norms, and those of the blocks before their gates. */
 static void keep_modulation(const struct tsim_op_shape *z, struct tsim_kept *kept) {
     tsim_keep(kept, "modulation: what is scaled, and what is gated", z->ts * 4 * z->h * z->element_bytes);
 }
@@ -292,7 +292,7 @@ void tsim_last_joint_backward(const struct tsim_scenario *sc, int64_t at, struct
     joint_backward(sc, list, true);
 }
 
-/* Of the last one's text what is behind the core is not there. */
+/* The last layer has no text operators behind the core of attention. */
 static void keep_stream(const struct tsim_op_shape *z, unsigned parts, bool is_last_text, struct tsim_kept *kept) {
     struct tsim_op_shape own = *z;
     own.is_alone = is_last_text;

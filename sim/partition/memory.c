@@ -111,7 +111,7 @@ static const char *name_of_activations(const struct tsim_scenario *sc) {
 static struct tsim_amount held_of_chunk(struct tsim_term_recorder *r, const struct tsim_schedule_shape *shape,
                                         int32_t chunk, int32_t n, struct tsim_amount kept) {
     return tsim_product(
-        r, tsim_record_text(r, "of chunk %d", chunk), "passes held x what one keeps", TSIM_BYTES,
+        r, tsim_record_text(r, "of chunk %d", chunk), "passes held x bytes kept by one", TSIM_BYTES,
         TSIM_PARTS(tsim_given(r, "passes held when the stage holds most", n, TSIM_COUNT,
                               tsim_record_text(r, "schedule %s, pass by pass (sim/partition/schedule.h)",
                                                tsim_schedule_name(shape->schedule))),
@@ -169,7 +169,7 @@ static struct tsim_amount peak_activations(struct tsim_term_recorder *r, const s
         equal = equal && held[c] == held[0];
     }
     if (equal)
-        peak = tsim_product(r, name_of_activations(sc), "passes in flight x what one keeps", TSIM_BYTES,
+        peak = tsim_product(r, name_of_activations(sc), "passes in flight x bytes kept by one", TSIM_BYTES,
                             TSIM_PARTS(tsim_given(r, tsim_record_text(r, "passes in flight on stage %d", stage),
                                                   tsim_schedule_peak_in_flight(&shape, stage), TSIM_COUNT,
                                                   tsim_record_text(r, "schedule %s (sim/partition/schedule.h)",
@@ -328,8 +328,7 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
                       tensor(r, "activations of layers that are executed again, whole",
                              working_layers(sc) * tsim_largest_layer(sc, stage, tsim_layer_whole_activation_bytes)));
     if (tsim_recompute_parts(sc) & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
-        tsim_part_add(&layer,
-                      tensor(r, "what is executed again of a layer", tsim_largest_layer(sc, stage, recomputed_bytes)));
+        tsim_part_add(&layer, tensor(r, "recomputed part of a layer", tsim_largest_layer(sc, stage, recomputed_bytes)));
     tsim_part_add(&layer, working_gradients(r, sc, stage, k, first));
     if (sc->parallelism.expert > 1)
         tsim_part_add(
@@ -339,7 +338,7 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
         return of_layer;
     double logits = tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, k);
     return tsim_largest(r, "while a layer or the loss is worked on", "the larger of the two", TSIM_BYTES,
-                        TSIM_PARTS(of_layer, tensor(r, "logits, and what the loss makes of them", logits)));
+                        TSIM_PARTS(of_layer, tensor(r, "logits, and the loss's copies of them", logits)));
 }
 
 static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {
@@ -495,8 +494,9 @@ static struct tsim_amount offload_activations(struct tsim_term_recorder *r, cons
     struct tsim_amount frac = tsim_of_scenario(r, "training.offload.activations", share, TSIM_FRACTION);
     terms->host = tsim_product(r, "activations in the host's memory", "share x activations", TSIM_BYTES,
                                TSIM_PARTS(frac, terms->activations));
-    terms->activations = tsim_sum(r, "memory.activations_bytes", "what passes in flight keep, less the host's share",
-                                  TSIM_BYTES, TSIM_PARTS(terms->activations, tsim_inverse(terms->host)));
+    terms->activations =
+        tsim_sum(r, "memory.activations_bytes", "bytes kept by passes in flight, less the host's share", TSIM_BYTES,
+                 TSIM_PARTS(terms->activations, tsim_inverse(terms->host)));
     double layer = share * tsim_largest_layer(sc, stage, tsim_layer_activation_bytes);
     return tsim_smallest(r, "activations on their way to the host", "two layers' at most", TSIM_BYTES,
                          TSIM_PARTS(tensor(r, "of two layers", 2 * layer), terms->host));
@@ -580,8 +580,8 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
     if (sc->training.compression.kind != TSIM_UNCOMPRESSED) {
         struct tsim_compression_cost each;
         tsim_compression_cost(sc, (double)(sc->parallelism.data * sc->parallelism.context), &each);
-        tsim_part_add(&buffers, state(r, "what compressed gradients leave for the next step", trained.all,
-                                      each.kept_bytes, "training.compression (sim/model/compression.h)", 0));
+        tsim_part_add(&buffers, state(r, "error feedback of compressed gradients", trained.all, each.kept_bytes,
+                                      "training.compression (sim/model/compression.h)", 0));
     }
     if (sc->training.offload.activations_frac > 0)
         tsim_part_add(&buffers, offload_activations(r, sc, stage, terms));

@@ -31,11 +31,11 @@
 #define COLUMN(version, place, name) COLUMN_OF(#name, version, place, true, NULL)
 #define POINTS_COLUMN(version, place, name) COLUMN_OF(#name, version, place, false, NULL)
 #define NO_COLUMN(why) COLUMN_OF(NULL, 0, -1, true, why)
-#define FOLLOWS "of a run alone: it follows from figures that points have"
-#define OF_SCENARIO "of a run alone: it is known without a simulation"
-#define SPREAD "of a run alone: it is the spread inside it"
-#define PART "of a run alone: it is a part of another figure"
-#define ONE_RUN "of a run alone: it is worked out for one at a time"
+#define FOLLOWS "only for single runs: it follows from figures that points have"
+#define OF_SCENARIO "only for single runs: it is known without a simulation"
+#define SPREAD "only for single runs: it is the spread inside one"
+#define PART "only for single runs: it is a part of another figure"
+#define ONE_RUN "only for single runs: it is computed for one at a time"
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define NO_WORDS WORDS(NULL)
 /* clang-format on */

@@ -35,8 +35,9 @@ struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *r, struct tsi
     return tsim_sum(
         r, "regimen.loss_nats", "1.69 + 406.4 / parameters^0.34 + 410.7 / tokens^0.28", TSIM_FRACTION,
         TSIM_PARTS(of_paper(r, "loss of language itself", fit->floor, HOFFMANN ", approach 3"),
-                   loss_of(r, "for want of parameters", parameters, fit->per_parameters, fit->parameters_exponent),
-                   loss_of(r, "for want of tokens", tokens, fit->per_tokens, fit->tokens_exponent)));
+                   loss_of(r, "because the model has few parameters", parameters, fit->per_parameters,
+                           fit->parameters_exponent),
+                   loss_of(r, "because it sees few tokens", tokens, fit->per_tokens, fit->tokens_exponent)));
 }
 
 /* U (1 + r (1 - exp(-(epochs - 1) / r))): what is seen again wears off. */
@@ -50,16 +51,16 @@ struct tsim_amount tsim_effective_tokens(struct tsim_term_recorder *r, struct ts
         of_paper(r, "epochs that repetition is worth at most", 15.387756, MUENNIGHOFF ", appendix A: R*_D");
     struct tsim_amount again =
         tsim_sum(r, "epochs after the first", "epochs - 1", TSIM_FRACTION, TSIM_PARTS(epochs, tsim_inverse(one)));
-    struct tsim_amount wear = tsim_product(r, "their wear", "epochs after the first / what they are worth at most",
+    struct tsim_amount wear = tsim_product(r, "their wear", "epochs after the first / most that they can be worth",
                                            TSIM_FRACTION, TSIM_PARTS(again, tsim_inverse(repetitions)));
     struct tsim_amount gone =
-        tsim_power(r, "what is not worn off", "e^-wear", TSIM_FRACTION, definition(r, "e", exp(1)), tsim_inverse(wear));
+        tsim_power(r, "share that remains", "e^-wear", TSIM_FRACTION, definition(r, "e", exp(1)), tsim_inverse(wear));
     struct tsim_amount worth =
-        tsim_product(r, "what they are worth", "at most x (1 - what is not worn off)", TSIM_FRACTION,
-                     TSIM_PARTS(repetitions, tsim_sum(r, "worn off", "1 - what is not", TSIM_FRACTION,
+        tsim_product(r, "value of the further epochs", "limit x (1 - share that remains)", TSIM_FRACTION,
+                     TSIM_PARTS(repetitions, tsim_sum(r, "worn off", "1 - share that remains", TSIM_FRACTION,
                                                       TSIM_PARTS(definition(r, "all", 1), tsim_inverse(gone)))));
     return tsim_product(r, NAME, "the data's tokens x (1 + what the other epochs are worth)", TSIM_COUNT,
-                        TSIM_PARTS(unique_tokens, tsim_sum(r, "epochs of fresh data", "1 + what the others are worth",
+                        TSIM_PARTS(unique_tokens, tsim_sum(r, "epochs of fresh data", "1 + value of the further epochs",
                                                            TSIM_FRACTION, TSIM_PARTS(one, worth))));
 }
 

@@ -67,8 +67,7 @@ static enum tsim_status send(struct tsim_arena *arena, const struct tsim_scenari
         TSIM_TRY(follow(arena, sc, machine, traffic, steps->step_s.value, &lasts_s, &slows_s, diags));
     }
     sent->lasts_s = say(r, tsim_record_text(r, "%s, beside steps", traffic->name), lasts_s, each, steps->step_s);
-    sent->slows_s =
-        say(r, tsim_record_text(r, "what steps take longer beside %s", traffic->name), slows_s, each, steps->step_s);
+    sent->slows_s = say(r, tsim_record_text(r, "slowdown of steps by %s", traffic->name), slows_s, each, steps->step_s);
     return TSIM_OK;
 }
 

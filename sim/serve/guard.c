@@ -38,7 +38,7 @@ static bool is_own_origin(const struct tsim_serve_claims *claims) {
 const char *tsim_serve_refusal(const struct tsim_serve_claims *claims, const char *token, int *status) {
     *status = 403;
     if (!claims->host || (!token && !tsim_serve_is_loopback(claims->host)))
-        return "this server answers under its own address alone";
+        return "this server answers only under its own address";
     if (claims->origin && !is_own_origin(claims))
         return "pages of other origins are not answered";
     if (!claims->is_page && claims->fetch_site && strcmp(claims->fetch_site, "cross-site") == 0)

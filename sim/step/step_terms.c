@@ -34,7 +34,7 @@ static struct tsim_amount exposed_time(const struct walk *w, const struct tsim_p
     if (op->exposed_s == op->time_s)
         return tsim_sum(w->r, op->op->name, "all of it: nothing runs beside it", TSIM_TIME_S, TSIM_PARTS(alone));
     return tsim_outcome(w->r, op->op->name,
-                        "what the kernels beside it do not hide, simulated (sim/step/pass_program.h)", op->exposed_s,
+                        "part that concurrent kernels do not hide, simulated (sim/step/pass_program.h)", op->exposed_s,
                         TSIM_TIME_S, TSIM_PARTS(alone));
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define PREFERENCES "training by preferences or rewards of this kind is not modelled: sft and dpo are"
-#define PART_OF_MODEL "this trains a part of the model, which adapters alone do here"
+#define PART_OF_MODEL "this trains a part of the model; tsim can do that only with adapters"
 #define OTHER_OPTIMIZER "an optimizer that is not modelled: its states and its step"
 #define SMALL_KERNELS "fused kernels: software.fusion and software.cross_entropy"
 #define NOT_PACKED "samples are not packed: here each has the whole sequence; training.lengths says how long they are"
@@ -17,7 +17,8 @@ static const struct tsim_setting_class AXOLOTL[] = {
     NOTHING("rl=dpo"),
     REFUSED("rl=* reward_model=[tT]rue process_reward_model=[tT]rue trl.*", PREFERENCES),
     REFUSED("lisa_* relora* jagged_restart_* spectrum*", PART_OF_MODEL),
-    REFUSED("overrides_of_model_config.* mixture_of_depths*", "a changed model: --hf CONFIG says what it is"),
+    REFUSED("overrides_of_model_config.* mixture_of_depths*",
+            "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("gptq gptq_* qat.* quantization.* llmcompressor.*", "weights of fewer bits in the products"),
     REFUSED("kd_*", "a teacher's distribution"),
     REFUSED("s2_attention", "attention in shifted windows"),
@@ -57,7 +58,7 @@ static const struct tsim_setting_class LLAMA_FACTORY[] = {
     SPEED("use_v1_kernels", SMALL_KERNELS),
     REFUSED("pref_loss=orpo pref_loss=simpo", "no reference scores the pairs: training.kind: dpo has one"),
     REFUSED("use_galore use_apollo use_badam use_adam_mini use_muon", OTHER_OPTIMIZER),
-    REFUSED("mixture_of_depths use_llama_pro", "a changed model: --hf CONFIG says what it is"),
+    REFUSED("mixture_of_depths use_llama_pro", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("shift_attn", "attention in shifted windows"),
     REFUSED("do_predict=[tT]rue predict_with_generate=[tT]rue", EVALUATION),
     REFUSED("pure_bf16=[tT]rue",

@@ -242,7 +242,7 @@ static void warn_of_carried(struct carrying *c) {
         if (!is_whole && is_lost_on_launch(c, c->paths[i]))
             tsim_diag_hint(tsim_diags_warning(c->diags, c->w.scenario->plan_at, c->paths[i],
                                               "--format %s has no option for %.80s", c->format, c->settings[i]),
-                           "a comment keeps it for tsim import; what is launched does not have it");
+                           "a comment keeps it for tsim import, but the launched job does not have it");
     }
 }
 
@@ -302,7 +302,7 @@ static enum tsim_status check(struct carrying *c) {
     if (scenario->model->kind != TSIM_MODEL_TRANSFORMER || scenario->model->list || scenario->model->encoder_layers ||
         scenario->model->image.patch) {
         tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = scenario->file}, "model",
-                         "--format %s is of transformers with one stack of layers for tokens", c->format);
+                         "--format %s needs a transformer with a single stack of layers", c->format);
         return TSIM_ERR_INFEASIBLE;
     }
     return TSIM_OK;

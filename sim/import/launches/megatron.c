@@ -376,9 +376,10 @@ static enum tsim_status read_shell(struct reading *g) {
         tsim_value_warning(g->r->diags, &g->r->at_top, "",
                            "the condition '%.160s' cannot be decided here: taken as false", script->undecided);
     if (script->unread)
-        tsim_value_warning(g->r->diags, &g->r->at_top, "",
-                           "%.100s is sourced and not beside the script: what it sets is not known; --env NAME=VALUE",
-                           script->unread);
+        tsim_value_warning(
+            g->r->diags, &g->r->at_top, "",
+            "%.100s is sourced but not beside the script, so its settings are unknown; give them with --env NAME=VALUE",
+            script->unread);
     return TSIM_OK;
 }
 

@@ -13,7 +13,7 @@
 #define FROZEN "a part of the model is not trained: tsim trains all of it"
 #define HYBRID "the model has layers that tsim does not have: Mamba, other state-space layers or linear attention"
 #define RETRIEVAL "this trains a model with retrieval: tsim has none"
-#define ELSEWHERE "what it sets stands in another file, which is not read"
+#define ELSEWHERE "its settings are in another file, which tsim does not read"
 
 const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     /* ---- what the job is, by its program ---- */

@@ -47,7 +47,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("quantization.* export.* prune.* kd* *_target_=*api.ptq *_target_=*api.distill*", POST_TRAINING),
     /* batch, parallelism, model, data types */
     NOTHING("trainer.accumulate_grad_batches=1"),
-    REFUSED("trainer.accumulate_grad_batches", "steps that add up several: global_batch_size is what one has"),
+    REFUSED("trainer.accumulate_grad_batches", "gradient accumulation: global_batch_size already says the batch of a step"),
     REFUSED("_target_=*FSDP* fsdp", "FSDP: --set parallelism.zero=3 beside --ignore says it"),
     NOTHING("fsdp_*"),
     REFUSED("trainer.plugins", "a list of plugins, of which the data type is not read"),

@@ -233,7 +233,7 @@ static const char *how_to_give(struct tsim_recipe *r, const char *lost) {
             lost);
     if (lost[0] == '$' && length > 0)
         return tsim_arena_printf(r->arena, "--env %.*s=VALUE says it", (int)length, name);
-    return "nobody knows what a command prints: write the value in its place";
+    return "the output of a command is unknown: write its value instead";
 }
 
 /* A number whose place is empty. True: it is said. */
@@ -453,7 +453,7 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
     else if (r->lists_all && class->why && !is_switched_on(s->value))
         note_no_effect(r, s, "one of many values that a program prints");
     else if (!class)
-        tsim_recipe_refuse(r, s, "tsim does not know this setting, nor whether it changes what is trained");
+        tsim_recipe_refuse(r, s, "tsim does not know this setting, nor whether it changes the training");
     else if (!class->why)
         note_no_effect(r, s, "no effect on performance");
     else

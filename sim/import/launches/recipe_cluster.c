@@ -161,9 +161,8 @@ static bool check_holds(struct tsim_recipe *r, const struct tsim_setting *nodes,
             return true;
     if (!nodes || world >= least)
         return true;
-    tsim_recipe_error(r, nodes,
-                      "%lld accelerators, but its parallelism needs %lld: --gpus %lld for a cluster of so many",
-                      (long long)world, (long long)least, (long long)least);
+    tsim_recipe_error(r, nodes, "%lld accelerators, but the parallelism needs %lld: use --gpus %lld", (long long)world,
+                      (long long)least, (long long)least);
     return false;
 }
 

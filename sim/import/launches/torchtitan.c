@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define STAGES "where stages begin: --set parallelism.layers_per_stage=[...] beside --ignore says it"
-#define ELSEWHERE "what it changes stands in a module of its own, which is not read"
+#define ELSEWHERE "its changes are in another module, which tsim does not read"
 
 /* Settings that nothing asks for (torchtitan/config/job_config.py, and older places of them). A setting that stands
  * nowhere is an error. */
@@ -299,7 +299,7 @@ static void put_recompute(struct reading *g) {
             tsim_recipe_not_modelled(g->r, from, "one layer in %.20s is recomputed; here operators in all layers are",
                                      how);
     } else
-        tsim_recipe_error(g->r, mode, "'%.40s' is none of none, selective, full", text);
+        tsim_recipe_error(g->r, mode, "'%.40s' is not one of none, selective, full", text);
 }
 
 /* A scalar, or an item of a list. */

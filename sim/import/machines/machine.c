@@ -124,7 +124,7 @@ static const char *described(struct tsim_arena *arena, const struct tsim_importe
     if (is_linked(m) && m->nvlinks > 0)
         text = tsim_arena_printf(arena, "%s%s%d %s", text, *text ? ", " : "", m->nvlinks,
                                  m->gcn ? "xGMI links" : "NVLinks");
-    return *text ? text : "the file does not say what it is";
+    return *text ? text : "the file does not say which machine it describes";
 }
 
 /* "mi300x (gfx942), ..." of AMD's, else "h100-sxm (18), ..." of those with links. */
@@ -289,8 +289,7 @@ static bool has_known_links(const struct tsim_imported_machine *m, const struct 
 static const char *notes(struct tsim_arena *arena, const struct parts *parts, const struct tsim_imported_machine *m,
                          const struct tsim_accelerator *part, const struct tsim_node *like,
                          const struct tsim_import_input *input) {
-    const char *text =
-        tsim_arena_printf(arena, "%s: note: what it does not say is taken from %s\n", m->file, like->name);
+    const char *text = tsim_arena_printf(arena, "%s: note: values that it lacks come from %s\n", m->file, like->name);
     const char *others = others_like(arena, parts, part, m);
     if (tsim_import_override(input, "accelerator") || has_device(part->known_as, m->device))
         return text;

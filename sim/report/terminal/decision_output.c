@@ -131,9 +131,8 @@ static const char *terms_text(struct tsim_arena *arena, const struct tsim_offer 
     if (c->price_spread > 1)
         snprintf(spread, sizeof spread, ", within a factor of %.2g in eight of ten cases", c->price_spread);
     if (offer->purchase == TSIM_PURCHASE_BUY)
-        return tsim_arena_printf(
-            arena, "an accelerator %s%s; all of it is paid, and nothing taken off for what it is worth afterwards",
-            money(arena, c->purchase_usd), spread);
+        return tsim_arena_printf(arena, "an accelerator %s%s; the whole price counts, without a resale value",
+                                 money(arena, c->purchase_usd), spread);
     double rate = offer->purchase == TSIM_PURCHASE_RENT ? c->rent_usd_per_s
                   : c->reserved_usd_per_s > 0           ? c->reserved_usd_per_s
                                                         : a->reserved_usd_per_s;
@@ -161,13 +160,13 @@ static const char *proposal_text(struct tsim_arena *arena, const struct tsim_dec
                               ? ""
                               : tsim_arena_printf(arena, ". With what --set changes in it, it has %sparameters",
                                                   short_text(arena, parameters, " "));
-    return tsim_arena_printf(
-        arena,
-        "nobody named one: %sparameters in the shape of Llama 3 (%lld layers of width %s, %lld heads) "
-        "on %stokens, so that the compute has the least loss (Besiroglu et al. 2024)%s%s",
-        short_text(arena, p->parameters, " "), (long long)p->layers,
-        tsim_count_text((double)p->hidden, width, sizeof width), (long long)p->heads, short_text(arena, p->tokens, " "),
-        expected, changed);
+    return tsim_arena_printf(arena,
+                             "none was named, so tsim proposes one: %sparameters in the shape of Llama 3 (%lld layers "
+                             "of width %s, %lld heads) "
+                             "on %stokens, so that the compute has the least loss (Besiroglu et al. 2024)%s%s",
+                             short_text(arena, p->parameters, " "), (long long)p->layers,
+                             tsim_count_text((double)p->hidden, width, sizeof width), (long long)p->heads,
+                             short_text(arena, p->tokens, " "), expected, changed);
 }
 
 static const char *trillions(struct tsim_arena *arena, double tokens) {
@@ -324,7 +323,7 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
                 ? ""
                 : tsim_arena_printf(arena, "; by %s", TSIM_DECISION_OBJECTIVES[objective]));
     if (decision->n_offers == 0) {
-        fputs("none of the clusters has both a plan that fits and a price\n", out);
+        fputs("no cluster has both a plan that fits and a price\n", out);
         print_searched(arena, decision, style, out);
         return;
     }

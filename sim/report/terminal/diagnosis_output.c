@@ -137,15 +137,13 @@ static void print_verdict(struct tsim_arena *arena, const struct tsim_diagnosis 
     if (d->measured_as)
         print_gap(arena, d, style, out);
     else
-        tsim_text_wrap(
-            out, style, 0,
-            "No time of a step was measured, so the way begins at the prediction: a log with step times, a profile or "
-            "--set measured.step_time='13.7 s' says what the job takes.");
+        tsim_text_wrap(out, style, 0,
+                       "No step time was measured, so this begins at the prediction. To begin at the job's own time, "
+                       "give a log with step times, a profile, or --set measured.step_time='13.7 s'.");
     if (d->n_suspects > 0)
-        tsim_text_wrap(
-            out, style, 0,
-            "What is not explained has no known cause: the second table says what each of some common faults "
-            "would make of the step.");
+        tsim_text_wrap(out, style, 0,
+                       "The unexplained part has no known cause. The second table shows the step time that each of "
+                       "some common faults would cause.");
     if (!d->has_plan)
         tsim_text_wrap(out, style, 0, "No plan surely fits in memory: nothing better was found.");
     else if (d->measured_as && !d->is_inside && level(d, TSIM_BAR_PREDICTED)->time_s < d->measured_s &&

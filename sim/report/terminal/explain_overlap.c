@@ -119,7 +119,7 @@ static void add_company(const struct tsim_explanation *explanation, enum tsim_ax
                                .needs_s = (double)NAN,
                                .available_s = (double)NAN,
                                .exposed_s = met_s,
-                               .why = "they share links and compute units with what runs at the same time"});
+                               .why = "they share links and compute units with other work at the same time"});
 }
 
 static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *explanation, struct rows *rows) {

@@ -52,8 +52,8 @@ static const char *batch_text(struct tsim_arena *arena, const struct tsim_plan_g
                                  "both the model and %s accelerators",
                                  n);
     return tsim_arena_printf(arena,
-                             "no plan is valid: a global batch of %s divides over none of them on %s accelerators; "
-                             "the nearest that does is %s%s%s",
+                             "no plan is valid: a global batch of %s cannot be divided over %s accelerators in any "
+                             "plan; the nearest batch that can is %s%s%s",
                              batch, n, gap->batch_below ? below : above,
                              gap->batch_below && gap->batch_above ? " or " : "",
                              gap->batch_below && gap->batch_above ? above : "");

@@ -63,8 +63,8 @@ static void print_loss(const struct tsim_plan *best, const struct tsim_plan *pla
     struct term terms[TSIM_N_STEP_TERMS];
     char line[640], number_text[48];
     if (tsim_outcomes_are_alike(&best->point.outcome, &plan->point.outcome)) {
-        snprintf(line, sizeof line,
-                 "tsim cannot tell %zu from 1: what it knows of the two gives the same in every figure", number + 1);
+        snprintf(line, sizeof line, "tsim cannot tell %zu from 1: everything that it knows of the two is the same",
+                 number + 1);
         fputs("  ", out);
         tsim_text_wrap(out, style, 4, line);
         return;
@@ -495,8 +495,8 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
                        tsim_arena_printf(arena, "%s%s%s%s", text, of,
                                          is_refined
                                              ? ""
-                                             : "; not refined (parts of layers, balance, order, offload): no bound is "
-                                               "known of what is limited or ranked by",
+                                             : "; not refined (parts of layers, balance, order, offload), because tsim "
+                                               "has no bound on the figure that limits or ranks the plans",
                                          rounds));
 }
 
@@ -572,10 +572,9 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
     }
     if (output->sensitivity->n_cells > 0) {
         fputc('\n', out);
-        tsim_text_wrap(
-            out, style, 0,
-            "what one input a tenth off does to the time per token of the two best clusters (of both: to the "
-            "second's against the first's)");
+        tsim_text_wrap(out, style, 0,
+                       "how the time per token of the two best clusters changes when one input is a tenth off (for "
+                       "inputs of both: the second relative to the first)");
         tsim_figures_print(output->sensitivity, style, out);
     }
     if (output->verdict)

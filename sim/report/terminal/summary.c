@@ -122,7 +122,7 @@ static void print_lengths(struct tsim_screen *screen, const struct tsim_result *
                          tsim_screen_count(screen, round(l->attended)));
     else
         tsim_screen_line(screen, "samples",
-                         "of %s tokens on average, padded to %s: %.0f %% of what is computed is padding",
+                         "of %s tokens on average, padded to %s: %.0f %% of the computation is padding",
                          tsim_screen_count(screen, round(l->useful)), tsim_screen_count(screen, (double)l->pass),
                          100 * result->step.padding_frac);
 }

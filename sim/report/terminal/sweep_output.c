@@ -340,9 +340,8 @@ static void print_alike(struct sheet *sheet) {
         tsim_text_wrap(
             sheet->out, sheet->style, 4,
             tsim_arena_printf(sheet->arena,
-                              "tsim cannot tell %zu from %zu%s: what it knows of the two gives the same in every "
-                              "figure",
-                              i + 1, same + 1, differing(sheet, points[i].position, points[same].position)));
+                              "tsim cannot tell %zu from %zu%s: everything that it knows of the two is the same", i + 1,
+                              same + 1, differing(sheet, points[i].position, points[same].position)));
     }
 }
 
@@ -381,10 +380,10 @@ static void print_counts(const struct sheet *sheet) {
         }
     fputc('\n', sheet->out);
     if (sheet->n_fixed_data > 0)
-        fprintf(
-            sheet->out,
-            "%lld of them because parallelism.data is a number: with --set parallelism.data=auto it is what is left\n",
-            (long long)sheet->n_fixed_data);
+        fprintf(sheet->out,
+                "%lld of them because parallelism.data is a number; with --set parallelism.data=auto it follows from "
+                "the rest\n",
+                (long long)sheet->n_fixed_data);
 }
 
 static bool is_fixed(const struct tsim_sweep_output *output, enum tsim_outcome_figure figure) {

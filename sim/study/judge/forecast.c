@@ -224,7 +224,7 @@ static void fill_because(struct tsim_arena *arena, const struct tsim_result *res
                                        "cases",
                                        sc->cost.price_spread)
                    : "prices: the rent is taken as given");
-    say(u, "not in it: errors of what the machine draws and of the price of electricity");
+    say(u, "not included: errors of the power and of the price of electricity");
 }
 
 /* Says of a figure's quantiles what they are made of; of those that are not known nothing. */

@@ -28,11 +28,11 @@ static enum tsim_status read_values(struct tsim_arena *arena, const struct tsim_
     size_t n = 0;
     for (size_t i = 0; i < from->n_choices; i++) {
         if (!tsim_plan_key_read(key, from->choices[i].settings[0].text, &values[n]))
-            return wrong(diags, tsim_plan_key_path(key),
-                         tsim_arena_printf(arena, "'%.60s' is not among what a search can try",
-                                           from->choices[i].settings[0].text),
-                         tsim_plan_key_has_words(key) ? "as in recompute: [none, full], schedule: [1f1b, interleaved]"
-                                                      : "whole numbers from 1 on (zero: 0 to 3)");
+            return wrong(
+                diags, tsim_plan_key_path(key),
+                tsim_arena_printf(arena, "a search cannot try the value '%.60s'", from->choices[i].settings[0].text),
+                tsim_plan_key_has_words(key) ? "as in recompute: [none, full], schedule: [1f1b, interleaved]"
+                                             : "whole numbers from 1 on (zero: 0 to 3)");
         n += !has_value(&(struct tsim_plan_axis){values, n}, values[n]);
     }
     *axis = (struct tsim_plan_axis){values, n};
@@ -70,7 +70,7 @@ static enum tsim_status split_axes(struct tsim_arena *arena, const struct tsim_s
                                  "vary cluster.nodes, or the plan's keys: parallelism.tensor, parallelism.pipeline");
         if (n_plan > 0 && (n_plan != n_settings || n_settings != axis->n_choices))
             return wrong(diags, tsim_plan_key_path(key), "a key of the plan cannot change together with others",
-                         "an axis of its own says which values to try");
+                         "give the values to try as an axis");
         if (n_plan > 0) {
             TSIM_TRY(read_values(arena, axis, key, &said[key], diags));
             continue;

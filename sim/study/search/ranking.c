@@ -61,7 +61,7 @@ static bool read_limit(const struct tsim_pair *pair, struct tsim_limit *limit, s
         if (limit->value >= 0)
             return true;
         snprintf(why_not, sizeof why_not, "nothing keeps a limit below 0");
-        snprintf(hint, sizeof hint, "write what is allowed (of what should be large: what is asked for), such as 60");
+        snprintf(hint, sizeof hint, "write the limit as a number with its unit, such as 60");
     }
     tsim_diag_hint(tsim_value_error(diags, TSIM_ERR_UNIT, pair->value, "sweep.limits", "%s", why_not), "%s", hint);
     return false;

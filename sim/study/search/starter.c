@@ -115,7 +115,7 @@ static const char *parallelism_text(struct tsim_arena *arena, const struct tsim_
     } LINES[] = {
         {TSIM_PLAN_TENSOR, -1, "accelerators that share each layer"},
         {TSIM_PLAN_PIPELINE, -1, "stages that the layers are split into"},
-        {TSIM_PLAN_ZERO, -1, "what replicas share: 1 optimizer state, 2 gradients, 3 weights"},
+        {TSIM_PLAN_ZERO, -1, "replicas share: 1 optimizer state, 2 gradients, 3 weights"},
         {TSIM_PLAN_VIRTUAL, 1, NULL},
         {TSIM_PLAN_LAYERS, false, "they do not divide evenly"},
         {TSIM_PLAN_CONTEXT, 1, "accelerators that share each sequence"},
@@ -128,8 +128,8 @@ static const char *parallelism_text(struct tsim_arena *arena, const struct tsim_
         enum tsim_plan_key key = LINES[i].key;
         bool is_idle = key != TSIM_PLAN_ZERO && tsim_plan_key_is_idle(job, choice, key);
         if (key == TSIM_PLAN_ZERO)
-            text = tsim_arena_printf(
-                arena, "%s  data: auto                     # replicas: what is left of the cluster\n", text);
+            text = tsim_arena_printf(arena, "%s  data: auto                     # replicas: the rest of the cluster\n",
+                                     text);
         if (choice->value[key] != LINES[i].left_out && !is_idle)
             text = tsim_arena_printf(arena, "%s%s", text, line_of(arena, choice, key, LINES[i].comment));
     }
