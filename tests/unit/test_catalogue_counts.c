@@ -223,6 +223,24 @@ START_TEST(everything_else_loads) {
 }
 END_TEST
 
+/* A scenario that names a profile and nothing else runs what that software has. */
+START_TEST(defaults_are_supported) {
+    const char *const *ids;
+    size_t n_ids;
+    list(TSIM_CATALOGUE_SOFTWARE, &ids, &n_ids);
+    for (size_t i = 0; i < n_ids; i++) {
+        const struct tsim_software *s;
+        ck_assert_int_eq(tsim_catalogue_load_software(&arena, ids[i], &s, &diags), TSIM_OK);
+        const struct tsim_supports *has = &s->supports;
+        unsigned staged = has->zero_staged ? has->zero_staged : has->zero;
+        ck_assert_msg(tsim_is_in(has->zero, s->defaults.zero), "%s has no ZeRO-%d", ids[i], (int)s->defaults.zero);
+        ck_assert_msg(!tsim_is_in(has->splits, TSIM_SPLIT_PIPELINE) || tsim_is_in(staged, s->defaults.zero_staged),
+                      "%s has no ZeRO-%d beside a pipeline", ids[i], (int)s->defaults.zero_staged);
+        ck_assert_msg(tsim_is_in(has->recompute, s->defaults.recompute), "%s recomputes otherwise", ids[i]);
+    }
+}
+END_TEST
+
 static Suite *catalogue_counts_suite(void) {
     Suite *suite = suite_create("catalogue_counts");
     TCase *models = tcase_create("models"), *hardware = tcase_create("hardware");
@@ -235,6 +253,7 @@ static Suite *catalogue_counts_suite(void) {
     tcase_add_test(hardware, peaks_follow_from_clocks);
     tcase_add_test(hardware, nodes);
     tcase_add_test(hardware, everything_else_loads);
+    tcase_add_test(hardware, defaults_are_supported);
     suite_add_tcase(suite, models);
     suite_add_tcase(suite, hardware);
     return suite;
