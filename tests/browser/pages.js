@@ -101,6 +101,8 @@ async function test(name, f) {
     const inputs = await page.locator("h2:text('What differs in the inputs') + .scroll tbody td:first-child").allInnerTexts().then(all => all.map(t => t.replace(/\u200b/g, "")));
     assert(inputs.includes("model") && inputs.includes("cluster.node") && !inputs.some(p => p.startsWith("model.")), `${inputs}`); // what an entry of the catalogue brings along is folded away
     assert(await page.locator("section:has(h2:text('What differs in the inputs')) details tbody tr").count() > 5);
+    const told = await page.locator("h2:text('What differs in the inputs') + .scroll tbody tr").allInnerTexts().then(all => all.map(t => t.replace(/\u200b/g, "").split("\t")));
+    assert.deepStrictEqual([told.find(r => r[0] === "training.tokens")[1], told.find(r => r[0] === "reliability.node_mtbf")[2]], ["2 T", "3,500 h"]);
     assert(!/[+-]0\.0 %/.test(await page.locator("article").first().innerText()));
     await page.close();
   });

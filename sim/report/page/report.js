@@ -316,8 +316,9 @@ function showRun(run) {
 }
 
 const UNITS = [[/^memory.*bytes$/, memory], [/bytes$/, bytes], [/_kg$/, kilograms], [/_usd(_|$)/, usd], [/_kwh$/, v => energy(3.6e6 * v)], [/_j$/, energy], [/tflops/, v => scaled(1e12 * v, "FLOP/s")], [/_w$/, v => scaled(v, "W")], [/^fractions|mfu$|hfu$|goodput$/, percent], [/flops$/, v => scaled(v, "FLOP", 0)], [/parameters$/, amount], [/^accelerators$|steps$|failures$|spares$/, count], [/per_s/, amount], [/_s$/, seconds]];
-/* "3350000000000 B/s" -> "3.35 TB/s"; other texts as they are. */
-const quantityText = text => tick(() => exactly(text)), exactly = text => { const m = /^(-?[\d.]+(?:e[-+]?\d+)?) (s|B|B\/s|b\/s|W|J|FLOP\/s|Hz)$/.exec(text); return m ? closely(4, () => scaled(Number(m[1]), m[2])) : text.replace(/^([-\d.e+]+) (USD\/s|USD\/J|kg\/J)$/, (_, x, unit) => { const [factor, name] = RATES[unit]; return `${closely(4, () => digits(factor * x))} ${name}`; }); };
+const longTime = s => s % 31557600 === 0 ? digits(s / 31557600) + " y" : digits(s / 3600) + " h";
+/* "3350000000000 B/s" -> "3.35 TB/s", "12600000 s" -> "3,500 h", "2e+12" -> "2 T"; other texts as they are. */
+const quantityText = text => tick(() => exactly(text)), exactly = text => { const m = /^(-?[\d.]+(?:e[-+]?\d+)?) (s|B|B\/s|b\/s|W|J|FLOP\/s|Hz)$/.exec(text); return m ? closely(4, () => m[2] === "s" && m[1] >= 7200 ? longTime(Number(m[1])) : scaled(Number(m[1]), m[2])) : /^\d+(e\+?\d+)?$/.test(text) && text >= 1e6 ? closely(4, () => amount(Number(text))) : text.replace(/^([-\d.e+]+) (USD\/s|USD\/J|kg\/J)$/, (_, x, unit) => { const [factor, name] = RATES[unit]; return `${closely(4, () => digits(factor * x))} ${name}`; }); };
 const RATES = {"USD/s": [3600, "USD/h"], "USD/J": [3.6e6, "USD/kWh"], "kg/J": [3.6e6, "kg/kWh"]};
 const figureName = name => name.split(".").pop().replace(/_per_s(?=_|$)/, "/s").replace(/_(usd|bytes|w|s|j|kwh|kg)$/, "").replace(/_/g, " ");
 const figureText = (name, v) => has(v) ? (UNITS.find(u => u[0].test(name)) || [null, v => Math.abs(v) < 1e4 ? count(v) : digits(v)])[1](v) : "-";
