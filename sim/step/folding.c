@@ -192,12 +192,28 @@ static bool may_be_short(const struct tsim_topology *topology, const struct tsim
     return may;
 }
 
+/* Does every switch, socket and NIC of a node have as many ranks? */
+static bool nodes_are_even(const struct tsim_cluster *cluster) {
+    int64_t ranks = cluster->accelerators_per_node, per_switch = cluster->node->accelerators_per_switch,
+            per_socket = cluster->node->accelerators_per_socket;
+    return nics_are_alike(cluster, false) && (per_switch == 0 || ranks % per_switch == 0) &&
+           (per_socket == 0 || ranks % per_socket == 0);
+}
+
+/* Copies meet those of other replicas behind the same switch, and what these send through the same NIC. */
+static bool may_copy(const struct tsim_scenario *scenario) {
+    return scenario->cluster.node->host_link_bytes_per_s > 0 &&
+           (scenario->data.transfer_bytes > 0 || scenario->training.offload.optimizer ||
+            scenario->training.offload.activations_frac > 0 || tsim_streams_weights(scenario));
+}
+
 static bool replicas_are_alike(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                                const struct tsim_placement *placement) {
     bool has_slow = tsim_has_slow_accelerators(scenario),
          has_own_nics = tsim_nics_per_node(cluster) == cluster->accelerators_per_node;
-    if (placement->size[TSIM_AXIS_DATA] == 1 || cluster->fabric->routing != TSIM_ROUTING_ADAPTIVE ||
-        (!has_own_nics && (has_slow || scenario->cluster.n_background > 0)))
+    if (placement->size[TSIM_AXIS_DATA] == 1 || !nodes_are_even(cluster) ||
+        (!has_own_nics && (has_slow || scenario->cluster.n_background > 0)) ||
+        (may_copy(scenario) && (!has_own_nics || cluster->node->accelerators_per_switch > 0)))
         return false;
     struct loads loads = {.placement = placement};
     tsim_arena_init(&loads.arena);
@@ -229,6 +245,20 @@ static bool stages_fold(const struct tsim_cluster *cluster, const struct tsim_pl
     return nics_are_alike(cluster, has_stages || has_slow) && (!has_stages || messages_are_alike(cluster, placement));
 }
 
+/* One replica's links say nothing of the others' where routes are hashed, nor on a torus, whose links carry what others send
+ * each other. On nodes alone, replicas that are slower, and other jobs, meet the rest on uplinks at other times, and a sum
+ * of whole gradients, which may run on a tree, loads the uplinks of a node by its place in that. */
+static bool replicas_may_fold(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                              bool has_tiers) {
+    if (has_tiers)
+        return scenario->cluster.fabric->routing == TSIM_ROUTING_ADAPTIVE;
+    const struct tsim_parallelism_spec *p = &scenario->parallelism;
+    bool has_rings = cluster->nodes == 1 ||
+                     (p->zero > 0 && p->zero_group_ranks == p->data * p->context && p->local_sgd.workers <= 1);
+    return cluster->torus_shape[0] == 0 && scenario->cluster.n_background == 0 &&
+           !tsim_has_slow_accelerators(scenario) && has_rings;
+}
+
 enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                                   const struct tsim_placement *placement) {
     const struct tsim_fabric *fabric = scenario->cluster.fabric;
@@ -236,7 +266,9 @@ enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const st
         fabric && (fabric->topology == TSIM_TOPOLOGY_FAT_TREE || fabric->topology == TSIM_TOPOLOGY_DRAGONFLY);
     if (!scenario->simulation.fold)
         return TSIM_FOLD_NONE;
-    if (has_tiers)
-        return replicas_are_alike(scenario, cluster, placement) ? TSIM_FOLD_REPLICAS : TSIM_FOLD_NONE;
-    return stages_fold(cluster, placement, tsim_has_slow_accelerators(scenario)) ? TSIM_FOLD_STAGES : TSIM_FOLD_NONE;
+    if (!has_tiers && stages_fold(cluster, placement, tsim_has_slow_accelerators(scenario)))
+        return TSIM_FOLD_STAGES;
+    return replicas_may_fold(scenario, cluster, has_tiers) && replicas_are_alike(scenario, cluster, placement)
+               ? TSIM_FOLD_REPLICAS
+               : TSIM_FOLD_NONE;
 }

@@ -3,9 +3,9 @@
  * One rank of each stage stands for all of them where nothing is shared above the NICs: each rank has as much of a NIC
  * as the others, and messages between two stages cross the same kind of links from every rank.
  *
- * On a fat tree or a dragonfly links above the NICs are shared, and their loads count. There one replica stands for
- * those that differ from it along the data axis alone: its messages and collectives demand of the shared links what
- * those of all replicas demand together. That is the same simulation where the replicas run in step, as they do when each
+ * On a fat tree or a dragonfly links above the NICs are shared, and on a node those of PCIe switches, between sockets
+ * and to a NIC of several ranks: their loads count. There one replica stands for those that differ from it along the data
+ * axis alone: its messages and collectives demand of the shared links what those of all replicas demand together. That is the same simulation where the replicas run in step, as they do when each
  * message and each collective of a pass meets the same traffic on the same kinds of links in every replica.
  *
  * Replicas that are slower than others are simulated beside them (stand_ins.h), and are not in step: so ranks must not

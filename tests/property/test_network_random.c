@@ -74,12 +74,12 @@ static int draw_cluster(FILE *out) {
     return nodes * per_node;
 }
 
-static void draw_plan(FILE *out, int n_ranks, bool has_experts) {
+static void draw_plan(FILE *out, int n_ranks, bool has_experts, const char *offload) {
     int tensor = divisor_of(n_ranks, 4), pipeline = divisor_of(n_ranks / tensor, 4);
     int context = between(0, 3) ? 1 : divisor_of(n_ranks / tensor / pipeline, 2);
     int data = n_ranks / tensor / pipeline / context, micro_batch = between(1, 2);
-    fprintf(out, "training: {sequence_length: 512, micro_batch_size: %d, global_batch_size: %d}\n", micro_batch,
-            micro_batch * data * between(1, 4));
+    fprintf(out, "training: {sequence_length: 512, micro_batch_size: %d, global_batch_size: %d%s}\n", micro_batch,
+            micro_batch * data * between(1, 4), offload);
     fprintf(out, "parallelism: {tensor: %d, pipeline: %d, context: %d, zero: %d, overlap: {gradients: %s, tensor: %s}",
             tensor, pipeline, context, between(0, pipeline > 1 ? 2 : 3), PICK("true", "false"), PICK("true", "false"));
     if (pipeline > 1)
@@ -100,7 +100,7 @@ static void draw(void) {
     fputs("schema: tsim/v1\nname: drawn\n", out);
     fputs(has_experts ? "model: {extends: mixtral-8x7b, layers: 8}\n" : "model: {extends: gpt2-medium, layers: 8}\n",
           out);
-    draw_plan(out, draw_cluster(out), has_experts);
+    draw_plan(out, draw_cluster(out), has_experts, "");
     ck_assert_int_eq(fclose(out), 0);
 }
 
@@ -234,8 +234,9 @@ START_TEST(random_networks) {
 }
 END_TEST
 
-/* A fat tree or a dragonfly with adaptive routing, 16 to 64 ranks. */
-static void draw_tree(void) {
+/* A fat tree or a dragonfly with adaptive routing, or nodes whose accelerators share PCIe switches, sockets or NICs: 16 to
+ * 64 ranks. */
+static void draw_shared(void) {
     FILE *out = fopen(file, "w");
     bool has_experts = between(0, 3) == 0;
     int nodes = between(2, 8);
@@ -243,15 +244,20 @@ static void draw_tree(void) {
     fputs("schema: tsim/v1\nname: drawn\n", out);
     fputs(has_experts ? "model: {extends: mixtral-8x7b, layers: 8}\n" : "model: {extends: gpt2-medium, layers: 8}\n",
           out);
+    bool has_tiers = between(0, 1);
     fprintf(out, "cluster: {node: %s, nodes: %d, accelerators_per_node: %d, fabric: {extends: %s, routing: adaptive",
-            PICK("dgx-h100", "dgx-a100", "mi300x-node"), nodes, 8, PICK("ib-ndr", "slingshot-200"));
-    if (between(0, 3))
+            has_tiers ? PICK("dgx-h100", "dgx-a100", "mi300x-node", "pcie-a100x8")
+                      : PICK("pcie-h100x8", "pcie-a100x8", "dgx-1v", "gaudi2-hls"),
+            nodes, 8, PICK("ib-ndr", "slingshot-200"));
+    if (has_tiers && between(0, 3))
         fprintf(out,
                 ", topology: fat-tree, rails: %s, tiers: [{ports: %d, oversubscription: %d}, {ports: %d, "
                 "oversubscription: %d}]",
                 PICK("true", "false"), 8 << between(0, 1), between(1, 3), 32, between(1, 4));
     fputs("}}\n", out);
-    draw_plan(out, nodes * 8, has_experts);
+    draw_plan(out, nodes * 8, has_experts, between(0, 7) ? "" : ", offload: {activations: 20 %}");
+    if (between(0, 3) == 0)
+        fputs("data: {storage: nvme, sample_size: 4 MB, sample_cpu_time: 2 ms, workers: 8}\n", out);
     ck_assert_int_eq(fclose(out), 0);
 }
 
@@ -266,7 +272,7 @@ START_TEST(folded_replicas) {
     for (int i = 0; i < n_cases; i++) {
         tsim_arena_init(&arena);
         tsim_diags_init(&diags);
-        draw_tree();
+        draw_shared();
         const struct tsim_scenario *scenario = load(NULL, 0);
         if (scenario) {
             n_valid++;
