@@ -145,7 +145,7 @@ static bool unknown_option(const struct parser *parser, const char *name) {
             candidates[n_candidates++] = OPTIONS[i].name;
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
         if (strcmp(OPTIONS[i].name, name) == 0)
-            return complain(parser, "unknown option --%s: other commands have it, %s does not", name,
+            return complain(parser, "option --%s works with other commands, but not with %s", name,
                             parser->command->name);
     const char *near = tsim_did_you_mean(name, candidates, n_candidates);
     if (near)

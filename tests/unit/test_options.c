@@ -109,7 +109,7 @@ static const struct {
     {"a --zzzzzz", "unknown option --zzzzzz\n"},
     {"a -q", "unknown option -q"},
     {"a --ignore-memory",
-     "unknown option --ignore-memory: other commands have it, study does not\n"}, /* exists, and not for this command */
+     "option --ignore-memory works with other commands, but not with study\n"}, /* exists, and not for this command */
     {"a --quiet=1", "--quiet takes no value"},
     {"a --db", "--db needs a value: --db FILE"},
     {"a --db=", "--db has an empty value"},

@@ -306,7 +306,7 @@ static void print_searched(struct tsim_arena *arena, const struct tsim_decision 
             ? tsim_arena_printf(arena, " of %zu machine%s of the catalogue (%zu more are left out: --json says why)",
                                 decision->n_machines - n_left_out, decision->n_machines - n_left_out == 1 ? "" : "s",
                                 n_left_out)
-            : " that were given (sweep or --vary), of no other sizes";
+            : " (only those given by sweep or --vary, in no other sizes)";
     fputc('\n', out);
     tsim_text_wrap(
         out, style, 0,
@@ -338,9 +338,8 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
     print_rivals(arena, decision, style, out);
     print_sentences("what would change the decision", decision->flips, decision->n_flips, style, out);
     print_searched(arena, decision, style, out);
-    tsim_text_wrap(
-        out, style, 0,
-        "run it: --output FILE writes a scenario for 'tsim run'; a scenario of your own takes these settings");
+    tsim_text_wrap(out, style, 0,
+                   "to run it, write it as a scenario with --output FILE, or give your own scenario these settings");
     tsim_plan_print_settings(arena, decision->offers[0].plan->set_json, style, out);
 }
 

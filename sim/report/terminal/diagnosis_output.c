@@ -12,7 +12,7 @@ static const struct tsim_figure_column BARS[] = {
     {NULL, "flags", TSIM_FIGURE_TEXT}};
 static const struct tsim_column PRINTED[] = {
     {"", false}, {"MFU", true}, {"points", true}, {"step", true}, {"change", true}};
-static const struct tsim_figure_column SUSPECTS[] = {{"would make it slower", "what", TSIM_FIGURE_TEXT},
+static const struct tsim_figure_column SUSPECTS[] = {{"faults that would slow it down", "what", TSIM_FIGURE_TEXT},
                                                      {"step", "step_time_s", TSIM_FIGURE_SECONDS},
                                                      {"of the gap", "explained", TSIM_FIGURE_SHARE},
                                                      {NULL, "set", TSIM_FIGURE_TEXT},
@@ -167,7 +167,7 @@ void tsim_diagnosis_print(struct tsim_arena *arena, const struct tsim_diagnosis_
     print_verdict(arena, d, style, out);
     for (size_t i = 0, n = 0; i < d->n_bars; i++)
         if (d->bars[i].n_settings > 0)
-            fprintf(out, "%s --set %s%s", n++ == 0 ? "All changes:" : "", d->bars[i].name,
+            fprintf(out, "%s --set %s%s", n++ == 0 ? "All changes together:" : "", d->bars[i].name,
                     i + 2 == d->n_bars ? "\n" : "");
 }
 

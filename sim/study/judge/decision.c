@@ -439,7 +439,7 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
                                  100 * (other->energy_kwh.p50 / best->energy_kwh.p50 - 1));
     if (is_by_days(goal, objective))
         return tsim_arena_printf(arena, "it ends %s", over_text(arena, other->days.p50 / best->days.p50, LIMITED_DAYS));
-    return tsim_arena_printf(arena, "it is as likely to make the goal and is expected to cost %s: %s against %s",
+    return tsim_arena_printf(arena, "it is as likely to meet the goal and is expected to cost %s: %s against %s",
                              over_text(arena, other->mean_usd / best->mean_usd, LIMITED_USD),
                              usd_text(arena, other->mean_usd), usd_text(arena, best->mean_usd));
 }
@@ -603,7 +603,7 @@ static double flip_at(struct tsim_decision *decision, enum tsim_decision_objecti
 static const char *then_text(struct tsim_arena *arena, const struct tsim_offer *other) {
     return other ? tsim_arena_printf(arena, "%s %s", TSIM_PURCHASE_WORDS[other->purchase],
                                      tsim_offer_cluster(arena, other))
-                 : "nothing makes the goal any more";
+                 : "no candidate meets the goal any more";
 }
 
 static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, enum tsim_decision_objective objective,
@@ -634,7 +634,7 @@ static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, e
     }
     case CHANGE_PURCHASE:
         if (!has)
-            sentence = "machines to buy at a tenth or ten times their price change nothing";
+            sentence = "a tenth or ten times the price of buying changes nothing";
         else if (at < 1)
             sentence = tsim_arena_printf(arena, "machines to buy %.0f %% cheaper: %s", 100 * (1 - at), then);
         else
