@@ -39,3 +39,13 @@ warnings=$(mkdocs build --strict --quiet --config-file "$folder/mkdocs.yml" 2>&1
   exit 1
 }
 [ -z "$warnings" ] || printf '%s\n' "$warnings" >&2
+# Debian's theme names scripts that its package has under other names, or not at all: jQuery gets the name that the pages ask for
+# (without it the menu does not open on a telephone), and links to the others go.
+html=$folder/html
+for script in $(grep -oE '<script src="[./]*js/[^"]+"' "$html/index.html" | sed -E 's|.*js/([^"]+)"|\1|'); do
+  [ -e "$html/js/$script" ] && continue
+  case $script in
+  jquery-*) cp -L "$html"/js/jquery-*.min.js "$html/js/$script" ;;
+  *) sed -i "s|<script src=\"\([./]*\)js/$script\"[^>]*></script>||" "$html"/*.html ;;
+  esac
+done
