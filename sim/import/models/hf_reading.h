@@ -48,7 +48,6 @@ int64_t tsim_hf_required(struct tsim_hf_reading *r, const char *key, int64_t mos
 /* Above 0, at most 1. */
 double tsim_hf_share(struct tsim_hf_reading *r, const char *key, double otherwise);
 bool tsim_hf_flag(struct tsim_hf_reading *r, const char *key, bool otherwise);
-bool tsim_hf_is(const struct tsim_hf_reading *r, const char *key, const char *text);
 /* Is it of this class, or, with a star before it, of one that ends so? By the first of `architectures`. */
 bool tsim_hf_is_class(const struct tsim_hf_reading *r, const char *name);
 void tsim_hf_note(struct tsim_hf_reading *r, const char *text);

@@ -24,11 +24,6 @@ const char *tsim_hf_key(const struct tsim_hf_reading *r, const char *names) {
     return first;
 }
 
-bool tsim_hf_is(const struct tsim_hf_reading *r, const char *key, const char *text) {
-    const struct tsim_value *value = tsim_hf_find(r, key);
-    return value && tsim_value_is_text(value, text);
-}
-
 void tsim_hf_failed(struct tsim_hf_reading *r, enum tsim_status status) {
     if (r->status == TSIM_OK)
         r->status = status;
