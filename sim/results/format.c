@@ -48,6 +48,64 @@ const char *tsim_interval_text(double low_s, double high_s, char *buffer, size_t
     return buffer;
 }
 
+/* The decimal place of the last digit that the range supports of a value: 2 of hundreds, -1 of tenths. */
+static int supported_place(const struct tsim_percentiles *range, double value) {
+    double half = (range->p90 - range->p10) / 2;
+    int first = value > 0 ? (int)floor(log10(value)) : 0, last = half > 0 ? (int)floor(log10(half)) : first - 2;
+    return last > first ? first : last < first - 2 ? first - 2 : last;
+}
+
+static double to_place(double value, int place) {
+    return pow(10, place) * floor(value / pow(10, place) + 0.5);
+}
+
+static const char *const PREFIXES[] = {"", "k", "M", "G", "T", "P", "E"};
+
+/* Which of them leaves one to three digits before the point. */
+static int prefix_of(double value) {
+    int prefix = 0;
+    for (; value >= 1000 && prefix + 1 < (int)(sizeof PREFIXES / sizeof PREFIXES[0]); prefix++)
+        value /= 1000;
+    return prefix;
+}
+
+static void digits_text(double value, int place, int prefix, char *buffer, size_t size) {
+    int decimals = 3 * prefix - place;
+    snprintf(buffer, size, "%.*f", decimals > 0 ? decimals : 0, to_place(value, place) / pow(1000, prefix));
+}
+
+/* "M USD", "GWh" */
+static const char *prefixed(int prefix, const char *unit) {
+    static _Thread_local char text[32];
+    bool is_apart = prefix > 0 && strcmp(unit, "USD") == 0;
+    snprintf(text, sizeof text, "%s%s%s%s", prefix > 0 || *unit ? " " : "", PREFIXES[prefix], is_apart ? " " : "",
+             unit);
+    return text;
+}
+
+const char *tsim_supported_text(const struct tsim_percentiles *range, double value, const char *unit, char *buffer,
+                                size_t size) {
+    char digits[64];
+    int place = supported_place(range, value), prefix = prefix_of(to_place(value, place));
+    digits_text(value, place, prefix, digits, sizeof digits);
+    snprintf(buffer, size, "%s%s", digits, prefixed(prefix, unit));
+    return buffer;
+}
+
+const char *tsim_supported_range_text(const struct tsim_percentiles *range, const char *unit, char *buffer,
+                                      size_t size) {
+    char low[64], high[64];
+    if (isnan(range->p10) || isnan(range->p90)) {
+        snprintf(buffer, size, "-");
+        return buffer;
+    }
+    int place = supported_place(range, range->p90), prefix = prefix_of(to_place(range->p90, place));
+    digits_text(range->p10, supported_place(range, range->p10), prefix, low, sizeof low);
+    digits_text(range->p90, place, prefix, high, sizeof high);
+    snprintf(buffer, size, "%s-%s%s", low, high, prefixed(prefix, unit));
+    return buffer;
+}
+
 const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size) {
     double gigabytes = bytes / 1e9;
     snprintf(buffer, size, "%.*f GB", gigabytes < 99.995 ? 2 : gigabytes < 999.95 ? 1 : 0, gigabytes);

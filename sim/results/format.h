@@ -6,6 +6,7 @@
 #ifndef TSIM_RESULTS_FORMAT_H
 #define TSIM_RESULTS_FORMAT_H
 
+#include "base/quantile.h"
 #include "config/catalogue_load.h"
 #include "config/scenario.h"
 
@@ -30,6 +31,15 @@ const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size);
 
 /* 1024 -> "1,024". Rounds to the nearest whole number. */
 const char *tsim_count_text(double count, char *buffer, size_t size);
+
+/* A value of a distribution with as many digits as the distance between one case in ten and nine supports: down to the
+ * first digit of half of it, at least one digit and at most three. "80 k USD", "2.8 GWh". */
+const char *tsim_supported_text(const struct tsim_percentiles *range, double value, const char *unit, char *buffer,
+                                size_t size);
+
+/* Both ends, the same: "80-210 k USD", "0.9-2.1 M USD"; "-" where they are NAN. */
+const char *tsim_supported_range_text(const struct tsim_percentiles *range, const char *unit, char *buffer,
+                                      size_t size);
 
 /* How many a second: "94.4", "4.81 k", "1.05 M". */
 const char *tsim_rate_text(double per_s, char *buffer, size_t size);

@@ -112,6 +112,21 @@ START_TEST(json_of_what_does_not_fit) {
 }
 END_TEST
 
+/* A spread from 79 k to 205 k leaves the tens of thousands; the last digit is kept although it is a nought. */
+START_TEST(digits_that_a_spread_supports) {
+    const struct tsim_percentiles usd = {79400, 128000, 205000}, wh = {2.61e9, 2.79e9, 2.98e9},
+                                  wide = {9e5, 1.4e6, 2.1e6};
+    ck_assert_str_eq(tsim_supported_text(&usd, usd.p10, "USD", text, sizeof text), "80 k USD");
+    ck_assert_str_eq(tsim_supported_text(&usd, usd.p90, "USD", text, sizeof text), "210 k USD");
+    ck_assert_str_eq(tsim_supported_text(&wh, wh.p90, "Wh", text, sizeof text), "3.0 GWh");
+    ck_assert_str_eq(tsim_supported_text(&usd, 999600, "USD", text, sizeof text), "1.00 M USD");
+    ck_assert_str_eq(tsim_supported_range_text(&usd, "USD", text, sizeof text), "80-210 k USD");
+    ck_assert_str_eq(tsim_supported_range_text(&wide, "USD", text, sizeof text), "0.9-2.1 M USD");
+    const struct tsim_percentiles unknown = {(double)NAN, (double)NAN, (double)NAN};
+    ck_assert_str_eq(tsim_supported_range_text(&unknown, "USD", text, sizeof text), "-");
+}
+END_TEST
+
 START_TEST(bottleneck_kinds) {
     example_result_init(&r);
     const char *const kinds[] = {"compute", "memory", "communication", "compute", "compute"};
@@ -401,6 +416,7 @@ static Suite *summary_suite(void) {
     tcase_add_test(tests, json_leaves_out_what_was_not_modelled);
     tcase_add_test(tests, json_of_what_does_not_fit);
     tcase_add_test(tests, bottleneck_kinds);
+    tcase_add_test(tests, digits_that_a_spread_supports);
     tcase_add_loop_exit_test(tests, terms_that_do_not_add_up_are_our_bug, 70, 0, 5);
     tcase_add_test(tests, rounding_of_the_terms_is_no_bug);
     tcase_add_test(tests, screen_answers_the_buyer);

@@ -13,21 +13,15 @@ static const struct tsim_scenario *job_of(const struct tsim_offer *offer) {
 
 /* ---- numbers with as many digits as their interval supports ---- */
 
-/* To the first digit of half the distance between one case in ten and nine, and to one digit at least and three at
- * most. */
-static double rounded(double value, const struct tsim_percentiles *range) {
-    double half = (range->p90 - range->p10) / 2;
-    if (!(value > 0))
-        return value;
-    double first = floor(log10(value)),
-           unit = pow(10, fmin(first, fmax(first - 2, half > 0 ? floor(log10(half)) : first - 2)));
-    return unit * floor(value / unit + 0.5);
+static const char *supported(struct tsim_arena *arena, const struct tsim_percentiles *range, double value,
+                             const char *unit) {
+    char text[64];
+    return tsim_arena_strdup(arena, tsim_supported_text(range, value, unit, text, sizeof text));
 }
 
-static const char *days_text(double days) {
-    static _Thread_local char text[32];
-    snprintf(text, sizeof text, days >= 10 ? "%.0f" : "%.3g", days);
-    return text;
+/* Whole days, and parts of a day where there are few. */
+static const char *days_text(struct tsim_arena *arena, const struct tsim_percentiles *range, double days) {
+    return days >= 10 && days < 1000 ? tsim_arena_printf(arena, "%.0f", days) : supported(arena, range, days, "");
 }
 
 /* A value that was rounded shows no more digits than it was rounded to. */
@@ -41,6 +35,11 @@ static const char *short_text(struct tsim_arena *arena, double value, const char
 
 static const char *money(struct tsim_arena *arena, double usd) {
     return short_text(arena, usd, usd >= 1000 ? " USD" : "USD");
+}
+
+/* Prices of a whole cluster are known to two digits at most. */
+static const char *rough_money(struct tsim_arena *arena, double usd) {
+    return supported(arena, &(struct tsim_percentiles){0.9 * usd, usd, 1.1 * usd}, usd, "USD");
 }
 
 static const char *chance_text(struct tsim_arena *arena, double chance) {
@@ -85,20 +84,21 @@ static void print_ranges(struct tsim_arena *arena, const struct tsim_offer *offe
         {"", false}, {"one in ten below", true}, {"middle", true}, {"one in ten above", true}};
     const double days[] = {offer->days.p10, offer->days.p50, offer->days.p90};
     const double costs[] = {offer->cost_usd.p10, offer->cost_usd.p50, offer->cost_usd.p90};
-    const double energies[] = {offer->energy_kwh.p10, offer->energy_kwh.p50, offer->energy_kwh.p90};
+    const struct tsim_percentiles wh = {1e3 * offer->energy_kwh.p10, 1e3 * offer->energy_kwh.p50,
+                                        1e3 * offer->energy_kwh.p90};
+    const double energies[] = {wh.p10, wh.p50, wh.p90};
     struct tsim_text_table table;
     tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     tsim_text_table_add(&table, offer->delivery_days > 0 ? "  days, delivery included" : "  days");
     for (int i = 0; i < 3; i++)
-        tsim_text_table_add(&table, days_text(rounded(days[i], &offer->days)));
+        tsim_text_table_add(&table, days_text(arena, &offer->days, days[i]));
     tsim_text_table_add(&table, "  cost");
     for (int i = 0; i < 3; i++)
-        tsim_text_table_add(&table, money(arena, rounded(costs[i], &offer->cost_usd)));
+        tsim_text_table_add(&table, supported(arena, &offer->cost_usd, costs[i], "USD"));
     if (!isnan(energies[1])) {
         tsim_text_table_add(&table, "  energy");
-        for (int i = 0; i < 3; i++) {
-            tsim_text_table_add(&table, short_text(arena, 1000 * rounded(energies[i], &offer->energy_kwh), "Wh"));
-        }
+        for (int i = 0; i < 3; i++)
+            tsim_text_table_add(&table, supported(arena, &wh, energies[i], "Wh"));
     }
     tsim_text_table_print(&table, style, out);
 }
@@ -118,10 +118,11 @@ static const char *capital_text(struct tsim_arena *arena, const struct tsim_offe
     const struct tsim_capital *c = &offer->capital;
     if (!(c->usd > 0))
         return "not known: it cannot be bought";
-    return tsim_arena_printf(arena, "%s%s: nodes %s, network %s, storage %s, its life's share of the facility %s",
-                             money(arena, c->usd), offer->purchase == TSIM_PURCHASE_BUY ? "" : " if it were bought",
-                             money(arena, c->nodes_usd), money(arena, c->network_usd), money(arena, c->storage_usd),
-                             money(arena, c->facility_usd));
+    return tsim_arena_printf(
+        arena, "%s%s: nodes %s, network %s, storage %s, the share of the facility that its life takes up %s",
+        rough_money(arena, c->usd), offer->purchase == TSIM_PURCHASE_BUY ? "" : " if it were bought",
+        rough_money(arena, c->nodes_usd), rough_money(arena, c->network_usd), rough_money(arena, c->storage_usd),
+        rough_money(arena, c->facility_usd));
 }
 
 static const char *terms_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
@@ -197,6 +198,8 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
     const struct tsim_offer *offer = &decision->offers[0];
     const struct tsim_scenario *job = job_of(offer);
     char count[96];
+    const char *most =
+        offer->chance_of_both < tsim_most_chance(offer->evidence) ? "" : "; no more is claimed on this evidence";
     fprintf(out, "%s%s%s %s%s%s (%s %s)\n", tsim_tint_on(style, TSIM_TINT_BOLD),
             decision->is_met ? "" : "nearest: ", TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer),
             tsim_tint_off(style), "", tsim_count_text((double)job->n_accelerators, count, sizeof count),
@@ -208,14 +211,14 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
     line("plan", plan_text(arena, offer->plan), style, out);
     if (!isnan(offer->chance_in_time) && !isnan(offer->chance_in_budget))
         line("chance",
-             tsim_arena_printf(arena, "%s of both: %s of the date, %s of the budget",
+             tsim_arena_printf(arena, "%s of both: %s of the date, %s of the budget%s",
                                chance_text(arena, offer->chance_of_both), chance_text(arena, offer->chance_in_time),
-                               chance_text(arena, offer->chance_in_budget)),
+                               chance_text(arena, offer->chance_in_budget), most),
              style, out);
     else
         line("chance",
-             tsim_arena_printf(arena, "%s of %s", chance_text(arena, offer->chance_of_both),
-                               isnan(offer->chance_in_time) ? "keeping the budget" : "making the date"),
+             tsim_arena_printf(arena, "%s of %s%s", chance_text(arena, offer->chance_of_both),
+                               isnan(offer->chance_in_time) ? "keeping the budget" : "making the date", most),
              style, out);
     line("price", terms_text(arena, offer), style, out);
     line("capital", capital_text(arena, offer), style, out);
@@ -228,7 +231,7 @@ static void add_bill(struct tsim_arena *arena, struct tsim_text_table *table, co
     tsim_text_table_add(table, tsim_arena_printf(arena, "%d", bill->tiers));
     tsim_text_table_add(table, tsim_count_text(ceil(bill->switches), count, sizeof count));
     tsim_text_table_add(table, tsim_count_text(ceil(bill->links), count, sizeof count));
-    tsim_text_table_add(table, money(arena, bill->usd));
+    tsim_text_table_add(table, rough_money(arena, bill->usd));
 }
 
 static const char *step_text(struct tsim_arena *arena, double ratio) {
@@ -265,15 +268,15 @@ static void print_alternatives(struct tsim_arena *arena, const struct tsim_decis
     struct tsim_text_table table;
     if (decision->n_alternatives == 0)
         return;
-    fputs("\nthe best alternatives, one of each kind\n", out);
+    fputs("\nthe runners-up: other machines, another size, other ways to get it\n", out);
     tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (size_t i = 0; i < decision->n_alternatives; i++) {
         const struct tsim_offer *offer = decision->alternatives[i].offer;
         tsim_text_table_add(&table, tsim_arena_printf(arena, "%zu", i + 1));
         tsim_text_table_add(&table, TSIM_PURCHASE_WORDS[offer->purchase]);
         tsim_text_table_add(&table, tsim_offer_cluster(arena, offer));
-        tsim_text_table_add(&table, days_text(rounded(offer->days.p50, &offer->days)));
-        tsim_text_table_add(&table, money(arena, rounded(offer->cost_usd.p50, &offer->cost_usd)));
+        tsim_text_table_add(&table, days_text(arena, &offer->days, offer->days.p50));
+        tsim_text_table_add(&table, supported(arena, &offer->cost_usd, offer->cost_usd.p50, "USD"));
         tsim_text_table_add(&table, chance_text(arena, offer->chance_of_both));
         tsim_text_table_add(&table, TSIM_GROUNDS_WORDS[offer->evidence]);
     }
@@ -298,14 +301,23 @@ static void print_sentences(const char *head, const char *const *sentences, size
 static void print_searched(struct tsim_arena *arena, const struct tsim_decision *decision,
                            const struct tsim_style *style, FILE *out) {
     char plans[96], simulated[96];
-    size_t n_left_out = 0;
-    for (size_t i = 0; i < decision->n_machines; i++)
+    size_t n_left_out = 0, n_dear = 0;
+    for (size_t i = 0; i < decision->n_machines; i++) {
         n_left_out += decision->machines[i].left_out != NULL;
+        n_dear += decision->machines[i].is_dear;
+    }
+    const char *dear = n_dear == 0 ? ""
+                       : decision->is_interrupted
+                           ? tsim_arena_printf(arena, "%zu for the price of their products, ", n_dear)
+                           : tsim_arena_printf(arena, "%zu whose products alone cost too much to win, ", n_dear);
     const char *of =
         decision->n_machines > 0
-            ? tsim_arena_printf(arena, " of %zu machine%s of the catalogue (%zu more are left out: --json says why)",
-                                decision->n_machines - n_left_out, decision->n_machines - n_left_out == 1 ? "" : "s",
-                                n_left_out)
+            ? tsim_arena_printf(
+                  arena,
+                  " of %zu machine%s of the catalogue (without %s%zu that have no price, have no network or "
+                  "cannot run it; --json says why)",
+                  decision->n_machines - n_left_out, decision->n_machines - n_left_out == 1 ? "" : "s", dear,
+                  n_left_out - n_dear)
             : " (only those given by sweep or --vary, in no other sizes)";
     fputc('\n', out);
     tsim_text_wrap(

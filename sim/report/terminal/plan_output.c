@@ -256,6 +256,7 @@ static void add_run_price(struct tsim_text_table *table, const struct tsim_plan 
         tsim_text_table_add(table, text);
     }
     tsim_text_table_add(table, money_text(figure(plan, TSIM_OUTCOME_RENT), text, sizeof text));
+    tsim_text_table_add(table, tsim_supported_range_text(&plan->cost_usd, "USD", text, sizeof text));
     tsim_text_table_add(table,
                         megawatt_hours_text(figure(plan, TSIM_OUTCOME_ENERGY_KWH) * TSIM_KWH_J, text, sizeof text));
     if (!has_failures(plan))
@@ -309,7 +310,7 @@ static size_t price_columns(const struct tsim_plan_output *output, const struct 
         columns[n++] = (struct tsim_column){"cluster", false};
     columns[n++] = (struct tsim_column){"MFU", true};
     columns[n++] = (struct tsim_column){of_samples ? "samples/s" : "tokens/s", true};
-    columns[n++] = (struct tsim_column){"runs like it", true};
+    columns[n++] = (struct tsim_column){"like it", true};
     if (!has_run(plan)) {
         columns[n++] = (struct tsim_column){of_samples ? "days/T samples" : "days/T tokens", true};
         columns[n++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
@@ -319,10 +320,11 @@ static size_t price_columns(const struct tsim_plan_output *output, const struct 
     columns[n++] = (struct tsim_column){"days", true};
     columns[n++] = (struct tsim_column){"likely", true};
     columns[n++] = (struct tsim_column){"rent", true};
+    columns[n++] = (struct tsim_column){"likely", true};
     columns[n++] = (struct tsim_column){"MWh", true};
     if (has_failures(plan)) {
         columns[n++] = (struct tsim_column){"spares", true};
-        columns[n++] = (struct tsim_column){"saved every", true};
+        columns[n++] = (struct tsim_column){"saves each", true};
     } else {
         columns[n++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
     }
@@ -716,6 +718,15 @@ static struct tsim_json *add_point(const struct tsim_plan_output *output, struct
     return object;
 }
 
+/* A point's summary, and the spread of the days, money and energy of its run as `tsim run` has them. */
+static void add_summary(struct tsim_json *object, const struct tsim_plan *plan) {
+    struct tsim_json *summary = tsim_json_object(object, "summary");
+    const struct tsim_outcome *outcome = &plan->point.outcome;
+    tsim_outcome_json(outcome, summary);
+    for (int i = TSIM_OUTCOME_DAYS_LIKELY_P10; i <= TSIM_OUTCOME_ENERGY_LIKELY_P90; i++)
+        tsim_outcome_add(outcome, (enum tsim_outcome_figure)i, summary);
+}
+
 static void add_losses(struct tsim_json *object, const struct tsim_plan *best, const struct tsim_plan *plan) {
     struct tsim_json *loses = tsim_json_object(object, "loses");
     struct term terms[TSIM_N_STEP_TERMS];
@@ -737,22 +748,20 @@ struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_pla
         struct tsim_json *object = add_point(output, best, NULL, &result->best[i]);
         if (i > 0)
             add_losses(object, &result->best[0], &result->best[i]);
-        tsim_outcome_json(&result->best[i].point.outcome, tsim_json_object(object, "summary"));
+        add_summary(object, &result->best[i]);
     }
     if (result->n_best > 0) {
         const struct tsim_plan *plan = result->has_safe ? &result->safe : &result->best[0];
         struct tsim_json *object = add_point(output, root, "recommended", plan);
-        tsim_outcome_json(&plan->point.outcome, tsim_json_object(object, "summary"));
+        add_summary(object, plan);
     }
     struct tsim_json *points = tsim_json_array(root, "points");
     for (size_t i = 0; i < result->n_front; i++)
-        tsim_outcome_json(&result->front[i].point.outcome,
-                          tsim_json_object(add_point(output, points, NULL, &result->front[i]), "summary"));
+        add_summary(add_point(output, points, NULL, &result->front[i]), &result->front[i]);
     if (output->search->space->n_candidates > 1) {
         struct tsim_json *own = tsim_json_array(root, "best_of_each");
         for (size_t i = 0; i < result->n_own; i++)
-            tsim_outcome_json(&result->own[i].point.outcome,
-                              tsim_json_object(add_point(output, own, NULL, &result->own[i]), "summary"));
+            add_summary(add_point(output, own, NULL, &result->own[i]), &result->own[i]);
     }
     if (output->result->n_gaps > 0)
         add_gaps(arena, output, root);

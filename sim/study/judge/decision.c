@@ -70,6 +70,10 @@ static double cost_under(const struct tsim_offer *offer, const struct tsim_chang
            days * (offer->usd_per_day + electricity * changes->power_price * offer->power_usd_per_day);
 }
 
+double tsim_most_chance(enum tsim_grounds evidence) {
+    return MOST_CHANCES[evidence];
+}
+
 double tsim_chance_shown(double chance, enum tsim_grounds evidence) {
     return fmin(MOST_CHANCES[evidence], TSIM_CHANCE_STEP * floor(chance / TSIM_CHANCE_STEP + 0.5));
 }
@@ -249,13 +253,16 @@ struct deciding {
     struct tsim_diags *diags;
 };
 
-static enum tsim_status search_space(struct deciding *d, const struct tsim_space *axes) {
+/* `most_s_per_token` is of each candidate; NULL: none has any. */
+static enum tsim_status search_space(struct deciding *d, const struct tsim_space *axes,
+                                     const double *most_s_per_token) {
     struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
     struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
     struct tsim_plan_search search = {.space = space,
                                       .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
                                       .n_threads = d->search->n_threads,
                                       .is_for_candidates = true,
+                                      .most_s_per_token = most_s_per_token,
                                       .heeds_interrupt = d->search->heeds_interrupt};
     struct tsim_diags warnings; /* of candidates of ours: nobody chose them */
     tsim_diags_init(&warnings);
@@ -303,78 +310,228 @@ static const struct tsim_catalogue_machine *machine_of(const struct tsim_decisio
     return NULL;
 }
 
-/* Each machine as often as a first guess says; then the best machines in the sizes that their predictions ask for. */
-static enum tsim_status search_catalogue(struct deciding *d) {
-    struct tsim_decision *decision = d->decision;
-    const struct tsim_goal_spec *goal = &decision->job->goal;
-    double days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : TSIM_DAYS_WITHOUT_DATE;
-    struct tsim_cluster_size sizes[MOST_SIZES];
+/* ---- machines that are left out ---- */
+
+/* The most that may be claimed of a cost that is no less than `usd`: what a machine measured best could have. */
+static double most_chance(const struct tsim_scenario *job, double usd) {
+    int n = 0;
+    for (int j = 0; j < TSIM_PRICE_POINTS; j++)
+        n += !(job->goal.budget_usd > 0) || usd * tsim_price_factor(job, j) <= job->goal.budget_usd;
+    return tsim_chance_shown((double)n / TSIM_PRICE_POINTS, TSIM_GROUNDS_MEASURED);
+}
+
+static bool may_win_so(const struct tsim_decision *decision, enum tsim_decision_objective objective,
+                       const struct tsim_scenario *job, double usd, double days) {
+    const struct tsim_goal_spec *goal = &job->goal;
+    const struct tsim_offer *best = &decision->offers[0];
+    bool is_likely = best->chance_of_both >= TSIM_CHANCE_LIKELY;
+    double chance = goal->deadline_s > 0 && days * TSIM_DAY_S > goal->deadline_s ? 0 : most_chance(job, usd);
+    if (!isfinite(usd))
+        return false;
+    if (is_likely && objective != TSIM_DECIDE_BY_CHANCE ? chance < TSIM_CHANCE_LIKELY : chance < best->chance_of_both)
+        return false;
+    if (!(is_likely && objective != TSIM_DECIDE_BY_CHANCE) && chance > best->chance_of_both)
+        return true;
+    if (!is_likely) {
+        double late = goal->deadline_s > 0 ? days * TSIM_DAY_S / goal->deadline_s : 1,
+               dear = goal->budget_usd > 0 ? usd / goal->budget_usd : 1;
+        return fmax(1, fmax(late, dear)) < miss_ratio(goal, best);
+    }
+    if (objective == TSIM_DECIDE_BY_ENERGY)
+        return true;
+    return is_by_days(goal, objective) ? days < best->days.p50 : usd < best->mean_usd;
+}
+
+/* So many times the least that a run may cost could it cost, and still be better than the best offer; 0: not even once. */
+static double most_ratio_so(const struct tsim_decision *decision, enum tsim_decision_objective objective,
+                            const struct tsim_scenario *job, double usd, double days) {
+    enum { MOST_RATIO = 64 };
+    double low = 1, high = MOST_RATIO;
+    if (!may_win_so(decision, objective, job, usd, days))
+        return 0;
+    if (may_win_so(decision, objective, job, high * usd, days)) /* no cost decides */
+        return (double)INFINITY;
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        *(may_win_so(decision, objective, job, middle * usd, days) ? &low : &high) = middle;
+    }
+    return high;
+}
+
+/* So many times the time of its products could a run on the machine take, and still be better than the best offer; 0: it
+ * loses even if products at the rate of long ones were all that it did. A purchase costs the same however long it takes. */
+static double most_slowness(const struct tsim_decision *decision, enum tsim_decision_objective objective,
+                            const struct tsim_catalogue_machine *machine) {
+    struct tsim_machine_floor floor = tsim_machine_floor(machine->job);
+    if (may_win_so(decision, objective, machine->job, floor.purchase_usd, floor.days))
+        return (double)INFINITY;
+    return fmax(most_ratio_so(decision, objective, machine->job, floor.rent_usd, floor.days),
+                most_ratio_so(decision, objective, machine->job, floor.reserved_usd, floor.days));
+}
+
+/* ---- the catalogue ---- */
+
+struct sizes {
+    struct tsim_cluster_size list[MOST_SIZES];
+    size_t n, n_tried;
+};
+
+static double days_to_fill(const struct tsim_decision *decision) {
+    double deadline_s = decision->job->goal.deadline_s;
+    return deadline_s > 0 ? deadline_s / TSIM_DAY_S : TSIM_DAYS_WITHOUT_DATE;
+}
+
+/* The machine in the size that was asked for, or that a first guess says. */
+static void add_first(struct deciding *d, struct sizes *sizes, const struct tsim_catalogue_machine *machine) {
+    if (!tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes"))
+        add_size(sizes->list, &sizes->n, machine,
+                 tsim_nodes_for(machine, TSIM_FIRST_DATE_FRAC * days_to_fill(d->decision)));
+    else if (sizes->n < MOST_SIZES)
+        sizes->list[sizes->n++] = (struct tsim_cluster_size){machine, d->decision->job->cluster.nodes};
+}
+
+/* Searches the sizes that have been added since. Plans on machines that are dear are bounded by the best offer: a run
+ * that is bound to lose is not simulated. */
+static enum tsim_status search_sizes(struct deciding *d, struct sizes *sizes) {
+    const struct tsim_cluster_size *list = sizes->list + sizes->n_tried;
+    size_t n = sizes->n - sizes->n_tried;
     struct tsim_space space;
-    size_t n = 0, n_first;
-    TSIM_TRY(tsim_machines_list(d->arena, d->search->source, d->overrides, d->n_overrides, &decision->machines,
-                                &decision->n_machines, d->diags));
-    const char *said = tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes");
-    for (size_t i = 0; i < decision->n_machines; i++) {
-        const struct tsim_catalogue_machine *machine = &decision->machines[i];
-        if (machine->left_out)
-            continue;
-        if (said && n < MOST_SIZES)
-            sizes[n++] = (struct tsim_cluster_size){machine, decision->job->cluster.nodes};
-        else if (!said)
-            add_size(sizes, &n, machine, tsim_nodes_for(machine, TSIM_FIRST_DATE_FRAC * days));
-    }
-    if (n == 0) {
-        tsim_diags_error(d->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "cluster.node",
-                         "no machine of the catalogue can run it");
-        return TSIM_ERR_INFEASIBLE;
-    }
-    TSIM_TRY(tsim_clusters_space(d->arena, sizes, n, &space, d->diags));
-    TSIM_TRY(search_space(d, &space));
-    if (said)
+    double *most = NULL;
+    if (n == 0)
         return TSIM_OK;
-    /* Clusters that the batch does not divide over have no plan: half of each, until one has. */
+    if (d->decision->n_offers > 0) {
+        most = TSIM_NEW_ARRAY(d->arena, n, double);
+        for (size_t i = 0; i < n; i++) {
+            const struct tsim_scenario *job = list[i].machine->job;
+            double accelerators = (double)(list[i].nodes * list[i].machine->accelerators_per_node);
+            most[i] = list[i].machine->is_dear
+                          ? most_slowness(d->decision, d->search->objective, list[i].machine) *
+                                tsim_machine_floor(job).accelerator_s / (accelerators * tsim_job_tokens(job))
+                          : (double)INFINITY;
+        }
+    }
+    TSIM_TRY(tsim_clusters_space(d->arena, list, n, &space, d->diags));
+    sizes->n_tried = sizes->n;
+    return search_space(d, &space, most);
+}
+
+/* Clusters that the batch does not divide over have no plan: half of each, until one has. */
+static enum tsim_status search_halves(struct deciding *d, struct sizes *sizes) {
+    struct tsim_decision *decision = d->decision;
+    struct tsim_space space;
     for (bool is_smaller = true; is_smaller && decision->n_offers == 0 && !decision->is_interrupted;) {
         is_smaller = false;
-        for (size_t i = 0; i < n; i++) {
-            is_smaller |= sizes[i].nodes > 1;
-            sizes[i].nodes = tsim_round_nodes(sizes[i].machine->job, ceil((double)sizes[i].nodes / 2));
+        for (size_t i = 0; i < sizes->n; i++) {
+            struct tsim_cluster_size *size = &sizes->list[i];
+            is_smaller |= size->nodes > 1;
+            size->nodes = tsim_round_nodes(size->machine->job, ceil((double)size->nodes / 2));
         }
-        TSIM_TRY(tsim_clusters_space(d->arena, sizes, n, &space, d->diags));
-        TSIM_TRY(search_space(d, &space));
+        TSIM_TRY(tsim_clusters_space(d->arena, sizes->list, sizes->n, &space, d->diags));
+        TSIM_TRY(search_space(d, &space, NULL));
     }
-    n_first = n;
+    return TSIM_OK;
+}
+
+/* The best machines, MOST_REFINED at most, in the sizes that their predictions ask for, and in the next smaller one and the next larger one. */
+static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, size_t most_machines) {
+    struct tsim_decision *decision = d->decision;
     const struct tsim_catalogue_machine *seen[MOST_REFINED];
     size_t n_seen = 0;
-    const struct tsim_offer *bests = decision->offers;
     for (size_t i = 0; i < decision->n_offers && !decision->is_interrupted; i++) {
-        const struct tsim_offer *offer = &bests[i];
+        const struct tsim_offer *offer = &decision->offers[i];
         const struct tsim_catalogue_machine *machine = machine_of(decision, offer);
         size_t at = 0;
         while (at < n_seen && seen[at] != machine)
             at++;
-        if (at == n_seen && n_seen < MOST_REFINED)
+        if (at == n_seen && n_seen < most_machines)
             seen[n_seen++] = machine;
-        double left_days = days - offer->delivery_days;
-        if (at == MOST_REFINED || !(left_days > 0))
+        double left_days = days_to_fill(decision) - offer->delivery_days;
+        if (at == most_machines || !(left_days > 0))
             continue;
         double least = (double)job_of(offer)->cluster.nodes * (offer->days.p90 - offer->delivery_days) / left_days;
         double nodes = (double)tsim_round_nodes(machine->job, fmin(least, TSIM_MOST_BOUGHT_ACCELERATORS));
-        add_size(sizes, &n, machine, nodes);
-        add_size(sizes, &n, machine, nodes + 1);
-        if (nodes > 1)
-            add_size(sizes, &n, machine, floor(nodes / 2));
+        add_size(sizes->list, &sizes->n, machine, nodes);
+        add_size(sizes->list, &sizes->n, machine, nodes + 1);
+        if (nodes > 1) /* 3 x 2^k or 2^(k+1) after 2^(k+1) or 3 x 2^k: more than five eighths of it */
+            add_size(sizes->list, &sizes->n, machine, floor(0.625 * nodes));
     }
-    if (n == n_first || decision->is_interrupted)
+    return decision->is_interrupted ? TSIM_OK : search_sizes(d, sizes);
+}
+
+/* First of several machines, then of the best one as long as that finds a better size. */
+static enum tsim_status refine(struct deciding *d, struct sizes *sizes) {
+    enum { MOST_ROUNDS = 4 };
+    struct tsim_decision *decision = d->decision;
+    if (tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes"))
         return TSIM_OK;
-    TSIM_TRY(tsim_clusters_space(d->arena, sizes + n_first, n - n_first, &space, d->diags));
-    return search_space(d, &space);
+    for (int round = 0; round < MOST_ROUNDS && decision->n_offers > 0; round++) {
+        const struct tsim_plan *best = decision->offers[0].plan;
+        TSIM_TRY(refine_sizes(d, sizes, round == 0 ? MOST_REFINED : 1));
+        if (decision->offers[0].plan == best)
+            break;
+    }
+    return TSIM_OK;
+}
+
+/* Machines that were left out for their price, and could still be better than the best: until there is none. Those that
+ * had a plan which was not bound to lose are dear no longer. */
+static enum tsim_status search_dear(struct deciding *d, struct sizes *sizes) {
+    struct tsim_decision *decision = d->decision;
+    for (bool is_more = true; is_more && decision->n_offers > 0 && !decision->is_interrupted;) {
+        is_more = false;
+        for (size_t i = 0; i < decision->n_machines; i++) {
+            struct tsim_catalogue_machine *machine = &decision->machines[i];
+            if (!machine->is_dear || !machine->left_out ||
+                !(most_slowness(decision, d->search->objective, machine) > 0))
+                continue;
+            machine->left_out = NULL; /* looked at, once */
+            add_first(d, sizes, machine);
+            is_more = true;
+        }
+        TSIM_TRY(search_sizes(d, sizes));
+        for (size_t i = 0; i < decision->n_offers; i++) {
+            const struct tsim_catalogue_machine *of = machine_of(decision, &decision->offers[i]);
+            decision->machines[of - decision->machines].is_dear = false;
+        }
+        TSIM_TRY(refine(d, sizes));
+    }
+    return TSIM_OK;
+}
+
+/* Each machine as often as a first guess says; then the best machines in the sizes that their predictions ask for. Then
+ * those that were left out for their price, where that does not prove that they lose. */
+static enum tsim_status search_catalogue(struct deciding *d) {
+    struct tsim_decision *decision = d->decision;
+    struct sizes *sizes = TSIM_NEW(d->arena, struct sizes);
+    TSIM_TRY(tsim_machines_list(d->arena, d->search->source, d->overrides, d->n_overrides, &decision->machines,
+                                &decision->n_machines, d->diags));
+    for (size_t i = 0; i < decision->n_machines; i++)
+        if (!decision->machines[i].left_out)
+            add_first(d, sizes, &decision->machines[i]);
+    if (sizes->n == 0) {
+        tsim_diags_error(d->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "cluster.node",
+                         "no machine of the catalogue can run it");
+        return TSIM_ERR_INFEASIBLE;
+    }
+    TSIM_TRY(search_sizes(d, sizes));
+    if (!tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes"))
+        TSIM_TRY(search_halves(d, sizes));
+    TSIM_TRY(refine(d, sizes));
+    return search_dear(d, sizes);
 }
 
 /* ---- why not ---- */
 
+/* Sums are known to two digits at most: prices spread. */
+static double two_digits(double value) {
+    double unit = value > 0 ? pow(10, floor(log10(value)) - 1) : 1;
+    return unit * floor(value / unit + 0.5);
+}
+
 static const char *usd_text(struct tsim_arena *arena, double usd) {
-    char text[48];
-    return tsim_arena_strdup(arena, tsim_quantity_human(usd, TSIM_USD, text, sizeof text));
+    char text[64];
+    const struct tsim_percentiles range = {0.9 * usd, usd, 1.1 * usd}; /* supports two digits */
+    return tsim_arena_strdup(arena, tsim_supported_text(&range, usd, "USD", text, sizeof text));
 }
 
 enum limited { LIMITED_DAYS, LIMITED_USD };
@@ -398,7 +555,10 @@ static const char *percent_above(struct tsim_arena *arena, double ratio) {
 static const char *ratio_text(struct tsim_arena *arena, double ratio, const char *more, const char *much) {
     if (ratio < 2)
         return tsim_arena_printf(arena, "%s %s", percent_above(arena, ratio), more);
-    return tsim_arena_printf(arena, ratio < 100 ? "%.2g times as %s" : "%.0f times as %s", ratio, much);
+    char times[96];
+    return ratio < 100 ? tsim_arena_printf(arena, "%.2g times as %s", ratio, much)
+                       : tsim_arena_printf(arena, "%s times as %s",
+                                           tsim_count_text(two_digits(ratio), times, sizeof times), much);
 }
 
 static const char *over_text(struct tsim_arena *arena, double ratio, enum limited which) {
@@ -410,22 +570,40 @@ static const char *amount_text(struct tsim_arena *arena, double amount, enum lim
                                  : usd_text(arena, amount);
 }
 
+/* Tells what speaks for an offer all the same, where that is a tenth or more: "; it takes 33 % less time". */
+static const char *gains_text(struct tsim_arena *arena, const struct tsim_offer *best, const struct tsim_offer *other) {
+    const char *sooner = "", *cheaper = "";
+    if (other->days.p50 < 0.9 * best->days.p50)
+        sooner = tsim_arena_printf(arena, "takes %.0f %% less time", 100 * (1 - other->days.p50 / best->days.p50));
+    if (other->mean_usd < 0.9 * best->mean_usd)
+        cheaper =
+            tsim_arena_printf(arena, "is expected to cost %.0f %% less", 100 * (1 - other->mean_usd / best->mean_usd));
+    return *sooner || *cheaper
+               ? tsim_arena_printf(arena, "; it %s%s%s", sooner, *sooner && *cheaper ? " and " : "", cheaper)
+               : "";
+}
+
 static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *best, const struct tsim_offer *other,
                            enum tsim_decision_objective objective) {
     const struct tsim_goal_spec *goal = &job_of(best)->goal;
     if (other->chance_of_both < best->chance_of_both) {
         double most = MOST_CHANCES[other->evidence];
         if (most < MOST_CHANCES[best->evidence] && !(other->chance_in_time < most) && !(other->chance_in_budget < most))
-            return tsim_arena_printf(arena, "no chance above %s is claimed for it: too few runs like it were measured",
-                                     tsim_chance_text(arena, most));
+            return tsim_arena_printf(arena,
+                                     "no chance above %s is claimed for it: too few runs like it were measured%s",
+                                     tsim_chance_text(arena, most), gains_text(arena, best, other));
         bool is_late = goal->deadline_s > 0 && !(other->chance_in_time > other->chance_in_budget);
+        enum limited which = is_late ? LIMITED_DAYS : LIMITED_USD;
+        const struct tsim_percentiles *range = range_of(other, which);
+        bool is_rare = range->p50 <= limit_of(goal, which); /* the middle case keeps it */
         const char *what =
-            is_late ? tsim_arena_printf(arena, "in the middle case it ends after %.0f days%s", other->days.p50,
-                                        other->delivery_days > 0 ? ", delivery included" : "")
-                    : tsim_arena_printf(arena, "in the middle case it costs %s", usd_text(arena, other->cost_usd.p50));
-        return tsim_arena_printf(arena, "its chance of the goal is %s, against %s: %s",
+            tsim_arena_printf(arena, "in %s it %s %s%s", is_rare ? "one case of ten" : "the middle case",
+                              is_late ? "takes" : "costs", amount_text(arena, is_rare ? range->p90 : range->p50, which),
+                              is_late && other->delivery_days > 0 ? ", delivery included" : "");
+        const char *gains = other->chance_of_both >= TSIM_CHANCE_LIKELY ? gains_text(arena, best, other) : "";
+        return tsim_arena_printf(arena, "its chance of the goal is %s, against %s: %s%s",
                                  tsim_chance_text(arena, other->chance_of_both),
-                                 tsim_chance_text(arena, best->chance_of_both), what);
+                                 tsim_chance_text(arena, best->chance_of_both), what, gains);
     }
     if (best->chance_of_both < TSIM_CHANCE_LIKELY && miss_ratio(goal, other) > miss_ratio(goal, best)) {
         double late = other->days.p50 / limit_of(goal, LIMITED_DAYS);
@@ -439,9 +617,9 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
                                  100 * (other->energy_kwh.p50 / best->energy_kwh.p50 - 1));
     if (is_by_days(goal, objective))
         return tsim_arena_printf(arena, "it ends %s", over_text(arena, other->days.p50 / best->days.p50, LIMITED_DAYS));
-    return tsim_arena_printf(arena, "it is as likely to meet the goal and is expected to cost %s: %s against %s",
+    return tsim_arena_printf(arena, "it is as likely to meet the goal and is expected to cost %s%s",
                              over_text(arena, other->mean_usd / best->mean_usd, LIMITED_USD),
-                             usd_text(arena, other->mean_usd), usd_text(arena, best->mean_usd));
+                             gains_text(arena, best, other));
 }
 
 static bool is_same_node(const struct tsim_offer *a, const struct tsim_offer *b) {
@@ -680,7 +858,7 @@ static void say_utilization(struct tsim_arena *arena, struct tsim_decision *deci
     char life[48];
     if (isnan(utilization))
         return;
-    tsim_quantity_human(job_of(choice)->cost.lifetime_s, TSIM_TIME_S, life, sizeof life);
+    snprintf(life, sizeof life, "%.2g years", job_of(choice)->cost.lifetime_s / TSIM_YEAR_S);
     decision->flips[decision->n_flips++] =
         utilization <= 1
             ? tsim_arena_printf(arena,
@@ -756,9 +934,34 @@ static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision
             say_miss(arena, decision, (enum limited)which);
 }
 
+/* ---- what is left out ---- */
+
+/* Nothing but its price is said of a machine that the search ended before. */
+static void say_dear(struct tsim_arena *arena, struct tsim_decision *decision) {
+    const struct tsim_offer *best = &decision->offers[0];
+    for (size_t i = 0; i < decision->n_machines; i++) {
+        struct tsim_catalogue_machine *machine = &decision->machines[i];
+        if (!machine->is_dear)
+            continue;
+        struct tsim_machine_floor floor = tsim_machine_floor(machine->job);
+        double least_usd = fmin(floor.rent_usd, fmin(floor.reserved_usd, floor.purchase_usd));
+        if (!machine->left_out)
+            machine->left_out =
+                "each of its plans is bound to cost more than the choice, or is no likelier to meet the goal";
+        else if (!isfinite(least_usd))
+            machine->left_out = "it would come after the date";
+        else
+            machine->left_out = tsim_arena_printf(
+                arena, "its products alone, at their full rate, cost %s%s", usd_text(arena, least_usd),
+                least_usd < best->mean_usd ? "; it cannot be likelier to meet the goal than the choice"
+                                           : tsim_arena_printf(arena, "; the choice is expected to cost %s in all",
+                                                               usd_text(arena, best->mean_usd)));
+    }
+}
+
 /* ---- the whole ---- */
 
-/* Tokens of the goal, or to its loss; 0: neither is said, NAN: the loss is likelier never reached. */
+/* Tokens of the goal, or to its loss; 0: neither is said, NAN, with an error: the loss is likelier never reached. */
 static double length_of(struct deciding *d, const struct tsim_scenario *job) {
     struct tsim_tokens_needed needed;
     if (!(job->goal.loss_nats > 0))
@@ -778,6 +981,23 @@ static double length_of(struct deciding *d, const struct tsim_scenario *job) {
     return (double)NAN;
 }
 
+/* Tells what the goal lacks, before anything else is said of the scenario. */
+static void check_goal(const struct tsim_scenario *job, struct tsim_diags *diags) {
+    const struct tsim_goal_spec *goal = &job->goal;
+    const struct tsim_place place = {.file = job->name};
+    bool has_length = goal->tokens > 0 || goal->loss_nats > 0 || job->training.length_kind != TSIM_LENGTH_NONE;
+    if (goal->tokens > 0 && job->model->kind != TSIM_MODEL_TRANSFORMER)
+        tsim_diag_hint(
+            tsim_diags_error(diags, TSIM_ERR_SCHEMA, place, "goal.tokens", "%s has no tokens", job->model->name),
+            "a scenario with training.samples or training.epochs, and goal: {deadline: 30 days}");
+    else if (!has_length)
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SCHEMA, place, "goal.tokens", "the run has no length"),
+                       "--tokens 2T, or goal: {tokens: 2 T}; or a loss: --loss 2.1");
+    if (!(goal->deadline_s > 0) && !(goal->budget_usd > 0))
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SCHEMA, place, "goal", "neither a date nor a budget is set"),
+                       "--deadline '90 days' --budget '20 M USD', or one of them");
+}
+
 static enum tsim_status read_goal(struct deciding *d) {
     char tokens[48];
     const struct tsim_scenario *job;
@@ -789,10 +1009,12 @@ static enum tsim_status read_goal(struct deciding *d) {
     d->n_overrides = search->n_overrides;
     struct tsim_diags first; /* heard again once the goal's length is there */
     tsim_diags_init(&first);
-    if (tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, &first) == TSIM_OK)
-        length = length_of(d, job);
+    if (tsim_scenario_load_job(d->arena, search->source, d->overrides, d->n_overrides, &job, &first) == TSIM_OK) {
+        check_goal(job, d->diags);
+        length = d->diags->n_errors > 0 ? 0 : length_of(d, job);
+    }
     tsim_diags_release(&first);
-    if (isnan(length))
+    if (d->diags->n_errors > 0)
         return TSIM_ERR_SCHEMA;
     if (length > 0) {
         tsim_quantity_si(length, TSIM_COUNT, tokens, sizeof tokens);
@@ -804,15 +1026,7 @@ static enum tsim_status read_goal(struct deciding *d) {
         d->decision->needed = tsim_goal_tokens(job);
     if (job->simulation.detail == TSIM_DETAIL_AUTO) /* hundreds of plans of a whole catalogue take half the time so */
         d->overrides[d->n_overrides++] = (struct tsim_override){"simulation.detail", "passes"};
-    if (job->training.length_kind == TSIM_LENGTH_NONE)
-        tsim_diag_hint(tsim_diags_error(d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name},
-                                        "goal.tokens", "the run has no length"),
-                       "--tokens 2T, or goal: {tokens: 2 T}; or a loss: --loss 2.1");
-    if (!(job->goal.deadline_s > 0) && !(job->goal.budget_usd > 0))
-        tsim_diag_hint(tsim_diags_error(d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name}, "goal",
-                                        "neither a date nor a budget is set"),
-                       "--deadline '90 days' --budget '20 M USD', or one of them");
-    return d->diags->n_errors > 0 ? TSIM_ERR_SCHEMA : TSIM_OK;
+    return TSIM_OK;
 }
 
 enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decision_search *search,
@@ -824,11 +1038,13 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
     TSIM_TRY(read_goal(&d));
     decision->overrides = d.overrides;
     decision->n_overrides = d.n_overrides;
-    TSIM_TRY(search->axes ? search_space(&d, search->axes) : search_catalogue(&d));
+    TSIM_TRY(search->axes ? search_space(&d, search->axes, NULL) : search_catalogue(&d));
     if (decision->n_offers == 0)
         return TSIM_OK;
     decision->is_met = decision->offers[0].chance_of_both >= TSIM_CHANCE_LIKELY;
     find_alternatives(arena, decision, search->objective);
+    if (!decision->is_interrupted)
+        say_dear(arena, decision);
     TSIM_TRY(find_rivals(&d));
     if (decision->is_met)
         find_flips(arena, decision, search->objective);

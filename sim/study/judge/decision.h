@@ -106,7 +106,7 @@ struct tsim_decision {
     size_t n_flips;
     const char **misses; /* no goal met: sentences on which limit fails, by how much, and what could be met */
     size_t n_misses;
-    const struct tsim_catalogue_machine *machines; /* of the catalogue; n 0 where candidates were given */
+    struct tsim_catalogue_machine *machines; /* of the catalogue; n 0 where candidates were given */
     size_t n_machines;
     const struct tsim_override *overrides; /* those of the search, and the goal's length */
     size_t n_overrides;
@@ -127,6 +127,8 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
 
 /* "128 x dgx-h100, ib-ndr" */
 const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer *offer);
+/* The highest chance that is claimed on such evidence. */
+double tsim_most_chance(enum tsim_grounds evidence);
 /* "85 %", "under 5 %" */
 const char *tsim_chance_text(struct tsim_arena *arena, double chance);
 

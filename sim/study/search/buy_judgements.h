@@ -21,9 +21,9 @@
 
 /* ---- which machines ---- */
 
-/* The most that a product may cost on a machine, over what it costs on the cheapest one. Losses beside products take
- * about a third of a step (TSIM_REACHED_FRAC), so a machine that loses nothing at all makes up for a price 1.5 times as
- * high; the rest is a margin. */
+/* The most that a product may cost on a machine, over what it costs on the cheapest one, if it is to be among the first
+ * that are searched. Losses beside products take about a third of a step (TSIM_REACHED_FRAC), so a machine that loses
+ * nothing at all makes up for a price 1.5 times as high. A dearer one is searched where nothing proves that it loses. */
 #define TSIM_MOST_PRICE_RATIO 1.6
 
 /* The largest cluster that is tried. The largest with a measured run has 12,288 accelerators. */

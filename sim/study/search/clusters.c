@@ -110,7 +110,8 @@ static void leave_out_dear(struct tsim_arena *arena, struct tsim_catalogue_machi
         double ratio =
             fmin(rent_per_flop(machines[i].job) / least_rent,
                  isfinite(least_purchase) ? purchase_per_flop(machines[i].job) / least_purchase : (double)INFINITY);
-        if (ratio > TSIM_MOST_PRICE_RATIO)
+        machines[i].is_dear = ratio > TSIM_MOST_PRICE_RATIO;
+        if (machines[i].is_dear)
             machines[i].left_out = tsim_arena_printf(
                 arena, "a product costs %.2g times as much on it as on the cheapest machine, before anything is lost",
                 ratio);
@@ -119,7 +120,7 @@ static void leave_out_dear(struct tsim_arena *arena, struct tsim_catalogue_machi
 
 enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides,
-                                    const struct tsim_catalogue_machine **machines, size_t *n_machines,
+                                    struct tsim_catalogue_machine **machines, size_t *n_machines,
                                     struct tsim_diags *diags) {
     const char *const *ids, *only = tsim_override_of(overrides, n_overrides, "cluster.node");
     size_t n_ids;
@@ -154,17 +155,45 @@ int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes) {
     }
 }
 
+double tsim_job_tokens(const struct tsim_scenario *job) {
+    double length = job->training.length; /* in whatever it is said */
+    switch (job->training.length_kind) {
+    case TSIM_LENGTH_TOKENS:
+        return length;
+    case TSIM_LENGTH_SAMPLES:
+        return length * (double)job->training.sequence_length;
+    default:
+        return length * (double)job->training.sequence_length * (double)job->training.global_batch_size;
+    }
+}
+
+struct tsim_machine_floor tsim_machine_floor(const struct tsim_scenario *job) {
+    const struct tsim_accelerator *a = job->cluster.node->accelerator;
+    const struct tsim_cost_spec *c = &job->cost;
+    /* Frozen weights have no gradients: a third of the products are not there. */
+    double flops = TSIM_FLOPS_PER_TOKEN * tsim_model_active_parameters(job->model) * tsim_job_tokens(job) *
+                   (job->training.adapter.kind == TSIM_ADAPTER_NONE ? 1 : 2.0 / 3);
+    double accelerator_s = flops / sustained_per_s(job);
+    double left_s = job->goal.deadline_s > 0 ? job->goal.deadline_s - c->delivery_s : (double)INFINITY;
+    double reserved = c->reserved_usd_per_s > 0 ? c->reserved_usd_per_s : a->reserved_usd_per_s;
+    struct tsim_machine_floor floor = {(double)INFINITY, (double)INFINITY, (double)INFINITY,
+                                       accelerator_s / (TSIM_MOST_BOUGHT_ACCELERATORS * TSIM_DAY_S), accelerator_s};
+    if (c->rent_usd_per_s > 0)
+        floor.rent_usd = c->rent_usd_per_s * accelerator_s *
+                         (job->reliability.preemption_per_s > 0 ? 1 - job->reliability.discount_frac : 1);
+    if (reserved > 0)
+        floor.reserved_usd = reserved * accelerator_s;
+    if (c->purchase_usd > 0 && left_s > 0)
+        floor.purchase_usd = c->purchase_usd * fmax(1, accelerator_s / left_s);
+    return floor;
+}
+
 double tsim_nodes_for(const struct tsim_catalogue_machine *machine, double days) {
     const struct tsim_scenario *job = machine->job;
     const struct tsim_accelerator *a = job->cluster.node->accelerator;
     double active = tsim_model_active_parameters(job->model), all = tsim_model_parameters(job->model);
-    double samples = job->training.length; /* in whatever the length is said */
-    double tokens = job->training.length_kind == TSIM_LENGTH_TOKENS ? samples
-                    : job->training.length_kind == TSIM_LENGTH_SAMPLES
-                        ? samples * (double)job->training.sequence_length
-                        : samples * (double)job->training.sequence_length * (double)job->training.global_batch_size;
     double per_s = sustained_per_s(job) * TSIM_REACHED_FRAC;
-    double for_time = TSIM_FLOPS_PER_TOKEN * active * tokens / (per_s * days * TSIM_DAY_S);
+    double for_time = TSIM_FLOPS_PER_TOKEN * active * tsim_job_tokens(job) / (per_s * days * TSIM_DAY_S);
     double for_memory = TSIM_STATE_BYTES_PER_PARAMETER * all / (TSIM_STATE_MEMORY_FRAC * a->memory_bytes);
     double most = (double)TSIM_MOST_BOUGHT_ACCELERATORS / (double)machine->accelerators_per_node;
     return fmin(most, fmax(for_time, for_memory) / (double)machine->accelerators_per_node);

@@ -14,7 +14,21 @@ struct tsim_catalogue_machine {
     const char *software;            /* its own, or what runs on GPUs */
     const struct tsim_scenario *job; /* on one such node */
     const char *left_out;            /* why it is no candidate; NULL: it is one */
+    bool is_dear;                    /* it is left out for the price of its products alone */
 };
+
+/* No run of the job on a machine undercuts this: its products at the rate of long ones on all the time, and nothing beside
+ * them. INFINITY: it cannot be had so. */
+struct tsim_machine_floor {
+    double rent_usd, reserved_usd,
+        purchase_usd;     /* bought: as many as end by the goal's date, one where there is none */
+    double days;          /* on the largest cluster that is tried */
+    double accelerator_s; /* the products, at that rate */
+};
+struct tsim_machine_floor tsim_machine_floor(const struct tsim_scenario *job);
+
+/* The length of the job, in whatever it is said. */
+double tsim_job_tokens(const struct tsim_scenario *job);
 
 /* The last value that is said for a path; NULL: none is. */
 const char *tsim_override_of(const struct tsim_override *overrides, size_t n, const char *path);
@@ -23,7 +37,7 @@ const char *tsim_override_of(const struct tsim_override *overrides, size_t n, co
  * Fails where the catalogue cannot be read. */
 enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides,
-                                    const struct tsim_catalogue_machine **machines, size_t *n_machines,
+                                    struct tsim_catalogue_machine **machines, size_t *n_machines,
                                     struct tsim_diags *diags);
 
 /* The least number of nodes, 2^k or 3 x 2^k (this where the batch is a multiple of 3), that is not below `nodes`. */

@@ -182,7 +182,9 @@ static bool is_excluded(const struct search *search, const struct item *item) {
         return true;
     const struct item *own = &search->known.own[item->candidate], *safe = &search->known.safe;
     if (search->options->is_for_candidates)
-        return own->fate != FATE_OPEN && item->objective < own->objective;
+        return (own->fate != FATE_OPEN && item->objective < own->objective) ||
+               (search->options->most_s_per_token &&
+                item->price.time_s > search->options->most_s_per_token[item->candidate]);
     if (!item->may_not_fit && (safe->fate == FATE_OPEN || item->objective >= safe->objective))
         return false;
     if (own->fate == FATE_OPEN || item->objective >= own->objective)

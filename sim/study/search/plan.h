@@ -32,6 +32,8 @@ struct tsim_plan_search {
      * memory's error (results/verdict.h): what may not fit counts as too large. There is no front and no campaign but those of
      * `own`, and the five best are not completed. */
     bool is_for_candidates;
+    /* Where `is_for_candidates`: of each one, plans that are bound to take longer for a token are excluded; NULL: none is. */
+    const double *most_s_per_token;
     bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked where one came */
 };
 
