@@ -466,7 +466,9 @@ static void run(struct reading *g, size_t function, const char *path) {
 }
 
 void tsim_python_functions(struct tsim_recipe *r, struct tsim_python *python) {
-    struct reading g = {.r = r, .python = python, .text = r->document->text, .size = r->document->size};
+    /* A mistake is said by tsim_python_read, which knows lines: here it only ends the list. */
+    struct reading g = {
+        .r = r, .python = python, .text = r->document->text, .size = r->document->size, .status = TSIM_ERR_SYNTAX};
     python->functions = TSIM_NEW_ARRAY(r->arena, MOST_FUNCTIONS, const char *);
     for (python->n_functions = 0; !is_end(&g); end_line(&g)) {
         if (!begins(&g, "def") || python->n_functions == MOST_FUNCTIONS)
