@@ -24,17 +24,21 @@ static const char *lacked_keys(struct tsim_hf_reading *r) {
 }
 
 static enum tsim_status is_unknown(struct tsim_hf_reading *r, const struct tsim_value *type) {
-    const char **names = TSIM_NEW_ARRAY(r->arena, TSIM_N_HF_FAMILIES, const char *), *known = "",
-               *lacked = lacked_keys(r);
+    enum { MOST_TYPES = 200 };
+    const char *names[MOST_TYPES], *known = "", *lacked = lacked_keys(r);
+    size_t n_names = 0;
     const char *word = type->kind == TSIM_VALUE_SCALAR ? type->text : tsim_value_kind_name(type);
-    for (size_t i = 0; i < TSIM_N_HF_FAMILIES; i++) {
-        names[i] = TSIM_HF_FAMILIES[i].type;
-        known = tsim_arena_printf(r->arena, "%s%s%s", known, i > 0 ? ", " : "", names[i]);
-    }
+    for (size_t i = 0; i < TSIM_N_HF_FAMILIES; i++)
+        for (const char *at = TSIM_HF_FAMILIES[i].types; *at && n_names < MOST_TYPES; at += strspn(at, "|")) {
+            const size_t length = strcspn(at, "|");
+            names[n_names++] = tsim_arena_strndup(r->arena, at, length);
+            known = tsim_arena_printf(r->arena, "%s%s%.*s", known, *known ? ", " : "", (int)length, at);
+            at += length;
+        }
     struct tsim_diag *diag =
         tsim_value_error(r->diags, TSIM_ERR_REFERENCE, type, "model_type", "'%.40s' is not known%s%s", word,
                          *lacked ? "; keys that a transformer has and that are missing: " : "", lacked);
-    const char *near = tsim_did_you_mean(word, names, TSIM_N_HF_FAMILIES);
+    const char *near = tsim_did_you_mean(word, names, n_names);
     if (near)
         tsim_diag_hint(diag, "did you mean '%s'?", near);
     else
@@ -47,9 +51,19 @@ static void enter(struct tsim_hf_reading *r, const struct tsim_value *root) {
     r->is_used = TSIM_NEW_ARRAY(r->arena, root->n_items, bool);
 }
 
+static bool has_type(const char *types, const char *type) {
+    const size_t length = strlen(type);
+    for (const char *at = types; *at; at += strspn(at, "|")) {
+        if (strcspn(at, "|") == length && strncmp(at, type, length) == 0)
+            return true;
+        at += strcspn(at, "|");
+    }
+    return false;
+}
+
 static const struct tsim_hf_family *family_of(const struct tsim_value *type) {
-    for (size_t i = 0; i < TSIM_N_HF_FAMILIES; i++)
-        if (type && tsim_value_is_text(type, TSIM_HF_FAMILIES[i].type))
+    for (size_t i = 0; type && type->kind == TSIM_VALUE_SCALAR && i < TSIM_N_HF_FAMILIES; i++)
+        if (has_type(TSIM_HF_FAMILIES[i].types, type->text))
             return &TSIM_HF_FAMILIES[i];
     return NULL;
 }
@@ -90,11 +104,13 @@ static enum tsim_status find_family(struct tsim_hf_reading *r) {
                                         "vocab_size"};
     bool has_all = r->input->approximates;
     r->family = family_of(type);
+    r->type = type->kind == TSIM_VALUE_SCALAR ? type->text : "";
     for (size_t i = 0; !r->family && i < sizeof SIZES / sizeof SIZES[0]; i++)
         has_all = has_all && tsim_hf_find(r, SIZES[i]);
     if (!r->family && has_all) {
         static const struct tsim_value LLAMA = {.kind = TSIM_VALUE_SCALAR, .text = "llama"};
         r->family = family_of(&LLAMA);
+        r->type = LLAMA.text;
         tsim_hf_note(r, "approximate: this model_type is not known; its sizes are taken as those of a Llama.");
     }
     return r->family ? TSIM_OK : is_unknown(r, type);
@@ -110,7 +126,7 @@ static void read_sizes(struct tsim_hf_reading *r) {
     const char *ffn = tsim_hf_key(r, f->ffn);
     m->ffn_hidden =
         f->ffn_is_optional ? tsim_hf_number(r, ffn, 1, 10000000, 4 * m->hidden) : tsim_hf_required(r, ffn, 10000000);
-    m->vocab = strcmp(f->type, "vit") == 0 ? 1 : tsim_hf_required(r, f->vocab ? f->vocab : "vocab_size", 1000000000);
+    m->vocab = strcmp(r->type, "vit") == 0 ? 1 : tsim_hf_required(r, f->vocab ? f->vocab : "vocab_size", 1000000000);
     m->positions = f->positions ? tsim_hf_required(r, f->positions, 1000000000) : 0;
     m->kv_heads = m->heads;
     if (f->kv_heads)
@@ -120,7 +136,7 @@ static void read_sizes(struct tsim_hf_reading *r) {
                                                f->head_dim)
                               : 0;
     m->tied_embeddings =
-        strcmp(f->type, "vit") != 0 && tsim_hf_flag(r, "tie_word_embeddings", r->tied ? r->tied > 0 : f->tied);
+        strcmp(r->type, "vit") != 0 && tsim_hf_flag(r, "tie_word_embeddings", r->tied ? r->tied > 0 : f->tied);
     if (f->finish)
         f->finish(r);
 }
@@ -177,7 +193,7 @@ static void read_layer_types(struct tsim_hf_reading *r, const struct tsim_value 
 
 /* The kinds of layers where the file does not list them. */
 static void guess_layer_types(struct tsim_hf_reading *r, enum tsim_mixing *kinds) {
-    const char *type = r->family->type;
+    const char *type = r->type;
     const struct tsim_value *rope = tsim_hf_find(r, "no_rope_layers"),
                             *letters = tsim_hf_find(r, "sliding_window_pattern");
     bool is_llama4 = strcmp(type, "llama4_text") == 0, is_qwen = strncmp(type, "qwen", 4) == 0;
@@ -277,7 +293,7 @@ static const char *grouped(struct tsim_arena *arena, double count) {
 static const char *name_of(struct tsim_hf_reading *r) {
     const struct tsim_value *path = tsim_hf_find(r, "_name_or_path");
     if (!path || path->kind != TSIM_VALUE_SCALAR)
-        return r->family->type;
+        return r->type;
     const char *slash = strrchr(path->text, '/');
     char *name = tsim_arena_strdup(r->arena, slash ? slash + 1 : path->text);
     size_t n_good = 0;
@@ -287,7 +303,7 @@ static const char *name_of(struct tsim_hf_reading *r) {
         n_good += (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-' || *c == '_' || *c == '.';
     }
     bool is_name = n_good == strlen(name) && n_good > 0 && n_good <= 64 && name[0] >= 'a' && name[0] <= 'z';
-    return is_name ? name : r->family->type;
+    return is_name ? name : r->type;
 }
 
 static void put_number(struct tsim_hf_reading *r, const char **text, const char *key, int64_t value) {
@@ -442,7 +458,7 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
     TSIM_TRY(r.status);
     r.model.approximate = strstr(r.notes, "approximate:") != NULL;
     r.model.source = tsim_arena_printf(arena, "%sconfig.json of transformers, model_type %s",
-                                       r.model.approximate ? "approximate, after the " : "", r.family->type);
+                                       r.model.approximate ? "approximate, after the " : "", r.type);
     struct tsim_model *kept = TSIM_NEW(arena, struct tsim_model);
     *kept = r.model;
     *model = kept;

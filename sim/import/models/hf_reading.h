@@ -8,10 +8,11 @@
 
 struct tsim_hf_reading;
 
-/* A family of architectures: how it calls things, and what is always so in it. A name is one key, or several with '|'
- * between them, of which the first that is there counts. */
+/* A family of architectures: how it calls things, and what is always so in it. `types` are the values of model_type that
+ * are read alike, with '|' between them. A name is one key, or several with '|' between them, of which the first that is
+ * there counts. */
 struct tsim_hf_family {
-    const char *type;
+    const char *types;
     const char *hidden, *layers, *heads, *kv_heads, *ffn, *positions;
     const char *vocab;    /* NULL: vocab_size */
     bool kv_required;     /* else: as many as heads */
@@ -30,6 +31,7 @@ struct tsim_hf_reading {
     const struct tsim_value *root;
     struct tsim_diags *diags;
     const struct tsim_hf_family *family;
+    const char *type; /* of the family's types, the file's */
     struct tsim_model model;
     const struct tsim_import_input *input;
     bool *is_used;     /* [pairs of the root] */
