@@ -286,7 +286,7 @@ static bool check_key(struct builder *b, struct key_table *table, const struct t
         struct tsim_value at = {.document = b->document,
                                 .line = (int)event->start_mark.line + 1,
                                 .column = (int)event->start_mark.column + 1};
-        tsim_value_warning(b->diags, &at, "", "the key '%.100s' stands here twice, before on line %d: the last counts",
+        tsim_value_warning(b->diags, &at, "", "the key '%.100s' occurs twice, first on line %d; the last value counts",
                            key->text, line);
         return true;
     }

@@ -64,8 +64,9 @@ static double pieces_of(const struct tsim_embedding_table *table, double share_e
 
 /* ---- different rows ---- */
 
-#define EXACT_RANKS                                                                                                    \
-    1000.0 /* of Zipf's law; the rest is an integral over the logarithm of the rank, by Simpson's rule */
+/* So many ranks of Zipf's law are summed one by one; the rest is an integral over the logarithm of the rank, by
+ * Simpson's rule in so many parts. */
+#define EXACT_RANKS 1000.0
 #define SIMPSON_PARTS 200
 
 /* Sum over ranks 1 to n_ids of 1 - exp(-draws r^-skew), or of r^-skew where `draws` is 0. */
