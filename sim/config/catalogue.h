@@ -107,8 +107,8 @@ struct tsim_mamba {
 struct tsim_delta {
     int64_t value_heads; /* 0: no layer is one; then nothing else counts */
     int64_t key_heads, key_dim, value_dim;
-    int64_t
-        gate_rank; /* each channel has a decay and a gate, by way of a vector so wide (Kimi Linear); 0: each head has a decay */
+    /* Each channel has a decay and a gate, by way of a vector so wide (Kimi Linear); 0: each head has a decay. */
+    int64_t gate_rank;
     int64_t kernel; /* of the convolution before */
     int64_t chunk;  /* tokens that are worked on as products */
 };

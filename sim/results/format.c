@@ -74,13 +74,12 @@ static void digits_text(double value, int place, int prefix, char *buffer, size_
     snprintf(buffer, size, "%.*f", decimals > 0 ? decimals : 0, to_place(value, place) / pow(1000, prefix));
 }
 
-/* "M USD", "GWh" */
-static const char *prefixed(int prefix, const char *unit) {
-    static _Thread_local char text[32];
+/* "20 M USD", "3.1 GWh": a prefix stands apart from dollars alone. */
+static const char *with_unit(const char *digits, int prefix, const char *unit, char *buffer, size_t size) {
     bool is_apart = prefix > 0 && strcmp(unit, "USD") == 0;
-    snprintf(text, sizeof text, "%s%s%s%s", prefix > 0 || *unit ? " " : "", PREFIXES[prefix], is_apart ? " " : "",
+    snprintf(buffer, size, "%s%s%s%s%s", digits, prefix > 0 || *unit ? " " : "", PREFIXES[prefix], is_apart ? " " : "",
              unit);
-    return text;
+    return buffer;
 }
 
 const char *tsim_supported_text(const struct tsim_percentiles *range, double value, const char *unit, char *buffer,
@@ -88,13 +87,12 @@ const char *tsim_supported_text(const struct tsim_percentiles *range, double val
     char digits[64];
     int place = supported_place(range, value), prefix = prefix_of(to_place(value, place));
     digits_text(value, place, prefix, digits, sizeof digits);
-    snprintf(buffer, size, "%s%s", digits, prefixed(prefix, unit));
-    return buffer;
+    return with_unit(digits, prefix, unit, buffer, size);
 }
 
 const char *tsim_supported_range_text(const struct tsim_percentiles *range, const char *unit, char *buffer,
                                       size_t size) {
-    char low[64], high[64];
+    char low[64], high[64], digits[132];
     if (isnan(range->p10) || isnan(range->p90)) {
         snprintf(buffer, size, "-");
         return buffer;
@@ -102,8 +100,8 @@ const char *tsim_supported_range_text(const struct tsim_percentiles *range, cons
     int place = supported_place(range, range->p90), prefix = prefix_of(to_place(range->p90, place));
     digits_text(range->p10, supported_place(range, range->p10), prefix, low, sizeof low);
     digits_text(range->p90, place, prefix, high, sizeof high);
-    snprintf(buffer, size, "%s-%s%s", low, high, prefixed(prefix, unit));
-    return buffer;
+    snprintf(digits, sizeof digits, "%s-%s", low, high);
+    return with_unit(digits, prefix, unit, buffer, size);
 }
 
 const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size) {
