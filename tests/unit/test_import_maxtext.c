@@ -149,6 +149,12 @@ START_TEST(primus) {
     ck_assert_int_eq(sc->parallelism.zero, 1);
     ck_assert_str_eq(sc->cluster.node->accelerator->name, "mi300x");
     sc = imported("primus",
+                  PRIMUS("megatron", "deepseek_v2_lite.yaml",
+                         "      multi_latent_attention: false\n      expert_model_parallel_size: 8\n"),
+                  8);
+    ck_assert_int_eq(sc->model->latent.kv_rank, 0);
+    ck_assert_int_eq(sc->model->layers, 27);
+    sc = imported("primus",
                   PRIMUS("torchtitan", "llama3.1_70B-fp8.yaml",
                          "      training:\n        local_batch_size: 3\n        seq_len: 8192\n"
                          "      quantize: {linear: {float8: {enable_fsdp_float8_all_gather: true}}}\n"),
@@ -165,8 +171,6 @@ START_TEST(primus) {
 END_TEST
 
 START_TEST(what_primus_does_that_is_refused) {
-    check_refused("primus", PRIMUS("megatron", "deepseek_v3.yaml", "      multi_latent_attention: false\n"),
-                  "multi_latent_attention");
     check_refused("primus", PRIMUS("megatron", "llama3_8B.yaml", "      hidden_size: 1024\n"), "hidden_size");
     check_refused("primus", PRIMUS("megatron", "of_our_own.yaml", ""), "model");
     check_refused("primus", PRIMUS("diffusion", "flux.yaml", ""), "");

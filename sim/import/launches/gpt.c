@@ -222,11 +222,13 @@ static void put_full(struct tsim_gpt *g, const struct tsim_setting *from) {
                                                 "checkpoint_num_layers", NULL};
     const struct tsim_setting *method = tsim_recipe_find_any(g->r, METHODS),
                               *count = tsim_recipe_find_any(g->r, COUNTS);
-    int64_t n = count ? tsim_setting_int(g->r, count, 1, 100000) : 1;
+    int64_t n = count ? tsim_setting_int(g->r, count, 0, 100000) : 1;
     int64_t per_chunk = g->layers / (g->pipeline * g->virtual_pipeline);
     const char *text = method ? tsim_setting_text(method) : "uniform";
     if (strcmp(text, "uniform") != 0 && strcmp(text, "block") != 0)
         tsim_recipe_error(g->r, method, "'%.40s' is neither uniform nor block", text);
+    else if (n == 0)
+        tsim_recipe_put(g->r, "training.recompute", count, "of no layer", "none");
     else if (strcmp(text, "uniform") == 0 && n > 1)
         tsim_recipe_put_int(g->r, "training.recompute.every", count, n);
     else {

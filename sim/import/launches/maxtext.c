@@ -1,5 +1,6 @@
 #include "import/launches/maxtext.h"
 
+#include "config/catalogue_load.h"
 #include "config/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
@@ -43,7 +44,7 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("num_vocab_tiling", "the head in parts: less memory"),
     SPEED("scan_layers=False scan_layers=false", "layers that are compiled one by one"),
     SPEED("profiler profiler_steps skip_first_n_steps_for_profiler", "the cost of profiling"),
-    SPEED("use_batch_split_schedule use_ring_of_experts moe_fsdp_use_two_stage_all_gather", "how exchanges of experts are done"),
+    SPEED("use_batch_split_schedule use_ring_of_experts moe_fsdp_use_two_stage_all_gather moe_dispatch_no_expert_sharding", "how exchanges of experts are done"),
     NOTHING("base_config run_name base_output_directory steps learning_rate* lr_* warmup_* wsd_* cosine_* adam_* mu_dtype muon_* opt_type "
             "weight_decay* gradient_clipping_threshold dataset* grain_* hf_* tokenizer* vocab_path train_* eval_* target_eval_loss data_shuffle_seed "
             "init_weights_seed enable_data_shuffling enable_checkpointing async_checkpointing checkpoint_* save_* load_* max_num_checkpoints* "
@@ -62,7 +63,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "weight_quantization_* act_quantization_* bwd_quantization_* use_qwix_quantization replicate_quant_scale matmul_precision "
             "constant_bound_config grad_dtype=float32 use_tunix sft_train_on_completion_only scan_layers megablox sparse_matmul "
             "custom_mesh inhomogeneous_layer_cycle_interval nope_layer_interval temperature_tuning cost_estimate_flops_* "
-            "weight_dtype dtype use_jax_splash use_tokamax* decoder_layer_input mla_naive_kvcache subslice_shape "
+            "XLA_* LIBTPU_* weight_dtype dtype use_jax_splash use_tokamax* decoder_layer_input mla_naive_kvcache subslice_shape "
             "managed_mldiagnostics* enable_single_controller generate_padding_batch* final_logits* record_internal_nn_metrics"),
 };
 /* clang-format on */
@@ -258,6 +259,8 @@ static void put_sizes(struct reading *g) {
         tsim_recipe_put(g->r, "model.qkv_bias", find(g, "attention_bias"), NULL, "true");
     if (tsim_recipe_flag(g->r, "mlp_bias", false))
         tsim_recipe_refuse(g->r, find(g, "mlp_bias"), "biases of the feed-forward block alone");
+    if (tsim_recipe_flag(g->r, "rope_attention_scaling", false))
+        tsim_recipe_put(g->r, "model.rotary_scaled", find(g, "rope_attention_scaling"), NULL, "true");
     put_windows(g, block);
     put_experts(g);
     put_latent(g);
@@ -306,6 +309,17 @@ static bool is_size(const char *key) {
     return false;
 }
 
+/* Whether the sizes are those of the model of that name: it is the model's own file then. */
+static bool are_its_own(struct reading *g, const char *id) {
+    const struct tsim_model *model;
+    return id && tsim_catalogue_load_model(g->r->arena, id, &model, g->r->diags) == TSIM_OK &&
+           tsim_recipe_int(g->r, "base_emb_dim", 1, 10000000, 0) == model->hidden &&
+           tsim_recipe_int(g->r, "base_num_decoder_layers", 1, 100000, 0) == model->layers &&
+           tsim_recipe_int(g->r, "base_mlp_dim", 1, 10000000, 0) == model->ffn_hidden &&
+           tsim_recipe_int(g->r, "base_num_query_heads", 1, 1000000, 0) == model->heads &&
+           tsim_recipe_int(g->r, "num_experts", 1, 100000, 1) == (model->experts.count > 0 ? model->experts.count : 1);
+}
+
 /* Beside a name sizes are those of the file of that name in a log, and a change of them elsewhere. */
 static void check_sizes(struct reading *g, bool is_given) {
     for (size_t i = 0; i < g->r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
@@ -323,7 +337,7 @@ static void put_model(struct reading *g) {
     bool is_given = tsim_import_override(&g->r->input, "model") != NULL, is_named = name && !is_text(name, "default");
     const char *id = is_named ? tsim_known_model(g->r, tsim_setting_text(name)) : NULL;
     if (is_named || is_given)
-        check_sizes(g, is_given);
+        check_sizes(g, is_given || are_its_own(g, id));
     if (id)
         tsim_recipe_put(g->r, "model", name, NULL, "%s", id);
     else if (is_named && !is_given)
@@ -493,15 +507,24 @@ static void put_software(struct reading *g) {
 enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_result *result) {
     struct reading g = {.r = r};
     if (tsim_recipe_accepts(r, CLASSES, N_CLASSES)) {
-        g.tensor = degree(&g, "tensor", 1, 1) * degree(&g, "tensor_sequence", 1, 1);
+        g.tensor = degree(&g, "tensor", 1, 1);
         g.pipeline = degree(&g, "pipeline", 1, 1);
         g.context = degree(&g, "context", 1, 1);
         g.expert = degree(&g, "expert", 1, 1);
         g.fsdp = degree(&g, "fsdp", -1, 1);
         g.data = degree(&g, "data", 1, -1);
+        int64_t parts = degree(&g, "tensor_sequence", 1, 1);
+        const int64_t others = g.pipeline * g.context * (g.fsdp > 0 ? g.fsdp : 1),
+                      left = others > 0 && others <= 8 && 8 % others == 0 ? 8 / others
+                             : others > 8                                 ? 1
+                                                                          : -1;
+        parts = parts < 0 && g.tensor == 1 && g.expert == 1 ? left : parts; /* of a node */
+        g.expert = g.expert < 0 && g.tensor == 1 && parts == 1 ? left : g.expert;
+        g.tensor = parts < 0 ? -1 : g.tensor * parts;
         const int64_t transposed = degree(&g, "fsdp_transpose", 1, 1);
         if (g.tensor < 1 || g.pipeline < 1 || g.context < 1 || g.expert < 1 || transposed < 1)
-            tsim_recipe_error(r, NULL, "-1 is known for the axes data and fsdp alone");
+            tsim_recipe_error(r, NULL,
+                              "-1 is known for the axes data and fsdp, and for one other within a node of eight");
     }
     if (r->diags->n_errors == r->n_errors_before) {
         g.fsdp *= g.fsdp > 0 ? degree(&g, "fsdp_transpose", 1, 1) : 1;

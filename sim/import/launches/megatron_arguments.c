@@ -229,7 +229,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("turbo_sync_free_moe_stage", "how much the host waits for the router"),
     NOTHING(
         "enable_primus_turbo use_turbo_attention turbo_deepep_* use_turbo_deepep moe_use_fused_router_with_aux_score "
-        "no_fp8_weight_transpose_cache enable_turbo_attention_float8=false multiprocessing_context "
+        "no_fp8_weight_transpose_cache stash_modules enable_turbo_attention_float8=false multiprocessing_context "
         "decoder_pipeline_manual_split_list=null"),
     SPEED("enable_turbo_attention_float8", "attention in fp8"),
     REFUSED("patch_zero_bubble patch_primus_pipeline",

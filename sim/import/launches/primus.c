@@ -173,8 +173,21 @@ static void check_changes(struct reading *g, const struct tsim_model *model) {
             tsim_recipe_refuse(g->r, s, "changes the model that '%.40s' names: --set model.KEY=VALUE says it",
                                g->model);
     }
-    if (latent && tsim_setting_flag(g->r, latent) != (model->latent.kv_rank > 0))
+    if (latent && tsim_setting_flag(g->r, latent) && model->latent.kv_rank == 0)
         tsim_recipe_refuse(g->r, latent, "makes other attention of the model that '%.40s' names", g->model);
+}
+
+/* multi_latent_attention: false of a model that has it leaves attention of as many heads, each as wide (kv_channels). */
+static void put_plain_attention(struct reading *g, const char *id, const struct tsim_setting *from) {
+    static const char *const RANKS[] = {"kv_rank", "query_rank", "rope_dim"};
+    const struct tsim_setting *latent = tsim_recipe_find(g->r, "multi_latent_attention");
+    const struct tsim_model *model;
+    if (!latent || tsim_setting_flag(g->r, latent) ||
+        tsim_catalogue_load_model(g->r->arena, id, &model, g->r->diags) != TSIM_OK || model->latent.kv_rank == 0)
+        return;
+    tsim_recipe_put(g->r, "model.extends", from, NULL, "%s", id);
+    for (size_t i = 0; i < sizeof RANKS / sizeof RANKS[0]; i++)
+        tsim_recipe_put(g->r, tsim_arena_printf(g->r->arena, "model.latent.%s", RANKS[i]), latent, NULL, "0");
 }
 
 static enum tsim_status megatron_job(struct reading *g, bool has_preset, struct tsim_import_result *result) {
@@ -199,8 +212,11 @@ static enum tsim_status megatron_job(struct reading *g, bool has_preset, struct 
         gpt.named_from = from;
     }
     if (r->diags->n_errors == r->n_errors_before &&
-        tsim_recipe_accepts(r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS))
+        tsim_recipe_accepts(r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS)) {
         tsim_gpt_build(&gpt);
+        if (gpt.named)
+            put_plain_attention(g, gpt.named, from);
+    }
     return tsim_recipe_finish(r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
 }
 

@@ -35,7 +35,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("training.dtype=float16", "parameters and optimizer states of another data type than fp32"),
     SPEED("training.dtype", "optimizer states of 16 bits; here of 32"),
     NOTHING("training.mixed_precision_* training.dataset* training.max_norm training.seed "
-            "training.data.* training.checkpoint_* training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
+            "training.mock_data training.data.* training.checkpoint_* training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
     SPEED("training.deterministic debug.deterministic*", "slower deterministic kernels"),
     NOTHING("debug.* training.num_workers training.hf_*"),
     SPEED("training.enable_cpu_offload", "parameters, gradients and optimizer on the host"),
@@ -356,8 +356,13 @@ static void put_precision(struct reading *g) {
         tsim_recipe_not_modelled(g->r, low, "weights gathered in 16 bits; here in fp8");
     if (kept && strcmp(tsim_setting_text(kept), "bfloat16") == 0) {
         tsim_recipe_put(g->r, "training.master_weights", kept, NULL, "false");
-        tsim_recipe_not_modelled(g->r, kept, "not modelled: optimizer states of 16 bits; here of 32");
+        tsim_recipe_put(g->r, "training.state_precision", kept, NULL, "bf16");
     }
+    const struct tsim_setting *states = tsim_recipe_find(g->r, "optimizer.state_dtype"); /* of some forks */
+    if (states && strcmp(tsim_setting_text(states), "bfloat16") == 0)
+        tsim_recipe_put(g->r, "training.state_precision", states, NULL, "bf16");
+    else if (states && strcmp(tsim_setting_text(states), "float32") != 0)
+        tsim_recipe_refuse(g->r, states, "optimizer states of '%.40s' are not modelled", tsim_setting_text(states));
     if (low)
         tsim_recipe_put(g->r, "training.precision", low, NULL, has_blocks ? "mxfp8" : "fp8");
     else
