@@ -122,12 +122,11 @@ struct tsim_index {
 
 /* A diffusion transformer takes noisy values of a grid of latent pixels, a token for each patch, and gives what is to be taken
  * away (sim/model/layer_diffusion.c). */
-enum tsim_modulation { TSIM_MODULATION_LAYER, TSIM_MODULATION_SHARED };
 struct tsim_diffusion {
     int64_t values; /* of a token, that it takes; 0: no such model; then nothing else counts */
     int64_t out_values;
-    int64_t frequencies; /* that say the moment */
-    enum tsim_modulation modulation;
+    int64_t frequencies;    /* that say the moment */
+    bool shared_modulation; /* one product for all layers and a table of each make what modulates; else each has one */
     int64_t text_tokens, text_width, text_products; /* 0: without a text */
     int64_t pooled_width;                           /* of a vector of the whole text; 0: none */
 };

@@ -102,7 +102,6 @@ static const struct tsim_key INDEX_KEYS[] = {
 };
 TSIM_TABLE(INDEX, INDEX_KEYS, true);
 
-static const struct tsim_word MODULATIONS[] = {{"layer", TSIM_MODULATION_LAYER}, {"shared", TSIM_MODULATION_SHARED}, {NULL, 0}};
 #define DIFFUSION_INT(name_, help_)                                                                                    \
     {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_diffusion, name_), .max = 1e6,                \
      .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
@@ -110,9 +109,9 @@ static const struct tsim_key DIFFUSION_KEYS[] = {
     DIFFUSION_INT(values, "values of a token: channels of a latent pixel times pixels of a patch; 0: not a diffusion transformer"),
     DIFFUSION_INT(out_values, "values that are predicted for a token; default: as values (DiT: twice, with their variances)"),
     DIFFUSION_INT(frequencies, "that say the moment of diffusion; default: 256"),
-    {.key = "modulation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_diffusion, modulation), .words = MODULATIONS,
-     .default_text = "layer", .is_omitted_when_zero = true,
-     .help = "shifts, scales and gates of a layer: by a product of its own (DiT, Stable Diffusion 3), or one for all with a table of each (Wan)"},
+    {.key = "shared_modulation", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_diffusion, shared_modulation),
+     .is_omitted_when_zero = true,
+     .help = "one product for all layers makes their shifts, scales and gates, with a table of each (Wan); else each has a product (DiT, Stable Diffusion 3)"},
     DIFFUSION_INT(text_tokens, "tokens of the text that layers attend to; 0: without a text"),
     DIFFUSION_INT(text_width, "width of the text encoder's output"),
     DIFFUSION_INT(text_products, "products that take it to the width of the model, 1 or 2; default: 1"),
@@ -413,11 +412,11 @@ static void finish_diffusion(struct tsim_reader *reader, const struct tsim_value
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
                          at_key(reader, path, "diffusion.text_products"), "%lld is neither 1 nor 2",
                          (long long)d->text_products);
-    if (is_joint && d->modulation == TSIM_MODULATION_SHARED)
+    if (is_joint && d->shared_modulation)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),
-                                        at_key(reader, path, "diffusion.modulation"),
+                                        at_key(reader, path, "diffusion.shared_modulation"),
                                         "joint layers have products of their own"),
-                       "modulation: layer");
+                       "shared_modulation: false");
     if (m->causal || m->experts.count > 0 || m->latent.kv_rank > 0 || m->parallel_block || m->image.patch > 0 ||
         m->encoder_layers > 0 || m->tied_embeddings || m->gated_mlp || m->output_gate || m->post_norms)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "diffusion"),

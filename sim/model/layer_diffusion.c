@@ -25,7 +25,7 @@
 
 static double product_of_vectors(const struct tsim_model *m, double vectors) {
     double h = (double)m->hidden;
-    return m->diffusion.modulation == TSIM_MODULATION_SHARED ? 0 : h * vectors * h + vectors * h;
+    return m->diffusion.shared_modulation ? 0 : h * vectors * h + vectors * h;
 }
 
 static bool is_compiled(const struct tsim_op_shape *z) {
@@ -46,7 +46,7 @@ static struct tsim_op_shape text_shape(const struct tsim_op_shape *z) {
 
 static void vectors_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, double vectors) {
     double e = z->element_bytes;
-    if (z->model->diffusion.modulation == TSIM_MODULATION_SHARED)
+    if (z->model->diffusion.shared_modulation)
         elementwise(list, "modulation, table", z->b * vectors * z->h, 3 * e, 1);
     else
         gemm(list, "modulation", z->attention_precision, z->b, vectors * z->h, z->h, e, e);
@@ -59,7 +59,7 @@ static void vectors_backward(struct tsim_op_list *list, const struct tsim_op_sha
     samples.sequence_parallel = false;
     samples.linear_precision = z->attention_precision;
     samples.linear_bytes = z->element_bytes;
-    if (z->model->diffusion.modulation == TSIM_MODULATION_SHARED)
+    if (z->model->diffusion.shared_modulation)
         elementwise(list, "modulation, table", z->b * vectors * z->h, 3 * z->element_bytes, 1);
     else
         tsim_op_linear_backward(list, &samples,
@@ -154,7 +154,7 @@ void tsim_modulated_count(const struct tsim_model *m, struct tsim_layer_paramete
     tsim_count_attention(m, p);
     tsim_count_ffn_norms(m, p);
     p->ffn = tsim_count_mlp(m, (double)m->ffn_hidden);
-    p->modulation = m->diffusion.modulation == TSIM_MODULATION_SHARED ? VECTORS * h : product_of_vectors(m, VECTORS);
+    p->modulation = m->diffusion.shared_modulation ? VECTORS * h : product_of_vectors(m, VECTORS);
     if (m->diffusion.text_tokens > 0) {
         p->cross = p->attention;
         p->cross_norm = 2 * h;
@@ -165,7 +165,7 @@ void tsim_modulated_matrices(const struct tsim_model *m, double times, struct ts
     double h = (double)m->hidden;
     tsim_matrices_add_attention(matrices, m, (m->diffusion.text_tokens > 0 ? 2 : 1) * times);
     tsim_matrices_add_ffn(matrices, m, times, (double)m->ffn_hidden);
-    if (m->diffusion.modulation == TSIM_MODULATION_LAYER)
+    if (!m->diffusion.shared_modulation)
         tsim_matrices_add(matrices, times, h, VECTORS * h, true);
 }
 
@@ -393,7 +393,7 @@ static int products_before(const struct tsim_op_shape *z, struct product *produc
         products[n++] = (struct product){"text", NULL, "text, weight", texts, h, (double)d->text_width};
     if (texts > 0 && d->text_products > 1)
         products[n++] = (struct product){"text 2", "text 2, input", "text 2, weight", texts, h, h};
-    if (d->modulation == TSIM_MODULATION_SHARED)
+    if (d->shared_modulation)
         products[n++] = (struct product){"modulation", "modulation, input", "modulation, weight", z->b, VECTORS * h, h};
     return n;
 }
@@ -402,7 +402,7 @@ static int products_before(const struct tsim_op_shape *z, struct product *produc
 static int products_behind(const struct tsim_op_shape *z, struct product *products) {
     const struct tsim_diffusion *d = &z->model->diffusion;
     int n = 0;
-    if (d->modulation == TSIM_MODULATION_LAYER)
+    if (!d->shared_modulation)
         products[n++] = (struct product){"modulation", "modulation, input", "modulation, weight", z->b, 2 * z->h, z->h};
     products[n++] = (struct product){"head", "head, input", "head, weight", z->t, (double)d->out_values, z->h};
     return n;
@@ -420,10 +420,10 @@ struct tsim_end_parameters tsim_diffusion_ends(const struct tsim_model *m) {
     struct product products[MOST_PRODUCTS];
     double h = (double)m->hidden, behind = parameters_of(products, products_behind(&any, products)),
            before = parameters_of(products, products_before(&any, products));
-    return (struct tsim_end_parameters){
-        .embedding = before + (double)m->vocab * h + (double)(m->positions * m->hidden + m->other_parameters),
-        .final_norm = tsim_count_norm(m),
-        .head = behind + (m->diffusion.modulation == TSIM_MODULATION_SHARED ? 2 * h : 0)};
+    return (struct tsim_end_parameters){.embedding = before + (double)m->vocab * h +
+                                                     (double)(m->positions * m->hidden + m->other_parameters),
+                                        .final_norm = tsim_count_norm(m),
+                                        .head = behind + (m->diffusion.shared_modulation ? 2 * h : 0)};
 }
 
 double tsim_diffusion_end_flops(const struct tsim_model *m, double length) {

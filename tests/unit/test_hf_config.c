@@ -15,13 +15,29 @@ static const struct example {
     const char *file;
     double parameters;
 } EXAMPLES[] = {
-    {"gpt2", 124439808},           {"llama-2-7b", 6738415616},     {"mistral-7b", 7241732096},
-    {"mixtral-8x7b", 46702792704}, {"qwen2-7b", 7615616512},       {"qwen1.5-moe", 14315784192},
-    {"qwen3-0.6b", 596049920},     {"qwen3-30b-a3b", 30532122624}, {"gemma-7b", 8537680896},
-    {"phi-2", 2779683840},         {"bert-base", 109514298},       {"vit-large", 304326632},
-    {"deepseek-v3", 671026419200}, {"gemma-2-9b", 9241705984},     {"gemma-3-1b", 999885952},
-    {"phi-3-mini", 3821079552},    {"vit-base-in21k", 86389248},   {"t5-11b", 11307321344},
-    {"flan-t5-xl", 2849757184},    {"pythia-6.9b", 6857302016},    {"qwen3-next-80b", 79674391296},
+    {"gpt2", 124439808},
+    {"llama-2-7b", 6738415616},
+    {"mistral-7b", 7241732096},
+    {"mixtral-8x7b", 46702792704},
+    {"qwen2-7b", 7615616512},
+    {"qwen1.5-moe", 14315784192},
+    {"qwen3-0.6b", 596049920},
+    {"qwen3-30b-a3b", 30532122624},
+    {"gemma-7b", 8537680896},
+    {"phi-2", 2779683840},
+    {"bert-base", 109514298},
+    {"vit-large", 304326632},
+    {"deepseek-v3", 671026419200},
+    {"gemma-2-9b", 9241705984},
+    {"gemma-3-1b", 999885952},
+    {"phi-3-mini", 3821079552},
+    {"vit-base-in21k", 86389248},
+    {"t5-11b", 11307321344},
+    {"flan-t5-xl", 2849757184},
+    {"pythia-6.9b", 6857302016},
+    {"qwen3-next-80b", 79674391296},
+    {"deepseek-v3.2", 671877944064},
+    {"whisper-large-v3", 1543490560},
 };
 static const struct tsim_import_input NOTHING_IGNORED = {0};
 enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };

@@ -333,11 +333,9 @@ static void put_windows(struct tsim_hf_reading *r, const char **text) {
     const struct tsim_model *m = &r->model;
     const char *entries = "";
     for (size_t i = 0; i < m->n_pattern; i++) {
-        static const char *const WORDS[] = {[TSIM_MIXING_ATTENTION] = "attention",
-                                            [TSIM_MIXING_WINDOW] = "window",
-                                            [TSIM_MIXING_MAMBA] = "mamba2",
-                                            [TSIM_MIXING_DELTA] = "gated-delta",
-                                            [TSIM_MIXING_NONE] = "none"};
+        static const char *const WORDS[] = {
+            [TSIM_MIXING_ATTENTION] = "attention", [TSIM_MIXING_WINDOW] = "window", [TSIM_MIXING_MAMBA] = "mamba2",
+            [TSIM_MIXING_DELTA] = "gated-delta",   [TSIM_MIXING_SPARSE] = "sparse", [TSIM_MIXING_NONE] = "none"};
         static const char *const FOLLOWS[] = {[TSIM_FOLLOWING_AUTO] = "",
                                               [TSIM_FOLLOWING_DENSE] = ", feed_forward: dense",
                                               [TSIM_FOLLOWING_EXPERTS] = ", feed_forward: experts",
@@ -386,6 +384,9 @@ static void put_rest(struct tsim_hf_reading *r, const char **text) {
             r->arena, "%sdelta: {value_heads: %lld, key_heads: %lld, key_dim: %lld, value_dim: %lld, kernel: %lld}\n",
             *text, (long long)m->delta.value_heads, (long long)m->delta.key_heads, (long long)m->delta.key_dim,
             (long long)m->delta.value_dim, (long long)m->delta.kernel);
+    if (m->index.heads > 0)
+        *text = tsim_arena_printf(r->arena, "%sindex: {heads: %lld, head_dim: %lld, tokens: %lld}\n", *text,
+                                  (long long)m->index.heads, (long long)m->index.head_dim, (long long)m->index.tokens);
     if (m->mamba.heads > 0)
         *text = tsim_arena_printf(
             r->arena, "%smamba: {heads: %lld, head_dim: %lld, state: %lld, groups: %lld, kernel: %lld, chunk: %lld}\n",

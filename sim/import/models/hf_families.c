@@ -104,6 +104,15 @@ static void finish_deepseek(struct tsim_hf_reading *r) {
         tsim_hf_refuse(r, "moe_layer_freq", "only 1 is known: experts in every layer from first_k_dense_replace on");
     if (tsim_hf_number(r, "n_group", 0, 100000, 0) > 1)
         e->node_limit = tsim_hf_number(r, "topk_group", 1, 100000, 1);
+    if (tsim_hf_find(r, "index_topk")) {
+        static const struct tsim_layer_entry SPARSE = {.kind = TSIM_MIXING_SPARSE, .count = 1};
+        m->index = (struct tsim_index){.heads = tsim_hf_required(r, "index_n_heads", 100000),
+                                       .head_dim = tsim_hf_required(r, "index_head_dim", 1000000),
+                                       .tokens = tsim_hf_required(r, "index_topk", 1000000)};
+        m->pattern = &SPARSE;
+        m->n_pattern = 1;
+        m->pattern_length = 1;
+    }
     if (tsim_hf_number(r, "num_nextn_predict_layers", 0, 100, 0) > 0)
         tsim_hf_note(
             r, "num_nextn_predict_layers: the modules that predict further tokens are left out, and not counted.");
@@ -247,6 +256,29 @@ static void finish_t5(struct tsim_hf_reading *r) {
     m->head_dim = tsim_hf_required(r, "d_kv", 1000000);
     m->relative_buckets = tsim_hf_number(r, "relative_attention_num_buckets", 1, 1000000, 32);
     m->gated_mlp = proj && proj->kind == TSIM_VALUE_SCALAR && strncmp(proj->text, "gated", 5) == 0;
+}
+
+/* Stacks of one shape, a table of positions for each, two convolutions of width 3 before the encoder, and keys without biases. */
+static void finish_whisper(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t h = m->hidden, mels = tsim_hf_required(r, "num_mel_bins", 100000);
+    m->encoder_layers = m->layers;
+    if (tsim_hf_number(r, "num_hidden_layers", 1, 100000, m->layers) != m->layers)
+        tsim_hf_refuse(r, "num_hidden_layers", "not the encoder's");
+    m->layers += tsim_hf_required(r, "decoder_layers", 100000);
+    m->positions =
+        tsim_hf_required(r, "max_source_positions", 1000000) + tsim_hf_required(r, "max_target_positions", 1000000);
+    if (tsim_hf_number(r, "decoder_attention_heads", 1, 1000000, m->heads) != m->heads)
+        tsim_hf_refuse(r, "decoder_attention_heads", "not as many as the encoder's");
+    if (tsim_hf_number(r, "decoder_ffn_dim", 1, 10000000, m->ffn_hidden) != m->ffn_hidden)
+        tsim_hf_refuse(r, "decoder_ffn_dim", "not as wide as the encoder's");
+    int64_t convolutions = 3 * h * (mels + h) + 2 * h, keys = (2 * m->layers - m->encoder_layers) * h;
+    if (convolutions < keys)
+        tsim_hf_refuse(r, "num_mel_bins", "so few that a model file cannot say the biases that keys lack");
+    m->other_parameters = convolutions < keys ? 0 : convolutions - keys;
+    tsim_hf_note(r,
+                 "The convolutions before the encoder are counted and not executed. sequence_length is the encoder's, "
+                 "half the frames of sound; decoder_sequence_length the text's.");
 }
 
 static int64_t n_labels(struct tsim_hf_reading *r) {
@@ -794,6 +826,14 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .tied = true,
      .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_RELATIVE, .causal = true},
      .finish = finish_t5},
+    {.types = "whisper",
+     .hidden = "d_model",
+     .layers = "encoder_layers",
+     .heads = "encoder_attention_heads",
+     .ffn = "encoder_ffn_dim",
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .causal = true, .bias = true},
+     .finish = finish_whisper},
     {.types = "vit",
      USUAL_NAMES,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},

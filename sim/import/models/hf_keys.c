@@ -49,7 +49,9 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("router_* norm_topk_prob scoring_func routed_scaling_factor topk_method topk_group n_group aux_loss_alpha seq_aux ep_size"),
     NOTHING("scale_attn_* reorder_and_upcast_attn query_pre_attn_scalar attn_logit_softcapping final_logit_softcapping "
             "attention_scaling use_flash_attn use_flash_attention*"),
-    NOTHING("layerdrop layer_norm_elementwise_affine _remove_final_layer_norm ffn_bias activation_dropout word_embed_proj_dim slow_but_exact "
+    NOTHING("encoder_layerdrop decoder_layerdrop apply_spec_augment mask_feature_* mask_time_* median_filter_width scale_embedding=False "
+            "use_weighted_layer_sum=False "
+            "layerdrop layer_norm_elementwise_affine _remove_final_layer_norm ffn_bias activation_dropout word_embed_proj_dim slow_but_exact "
             "masked_softmax_fusion offset_alibi learned_pos_emb "
             "max_seq_len emb_pdrop resid_pdrop init_config use_cache_* verbose embedding_fraction tokenizer_name "
             "sinusoidal_pos_embds qa_dropout seq_classif_dropout inference_runner validate_runner_input pre_allocate_kv_cache "

@@ -148,7 +148,8 @@ static const char *reason_of(struct tsim_arena *arena, enum tsim_error_part part
     const char *few = n_runs == 0 ? "no measured run" : n_runs == 1 ? "one measured run" : "two measured runs";
     switch (part) {
     case TSIM_ERROR_VENDOR:
-        return tsim_arena_printf(arena, "%s on accelerators of %.40s", few, t->vendor);
+        return tsim_arena_printf(arena, "%s on accelerators of %.40s", few,
+                                 t->vendor && *t->vendor ? t->vendor : "no named maker");
     case TSIM_ERROR_ACCELERATOR:
         return tsim_arena_printf(arena, "%s of %s on a %.40s in %d bits", few, plural_of(t->model), t->accelerator,
                                  (int)lround(8 * tsim_operand_bytes(t->precision)));
