@@ -15,7 +15,10 @@ static const struct tsim_import_format *find_format(const char *name) {
         return format;
     for (size_t i = 0; i < n; i++)
         names[i] = TSIM_IMPORT_FORMATS[i].name;
-    tsim_say_unknown("tsim import: unknown format", name, names, n);
+    if (access(name, F_OK) == 0)
+        fprintf(stderr, "tsim import: needs the format of the file: tsim import FORMAT %s\n", name);
+    else
+        tsim_say_unknown("tsim import: unknown format", name, names, n);
     fputs("formats:\n", stderr);
     for (size_t i = 0; i < n; i++)
         fprintf(stderr, "  %-12s %s\n", names[i], TSIM_IMPORT_FORMATS[i].help);
@@ -124,6 +127,11 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
     const struct tsim_import_format *format = find_format(arguments->operands[0]);
     if (!format)
         return TSIM_EXIT_USAGE;
+    if (n_own < 2) {
+        fprintf(stderr, "tsim import: needs a FILE too: tsim import %s FILE\nTry 'tsim import --help'.\n",
+                format->name);
+        return TSIM_EXIT_USAGE;
+    }
     if (n_own > 2 && !format->takes_many) {
         fprintf(stderr, "tsim import: %s takes one file, not %zu\n", format->name, n_own - 1);
         return TSIM_EXIT_USAGE;

@@ -75,7 +75,7 @@ static bool check_id(struct init *init, enum tsim_catalogue_kind kind, const cha
     for (size_t i = 0; i < n_ids; i++)
         if (strcmp(ids[i], id) == 0)
             return true; /* a node that no file has: single-ACCELERATOR */
-    const char *near = tsim_did_you_mean(id, ids, n_ids);
+    const char *near = tsim_catalogue_nearest(&init->arena, kind, id);
     fprintf(stderr, "tsim init: there is no %s '%s'", tsim_catalogue_word(kind), id);
     fprintf(stderr, near ? "; did you mean '%s'?\n" : "\n", near);
     if (!near)

@@ -235,7 +235,9 @@ static const struct tsim_command COMMANDS[] = {
      "  nemo         YAML of NeMo or Megatron-Bridge, or a log with it: a scenario\n"
      "  gpt-neox     YAML of GPT-NeoX: a scenario\n"
      "  deepspeed    DeepSpeed's JSON, or a log with it: a scenario\n"
-     "  torchtitan   torchtitan's TOML, or a log with its configuration: a scenario\n"
+     "  torchtitan   torchtitan's TOML, Python registry or log: a scenario\n"
+     "  maxtext      MaxText's YAML, or a log with its configuration: a scenario\n"
+     "  primus       Primus' YAML: a scenario\n"
      "  hf-trainer   TrainingArguments of Hugging Face's Trainer, JSON: a scenario\n"
      "  nanotron     nanotron's YAML: a scenario\n"
      "  axolotl      axolotl's YAML: a scenario\n"
@@ -255,7 +257,7 @@ static const struct tsim_command COMMANDS[] = {
      "--model or --hf names the model where the file does not give its sizes; --gpus\n"
      "or --nodes gives the size of the cluster. Without them, the smallest cluster is\n"
      "taken that the plan can have and that holds the model.",
-     2, SIZE_MAX,
+     1, SIZE_MAX,
      TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_HF) | TSIM_HAS(TSIM_OPTION_NODE) | TSIM_HAS(TSIM_OPTION_NODES) |
          TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
          TSIM_HAS(TSIM_OPTION_IGNORE) | TSIM_HAS(TSIM_OPTION_ENV) | TSIM_HAS(TSIM_OPTION_APPROXIMATE) |
@@ -315,7 +317,9 @@ const struct tsim_command *tsim_command_find(const char *name) {
             return &COMMANDS[i];
         names[i] = COMMANDS[i].name;
     }
-    tsim_say_unknown("tsim: unknown command", name, names, TSIM_COMMANDS.n_items);
+    tsim_say_unknown("tsim: unknown command", name + strspn(name, "-"), names, TSIM_COMMANDS.n_items);
+    if (tsim_is_yaml_name(name))
+        fprintf(tsim_messages(), "A command comes first: tsim run %s\n", name);
     fputs("Try 'tsim help'.\n", tsim_messages());
     return NULL;
 }

@@ -137,6 +137,22 @@ static int find_option(const struct tsim_command *command, const char *name) {
     return -1;
 }
 
+/* How a command says what an option of other commands says: by a key of its scenario, or by an option of its own. */
+static const char *said_instead(const struct parser *parser, enum tsim_option option) {
+    static const struct {
+        enum tsim_option option;
+        const char *setting;
+    } KEYS[] = {{TSIM_OPTION_MODEL, "model=ID"},           {TSIM_OPTION_NODE, "cluster.node=ID"},
+                {TSIM_OPTION_NODES, "cluster.nodes=N"},    {TSIM_OPTION_GPUS, "cluster.nodes=N"},
+                {TSIM_OPTION_FABRIC, "cluster.fabric=ID"}, {TSIM_OPTION_TOKENS, "training.tokens='2 T'"}};
+    if (option == TSIM_OPTION_GPUS && tsim_command_takes(parser->command, TSIM_OPTION_NODES))
+        return "; use --nodes N";
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)
+        if (KEYS[i].option == option && tsim_command_takes(parser->command, TSIM_OPTION_SET))
+            return tsim_arena_printf(parser->arena, "; change the scenario with --set %s", KEYS[i].setting);
+    return "";
+}
+
 static bool unknown_option(const struct parser *parser, const char *name) {
     const char *candidates[TSIM_N_OPTIONS];
     size_t n_candidates = 0;
@@ -145,12 +161,14 @@ static bool unknown_option(const struct parser *parser, const char *name) {
             candidates[n_candidates++] = OPTIONS[i].name;
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
         if (strcmp(OPTIONS[i].name, name) == 0)
-            return complain(parser, "option --%s works with other commands, but not with %s", name,
-                            parser->command->name);
+            return complain(parser, "option --%s works with other commands, but not with %s%s", name,
+                            parser->command->name, said_instead(parser, (enum tsim_option)i));
     const char *near = tsim_did_you_mean(name, candidates, n_candidates);
     if (near)
         return complain(parser, "unknown option --%s; did you mean --%s?", name, near);
-    return complain(parser, "unknown option --%s", name);
+    bool has_scenario = tsim_command_takes(parser->command, TSIM_OPTION_SET);
+    return complain(parser, "unknown option --%s%s", name,
+                    has_scenario ? "; keys of the scenario are changed with --set PATH=VALUE" : "");
 }
 
 static bool parse_integer(const char *text, int64_t least, int64_t most, int64_t *value) {

@@ -221,6 +221,32 @@ enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalog
     return folder ? list_ids(arena, folder, kind, ids, n_ids, diags) : TSIM_ERR_IO;
 }
 
+/* The shortest id that holds the word, as dgx-h100 does "h100". */
+static const char *find_holder(const char *word, const char *const *ids, size_t n_ids) {
+    const char *best = NULL;
+    for (size_t i = 0; i < n_ids && strlen(word) > 2; i++)
+        if (strstr(ids[i], word) && (!best || strlen(ids[i]) < strlen(best)))
+            best = ids[i];
+    return best;
+}
+
+/* Scenarios name all sorts of things: that one holds the word says nothing. */
+static const char *nearest_id(enum tsim_catalogue_kind kind, const char *word, const char *const *ids, size_t n_ids) {
+    const char *near = tsim_did_you_mean(word, ids, n_ids);
+    return near || kind == TSIM_CATALOGUE_SCENARIOS ? near : find_holder(word, ids, n_ids);
+}
+
+const char *tsim_catalogue_nearest(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *word) {
+    const char *folder = tsim_catalogue_folder(arena), *const * ids;
+    struct tsim_diags unread;
+    size_t n_ids;
+    tsim_diags_init(&unread);
+    bool is_listed = folder && list_ids(arena, folder, kind, &ids, &n_ids, &unread) == TSIM_OK;
+    const char *near = is_listed ? nearest_id(kind, word, ids, n_ids) : NULL;
+    tsim_diags_release(&unread);
+    return near;
+}
+
 /* ---- references ---- */
 
 /* The files that are being read because one names the next. Two names of one file are the same file. */
@@ -246,7 +272,7 @@ static void report_unknown_id(const struct resolver *r, const char *folder, cons
     const char *const *ids;
     if (list_ids(arena, folder, r->kind, &ids, &n_ids, r->reader->diags) != TSIM_OK)
         return;
-    const char *nearest = tsim_did_you_mean(reference->text, ids, n_ids);
+    const char *nearest = nearest_id(r->kind, reference->text, ids, n_ids);
     struct tsim_diag *diag = tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path,
                                               "unknown %s '%.80s'", KINDS[r->kind].word, reference->text);
     if (!is_id(reference->text))

@@ -39,6 +39,10 @@ enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalog
 /* The file of an id, or NULL when it has none (unknown, or a generated node). */
 const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id);
 
+/* The id that a word most likely means: one that begins with it or is a slip away, else, but for scenarios, the shortest
+ * that holds it. NULL: none does. */
+const char *tsim_catalogue_nearest(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *word);
+
 /* Is it the name of a YAML file (.yaml, .yml)? */
 bool tsim_is_yaml_name(const char *name);
 

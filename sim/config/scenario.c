@@ -262,10 +262,19 @@ static const struct tsim_value *without_derived(struct tsim_arena *arena, const 
     return root;
 }
 
-/* A file of the catalogue's other kinds says so in its schema. */
+/* A file of the catalogue's other kinds says so in its schema; one of another program has no key that a scenario has. */
 static enum tsim_status refuse_other_kinds(const struct tsim_value *document, struct tsim_arena *arena,
                                            struct tsim_diags *diags) {
     const struct tsim_value *schema = tsim_value_find(document, "schema");
+    if (!schema && !tsim_value_find(document, "cluster") && !tsim_value_find(document, "extends") &&
+        !tsim_value_find(document, "training") && !tsim_value_find(document, "parallelism")) {
+        tsim_diag_hint(
+            tsim_value_error(diags, TSIM_ERR_SCHEMA, document, "", "this file is no scenario: it has no 'schema'"),
+            "a scenario begins with 'schema: tsim/v1' ('tsim init' writes one); 'tsim import FORMAT %s' reads files of "
+            "other programs",
+            document->document->file);
+        return TSIM_ERR_SCHEMA;
+    }
     for (int k = 0; schema && k < TSIM_CATALOGUE_SCENARIOS; k++) {
         const char *word = tsim_catalogue_word((enum tsim_catalogue_kind)k);
         if (!tsim_value_is_text(schema, tsim_arena_printf(arena, "tsim/%s/v1", word)))
@@ -279,27 +288,68 @@ static enum tsim_status refuse_other_kinds(const struct tsim_value *document, st
     return TSIM_OK;
 }
 
+/* How a scenario comes about from an entry of the catalogue: 'tsim init' asks for models, nodes and fabrics. */
+static const char *starting_command(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id) {
+    bool is_asked = kind == TSIM_CATALOGUE_MODELS || kind == TSIM_CATALOGUE_NODES || kind == TSIM_CATALOGUE_FABRICS;
+    const char *option = tsim_arena_printf(arena, " --%s %s", tsim_catalogue_word(kind), id);
+    return tsim_arena_printf(arena, "tsim init%s", is_asked ? option : "");
+}
+
+/* A scenario of the catalogue that is not where it was looked for, or an entry of another kind in place of a scenario. */
+static bool hint_at_entry(struct tsim_arena *arena, const char *name, struct tsim_diag *diag) {
+    const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+    const char *id = tsim_arena_strndup(arena, last, strcspn(last, "."));
+    const char *file = tsim_catalogue_file(arena, TSIM_CATALOGUE_SCENARIOS, strstr(last, ".yaml") ? id : last);
+    if (file && strcmp(file, name) != 0) {
+        tsim_diag_hint(diag, "the catalogue's scenario of that name is %s", file);
+        return true;
+    }
+    for (int k = 0; k < TSIM_CATALOGUE_SCENARIOS && !slash; k++) {
+        enum tsim_catalogue_kind kind = (enum tsim_catalogue_kind)k;
+        if (!tsim_catalogue_file(arena, kind, name))
+            continue;
+        tsim_diag_hint(diag, "'%s' is an id of the catalogue (%s); a scenario is a file that names it: '%s' writes one",
+                       name, tsim_catalogue_plural(kind), starting_command(arena, kind, name));
+        return true;
+    }
+    return false;
+}
+
+/* A word that is no file's name: a model whose name it begins, a scenario that is near it, or else a model. */
+static bool hint_at_word(struct tsim_arena *arena, const char *name, struct tsim_diag *diag) {
+    if (strpbrk(name, "/."))
+        return false;
+    const char *model = tsim_catalogue_nearest(arena, TSIM_CATALOGUE_MODELS, name);
+    const char *scenario = tsim_catalogue_nearest(arena, TSIM_CATALOGUE_SCENARIOS, name);
+    if (scenario && !(model && strncmp(model, name, strlen(name)) == 0))
+        tsim_diag_hint(diag, "did you mean the catalogue's scenario %s?",
+                       tsim_catalogue_file(arena, TSIM_CATALOGUE_SCENARIOS, scenario));
+    else if (model)
+        tsim_diag_hint(diag,
+                       "did you mean the model '%s'? '%s' writes a scenario of it, 'tsim list models' shows all models",
+                       model, starting_command(arena, TSIM_CATALOGUE_MODELS, model));
+    return model || scenario;
+}
+
 /* Hints at what the name of a file that cannot be read looks like. */
 static void hint_at_file(struct tsim_arena *arena, const char *name, struct tsim_diag *diag) {
-    for (int k = 0; k < TSIM_N_CATALOGUE_KINDS && !strchr(name, '/'); k++) {
-        enum tsim_catalogue_kind kind = (enum tsim_catalogue_kind)k;
-        const char *file = tsim_catalogue_file(arena, kind, name);
-        if (file && kind == TSIM_CATALOGUE_SCENARIOS)
-            tsim_diag_hint(diag, "the catalogue's scenario of that name is %s", file);
-        else if (file)
-            tsim_diag_hint(diag,
-                           "%s/%s is in the catalogue; a scenario is a file that names it: 'tsim init' writes one",
-                           tsim_catalogue_word(kind), name);
-        if (file)
-            return;
-    }
     if (name[strspn(name, "0123456789")] == '\0')
         tsim_diag_hint(
             diag, "a scenario is a YAML file; runs by number are for 'tsim report', 'tsim compare' and 'tsim export'");
-    else
+    else if (!hint_at_entry(arena, name, diag) && !hint_at_word(arena, name, diag))
         tsim_diag_hint(
             diag,
             "a scenario is a YAML file: 'tsim init' writes a first one, 'tsim list scenarios' shows the catalogue's");
+}
+
+/* Files that start or describe jobs of other programs, by the ends of their names. */
+static bool is_launch_name(const char *file) {
+    static const char *const ENDS[] = {".sh", ".bash", ".slurm", ".sbatch", ".py", ".toml", ".log", ".out", ".txt"};
+    size_t length = strlen(file);
+    for (size_t i = 0; i < sizeof ENDS / sizeof ENDS[0]; i++)
+        if (length > strlen(ENDS[i]) && strcmp(file + length - strlen(ENDS[i]), ENDS[i]) == 0)
+            return true;
+    return false;
 }
 
 static enum tsim_status open_document(struct tsim_arena *arena, const char *file, const struct tsim_value *document,
@@ -318,9 +368,15 @@ static enum tsim_status open_document(struct tsim_arena *arena, const char *file
 enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, struct tsim_scenario_source *source,
                                     struct tsim_diags *diags) {
     const struct tsim_value *document;
+    size_t first = diags->n_items;
     enum tsim_status status = tsim_document_read(arena, file, &document, diags);
     if (status == TSIM_ERR_IO)
         hint_at_file(arena, file, &diags->items[diags->n_items - 1]);
+    if (status == TSIM_ERR_SYNTAX && is_launch_name(file) && diags->n_items > first)
+        tsim_diag_hint(&diags->items[first],
+                       "a scenario is YAML in tsim's keys; 'tsim diagnose %s' reads launch scripts, configurations and "
+                       "logs of frameworks, and 'tsim import FORMAT %s' makes a scenario of one",
+                       file, file);
     TSIM_TRY(status);
     return open_document(arena, tsim_arena_strdup(arena, file), document, source, diags);
 }

@@ -106,7 +106,7 @@ static const struct {
     {"", "needs SCENARIO..."},
     {"a b c", "unexpected 'c'"},
     {"a --jason", "unknown option --jason; did you mean --json?"},
-    {"a --zzzzzz", "unknown option --zzzzzz\n"},
+    {"a --zzzzzz", "unknown option --zzzzzz; keys of"},
     {"a -q", "unknown option -q"},
     {"a --ignore-memory",
      "option --ignore-memory works with other commands, but not with study\n"}, /* exists, and not for this command */

@@ -164,7 +164,10 @@ static void no_plan(const struct tsim_starter *s, const struct tsim_plan_result 
         tsim_diag_hint(diag, "the smallest lacks %s on an accelerator; try more nodes, as in --nodes %lld", lack,
                        (long long)s->nodes * 2);
     else
-        tsim_diag_hint(diag, "the smallest lacks %s on an accelerator; try a larger node, as in --node dgx-h100", lack);
+        tsim_diag_hint(diag,
+                       "the smallest lacks %s on an accelerator; take several nodes, as in --nodes 2, or one with more "
+                       "memory ('tsim list nodes')",
+                       lack);
 }
 
 static bool is_of_precision(const struct tsim_diags *diags) {
