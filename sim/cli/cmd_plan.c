@@ -55,6 +55,7 @@ static enum tsim_status search(struct run *run) {
     TSIM_TRY(tsim_plan_space_read(&run->arena, &run->source, arguments->overrides, arguments->n_overrides, axes,
                                   arguments->has[TSIM_OPTION_ANY_SOFTWARE] ? TSIM_PLAN_ANY_SOFTWARE : TSIM_PLAN_FINE,
                                   &run->space, &run->diags));
+    tsim_ranking_suit(&run->search.ranking, tsim_has_rounds(run->space.candidates[0].job));
     run->search.space = &run->space;
     run->search.n_threads = tsim_n_jobs(arguments);
     run->search.heeds_interrupt = true;

@@ -343,7 +343,7 @@ static enum tsim_status study(struct run *run) {
         .started_at = tsim_timestamp(&run->arena),
     };
     TSIM_TRY(tsim_scenario_open(&run->arena, arguments->operands[0], &run->source, &run->diags));
-    run->is_of_samples = tsim_sweep_is_of_samples(&sweep);
+    run->is_of_samples = tsim_sweep_traits(&sweep).is_of_samples;
     TSIM_TRY(tsim_store_open(&run->arena, file ? file : "", TSIM_STORE_WRITE, &run->store, &run->diags));
     enum tsim_status status = tsim_scale_run(&run->arena, &sweep, &options, run->store, file, &run->scale, &run->diags);
     tsim_search_bar_clear(&bar);

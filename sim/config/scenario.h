@@ -412,6 +412,11 @@ static inline bool tsim_generates(const struct tsim_scenario *scenario) {
     return scenario->training.kind == TSIM_GRPO || scenario->training.kind == TSIM_PPO;
 }
 
+/* Is a step part of a round, with other models' passes (run/post_training.h)? */
+static inline bool tsim_has_rounds(const struct tsim_scenario *scenario) {
+    return scenario->training.kind > TSIM_SFT;
+}
+
 /* Weights, gradients and optimizer state lie beside the accelerator and pass through it
  * (TSIM_EXECUTION_WEIGHT_STREAMING in catalogue.h; partition/memory.h). */
 static inline bool tsim_streams_weights(const struct tsim_scenario *scenario) {

@@ -51,15 +51,30 @@ static double record(struct tsim_term_recorder *r, const struct tsim_scenario *s
     return samples.value;
 }
 
-enum tsim_status tsim_forward_passes_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                              const struct tsim_machine *machine, double samples,
-                                              struct tsim_forward_passes *passes, struct tsim_diags *diags) {
+static struct tsim_scenario forward_of(const struct tsim_scenario *scenario) {
     struct tsim_scenario forward = *scenario;
-    struct tsim_forward_passes half;
-    int64_t n = microbatches_of(scenario, samples), most = simulated_microbatches(scenario, n);
     forward.is_forward_only = true;
     if (tsim_is_asynchronous(forward.parallelism.schedule))
         forward.parallelism.schedule = TSIM_SCHEDULE_1F1B;
+    return forward;
+}
+
+struct tsim_forward_passes tsim_forward_passes_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                                     const struct tsim_machine *machine, enum tsim_least of,
+                                                     double samples) {
+    struct tsim_scenario forward = forward_of(scenario);
+    struct tsim_step_result step = {.simulated = false};
+    forward.n_microbatches = microbatches_of(scenario, samples);
+    tsim_step_bound(arena, &forward, machine, of == TSIM_LEAST_STEP ? TSIM_LEAST_PASSES : of, &step);
+    return (struct tsim_forward_passes){step.terms.time_s, step.energy_j, forward.n_microbatches};
+}
+
+enum tsim_status tsim_forward_passes_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                              const struct tsim_machine *machine, double samples,
+                                              struct tsim_forward_passes *passes, struct tsim_diags *diags) {
+    struct tsim_scenario forward = forward_of(scenario);
+    struct tsim_forward_passes half;
+    int64_t n = microbatches_of(scenario, samples), most = simulated_microbatches(scenario, n);
     TSIM_TRY(simulate(arena, &forward, machine, most, passes, diags));
     passes->microbatches = n;
     if (most == n)

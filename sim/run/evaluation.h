@@ -17,6 +17,10 @@ struct tsim_forward_passes {
 enum tsim_status tsim_forward_passes_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                               const struct tsim_machine *machine, double samples,
                                               struct tsim_forward_passes *passes, struct tsim_diags *diags);
+/* Their time and energy are no less than these (step/step.h). */
+struct tsim_forward_passes tsim_forward_passes_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                                     const struct tsim_machine *machine, enum tsim_least of,
+                                                     double samples);
 
 /* Fills *evaluation of a scenario that has `training.evaluation` with samples; else it stays zeroed. Fails as
  * tsim_step_simulate. */

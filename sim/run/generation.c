@@ -246,44 +246,71 @@ static enum tsim_status too_large(const struct tsim_scenario *sc, double needed_
 
 /* An engine holds the weights, and behind them the cache of as many sequences as fit at their mean length. */
 static enum tsim_status size_engines(struct engines *e, const struct tsim_scenario *sc, double mean_tokens,
-                                     double most_tokens, double *weights_bytes) {
+                                     double most_tokens, double *weights_bytes, double *excess_bytes) {
     struct tsim_stage_memory memory;
     tsim_stage_memory(e->scenario, 0, &memory);
     double has_bytes = sc->generation.memory_frac * sc->cluster.node->accelerator->memory_bytes;
     double left_bytes = has_bytes - memory.weights_bytes, one_bytes = tsim_cache_bytes(e->scenario, most_tokens);
     *weights_bytes = memory.weights_bytes;
-    if (left_bytes < one_bytes)
+    *excess_bytes = fmax((one_bytes - left_bytes) / sc->generation.memory_frac, 0);
+    if (*excess_bytes > 0)
         return too_large(sc, memory.weights_bytes + one_bytes, has_bytes, e->diags);
     double slots = fmax(floor(left_bytes / tsim_cache_bytes(e->scenario, mean_tokens)), 1);
     e->slots = (int64_t)fmin(slots, (double)sc->generation.max_sequences);
     return TSIM_OK;
 }
 
+/* The responses of a round, as long as they were drawn. */
+struct responses {
+    double *tokens;
+    double sum, longest;
+};
+
+/* Draws the responses, and makes engines that hold the model and their caches. */
+static enum tsim_status begin(struct tsim_arena *arena, const struct tsim_scenario *sc, struct engines *e,
+                              struct responses *responses, double *weights_bytes, double *excess_bytes,
+                              struct tsim_diags *diags) {
+    const struct tsim_generation_spec *g = &sc->generation;
+    *e = (struct engines){.arena = arena,
+                          .scenario = inference_of(arena, sc),
+                          .diags = diags,
+                          .n = sc->n_accelerators / g->tensor,
+                          .prompt = g->prompt,
+                          .samples_per_prompt = g->samples_per_prompt};
+    *excess_bytes = 0;
+    if (!e->scenario)
+        return refused(sc, diags);
+    struct tsim_random random;
+    tsim_random_init(&random, (uint64_t)sc->simulation.seed, 0, GENERATION_STREAM);
+    *responses = (struct responses){.tokens = TSIM_NEW_ARRAY(arena, (size_t)g->rollouts, double)};
+    for (int64_t i = 0; i < g->rollouts; i++) {
+        double tokens = responses->tokens[i] = draw_response(sc, &random);
+        responses->sum += tokens;
+        responses->longest = fmax(responses->longest, tokens);
+    }
+    double mean_tokens = g->prompt + responses->sum / (double)g->rollouts;
+    return size_engines(e, sc, mean_tokens, g->prompt + responses->longest, weights_bytes, excess_bytes);
+}
+
+enum tsim_status tsim_generation_check(struct tsim_arena *arena, const struct tsim_scenario *sc, double *excess_bytes,
+                                       struct tsim_diags *diags) {
+    struct engines e;
+    struct responses responses;
+    double weights_bytes;
+    return begin(arena, sc, &e, &responses, &weights_bytes, excess_bytes, diags);
+}
+
 enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                           struct tsim_generation_phase *generation, struct tsim_diags *diags) {
     const struct tsim_generation_spec *g = &sc->generation;
-    struct engines e = {.arena = arena,
-                        .scenario = inference_of(arena, sc),
-                        .diags = diags,
-                        .n = sc->n_accelerators / g->tensor,
-                        .prompt = g->prompt,
-                        .samples_per_prompt = g->samples_per_prompt};
-    if (!e.scenario)
-        return refused(sc, diags);
+    struct engines e;
+    struct responses responses;
+    double weights_bytes, excess_bytes;
+    TSIM_TRY(begin(arena, sc, &e, &responses, &weights_bytes, &excess_bytes, diags));
     int64_t most = (g->rollouts + e.n - 1) / e.n;
-    double *responses = TSIM_NEW_ARRAY(arena, (size_t)g->rollouts, double), sum = 0, longest = 0;
     struct running *items = TSIM_NEW_ARRAY(arena, (size_t)most, struct running);
-    struct tsim_random random;
-    tsim_random_init(&random, (uint64_t)sc->simulation.seed, 0, GENERATION_STREAM);
-    for (int64_t i = 0; i < g->rollouts; i++) {
-        responses[i] = draw_response(sc, &random);
-        sum += responses[i];
-        longest = fmax(longest, responses[i]);
-    }
-    double mean_tokens = g->prompt + sum / (double)g->rollouts, weights_bytes;
-    TSIM_TRY(size_engines(&e, sc, mean_tokens, g->prompt + longest, &weights_bytes));
     e.slots = e.slots < most ? e.slots : most;
-    TSIM_TRY(play_passes(&e, g->prompt + longest));
+    TSIM_TRY(play_passes(&e, g->prompt + responses.longest));
 
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, e.scenario);
     double rest_w = tsim_power_at_rest(NULL, cluster).value * (double)g->tensor;
@@ -291,21 +318,21 @@ enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct
     double busy_s = 0, busy_j = 0;
     for (int64_t i = 0; i < e.n; i++) {
         int64_t from = i * g->rollouts / e.n, to = (i + 1) * g->rollouts / e.n;
-        struct engine engine = run_engine(&e, responses + from, to - from, items);
+        struct engine engine = run_engine(&e, responses.tokens + from, to - from, items);
         busy_s += engine.time_s;
         busy_j += engine.energy_j;
         if (engine.time_s > slowest.time_s)
             slowest = engine;
     }
-    *generation =
-        (struct tsim_generation_phase){.has = true,
-                                       .time_s = slowest.time_s,
-                                       .energy_j = busy_j + rest_w * ((double)e.n * slowest.time_s - busy_s),
-                                       .prefill_s = slowest.prefill_s,
-                                       .tokens = sum,
-                                       .longest_tokens = longest,
-                                       .sequences = (double)e.slots,
-                                       .weights_bytes = weights_bytes,
-                                       .tokens_per_s_per_gpu = sum / slowest.time_s / (double)sc->n_accelerators};
+    *generation = (struct tsim_generation_phase){.has = true,
+                                                 .time_s = slowest.time_s,
+                                                 .energy_j = busy_j + rest_w * ((double)e.n * slowest.time_s - busy_s),
+                                                 .prefill_s = slowest.prefill_s,
+                                                 .tokens = responses.sum,
+                                                 .longest_tokens = responses.longest,
+                                                 .sequences = (double)e.slots,
+                                                 .weights_bytes = weights_bytes,
+                                                 .tokens_per_s_per_gpu =
+                                                     responses.sum / slowest.time_s / (double)sc->n_accelerators};
     return TSIM_OK;
 }

@@ -29,8 +29,14 @@ struct tsim_generation_phase {
 /* The cache of one sequence's keys and values, so many tokens of it, on one tensor rank: all layers. */
 double tsim_cache_bytes(const struct tsim_scenario *scenario, double tokens);
 
-/* The scenario must generate (tsim_generates). TSIM_ERR_INFEASIBLE: an engine does not hold the model and a cache. */
+/* The scenario must generate (tsim_generates). TSIM_ERR_INFEASIBLE: an engine cannot divide the model, or it does not
+ * hold the model and a cache. */
 enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                           struct tsim_generation_phase *generation, struct tsim_diags *diags);
+
+/* The same question without simulating. *excess_bytes is what an accelerator's memory lacks, so that the share of it that
+ * engines have were enough; 0 where it lacks none, and where the model cannot be divided so. */
+enum tsim_status tsim_generation_check(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                       double *excess_bytes, struct tsim_diags *diags);
 
 #endif

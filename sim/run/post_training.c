@@ -37,55 +37,92 @@ static struct tsim_amount transfer_time(struct tsim_term_recorder *r, const stru
                                                            TSIM_BYTES_PER_S, "the cluster (sim/cluster/cluster.h)"))));
 }
 
-enum tsim_status tsim_post_training_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                             const struct tsim_machine *machine, double step_s, double step_j,
-                                             struct tsim_generation_phase *kept, struct tsim_term_recorder *r,
-                                             struct tsim_post_training *round, struct tsim_diags *diags) {
-    if (sc->training.kind <= TSIM_SFT)
-        return TSIM_OK;
-    struct tsim_post_training out = {.has = true, .steps = sequences_of(sc) / (double)sc->training.global_batch_size};
-    struct tsim_forward_passes scoring;
-    if (kept)
-        out.generation = *kept;
-    if (tsim_generates(sc) && !out.generation.has)
-        TSIM_TRY(tsim_generation_simulate(arena, sc, &out.generation, diags));
-    if (kept)
-        *kept = out.generation;
-    struct tsim_machine of_scorer = sc->teaching ? tsim_machine_of(arena, sc->teaching, NULL) : *machine;
-    TSIM_TRY(tsim_forward_passes_simulate(arena, sc->teaching ? sc->teaching : sc, &of_scorer, sequences_of(sc),
-                                          &scoring, diags));
+struct tsim_run_memo *tsim_run_memo_new(struct tsim_arena *arena) {
+    struct tsim_run_memo *memo = TSIM_NEW(arena, struct tsim_run_memo);
+    *memo = (struct tsim_run_memo){tsim_pass_memo_new(arena), tsim_pass_memo_new(arena), NULL};
+    return memo;
+}
 
-    struct tsim_amount batches = tsim_counted(r, "post_training.steps", "samples of a round / batch", out.steps,
+/* The plan of the job scores by itself, or its teacher by the same plan. */
+static struct tsim_machine machine_of_scorer(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                             const struct tsim_machine *machine, const struct tsim_run_memo *memo) {
+    return sc->teaching ? tsim_machine_of(arena, sc->teaching, memo ? memo->teacher : NULL) : *machine;
+}
+
+static bool trains_critic(const struct tsim_scenario *sc) {
+    return (sc->training.scoring >> TSIM_SCORER_CRITIC & 1) != 0;
+}
+
+/* Adds up the parts of a round, which follow one another. `scoring` is of one model, the step of one batch. */
+static void add_up(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const struct tsim_machine *machine,
+                   const struct tsim_forward_passes *scoring, double step_s, double step_j,
+                   struct tsim_post_training *round) {
+    struct tsim_amount batches = tsim_counted(r, "post_training.steps", "samples of a round / batch", round->steps,
                                               TSIM_COUNT, "generation.rollouts of the scenario");
-    struct tsim_amount trained =
-        tsim_given(r, "models that are trained", sc->training.scoring >> TSIM_SCORER_CRITIC & 1 ? 2 : 1, TSIM_COUNT,
-                   "training.scoring of the scenario");
+    struct tsim_amount trained = tsim_given(r, "models that are trained", trains_critic(sc) ? 2 : 1, TSIM_COUNT,
+                                            "training.scoring of the scenario");
     struct tsim_amount training =
         tsim_product(r, "post_training.training_s", "steps x models x step time", TSIM_TIME_S,
                      TSIM_PARTS(batches, trained, tsim_elsewhere(r, "step.time_s", step_s, TSIM_TIME_S)));
     struct tsim_amount passes = tsim_outcome(r, "forward passes of all samples", "simulated on the engine",
-                                             scoring.time_s, TSIM_TIME_S, TSIM_PARTS(batches));
+                                             scoring->time_s, TSIM_TIME_S, TSIM_PARTS(batches));
     struct tsim_amount scored =
         tsim_product(r, "post_training.scoring_s", "models x forward passes", TSIM_TIME_S,
                      TSIM_PARTS(tsim_given(r, "models that score", scorers_of(sc), TSIM_COUNT,
                                            sc->teaching ? "the teacher" : "training.scoring of the scenario"),
                                 passes));
     struct tsim_amount generated = {0}, transfer = {0};
-    if (out.generation.has) {
+    if (round->generation.has) {
         generated = tsim_outcome(r, "post_training.generation_s", "simulated on the engine: sim/run/generation.h",
-                                 out.generation.time_s, TSIM_TIME_S, TSIM_PARTS(batches));
-        transfer = transfer_time(r, sc, machine->cluster, out.generation.weights_bytes);
+                                 round->generation.time_s, TSIM_TIME_S, TSIM_PARTS(batches));
+        transfer = transfer_time(r, sc, machine->cluster, round->generation.weights_bytes);
     }
-    out.scoring_s = scored.value;
-    out.training_s = training.value;
-    out.transfer_s = transfer.value;
-    out.time_s = tsim_sum(r, "post_training.time_s", "one after another", TSIM_TIME_S,
-                          TSIM_PARTS(generated, scored, training, transfer))
-                     .value;
+    round->scoring_s = scored.value;
+    round->training_s = training.value;
+    round->transfer_s = transfer.value;
+    round->time_s = tsim_sum(r, "post_training.time_s", "one after another", TSIM_TIME_S,
+                             TSIM_PARTS(generated, scored, training, transfer))
+                        .value;
     double rest_w = tsim_power_at_rest(NULL, machine->cluster).value * (double)sc->n_accelerators;
-    out.energy_j = out.generation.energy_j + scorers_of(sc) * scoring.energy_j + out.steps * trained.value * step_j +
-                   rest_w * out.transfer_s;
-    out.samples_per_s = samples_of(sc) / out.time_s;
+    round->energy_j = round->generation.energy_j + scorers_of(sc) * scoring->energy_j +
+                      round->steps * trained.value * step_j + rest_w * round->transfer_s;
+    round->samples_per_s = samples_of(sc) / round->time_s;
+}
+
+static struct tsim_post_training round_of(const struct tsim_scenario *sc, const struct tsim_run_memo *memo) {
+    struct tsim_post_training round = {.has = true, .steps = sequences_of(sc) / (double)sc->training.global_batch_size};
+    if (memo && memo->generation)
+        round.generation = *memo->generation;
+    return round;
+}
+
+enum tsim_status tsim_post_training_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                             const struct tsim_machine *machine, double step_s, double step_j,
+                                             const struct tsim_run_memo *memo, struct tsim_term_recorder *r,
+                                             struct tsim_post_training *round, struct tsim_diags *diags) {
+    if (!tsim_has_rounds(sc))
+        return TSIM_OK;
+    struct tsim_post_training out = round_of(sc, memo);
+    struct tsim_forward_passes scoring;
+    if (tsim_generates(sc) && !out.generation.has)
+        TSIM_TRY(tsim_generation_simulate(arena, sc, &out.generation, diags));
+    struct tsim_machine of_scorer = machine_of_scorer(arena, sc, machine, memo);
+    TSIM_TRY(tsim_forward_passes_simulate(arena, sc->teaching ? sc->teaching : sc, &of_scorer, sequences_of(sc),
+                                          &scoring, diags));
+    add_up(r, sc, machine, &scoring, step_s, step_j, &out);
     *round = out;
     return TSIM_OK;
+}
+
+void tsim_post_training_bound(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                              const struct tsim_machine *machine, enum tsim_least of, double step_s, double step_j,
+                              const struct tsim_run_memo *memo, struct tsim_post_training *round) {
+    if (!tsim_has_rounds(sc))
+        return;
+    struct tsim_post_training out = round_of(sc, memo);
+    struct tsim_machine of_scorer = machine_of_scorer(arena, sc, machine, memo);
+    struct tsim_forward_passes scoring =
+        tsim_forward_passes_bound(arena, sc->teaching ? sc->teaching : sc, &of_scorer, of, sequences_of(sc));
+    add_up(NULL, sc, machine, &scoring, step_s, step_j, &out);
+    *round = out;
 }

@@ -16,8 +16,10 @@
 #define TSIM_RUN_POST_TRAINING_H
 
 #include "run/generation.h"
+#include "step/step_result.h"
 
 struct tsim_machine;
+struct tsim_pass_memo;
 struct tsim_term_recorder;
 
 struct tsim_post_training {
@@ -29,12 +31,25 @@ struct tsim_post_training {
     double samples_per_s;
 };
 
-/* `step_s`, `step_j`: what a step of training takes. `kept`: the generation of another plan of the job, where it has one,
- * else a place for it; or NULL. Fills in *round of a scenario that is dpo, grpo or ppo; else it
- * stays zeroed. */
+/* Many plans of one job on one cluster share these. */
+struct tsim_run_memo {
+    struct tsim_pass_memo *passes, *teacher; /* costs (step/pass.h) */
+    const struct tsim_generation_phase
+        *generation; /* of engines, which are no part of a plan; NULL: not simulated yet */
+};
+struct tsim_run_memo *tsim_run_memo_new(struct tsim_arena *arena);
+
+/* `step_s`, `step_j`: what a step of training takes. `memo` may be NULL. Fills in *round of a scenario that is dpo, grpo,
+ * ppo or distill; else it stays zeroed. */
 enum tsim_status tsim_post_training_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                              const struct tsim_machine *machine, double step_s, double step_j,
-                                             struct tsim_generation_phase *kept, struct tsim_term_recorder *recorder,
+                                             const struct tsim_run_memo *memo, struct tsim_term_recorder *recorder,
                                              struct tsim_post_training *round, struct tsim_diags *diags);
+
+/* Without simulating: no plan's round takes less time or energy, where its step takes no less than these (step/step.h).
+ * Generation counts as far as `memo` knows it. */
+void tsim_post_training_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                              const struct tsim_machine *machine, enum tsim_least of, double step_s, double step_j,
+                              const struct tsim_run_memo *memo, struct tsim_post_training *round);
 
 #endif

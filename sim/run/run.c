@@ -62,13 +62,13 @@ static struct tsim_campaign_steps campaign_steps(struct tsim_term_recorder *r, c
 static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                  const struct tsim_run_options *options, struct tsim_result *result,
                                  struct tsim_diags *diags) {
-    struct tsim_machine machine = tsim_machine_of(arena, sc, options->memo);
+    struct tsim_machine machine = tsim_machine_of(arena, sc, options->memo ? options->memo->passes : NULL);
     struct tsim_step_result *step = &result->step;
     TSIM_TRY(tsim_step_predict(arena, &sc, &machine, options->sink, options->recorder, options->is_brief, step, diags));
     result->events = step->events;
     if (options->is_step)
         return TSIM_OK;
-    TSIM_TRY(tsim_post_training_simulate(arena, sc, &machine, step->terms.time_s, step->energy_j, options->generation,
+    TSIM_TRY(tsim_post_training_simulate(arena, sc, &machine, step->terms.time_s, step->energy_j, options->memo,
                                          options->recorder, &result->post_training, diags));
     if (tsim_run_steps(sc) > 0)
         TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, &machine, options->recorder, step->terms.time_s, step->energy_j,
@@ -108,7 +108,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     return TSIM_OK;
 }
 
-void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
+void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_run_memo *memo,
                       enum tsim_least of, struct tsim_result *result) {
     if (of == TSIM_LEAST_ANY_SPLIT) {
         memset(result, 0, sizeof *result);
@@ -119,8 +119,11 @@ void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scen
     }
     if (!result->step.fits)
         return;
-    struct tsim_machine machine = tsim_machine_of(arena, scenario, memo);
+    struct tsim_machine machine = tsim_machine_of(arena, scenario, memo ? memo->passes : NULL);
+    const struct tsim_step_result *step = &result->step;
     tsim_step_bound(arena, scenario, &machine, of, &result->step);
+    tsim_post_training_bound(arena, scenario, &machine, of, step->terms.time_s, step->energy_j, memo,
+                             &result->post_training);
     tsim_batch_ramp_count(scenario, &result->batch_ramp); /* its time is not bounded: 0 */
     const struct tsim_campaign_steps steps = campaign_steps(NULL, scenario, &machine, result);
     tsim_campaign_without_failures(scenario, &steps, &result->campaign);

@@ -14,9 +14,7 @@ struct tsim_run_options {
     bool is_brief; /* figures alone: no tables of operators, steps and ranks, no changes that would fit */
     bool is_step;  /* the step alone: no evaluation, no campaign */
     struct tsim_term_recorder *recorder; /* hears how figures come about; NULL: nobody does */
-    struct tsim_pass_memo *memo;         /* for many plans of one job on one cluster; NULL: none */
-    struct tsim_generation_phase
-        *generation; /* likewise: simulated for the first, kept for the others; NULL: not kept */
+    const struct tsim_run_memo *memo;    /* for many plans of one job on one cluster; NULL: none */
 };
 
 /* Everything in *result is allocated from `arena`. Fails only with a deadlock or a limit (diags says which); a
@@ -26,9 +24,9 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
                                 struct tsim_diags *diags);
 
 /* Without simulating: memory as tsim_train_run says it; where that fits, *result has figures that the run cannot beat.
- * step.terms.time_s and step.energy_j are lower bounds, throughput and campaign follow from them; step.mean_power_w does too, and
+ * step.terms.time_s and step.energy_j are lower bounds, a round of post-training, throughput and campaign follow from them; step.mean_power_w does too, and
  * bounds nothing. `of` says how close (step/step_result.h); of any split the memory is not worked out. */
-void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, struct tsim_pass_memo *memo,
+void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_run_memo *memo,
                       enum tsim_least of, struct tsim_result *result);
 
 #endif

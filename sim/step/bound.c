@@ -61,6 +61,8 @@ static void sum_chunk(const struct tsim_scenario *sc, const struct tsim_pass_cos
     *passes = (struct chunk_passes){0};
     int64_t first = tsim_chunk_first_layer(sc, stage, chunk);
     tsim_pass_sum(costs, TSIM_PASS_FORWARD, &parts, first, &passes->forward);
+    if (sc->is_forward_only)
+        return;
     tsim_pass_sum(costs, splits ? TSIM_PASS_INPUT_GRADIENT : TSIM_PASS_BACKWARD, &parts, first, &passes->backward);
     if (splits)
         tsim_pass_sum(costs, TSIM_PASS_WEIGHT_GRADIENT, &parts, first, &passes->weight);
@@ -91,6 +93,7 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
                                      SPLIT[] = {TSIM_PASS_FORWARD, TSIM_PASS_INPUT_GRADIENT, TSIM_PASS_WEIGHT_GRADIENT};
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
     double m = tsim_schedule_chunk_microbatches(&shape), p = shape.stages, played_s = 0, host_s = 0, less_s = 0;
+    size_t n_ways = sc->is_forward_only ? 1 : is_split(&shape) ? 3 : 2;
     double times[TSIM_N_PARTS] = {0};
     for (int32_t s = 0; s < shape.stages; s++)
         for (int32_t c = 0; c < shape.chunks; c++) {
@@ -99,7 +102,7 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
                 times[part] += parts.times[part];
         }
     for (int part = 0; part < TSIM_N_PARTS; part++)
-        for (size_t i = 0; times[part] > 0 && i < (is_split(&shape) ? 3 : 2); i++) {
+        for (size_t i = 0; times[part] > 0 && i < n_ways; i++) {
             enum tsim_pass_kind kind = is_split(&shape) ? SPLIT[i] : WHOLE[i];
             const struct tsim_pass_cost *pass = tsim_part_cost(&costs->parts[part], kind);
             played_s += times[part] * (pass->time_s - pass->host_excess_s);
@@ -108,7 +111,7 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
         }
     /* No split gets below the longer of two sums: each of its stages takes the longer of its own two. */
     double micro_s = longer_s(sc, played_s, host_s) - less_s;
-    bool is_chained = shape.chunks == 1 && fills_and_drains(&shape);
+    bool is_chained = shape.chunks == 1 && fills_and_drains(&shape) && !sc->is_forward_only;
     return (is_chained ? micro_s / (1 - pow(1 - 1 / m, p)) : m * micro_s / p) * (1 - TICKS_FRAC);
 }
 

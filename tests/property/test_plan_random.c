@@ -18,7 +18,7 @@ enum { N_PLANS = 50, N_BOUNDS = 30 };
 #define SEED 20261124u
 
 static void check_bound(struct tsim_arena *arena, const struct example *e, int number) {
-    struct tsim_pass_memo *memo = tsim_pass_memo_new(arena);
+    struct tsim_run_memo *memo = tsim_run_memo_new(arena);
     const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true, .memo = memo};
     struct tsim_result any, cheap, near, run;
     struct tsim_diags diags;

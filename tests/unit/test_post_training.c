@@ -235,6 +235,52 @@ START_TEST(teachers_pass_before_each_step) {
 }
 END_TEST
 
+/* Whatever the plan: no round takes less time or energy than its bound, with engines that were simulated before and without. */
+START_TEST(no_round_beats_its_bound) {
+    static const char *const KINDS[] = {"kind: dpo", "kind: ppo", "kind: grpo", "kind: distill, teacher: gpt2-medium"};
+    static const char *const PLANS[] = {
+        "zero: 1", "zero: 3", "tensor: 2", "pipeline: 4", "pipeline: 2, tensor: 2", "pipeline: 4, schedule: zb-h1"};
+    for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0] * (sizeof PLANS / sizeof PLANS[0]); i++) {
+        const char *plan = PLANS[i / 4];
+        const struct tsim_scenario *sc =
+            load("gpt2-small", NODE, tsim_arena_printf(&arena, "global_batch_size: 64, %s", KINDS[i % 4]),
+                 tsim_arena_printf(&arena, "parallelism: {%s}", plan));
+        struct tsim_run_memo *memo = tsim_run_memo_new(&arena);
+        struct tsim_result run = train_by(sc, true), bound;
+        for (int of = TSIM_LEAST_ANY_SPLIT; of <= TSIM_LEAST_STEP; of++) {
+            tsim_train_bound(&arena, sc, memo, (enum tsim_least)of, &bound);
+            const struct tsim_post_training *least = &bound.post_training, *is = &run.post_training;
+            ck_assert(least->has && least->scoring_s > 0);
+            ck_assert_msg(least->time_s <= is->time_s && least->energy_j <= is->energy_j &&
+                              least->scoring_s <= is->scoring_s && least->training_s <= is->training_s,
+                          "%s, %s, %d: %g s of %g, %g J of %g", KINDS[i % 4], plan, of, least->time_s, is->time_s,
+                          least->energy_j, is->energy_j);
+            if (of == TSIM_LEAST_PASSES)
+                memo->generation = &run.post_training.generation;
+        }
+        ck_assert_double_ge(bound.post_training.time_s, 0.6 * run.post_training.time_s);
+        const struct tsim_run_options options = {.is_brief = true, .memo = memo};
+        struct tsim_result again;
+        ck_assert_int_eq(tsim_train_run(&arena, sc, &options, &again, &diags), TSIM_OK);
+        SAME(again.post_training.time_s, run.post_training.time_s);
+    }
+}
+END_TEST
+
+/* An engine lacks memory, which is known without simulating it: of 140 GB of weights 60 % of the memory hold a third. */
+START_TEST(engines_are_checked_alone) {
+    double excess_bytes = 0;
+    const struct tsim_scenario *sc = load("llama3-70b", NODE, "kind: grpo, global_batch_size: 8, recompute: full",
+                                          "parallelism: {tensor: 8}\ngeneration: {tensor: 1}");
+    ck_assert_int_eq(tsim_generation_check(&arena, sc, &excess_bytes, &diags), TSIM_ERR_INFEASIBLE);
+    ck_assert_double_gt(excess_bytes, 141e9 / 0.6 - sc->cluster.node->accelerator->memory_bytes);
+    ck_assert_double_lt(excess_bytes, 143e9 / 0.6 - sc->cluster.node->accelerator->memory_bytes);
+    sc = load("llama3-8b", NODE, "kind: grpo, global_batch_size: 8, recompute: full", "parallelism: {tensor: 8}");
+    ck_assert_int_eq(tsim_generation_check(&arena, sc, &excess_bytes, &diags), TSIM_OK);
+    ck_assert_double_eq(excess_bytes, 0);
+}
+END_TEST
+
 static Suite *post_training_suite(void) {
     Suite *suite = suite_create("post-training");
     TCase *tcase = tcase_create("post-training");
@@ -246,6 +292,8 @@ static Suite *post_training_suite(void) {
     tcase_add_test(tcase, slots_are_filled_again);
     tcase_add_test(tcase, few_tokens_read_few_experts);
     tcase_add_test(tcase, models_score_in_forward_passes);
+    tcase_add_test(tcase, no_round_beats_its_bound);
+    tcase_add_test(tcase, engines_are_checked_alone);
     tcase_add_test(tcase, the_run_counts_rounds);
     tcase_add_test(tcase, the_tail_decides);
     tcase_add_test(tcase, engines_are_divided_on_their_own);

@@ -151,6 +151,8 @@ START_TEST(no_column_is_forgotten) {
     campaign->goodput = campaign->failures = campaign->days_p10 = campaign->days_p90 = 1;
     campaign->has_failures = true;
     campaign->spares = campaign->checkpoint_interval_s = 1;
+    r.prediction.result.post_training =
+        (struct tsim_post_training){.has = true, .steps = 1, .time_s = 1, .energy_j = 1, .generation = {.has = true}};
     r.prediction.uncertainty = (struct tsim_uncertainty){.basis = "90 %", .step_time_low_s = 9, .step_time_high_s = 12};
     add_run(&r.prediction);
     sqlite3 *db;

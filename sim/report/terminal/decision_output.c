@@ -328,6 +328,28 @@ static void print_searched(struct tsim_arena *arena, const struct tsim_decision 
                           decision->is_interrupted ? "; it was interrupted, and this is the best so far" : ""));
 }
 
+/* Where there is no plan at all, what nothing divides. */
+static void print_indivisible(struct tsim_arena *arena, const struct tsim_decision *decision,
+                              const struct tsim_style *style, FILE *out) {
+    const struct tsim_scenario *job = decision->job;
+    int64_t workers = job->parallelism.local_sgd.workers;
+    char batch[96], each[96];
+    if (decision->n_plans > 0 || decision->n_clusters == 0)
+        return;
+    fputs("  ", out);
+    tsim_text_wrap(
+        out, style, 4,
+        tsim_arena_printf(
+            arena, "none of the clusters can divide %s samples of a step%s among its accelerators%s",
+            tsim_count_text((double)job->training.global_batch_size, batch, sizeof batch),
+            workers > 0
+                ? tsim_arena_printf(arena, " and %s workers", tsim_count_text((double)workers, each, sizeof each))
+                : "",
+            workers > 0 ? ": parallelism.local_sgd.workers is a number of the job's own machines, so name them with "
+                          "--set cluster.node, or let the number of workers be a power of 2"
+                        : ": a training.global_batch_size that is a multiple of a power of 2 is easier to divide"));
+}
+
 void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *decision,
                          enum tsim_decision_objective objective, const struct tsim_style *style, FILE *out) {
     fprintf(out, "%s%s\n\n", goal_text(arena, decision),
@@ -336,6 +358,7 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
                 : tsim_arena_printf(arena, "; by %s", TSIM_DECISION_OBJECTIVES[objective]));
     if (decision->n_offers == 0) {
         fputs("no cluster has both a plan that fits and a price\n", out);
+        print_indivisible(arena, decision, style, out);
         print_searched(arena, decision, style, out);
         return;
     }

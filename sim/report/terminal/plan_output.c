@@ -37,30 +37,68 @@ static double figure(const struct tsim_plan *plan, enum tsim_outcome_figure whic
 /* ---- why a plan loses ---- */
 
 struct term {
-    const struct tsim_step_term *of;
+    const char *word, *cause; /* for programs, and in a sentence */
     double excess_s;
 };
 
-/* Terms of the step against the best plan's, for the same number of tokens; the largest difference first. */
-static size_t find_terms(const struct tsim_plan *best, const struct tsim_plan *plan,
-                         struct term terms[TSIM_N_STEP_TERMS]) {
+/* Parts of a round of post-training beside its steps. */
+static const struct {
+    enum tsim_outcome_figure figure;
+    const char *word, *cause;
+} ROUND_PARTS[] = {{TSIM_OUTCOME_GENERATION_TIME, "generation", "generation"},
+                   {TSIM_OUTCOME_SCORING_TIME, "scoring", "scoring"},
+                   {TSIM_OUTCOME_TRANSFER_TIME, "transfer", "the transfer of the weights"}};
+enum { N_ROUND_PARTS = sizeof ROUND_PARTS / sizeof ROUND_PARTS[0], MOST_PARTS = TSIM_N_STEP_TERMS + N_ROUND_PARTS };
+
+static bool has_rounds(const struct tsim_plan *plan) {
+    return tsim_has_rounds(plan->candidate->job);
+}
+
+/* A step, or its part of a round. */
+static double period_s(const struct tsim_plan *plan) {
+    return has_rounds(plan)
+               ? figure(plan, TSIM_OUTCOME_POST_TRAINING_TIME) / figure(plan, TSIM_OUTCOME_POST_TRAINING_STEPS)
+               : figure(plan, TSIM_OUTCOME_STEP_TIME);
+}
+
+/* Steps of all models that are trained, in such a period: 2 with a critic. */
+static double steps_of_period(const struct tsim_plan *plan) {
+    return has_rounds(plan) ? figure(plan, TSIM_OUTCOME_TRAINING_TIME) /
+                                  figure(plan, TSIM_OUTCOME_POST_TRAINING_STEPS) / figure(plan, TSIM_OUTCOME_STEP_TIME)
+                            : 1;
+}
+
+static void insert(struct term *terms, size_t *n, struct term term) {
+    size_t at = (*n)++;
+    for (; at > 0 && fabs(terms[at - 1].excess_s) < fabs(term.excess_s); at--)
+        terms[at] = terms[at - 1];
+    terms[at] = term;
+}
+
+/* Terms of the period against the best plan's, for the same number of tokens; the largest difference first. */
+static size_t find_terms(const struct tsim_plan *best, const struct tsim_plan *plan, struct term terms[MOST_PARTS]) {
     size_t n = 0;
-    double step_s = figure(best, TSIM_OUTCOME_STEP_TIME), tokens = step_s / best->price.time_s;
-    double scale = tokens * plan->price.time_s / figure(plan, TSIM_OUTCOME_STEP_TIME);
+    double scale = period_s(best) / best->price.time_s * plan->price.time_s / period_s(plan);
+    double steps = steps_of_period(plan), best_steps = steps_of_period(best);
     for (int i = 0; i < TSIM_N_STEP_TERMS; i++) {
         const struct tsim_step_term *which = &tsim_step_terms[i];
-        struct term term = {which, scale * figure(plan, which->figure) - figure(best, which->figure)};
-        size_t at = n++;
-        for (; at > 0 && fabs(terms[at - 1].excess_s) < fabs(term.excess_s); at--)
-            terms[at] = terms[at - 1];
-        terms[at] = term;
+        insert(terms, &n,
+               (struct term){which->word, which->cause,
+                             scale * steps * figure(plan, which->figure) - best_steps * figure(best, which->figure)});
+    }
+    for (size_t i = 0; i < N_ROUND_PARTS && has_rounds(plan); i++) {
+        enum tsim_outcome_figure part = ROUND_PARTS[i].figure;
+        double excess_s = scale * figure(plan, part) / figure(plan, TSIM_OUTCOME_POST_TRAINING_STEPS) -
+                          figure(best, part) / figure(best, TSIM_OUTCOME_POST_TRAINING_STEPS);
+        if (!isnan(excess_s))
+            insert(terms, &n, (struct term){ROUND_PARTS[i].word, ROUND_PARTS[i].cause, excess_s});
     }
     return n;
 }
 
 static void print_loss(const struct tsim_plan *best, const struct tsim_plan *plan, size_t number,
                        const struct tsim_style *style, FILE *out) {
-    struct term terms[TSIM_N_STEP_TERMS];
+    struct term terms[MOST_PARTS];
     char line[640], number_text[48];
     if (tsim_outcomes_are_alike(&best->point.outcome, &plan->point.outcome)) {
         snprintf(line, sizeof line, "tsim cannot tell %zu from 1: everything that it knows of the two is the same",
@@ -69,7 +107,7 @@ static void print_loss(const struct tsim_plan *best, const struct tsim_plan *pla
         tsim_text_wrap(out, style, 4, line);
         return;
     }
-    double excess_frac = plan->price.time_s / best->price.time_s - 1, step_s = figure(best, TSIM_OUTCOME_STEP_TIME);
+    double excess_frac = plan->price.time_s / best->price.time_s - 1, step_s = period_s(best);
     size_t n = find_terms(best, plan, terms), n_said = 0;
     int length = snprintf(line, sizeof line, "%zu takes %s time:", number + 1,
                           tsim_error_text(excess_frac, number_text, sizeof number_text));
@@ -79,7 +117,7 @@ static void print_loss(const struct tsim_plan *best, const struct tsim_plan *pla
         length += snprintf(line + length, sizeof line - (size_t)length, "%s %s%s of %s", n_said++ ? "," : "",
                            terms[i].excess_s > 0 ? "+" : "-",
                            tsim_quantity_human(fabs(terms[i].excess_s), TSIM_TIME_S, number_text, sizeof number_text),
-                           terms[i].of->cause);
+                           terms[i].cause);
     }
     if (n_said == 0 && length > 0 && (size_t)length < sizeof line)
         snprintf(line + length, sizeof line - (size_t)length, " all terms are nearly the same");
@@ -198,7 +236,8 @@ static void add_cluster(struct tsim_arena *arena, struct tsim_text_table *table,
 static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_plan *plans,
                         size_t n, const struct tsim_style *style, FILE *out) {
     struct tsim_text_table table;
-    struct tsim_column columns[7] = {{"", true}};
+    struct tsim_column columns[8] = {{"", true}};
+    bool of_rounds = has_rounds(&plans[0]);
     bool is_marked = any_may_not_fit(plans, n);
     size_t n_columns = 1;
     char text[96];
@@ -209,6 +248,8 @@ static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output 
     columns[n_columns++] = (struct tsim_column){"memory", true};
     columns[n_columns++] = (struct tsim_column){"step", true};
     columns[n_columns++] = (struct tsim_column){"90 %", true};
+    if (of_rounds)
+        columns[n_columns++] = (struct tsim_column){"round", true};
     tsim_text_table_init(&table, arena, columns, n_columns);
     for (size_t i = 0; i < n; i++) {
         const struct tsim_plan *plan = &plans[i];
@@ -221,6 +262,9 @@ static void print_plans(struct tsim_arena *arena, const struct tsim_plan_output 
                             tsim_quantity_human(figure(plan, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, text, sizeof text));
         tsim_text_table_add(&table, tsim_interval_text(figure(plan, TSIM_OUTCOME_STEP_LOW),
                                                        figure(plan, TSIM_OUTCOME_STEP_HIGH), text, sizeof text));
+        if (of_rounds)
+            tsim_text_table_add(&table, tsim_quantity_human(figure(plan, TSIM_OUTCOME_POST_TRAINING_TIME), TSIM_TIME_S,
+                                                            text, sizeof text));
     }
     tsim_text_table_print(&table, style, out);
 }
@@ -478,7 +522,7 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
                                                         "offload"};
     const struct tsim_plan_space *space = output->search->space;
     const struct tsim_software *software = space->candidates[0].job->software;
-    const char *text = "searched: ", *of = "", *rounds = "";
+    const char *text = "searched: ", *of = "";
     size_t n = 0;
     bool is_refined = !output->result->is_unrefined;
     for (int key = 0; key < TSIM_N_PLAN_KEYS; key++) {
@@ -490,16 +534,13 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
     }
     if (space->extent != TSIM_PLAN_ANY_SOFTWARE && software->supports.splits)
         of = tsim_arena_printf(arena, " of what %.40s can run (--any-software: what others can, too)", software->name);
-    if (space->candidates[0].job->training.kind > TSIM_SFT)
-        rounds = "; ranked are steps of training: the rest of a round (tsim run) comes on top of each";
     if (n > 0)
         tsim_text_wrap(out, style, 0,
-                       tsim_arena_printf(arena, "%s%s%s%s", text, of,
+                       tsim_arena_printf(arena, "%s%s%s", text, of,
                                          is_refined
                                              ? ""
                                              : "; not refined (parts of layers, balance, order, offload), because tsim "
-                                               "has no bound on the figure that limits or ranks the plans",
-                                         rounds));
+                                               "has no bound on the figure that limits or ranks the plans"));
 }
 
 /* By default a plan that fits though its memory may be more than predicted; a faster one that may not fit stands below. */
@@ -729,12 +770,12 @@ static void add_summary(struct tsim_json *object, const struct tsim_plan *plan) 
 
 static void add_losses(struct tsim_json *object, const struct tsim_plan *best, const struct tsim_plan *plan) {
     struct tsim_json *loses = tsim_json_object(object, "loses");
-    struct term terms[TSIM_N_STEP_TERMS];
+    struct term terms[MOST_PARTS];
     size_t n = find_terms(best, plan, terms);
     tsim_json_number(loses, "time", plan->price.time_s / best->price.time_s - 1);
     for (size_t i = 0; i < n; i++)
         if (terms[i].excess_s != 0)
-            tsim_json_number(loses, terms[i].of->word, terms[i].excess_s);
+            tsim_json_number(loses, terms[i].word, terms[i].excess_s);
 }
 
 struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_plan_output *output) {

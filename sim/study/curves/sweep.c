@@ -620,18 +620,18 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
     return status;
 }
 
-bool tsim_sweep_is_of_samples(const struct tsim_sweep *sweep) {
+struct tsim_sweep_traits tsim_sweep_traits(const struct tsim_sweep *sweep) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;
+    struct tsim_sweep_traits traits = {false, false};
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    bool is_of_samples =
-        tsim_scenario_reopen(&arena, sweep->source, &source, &diags) == TSIM_OK &&
-        tsim_scenario_load_job(&arena, &source, sweep->overrides, sweep->n_overrides, &scenario, &diags) == TSIM_OK &&
-        tsim_model_is_of_samples(scenario->model);
+    if (tsim_scenario_reopen(&arena, sweep->source, &source, &diags) == TSIM_OK &&
+        tsim_scenario_load_job(&arena, &source, sweep->overrides, sweep->n_overrides, &scenario, &diags) == TSIM_OK)
+        traits = (struct tsim_sweep_traits){tsim_model_is_of_samples(scenario->model), tsim_has_rounds(scenario)};
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
-    return is_of_samples;
+    return traits;
 }

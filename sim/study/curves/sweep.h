@@ -51,8 +51,12 @@ enum tsim_status tsim_sweep_run(const struct tsim_sweep *sweep, struct tsim_stor
                                 int64_t sweep_id, int32_t n_threads, tsim_sweep_report_fn report, void *context,
                                 struct tsim_sweep_progress *progress, struct tsim_diags *diags);
 
-/* Does the scenario's model train on samples without tokens? False too where the scenario has mistakes. */
-bool tsim_sweep_is_of_samples(const struct tsim_sweep *sweep);
+/* The job before its axes are applied; all is false where it is not valid. */
+struct tsim_sweep_traits {
+    bool is_of_samples; /* the model has no tokens */
+    bool has_rounds;    /* of post-training */
+};
+struct tsim_sweep_traits tsim_sweep_traits(const struct tsim_sweep *sweep);
 
 /* One point, as `finder` (may be NULL) knows it or computed here, and stored nowhere: for studies of a few points. */
 enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t position, struct tsim_point_finder *finder,

@@ -104,6 +104,8 @@ static bool is_bounded(enum tsim_outcome_figure figure) {
                                                        TSIM_OUTCOME_MODEL_TFLOPS_PER_GPU,
                                                        TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU,
                                                        TSIM_OUTCOME_STEP_ENERGY,
+                                                       TSIM_OUTCOME_POST_TRAINING_TIME,
+                                                       TSIM_OUTCOME_POST_TRAINING_SAMPLES_PER_S,
                                                        TSIM_OUTCOME_DAYS,
                                                        TSIM_OUTCOME_ENERGY_KWH,
                                                        TSIM_OUTCOME_CO2,
@@ -149,10 +151,14 @@ static bool breaks_limit(const struct search *search, const struct tsim_outcome 
 
 static struct tsim_plan_price price_of(const struct tsim_scenario *sc, const struct tsim_outcome *outcome) {
     double tokens = (double)sc->training.global_batch_size * (double)sc->training.sequence_length;
-    double cost = outcome->value[TSIM_OUTCOME_TRILLION_RENT];
-    return (struct tsim_plan_price){.time_s = outcome->value[TSIM_OUTCOME_STEP_TIME] / tokens,
-                                    .cost_usd = isnan(cost) ? 0 : cost * 1e-12,
-                                    .energy_j = outcome->value[TSIM_OUTCOME_STEP_ENERGY] / tokens};
+    double cost = outcome->value[TSIM_OUTCOME_TRILLION_RENT], steps = outcome->value[TSIM_OUTCOME_POST_TRAINING_STEPS];
+    bool is_round = !isnan(steps); /* a step has its part of one */
+    double time_s =
+        is_round ? outcome->value[TSIM_OUTCOME_POST_TRAINING_TIME] / steps : outcome->value[TSIM_OUTCOME_STEP_TIME];
+    double energy_j =
+        is_round ? outcome->value[TSIM_OUTCOME_POST_TRAINING_ENERGY] / steps : outcome->value[TSIM_OUTCOME_STEP_ENERGY];
+    return (struct tsim_plan_price){
+        .time_s = time_s / tokens, .cost_usd = isnan(cost) ? 0 : cost * 1e-12, .energy_j = energy_j / tokens};
 }
 
 /* ---- what is excluded ---- */
@@ -204,8 +210,9 @@ enum { MEMO_PLACES = 64 };
 struct memo_place {
     struct tsim_arena arena;
     const struct tsim_plan_candidate *candidate; /* NULL: none yet */
-    struct tsim_pass_memo *memo;
-    struct tsim_generation_phase generation;
+    struct tsim_run_memo *memo;
+    enum fate fate; /* of all its plans: FATE_OPEN where engines can generate, or need not */
+    double excess_bytes;
 };
 
 struct worker {
@@ -275,14 +282,33 @@ static void team_run(struct team *team, struct search *search,
 
 /* ---- bounds ---- */
 
+/* Engines that generate are the same for every plan of a candidate (`job` is any one): simulated once, where whole rounds
+ * are compared. */
+static void place_engines(const struct search *search, const struct tsim_scenario *job, struct memo_place *place) {
+    struct tsim_generation_phase *generation = TSIM_NEW(&place->arena, struct tsim_generation_phase);
+    struct tsim_diags unheard;
+    place->fate = FATE_OPEN;
+    if (!tsim_generates(job))
+        return;
+    tsim_diags_init(&unheard);
+    enum tsim_status status = tsim_generation_check(&place->arena, job, &place->excess_bytes, &unheard);
+    if (status == TSIM_OK && !search->options->is_for_candidates)
+        status = tsim_generation_simulate(&place->arena, job, generation, &unheard);
+    if (status != TSIM_OK)
+        place->fate = place->excess_bytes > 0 ? FATE_TOO_LARGE : FATE_INVALID;
+    else if (generation->has)
+        place->memo->generation = generation;
+    tsim_diags_release(&unheard);
+}
+
 static struct memo_place *place_of(const struct search *search, struct worker *worker,
-                                   const struct tsim_plan_candidate *candidate) {
+                                   const struct tsim_plan_candidate *candidate, const struct tsim_scenario *scenario) {
     struct memo_place *place = &worker->memos[(size_t)(candidate - search->options->space->candidates) % MEMO_PLACES];
     if (place->candidate != candidate) {
         tsim_arena_reset(&place->arena);
-        place->memo = tsim_pass_memo_new(&place->arena);
-        place->generation = (struct tsim_generation_phase){0};
+        place->memo = tsim_run_memo_new(&place->arena);
         place->candidate = candidate;
+        place_engines(search, scenario, place);
     }
     return place;
 }
@@ -355,9 +381,12 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
         struct tsim_prediction bound = {0};
         const struct tsim_scenario *scenario = plan_of(search, &worker->scratch, item->position, &candidate);
         item->fate = scenario ? FATE_UNPLAYED : FATE_INVALID;
-        if (scenario && tsim_is_played(scenario)) {
-            tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate)->memo, TSIM_LEAST_PASSES,
-                             &bound.result);
+        const struct memo_place *place = scenario ? place_of(search, worker, candidate, scenario) : NULL;
+        if (scenario && place->fate != FATE_OPEN) {
+            item->fate = place->fate;
+            item->excess_bytes = place->excess_bytes;
+        } else if (scenario && tsim_is_played(scenario)) {
+            tsim_train_bound(&worker->scratch, scenario, place->memo, TSIM_LEAST_PASSES, &bound.result);
             set_bound(search, worker, &bound, item);
             if (is_even_after_all(candidate, bound.result.scenario))
                 item->fate = FATE_SAME;
@@ -374,11 +403,9 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
     struct tsim_point *point = &search->points[index];
     const struct tsim_plan_candidate *candidate;
     const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
-    struct memo_place *place = place_of(search, worker, candidate);
-    struct tsim_run_options options = {.is_brief = true,
-                                       .is_step = search->options->is_for_candidates,
-                                       .memo = place->memo,
-                                       .generation = &place->generation};
+    struct memo_place *place = place_of(search, worker, candidate, scenario);
+    struct tsim_run_options options = {
+        .is_brief = true, .is_step = search->options->is_for_candidates, .memo = place->memo};
     struct tsim_prediction prediction = {0};
     struct tsim_diags diags;
     if (!search->options->is_exhaustive) {
@@ -638,8 +665,8 @@ static void relax(const struct search *search, struct worker *worker, struct ite
     item->objective = (double)INFINITY;
     if (!passes_stay(candidate, &choice) || !tsim_is_played(scenario))
         return;
-    tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate)->memo, TSIM_LEAST_ANY_SPLIT,
-                     &bound.result);
+    tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate, scenario)->memo,
+                     TSIM_LEAST_ANY_SPLIT, &bound.result);
     tsim_outcome_of(&bound, &outcome);
     outcome.value[TSIM_OUTCOME_HFU] = outcome.value[TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU] = (double)NAN;
     if (!isnan(outcome.value[search->options->ranking.objective]))

@@ -234,6 +234,7 @@ static void add_values(struct values *values, const struct tsim_scenario *job, e
         return;
     case TSIM_PLAN_MICRO_BATCH:
         add_powers(values, most_micro_batch(job));
+        add(values, job->training.micro_batch_size);
         return;
     case TSIM_PLAN_RECOMPUTE:
         add(values, TSIM_RECOMPUTE_NONE);

@@ -84,11 +84,17 @@ enum tsim_status tsim_ranking_read(struct tsim_arena *arena, const struct tsim_v
                                    struct tsim_ranking *ranking, struct tsim_diags *diags) {
     size_t n_errors = diags->n_errors;
     const struct tsim_value *limits = tsim_value_find(section, "limits");
-    *ranking = (struct tsim_ranking){.objective = TSIM_OUTCOME_TOKENS_PER_S};
+    *ranking = (struct tsim_ranking){.objective = TSIM_OUTCOME_TOKENS_PER_S,
+                                     .is_said = objective || tsim_value_find(section, "objective")};
     read_objective(tsim_value_find(section, "objective"), objective, ranking, diags);
     if (limits)
         read_limits(arena, limits, ranking, diags);
     return diags->n_errors == n_errors ? TSIM_OK : TSIM_ERR_SCHEMA;
+}
+
+void tsim_ranking_suit(struct tsim_ranking *ranking, bool has_rounds) {
+    if (!ranking->is_said && has_rounds)
+        ranking->objective = TSIM_OUTCOME_POST_TRAINING_SAMPLES_PER_S;
 }
 
 bool tsim_ranking_admits(const struct tsim_ranking *ranking, const struct tsim_point *point) {

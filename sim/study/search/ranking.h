@@ -14,6 +14,7 @@ struct tsim_limit {
 
 struct tsim_ranking {
     enum tsim_outcome_figure objective;
+    bool is_said; /* it was asked for */
     const struct tsim_limit *limits;
     size_t n_limits;
 };
@@ -21,6 +22,10 @@ struct tsim_ranking {
 /* `objective` (NULL: as the section says, else tokens_per_s) wins over the section, which may be NULL. */
 enum tsim_status tsim_ranking_read(struct tsim_arena *arena, const struct tsim_value *section, const char *objective,
                                    struct tsim_ranking *ranking, struct tsim_diags *diags);
+
+/* Without an objective of its own a job that is made of rounds of post-training is ranked by whole rounds: a step is only
+ * a part of what they take. */
+void tsim_ranking_suit(struct tsim_ranking *ranking, bool has_rounds);
 
 /* Can it be among the best: feasible, within the limits, with a value of the objective. */
 bool tsim_ranking_admits(const struct tsim_ranking *ranking, const struct tsim_point *point);
