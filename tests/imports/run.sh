@@ -17,10 +17,16 @@ passed=0 failed=0 over=0
 value() { # KEY: what the scenario has under it
   sed -n "s/^ *$1: *\([^ #]*\).*/\1/p" "$work/out.yaml" | head -n 1
 }
-of_model() { # KEY: where the scenario names a model
-  local id
+of_model() { # KEY: where the scenario names a model, or extends one
+  local id own
   id=$(sed -n 's/^model: *\([^ #][^ #]*\).*/\1/p' "$work/out.yaml")
-  if [ -n "$id" ]; then "$tsim" show "model/$id" 2>/dev/null | awk -v key="$1" '$1 == key { print $2 }'; else value "$1"; fi
+  own=$(value "$1")
+  [ -n "$id" ] || id=$(sed -n '/^model:/,/^[a-z]*:/s/^  extends: *\([^ #]*\).*/\1/p' "$work/out.yaml" | head -n 1)
+  if [ -z "$own" ] && [ -n "$id" ]; then
+    "$tsim" show "model/$id" 2>/dev/null | awk -v key="$1" '$1 == key { print $2 }'
+  else
+    echo "$own"
+  fi
 }
 accelerators() {
   local each

@@ -23,6 +23,7 @@ static const struct tsim_setting *said(struct tsim_gpt *g, const char *key) {
 static int64_t put_cluster(struct tsim_gpt *g) {
     int64_t ranks = g->tensor * g->context, experts = g->expert * g->expert_tensor;
     int64_t least = g->pipeline * (experts > ranks ? experts : ranks);
+    least = least > g->least_world ? least : g->least_world;
     return tsim_recipe_put_cluster(g->r, said(g, "nnodes"), said(g, "nproc_per_node"),
                                    tsim_recipe_find(g->r, "machine"), least);
 }

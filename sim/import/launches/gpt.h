@@ -25,6 +25,7 @@ struct tsim_gpt {
     const struct tsim_setting *noop; /* MindSpeed-LLM's: layers that do nothing and make stages even; NULL: none */
     const bool *idle;                /* [TSIM_MOST_IDLE_LAYERS]: which they are */
     int64_t counted_layers;          /* with them */
+    int64_t least_world;             /* accelerators that something beside the degrees needs */
     int64_t layers, hidden, tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, nodes, per_node;
 };
 

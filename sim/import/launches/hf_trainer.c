@@ -60,7 +60,7 @@ static const struct tsim_launch_word OPTIMIZERS[] = {{"adamw_torch", "adamw"},
 struct reading {
     struct tsim_recipe *r;
     const struct tsim_hf_trainer *defaults;
-    int64_t replicas;
+    int64_t replicas, tensor, pipeline, context, expert;
 };
 
 static bool is_on(struct reading *g, const char *key) {
@@ -86,13 +86,10 @@ static bool lists(const struct tsim_setting *s, const char *word) {
 
 static void put_model(struct reading *g) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "model_name_or_path");
-    const char *id = s ? tsim_known_model(g->r, tsim_setting_text(s)) : NULL;
-    if (id)
-        tsim_recipe_put(g->r, "model", s, NULL, "%s", id);
-    else if (s && !tsim_import_override(&g->r->input, "model"))
+    if (s && !tsim_import_override(&g->r->input, "model") && !tsim_put_hub_model(g->r, s, tsim_setting_text(s)))
         tsim_diag_hint(tsim_recipe_error(g->r, s, "'%.80s' is no model of the catalogue", tsim_setting_text(s)),
                        "--model ID or --hf CONFIG says it");
-    else
+    else if (!s || tsim_import_override(&g->r->input, "model"))
         tsim_recipe_assume(g->r, "model", "the model's code says it; --set model=ID", TSIM_DEFAULT_MODEL);
 }
 
@@ -102,18 +99,27 @@ static bool is_of_pairs(struct reading *g) {
 
 static void put_batch(struct reading *g) {
     const struct tsim_setting *micro = tsim_recipe_find(g->r, "per_device_train_batch_size"),
-                              *steps = tsim_recipe_find(g->r, "gradient_accumulation_steps");
+                              *steps = tsim_recipe_find(g->r, "gradient_accumulation_steps"),
+                              *all = tsim_recipe_find(g->r, "train_batch_size");
     int64_t size = micro ? tsim_setting_int(g->r, micro, 1, 1000000) : g->defaults->micro_batch,
             n = steps ? tsim_setting_int(g->r, steps, 1, 1000000) : 1;
     bool is_dpo = is_of_pairs(g);
     size *= is_dpo ? 2 : 1;
-    tsim_recipe_put(g->r, "training.micro_batch_size", micro,
-                    is_dpo  ? "two samples a pair"
-                    : micro ? NULL
-                            : g->defaults->why,
-                    "%lld", (long long)size);
-    tsim_recipe_put(g->r, "training.global_batch_size", steps ? steps : micro, "x replicas", "%lld",
-                    (long long)(size * n * g->replicas));
+    if (!micro && g->defaults->is_assumed)
+        tsim_recipe_assume(g->r, "training.micro_batch_size",
+                           "the program's code says it; --set training.micro_batch_size=N", "%lld", (long long)size);
+    else
+        tsim_recipe_put(g->r, "training.micro_batch_size", micro,
+                        is_dpo  ? "two samples a pair"
+                        : micro ? NULL
+                                : g->defaults->why,
+                        "%lld", (long long)size);
+    if (all)
+        tsim_recipe_put(g->r, "training.global_batch_size", all, NULL, "%lld",
+                        (long long)(tsim_setting_int(g->r, all, 1, INT64_C(1000000000)) * (is_dpo ? 2 : 1)));
+    else
+        tsim_recipe_put(g->r, "training.global_batch_size", steps ? steps : micro, "x replicas", "%lld",
+                        (long long)(size * n * g->replicas));
 }
 
 static void put_precision(struct reading *g) {
@@ -149,8 +155,31 @@ static void put_kind(struct reading *g) {
 
 /* "q_proj" is query. */
 static const struct tsim_launch_word PROJECTIONS[] = {
-    {"q_proj", "query"},   {"k_proj", "key"}, {"v_proj", "value"},   {"qkv_proj", "qkv"},         {"o_proj", "output"},
-    {"gate_proj", "gate"}, {"up_proj", "up"}, {"down_proj", "down"}, {"gate_up_proj", "gate-up"}, {NULL, NULL}};
+    {"q_proj", "query"},
+    {"k_proj", "key"},
+    {"v_proj", "value"},
+    {"qkv_proj", "qkv"},
+    {"o_proj", "output"},
+    {"gate_proj", "gate"},
+    {"up_proj", "up"},
+    {"down_proj", "down"},
+    {"gate_up_proj", "gate-up"},
+    {"query_key_value", "qkv"}, /* of GPT-NeoX, Falcon, BLOOM, ChatGLM */
+    {"dense_h_to_4h", "up"},
+    {"dense_4h_to_h", "down"},
+    {"W_pack", "qkv"}, /* of Baichuan */
+    {"Wqkv", "qkv"},   /* of MPT and DBRX */
+    {"wqkv", "qkv"},   /* of InternLM2 */
+    {"wo", "output"},
+    {"w1", "gate"},
+    {"w2", "down"},
+    {"w3", "up"},
+    {"c_attn", "qkv"}, /* of GPT-2 and Qwen */
+    {"out_proj", "output"},
+    {"fc1", "up"},
+    {"fc2", "down"},
+    {"c_fc", "up"},
+    {NULL, NULL}};
 enum { MOST_TARGETS = 16 };
 
 /* A list of words, or one text with commas between them. */
@@ -290,27 +319,105 @@ static void put_sharding(struct reading *g) {
                        "tsim import deepspeed takes that file");
         return;
     }
-    tsim_recipe_put(g->r, "software.extends", from, from ? NULL : "transformers",
-                    from ? "transformers-deepspeed-2024" : "transformers-2024");
+    if (g->defaults->software)
+        tsim_recipe_put(g->r, "software.extends", NULL, g->r->program, "%s", g->defaults->software);
+    else
+        tsim_recipe_put(g->r, "software.extends", from, from ? NULL : "transformers",
+                        from ? "transformers-deepspeed-2024" : "transformers-2024");
     if (is_on(g, "torch_compile"))
         tsim_recipe_put(g->r, "software.fusion", tsim_recipe_find(g->r, "torch_compile"), NULL, "compile");
     tsim_recipe_put(g->r, "parallelism.zero", from ? from : fsdp, from || fsdp ? NULL : "replicas", "%lld",
                     (long long)zero);
+    const struct tsim_setting *copies = tsim_recipe_find(g->r, "dp_replicate_size");
+    const int64_t n = copies ? tsim_setting_int(g->r, copies, 1, 1000000) : 1, shards = g->replicas * g->context;
     if (is_hybrid)
         tsim_recipe_put(g->r, "parallelism.zero_group", fsdp, NULL, "node");
+    else if (n > 1 && zero > 0 && shards % n == 0)
+        tsim_recipe_put_int(g->r, "parallelism.zero_group", copies, shards / n);
+    else if (n > 1 && zero > 0)
+        tsim_recipe_error(g->r, copies, "%lld does not divide the %lld data-parallel ranks", (long long)n,
+                          (long long)shards);
+    if (tsim_recipe_find(g->r, "offload_optimizer") && is_on(g, "offload_optimizer"))
+        tsim_recipe_put(g->r, "training.offload.optimizer", tsim_recipe_find(g->r, "offload_optimizer"), NULL, "true");
+}
+
+/* ---- tensor, pipeline and expert ranks ---- */
+
+static int64_t degree(struct reading *g, const char *key) {
+    return tsim_recipe_int(g->r, key, 1, 100000, 1);
+}
+
+/* Layers of the model that is put, or given; 0 after a mistake. */
+static int64_t layers_of_model(struct reading *g) {
+    const struct tsim_value *model = tsim_value_find(g->r->root, "model"),
+                            *layers =
+                                model && model->kind == TSIM_VALUE_MAPPING ? tsim_value_find(model, "layers") : NULL;
+    const struct tsim_value *base =
+        model && model->kind == TSIM_VALUE_MAPPING ? tsim_value_find(model, "extends") : model;
+    const struct tsim_model *known = tsim_recipe_given_model(g->r);
+    int64_t n = 0;
+    if (known)
+        return known->layers;
+    if (layers)
+        return tsim_setting_parse_int(layers->text, &n) ? n : 0;
+    if (base && base->kind == TSIM_VALUE_SCALAR &&
+        tsim_catalogue_load_model(g->r->arena, base->text, &known, g->r->diags) == TSIM_OK)
+        n = known->layers;
+    return n;
+}
+
+/* As many virtual stages as hold the layers, in whole rounds of the pipeline. */
+static void put_stages(struct reading *g) {
+    const struct tsim_setting *each = tsim_recipe_find(g->r, "layers_per_stage"),
+                              *from = tsim_recipe_find(g->r, "pipeline_parallel_size");
+    const bool is_down = tsim_recipe_is(g->r, "round_stages", "down");
+    const int64_t layers = layers_of_model(g), n = each ? tsim_setting_int(g->r, each, 1, 100000) : 0,
+                  stages = n > 0 ? (layers + n - 1) / n : 0;
+    int64_t rounds = stages > 0 ? (stages + (is_down ? 0 : g->pipeline - 1)) / g->pipeline : 1;
+    rounds = rounds > 0 ? rounds : 1;
+    if (rounds > 1)
+        tsim_recipe_put_int(g->r, "parallelism.virtual_pipeline", each, rounds);
+    if (layers > 0 && layers % (rounds * g->pipeline) != 0)
+        tsim_recipe_put(g->r, "parallelism.layers_per_stage", each ? each : from, NULL, "balance");
+}
+
+static void put_degrees(struct reading *g) {
+    static const struct {
+        const char *key, *path;
+    } DEGREES[] = {{"tensor_parallel_size", "parallelism.tensor"},
+                   {"pipeline_parallel_size", "parallelism.pipeline"},
+                   {"context_parallel_size", "parallelism.context"},
+                   {"expert_parallel_size", "parallelism.expert"}};
+    const struct tsim_setting *sequence = tsim_recipe_find(g->r, "sequence_parallel");
+    for (size_t i = 0; i < sizeof DEGREES / sizeof DEGREES[0]; i++)
+        if (degree(g, DEGREES[i].key) > 1)
+            tsim_recipe_put_int(g->r, DEGREES[i].path, tsim_recipe_find(g->r, DEGREES[i].key),
+                                degree(g, DEGREES[i].key));
+    if (g->tensor > 1)
+        tsim_recipe_put(g->r, "parallelism.sequence", sequence, sequence ? NULL : g->defaults->why,
+                        sequence && tsim_setting_flag(g->r, sequence) ? "true" : "false");
+    if (g->tensor > 1 && g->expert > 1)
+        tsim_recipe_put(g->r, "parallelism.expert_tensor", NULL, "experts are not divided", "1");
+    if (g->pipeline > 1)
+        put_stages(g);
 }
 
 void tsim_hf_trainer_build(struct tsim_recipe *r, const struct tsim_hf_trainer *defaults) {
     struct reading g = {.r = r, .defaults = defaults};
-    const struct tsim_setting *context = tsim_recipe_find(r, "context_parallel_size");
-    int64_t n = context ? tsim_setting_int(r, context, 1, 100000) : 1;
+    g.tensor = degree(&g, "tensor_parallel_size");
+    g.pipeline = degree(&g, "pipeline_parallel_size");
+    g.context = degree(&g, "context_parallel_size");
+    g.expert = degree(&g, "expert_parallel_size");
+    const int64_t ranks = g.tensor * g.pipeline * g.context, of_experts = g.pipeline * g.expert,
+                  least = ranks > of_experts ? ranks : of_experts;
     tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
     tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
     put_model(&g);
-    g.replicas = tsim_recipe_put_cluster(r, NULL, NULL, NULL, n < 8 ? 8 : n) / n;
+    const struct tsim_setting *nodes = tsim_recipe_find(r, "nnodes"), *each = tsim_recipe_find(r, "nproc_per_node"),
+                              *machine = tsim_recipe_find(r, "machine");
+    g.replicas = tsim_recipe_put_cluster(r, nodes, each, machine, least < 8 && !nodes ? 8 : least) / ranks;
     g.replicas = g.replicas > 0 ? g.replicas : 1;
-    if (n > 1)
-        tsim_recipe_put_int(r, "parallelism.context", context, n);
+    put_degrees(&g);
     put_training(&g);
     put_sharding(&g);
 }

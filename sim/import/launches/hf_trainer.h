@@ -5,7 +5,15 @@
  *   lora_dropout
  *   quantization_bit      4 or 8: of the frozen model
  *   kind                  sft, dpo, pretrain; of dpo a batch counts pairs
- *   context_parallel_size
+ *   tensor_parallel_size, pipeline_parallel_size, context_parallel_size, expert_parallel_size
+ *   sequence_parallel     of the tensor ranks
+ *   layers_per_stage      of a virtual stage: with a pipeline, its stages are as many as hold the layers, in whole rounds of the
+ *                         pipeline, of which round_stages "down" has one fewer where they do not come out even
+ *   train_batch_size      samples of a step, of the whole cluster; else per_device_train_batch_size x gradient_accumulation_steps x
+ *                         replicas
+ *   nnodes, nproc_per_node, machine
+ *   dp_replicate_size     replicas of what is sharded
+ *   offload_optimizer     true: on the host
  *   attn_implementation   eager, flash_attention_2, sdpa */
 #ifndef TSIM_IMPORT_HF_TRAINER_H
 #define TSIM_IMPORT_HF_TRAINER_H
@@ -16,7 +24,9 @@ struct tsim_hf_trainer {
     const char *why; /* "the Trainer's default" */
     int64_t micro_batch, sequence_length, adapter_rank;
     const char *optimizer;
-    bool has_adapter; /* lora_r may be absent */
+    const char *software; /* its profile; NULL: transformers, with DeepSpeed or without */
+    bool has_adapter;     /* lora_r may be absent */
+    bool is_assumed;      /* the file does not say the batch at all */
 };
 
 void tsim_hf_trainer_build(struct tsim_recipe *r, const struct tsim_hf_trainer *defaults);

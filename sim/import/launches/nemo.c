@@ -3,6 +3,7 @@
 #include "config/document.h"
 #include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
+#include "import/launches/omegaconf.h"
 #include "import/overrides.h"
 #include "import/setting_class_rows.h"
 
@@ -124,120 +125,10 @@ static const struct {
 
 struct reading {
     struct tsim_recipe *r;
-    const struct tsim_value *root;
-    int n_resolved; /* values that stood for others: of products of products there may be very many */
+    struct tsim_omegaconf tree;
 };
 
 /* ---- settings ---- */
-
-static const struct tsim_value *resolved(struct reading *g, const char *path, const struct tsim_value *value,
-                                         int depth);
-
-/* Finds what `inside` of "${...}" names; `path` is where it stands. "x.y" from the root (the launcher's has training
- * before it), ".y" beside it, "..y" beside what it stands in. */
-static const struct tsim_value *named_value(struct reading *g, const char *path, const char *inside, int depth) {
-    struct tsim_arena *arena = g->r->arena;
-    const char *target = strncmp(inside, "training.", 9) == 0 ? inside + 9 : inside, *base = path;
-    for (; *inside == '.'; inside++, target = inside) {
-        const char *dot = strrchr(base, '.');
-        base = dot ? tsim_arena_strndup(arena, base, (size_t)(dot - base)) : "";
-    }
-    if (base != path)
-        target = *base ? tsim_arena_printf(arena, "%s.%s", base, inside) : inside;
-    if (strlen(target) > 100 ||
-        strspn(target, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != strlen(target))
-        return NULL;
-    for (const char *step = target; step; step = strchr(step, '.') ? strchr(step, '.') + 1 : NULL)
-        if (strcspn(step, ".") == 0 || strcspn(step, ".") >= 60) /* a step of a path must be shorter */
-            return NULL;
-    const struct tsim_value *found = tsim_value_find_path(g->root, target);
-    return found && found->kind == TSIM_VALUE_SCALAR ? resolved(g, target, found, depth + 1) : NULL;
-}
-
-/* How far the text goes up to a comma that stands in no braces. */
-static size_t item_length(const char *text) {
-    size_t length = 0;
-    for (int open = 0; text[length] && (open > 0 || text[length] != ','); length++)
-        open += (text[length] == '{') - (text[length] == '}');
-    return length;
-}
-
-/* The resolvers that NeMo's launcher registers, on whole numbers. False: it cannot be told, or is too large. */
-static bool calculate(const char *name, long long a, long long b, long long *value) {
-    const long long most = 1000000000000LL;
-    if (strcmp(name, "multiply") == 0)
-        return !__builtin_mul_overflow(a, b, value) && *value <= most;
-    if (strcmp(name, "add") == 0 || strcmp(name, "sum") == 0)
-        return !__builtin_add_overflow(a, b, value) && *value <= most;
-    if (strcmp(name, "subtract") == 0)
-        *value = a - b;
-    else if (b == 0)
-        return false;
-    else if (strcmp(name, "divide_ceil") == 0)
-        *value = a / b + (a % b != 0);
-    else if (strcmp(name, "divide_floor") == 0 || (strcmp(name, "divide") == 0 && a % b == 0))
-        *value = a / b;
-    else
-        return false;
-    return *value >= 0;
-}
-
-/* "${multiply:A, B}" and the like; each operand a whole number, or what "${...}" names. */
-static const struct tsim_value *result_of(struct reading *g, const char *path, const struct tsim_value *at,
-                                          const char *name, const char *operands, int depth) {
-    struct tsim_arena *arena = g->r->arena;
-    long long value = 0;
-    for (size_t n = 0; *operands; n++) {
-        size_t length = item_length(operands);
-        const char *text = tsim_arena_strndup(arena, operands, length);
-        text += strspn(text, " ");
-        const struct tsim_value *operand = resolved(g, path, tsim_value_new_scalar(arena, at, text), depth + 1);
-        char *end;
-        long long number = strtoll(operand->text, &end, 10);
-        if (end == operand->text || end[strspn(end, " ")] || number < 0 || number > 1000000000000LL ||
-            (n > 0 && !calculate(name, value, number, &value)))
-            return NULL;
-        value = n == 0 ? number : value;
-        operands += length + (operands[length] == ',');
-    }
-    return tsim_value_new_scalar(arena, at, tsim_arena_printf(arena, "%lld", value));
-}
-
-/* "${oc.env:NAME, DEFAULT}": nobody knows the environment, so that the default counts where there is one. */
-static const struct tsim_value *environment_default(struct reading *g, const char *path, const struct tsim_value *at,
-                                                    const char *inside, int depth) {
-    const char *comma = inside + item_length(inside);
-    if (!*comma)
-        return NULL;
-    comma += 1 + strspn(comma + 1, " ");
-    return resolved(g, path, tsim_value_new_scalar(g->r->arena, at, comma), depth + 1);
-}
-
-static const struct tsim_value *stands_for(struct reading *g, const char *path, const struct tsim_value *at,
-                                           const char *inside, int depth) {
-    static const char *const NAMES[] = {"multiply", "divide", "add", "sum", "divide_ceil", "divide_floor", "subtract"};
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
-        size_t length = strlen(NAMES[i]);
-        if (strncmp(inside, NAMES[i], length) == 0 && inside[length] == ':')
-            return result_of(g, path, at, NAMES[i], inside + length + 1, depth);
-    }
-    if (strncmp(inside, "oc.env:", 7) == 0)
-        return environment_default(g, path, at, inside + 7, depth);
-    return named_value(g, path, inside, depth);
-}
-
-/* A value of OmegaConf, "${...}", as what it stands for; itself where that is not in this file. */
-static const struct tsim_value *resolved(struct reading *g, const char *path, const struct tsim_value *value,
-                                         int depth) {
-    enum { MOST_DEPTH = 8, MOST_RESOLVED = 100000 };
-    size_t length = strlen(value->text);
-    if (depth > MOST_DEPTH || ++g->n_resolved > MOST_RESOLVED || length < 4 || length > 200 ||
-        strncmp(value->text, "${", 2) != 0 || value->text[length - 1] != '}')
-        return value;
-    const char *inside = tsim_arena_strndup(g->r->arena, value->text + 2, length - 3);
-    const struct tsim_value *found = stands_for(g, path, value, inside, depth);
-    return found ? found : value;
-}
 
 static const char *key_of(struct tsim_arena *arena, const char *path) {
     static const char *const PREFIXES[][2] = {{"training.", ""},
@@ -281,8 +172,7 @@ static const char *key_of(struct tsim_arena *arena, const char *path) {
 
 static void add_setting(void *context, const char *name, const struct tsim_value *value) {
     struct reading *g = context;
-    tsim_recipe_add(g->r, name, key_of(g->r->arena, name),
-                    value->kind == TSIM_VALUE_SCALAR ? resolved(g, name, value, 0) : value);
+    tsim_recipe_add(g->r, name, key_of(g->r->arena, name), tsim_omegaconf_value(&g->tree, name, value));
 }
 
 /* ---- the model by its class ---- */
@@ -319,13 +209,13 @@ static bool is_bert(struct tsim_recipe *r) {
 enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                   struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
-    struct reading g = {.r = &r};
+    struct reading g = {.r = &r, .tree = {.arena = arena}};
     if (tsim_is_bridge(input->text, input->size))
         return tsim_import_megatron(arena, input, result, diags);
-    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.root, diags));
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO};
-    tsim_recipe_each(g.r, g.root, add_setting, &g);
+    tsim_recipe_each(g.r, g.tree.root, add_setting, &g);
     enum tsim_status status = TSIM_ERR_INFEASIBLE;
     if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
         find_named(&g, &gpt);

@@ -73,6 +73,8 @@ void tsim_recipe_init(struct tsim_recipe *r, struct tsim_arena *arena, const str
     r->at_top = (struct tsim_value){.kind = TSIM_VALUE_MAPPING, .document = document, .height = 1, .n_nodes = 1};
     r->root = tsim_value_new_mapping(arena, &r->at_top, NULL, 0);
     r->n_errors_before = diags->n_errors;
+    size_t capacity = 0; /* for all that a file may have: who has found a setting keeps it while others are added */
+    r->settings = tsim_heap_grow(NULL, &capacity, TSIM_RECIPE_MAX_SETTINGS, sizeof *r->settings);
     r->has_ignored = TSIM_NEW_ARRAY(arena, input->n_ignored, bool);
     for (size_t i = 0; i < input->n_ignored; i++)
         r->has_ignored[i] = false;
@@ -142,7 +144,6 @@ void tsim_recipe_add(struct tsim_recipe *r, const char *name, const char *key, c
     }
     if (r->n_settings > TSIM_RECIPE_MAX_SETTINGS)
         return;
-    r->settings = tsim_heap_grow(r->settings, &r->settings_capacity, r->n_settings + 1, sizeof *r->settings);
     r->settings[r->n_settings++] = (struct tsim_setting){.name = name, .key = key, .value = value};
 }
 

@@ -46,7 +46,7 @@ struct tsim_recipe {
     const char *program;      /* "Megatron-LM" */
     struct tsim_value at_top; /* where mistakes of the whole file are shown */
     struct tsim_setting *settings;
-    size_t n_settings, settings_capacity;
+    size_t n_settings;
     struct tsim_origin *origins;
     size_t n_origins, origins_capacity;
     const struct tsim_value *root;                  /* of the scenario */

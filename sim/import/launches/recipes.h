@@ -43,6 +43,22 @@ enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim
 enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struct tsim_import_input *input,
                                            struct tsim_import_result *result, struct tsim_diags *diags);
 
+/* YAML that `accelerate config` of huggingface/accelerate writes: how the program's own model is run. */
+enum tsim_status tsim_import_accelerate(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                        struct tsim_import_result *result, struct tsim_diags *diags);
+
+/* YAML of mosaicml/llm-foundry (scripts/train/yamls), also below `parameters` of a job of Mosaic's platform. */
+enum tsim_status tsim_import_llm_foundry(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                         struct tsim_import_result *result, struct tsim_diags *diags);
+
+/* YAML of NVIDIA-NeMo/Automodel (examples). */
+enum tsim_status tsim_import_automodel(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                       struct tsim_import_result *result, struct tsim_diags *diags);
+
+/* A configuration of InternLM/InternEvo, in Python. */
+enum tsim_status tsim_import_internevo(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                       struct tsim_import_result *result, struct tsim_diags *diags);
+
 /* A TOML configuration of pytorch/torchtitan (torchtitan/config/job_config.py, and older places of its settings). Its
  * usual comment "preset for N X GPUs" is read for the machine. */
 enum tsim_status tsim_import_torchtitan(struct tsim_arena *arena, const struct tsim_import_input *input,

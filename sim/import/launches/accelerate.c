@@ -1,0 +1,176 @@
+/* The file that `accelerate config` writes (huggingface/accelerate, src/accelerate/commands/config/config_args.py and
+ * utils/dataclasses.py): machines, precision, and how DeepSpeed, FSDP or Megatron-LM divide a model that the program's code has. */
+#include "config/document.h"
+#include "import/launches/hf_trainer.h"
+#include "import/launches/recipes.h"
+#include "import/setting_class_rows.h"
+
+#include <string.h>
+
+static const struct tsim_setting_class CLASSES[] = {
+    REFUSED("use_cpu=[tT]rue distributed_type=MULTI_CPU distributed_type=MULTI_XPU distributed_type=MPS",
+            "training on a CPU"),
+    REFUSED("fp8_config.backend=MSAMP", "optimizer states of 8 bits"),
+    SPEED("fsdp_config.fsdp_offload_params=[tT]rue deepspeed_config.offload_param_device=cpu "
+          "deepspeed_config.offload_param_device=nvme",
+          "parameters on the host or a disk: memory and time are those without it"),
+    SPEED("fsdp_config.fsdp_auto_wrap_policy=NO_WRAP", "one unit of all parameters"),
+    SPEED("deepspeed_config.offload_optimizer_device=nvme", "the optimizer on a disk; here on the host"),
+    SPEED("ipex_config.*", "Intel's extension"),
+    NOTHING("compute_environment debug distributed_type downcast_bf16 enable_cpu_affinity gpu_ids machine_rank "
+            "main_process_* "
+            "main_training_function mixed_precision num_machines num_processes rdzv_* same_network tpu_* use_cpu "
+            "use_mps_device "
+            "deepspeed_config.* fsdp_config.* megatron_lm_config.* fp8_config.* parallelism_config.* dynamo_config.* "
+            "dynamo_backend command_file commands num_cpu_threads_per_process mpirun_config.* max_restarts "
+            "monitor_interval "
+            "ec2_instance_type profile region image_uri py_version pytorch_version transformers_version iam_role_name "
+            "sagemaker_* additional_args base_job_name ps_config* deepspeed_hostfile"),
+};
+enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
+
+static const struct tsim_setting *find(struct tsim_recipe *r, const char *key) {
+    return tsim_recipe_find(r, key);
+}
+
+static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
+    tsim_recipe_add(r, from->name, key, tsim_value_new_scalar(r->arena, from->value, text));
+}
+
+static bool is_text(const struct tsim_setting *s, const char *text) {
+    return s && strcmp(tsim_setting_text(s), text) == 0;
+}
+
+/* All processes are one accelerator each. */
+static void add_world(struct tsim_recipe *r) {
+    const struct tsim_setting *all = find(r, "num_processes"), *machines = find(r, "num_machines");
+    const int64_t nodes = machines ? tsim_setting_int(r, machines, 1, 1000000) : 1,
+                  n = all ? tsim_setting_int(r, all, 1, 100000000) : 0;
+    if (n == 0)
+        return;
+    if (n % nodes != 0) {
+        tsim_recipe_error(r, all, "%lld processes are no whole number on each of %lld machines", (long long)n,
+                          (long long)nodes);
+        return;
+    }
+    add(r, machines ? machines : all, "nnodes", tsim_arena_printf(r->arena, "%lld", (long long)nodes));
+    add(r, all, "nproc_per_node", tsim_arena_printf(r->arena, "%lld", (long long)(n / nodes)));
+}
+
+static void add_precision(struct tsim_recipe *r) {
+    static const char *const KINDS[] = {"bf16", "fp16", "fp8"};
+    const struct tsim_setting *s = find(r, "mixed_precision");
+    for (size_t i = 0; s && i < sizeof KINDS / sizeof KINDS[0]; i++)
+        if (is_text(s, KINDS[i]))
+            add(r, s, KINDS[i], "true");
+}
+
+static void add_deepspeed(struct tsim_recipe *r) {
+    const struct tsim_setting *stage = find(r, "deepspeed_config.zero_stage"),
+                              *file = find(r, "deepspeed_config.deepspeed_config_file"),
+                              *steps = find(r, "deepspeed_config.gradient_accumulation_steps"),
+                              *optimizer = find(r, "deepspeed_config.offload_optimizer_device"),
+                              *micro = find(r, "deepspeed_config.train_micro_batch_size_per_gpu");
+    if (!is_text(find(r, "distributed_type"), "DEEPSPEED"))
+        return;
+    if (stage)
+        tsim_recipe_add(r, stage->name, "deepspeed.zero_optimization.stage", stage->value);
+    else if (file)
+        tsim_recipe_add(r, file->name, "deepspeed", file->value);
+    else
+        add(r, find(r, "distributed_type"), "deepspeed.zero_optimization.stage", "2"); /* the plugin's default */
+    if (steps && !is_text(steps, "auto"))
+        tsim_recipe_add(r, steps->name, "gradient_accumulation_steps", steps->value);
+    if (micro && !is_text(micro, "auto"))
+        tsim_recipe_add(r, micro->name, "per_device_train_batch_size", micro->value);
+    if (is_text(optimizer, "cpu") || is_text(optimizer, "nvme"))
+        add(r, optimizer, "offload_optimizer", "true");
+}
+
+/* Words, or their numbers in the order of PyTorch's ShardingStrategy; of version 2 whether parameters are released. */
+static void add_fsdp(struct tsim_recipe *r) {
+    static const char *const WORDS[][2] = {{"FULL_SHARD", "full_shard"},
+                                           {"SHARD_GRAD_OP", "shard_grad_op"},
+                                           {"NO_SHARD", "no_shard"},
+                                           {"HYBRID_SHARD", "hybrid_shard"},
+                                           {"HYBRID_SHARD_ZERO2", "hybrid_shard_zero2"}};
+    static const char *const STRATEGIES[] = {"fsdp_config.fsdp_sharding_strategy", "fsdp_config.sharding_strategy",
+                                             NULL};
+    const struct tsim_setting *type = find(r, "distributed_type"), *strategy = tsim_recipe_find_any(r, STRATEGIES),
+                              *releases = find(r, "fsdp_config.fsdp_reshard_after_forward"),
+                              *all = find(r, "fsdp_config.fsdp_activation_checkpointing"),
+                              *s = strategy ? strategy : releases;
+    const char *text = s ? tsim_setting_text(s) : "FULL_SHARD", *word = NULL;
+    if (!is_text(type, "FSDP"))
+        return;
+    if (strcmp(text, "true") == 0 || strcmp(text, "True") == 0)
+        text = "FULL_SHARD";
+    else if (strcmp(text, "false") == 0 || strcmp(text, "False") == 0)
+        text = "SHARD_GRAD_OP";
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++) {
+        const char number[] = {(char)('1' + i), '\0'};
+        if (strcmp(text, WORDS[i][0]) == 0 || strcmp(text, number) == 0)
+            word = WORDS[i][1];
+    }
+    if (!word)
+        tsim_recipe_error(r, s, "'%.40s' is no strategy: FULL_SHARD, SHARD_GRAD_OP, NO_SHARD, HYBRID_SHARD", text);
+    else
+        add(r, s ? s : type, "fsdp", word);
+    if (all && tsim_setting_flag(r, all))
+        add(r, all, "gradient_checkpointing", "true");
+}
+
+static void add_parallelism(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {
+        {"parallelism_config.parallelism_config_tp_size", "tensor_parallel_size"},
+        {"parallelism_config.parallelism_config_cp_size", "context_parallel_size"},
+        {"parallelism_config.parallelism_config_dp_replicate_size", "dp_replicate_size"},
+        {"megatron_lm_config.megatron_lm_tp_degree", "tensor_parallel_size"},
+        {"megatron_lm_config.megatron_lm_pp_degree", "pipeline_parallel_size"},
+        {"megatron_lm_config.megatron_lm_num_micro_batches", "gradient_accumulation_steps"},
+        {"megatron_lm_config.megatron_lm_sequence_parallelism", "sequence_parallel"}};
+    static const char *const COMPILERS[] = {"dynamo_config.dynamo_backend", "dynamo_backend", NULL};
+    const struct tsim_setting *compiler = tsim_recipe_find_any(r, COMPILERS),
+                              *all = find(r, "megatron_lm_config.megatron_lm_recompute_activations");
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (find(r, NAMES[i][0]) && (i < 3 || is_text(find(r, "distributed_type"), "MEGATRON_LM")))
+            tsim_recipe_add(r, find(r, NAMES[i][0])->name, NAMES[i][1], find(r, NAMES[i][0])->value);
+    if (is_text(compiler, "INDUCTOR") || is_text(compiler, "inductor"))
+        add(r, compiler, "torch_compile", "true");
+    if (all && tsim_setting_flag(r, all))
+        tsim_recipe_not_modelled(r, all, "selective recomputation; here none: --set training.recompute=selective");
+}
+
+static void build(struct tsim_recipe *r) {
+    static const struct tsim_hf_trainer DEFAULTS = {
+        .why = "the program's code says it", .micro_batch = 1, .optimizer = "adamw_torch", .is_assumed = true};
+    const bool is_megatron = is_text(find(r, "distributed_type"), "MEGATRON_LM");
+    struct tsim_hf_trainer defaults = DEFAULTS;
+    defaults.software = is_megatron ? "megatron-core-2024" : NULL;
+    add_world(r);
+    add_precision(r);
+    add_deepspeed(r);
+    add_fsdp(r);
+    add_parallelism(r);
+    tsim_hf_trainer_build(r, &defaults);
+    const struct tsim_setting *shards = find(r, "megatron_lm_config.megatron_lm_use_distributed_optimizer");
+    if (is_megatron && shards && tsim_setting_flag(r, shards))
+        tsim_recipe_put(r, "parallelism.zero", shards, NULL, "1");
+}
+
+enum tsim_status tsim_import_accelerate(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                        struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    const struct tsim_value *root;
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
+    tsim_recipe_init(&r, arena, input, "accelerate", diags);
+    tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
+    if (!tsim_value_find(root, "distributed_type") && !tsim_value_find(root, "num_processes"))
+        tsim_diag_hint(tsim_recipe_error(&r, NULL, "neither distributed_type nor num_processes in it"),
+                       "the YAML that `accelerate config` writes");
+    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+        build(&r);
+    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    tsim_recipe_release(&r);
+    return status;
+}

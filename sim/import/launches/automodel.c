@@ -1,0 +1,303 @@
+/* YAML of NVIDIA-NeMo/Automodel (nemo_automodel/recipes/llm, components/distributed/config.py, components/_peft/lora.py): models of
+ * Hugging Face under PyTorch's FSDP2, which the Trainer's keys say, too. */
+#include "config/document.h"
+#include "import/launches/hf_trainer.h"
+#include "import/launches/omegaconf.h"
+#include "import/launches/recipes.h"
+#include "import/setting_class_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PART_OF_MODEL "this trains a part of the model; tsim can do that only with adapters"
+#define CHANGED "a changed model: give its configuration with --hf CONFIG"
+
+static const struct tsim_setting_class CLASSES[] = {
+    REFUSED("model._target_=*ImageTextToText* model._target_=*Multimodal* model._target_=*MultiModal* "
+            "model._target_=*Speech* "
+            "*_target_=*diffusion* *_target_=*.vlm.* recipe=*VLM* recipe=*[dD]iffusion* flow_matching.* processor.* "
+            "recipe=*ASR* "
+            "freeze_config.freeze_vision_tower=[fF]alse dit.* fm.*",
+            IMAGES),
+    REFUSED("recipe=*[kK]nowledgeDistill* *_target_=*.kd.* *_target_=*kd_loss* teacher_model.* kd_ratio kd_* "
+            "recipe=*Eagle* "
+            "*_target_=*eagle* recipe=*Dflash* *_target_=*dllm* recipe=*DPO* recipe=*GRPO*",
+            "this distils a model, or trains it otherwise than on the next token"),
+    REFUSED("model._target_=*SequenceClassification* model._target_=*[eE]ncoder* recipe=*[eE]ncoder* "
+            "*_target_=*.retrieval.* "
+            "*_target_=*biencoder* recipe=*Embedding*",
+            "this trains an encoder or a classifier"),
+    REFUSED("model.config.num_hidden_layers model.config.n_layer model.config.hidden_size model.config.n_embd "
+            "model._target_=*gpt2* "
+            "model._target_=*titans* model.num_hidden_layers model.config.num_layers model.hf_config_overrides.*",
+            CHANGED),
+    REFUSED("qat.enabled quantization.qat* qat_* qat.*", "weights of fewer bits in the products"),
+    REFUSED("optimizer._target_=*[mM]uon* optimizer._target_=*[dD]ion* optimizer._target_=*Lion*",
+            "an optimizer that is not modelled: its states and its step"),
+    REFUSED("peft.use_dora=[tT]rue peft._target_=*vera* peft.moe_rank_scaling=[tT]rue", "adapters of another kind"),
+    SPEED("model.use_liger_kernel use_liger_kernel",
+          "Liger's fused kernels: software.cross_entropy and software.fusion"),
+    SPEED("unpacked",
+          "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
+    SPEED("distributed.offload_policy* distributed.offload_policy.* offload_policy.*", "parameters on the host"),
+    SPEED("mtp.*", "a module that predicts further tokens"),
+    SPEED("fp8.filter_fqns", "products that stay in 16 bits"),
+    SPEED("nsys.* profiling.* profiler.*", "the cost of profiling"),
+    NOTHING(
+        "recipe recipe.* seed benchmark.* step_scheduler.* dist_env.* rng.* model.* checkpoint.* distributed.* "
+        "distributed_config.* "
+        "autopipeline.* parallelizer.* loss_fn.* dataset.* dataset packed_sequence.* dataloader.* validation_dataset* "
+        "validation_dataset.* validation_dataloader.* optimizer.* lr_scheduler.* wandb.* mlflow.* peft.* ci.* "
+        "autocast.* compile.* "
+        "fp8.* quantization.* tokenizer.* clip_grad_norm.* max_grad_norm te_parallelizer.* logging.* moe_metrics.* "
+        "slurm.* "
+        "freeze_config.* _* chat_template training.* auto_resume cache_* comet.* clearml.* test_dataset.* "
+        "moe.* run_* env.* nvtx dist_backend eval.* evaluation.* lr_* sequence_packing.* metrics.* job_* "
+        "pipeline.* time_limit* container* cluster.* kernel* hf_* enable_*"),
+};
+enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
+
+struct reading {
+    struct tsim_recipe *r;
+    struct tsim_omegaconf tree;
+};
+
+static const struct tsim_setting *find(struct tsim_recipe *r, const char *key) {
+    return tsim_recipe_find(r, key);
+}
+
+static const struct tsim_setting *first(struct tsim_recipe *r, const char *a, const char *b, const char *c) {
+    const char *const keys[] = {a, b, c, NULL};
+    return tsim_recipe_find_any(r, keys);
+}
+
+static bool is_text(const struct tsim_setting *s, const char *text) {
+    return s && strcmp(tsim_setting_text(s), text) == 0;
+}
+
+static bool has_text(const struct tsim_setting *s, const char *part) {
+    return s && strstr(tsim_setting_text(s), part);
+}
+
+static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
+    tsim_recipe_add(r, from ? from->name : "AutoModel's default", key,
+                    tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
+}
+
+static void add_as(struct tsim_recipe *r, const struct tsim_setting *s, const char *key) {
+    if (s && !is_text(s, "none"))
+        tsim_recipe_add(r, s->name, key, s->value);
+}
+
+/* Parts of older files stand in sections of their own, and their keys are the same. */
+static const struct tsim_setting *distributed(struct tsim_recipe *r, const char *key) {
+    return first(r, tsim_arena_printf(r->arena, "distributed.%s", key),
+                 tsim_arena_printf(r->arena, "distributed_config.%s", key),
+                 tsim_arena_printf(r->arena, "parallelizer.%s", key));
+}
+
+static const struct tsim_setting *pipeline(struct tsim_recipe *r, const char *key) {
+    return first(r, tsim_arena_printf(r->arena, "distributed.pipeline.%s", key),
+                 tsim_arena_printf(r->arena, "autopipeline.%s", key), tsim_arena_printf(r->arena, "pipeline.%s", key));
+}
+
+static int64_t degree(struct tsim_recipe *r, const char *key) {
+    const struct tsim_setting *s = distributed(r, key);
+    return s && !is_text(s, "none") ? tsim_setting_int(r, s, 1, 100000) : 1;
+}
+
+/* Optimizer states have as many bits as the parameters, of which there is no other copy. */
+static void add_precision(struct tsim_recipe *r) {
+    const struct tsim_setting *type = first(r, "model.torch_dtype", "model.dtype", "model.config.torch_dtype"),
+                              *fp8 = find(r, "fp8.enabled");
+    const char *text = type ? tsim_setting_text(type) : "auto";
+    text = strncmp(text, "torch.", 6) == 0 ? text + 6 : text;
+    if (strcmp(text, "float16") == 0 || strcmp(text, "fp16") == 0)
+        add(r, type, "fp16", "true");
+    else
+        add(r, type, "bf16", "true"); /* the products', by FSDP2Config's mp_policy */
+    if (fp8 && tsim_setting_flag(r, fp8))
+        add(r, fp8, "fp8", "true");
+    if (strcmp(text, "float32") != 0 && strcmp(text, "fp32") != 0)
+        add(r, type, "of_16_bits", "true");
+}
+
+/* Patterns of names: "*_proj" are all. */
+static void add_targets(struct tsim_recipe *r) {
+    const struct tsim_setting *s = find(r, "peft.target_modules"), *all = find(r, "peft.match_all_linear");
+    if ((all && tsim_setting_flag(r, all)) || !s) {
+        add(r, all, "lora_targets", "all");
+        return;
+    }
+    const struct tsim_value *value = s->value;
+    const size_t n = value->kind == TSIM_VALUE_SEQUENCE ? value->n_items : 1;
+    const char *text = "";
+    for (size_t i = 0; i < n; i++) {
+        const struct tsim_value *item = value->kind == TSIM_VALUE_SEQUENCE ? value->items[i] : value;
+        const char *name = item->kind == TSIM_VALUE_SCALAR ? item->text : "", *dot = strrchr(name, '.');
+        name = dot ? dot + 1 : name;
+        name += name[0] == '*' && name[1] != '_' && name[1] ? 1 : 0;
+        if (strcmp(name, "*_proj") == 0 || strcmp(name, "*") == 0 || strcmp(name, "*proj") == 0) {
+            add(r, s, "lora_targets", "all");
+            return;
+        }
+        text = tsim_arena_printf(r->arena, "%s%s%s", text, *text ? "," : "", name);
+    }
+    add(r, s, "lora_targets", text);
+}
+
+static void add_adapter(struct tsim_recipe *r) {
+    const struct tsim_setting *s = first(r, "peft._target_", "peft.dim", "peft.peft_fn"), *rank = find(r, "peft.dim"),
+                              *bits = first(r, "quantization.load_in_4bit", "model.quantization_config.load_in_4bit",
+                                            "model.load_in_4bit");
+    if (!s)
+        return;
+    add(r, rank ? rank : s, "lora_r", rank ? tsim_setting_text(rank) : "8");
+    add_targets(r);
+    add_as(r, find(r, "peft.dropout"), "lora_dropout");
+    if (bits && tsim_setting_flag(r, bits))
+        add(r, bits, "quantization_bit", "4");
+}
+
+static void add_batch(struct tsim_recipe *r, int64_t n_stages) {
+    const struct tsim_setting *of_pass = pipeline(r, "pp_microbatch_size"),
+                              *local = first(r, "step_scheduler.local_batch_size", "step_scheduler.micro_batch_size",
+                                             "dataloader.batch_size");
+    add_as(r, n_stages > 1 && of_pass ? of_pass : local, "per_device_train_batch_size");
+    add_as(r, find(r, "step_scheduler.global_batch_size"), "train_batch_size");
+    add_as(r, find(r, "step_scheduler.grad_acc_steps"), "gradient_accumulation_steps");
+    add_as(r, find(r, "step_scheduler.max_steps"), "max_steps");
+}
+
+static void add_length(struct tsim_recipe *r) {
+    const struct tsim_setting *packed = find(r, "packed_sequence.packed_sequence_size"),
+                              *of_data = first(r, "dataset.seq_length", "dataset.seq_len", "dataset.max_length"),
+                              *pads =
+                                  first(r, "dataset.sequence_length", "dataset.block_size", "dataset.max_seq_length");
+    const struct tsim_setting *s = packed && tsim_setting_int(r, packed, 0, 1000000000) > 0 ? packed
+                                   : of_data                                                ? of_data
+                                                                                            : pads;
+    add_as(r, s, "max_seq_length");
+    if (s != packed && !has_text(find(r, "dataset._target_"), "mock") &&
+        !has_text(find(r, "dataset._target_"), "egatron") && !has_text(find(r, "dataset._target_"), "anogpt"))
+        add(r, s, "unpacked", "true");
+}
+
+static void add_ranks(struct tsim_recipe *r, int64_t n_stages) {
+    static const char *const NAMES[][2] = {{"tp_size", "tensor_parallel_size"},
+                                           {"cp_size", "context_parallel_size"},
+                                           {"ep_size", "expert_parallel_size"},
+                                           {"pp_size", "pipeline_parallel_size"},
+                                           {"dp_replicate_size", "dp_replicate_size"},
+                                           {"sequence_parallel", "sequence_parallel"},
+                                           {"activation_checkpointing", "gradient_checkpointing"}};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        add_as(r, distributed(r, NAMES[i][0]), NAMES[i][1]);
+    if (n_stages > 1) {
+        const struct tsim_setting *schedule = pipeline(r, "pp_schedule");
+        if (!schedule || has_text(schedule, "nterleaved") || has_text(schedule, "Loop"))
+            add_as(r, pipeline(r, "layers_per_stage"), "layers_per_stage");
+        add_as(r, pipeline(r, "round_virtual_stages_to_pp_multiple"), "round_stages");
+    }
+}
+
+/* FSDP2 keeps parameters gathered beside a pipeline (FSDP2Config, reshard_after_forward None). */
+static void add_sharding(struct tsim_recipe *r, int64_t n_stages) {
+    const struct tsim_setting *how = first(r, "distributed.strategy", "distributed._target_",
+                                           "distributed_config._target_"),
+                              *keeps = distributed(r, "reshard_after_forward");
+    if (is_text(how, "ddp") || has_text(how, "DDP"))
+        return;
+    const bool releases = keeps && !is_text(keeps, "none") ? tsim_setting_flag(r, keeps) : n_stages == 1;
+    add(r, keeps ? keeps : how, "fsdp", releases ? "full_shard" : "shard_grad_op");
+}
+
+/* The machine: dp_size, nodes of the benchmark, or Slurm's section. */
+static void add_world(struct tsim_recipe *r) {
+    const struct tsim_setting *nodes = first(r, "benchmark.num_nodes", "slurm.nodes", "ci.nodes"),
+                              *replicas = distributed(r, "dp_size"), *each = find(r, "slurm.ntasks_per_node");
+    if (nodes) {
+        add_as(r, nodes, "nnodes");
+        add_as(r, each, "nproc_per_node");
+        return;
+    }
+    if (!replicas || is_text(replicas, "none"))
+        return;
+    const int64_t n = tsim_setting_int(r, replicas, 1, 1000000) * degree(r, "tp_size") * degree(r, "cp_size") *
+                      degree(r, "pp_size"),
+                  of_node = n < 8 ? n : 8;
+    if (n % of_node != 0 || n > 10000000)
+        return;
+    add(r, replicas, "nnodes", tsim_arena_printf(r->arena, "%lld", (long long)(n / of_node)));
+    add(r, replicas, "nproc_per_node", tsim_arena_printf(r->arena, "%lld", (long long)of_node));
+}
+
+static void put_software(struct tsim_recipe *r) {
+    const struct tsim_setting *attention = first(r, "model.backend.attn", "model.attn_implementation", NULL),
+                              *linear = find(r, "model.backend.linear"), *loss = find(r, "loss_fn._target_"),
+                              *dispatcher = find(r, "model.backend.dispatcher"),
+                              *deepep = find(r, "model.backend.enable_deepep");
+    if (is_text(attention, "sdpa") || is_text(attention, "flash_attention_2"))
+        tsim_recipe_put(r, "software.attention_kernel", attention, NULL, "flash2");
+    if (is_text(linear, "torch"))
+        tsim_recipe_put(r, "software.fusion", linear, NULL, "none");
+    if (is_text(dispatcher, "torch") || (deepep && !tsim_setting_flag(r, deepep)))
+        tsim_recipe_put(r, "software.expert_dispatch", dispatcher ? dispatcher : deepep, NULL, "all-to-all");
+    if (has_text(loss, "FusedLinearCrossEntropy") || has_text(loss, "TEParallelCrossEntropy"))
+        tsim_recipe_put(r, "software.cross_entropy", loss, NULL, "fused");
+    if (find(r, "of_16_bits") && !find(r, "lora_r"))
+        tsim_recipe_put(r, "training.master_weights", find(r, "of_16_bits"), NULL, "false");
+    const struct tsim_setting *reduce =
+        first(r, "distributed.mp_policy.reduce_dtype", "distributed_config.mp_policy.reduce_dtype", NULL);
+    if (reduce)
+        tsim_recipe_put(r, "training.gradient_precision", reduce, NULL, has_text(reduce, "bf") ? "bf16" : "fp32");
+}
+
+static void build(struct tsim_recipe *r) {
+    static const struct tsim_hf_trainer DEFAULTS = {
+        .why = "AutoModel's default", .micro_batch = 1, .optimizer = "adamw_torch", .software = "automodel-2026"};
+    const struct tsim_setting *compiled = find(r, "compile.enabled"), *optimizer = find(r, "optimizer._target_");
+    const int64_t n_stages = degree(r, "pp_size");
+    add_as(
+        r,
+        first(r, "model.pretrained_model_name_or_path", "model.config.pretrained_model_name_or_path", "model.config"),
+        "model_name_or_path");
+    if (has_text(optimizer, "SGD"))
+        add(r, optimizer, "optim", "sgd");
+    else if (optimizer && !has_text(optimizer, "Adam"))
+        tsim_recipe_refuse(r, optimizer, "the optimizer '%.60s' is not modelled: its states and its step",
+                           tsim_setting_text(optimizer));
+    if (compiled && tsim_setting_flag(r, compiled))
+        add(r, compiled, "torch_compile", "true");
+    add_precision(r);
+    add_adapter(r);
+    add_batch(r, n_stages);
+    add_length(r);
+    add_ranks(r, n_stages);
+    add_sharding(r, n_stages);
+    add_world(r);
+    tsim_hf_trainer_build(r, &DEFAULTS);
+    put_software(r);
+}
+
+static void add_setting(void *context, const char *name, const struct tsim_value *value) {
+    struct reading *g = context;
+    tsim_recipe_add(g->r, name, name, tsim_omegaconf_value(&g->tree, name, value));
+}
+
+enum tsim_status tsim_import_automodel(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                       struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    struct reading g = {.r = &r, .tree = {.arena = arena}};
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
+    tsim_recipe_init(&r, arena, input, "AutoModel", diags);
+    tsim_recipe_each(&r, g.tree.root, add_setting, &g);
+    if (!tsim_value_find(g.tree.root, "model") || !tsim_value_find(g.tree.root, "step_scheduler"))
+        tsim_diag_hint(tsim_recipe_error(&r, NULL, "model and step_scheduler are not both in it"),
+                       "the YAML that automodel takes");
+    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+        build(&r);
+    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    tsim_recipe_release(&r);
+    return status;
+}

@@ -1,0 +1,304 @@
+/* Configurations of InternLM/InternEvo, and of InternLM before it, which are Python: dictionaries that names of the module
+ * stand for (configs/7B_sft.py, doc/en/usage.md; internlm/initialize/launch.py has the defaults). Settings are read under
+ * Megatron's names. */
+#include "import/launches/gpt.h"
+#include "import/launches/python_config.h"
+#include "import/launches/recipes.h"
+#include "import/overrides.h"
+#include "import/setting_class_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct tsim_setting_class CLASSES[] = {
+    REFUSED("model_type=*LLAVA* model_type=*[cC][hH][aA][mM][eE][lL][eE][oO][nN]* model.vit_cfg.* model.vision_*",
+            IMAGES),
+    REFUSED("model_type=HF*", "the model's code says its sizes: --model ID or --hf CONFIG beside --ignore model_type"),
+    REFUSED("parallel.zero1.fsdp=true", "PyTorch's FSDP: --set parallelism.zero=3 beside --ignore says it"),
+    REFUSED("parallel.sequence_2D.enable=true",
+            "context parallelism in two dimensions: here it is one ring, gather or exchange"),
+    NOTHING("parallel.sequence_2D.*"),
+    REFUSED("parallel.pipeline.mode=ZBV parallel.pipeline.mode=DUALPIPE parallel.pipeline.zero_bubble=true",
+            "another schedule of the pipeline: --set parallelism.schedule=ID with --ignore"),
+    REFUSED("model.apply_post_layer_norm=true", "norms behind the blocks alone"),
+    REFUSED("model.use_sliding_window=true", "attention in windows: here it reaches over the whole sequence"),
+    REFUSED("data.is_multimodal=true", IMAGES),
+    SPEED("data.use_packed_dataset=false", "samples of different lengths: here each has the whole sequence"),
+    SPEED("data.pack_sample_into_one=true", "attention to all of a packed sequence"),
+    SPEED("model.use_flash_attn=false", "attention without its fused kernel"),
+    SPEED("model.residual_in_fp32=true", "a residual stream of fp32"),
+    NOTHING("parallel.expert_weight.size=1"),
+    SPEED("model.moe_use_residual=true parallel.expert_weight.size moe.drop_tokens",
+          "how experts are kept and tokens go to them"),
+    SPEED("model.norm_head=true model.num_attention_sinks", "a part of the model that tsim does not have"),
+    NOTHING(
+        "model_type data.* hybrid_zero_optimizer.* moe.* parallel.* model.checkpoint model.embed_* "
+        "model.parallel_output "
+        "model.apply_post_layer_norm model.layer_norm_epsilon model.use_flash_attn model.qk_interleaved model.rope_* "
+        "model.max_position_embeddings model.dropout_* model.drop_rate model.attn_drop_rate model.norm_type "
+        "model.no_bias "
+        "model.*_bias model.use_sliding_window model.sliding_window model.max_window_layers model.use_swiglu "
+        "model.add_unit_offset model.moe_* model.dtype model.num_chunks model.residual_in_fp32 model.norm_head "
+        "model.use_dynamic_ntk_rope model.adapt_hf model.packed_attn model.use_scaled_init model.init_* "
+        "model.multiple_of model.*_std model.scale_attn_weights model.attn_*init* model.ffn_*init* model.out_head_* "
+        "model.mlp_layer_fusion model.first model.last model.deepnorm model.use_norm_* "
+        "model.tie_embeddings_and_lm_head "
+        "model.extra_pred_tokens model.qk_norm model.use_logn_attn model.start_layer_idx model.device "
+        "model.partial_rotary_factor"),
+};
+enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
+
+static const struct tsim_setting *find(struct tsim_recipe *r, const char *key) {
+    return tsim_recipe_find(r, key);
+}
+
+static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
+    tsim_recipe_add(r, from ? from->name : "InternEvo's default", key,
+                    tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
+}
+
+static void add_int(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, int64_t value) {
+    add(r, from, key, tsim_arena_printf(r->arena, "%lld", (long long)value));
+}
+
+static bool is_on(struct tsim_recipe *r, const char *key) {
+    const struct tsim_setting *s = find(r, key);
+    return s && tsim_setting_flag(r, s);
+}
+
+static bool is_of_type(struct tsim_recipe *r, const char *prefix) {
+    const struct tsim_setting *s = find(r, "model_type");
+    return strncmp(s ? tsim_setting_text(s) : "INTERNLM", prefix, strlen(prefix)) == 0;
+}
+
+/* "tensor=4", or "tensor=dict(size=4, mode=...)". */
+static const struct tsim_setting *degree(struct tsim_recipe *r, const char *axis) {
+    const struct tsim_setting *s = find(r, tsim_arena_printf(r->arena, "parallel.%s.size", axis));
+    return s ? s : find(r, tsim_arena_printf(r->arena, "parallel.%s", axis));
+}
+
+static int64_t degree_of(struct tsim_recipe *r, const char *axis, int64_t least) {
+    const struct tsim_setting *s = degree(r, axis);
+    return s ? tsim_setting_int(r, s, least, 1000000) : 1;
+}
+
+/* ---- the model ---- */
+
+/* int(hidden * mlp_ratio), in whole 256 (modules/mlp.py, multiple_of). */
+static void add_width(struct tsim_recipe *r) {
+    const struct tsim_setting *hidden = find(r, "model.hidden_size"), *ratio = find(r, "model.mlp_ratio");
+    if (!hidden)
+        return;
+    const int64_t unit = tsim_recipe_int(r, "model.multiple_of", 1, 1000000, 256);
+    const double width =
+        (double)tsim_setting_int(r, hidden, 1, 10000000) * (ratio ? tsim_setting_number(r, ratio) : 4.0) + 1e-6;
+    if (width >= 1 && width < 1e9)
+        add_int(r, ratio, "ffn_hidden_size", ((int64_t)width + unit - 1) / unit * unit);
+    else
+        tsim_recipe_error(r, ratio, "is no ratio of the feed-forward block's width");
+}
+
+/* InternLM has biases in attention, what came after it only where the file says so. */
+static void add_biases(struct tsim_recipe *r) {
+    const struct tsim_setting *own = find(r, "model.qkv_bias"), *none = find(r, "model.no_bias");
+    const bool is_first = is_of_type(r, "INTERNLM") && !is_of_type(r, "INTERNLM2") && !is_of_type(r, "INTERNLM3");
+    const bool has = own ? tsim_setting_flag(r, own) : none ? !tsim_setting_flag(r, none) : is_first;
+    add(r, NULL, "disable_bias_linear", "true");
+    if (has)
+        add(r, own ? own : none, "add_qkv_bias", "true");
+}
+
+static void add_experts(struct tsim_recipe *r, int64_t replicas) {
+    static const char *const ACTIVE[] = {"model.top_k", "moe.top_k", NULL};
+    const struct tsim_setting *count = find(r, "model.num_experts"), *active = tsim_recipe_find_any(r, ACTIVE),
+                              *shared = find(r, "model.num_shared_experts"), *ranks = degree(r, "expert"),
+                              *kind = find(r, "model.moe_type"), *dense = find(r, "model.first_k_dense_replace");
+    const int64_t n = count ? tsim_setting_int(r, count, 1, 100000) : 1;
+    if (n <= 1)
+        return;
+    add_int(r, count, "num_experts", n);
+    add(r, active, "moe_router_topk", active ? tsim_setting_text(active) : "2");
+    if (shared)
+        add(r, shared, "n_shared_experts", tsim_setting_text(shared));
+    if (dense)
+        add(r, dense, "first_k_dense_replace", tsim_setting_text(dense));
+    int64_t wide = ranks ? tsim_setting_int(r, ranks, -1, 1000000) : 1;
+    if (wide <= 0) /* as many as there are experts, or fewer ranks */
+        for (wide = n < replicas ? n : replicas; n % wide != 0; wide--)
+            ;
+    add_int(r, ranks, "expert_model_parallel_size", wide);
+    add(r, NULL, "moe_token_dispatcher_type", "alltoall");
+    add(r, kind, "moe_grouped_gemm", kind && strcmp(tsim_setting_text(kind), "GShard") == 0 ? "false" : "true");
+}
+
+static void add_model(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {{"model.hidden_size", "hidden_size"},
+                                           {"model.num_layers", "num_layers"},
+                                           {"model.num_attention_heads", "num_attention_heads"},
+                                           {"model.num_kv_attention_heads", "num_query_groups"},
+                                           {"model.head_dim", "kv_channels"},
+                                           {"model.vocab_size", "padded_vocab_size"}};
+    const struct tsim_setting *norm = find(r, "model.norm_type"), *tied = find(r, "model.tie_embeddings_and_lm_head");
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (find(r, NAMES[i][0]))
+            tsim_recipe_add(r, find(r, NAMES[i][0])->name, NAMES[i][1], find(r, NAMES[i][0])->value);
+    if (find(r, "model.num_kv_attention_heads"))
+        add(r, find(r, "model.num_kv_attention_heads"), "group_query_attention", "true");
+    add(r, NULL, "swiglu", "true"); /* the first two products are side by side with any activation */
+    add(r, norm, "normalization", norm && strcmp(tsim_setting_text(norm), "layernorm") == 0 ? "LayerNorm" : "RMSNorm");
+    add(r, NULL, "position_embedding_type", "rope");
+    add(r, NULL, "hidden_dropout", "0");
+    add(r, NULL, "attention_dropout", "0");
+    if (is_on(r, "model.qk_norm") || is_of_type(r, "QWEN3"))
+        add(r, find(r, "model_type"), "qk_layernorm", "true");
+    if (!tied || !tsim_setting_flag(r, tied))
+        add(r, tied, "untie_embeddings_and_output_weights", is_of_type(r, "GEMMA") ? "false" : "true");
+    add_width(r);
+    add_biases(r);
+}
+
+/* ---- training ---- */
+
+static void add_precision(struct tsim_recipe *r) {
+    const struct tsim_setting *s = find(r, "model.dtype");
+    const char *text = s ? tsim_setting_text(s) : "torch.half";
+    text = strncmp(text, "torch.", 6) == 0 ? text + 6 : text;
+    if (strcmp(text, "bfloat16") == 0)
+        add(r, s, "bf16", "true");
+    else if (strcmp(text, "float16") == 0 || strcmp(text, "half") == 0)
+        add(r, s, "fp16", "true");
+    else if (strcmp(text, "float32") != 0 && strcmp(text, "tf32") != 0)
+        tsim_recipe_refuse(
+            r, s, "'%.40s' is not modelled: torch.bfloat16, torch.float16, torch.float32 and torch.tf32 are", text);
+    if (strcmp(text, "float32") != 0 && strcmp(text, "tf32") != 0) /* reduced as they are (solver/optimizer/utils.py) */
+        add(r, s, strcmp(text, "bfloat16") == 0 ? "grad_reduce_in_bf16" : "grad_reduce_in_fp32",
+            strcmp(text, "bfloat16") == 0 ? "true" : "false");
+}
+
+/* A share of the layers may be recomputed; else InternLM's norms are (dropout_selective_checkpoint). */
+static void put_recompute(struct tsim_recipe *r) {
+    const struct tsim_setting *s = find(r, "model.checkpoint"), *norms = find(r, "model.dropout_selective_checkpoint");
+    const char *text = s ? tsim_setting_text(s) : "false";
+    const bool is_word = strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+    const double share = is_word ? (strcmp(text, "true") == 0 ? 1.0 : 0.0) : tsim_setting_number(r, s);
+    static const char *const NORMS[] = {"norms"};
+    if (share < 0.0 || share > 1.0)
+        tsim_recipe_error(r, s, "'%.40s' is neither true nor false nor a share of the layers", text);
+    else if (share > 0.0)
+        tsim_recipe_put(r, "training.recompute", s, NULL, "full");
+    else if (is_of_type(r, "INTERNLM") && !(norms && !tsim_setting_flag(r, norms)))
+        tsim_recipe_put_list(r, "training.recompute", s, NORMS, 1);
+    if (share > 0.0 && share < 1.0)
+        tsim_recipe_not_modelled(r, s, "not modelled: a share of the layers; all of them are recomputed here");
+}
+
+/* "16 8 300": micro-batches of a pass, more of them, and after how many steps; an empty text is none. */
+static void check_ramp(struct tsim_recipe *r) {
+    const struct tsim_setting *s = find(r, "data.rampup_batch_size");
+    if (s && *tsim_setting_text(s))
+        tsim_recipe_not_modelled(r, s, "a batch that grows: each step has the last one here");
+}
+
+/* ---- parallelism ---- */
+
+/* Accelerators as the user gives them, else a node: what -1 stands for depends on them. */
+static int64_t given_world(struct tsim_recipe *r, int64_t least) {
+    const char *nodes = tsim_import_override(&r->input, "cluster.nodes");
+    const int64_t n = nodes ? strtoll(nodes, NULL, 10) : 0;
+    const int64_t world = r->input.gpus > 0 ? r->input.gpus : n > 0 && n < 1000000 ? 8 * n : 8;
+    return world > least ? world : least;
+}
+
+/* isp divides the sequence, not the products: Ulysses' exchange around attention, and weights that are gathered over the ranks
+ * of `weight` as those of full sharding are. */
+static void put_weights(struct tsim_recipe *r, bool is_isp, int64_t replicas) {
+    const struct tsim_setting *zero = degree(r, "zero1"), *weight = degree(r, "weight");
+    const int64_t ranks = degree_of(r, "weight", -1), states = zero ? tsim_setting_int(r, zero, -1, 1000000) : -1;
+    if (is_isp && ranks > 1) {
+        tsim_recipe_put(r, "parallelism.zero", weight, "weights gathered layer by layer", "3");
+        if (ranks < replicas)
+            tsim_recipe_put_int(r, "parallelism.zero_group", weight, ranks);
+        if (ranks < replicas && states != ranks)
+            tsim_recipe_not_modelled(r, weight, "optimizer states over more ranks than the weights; here over as many");
+        return;
+    }
+    tsim_recipe_put(r, "parallelism.zero", zero, zero ? NULL : "InternEvo's default", "%d", states == 1 ? 0 : 1);
+    if (states > 1 && states < replicas)
+        tsim_recipe_put_int(r, "parallelism.zero_group", zero, states);
+}
+
+static void build(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {{"data.seq_len", "seq_length"},
+                                           {"data.micro_bsz", "micro_batch_size"},
+                                           {"data.micro_num", "gradient_accumulation_steps"},
+                                           {"data.total_steps", "train_iters"},
+                                           {"model.num_chunks", "virtual_pipeline_model_parallel_size"}};
+    struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "internevo-2023"};
+    const struct tsim_setting *mode = find(r, "parallel.tensor.mode"), *all = find(r, "parallel.sequence_parallel"),
+                              *gradients = find(r, "hybrid_zero_optimizer.overlap_sync_grad"),
+                              *parameters = find(r, "hybrid_zero_optimizer.overlap_sync_param");
+    const char *word = mode ? tsim_setting_text(mode) : all && tsim_setting_flag(r, all) ? "msp" : "mtp";
+    const bool is_isp = strcmp(word, "isp") == 0;
+    const int64_t tensor = degree_of(r, "tensor", 1), pipeline = degree_of(r, "pipeline", 1),
+                  weight = is_isp ? degree_of(r, "weight", -1) : 1, ranks = tensor * pipeline;
+    gpt.least_world = pipeline * (weight > tensor ? weight : tensor);
+    const int64_t replicas = given_world(r, gpt.least_world) / ranks;
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
+        if (find(r, NAMES[i][0]) && (i != 4 || pipeline > 1))
+            tsim_recipe_add(r, find(r, NAMES[i][0])->name, NAMES[i][1], find(r, NAMES[i][0])->value);
+    if (!is_isp && strcmp(word, "mtp") != 0 && strcmp(word, "msp") != 0 && strcmp(word, "fsp") != 0)
+        tsim_recipe_error(r, mode, "'%.40s' is none of mtp, msp, fsp and isp", word);
+    add_int(r, degree(r, "tensor"), is_isp ? "context_parallel_size" : "tensor_model_parallel_size", tensor);
+    if (is_isp)
+        add(r, mode, "cp_comm_type", "a2a");
+    add_int(r, degree(r, "pipeline"), "pipeline_model_parallel_size", pipeline);
+    add(r, mode, "sequence_parallel", !is_isp && strcmp(word, "mtp") != 0 && tensor > 1 ? "true" : "false");
+    add_model(r);
+    add_experts(r, replicas);
+    add_precision(r);
+    check_ramp(r);
+    tsim_gpt_build(&gpt);
+    put_recompute(r);
+    put_weights(r, is_isp, replicas * (is_isp ? tensor : 1));
+    if (gradients)
+        tsim_recipe_put(r, "parallelism.overlap.gradients", gradients, NULL,
+                        tsim_setting_flag(r, gradients) ? "true" : "false");
+    if (parameters)
+        tsim_recipe_put(r, "parallelism.overlap.parameters", parameters, NULL,
+                        tsim_setting_flag(r, parameters) ? "true" : "false");
+}
+
+/* The sections that training is made of; learning rates, logs and checkpoints stand in others. */
+static void add_settings(struct tsim_recipe *r, const struct tsim_python *python) {
+    static const char *const SECTIONS[] = {"model.", "parallel.", "data.", "hybrid_zero_optimizer.", "moe."};
+    for (size_t i = 0; i < python->n_values; i++) {
+        const struct tsim_python_value *v = &python->values[i];
+        bool is_read = strcmp(v->path, "model_type") == 0;
+        for (size_t k = 0; k < sizeof SECTIONS / sizeof SECTIONS[0]; k++)
+            is_read |= strncmp(v->path, SECTIONS[k], strlen(SECTIONS[k])) == 0;
+        if (is_read && !strchr(v->path, '[') && !strstr(v->path, "._") && !strstr(v->path, ".rest"))
+            tsim_recipe_add(r, v->path, v->path, tsim_recipe_scalar(r, v->line, v->column, v->text));
+    }
+}
+
+enum tsim_status tsim_import_internevo(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                       struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    struct tsim_python python = {0};
+    tsim_recipe_init(&r, arena, input, "InternEvo", diags);
+    enum tsim_status status = tsim_python_read(&r, NULL, &python);
+    if (status == TSIM_OK) {
+        add_settings(&r, &python);
+        if (!find(&r, "data.seq_len") && !find(&r, "parallel.zero1") && !find(&r, "parallel.zero1.size"))
+            tsim_diag_hint(
+                tsim_recipe_error(&r, NULL, "neither data = dict(seq_len=...) nor parallel = dict(...) in it"),
+                "the Python file that train.py --config takes");
+        else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
+            build(&r);
+        status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    }
+    tsim_heap_free(python.values);
+    tsim_recipe_release(&r);
+    return status;
+}

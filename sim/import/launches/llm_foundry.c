@@ -1,0 +1,369 @@
+/* YAML of mosaicml/llm-foundry (scripts/train/yamls; llmfoundry/models/mpt/configuration_mpt.py and utils/config_utils.py have the
+ * defaults): MPT by its sizes, or a model of Hugging Face's hub, under PyTorch's FSDP. */
+#include "config/document.h"
+#include "import/launches/gpt.h"
+#include "import/launches/hf_trainer.h"
+#include "import/launches/omegaconf.h"
+#include "import/launches/recipes.h"
+#include "import/setting_class_rows.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NeMo's, which gpt.c reads too, has other words. */
+#define PRECISION "composer.precision"
+
+static const struct tsim_setting_class CLASSES[] = {
+    REFUSED("model.name=hf_t5 model.name=hf_prefix_lm model.name=mpt_prefix_lm", TWO_STACKS),
+    REFUSED("model.name=*bert* model.name=*embed* model.name=*contrastive* model.name=*vision* model.name=*dit* "
+            "model.name=*resnet*",
+            "this trains another kind of model than one that predicts the next token"),
+    REFUSED("model.name=*grpo* model.name=*ppo* model.name=*dpo* model.name=*reward* model.name=*rlhf*",
+            "this is reinforcement learning or tuning by preferences: tsim simulates plain training"),
+    REFUSED("model.config_overrides.* model.config.*", "a changed model: give its configuration with --hf CONFIG"),
+    REFUSED("model.attn_config.sliding_window_size=[1-9]* model.block_overrides.* model.attn_config.reuse_kv_layer_idx",
+            "attention in windows, or layers that differ"),
+    REFUSED("model.attn_config.prefix_lm=true model.attn_config.attn_uses_sequence_id=true",
+            "attention to a part of the sequence"),
+    REFUSED("model.ffn_config.moe_loss_weight_", "experts of another kind"),
+    REFUSED("algorithms.seq_length_warmup.* algorithms.alibi.* algorithms.layer_freezing.* "
+            "algorithms.progressive_resizing*",
+            "sequences or layers that change while training"),
+    SPEED("algorithms.low_precision_layernorm* algorithms.fused_layernorm* algorithms.gated_linear_units*",
+          "other kernels for norms"),
+    SPEED("fsdp_config.activation_cpu_offload=true", "what is recomputed from is on the host"),
+    SPEED("fsdp_config.cpu_offload=true fsdp_config.offload*", "parameters on the host"),
+    SPEED("compile_config.* compile_config", "compilation: software.fusion"),
+    SPEED("profiler.*", "the cost of profiling"),
+    SPEED("unpacked",
+          "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
+    NOTHING(
+        "model.* tokenizer.* tokenizer_name train_loader.* eval_loader* scheduler.* optimizer.* algorithms.* "
+        "algorithms max_duration "
+        "eval_* icl_* global_seed seed run_name data_local data_remote max_seq_len max_split_size_mb variables.* "
+        "save_* load_* "
+        "device_eval_* " PRECISION
+        " fsdp_config.* parallelism_config.* parallelism_config tp_config.* progress_bar log_* "
+        "console_log_interval "
+        "callbacks.* callbacks loggers.* loggers autoresume dist_timeout expandable_segments cuda_load_lazy "
+        "python_log_level "
+        "global_train_batch_size device_train_* code_paths metadata.* only_hf_checkpoint only_composer_checkpoint "
+        "accumulate_* "
+        "name image compute.* integrations* command cluster gpu_num gpu_type scheduling.* env_variables* experiment_* "
+        "use_async_* train_dataset.* model_name dataset.* max_new_* hf_* fsdp_* spin_dataloaders log_to_console "
+        "composer_* "
+        "deepspeed_config_ profiler trainer.* platform instance* priority override_* defaults* gpu_flops* fp8_config*"),
+};
+enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
+
+struct reading {
+    struct tsim_recipe *r;
+    struct tsim_omegaconf tree;
+};
+
+static const struct tsim_setting *find(struct tsim_recipe *r, const char *key) {
+    return tsim_recipe_find(r, key);
+}
+
+static bool is_text(const struct tsim_setting *s, const char *text) {
+    return s && strcmp(tsim_setting_text(s), text) == 0;
+}
+
+static bool has_text(const struct tsim_setting *s, const char *part) {
+    return s && strstr(tsim_setting_text(s), part);
+}
+
+static bool is_on(struct tsim_recipe *r, const char *key) {
+    const struct tsim_setting *s = find(r, key);
+    return s && tsim_setting_flag(r, s);
+}
+
+static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
+    tsim_recipe_add(r, from ? from->name : "llm-foundry's default", key,
+                    tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
+}
+
+static void add_as(struct tsim_recipe *r, const struct tsim_setting *s, const char *key) {
+    if (s)
+        tsim_recipe_add(r, s->name, key, s->value);
+}
+
+/* ---- what both kinds of model share ---- */
+
+/* compute: {gpus: 8, gpu_type: a100_80gb} of Mosaic's platform, once gpu_num and gpu_type. */
+static void add_world(struct tsim_recipe *r) {
+    static const char *const COUNTS[] = {"compute.gpus", "gpu_num", NULL}, *const TYPES[] = {"compute.gpu_type",
+                                                                                             "gpu_type", NULL};
+    const struct tsim_setting *gpus = tsim_recipe_find_any(r, COUNTS), *type = tsim_recipe_find_any(r, TYPES);
+    const int64_t n = gpus ? tsim_setting_int(r, gpus, 0, 1000000) : 0, each = n < 8 ? n : 8;
+    if (type && !is_text(type, "none"))
+        add_as(r, type, "machine");
+    if (n > 0 && n % each == 0) {
+        add(r, gpus, "nnodes", tsim_arena_printf(r->arena, "%lld", (long long)(n / each)));
+        add(r, gpus, "nproc_per_node", tsim_arena_printf(r->arena, "%lld", (long long)each));
+    }
+}
+
+/* amp_bf16 and its kin. */
+static void add_precision(struct tsim_recipe *r) {
+    static const char *const WORDS[][2] = {{"amp_bf16", "bf16"}, {"bf16", "bf16"},     {"amp_fp16", "fp16"},
+                                           {"fp16", "fp16"},     {"amp_fp8", "fp8"},   {"fp8", "fp8"},
+                                           {"fp32", "fp32"},     {"amp_tf32", "fp32"}, {"amp", "fp16"}};
+    const struct tsim_setting *s = find(r, PRECISION);
+    const char *word = NULL;
+    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++)
+        if (is_text(s, WORDS[i][0]))
+            word = WORDS[i][1];
+    if (s && !word)
+        tsim_recipe_refuse(r, s, "'%.40s' is not modelled: amp_bf16, amp_fp16, amp_fp8 and fp32 are",
+                           tsim_setting_text(s));
+    word = word ? word : "fp16";
+    if (strcmp(word, "fp8") == 0)
+        add(r, s, "fp8_format", "hybrid");
+    if (strcmp(word, "fp32") != 0)
+        add(r, s, strcmp(word, "fp16") == 0 ? "fp16" : "bf16", "true");
+}
+
+/* PURE, the default of the recipes, reduces in the precision of the products; DEFAULT and FULL in fp32. */
+static void put_gradients(struct tsim_recipe *r) {
+    const struct tsim_setting *s = find(r, "fsdp_config.mixed_precision"), *s2 = find(r, "fsdp_config.mp_policy"),
+                              *precision = find(r, PRECISION);
+    const bool is_fp16 = has_text(precision, "fp16"), is_fp32 = has_text(precision, "32");
+    const struct tsim_setting *from = s ? s : s2;
+    if (from)
+        tsim_recipe_put(r, "training.gradient_precision", from, NULL,
+                        is_text(from, "PURE") && !is_fp32 ? (is_fp16 ? "fp16" : "bf16") : "fp32");
+}
+
+static void add_recompute(struct tsim_recipe *r, const char *key, const char *value) {
+    if (is_on(r, "fsdp_config.activation_checkpointing"))
+        add(r, find(r, "fsdp_config.activation_checkpointing"), key, value);
+}
+
+/* The stage of sharding: 0 without fsdp_config. */
+static void put_sharding(struct tsim_recipe *r, bool has_fsdp) {
+    const struct tsim_setting *s = find(r, "fsdp_config.sharding_strategy"),
+                              *keeps = find(r, "fsdp_config.reshard_after_forward");
+    const bool is_second = has_text(s, "GRAD_OP") || has_text(s, "ZERO2") || (keeps && !tsim_setting_flag(r, keeps));
+    tsim_recipe_put(r, "parallelism.zero", s,
+                    s          ? NULL
+                    : has_fsdp ? "FULL_SHARD, the default"
+                               : "no fsdp_config",
+                    "%d",
+                    !has_fsdp || has_text(s, "NO_SHARD") ? 0
+                    : is_second                          ? 2
+                                                         : 3);
+    if (has_text(s, "HYBRID"))
+        tsim_recipe_put(r, "parallelism.zero_group", s, NULL, "node");
+}
+
+/* Adam, or Lion, which has one state. */
+static const char *optimizer_of(struct tsim_recipe *r) {
+    const struct tsim_setting *s = find(r, "optimizer.name");
+    const char *text = s ? tsim_setting_text(s) : "decoupled_adamw";
+    if (strstr(text, "lion") && strstr(text, "8b")) {
+        tsim_recipe_not_modelled(r, s, "a state of 8 bits; here one of 32");
+        return "momentum";
+    }
+    if (strstr(text, "lion") || strcmp(text, "sgd") == 0 || strcmp(text, "decoupled_sgdw") == 0)
+        return "momentum";
+    if (!strstr(text, "adam"))
+        tsim_recipe_refuse(r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
+    return "adamw";
+}
+
+/* 63900ba: batches, 300_000tok or samples (sp); epochs (ep) and shares of the run say nothing here. */
+static void put_length(struct tsim_recipe *r) {
+    static const char *const UNITS[][2] = {
+        {"ba", "training.steps"}, {"tok", "training.tokens"}, {"sp", "training.samples"}};
+    const struct tsim_setting *s = find(r, "max_duration");
+    const char *text = s ? tsim_setting_text(s) : "", *unit = text + strspn(text, "0123456789_e+.");
+    int64_t n;
+    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++)
+        if (strcmp(unit, UNITS[i][0]) == 0 &&
+            tsim_setting_parse_int(tsim_arena_strndup(r->arena, text, (size_t)(unit - text)), &n) && n > 0)
+            tsim_recipe_put_int(r, UNITS[i][1], s, n);
+}
+
+static const struct tsim_setting *micro_batch(struct tsim_recipe *r) {
+    const struct tsim_setting *s = find(r, "device_train_microbatch_size");
+    if (is_text(s, "auto")) {
+        tsim_recipe_note(r, s->name, s->value, "auto: the largest that fits; 1 here");
+        return NULL;
+    }
+    return s;
+}
+
+/* ---- MPT ---- */
+
+static void add_experts(struct tsim_recipe *r) {
+    static const char *const COUNTS[] = {"model.ffn_config.moe_num_experts", "model.ffn_config.num_experts", NULL};
+    const struct tsim_setting *count = tsim_recipe_find_any(r, COUNTS), *active = find(r, "model.ffn_config.moe_top_k"),
+                              *ranks = find(r, "model.ffn_config.moe_world_size");
+    if (!count)
+        return;
+    add_as(r, count, "num_experts");
+    add(r, active, "moe_router_topk", active ? tsim_setting_text(active) : "1");
+    add(r, NULL, "moe_token_dispatcher_type", "alltoall");
+    add(r, NULL, "moe_grouped_gemm", "true");
+    if (ranks)
+        add_as(r, ranks, "expert_model_parallel_size");
+}
+
+static void add_positions(struct tsim_recipe *r) {
+    const struct tsim_setting *alibi = find(r, "model.attn_config.alibi"), *rope = find(r, "model.attn_config.rope"),
+                              *old = find(r, "model.alibi"), *learned = find(r, "model.learned_pos_emb");
+    const bool has_rope = rope && tsim_setting_flag(r, rope);
+    const struct tsim_setting *slope = alibi ? alibi : old;
+    if (slope && tsim_setting_flag(r, slope))
+        add(r, slope, "position_embedding_type", "alibi");
+    else if (has_rope)
+        add(r, rope, "position_embedding_type", "rope");
+    else
+        add(r, learned, "position_embedding_type",
+            learned && !tsim_setting_flag(r, learned) ? "none" : "learned_absolute");
+    add_as(r, find(r, "model.max_seq_len") ? find(r, "model.max_seq_len") : find(r, "max_seq_len"),
+           "max_position_embeddings");
+}
+
+static void add_mpt(struct tsim_recipe *r) {
+    static const char *const SIZES[][3] = {{"model.d_model", "hidden_size", "2048"},
+                                           {"model.n_layers", "num_layers", "24"},
+                                           {"model.n_heads", "num_attention_heads", "16"},
+                                           {"model.vocab_size", "padded_vocab_size", "50368"}};
+    const struct tsim_setting *ratio = find(r, "model.expansion_ratio"),
+                              *width = find(r, "model.ffn_config.ffn_hidden_size"),
+                              *kind = find(r, "model.ffn_config.ffn_type"),
+                              *groups = find(r, "model.attn_config.kv_n_heads"),
+                              *attention = find(r, "model.attn_config.attn_type"), *norm = find(r, "model.norm_type"),
+                              *tied = find(r, "model.tie_word_embeddings"),
+                              *flash = find(r, "model.attn_config.attn_impl");
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+        const struct tsim_setting *s = find(r, SIZES[i][0]);
+        if (s)
+            add_as(r, s, SIZES[i][1]);
+        else
+            add(r, NULL, SIZES[i][1], SIZES[i][2]);
+    }
+    const double times = ratio ? tsim_setting_number(r, ratio) : 4.0,
+                 inner = times * (double)tsim_recipe_int(r, "hidden_size", 1, 10000000, 2048);
+    if (width)
+        add_as(r, width, "ffn_hidden_size");
+    else if (inner >= 1 && inner < 1e8)
+        add(r, ratio, "ffn_hidden_size", tsim_arena_printf(r->arena, "%.0f", inner));
+    add(r, kind, "swiglu", has_text(kind, "glu") ? "true" : "false");
+    if (groups || is_text(attention, "multiquery_attention")) {
+        add(r, groups ? groups : attention, "group_query_attention", "true");
+        add(r, groups ? groups : attention, "num_query_groups", groups ? tsim_setting_text(groups) : "1");
+    }
+    if (is_on(r, "model.attn_config.qk_ln") || is_on(r, "model.attn_config.qk_gn") || is_on(r, "model.attn_qk_ln"))
+        add(r, find(r, "model.attn_config.qk_ln"), "qk_layernorm", "true");
+    add(r, norm, "normalization", has_text(norm, "rms") ? "RMSNorm" : "LayerNorm");
+    if (is_on(r, "model.no_bias"))
+        add(r, find(r, "model.no_bias"), "disable_bias_linear", "true");
+    if (tied && !tsim_setting_flag(r, tied))
+        add(r, tied, "untie_embeddings_and_output_weights", "true");
+    for (int i = 0; i < 2; i++) {
+        const struct tsim_setting *p = find(r, i == 0 ? "model.resid_pdrop" : "model.attn_config.attn_pdrop");
+        add(r, p, i == 0 ? "hidden_dropout" : "attention_dropout", p ? tsim_setting_text(p) : "0");
+    }
+    add_positions(r);
+    add_experts(r);
+    if (is_text(flash, "torch"))
+        tsim_recipe_put(r, "software.attention_kernel", flash, NULL, "unfused");
+    else if (is_text(flash, "flash") || !flash) /* the default since 2023 */
+        tsim_recipe_put(r, "software.attention_kernel", flash, flash ? NULL : "llm-foundry's default", "flash2");
+}
+
+static void build_mpt(struct tsim_recipe *r, bool has_fsdp) {
+    struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "llm-foundry-2023"};
+    const struct tsim_setting *micro = micro_batch(r), *length = find(r, "max_seq_len"),
+                              *own = find(r, "model.max_seq_len");
+    add_mpt(r);
+    add_as(r, length ? length : own, "seq_length");
+    add(r, micro, "micro_batch_size", micro ? tsim_setting_text(micro) : "1");
+    add_as(r, find(r, "global_train_batch_size"), "global_batch_size");
+    add_recompute(r, "recompute_granularity", "full");
+    tsim_gpt_build(&gpt);
+    tsim_recipe_put(r, "training.optimizer", find(r, "optimizer.name"),
+                    find(r, "optimizer.name") ? NULL : "llm-foundry's default", "%s", optimizer_of(r));
+    put_sharding(r, has_fsdp);
+}
+
+/* ---- models of the hub ---- */
+
+static void build_hub(struct tsim_recipe *r, bool has_fsdp) {
+    static const char *const RANKS[] = {"model.peft_config.r", "model.peft_config.lora_r", NULL};
+    static const struct tsim_hf_trainer DEFAULTS = {
+        .why = "llm-foundry's default", .micro_batch = 1, .optimizer = "adamw_torch", .software = "llm-foundry-2023"};
+    const struct tsim_setting *rank = tsim_recipe_find_any(r, RANKS),
+                              *targets = find(r, "model.peft_config.target_modules"),
+                              *packing = find(r, "train_loader.dataset.packing_ratio");
+    const struct tsim_setting *micro = micro_batch(r);
+    add_as(r, find(r, "model.pretrained_model_name_or_path"), "model_name_or_path");
+    add_as(r, micro, "per_device_train_batch_size");
+    add_as(r, find(r, "global_train_batch_size"), "train_batch_size");
+    add_as(r, find(r, "max_seq_len"), "max_seq_length");
+    add_recompute(r, "gradient_checkpointing", "true");
+    if (has_text(find(r, PRECISION), "fp8"))
+        add(r, find(r, PRECISION), "fp8", "true");
+    if (rank) {
+        add_as(r, rank, "lora_r");
+        if (targets)
+            add_as(r, targets, "lora_targets");
+        else
+            add(r, rank, "lora_targets", "q_proj,v_proj");
+        add_as(r, find(r, "model.peft_config.lora_dropout"), "lora_dropout");
+    }
+    if (is_text(find(r, "train_loader.name"), "finetuning") && !packing)
+        add(r, find(r, "train_loader.name"), "unpacked", "true");
+    tsim_hf_trainer_build(r, &DEFAULTS);
+    tsim_recipe_put(r, "training.optimizer", find(r, "optimizer.name"),
+                    find(r, "optimizer.name") ? NULL : "llm-foundry's default", "%s", optimizer_of(r));
+    put_sharding(r, has_fsdp);
+    tsim_recipe_put(r, "software.attention_kernel", find(r, "model.use_flash_attention_2"),
+                    find(r, "model.use_flash_attention_2") ? NULL : "PyTorch's", "flash2");
+}
+
+static void add_setting(void *context, const char *name, const struct tsim_value *value) {
+    struct reading *g = context;
+    const char *key = strncmp(name, "parameters.", 11) == 0 ? name + 11 : name;
+    key = strncmp(key, "variables.max_seq_len", 21) == 0 ? key + 10 : strcmp(key, "precision") == 0 ? PRECISION : key;
+    tsim_recipe_add(g->r, name, key, tsim_omegaconf_value(&g->tree, name, value));
+}
+
+enum tsim_status tsim_import_llm_foundry(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                         struct tsim_import_result *result, struct tsim_diags *diags) {
+    struct tsim_recipe r;
+    const struct tsim_value *root, *job, *model;
+    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
+    job = tsim_value_find(root, "parameters");
+    struct reading g = {.r = &r, .tree = {.arena = arena, .root = job && job->kind == TSIM_VALUE_MAPPING ? job : root}};
+    tsim_recipe_init(&r, arena, input, "llm-foundry", diags);
+    tsim_recipe_each(&r, root, add_setting, &g);
+    model = tsim_value_find(g.tree.root, "model");
+    const struct tsim_setting *name = find(&r, "model.name");
+    const bool has_fsdp = tsim_value_find(g.tree.root, "fsdp_config") != NULL;
+    if (!model || !name)
+        tsim_diag_hint(tsim_recipe_error(&r, NULL, "model.name is missing"),
+                       "the YAML that train.py of llm-foundry takes");
+    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
+        add_world(&r);
+        add_precision(&r);
+        if (has_text(name, "mpt") || has_text(name, "mosaic_gpt"))
+            build_mpt(&r, has_fsdp);
+        else if (has_text(name, "hf_causal_lm"))
+            build_hub(&r, has_fsdp);
+        else
+            tsim_recipe_refuse(&r, name, "'%.40s' is not known: mpt_causal_lm and hf_causal_lm are",
+                               tsim_setting_text(name));
+        if (diags->n_errors == r.n_errors_before) {
+            put_gradients(&r);
+            put_length(&r);
+        }
+    }
+    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
+    tsim_recipe_release(&r);
+    return status;
+}

@@ -1,0 +1,18 @@
+/* omegaconf.h - private to import: values of OmegaConf, which NeMo, llm-foundry and others write "${...}" in. */
+#ifndef TSIM_IMPORT_OMEGACONF_H
+#define TSIM_IMPORT_OMEGACONF_H
+
+#include "config/value.h"
+
+struct tsim_omegaconf {
+    struct tsim_arena *arena;
+    const struct tsim_value *root;
+    int n_resolved; /* values that stood for others: of products of products there may be very many */
+};
+
+/* The value at `path` as what it stands for: "${x.y}", "${.y}" beside it, "${multiply:4, ${.y}}" and other resolvers of NeMo's
+ * launcher, "${oc.env:NAME, default}". Itself where that is not in the tree, and where it is no scalar. */
+const struct tsim_value *tsim_omegaconf_value(struct tsim_omegaconf *g, const char *path,
+                                              const struct tsim_value *value);
+
+#endif

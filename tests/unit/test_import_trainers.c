@@ -1,0 +1,223 @@
+/* AutoModel, llm-foundry, accelerate and InternEvo: what their settings are in a scenario, and which are refused. */
+#include "import/formats.h"
+#include "model/model.h"
+#include "support/training_rig.h"
+
+#include <string.h>
+
+static enum tsim_status import_text(const char *format, const char *text, int64_t gpus,
+                                    struct tsim_import_result *result) {
+    struct tsim_import_input input = {.file = "file.yaml", .text = text, .size = strlen(text), .gpus = gpus};
+    *result = (struct tsim_import_result){0};
+    return tsim_import_format_find(format)->read(&arena, &input, result, &diags);
+}
+
+static const struct tsim_scenario *imported(const char *format, const char *text, int64_t gpus) {
+    struct tsim_import_result result;
+    enum tsim_status status = import_text(format, text, gpus, &result);
+    ck_assert_msg(status == TSIM_OK, "%s", diags.n_items > 0 ? diags.items[diags.n_items - 1].message : "");
+    return load_text(result.yaml);
+}
+
+/* The setting of the first mistake. */
+static void check_refused(const char *format, const char *text, const char *setting) {
+    struct tsim_import_result result;
+    size_t i = 0;
+    diags.n_items = diags.n_errors = diags.n_warnings = 0;
+    ck_assert_msg(import_text(format, text, 0, &result) != TSIM_OK, "%s", text);
+    while (i < diags.n_items && diags.items[i].is_warning)
+        i++;
+    ck_assert_uint_lt(i, diags.n_items);
+    ck_assert_msg(strcmp(diags.items[i].field, setting) == 0, "%s: %s", diags.items[i].field, diags.items[i].message);
+}
+
+/* ---- AutoModel ---- */
+
+#define MODEL(id)                                                                                                      \
+    "model:\n  _target_: nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained\n  "                                  \
+    "pretrained_model_name_or_path: " id "\n"
+#define STEPS "step_scheduler: {global_batch_size: 128, local_batch_size: 4, max_steps: 60}\n"
+
+/* 80 layers, four to a virtual stage, are five rounds of four stages; a pass has pp_microbatch_size samples. */
+START_TEST(automodel_pipeline) {
+    const struct tsim_scenario *sc = imported(
+        "automodel",
+        STEPS MODEL(
+            "meta-llama/Llama-3.1-70B") "  torch_dtype: float32\ndistributed:\n  strategy: fsdp2\n  tp_size: 4\n  "
+                                        "pp_size: 4\n"
+                                        "  activation_checkpointing: true\n  pipeline: {pp_schedule: interleaved1f1b, "
+                                        "pp_microbatch_size: 1, layers_per_stage: 4}\n"
+                                        "packed_sequence: {packed_sequence_size: 4096}\n",
+        32);
+    ck_assert_int_eq(sc->model->layers, 80);
+    ck_assert_int_eq(sc->parallelism.tensor, 4);
+    ck_assert_int_eq(sc->parallelism.pipeline, 4);
+    ck_assert_int_eq(sc->parallelism.virtual_pipeline, 5);
+    ck_assert_int_eq(sc->parallelism.zero, 2);
+    ck_assert_int_eq(sc->training.micro_batch_size, 1);
+    ck_assert_int_eq(sc->training.global_batch_size, 128);
+    ck_assert_int_eq(sc->training.sequence_length, 4096);
+}
+END_TEST
+
+/* Older sections, experts over all ranks, and an adapter by patterns of names. */
+START_TEST(automodel_experts_and_adapters) {
+    const struct tsim_scenario *sc = imported(
+        "automodel",
+        STEPS
+        "model:\n  config: {pretrained_model_name_or_path: Qwen/Qwen3-30B-A3B}\n"
+        "distributed: {_target_: nemo_automodel.components.distributed.fsdp2.FSDP2Manager, ep_size: 8, dp_size: none}\n"
+        "autopipeline: {pp_microbatch_size: 2}\nparallelizer: {activation_checkpointing: true}\n"
+        "dataset: {_target_: x.mock_iterable_dataset.Mock, seq_len: 2048}\n"
+        "peft: {dim: 16, target_modules: ['*.q_proj', '*v_proj']}\n",
+        0);
+    ck_assert_int_eq(sc->parallelism.expert, 8);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_int_eq(sc->training.micro_batch_size, 4);
+    ck_assert_int_eq(sc->training.adapter.rank, 16);
+    ck_assert_int_eq(sc->n_accelerators, 8);
+}
+END_TEST
+
+START_TEST(what_automodel_does_that_is_refused) {
+    static const char *const CASES[][2] = {{"recipe: FinetuneRecipeForVLM\n", "recipe"},
+                                           {"teacher_model: {a: b}\n", "teacher_model.a"},
+                                           {"optimizer: {_target_: x.Muon}\n", "optimizer._target_"},
+                                           {"distributed: {dp_replicate_size: 3}\n", "distributed.dp_replicate_size"},
+                                           {"something_new: 3\n", "something_new"}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
+        check_refused("automodel", tsim_arena_printf(&arena, "%s" STEPS MODEL("Qwen/Qwen3-8B"), CASES[i][0]),
+                      CASES[i][1]);
+    check_refused("automodel", STEPS MODEL("nobody/knows-this"), "model.pretrained_model_name_or_path");
+    check_refused("automodel", "model: {a: b}\n", "");
+}
+END_TEST
+
+/* ---- llm-foundry ---- */
+
+#define MPT                                                                                                            \
+    "max_seq_len: 2048\nmodel: {name: mpt_causal_lm, d_model: 4096, n_heads: 32, n_layers: 32, max_seq_len: "          \
+    "\"${max_seq_len}\", "
+#define RUN                                                                                                            \
+    "global_train_batch_size: 1024\ndevice_train_microbatch_size: 8\nprecision: amp_bf16\nmax_duration: 63900ba\n"
+
+/* MPT-7B has no biases and alibi: 6.6 B parameters. */
+START_TEST(llm_foundry) {
+    const struct tsim_scenario *sc = imported(
+        "llm-foundry",
+        MPT "no_bias: true, vocab_size: 50432, attn_config: {alibi: true}}\n" RUN
+            "fsdp_config: {sharding_strategy: FULL_SHARD, mixed_precision: PURE, activation_checkpointing: true}\n",
+        64);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_int_eq(sc->training.gradient_precision, TSIM_BF16);
+    ck_assert_double_eq(sc->training.length, 63900);
+    ck_assert_int_eq(sc->training.sequence_length, 2048);
+    ck_assert_double_eq_tol(tsim_model_parameters(sc->model), 32.0 * 12 * 4096 * 4096 + 50432.0 * 4096, 1e6);
+    sc = imported(
+        "llm-foundry",
+        "parameters:\n  max_seq_len: 4096\n  model: {name: hf_causal_lm, pretrained_model_name_or_path: "
+        "meta-llama/Llama-2-7b-hf}\n  global_train_batch_size: 64\n  device_train_microbatch_size: auto\n"
+        "  precision: amp_bf16\n  optimizer: {name: decoupled_lionw}\ncompute: {gpus: 16, gpu_type: a100_80gb}\n",
+        0);
+    ck_assert_int_eq(sc->n_accelerators, 16);
+    ck_assert_str_eq(sc->cluster.node->accelerator->name, "a100-80gb");
+    ck_assert_int_eq(sc->model->layers, 32);
+    ck_assert_int_eq(sc->parallelism.zero, 0);
+    check_refused("llm-foundry", "model: {name: hf_t5}\n" RUN, "model.name");
+    check_refused("llm-foundry", MPT "attn_config: {sliding_window_size: 128}}\n" RUN,
+                  "model.attn_config.sliding_window_size");
+    check_refused("llm-foundry", MPT "}\n" RUN "width_of_something: 3\n", "width_of_something");
+}
+END_TEST
+
+/* ---- accelerate ---- */
+
+START_TEST(accelerate) {
+    const struct tsim_scenario *sc =
+        imported("accelerate",
+                 "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\nnum_machines: 2\n"
+                 "num_processes: 16\nfsdp_config: {fsdp_sharding_strategy: 4, fsdp_activation_checkpointing: true}\n",
+                 0);
+    ck_assert_int_eq(sc->n_accelerators, 16);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_int_eq(sc->training.precision, TSIM_BF16);
+    sc = imported("accelerate",
+                  "distributed_type: DEEPSPEED\nmixed_precision: fp16\nnum_machines: 1\nnum_processes: 2\n"
+                  "deepspeed_config: {zero_stage: 2, gradient_accumulation_steps: 4, offload_optimizer_device: cpu}\n",
+                  0);
+    ck_assert_int_eq(sc->n_accelerators, 2);
+    ck_assert_int_eq(sc->parallelism.zero, 2);
+    ck_assert_int_eq(sc->training.global_batch_size, 8);
+    ck_assert(sc->training.offload.optimizer);
+    sc = imported(
+        "accelerate",
+        "distributed_type: MEGATRON_LM\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n"
+        "megatron_lm_config: {megatron_lm_tp_degree: 2, megatron_lm_pp_degree: 2, megatron_lm_num_micro_batches: 4, "
+        "megatron_lm_use_distributed_optimizer: true}\n",
+        0);
+    ck_assert_int_eq(sc->parallelism.tensor, 2);
+    ck_assert_int_eq(sc->parallelism.pipeline, 2);
+    ck_assert_int_eq(sc->training.global_batch_size, 8);
+    ck_assert_int_eq(sc->parallelism.zero, 1);
+    check_refused("accelerate", "distributed_type: FSDP\nnum_processes: 3\nnum_machines: 2\n", "num_processes");
+    check_refused("accelerate", "distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: 7}\n",
+                  "fsdp_config.fsdp_sharding_strategy");
+    check_refused("accelerate", "distributed_type: MULTI_CPU\n", "distributed_type");
+    check_refused("accelerate", "debug: false\n", "");
+}
+END_TEST
+
+/* ---- InternEvo ---- */
+
+#define DATA                                                                                                           \
+    "SEQ_LEN = 2048\nLAYERS = 32\ndata = dict(seq_len=SEQ_LEN, micro_num=4, micro_bsz=2, rampup_batch_size=\"\")\n"
+#define INTERN                                                                                                         \
+    "model = dict(checkpoint=False, num_attention_heads=32, vocab_size=103168, hidden_size=4096, num_layers=LAYERS,\n" \
+    "    mlp_ratio=8 / 3, dtype=\"torch.bfloat16\", num_chunks=1)\n"
+
+/* The rule of the width: int(4,096 x 8 / 3) in whole 256 is 11,008. InternLM's biases and norms; weights over four ranks. */
+START_TEST(internevo) {
+    const struct tsim_scenario *sc =
+        imported("internevo",
+                 DATA INTERN "parallel = dict(zero1=8, tensor=2, pipeline=dict(size=2), sequence_parallel=True)\n", 32);
+    ck_assert_int_eq(sc->model->ffn_hidden, 11008);
+    ck_assert_int_eq(sc->parallelism.tensor, 2);
+    ck_assert_int_eq(sc->parallelism.pipeline, 2);
+    ck_assert(sc->parallelism.sequence);
+    ck_assert_int_eq(sc->parallelism.zero, 1);
+    ck_assert_int_eq(sc->training.micro_batch_size, 2);
+    ck_assert_int_eq(sc->training.global_batch_size, 2 * 4 * 8);
+    sc =
+        imported("internevo",
+                 DATA "model_type = \"INTERNLM2\"\n" INTERN
+                      "parallel = dict(zero1=dict(size=-1), tensor=dict(size=2, mode=\"isp\"), pipeline=dict(size=1),\n"
+                      "    weight=dict(size=4, overlap=True))\n",
+                 0);
+    ck_assert_int_eq(sc->n_accelerators, 4);
+    ck_assert_int_eq(sc->parallelism.context, 2);
+    ck_assert_int_eq(sc->parallelism.tensor, 1);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_int_eq(sc->training.global_batch_size, 2 * 4 * 2);
+    check_refused("internevo", DATA INTERN "parallel = dict(tensor=dict(size=2, mode=\"2d\"))\n",
+                  "parallel.tensor.mode");
+    check_refused("internevo", DATA "model_type = \"LLAVA\"\n" INTERN "parallel = dict(zero1=8)\n", "model_type");
+    check_refused("internevo", DATA INTERN "parallel = dict(zero1=dict(size=-1, fsdp=True))\n", "parallel.zero1.fsdp");
+    check_refused("internevo", "x = 3\n", "");
+}
+END_TEST
+
+static Suite *trainers_suite(void) {
+    Suite *suite = suite_create("import_trainers");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, automodel_pipeline);
+    tcase_add_test(tests, automodel_experts_and_adapters);
+    tcase_add_test(tests, what_automodel_does_that_is_refused);
+    tcase_add_test(tests, llm_foundry);
+    tcase_add_test(tests, accelerate);
+    tcase_add_test(tests, internevo);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+TSIM_TEST_MAIN(trainers_suite)
