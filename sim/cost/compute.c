@@ -49,6 +49,8 @@ enum { CLOCK_STEPS = 40 };
 #define FLASH_FORWARD_OVER_BACKWARD 1.2
 #define TRITON_FORWARD_OVER_BACKWARD 1.7
 #define FLASH_FORWARD_FLOPS_FRAC (2.0 / 7)
+/* Instructions of all lanes of four warps. */
+#define ISSUED_PER_CYCLE 128.0
 
 static const char OF_SHAPE[] = "the operator's shape on one accelerator, from model, batch and plan "
                                "(sim/model/operators.h)";
@@ -564,6 +566,19 @@ static struct tsim_amount memory_time(struct tsim_term_recorder *r, const struct
                         TSIM_PARTS(bytes, tsim_inverse(tsim_memory_rate_recorded(r, a))));
 }
 
+/* Instructions of kernels that work on one element at a time. Schedulers of others than NVIDIA's were not measured. */
+static struct tsim_amount issue_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
+                                     const struct tsim_op *op) {
+    if (!(op->issued > 0 && a->compute_capability > 0 && a->clock_hz > 0))
+        return (struct tsim_amount){0};
+    struct tsim_amount rate =
+        tsim_product(r, "instructions issued", "units x of a unit in a cycle x clock", TSIM_PER_S,
+                     TSIM_PARTS(units_of(r, a), constant(r, "of a unit in a cycle", ISSUED_PER_CYCLE, TSIM_COUNT),
+                                tsim_of_accelerator(r, a, "clock", a->clock_hz, TSIM_HZ)));
+    return tsim_product(r, "on the vector units", "instructions / rate", TSIM_TIME_S,
+                        TSIM_PARTS(shape(r, "instructions, element by element", op->issued), tsim_inverse(rate)));
+}
+
 /* A product waits for this at the ends of its tiles, where they add to a sum in memory. */
 static struct tsim_amount accumulation_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                             const struct tsim_op *op) {
@@ -608,6 +623,9 @@ struct tsim_amount tsim_kernel_recorded(struct tsim_term_recorder *r, const stru
     struct tsim_amount memory = memory_time(r, a, bytes), exchange = exchange_time(r, a, bytes),
                        launch = launch_time(r, a, op), roofline = memory;
     double at_full_clock_s = matrix.value;
+    struct tsim_amount issue = issue_time(r, a, op);
+    if (issue.value > 0)
+        roofline = tsim_largest(r, "roofline", "the longer of the two", TSIM_TIME_S, TSIM_PARTS(issue, memory));
     matrix = under_limit(r, a, matrix, memory, &clock);
     if (matrix.value > 0) {
         struct tsim_amount waits = accumulation_time(r, a, op), busy = matrix;
@@ -616,9 +634,11 @@ struct tsim_amount tsim_kernel_recorded(struct tsim_term_recorder *r, const stru
                             TSIM_PARTS(matrix, waits));
         roofline = tsim_largest(r, "roofline", "the longer of the two", TSIM_TIME_S, TSIM_PARTS(busy, memory));
     }
-    struct tsim_amount time =
-        tsim_sum(r, op->name, matrix.value > 0 ? "max(matrix units, memory) + latency" : "memory + latency",
-                 TSIM_TIME_S, TSIM_PARTS(roofline, exchange, launch));
+    struct tsim_amount time = tsim_sum(r, op->name,
+                                       matrix.value > 0  ? "max(matrix units, memory) + latency"
+                                       : issue.value > 0 ? "max(vector units, memory) + latency"
+                                                         : "memory + latency",
+                                       TSIM_TIME_S, TSIM_PARTS(roofline, exchange, launch));
     *cost = (struct tsim_kernel_cost){.time_s = time.value,
                                       .matrix_s = matrix.value,
                                       .matrix_power_s = at_full_clock_s * clock * clock,
@@ -627,7 +647,8 @@ struct tsim_amount tsim_kernel_recorded(struct tsim_term_recorder *r, const stru
     if (launch.value > roofline.value + exchange.value)
         cost->limit = TSIM_LIMIT_LATENCY;
     else
-        cost->limit = cost->matrix_s >= fmax(cost->memory_s, cost->exchange_s) ? TSIM_LIMIT_MATRIX : TSIM_LIMIT_MEMORY;
+        cost->limit = fmax(cost->matrix_s, issue.value) >= fmax(cost->memory_s, cost->exchange_s) ? TSIM_LIMIT_MATRIX
+                                                                                                  : TSIM_LIMIT_MEMORY;
     TSIM_ASSERT(isfinite(cost->time_s) && cost->time_s >= 0);
     return time;
 }

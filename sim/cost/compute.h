@@ -111,7 +111,10 @@
  * clock). Where that is more than all of it at the clock that the sustained rates hold for (f = 1), that is where both
  * are busy, f is lowered until it fits; a `cap` set below the limit lowers what there is. Memory keeps its clock.
  *
- * Element-wise kernels move bytes at the sustained fraction of HBM's peak.
+ * Element-wise kernels move bytes at the sustained fraction of HBM's peak. Those of eager code that work on one element
+ * at a time (operator_builders.h says which, and from what measurements) take as long as their instructions where that
+ * is longer: a unit of NVIDIA's issues four warps of 32 a cycle (NVIDIA, CUDA C++ Programming Guide, compute
+ * capabilities 7.x to 10.x), at the clock of the data sheet.
  *
  * Not here: caches (a tensor that fits in L2 is still counted as HBM traffic), clocks that vary with load (in
  * `sustained`), launch limits of the host (step/pass.h). */
@@ -121,6 +124,7 @@
 #include "base/term.h"
 #include "model/operators.h"
 
+/* MATRIX: or the instructions of the vector units. */
 enum tsim_limit { TSIM_LIMIT_MATRIX, TSIM_LIMIT_MEMORY, TSIM_LIMIT_LATENCY };
 
 struct tsim_kernel_cost {

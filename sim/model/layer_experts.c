@@ -25,13 +25,15 @@
  * Fused it is 1 + k each way.
  *
  * Limits and last bias written out (`expert_epilogue`; Megatron-Core of 2025, fusions/fused_bias_geglu.py,
- * weighted_bias_quick_geglu_impl, and transformer/moe/experts.py, TEGroupedMLP._apply_bias). Passes over a half of the
- * first product's rows, and over rows of the second's:
- *   limits             two clamps read and write, joined: 2 read, 2 written                              8
- *   limits, back       each reads the gradient and what it clamped, writes; the two halves joined again  10
- *   bias               b p of each expert is written, added (2 read, 1 written), experts joined (2)      6
- *   bias, back         g p written and summed for b (the sum is the bias's gradient below), g b for p (read, written, read),
- *                      experts joined (2)                                                                7 */
+ * weighted_bias_quick_geglu_impl, and transformer/moe/experts.py, TEGroupedMLP._apply_bias): PyTorch's kernels on the
+ * two halves of each row, which lie apart, and on the router's weights p in fp32, one for each row. An element of a
+ * half, and one of the second product's rows:
+ *   limits             two clamps read and write; both halves joined                        4 + 4 passes
+ *   limits, back       three comparisons read it and write a byte, two of them are joined to one (3 bytes); twice where
+ *                      it is not limited: byte and gradient read, written; both joined       6 + 3 + 3 + 10 bytes; 4 passes
+ *   bias               b p, written in fp32; added to the row, in fp32; experts joined; converted
+ *   bias, back         converted to fp32, and back for the row's gradient, which are joined; g p, whose sum over the
+ *                      rows is the bias's (below); g b, summed over the row for p */
 #include "model/kept.h"
 #include "model/matrices.h"
 #include "model/operator_builders.h"
@@ -48,11 +50,6 @@
 #define UNPERMUTE_KERNELS 4.0
 #define UNPERMUTE_BACK_KERNELS 4.0
 #define PERMUTE_BACK_KERNELS 2.0
-/* Two clamps and a join; backward two masks and a join. */
-#define LIMITS_KERNELS 3.0
-/* For each expert, beside a join: product and sum; backward two products and two sums. */
-#define BIAS_KERNELS 2.0
-#define BIAS_BACK_KERNELS 4.0
 /* Passes over the fp32 scores of a token: softmax reads and writes, top-k reads, the map and the loss read. */
 #define ROUTING_PASSES 5.0
 
@@ -167,17 +164,43 @@ static bool is_epilogue_written_out(const struct tsim_op_shape *z) {
     return z->software->expert_epilogue == TSIM_EPILOGUE_WRITTEN_OUT;
 }
 
-static void limits(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x, double passes) {
-    if (z->model->experts.limited && is_epilogue_written_out(z))
-        elementwise(list, "expert limits", x->rows * x->f, passes * z->element_bytes, LIMITS_KERNELS)->parts =
-            TSIM_RECOMPUTE_ACTIVATION;
+static void limits_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    double of_halves = x->rows * x->f, e = z->element_bytes;
+    if (!(z->model->experts.limited && is_epilogue_written_out(z)))
+        return;
+    issuing(elementwise(list, "expert limits", of_halves, 4 * e, 2), 2 * of_halves * ISSUED_PLACES)->parts =
+        TSIM_RECOMPUTE_ACTIVATION;
+    elementwise(list, "join expert limits", of_halves, 4 * e, 1)->parts = TSIM_RECOMPUTE_ACTIVATION;
 }
 
-static void last_bias(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x, double passes,
-                      double kernels_of_expert) {
-    if (z->model->bias && is_epilogue_written_out(z))
-        elementwise(list, "expert bias", x->rows * z->h, passes * z->element_bytes,
-                    kernels_of_expert * x->grouped.groups + 1);
+static void limits_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    double of_halves = x->rows * x->f, e = z->element_bytes;
+    if (!(z->model->experts.limited && is_epilogue_written_out(z)))
+        return;
+    issuing(elementwise(list, "expert limits", of_halves, 3 * (e + 1) + 2 * (1 + 2 * e), 5),
+            5 * of_halves * ISSUED_PLACES);
+    elementwise(list, "join expert limits", of_halves, 3 + 4 * e, 2);
+}
+
+/* Each expert has kernels of its own but for those that join and convert all rows. */
+static void last_bias_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    double of_rows = x->rows * z->h, e = z->element_bytes, experts = x->grouped.groups;
+    if (!(z->model->bias && is_epilogue_written_out(z)))
+        return;
+    issuing(elementwise(list, "expert bias, product", of_rows, 4, experts), of_rows * (ISSUED_PLACES + ISSUED_TYPES));
+    issuing(elementwise(list, "expert bias, sum", of_rows, e + 4 + 4, experts), of_rows * ISSUED_TYPES);
+    elementwise(list, "join expert rows", of_rows, 4 + 4 + (4 + e), 2);
+}
+
+static void last_bias_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    double of_rows = x->rows * z->h, e = z->element_bytes, experts = x->grouped.groups;
+    if (!(z->model->bias && is_epilogue_written_out(z)))
+        return;
+    issuing(elementwise(list, "expert bias, convert", of_rows, e + 4, 1), of_rows * ISSUED_TYPES);
+    issuing(elementwise(list, "expert bias, products", of_rows, 8 + 8, 2 * experts),
+            of_rows * (2 * ISSUED_PLACES + ISSUED_TYPES));
+    elementwise(list, "expert bias, sum of rows", of_rows, 4, experts);
+    elementwise(list, "join expert rows", of_rows, (4 + e) + 2 * e, experts + 1);
 }
 
 static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
@@ -202,7 +225,7 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     cast(list, g, "cast, experts", x.rows * z->h);
     tsim_op_dequantize(list, g, g->groups * up * x.f * z->h);
     grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g)->product = TSIM_PRODUCT_UP;
-    limits(list, z, &x, 8);
+    limits_forward(list, z, &x);
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
                 tsim_op_activation_kernels(z, false))
         ->parts = TSIM_RECOMPUTE_ACTIVATION;
@@ -210,7 +233,7 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     tsim_op_dequantize(list, g, g->groups * z->h * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g)->product = TSIM_PRODUCT_DOWN;
     pad_rows(list, z, &x, "unpad, experts");
-    last_bias(list, z, &x, 6, BIAS_KERNELS);
+    last_bias_forward(list, z, &x);
     join_experts(list, z, &x);
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
@@ -243,14 +266,14 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     exchange(list, z, &x, "expert: combine, gradient", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
-    last_bias(list, z, &x, 7, BIAS_BACK_KERNELS);
+    last_bias_backward(list, z, &x);
     pad_rows(list, z, &x, "pad, experts");
     tsim_op_product_backward(
         list, &x.grouped, TSIM_PRODUCT_DOWN,
         &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
     elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, true),
                 tsim_op_activation_kernels(z, true));
-    limits(list, z, &x, 10);
+    limits_backward(list, z, &x);
     tsim_op_product_backward(list, &x.grouped, TSIM_PRODUCT_UP,
                              &(struct tsim_op_linear){.input = "expert up, input",
                                                       .weight = "expert up, weight",

@@ -42,6 +42,20 @@ static inline struct tsim_op *elementwise(struct tsim_op_list *list, const char 
     return op;
 }
 
+/* Instructions that PyTorch's kernels issue for an element. They load several at a time only where all operands are of one
+ * type and lie side by side; else (aten/src/ATen/native/cuda/CUDALoops.cuh, launch_legacy_kernel) each element's place is
+ * divided out, and each operand's type looked up. Places: 1,048,576 to 15 million bytes compared with one row of them,
+ * 186 G elements/s on V100 (pytorch/pytorch#69010), whose 80 units issue 128 a cycle at 1.53 GHz: 84. Types: fp16 to
+ * fp32, 236 G/s on H100 PCIe (pytorch/pytorch#137053) and bf16 to fp32, 185 G/s on A100 (pytorch/pytorch#195542): 100
+ * and 105. Both were not measured together; they are added. */
+#define ISSUED_PLACES 84.0
+#define ISSUED_TYPES 100.0
+
+static inline struct tsim_op *issuing(struct tsim_op *op, double instructions) {
+    op->issued = instructions;
+    return op;
+}
+
 static inline struct tsim_op *gemm(struct tsim_op_list *list, const char *name, enum tsim_precision precision, double m,
                                    double n, double k, double operand_bytes, double result_bytes) {
     struct tsim_op *op = add(list, name, TSIM_OP_GEMM);

@@ -53,6 +53,8 @@ struct tsim_op {
     double flops;              /* executed matrix FLOPs */
     double elements;           /* ELEMENTWISE: of the tensor worked on; see arithmetic.h for what is computed of them */
     double bytes;              /* HBM read + written */
+    double issued;             /* ELEMENTWISE: instructions of kernels that work on one element at a time, where they
+                                  lie apart, are repeated or are converted; 0: memory bounds it (cost/compute.h) */
     double kernels;            /* one after another */
     double launches;           /* by the host, where they are more than `kernels`: some run side by side */
     double sequence, head_dim; /* FLASH: tokens attended to, head dimension */

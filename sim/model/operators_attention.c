@@ -137,9 +137,9 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
     tsim_op_context_after_backward(list, z);
 }
 
-/* Passes over the rotated parts, per element. Written out: two products, a rotation (half negated, both halves joined)
- * and a sum; backward two products, a half negated, each half's gradient copied into zeros of the whole, both added,
- * and to the other product's. Complex numbers of fp32, which compilers leave as they are: converted, multiplied,
+/* Passes over the rotated parts, per element. Written out: two products and a half negated (element by element, below),
+ * both halves joined and a sum; backward the same two and a half, each half's gradient copied into zeros of the whole, both
+ * added, and to the other product's. Complex numbers of fp32, which compilers leave as they are: converted, multiplied,
  * converted. Matrices of 2 x 2 in fp32: converted, multiplied by both columns, summed, converted. */
 static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
     double e = z->element_bytes;
@@ -152,7 +152,12 @@ static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
     case TSIM_ROTARY_FUSED:
         break;
     }
-    return (is_backward ? 2 + 2 + 1 + 4 + 3 + 3 : 2 + 2 + 1 + 2 + 3) * e;
+    return (is_backward ? 4 + 3 + 3 : 2 + 3) * e;
+}
+
+/* Both products, whose tables are repeated for the heads, and the half negated, which lies apart. */
+static void rotary_element_by_element(struct tsim_op_list *list, const char *name, double elements, double e) {
+    issuing(elementwise(list, name, elements, (2 + 2 + 1) * e, 3), 2.5 * elements * ISSUED_PLACES);
 }
 
 /* Where a part of each head is rotated, both parts are put together again (read and written); backward each part's
@@ -174,8 +179,13 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
         return;
     }
     double parts = share < 1 ? (is_backward ? 7 : 2) * z->element_bytes : 0;
-    elementwise(list, name, z->t * width, share * rotary_bytes(z, is_backward) + parts,
-                (by_fusion ? is_backward ? 9 : 5 : 3) + (share < 1));
+    if (by_fusion)
+        rotary_element_by_element(list, name, share * z->t * width, z->element_bytes);
+    elementwise(list, by_fusion ? "rotary, sum" : name, z->t * width, share * rotary_bytes(z, is_backward) + parts,
+                (!by_fusion    ? 3
+                 : is_backward ? 6
+                               : 2) +
+                    (share < 1));
 }
 
 /* From the residual stream to queries, keys and values. */

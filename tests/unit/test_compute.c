@@ -203,6 +203,26 @@ START_TEST(rows_off_the_alignment) {
 }
 END_TEST
 
+/* Kernels that work on one element at a time issue 128 instructions a unit and cycle on NVIDIA's, or wait for memory. */
+START_TEST(element_by_element) {
+    example_init(&e);
+    struct tsim_op op = {.kind = TSIM_OP_ELEMENTWISE, .bytes = 1e9, .issued = 84e10, .kernels = 1};
+    struct tsim_kernel_cost cost;
+    double issue_s = 84e10 / ((double)e.accelerator.compute_units * 128 * 1.5e9);
+    e.accelerator.kernel_latency_s = 1e-6;
+    e.accelerator.clock_hz = 1.5e9;
+    e.accelerator.compute_capability = 0;
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.time_s, 1e-3 + 1e-6, 1e-12);
+    e.accelerator.compute_capability = 10;
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.time_s, issue_s + 1e-6, 1e-12);
+    op.bytes = 1e12;
+    tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost);
+    ck_assert_double_eq_tol(cost.time_s, 1 + 1e-6, 1e-9);
+}
+END_TEST
+
 /* Roofline of a lone kernel: max(FLOPs / peak, bytes / bandwidth) + latency, and which of them it was. */
 START_TEST(roofline) {
     example_init(&e);
@@ -527,6 +547,7 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, a_cap_lowers_clocks);
     tcase_add_test(tcase, rows_off_the_alignment);
     tcase_add_test(tcase, roofline);
+    tcase_add_test(tcase, element_by_element);
     tcase_add_test(tcase, flash_attention_2_on_a100);
     tcase_add_test(tcase, attention_around_a_ring);
     tcase_add_test(tcase, windows_in_tiles);

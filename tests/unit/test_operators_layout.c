@@ -102,7 +102,7 @@ START_TEST(recomputed_with_the_core) {
 }
 END_TEST
 
-/* Rotation of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15; complex 2 + 4, 4 + 4, 4 + 2
+/* Rotation of 2 U elements. Written out 10 reads and writes of 2 bytes, backward 15, 5 of them element by element; complex 2 + 4, 4 + 4, 4 + 2
  * bytes; matrices 2 + 4, 4 + 8, 8 + 4, 4 + 2; in one kernel 2 + 2, which Transformer Engine has none of where what is
  * rotated is scaled as well. A quarter of each head takes a quarter of that, and
  * the whole put together, 2 + 2 bytes, or backward two gradients of the whole from zeros: written 2 x 2, the parts
@@ -127,6 +127,11 @@ static const struct rotation {
     {TSIM_ROTARY_MATRIX, TSIM_FUSION_NONE, 0, 72, 72, 3, 3},
 };
 
+static double kernels(const char *name) {
+    const struct tsim_op *op = seek(&list, name);
+    return op ? op->kernels : 0;
+}
+
 START_TEST(rotations) {
     const struct rotation *r = &ROTATIONS[_i];
     example_init(&e);
@@ -136,11 +141,13 @@ START_TEST(rotations) {
     e.model.rotary_frac = r->share;
     e.model.rotary_scaled = r->scaled;
     forward();
-    ck_assert_double_eq(mib("rotary"), r->forward);
-    ck_assert_double_eq(find(&list, "rotary")->kernels, r->kernels);
+    ck_assert_double_eq(mib("rotary") + mib("rotary, sum"), r->forward);
+    ck_assert_double_eq(kernels("rotary") + kernels("rotary, sum"), r->kernels);
     backward();
-    ck_assert_double_eq(mib("rotary"), r->backward);
-    ck_assert_double_eq(find(&list, "rotary")->kernels, r->backward_kernels);
+    ck_assert_double_eq(mib("rotary") + mib("rotary, sum"), r->backward);
+    ck_assert_double_eq(kernels("rotary") + kernels("rotary, sum"), r->backward_kernels);
+    const struct tsim_op *products = find(&list, "rotary");
+    ck_assert_double_eq(products->issued, seek(&list, "rotary, sum") ? 2.5 * 84 * products->elements : 0);
 }
 END_TEST
 

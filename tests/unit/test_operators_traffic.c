@@ -119,7 +119,8 @@ END_TEST
 START_TEST(gated_as_written) {
     static const struct row FORWARD[] = {{"norm 1", 36, 6},
                                          {"attention qkv", 14, 1},
-                                         {"rotary", 2 * 20, 5},
+                                         {"rotary", 2 * 10, 3},
+                                         {"rotary, sum", 2 * 10, 2},
                                          {"attention core", 4 * 2, 1},
                                          {"attention output", 6, 1},
                                          {"residual 1", 6, 1},
@@ -142,7 +143,8 @@ START_TEST(gated_as_written) {
                                           {"attention output, weight", 6, 1},
                                           {"gradient accumulation", 10, 1},
                                           {"attention core", 9 * 2, 2},
-                                          {"rotary", 2 * 30, 9},
+                                          {"rotary", 2 * 10, 3},
+                                          {"rotary, sum", 2 * 20, 6},
                                           {"attention qkv, input", 14, 1},
                                           {"attention qkv, weight", 14, 1},
                                           {"gradient accumulation", 3 * 10, 1},
@@ -544,8 +546,17 @@ static double all_bytes(const struct tsim_op_list *list, const char *name) {
     return bytes;
 }
 
-/* Eight experts of 4 h, two for each token: rows of 4 h are clamped and joined in 8 passes and 10 back, rows of h get
- * their bias in 6 and 7; kernels by expert, and a join. Nothing of it where it is fused, or the model has neither. */
+static double all_issued(const struct tsim_op_list *list, const char *name) {
+    double issued = 0;
+    for (int32_t i = 0; i < list->n; i++)
+        issued += strcmp(list->ops[i].name, name) == 0 ? list->ops[i].issued : 0;
+    return issued;
+}
+
+/* Eight experts of 4 h, two for each token, in 16 bits. Halves of 4 h: 2 clamps of 4 bytes; back 3 comparisons of 3
+ * bytes and 2 choices of 5, each element by element (84 instructions); joined in 8 bytes, back with 3 for two masks.
+ * Rows of h: the bias's product in fp32, then its sum with the row; each expert has its own. Nothing of it where it is
+ * fused, or the model has neither. */
 START_TEST(expert_epilogue_written_out) {
     for (int i = 0; i < 4; i++) {
         struct tsim_op_list forward, backward;
@@ -558,14 +569,23 @@ START_TEST(expert_epilogue_written_out) {
         e.software.expert_epilogue = is_written_out ? TSIM_EPILOGUE_WRITTEN_OUT : TSIM_EPILOGUE_FUSED;
         tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
         tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
-        ck_assert_double_eq(all_bytes(&forward, "expert limits"), runs ? 2.0 * 8 * 2 * 4 * MI : 0);
-        ck_assert_double_eq(all_bytes(&backward, "expert limits"), runs ? 2.0 * 10 * 2 * 4 * MI : 0);
-        ck_assert_double_eq(all_bytes(&forward, "expert bias"), runs ? 2.0 * 6 * 2 * MI : 0);
-        ck_assert_double_eq(all_bytes(&backward, "expert bias"), runs ? 2.0 * 7 * 2 * MI : 0);
+        double halves = runs ? 2.0 * 4 * MI : 0, rows = runs ? 2.0 * MI : 0;
+        ck_assert_double_eq(all_bytes(&forward, "expert limits"), 8 * halves);
+        ck_assert_double_eq(all_bytes(&backward, "expert limits"), 19 * halves);
+        ck_assert_double_eq(all_issued(&forward, "expert limits"), 2 * 84 * halves);
+        ck_assert_double_eq(all_issued(&backward, "expert limits"), 5 * 84 * halves);
+        ck_assert_double_eq(all_bytes(&forward, "join expert limits"), 8 * halves);
+        ck_assert_double_eq(all_bytes(&backward, "join expert limits"), 11 * halves);
+        ck_assert_double_eq(all_bytes(&forward, "expert bias, product"), 4 * rows);
+        ck_assert_double_eq(all_issued(&forward, "expert bias, product"), 184 * rows);
+        ck_assert_double_eq(all_bytes(&forward, "expert bias, sum"), 10 * rows);
+        ck_assert_double_eq(all_issued(&forward, "expert bias, sum"), 100 * rows);
+        ck_assert_double_eq(all_bytes(&backward, "expert bias, products"), 16 * rows);
+        ck_assert_double_eq(all_issued(&backward, "expert bias, products"), 268 * rows);
         if (runs) {
-            ck_assert_double_eq(find(&forward, "expert limits")->kernels, 3);
-            ck_assert_double_eq(find(&forward, "expert bias")->kernels, 2 * 8 + 1);
-            ck_assert_double_eq(find(&backward, "expert bias")->kernels, 4 * 8 + 1);
+            ck_assert_double_eq(find(&forward, "expert limits")->kernels, 2);
+            ck_assert_double_eq(find(&forward, "expert bias, product")->kernels, 8);
+            ck_assert_double_eq(find(&backward, "expert bias, products")->kernels, 2 * 8);
         }
     }
 }
