@@ -43,7 +43,7 @@ void tsim_out_of_memory(void) {
     exit(TSIM_OUT_OF_MEMORY_EXIT);
 }
 
-/* Before memory is asked for. */
+/* Counts bytes before memory is asked for. */
 static void take(size_t n_bytes) {
     size_t before = atomic_fetch_add_explicit(&in_use_bytes, n_bytes, memory_order_relaxed);
     size_t most_bytes = counted_from_bytes + limit_bytes;

@@ -37,9 +37,9 @@ char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list a
  * threads are started. */
 void tsim_memory_limit(size_t most_bytes, const char *whose);
 
-/* From now on freed memory stays with the process, of the whole of it: simulations one after another take and free the
- * same megabytes, and the system would clear those pages anew each time (4 % of a search for plans; single runs lose by
- * it). So it is the program's to ask for, not the library's. Before threads are started. */
+/* Keeps freed memory in the process from now on. Simulations that follow one another take and free the same megabytes,
+ * and the system would clear those pages anew each time, which costs a search for plans 4 % of its time. A single run
+ * does not gain by it, so a program asks for it and the library does not. Call it before threads are started. */
 void tsim_memory_keep(void);
 
 /* Grows a heap array (amortised doubling, overflow-checked): returns the array with room for at least `needed` items,
@@ -47,7 +47,7 @@ void tsim_memory_keep(void);
 void *tsim_heap_grow(void *array, size_t *capacity, size_t needed, size_t item_bytes);
 void *tsim_heap_alloc(size_t size_bytes); /* libraries that allocate get it instead of malloc; never NULL */
 void tsim_heap_free(void *array);
-/* For memory that the C library has taken by itself (open_memstream), which no limit counts. */
+/* Frees memory that the C library has taken by itself (open_memstream), which no limit counts. */
 void tsim_heap_free_foreign(void *text);
 
 /* Ends the program as a failed allocation does: for libraries that say they had no memory. */

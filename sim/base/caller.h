@@ -24,7 +24,7 @@ struct tsim_caller {
 struct tsim_caller *tsim_caller_of_thread(void);
 void tsim_caller_set(struct tsim_caller *caller);
 
-/* Where results and messages go. */
+/* Returns the stream that results go to, and the one for messages. */
 FILE *tsim_results(void);
 FILE *tsim_messages(void);
 

@@ -13,13 +13,13 @@ struct tsim_file_bytes {
     size_t size;
 };
 
-/* From now on the process opens files below these folders alone: a server reads scenarios of strangers, which may name any
- * path. Before threads are started; the names are copied, and a folder that is not there holds nothing. */
+/* Confines the process to files below these folders, because a server reads scenarios of strangers, which may name any
+ * path. Call it before threads are started. The names are copied, and a folder that is not there holds nothing. */
 enum { TSIM_MOST_CONFINED = 4 };
 void tsim_files_confine(const char *const *folders, size_t n_folders);
 
-/* As stat and fopen(file, "rb"), which also opens what the thread's caller has lent (caller.h); where files are confined, one
- * outside is not there (ENOENT), whether it is or not. */
+/* These work as stat and fopen(file, "rb") do, and also find what the thread's caller has lent (caller.h). Where files
+ * are confined, one outside is reported as missing (ENOENT), whether it exists or not. */
 int tsim_file_stat(const char *file, struct stat *info);
 FILE *tsim_file_open(const char *file);
 

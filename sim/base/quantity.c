@@ -10,7 +10,8 @@
 
 enum { WHY_BYTES = 160, MAX_UNIT_TEXT = 40, MAX_WORD = 48 };
 
-/* Which prefixes a unit takes. In counts B is a billion, as in the names of models; elsewhere it is the byte. */
+/* These flags say which prefixes a unit takes. In counts B is a billion, as in the names of models; elsewhere it is the
+ * byte. */
 enum { UP = 1, DOWN = 2, BINARY = 4, BILLION = 8 };
 
 struct unit {
@@ -453,9 +454,9 @@ bool tsim_name_says_unit(const char *name) {
 
 /* ---- writing ---- */
 
-/* How many digits to try first. A decimal of up to 15 digits survives the way to a double and back to 15 digits, so
- * where those read back as the value, what is left of them without the zeros at the end is the shortest; where they do
- * not, 16 or 17 are needed. Near the smallest double fewer digits are exact, and this does not hold. */
+/* Returns how many digits to try first. A decimal of up to 15 digits survives the way to a double and back to 15
+ * digits, so where those read back as the value, what is left of them without the zeros at the end is the shortest;
+ * where they do not, 16 or 17 are needed. Near the smallest double fewer digits are exact, and this does not hold. */
 static int fewest_digits(double value) {
     char text[32];
     if (fabs(value) < 1e-290)

@@ -54,8 +54,8 @@ const char *tsim_quantity_si(double value, enum tsim_dimension dimension, char *
  * limits, which are round. Returns `buffer`. */
 const char *tsim_quantity_short(double value, enum tsim_dimension dimension, char *buffer, size_t size);
 
-/* For people: three or four significant digits with the fitting prefix: "80.0 GB", "14.2 s", "3.35 TB/s", "9.84 us",
- * "1.42 M USD", "38.5 days". Binary prefixes are never used. Returns `buffer`. */
+/* Writes a value for people: three or four significant digits with the fitting prefix: "80.0 GB", "14.2 s", "3.35
+ * TB/s", "9.84 us", "1.42 M USD", "38.5 days". Binary prefixes are never used. Returns `buffer`. */
 const char *tsim_quantity_human(double value, enum tsim_dimension dimension, char *buffer, size_t size);
 
 /* "bytes per second", with an example: for messages. */

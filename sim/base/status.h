@@ -29,8 +29,8 @@ enum tsim_status {
     TSIM_ERR_DB          /* SQLite */
 };
 
-/* Where in the input: 1-based; line 0 = not from a file (a --set, a default). The name outlives every list of diags
- * with it, as does the text of a diag's source_line. */
+/* A place in the input, counted from 1; line 0 means that the text is not from a file but from a --set or a default.
+ * The name outlives every list of diags with it, as does the text of a diag's source_line. */
 struct tsim_place {
     const char *file;
     int line;
@@ -67,7 +67,7 @@ struct tsim_diag *tsim_diags_error(struct tsim_diags *list, enum tsim_status sta
                                    const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
 struct tsim_diag *tsim_diags_warning(struct tsim_diags *list, struct tsim_place at, const char *field,
                                      const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* For functions with a '...' of their own. */
+/* The same for functions that have a '...' of their own. */
 struct tsim_diag *tsim_diags_verror(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
                                     const char *field, const char *format, va_list args);
 struct tsim_diag *tsim_diags_vwarning(struct tsim_diags *list, struct tsim_place at, const char *field,

@@ -137,7 +137,7 @@ static inline struct tsim_amount tsim_smallest(struct tsim_term_recorder *record
     return tsim_combined(recorder, TSIM_TERM_MIN, name, formula, dimension, parts, n);
 }
 
-/* As a part of a sum: taken away; of a product: divides it. */
+/* Marks a part as inverse: a sum subtracts it, a product divides by it. */
 static inline struct tsim_amount tsim_inverse(struct tsim_amount part) {
     part.is_inverse = !part.is_inverse;
     return part;

@@ -37,9 +37,9 @@ struct tsim_campaign_steps {
     bool has_tokens;                                /* else a sample is not made of any */
 };
 
-/* Without `reliability:` nothing fails: the run is steps x step time, and what is below `failures` is not modelled. With
- * it days is the median of the replications, goodput the work over that; money and energy are of the mean, spares
- * included. */
+/* Without `reliability:` nothing fails: the run takes steps x step time, and the figures below `failures` are not
+ * modelled. With it, days is the median over the replications, and goodput is the work over that. Money and energy are
+ * the means, spares included. */
 enum { TSIM_CAMPAIGN_BINS = 32, TSIM_CAMPAIGN_MOST_STRETCHES = 4000 };
 struct tsim_campaign_stretch {
     double begin_s, end_s;
@@ -63,26 +63,28 @@ struct tsim_campaign {
     double checkpoint_bytes, checkpoint_interval_s, checkpoint_stall_s; /* interval INFINITY: none are taken */
     bool has_local_tier; /* then the three above are of the storage, and these of the hosts' memory */
     double local_interval_s, local_stall_s, local_restarts; /* interruptions that went back to it, on average */
-    /* With preemption: the same run at full price and never preempted; the rate of one node, in 1/h, at which both cost
-     * the same (0: spot is dearer even if it is never preempted, INFINITY: never dearer below 1,000 /h). */
-    const struct tsim_campaign_stretch *stretches; /* of the first replication: its first so many */
+    const struct tsim_campaign_stretch *stretches;          /* of the first replication: its first so many */
     int32_t n_stretches;
     struct tsim_ownership own;
     double loaded_w, idle_w; /* of the facility, spares included: while training, and while the job is down */
     double mean_w;           /* over all of the run */
     double embodied_co2_kg;  /* of the machine's making, for the time of the run */
+    /* With preemption, the same run is also worked out at full price and never preempted. The break-even rate is the
+     * preemptions of one node, in 1/h, at which both cost the same: 0 if spot is dearer even without preemption,
+     * INFINITY if it is cheaper up to 1,000 /h. */
     bool is_spot;
     double on_demand_days, on_demand_usd, breakeven_rate_per_h;
 };
 
-/* How many steps update the weights, were all of the whole batch; 0: the scenario has no length. */
+/* Returns how many steps update the weights if every step had the whole batch; 0 if the scenario has no length. */
 double tsim_run_steps(const struct tsim_scenario *scenario);
 
 /* The run if nothing interrupts it. */
 void tsim_campaign_without_failures(const struct tsim_scenario *scenario, const struct tsim_campaign_steps *steps,
                                     struct tsim_campaign *campaign);
-/* With failures and pauses, and what owning the machine costs. `has_stretches`: they are kept. `recorder`: hears how each
- * figure comes about, under the figure's name. TSIM_ERR_INFEASIBLE: the run does not come to an end. */
+/* Predicts the run with failures and pauses, and what owning the machine costs. `has_stretches` keeps the stretches of
+ * the first replication. `recorder` receives the term of each figure under the figure's name. Returns
+ * TSIM_ERR_INFEASIBLE if the run does not come to an end. */
 enum tsim_status tsim_campaign_predict(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                        const struct tsim_campaign_steps *steps, bool has_stretches,
                                        struct tsim_term_recorder *recorder, struct tsim_campaign *campaign,

@@ -40,7 +40,7 @@ void tsim_energy_meter_take(struct tsim_energy_meter *meter, double begin_s, dou
 /* Returns the energy that is drawn in a time. */
 struct tsim_amount tsim_energy_drawn(struct tsim_term_recorder *recorder, const struct tsim_energy_meter_time *time,
                                      const struct tsim_energy_meter_power *power);
-/* Over all hours. */
+/* Returns the sum over all hours. */
 struct tsim_energy_meter_hour tsim_energy_meter_total(const struct tsim_energy_meter *meter);
 /* The mean of a profile that has hours, each weighted with its energy. */
 double tsim_energy_meter_mean(const struct tsim_energy_meter *meter, const struct tsim_energy_meter_power *power);

@@ -105,7 +105,7 @@ enum { CHOICE_REPLICATIONS = 64, BREAKEVEN_REPLICATIONS = 8, BREAKEVEN_INTERRUPT
 #define LEAST_RATE_PER_H 1e-7
 #define MOST_RATE_PER_H 1e3
 
-/* How many times the work it takes at a rate of preemption; of a run that is long enough to tell. */
+/* Returns how many times its work a run takes at a rate of preemption, found from a run that is long enough to tell. */
 static double slowdown_at(struct tsim_arena *arena, const struct tsim_scenario *sc,
                           const struct tsim_campaign_steps *of, double work_s, double rate_per_h) {
     struct tsim_scenario changed = *sc;
@@ -139,7 +139,7 @@ static double breakeven_rate_per_h(struct tsim_arena *arena, const struct tsim_s
 
 enum { MOST_INPUTS = 16 };
 
-/* All that the replications come from. */
+/* Everything that the replications are drawn from. */
 struct drawing {
     struct tsim_term_recorder *recorder;
     const char *formula;
@@ -202,7 +202,8 @@ static struct drawing drawing_of(struct tsim_term_recorder *r, const struct tsim
     return d;
 }
 
-/* Not finite: there is no such figure, and nothing to say of it. */
+/* Records a figure of the replications. A value that is not finite means that there is no such figure, and it has no
+ * term. */
 static struct tsim_amount drawn(const struct drawing *d, const char *name, double value,
                                 enum tsim_dimension dimension) {
     if (!isfinite(value))
@@ -357,7 +358,7 @@ static struct tsim_energy_meter_power facility_power(struct tsim_term_recorder *
     return power;
 }
 
-/* In a replication, on average. */
+/* Averages the meter's times over the replications. */
 static struct tsim_energy_meter_time mean_times(const struct drawing *d, const struct statistics *all) {
     struct tsim_energy_meter_hour total = tsim_energy_meter_total(&all->price);
     double each = 1 / (double)all->n;

@@ -105,7 +105,7 @@ static double per_trillion_tokens(struct tsim_term_recorder *r, const char *name
         .value;
 }
 
-/* In which owning and renting cost the same. */
+/* Fills in the use, and the number of runs, at which owning and renting cost the same. */
 static void fill_breakeven(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                            const struct tsim_ownership_run *run, struct tsim_amount fixed, struct tsim_ownership *out) {
     out->breakeven_utilization = out->breakeven_runs = (double)NAN;
@@ -155,7 +155,7 @@ static void fill_run(struct tsim_term_recorder *r, const struct tsim_scenario *s
         per_trillion_tokens(r, "campaign.ownership.usd_per_trillion_tokens", usd, run->tokens);
 }
 
-/* Under a contract, which is paid for to its end. */
+/* Returns what a contract costs, which is paid for to its end. */
 static double reserved_usd(struct tsim_term_recorder *r, const struct tsim_cost_spec *c,
                            const struct tsim_ownership_run *run) {
     if (!(c->reserved_usd_per_s > 0))

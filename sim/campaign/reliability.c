@@ -94,8 +94,8 @@ static struct tsim_amount shared(struct tsim_term_recorder *recorder, const stru
             tsim_inverse(tsim_given(recorder, "accelerators that share it", n, TSIM_COUNT, "placement of the ranks"))));
 }
 
-/* All accelerators of a node copy at once: each over its own link, and over its share of what it has in common with others,
- * as copies within a step do (step/copies.h). */
+/* Returns the rate of a copy to the host. All accelerators of a node copy at once: each over its own link, and over its
+ * share of what it has in common with others, as copies within a step do (step/copies.h). */
 static struct tsim_amount way_to_host(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc) {
     const struct tsim_node *node = sc->cluster.node;
     double n = (double)sc->cluster.accelerators_per_node, on_switch = (double)node->accelerators_per_switch;
@@ -112,7 +112,7 @@ static struct tsim_amount way_to_host(struct tsim_term_recorder *recorder, const
                                         TSIM_BYTES_PER_S, parts, n_parts);
 }
 
-/* With nothing beside it; over NICs no faster than these carry it. */
+/* Returns the time of writing a checkpoint with nothing beside it; over NICs it is no faster than they carry it. */
 static struct tsim_amount write_time(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc,
                                      const struct tsim_campaign_steps *of) {
     if (!sc->reliability.has)

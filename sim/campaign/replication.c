@@ -150,7 +150,7 @@ static void enter(struct run *run, enum phase phase, double duration_s) {
 
 /* ---- checkpoints: mark n is the n-th from now on, beginning with 0 ---- */
 
-/* For the storage among the first n. */
+/* Counts the checkpoints for the storage among the first n. */
 static double durable_marks(const struct run *run, double n) {
     return n > run->until_durable ? floor((n - 1 - run->until_durable) / run->job->durable_every) + 1 : 0;
 }
@@ -251,7 +251,7 @@ static void keep_checkpoints(struct run *run, double done, double elapsed_s) {
     run->next_mark += done * step;
 }
 
-/* Where the run phase, which has not been settled, is elapsed_s after its beginning. */
+/* Returns the position of the run phase, which has not been settled, elapsed_s after its beginning. */
 static double position_after(const struct run *run, double elapsed_s) {
     double n = last_mark(run, elapsed_s);
     if (n < 0)
@@ -260,7 +260,7 @@ static double position_after(const struct run *run, double elapsed_s) {
     return fmin(run->target, run->next_mark + n * run->job->interval_s + run->speed * after_s);
 }
 
-/* In a longer run, work is spread evenly over the hours between failures. */
+/* A run longer than this has its work spread evenly over the hours between failures. */
 #define MOST_TOLD_S (10 * TSIM_YEAR_S)
 
 static double next_hour_s(const struct run *run, double at_s) {
@@ -345,7 +345,8 @@ static bool peers_hold(struct run *run) {
     return lost_of_group <= job->copies;
 }
 
-/* To the local tier, which a lost node takes its part of unless others hold it; else to the storage. */
+/* Takes the job back to the local tier, or, if a lost node held a part of it that no other node holds, to the
+ * storage. */
 static void roll_back(struct run *run, int cause) {
     const struct tsim_campaign_job *job = run->job;
     bool loses_node = job->causes[cause].takes_node;
@@ -381,7 +382,7 @@ static void restart_when_possible(struct run *run) {
 
 /* ---- what happens ---- */
 
-/* So many more nodes are in repair, or preempted, from now on. */
+/* Counts so many more nodes as in repair, or preempted, from now on. */
 static void count_away(struct run *run, int64_t more, bool is_preempted) {
     double from_s = seconds(run->away_since), to_s = seconds(run->now);
     if (run->take && run->n_away > 0 && to_s > from_s)
@@ -409,7 +410,7 @@ static void lose_node(struct run *run, int cause) {
     tsim_event_queue_put(&run->queue, item_of(SLOT_REPAIR, slot), run->now + ticks(away_s), TSIM_PHASE_END);
 }
 
-/* Whether a node that is in the job was hit, when only so many are left of those that fail. */
+/* Draws whether the node that was hit is in the job, if only so many are left of those that fail. */
 static bool hits(struct run *run, int cause) {
     const struct tsim_campaign_job *job = run->job;
     if (run->available >= job->nodes || !job->causes[cause].takes_node)
@@ -667,7 +668,7 @@ static struct tsim_amount failures_per_s(struct tsim_term_recorder *r, const str
     return tsim_product(r, name, "units x failures of one", TSIM_FRACTION, TSIM_PARTS(units, of_one));
 }
 
-/* Whether the local tier outlives it; two losses of nodes at a time left out. */
+/* Tells whether the local tier outlives an interruption; that two nodes are lost at a time is left out. */
 static bool is_local(const struct tsim_campaign_job *job, int cause) {
     return job->local_tier && (!job->causes[cause].takes_node || job->copies > 0);
 }

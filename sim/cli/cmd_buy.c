@@ -28,7 +28,7 @@ struct buy {
 /* A multiple of 576 divides over 2^k, 3 x 2^k and 9 x 2^k replicas. */
 enum { BATCH_MULTIPLE = 576 };
 
-/* With `model` as an id, a path or a mapping. */
+/* Writes the scenario, with `model` as an id, a path or a mapping. */
 static const char *scenario_text(struct buy *buy, const char *name, const char *model, int64_t batch) {
     const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
     const char *fabric = tsim_override_of(buy->search.overrides, buy->search.n_overrides, "cluster.fabric"),
@@ -172,8 +172,8 @@ static enum tsim_status open_proposal(struct buy *buy, double flops) {
                       tsim_proposal_text(&buy->arena, &buy->proposal), buy->proposal.loss.p50);
 }
 
-/* So many times the compute could be paid and be done in time, in nine cases of ten: by the best of what was tried, whose
- * days grow with the compute. */
+/* Returns how many times the compute could be paid for and be done in time, in nine cases of ten, by the best offer
+ * that was tried, whose days grow with the compute. */
 static double affordable_ratio(const struct tsim_decision *decision) {
     const struct tsim_goal_spec *goal = &decision->job->goal;
     double most = 0;

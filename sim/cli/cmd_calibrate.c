@@ -95,7 +95,7 @@ static int by_error(const void *a, const void *b) {
     return ex != ey ? (ex < ey ? 1 : -1) : x->measured->line - y->measured->line;
 }
 
-/* All as they stand in the file; of many those that were fitted and are met worst. */
+/* Chooses the rows to print: all, as they stand in the file, or, of many, those that were fitted and are met worst. */
 static size_t rows_to_print(const struct tsim_calibration *c, const struct tsim_calibrated_row **rows) {
     size_t n = 0;
     bool is_long = c->measured.n > MOST_ROWS;
@@ -212,7 +212,7 @@ static bool write_tables(const struct tsim_arguments *arguments, struct tsim_are
     return tsim_write_tables(arguments, tables, 3, status);
 }
 
-/* In quotes; a file's name may have some of its own. */
+/* Writes the source in quotes; a file's name may have quotes of its own. */
 static const char *source_text(struct tsim_arena *arena, const char *file, size_t n_rows) {
     struct tsim_json *texts = tsim_json_new_array();
     tsim_json_text(texts, NULL, tsim_arena_printf(arena, "tsim calibrate kernels %s: %zu kernels", file, n_rows));

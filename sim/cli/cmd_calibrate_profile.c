@@ -111,7 +111,7 @@ static void print_kernels(struct tsim_arena *arena, const struct tsim_profile *p
     tsim_text_table_print(&table, &style, stdout);
 }
 
-/* Where a class has as many kernels as operators. */
+/* Prints the pairs of a class that has as many kernels as operators. */
 static void print_pairs(struct tsim_arena *arena, const struct tsim_kernel_pairs *pairs) {
     struct tsim_style style = tsim_style_of(stdout);
     struct tsim_text_table table;
@@ -211,7 +211,7 @@ static bool write_tables(const struct tsim_arguments *arguments, struct tsim_are
     return tsim_write_tables(arguments, tables, 4, status);
 }
 
-/* Where prediction and measurement part most, in a sentence. */
+/* Prints a sentence on where prediction and measurement differ most. */
 static void print_verdict(const struct tsim_profile *p, const struct tsim_profile_comparison *c) {
     double most_s = 0, idle_s = fmax(0, p->step_s - p->busy_s) - c->predicted_idle_s;
     int which = -1;

@@ -65,7 +65,8 @@ static enum tsim_exit write_report(struct compare *c) {
     return code;
 }
 
-/* Without two steps to compare, the gate fails; where there is no gate, one of them does not fit. */
+/* Returns the exit status. Without two steps to compare, the gate fails; without a gate, the status says that one of
+ * them does not fit. */
 static enum tsim_exit judge(const struct compare *c) {
     double change_frac = c->comparison.step_change_frac, most_frac = c->arguments->fail_above_frac;
     if (!c->arguments->has[TSIM_OPTION_FAIL_ABOVE])

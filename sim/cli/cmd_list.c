@@ -13,7 +13,7 @@ struct listing { /* files of one kind */
     const struct tsim_region *const *regions; /* [n_ids]; NULL for other kinds, and where all kinds are listed */
 };
 
-/* All kinds: "models (6)" and the ids, as many in a line as fit. */
+/* Prints one kind of the overview: "models (6)" and the ids, as many in a line as fit. */
 static void print_overview(struct tsim_arena *arena, const struct listing *listing) {
     struct tsim_style style = tsim_style_of(stdout);
     const char *text = "";

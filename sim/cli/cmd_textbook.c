@@ -21,7 +21,7 @@ static const char *number_text(double value, char *buffer, size_t size) {
     return buffer;
 }
 
-/* As the text prints it: with all of its digits. */
+/* Writes a number as the text prints it, with all of its digits. */
 static const char *printed_text(double value, char *buffer, size_t size) {
     if (fabs(value) >= 1000 && fabs(value) < 1e6 && value == floor(value))
         return tsim_count_text(value, buffer, size);

@@ -42,7 +42,7 @@ static void add_number(struct tsim_text_table *table, double value) {
     tsim_text_table_add(table, isnan(value) ? "" : tsim_double_text(value, text, sizeof text));
 }
 
-/* In JSON's unit; not a number where the file is invalid. */
+/* Returns a value in JSON's unit; not a number if the file is invalid. */
 static double in_json(const struct tsim_case_row *row, double value) {
     return row->has_metric ? tsim_metric_in_json(row->metric, value) : (double)NAN;
 }
@@ -222,7 +222,7 @@ static enum tsim_exit write_results(const struct tsim_arguments *arguments, stru
     return TSIM_EXIT_OK;
 }
 
-/* Without a single value to judge by, the gate fails. */
+/* Applies the gate, which fails if there is not a single value to judge by. */
 static enum tsim_exit check_gate(const struct tsim_arguments *arguments, const struct tsim_score *score) {
     if (!arguments->has[TSIM_OPTION_MAX_ERROR] || score->mape_frac <= arguments->max_error_frac)
         return TSIM_EXIT_OK;

@@ -5,8 +5,8 @@
 
 #include "cli/options.h"
 
-/* Before the command begins. When the time is over the program gets a SIGTERM, so that a sweep stops as it does when it
- * is interrupted; what has not ended two seconds later ends at once. */
+/* Sets the limits of time and memory before the command begins. When the time is over, the program gets a SIGTERM, so
+ * that a sweep stops as if it were interrupted. A program that has not ended two seconds later is ended at once. */
 void tsim_limits_set(const struct tsim_arguments *arguments);
 /* Withdraws the time limit: the command has stopped, and only shows what it has. */
 void tsim_limits_lift(void);

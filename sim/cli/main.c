@@ -53,7 +53,8 @@ static enum tsim_exit run_command(int argc, char **argv) {
     return status;
 }
 
-/* Who started us with a signal ignored (nohup, a shell's background job) wants it ignored. */
+/* Sets a handler, unless the signal was ignored when we were started (nohup, a shell's background job): then it stays
+ * ignored. */
 static void catch (int signal_number, void (*handler)(int)) {
     struct sigaction wanted = {.sa_handler = handler}, inherited;
     if (sigaction(signal_number, NULL, &inherited) == 0 && inherited.sa_handler != SIG_IGN)

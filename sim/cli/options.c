@@ -137,7 +137,8 @@ static int find_option(const struct tsim_command *command, const char *name) {
     return -1;
 }
 
-/* How a command says what an option of other commands says: by a key of its scenario, or by an option of its own. */
+/* Returns how a command says what an option of other commands says: by a key of its scenario, or by an option of its
+ * own. */
 static const char *said_instead(const struct parser *parser, enum tsim_option option) {
     static const struct {
         enum tsim_option option;

@@ -100,7 +100,7 @@ struct tsim_command {
         const struct tsim_arguments *arguments); /* NULL: the server, which the library has not (main.c) */
 };
 
-/* All of them, in the order of `tsim help`. */
+/* All commands, in the order of `tsim help`. */
 struct tsim_commands {
     const struct tsim_command *items;
     size_t n_items;

@@ -13,7 +13,8 @@ struct tsim_search_bar {
 };
 
 void tsim_search_bar_init(struct tsim_search_bar *bar, const struct tsim_arguments *arguments);
-/* For tsim_plan_run, with the bar as its context. Lifts the limit of time once the search is interrupted. */
+/* Shows the progress of tsim_plan_run, which gets the bar as its context. Lifts the limit of time once the search is
+ * interrupted. */
 void tsim_search_bar_show(void *context, const struct tsim_plan_progress *progress);
 void tsim_search_bar_clear(const struct tsim_search_bar *bar);
 

@@ -28,7 +28,7 @@ struct tsim_cluster {
     double nics_per_accelerator; /* in use; may be below 1 */
     double host_link_bytes_per_s;
 
-    /* On a torus scale_up is all links of an accelerator together, pair one of them, and there are no NICs. */
+    /* On a torus, scale_up is the sum of an accelerator's links, pair is one of them, and there are no NICs. */
     int32_t torus_shape[3]; /* 0: no torus; dimensions that it lacks are 1 */
     bool torus_wraps[3];    /* the dimension closes to a ring */
 

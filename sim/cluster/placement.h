@@ -56,8 +56,9 @@ struct tsim_group tsim_placement_group(const struct tsim_placement *placement, u
 /* The same of the groups that begin in one pipeline stage. */
 struct tsim_group tsim_placement_group_at(const struct tsim_placement *placement, unsigned axes, int32_t stage);
 
-/* Which of the ranks have their successor along the axis (the last one's is the first) on their own node, so that the
- * two talk over the node's own links: of the ranks at each place on the axis all or none, or not so. */
+/* Says which ranks have their successor along the axis on their own node, so that the two talk over the node's links.
+ * The successor of the last rank is the first. For each place on the axis, either all ranks have it, or none, or it
+ * differs. */
 struct tsim_neighbours {
     bool are_alike; /* all or none, at each place */
     bool any_on_node;

@@ -295,7 +295,7 @@ static void route_cube_mesh(const struct tsim_topology *t, int32_t from, int32_t
     cross(route, pair_link(t, base + via, to));
 }
 
-/* Between the slots. */
+/* Routes between slots of the PCIe tree. */
 static void route_pcie(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
     int32_t g = t->ranks_per_node, node = from / g, a = from % g, b = to % g;
     int32_t switches = t->per_switch > 0 ? (g + t->per_switch - 1) / t->per_switch : 0;

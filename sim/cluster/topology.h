@@ -84,7 +84,7 @@ void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int
 /* NICs of a node, as links: no more than there are ranks to use them. */
 int32_t tsim_nics_per_node(const struct tsim_cluster *cluster);
 
-/* Which of the NIC links a rank uses: 0 .. count[TSIM_LINK_NIC_OUT] - 1. */
+/* Returns the number of the NIC link that a rank uses, 0 .. count[TSIM_LINK_NIC_OUT] - 1. */
 int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank);
 
 enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology, int32_t link);
@@ -94,7 +94,7 @@ enum { TSIM_N_LINK_SORTS = TSIM_N_LINK_KINDS + 2 * TSIM_MAX_TIERS };
 int32_t tsim_topology_link_sort(const struct tsim_topology *topology, int32_t link);
 const char *tsim_link_sort_name(int32_t sort);
 
-/* How many times as much as a tier's uplink carries the ports below it can send; 1 of other links. */
+/* Returns how many times more the ports below a tier's uplink can send than the uplink carries; 1 for other links. */
 double tsim_topology_oversubscription(const struct tsim_topology *topology, int32_t link);
 
 /* "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */

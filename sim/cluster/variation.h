@@ -12,7 +12,7 @@
 #include "base/term.h"
 #include "config/catalogue.h"
 
-/* How much longer the slowest of n takes than their mean. */
+/* Returns how much longer the slowest of n takes than their mean. */
 struct tsim_amount tsim_slowness(struct tsim_term_recorder *recorder, const struct tsim_accelerator *accelerator,
                                  double n);
 

@@ -113,7 +113,7 @@ struct tsim_delta {
     int64_t chunk;  /* tokens that are worked on as products */
 };
 
-/* Which keys a query meets (DeepSeek-V3.2): heads of its own score all earlier ones. */
+/* The index chooses the keys that a query meets (DeepSeek-V3.2): its own small heads score all earlier keys. */
 struct tsim_index {
     int64_t heads; /* 0: no layer has one; then nothing else counts */
     int64_t head_dim;
@@ -154,7 +154,8 @@ struct tsim_list_entry {
     bool bias, norm, relu;
 };
 
-/* And expanded: a linear layer is a product on an image of one pixel. Areas are height x width. */
+/* The kinds of a list's operators once its entries are expanded: a linear layer is a product on an image of one pixel.
+ * Areas are height x width. */
 enum tsim_list_kind {
     TSIM_LIST_PRODUCT,
     TSIM_LIST_NORM,
@@ -240,8 +241,8 @@ struct tsim_model {
 
 /* ---- accelerator (hardware/accelerators, schema tsim/accelerator/v1) ---- */
 
-/* How programs run on it. All but GPUs run a step that is compiled whole: no host launches kernels, element-wise chains
- * are one kernel, and engines beside the compute units move collectives. */
+/* This is how programs run on the accelerator. Every kind but the GPU runs a step that is compiled as a whole: no host
+ * launches kernels, element-wise chains are one kernel, and engines beside the compute units move collectives. */
 enum tsim_execution {
     TSIM_EXECUTION_LAUNCHED,         /* kernel after kernel, by the host */
     TSIM_EXECUTION_COMPILED,         /* TPU, Trainium, Gaudi */
@@ -254,7 +255,7 @@ enum tsim_execution {
  * which rows stream past weights that stay, or which keeps a square of results while operands stream past. */
 enum tsim_stationary { TSIM_STATIONARY_NONE, TSIM_STATIONARY_WEIGHTS, TSIM_STATIONARY_OUTPUTS };
 
-/* Which row of the collective library's tuning tables an accelerator takes. */
+/* The generation selects the row of the collective library's tuning tables. */
 enum tsim_generation { TSIM_VOLTA, TSIM_AMPERE, TSIM_HOPPER, TSIM_BLACKWELL, TSIM_N_GENERATIONS };
 
 /* Generations of flash attention that an accelerator has rates for. */
@@ -422,8 +423,8 @@ enum tsim_attention_kernel {
     TSIM_ATTENTION_FLASH3,
     TSIM_ATTENTION_CUDNN
 };
-/* Which of the accelerator's rates the kernel runs at; standard kernels: FlashAttention-2's. And the rate's key below
- * efficiency.attention. */
+/* Returns which of the accelerator's attention rates the kernel runs at; standard kernels run at FlashAttention-2's.
+ * The second function returns the rate's key below efficiency.attention. */
 enum tsim_flash tsim_flash_of(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel);
 /* Is a rate of that kernel known? */
 bool tsim_has_flash(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel);
@@ -451,9 +452,10 @@ enum tsim_attention_layout {
     TSIM_LAYOUT_HEADS_FIRST,
     TSIM_LAYOUT_REPEATED
 };
-/* How positions are rotated in: as `fusion` says, in one pass or written out; in one pass whatever it says; as complex
- * numbers of fp32 (torchtitan, apply_rotary_emb: view_as_complex, for which torch.compile generates no code); as
- * products with matrices of 2 x 2 in fp32 (foundation-model-stack, fms/modules/positions.py, adjusted_qk). */
+/* Rotary positions are applied in one of four ways: as `fusion` says, in one pass or written out; in one pass, whatever
+ * `fusion` says; as complex numbers of fp32 (torchtitan, apply_rotary_emb: view_as_complex, for which torch.compile
+ * generates no code); as products with matrices of 2 x 2 in fp32 (foundation-model-stack, fms/modules/positions.py,
+ * adjusted_qk). */
 enum tsim_rotary { TSIM_ROTARY_BY_FUSION, TSIM_ROTARY_FUSED, TSIM_ROTARY_COMPLEX, TSIM_ROTARY_MATRIX };
 /* A gated feed-forward block's two matrices: products of their own, whose input gradients are added (torchtitan,
  * transformers), or one, whose result is split and its gradients joined (nanotron). It matters where nothing is fused.
@@ -481,7 +483,7 @@ enum tsim_expert_dispatch {
 enum tsim_interleaving { TSIM_INTERLEAVING_OF_PIPELINE, TSIM_INTERLEAVING_OF_ANY };
 enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
 
-/* How the gradients of one more micro-batch come to those kept: by the weight gradient's product, which reads and
+/* The gradients of one more micro-batch are added to the sum either by the weight gradient's product, which reads and
  * writes the sum, or by a kernel after it. */
 enum tsim_accumulation { TSIM_ACCUMULATION_FUSED, TSIM_ACCUMULATION_SEPARATE };
 /* ZeRO-1: each rank gets its shard's sum, or every rank all of them, as without sharding. */
@@ -516,14 +518,14 @@ enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
  * shift_logits). */
 enum tsim_cross_entropy { TSIM_LOSS_BY_FUSION, TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_FUSED, TSIM_LOSS_SHIFTED };
 
-/* Where fp8 operands get their scales: DELAYED, from the largest values of earlier steps, so that the kernel that makes
- * a tensor can write it in fp8; CURRENT, from its own largest value, found in a pass before it is quantized in another;
- * BLOCK, from that of each tile, found as it is quantized. */
+/* The scales of fp8 operands come from one of three places. DELAYED takes the largest values of earlier steps, so that
+ * the kernel that makes a tensor can write it in fp8. CURRENT takes the tensor's own largest value, which one pass
+ * finds before another one quantizes. BLOCK takes the largest value of each tile, found while it is quantized. */
 enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING_BLOCK };
 
-/* Where batch normalization is computed, the activation behind it included (model/layer_list.h): in passes of its own;
- * its sums in the convolution that writes its input, and what an addition takes within that; or also the rest in the
- * convolution that takes its result. */
+/* Batch normalization and the activation behind it (model/layer_list.h) are computed in one of three ways: APART in
+ * passes of their own; SUMS_FUSED with the sums in the convolution that writes the input, and the rest in an addition
+ * where one follows; FUSED with the rest in the convolution that reads the result, too. */
 enum tsim_batch_norm { TSIM_BATCH_NORM_APART, TSIM_BATCH_NORM_SUMS_FUSED, TSIM_BATCH_NORM_FUSED };
 
 /* Embedding tables (model/tables.h). How they are dealt out to ranks: by CAPACITY, those above an even share cut by rows;
@@ -537,8 +539,8 @@ enum tsim_bottom_mlp { TSIM_BOTTOM_REPLICATED, TSIM_BOTTOM_FIRST_RANK };
 /* Bias and activation behind a product of a list, where they are fused: in its kernel, or in a pass of their own. */
 enum tsim_bias_activation { TSIM_BIAS_IN_PRODUCT, TSIM_BIAS_PASS };
 
-/* How rows of tokens are brought into the order of their experts and back: by one kernel each, with the weighted sum of
- * what the experts gave, or operator by operator (layer_experts.c). */
+/* Rows of tokens are brought into the order of their experts and back either by one kernel each, which also forms the
+ * weighted sum of the experts' results, or operator by operator (layer_experts.c). */
 enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT };
 /* An expert's limits and last bias: in the kernels beside them, or PyTorch's operators one after another. */
 enum tsim_expert_epilogue { TSIM_EPILOGUE_FUSED, TSIM_EPILOGUE_WRITTEN_OUT };
@@ -591,7 +593,7 @@ struct tsim_software_defaults {
     const char *source;
 };
 
-/* Whose launch files start it, in the words of its version (import/launches/launch_file.h). */
+/* The framework whose launch files start the job, in the words of its version (import/launches/launch_file.h). */
 enum tsim_launch_kind {
     TSIM_LAUNCH_NONE,
     TSIM_LAUNCH_MEGATRON_2021,      /* --checkpoint-activations */

@@ -32,7 +32,7 @@ bool tsim_catalogue_find_kind(const char *word, enum tsim_catalogue_kind *kind);
  * `arena`. */
 const char *tsim_catalogue_folder(struct tsim_arena *arena);
 
-/* All ids of a kind, sorted. TSIM_ERR_IO when there is no catalogue. */
+/* Lists all ids of a kind, sorted. Returns TSIM_ERR_IO if there is no catalogue. */
 enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *const **ids,
                                      size_t *n_ids, struct tsim_diags *diags);
 

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Between the fifth of fifty states and the fifth from the top: the root of 15.8 / 6.5 (energy.price_spread's help). */
+/* This is the root of 15.8 / 6.5, the prices of the fifth dearest and the fifth cheapest of fifty states
+ * (energy.price_spread's help). */
 #define USUAL_ELECTRICITY_SPREAD 1.6
 
 enum { DEFAULT_SEQUENCE_LENGTH = 4096, DEFAULT_ADAPTER_RANK = 16, SAMPLES_PER_PROMPT = 16 };
@@ -65,8 +66,9 @@ static void resolve_generation(struct tsim_scenario *sc) {
     g->memory_frac = g->memory_frac > 0 ? g->memory_frac : 0.6;
 }
 
-/* As many samples as a step trains on, whole prompts where sequences are packed and their number is an estimate. 16 of them
- * answer one prompt, or as large a part of 16 as divides their number. */
+/* By default, a round generates as many samples as a step trains on, rounded to whole prompts if sequences are packed
+ * and their number is an estimate. 16 samples answer one prompt, or the largest part of 16 that divides their
+ * number. */
 static void resolve_rollouts(struct tsim_scenario *sc) {
     struct tsim_generation_spec *g = &sc->generation;
     if (g->rollouts == 0) {
@@ -159,8 +161,8 @@ static double host_frac(const struct tsim_node *node) {
     return node->purchase_usd > 0 && accelerators_usd > 0 ? node->purchase_usd / accelerators_usd - 1 : -1;
 }
 
-/* Over the price of the accelerators, in hundredths of a per cent, which a resolved scenario repeats; a negative share: not
- * known. */
+/* Returns the network's price over that of the accelerators, rounded to hundredths of a per cent, so that a resolved
+ * scenario repeats it; negative if it is not known. */
 static double network_frac(const struct tsim_scenario *sc) {
     const struct tsim_cluster_spec *cluster = &sc->cluster;
     double usd = tsim_network_bill(cluster->fabric, (double)cluster->nodes * (double)cluster->node->nics).usd;
@@ -200,7 +202,8 @@ static double mean_of(const struct tsim_hourly *profile, double otherwise) {
     return profile->n_hours > 0 ? sum / (double)profile->n_hours : otherwise;
 }
 
-/* How late something was said: nowhere, in a file that the scenario extends, in its own, by --set or an axis. */
+/* The place where a value was said, the later ones winning: nowhere, in a file that the scenario extends, in its own
+ * file, by --set or an axis. */
 enum said { SAID_NOWHERE, SAID_IN_A_BASE, SAID_IN_THE_FILE, SAID_ON_TOP };
 
 static enum said said_at(const struct tsim_draft *draft, const char *path) {

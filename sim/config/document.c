@@ -33,7 +33,7 @@ struct builder {
     enum tsim_status status; /* of the first mistake */
 };
 
-/* Where the keys of a wide mapping lie on the stack, by their hash: open addressing, 0 is free. In the arena. */
+/* A hash table of the places of a wide mapping's keys on the stack: open addressing, 0 is free. It is in the arena. */
 struct key_table {
     uint32_t *slots;
     size_t n_slots; /* a power of two; 0: a mapping that is scanned */
@@ -55,7 +55,7 @@ static struct tsim_diag *error_at(struct builder *b, enum tsim_status status, ya
     return tsim_value_error(b->diags, status, &at, "", "%s", message);
 }
 
-/* Where an offset lies, for the reader's errors, which libyaml places by bytes. */
+/* Returns line and column of an offset, for the reader's errors, which libyaml places by bytes. */
 static yaml_mark_t mark_of_offset(const struct tsim_document *document, size_t offset) {
     yaml_mark_t mark = {offset, 0, 0};
     for (size_t i = 0; i < offset && i < document->size; i++) {
@@ -301,7 +301,7 @@ static bool check_key(struct builder *b, struct key_table *table, const struct t
     return true;
 }
 
-/* Where the key lies on the stack; where it would, if it is not there. */
+/* Returns the place of the key on the stack, or the place that it would have. */
 static size_t place_of_key(const struct builder *b, const struct key_table *table, size_t bottom, const char *key) {
     if (table->n_slots > 0) {
         uint32_t at = table->slots[slot_of(b, table, key)];

@@ -426,7 +426,7 @@ static void finish_diffusion(struct tsim_reader *reader, const struct tsim_value
                        "causal: false");
 }
 
-/* Which layers have a window, and that there is one for them. */
+/* Checks which layers have a window, and that a window is given for them. */
 static void finish_pattern(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                            struct tsim_model *m) {
     bool has_windows = m->n_pattern == 0;

@@ -6,7 +6,8 @@
 
 #include "config/scenario.h"
 
-/* In the order in which a search varies them, the slowest first: the last four are refined around a plan of the others. */
+/* The keys stand in the order in which a search varies them, the slowest first. The last four are refined around a plan
+ * of the others. */
 enum tsim_plan_key {
     TSIM_PLAN_TENSOR,
     TSIM_PLAN_PIPELINE,

@@ -16,7 +16,7 @@ static inline struct tsim_amount tsim_of_scenario(struct tsim_term_recorder *rec
     return tsim_given(recorder, key, value, dimension, "the scenario");
 }
 
-/* How many accelerators train, and how many tokens a step has. */
+/* Returns how many accelerators train; tsim_tokens_of returns how many tokens a step has. */
 static inline struct tsim_amount tsim_accelerators_of(struct tsim_term_recorder *recorder,
                                                       const struct tsim_scenario *scenario) {
     const struct tsim_cluster_spec *c = &scenario->cluster;

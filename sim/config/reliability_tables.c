@@ -11,7 +11,7 @@
         .max = (max_), .default_text = (default_), .help = (help_)                                                     \
     }
 #define TIME_KEY(...) TIME_WITHIN(__VA_ARGS__, 0, TSIM_YEAR_S)
-/* Between events of one kind: no part of a machine fails twice a minute. */
+/* The time between events of one kind: no part of a machine fails twice a minute. */
 #define MTBF_KEY(...) TIME_WITHIN(__VA_ARGS__, 60, 1e6 * TSIM_YEAR_S)
 
 /* Mean times of one component: 54 days of Llama 3 405B on 2,048 nodes of 8 H100, 419 unplanned interruptions
@@ -225,7 +225,8 @@ static void read_components(struct tsim_reader *reader, const struct tsim_value 
     tsim_schema_read_mapping(reader, &COMPONENTS, value, path, field);
 }
 
-/* With node_mtbf they are the shares of the defaults, and are not the scenario's. */
+/* Writes the components, unless node_mtbf is given: then they follow from the defaults' shares and are not the
+ * scenario's. */
 static void write_components(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     if (((const struct tsim_reliability_spec *)field)->node_mtbf_s > 0)
         return;

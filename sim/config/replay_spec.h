@@ -34,10 +34,10 @@ struct tsim_replay_spec {
 
 enum { TSIM_REPLAY_MOST_TRACES = 65536 };
 
-/* Whether the file's root says that it is a replay; for commands that take both. False where it cannot be read. */
+/* Tells whether the file's root says that it is a replay, for commands that take both; false if it cannot be read. */
 bool tsim_replay_is(const char *file);
 
-/* As tsim_scenario_load. */
+/* Loads a replay as tsim_scenario_load loads a scenario. */
 enum tsim_status tsim_replay_load(struct tsim_arena *arena, const char *file, const struct tsim_override *overrides,
                                   size_t n_overrides, const struct tsim_replay_spec **spec, struct tsim_diags *diags);
 enum tsim_status tsim_replay_load_text(struct tsim_arena *arena, const char *file, const char *text,

@@ -366,7 +366,7 @@ static bool check_tensor(const struct check *c) {
     return false;
 }
 
-/* All-to-all gives each rank whole heads, of keys and values too. */
+/* Checks that an all-to-all can give each rank whole heads, of keys and values too. */
 static void check_context_heads(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     int64_t heads = c->sc->model->kv_heads, per_rank = heads % p->tensor == 0 ? heads / p->tensor : heads, most = 1;

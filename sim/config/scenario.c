@@ -288,7 +288,8 @@ static enum tsim_status refuse_other_kinds(const struct tsim_value *document, st
     return TSIM_OK;
 }
 
-/* How a scenario comes about from an entry of the catalogue: 'tsim init' asks for models, nodes and fabrics. */
+/* Returns the command that makes a scenario from an entry of the catalogue: 'tsim init' asks for models, nodes and
+ * fabrics. */
 static const char *starting_command(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id) {
     bool is_asked = kind == TSIM_CATALOGUE_MODELS || kind == TSIM_CATALOGUE_NODES || kind == TSIM_CATALOGUE_FABRICS;
     const char *option = tsim_arena_printf(arena, " --%s %s", tsim_catalogue_word(kind), id);

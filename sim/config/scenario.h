@@ -16,7 +16,8 @@ enum tsim_optimizer {
     TSIM_GALORE_8BIT,
     TSIM_LAMB
 };
-/* As many numbers as parameters, each on its own: neither factored nor quantized by blocks. */
+/* Tells whether the optimizer's moments have one number for each parameter: they are neither factored nor quantized by
+ * blocks. */
 static inline bool tsim_keeps_whole_moments(enum tsim_optimizer optimizer) {
     return optimizer == TSIM_MOMENTUM || optimizer == TSIM_RMSPROP || optimizer == TSIM_ADAM ||
            optimizer == TSIM_ADAMW || optimizer == TSIM_LAMB;
@@ -67,7 +68,7 @@ enum tsim_axis {
     TSIM_AXIS_PIPELINE,
     TSIM_N_AXES
 };
-/* How the accelerators that share a sequence get the keys and values that they lack. */
+/* The accelerators that share a sequence get the keys and values that they lack in one of these ways. */
 enum tsim_context_exchange {
     TSIM_CONTEXT_RING, /* piece by piece around a ring, under the attention on the piece before (Liu et al. 2023) */
     TSIM_CONTEXT_ALL_GATHER, /* all of them first (Llama 3 2024, section 3.3.2) */
@@ -134,7 +135,8 @@ struct tsim_period {
 struct tsim_evaluation_spec {
     struct tsim_period interval; /* of training; never OPTIMAL when there is a time, or samples */
     double time_s;               /* of one, as given; 0 = none */
-    /* Or its time is simulated (run/evaluation.h), by its samples or its global batches; 0: not given. */
+    /* Without `time`, the pause is simulated (run/evaluation.h) from its samples or its global batches; 0: not
+     * given. */
     double samples, steps;
 };
 
@@ -379,7 +381,7 @@ struct tsim_scenario_source;
 
 struct tsim_scenario {
     const char *name, *description, *file;
-    /* As it was read, every --set included: what proposals change. NULL: a program made the scenario. */
+    /* The text that was read, every --set included, which proposals change; NULL if a program made the scenario. */
     const struct tsim_scenario_source *source;
     const struct tsim_model *model;
     const struct tsim_software *software;
@@ -459,7 +461,8 @@ struct tsim_expert_ranks tsim_expert_ranks(const struct tsim_parallelism_spec *p
 /* Do so many experts divide over the `expert` ranks, and these over all others? */
 bool tsim_experts_divide(int64_t n_experts, const struct tsim_parallelism_spec *parallelism);
 
-/* Whether its steps or its accelerators differ (variability); and the same scenario, in `arena`, if they did not. */
+/* Tells whether steps or accelerators differ (variability). The second function returns, in `arena`, the same scenario
+ * without such differences. */
 bool tsim_scenario_varies(const struct tsim_scenario *scenario);
 const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *arena,
                                                             const struct tsim_scenario *scenario);
@@ -493,7 +496,7 @@ enum tsim_status tsim_scenario_override(struct tsim_arena *arena, const struct t
 /* The same text again, in another arena. */
 enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags);
-/* As tsim_scenario_load. The scenario must not outlive the source. */
+/* Works as tsim_scenario_load does. The scenario must not outlive the source. */
 enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                          const struct tsim_override *overrides, size_t n_overrides,
                                          const struct tsim_scenario **scenario, struct tsim_diags *diags);
@@ -521,8 +524,8 @@ double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
 /* Does selective recomputation of it differ from none? Flash attention gives up its core's results anyway. */
 bool tsim_selective_differs(const struct tsim_scenario *scenario);
-/* All layers a transformer's with one attention and one feed-forward block: what is said operator by operator of a
- * layer, as what is recomputed or gathered, is of these. */
+/* Tells whether every layer is a transformer's with one attention and one feed-forward block. Settings that name a
+ * layer's operators, such as the parts to recompute or to gather, apply to such layers only. */
 bool tsim_has_plain_layers(const struct tsim_model *model);
 
 /* Why a scenario whose software gathers product by product gathers whole layers all the same; NULL: it does not. */

@@ -32,7 +32,7 @@ extern const struct tsim_table tsim_scenario_table;
 /* These sections of a scenario are read by functions. */
 extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_data_table, tsim_reliability_table;
 
-/* Before the table is read. */
+/* Prepares a draft; call it before the table is read. */
 void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
 
 /* defaults.c, after it is read: fills in what depends on other keys; then what the plan leaves open. Only what has no

@@ -257,7 +257,7 @@ static bool is_a_word(const struct tsim_key *key, const struct tsim_value *value
     return false;
 }
 
-/* Not a number but letters: then the words are what was meant. */
+/* Tells whether the value is letters and not a number: then one of the words was meant. */
 static bool looks_like_word(const struct tsim_key *key, const struct tsim_value *value) {
     return key->words && value->kind == TSIM_VALUE_SCALAR && strpbrk(value->text, "0123456789") == NULL &&
            value->text[0] != '\0';

@@ -15,7 +15,7 @@ struct tsim_unsupported {
     const char *has;  /* what the software has in its place; NULL: nothing */
 };
 
-/* How many of them a scenario has; its plan is resolved. Texts are allocated from `arena`. */
+/* Returns how many unsupported settings a scenario has, whose plan is resolved. Texts are allocated from `arena`. */
 size_t tsim_scenario_unsupported(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                  struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED]);
 

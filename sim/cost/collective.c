@@ -75,8 +75,8 @@ static int protocol_index(enum tsim_protocol protocol) {
 
 /* ---- links and latencies ---- */
 
-/* In a full mesh among g, each has g - 1 of its links: those between where a group has fewest are what the others wait
- * for. */
+/* Returns the links of a group in a full mesh. Among g of its members on a node, each has g - 1 links. The others wait
+ * for the node where the group has the fewest. */
 static double mesh_links(const struct tsim_cluster *cluster, const struct tsim_group *group) {
     int32_t fewest = group->min_ranks_per_node > 1 ? group->min_ranks_per_node : group->max_ranks_per_node;
     return cluster->node->scale_up == TSIM_SCALE_UP_MESH ? fewest - 1 : 1;
@@ -631,7 +631,7 @@ static struct tsim_amount first_chunk_latency(const struct problem *p, const str
                     TSIM_PARTS(plan->latency, nccl(p, "first chunk, stored and forwarded", waits_s, TSIM_TIME_S)));
 }
 
-/* By the algorithm and protocol of NCCL that are fastest, or asked for. */
+/* Costs a collective by the algorithm and protocol of NCCL that are fastest, or asked for. */
 static void nccl_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
                       struct tsim_collective_cost *cost) {
     const struct tsim_group *group = &request->group;

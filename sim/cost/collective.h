@@ -83,7 +83,7 @@ static inline double tsim_collective_taken_frac(double sm_frac, double memory_fr
 void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
                           struct tsim_collective_cost *cost);
 
-/* Whether this algorithm can run this operation on this group and cluster (AUTO always can). */
+/* Tells whether this algorithm can run this operation on this group and cluster (AUTO always can). */
 bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collective_op op, const struct tsim_group *group,
                          enum tsim_algorithm algorithm);
 

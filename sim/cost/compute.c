@@ -218,7 +218,8 @@ static struct tsim_amount strips_time(struct tsim_term_recorder *r, const struct
                                    tsim_inverse(p->unit_rate)));
 }
 
-/* As many strips as fill the units best; see the header. */
+/* Returns the time on an array in which the weights stay, with as many strips as fill the units best; see the
+ * header. */
 static struct tsim_amount weights_stay(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                        struct product *p) {
     double side = (double)a->array_side, best_s = HUGE_VAL, best_strips = 1;
@@ -305,7 +306,7 @@ static bool is_promoted(const struct tsim_software *software, const struct tsim_
     return op->precision == TSIM_FP8 && (op->is_gradient || software->fp8_scaling == TSIM_SCALING_BLOCK);
 }
 
-/* So many groups of a convolution a product, on the diagonal of one. */
+/* Returns the time of a convolution whose groups are joined: so many of them share one product, on its diagonal. */
 static struct tsim_amount joined_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                       enum tsim_precision precision, const struct tsim_op *op, double joined) {
     double products = op->batch / op->groups * ceil(op->groups / joined), m = op->m, k = op->k;
@@ -395,7 +396,7 @@ static double tile_queries(const struct tsim_accelerator *a) {
     return a->nccl_generation == TSIM_BLACKWELL ? FLASH_BLACKWELL_TILE_QUERIES : FLASH_TILE_QUERIES;
 }
 
-/* With few heads a causal forward pass waits for its longest tile; see the header. */
+/* Tells whether a causal forward pass has so few heads that it waits for its longest tile; see the header. */
 static bool has_last_tile(enum tsim_attention_kernel kernel, const struct tsim_op *op) {
     return op->causal && !op->is_gradient && !is_first_generation(kernel);
 }
@@ -544,7 +545,7 @@ double tsim_power_clock(const struct tsim_accelerator *a, double matrix_s, doubl
     return clock;
 }
 
-/* On the matrix units, with the clock that the power limit leaves. */
+/* Returns the time on the matrix units at the clock that the power limit leaves. */
 static struct tsim_amount under_limit(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                       struct tsim_amount matrix, struct tsim_amount memory, double *clock) {
     *clock = tsim_power_clock(a, matrix.value, memory.value);

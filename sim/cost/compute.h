@@ -136,8 +136,8 @@ struct tsim_kernel_cost {
     enum tsim_limit limit;
 };
 
-/* Which operator fractions apply is the software's (attention kernel). Not for collectives. Returns the time, with how
- * it comes about. */
+/* Returns the time of a kernel, with the terms that it is made of. The software decides which fractions apply
+ * (attention kernel). Collectives have a function of their own. */
 struct tsim_amount tsim_kernel_recorded(struct tsim_term_recorder *recorder, const struct tsim_accelerator *accelerator,
                                         const struct tsim_software *software, const struct tsim_op *op,
                                         struct tsim_kernel_cost *cost);

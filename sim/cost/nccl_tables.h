@@ -31,8 +31,8 @@ static const double HOP_LATENCY_S[N_LINKS][N_ROWS][3] = {
 static const double LATENCY_FACTOR[TSIM_N_GENERATIONS] = {
     [TSIM_VOLTA] = 1.9, [TSIM_AMPERE] = 1.9, [TSIM_HOPPER] = 1, [TSIM_BLACKWELL] = 1.6};
 
-/* In-switch reduction: the whole operation on a node, one round of it, and one hop of the tree between nodes. The round
- * is fitted to 8 H100, 2 MiB to 1 GiB (NVIDIA/dgxc-benchmarking@841f546 nccl/README.md). */
+/* In-switch reduction has three latencies: of the whole operation on a node, of one round, and of one hop of the tree
+ * between nodes. The round's is fitted to 8 H100, 2 MiB to 1 GiB (NVIDIA/dgxc-benchmarking@841f546 nccl/README.md). */
 static const double NVLS_LATENCY_S = 25 * US;
 static const double NVLS_ROUND_LATENCY_S = 5 * US;
 static const double NVLS_TREE_HOP_LATENCY_S = 20.9 * US;
@@ -73,8 +73,8 @@ static const double TREE_CHANNEL_BYTES_PER_S[TSIM_N_GENERATIONS][2] = {
     [TSIM_HOPPER] = {41.4 * GB_PER_S, 36.0 * GB_PER_S},
     [TSIM_BLACKWELL] = {42.8 * GB_PER_S, 24.0 * GB_PER_S},
 };
-/* In-switch reduction with a tree between nodes, of what it reaches on one: 465 to 487 of 480 GB/s x 1.875/1.75
- * (nccl-tests, 2 nodes of 8 H100 or H200, 8 GB and more, four machines). */
+/* In-switch reduction with a tree between nodes reaches this fraction of its bandwidth on one node: 465 to 487 of 480
+ * GB/s x 1.875/1.75 (nccl-tests, 2 nodes of 8 H100 or H200, 8 GB and more, four machines). */
 static const double NVLS_TREE_FRAC = 0.94;
 
 /* Trees reach this share of it by size, 64 B, 128 B, ... 512 MiB: chunks must be small for the pipeline to fill. */
@@ -107,8 +107,9 @@ static const double P2P_LONGEST_PART_BYTES = 16777216;
 /* Channels: each occupies one compute unit, which its block does not share with other kernels (NVIDIA/nccl issue 689). */
 static const double NODE_CHANNELS[TSIM_N_GENERATIONS] = {
     [TSIM_VOLTA] = 12, [TSIM_AMPERE] = 24, [TSIM_HOPPER] = 24, [TSIM_BLACKWELL] = 24};
-/* Between nodes two for each NIC (src/graph/connect.cc, ncclTopoPostset); from Hopper on twice as many where these are fewer
- * than 16 and one NIC carries more than 45 GB/s: 8 for two accelerators on a node with NICs of 400 Gb/s (NVIDIA/nccl issue 1189). */
+/* Between nodes NCCL opens two channels for each NIC (src/graph/connect.cc, ncclTopoPostset), and from Hopper on twice
+ * as many where these are fewer than 16 and one NIC carries more than 45 GB/s: 8 for two accelerators on a node with
+ * NICs of 400 Gb/s (NVIDIA/nccl issue 1189). */
 static const double CHANNELS_PER_NIC = 2, FEW_CHANNELS = 16, FAST_NIC_BYTES_PER_S = 45.0 * GB_PER_S;
 static const double NVLS_CHANNELS[TSIM_N_GENERATIONS][2] = {/* one node, more (src/transport/nvls.cc) */
                                                             [TSIM_VOLTA] = {16, 16},

@@ -20,7 +20,7 @@ static struct tsim_amount of_node(struct tsim_term_recorder *r, const struct tsi
     return tsim_of_file(r, TSIM_CATALOGUE_NODES, node->name, key, value, TSIM_BYTES_PER_S);
 }
 
-/* So many bytes or FLOPs of each parameter, at a rate. */
+/* Returns the time of so many bytes or FLOPs for each parameter, at a rate. */
 static struct tsim_amount for_each(struct tsim_term_recorder *r, const char *name, struct tsim_amount held,
                                    struct tsim_amount each, struct tsim_amount rate) {
     return tsim_product(r, name, "parameters x of each / rate", TSIM_TIME_S,

@@ -29,7 +29,7 @@ static int32_t n_parties_of_task(const struct tsim_engine *engine, int32_t leade
     return n;
 }
 
-/* Without demands nobody can disturb the task: its end is known when it starts. */
+/* Starts a task without demands, which nobody can disturb: its end is known when it starts. */
 static void start_undisturbed(struct tsim_engine *engine, int32_t leader) {
     const struct tsim_task *task = &engine->streams[leader].task;
     tsim_tick duration = task->latency;

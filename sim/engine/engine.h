@@ -76,7 +76,8 @@ struct tsim_task {
     int32_t n_parties; /* of the join */
 };
 
-/* Where in `demands` the i-th of a meter is, of n_metered; n_demands + n_metered <= TSIM_TASK_MAX_DEMANDS. */
+/* Returns the place in `demands` of the i-th metered demand of n_metered. n_demands + n_metered <=
+ * TSIM_TASK_MAX_DEMANDS. */
 static inline int32_t tsim_metered_place(int32_t i) {
     return TSIM_TASK_MAX_DEMANDS - 1 - i;
 }

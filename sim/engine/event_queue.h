@@ -48,7 +48,7 @@ struct tsim_event_entry {
 
 enum { TSIM_QUEUE_RUNS = 2, TSIM_QUEUE_FEW = 64 };
 
-/* From the highest bit: 57 of the tick, 1 of the phase, 6 of the item. UINT64_MAX: not queued. */
+/* A key has, from the highest bit, 57 bits of the tick, 1 of the phase and 6 of the item. UINT64_MAX: not queued. */
 enum { TSIM_QUEUE_GROUP = 8 };
 struct tsim_event_row {
     int32_t n_groups; /* in use */
@@ -63,7 +63,7 @@ struct tsim_event_run {
     size_t head, end, n_holes, capacity; /* entries[head .. end), and entries[head] is none */
 };
 
-/* All private. */
+/* All fields are private. */
 struct tsim_event_queue {
     bool has_many;
     struct tsim_event_row few;
@@ -85,7 +85,7 @@ static inline uint64_t tsim_event_smaller(uint64_t a, uint64_t b) {
     return b < a ? b : a;
 }
 
-/* After a change that was not to an earlier key. */
+/* Sorts a row again after a change that moved no key to an earlier time. */
 static inline void tsim_event_row_sort(struct tsim_event_row *row, int32_t group) {
     const uint64_t *keys = row->keys + group * TSIM_QUEUE_GROUP;
     uint64_t a = tsim_event_smaller(keys[0], keys[1]), b = tsim_event_smaller(keys[2], keys[3]),

@@ -111,7 +111,7 @@ static __attribute__((noinline)) void join_others(struct tsim_engine *engine, in
         start(engine, leader);
 }
 
-/* At the head of its stream, with all signals fired. */
+/* Makes the task ready that is at the head of its stream and whose signals have all fired. */
 static inline void be_ready(struct tsim_engine *engine, int32_t stream) {
     struct tsim_engine_stream *s = &engine->streams[stream];
     s->ready = engine->now;

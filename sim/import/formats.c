@@ -144,7 +144,8 @@ bool tsim_import_is_ours(const char *text, size_t size) {
     return has_text(text, size, "tsim/v1");
 }
 
-/* In the folder of the file: under its path, or, where that begins elsewhere (at what nobody knows), under its name. */
+/* Reads a file that another one names, from that one's folder: under its path, or, if the path begins elsewhere, under
+ * its name. */
 static const char *read_beside(struct tsim_arena *arena, const char *file, const char *path, size_t *size) {
     const char *slash = strrchr(file, '/'), *last = strrchr(path, '/');
     const char *folder = slash ? tsim_arena_strndup(arena, file, (size_t)(slash - file)) : ".";

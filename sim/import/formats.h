@@ -77,7 +77,7 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
                                    const char *const *files, size_t n, const struct tsim_import_input *options,
                                    struct tsim_import_result *result, struct tsim_diags *diags);
 
-/* For fuzzers: reads the bytes as the format of that name and forgets the result. */
+/* Serves fuzzers: reads the bytes as the format of that name and forgets the result. */
 void tsim_import_bytes(const char *format, const char *text, size_t size);
 
 #endif

@@ -34,8 +34,8 @@ extern "C" {
 
 const char *tsim_job_version(void); /* tsim's version: "1.0.0" */
 
-/* As the exit statuses of the program. After INVALID tsim_job_messages says where and what would be right; after
- * DOES_NOT_FIT (in memory) there are figures of memory, and none of the step. */
+/* The values are the exit statuses of the program. After INVALID, tsim_job_messages says where the mistake is and what
+ * would be right. After DOES_NOT_FIT (in memory), only the figures of memory exist. */
 enum tsim_job_status {
     TSIM_JOB_OK = 0,
     TSIM_JOB_USAGE = 2, /* of a command: its words are wrong */
@@ -56,7 +56,8 @@ void tsim_job_free(struct tsim_job *job); /* NULL is allowed */
 enum tsim_job_status tsim_job_load_file(struct tsim_job *job, const char *file);
 enum tsim_job_status tsim_job_load_text(struct tsim_job *job, const char *text);
 
-/* As --set PATH=VALUE: ("parallelism.tensor", "4"). Later ones win. Values that cannot be are told by tsim_job_run. */
+/* Sets a key as --set PATH=VALUE does, for example ("parallelism.tensor", "4"). Later settings win. tsim_job_run
+ * reports values that are not possible. */
 enum tsim_job_status tsim_job_set(struct tsim_job *job, const char *path, const char *value);
 
 /* Simulate what does not fit in memory all the same, in runs and sweeps from now on. */
@@ -116,8 +117,8 @@ const char *tsim_job_diagnostics(const struct tsim_job *job);
  * <figure>s that each hold an SVG. "" where there is none. Valid as tsim_job_json is. */
 const char *tsim_job_view(const struct tsim_job *job);
 
-/* From any thread: the command or sweep that runs in another one ends soon, with TSIM_JOB_INTERRUPTED; where none runs, the next
- * one does. */
+/* May be called from any thread. The command or sweep that runs in another thread ends soon, with TSIM_JOB_INTERRUPTED;
+ * if none runs, the next one does. */
 void tsim_job_interrupt(struct tsim_job *job);
 
 #pragma GCC visibility pop

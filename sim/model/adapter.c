@@ -49,8 +49,8 @@ static double rank_of(const struct tsim_op_shape *z) {
     return (double)z->scenario->training.adapter.rank;
 }
 
-/* Where the product's columns are divided n is this rank's and r is cut; where its rows are, k is this rank's and n is
- * cut: either way a tensor rank has its part of both matrices. */
+/* Returns an adapter's parameters on this rank. If the product's columns are divided, n is this rank's and r is cut; if
+ * its rows are, k is this rank's and n is cut. Either way a tensor rank has its part of both matrices. */
 double tsim_adapters_parameters(const struct tsim_op_shape *z, enum tsim_layer_product product) {
     struct tsim_adapters of = tsim_adapters_of(z, product);
     double parameters = 0, r = rank_of(z);

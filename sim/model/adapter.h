@@ -52,12 +52,13 @@ bool tsim_base_is_quantized(const struct tsim_scenario *scenario);
 
 struct tsim_op_list;
 
-/* Behind a product forward, and before its gradients backward. */
+/* Adds an adapter's kernels behind a product in the forward pass, and before its gradients in the backward pass. */
 void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
                               enum tsim_layer_product product);
 void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
                                enum tsim_layer_product product);
-/* Before a product with a frozen weight of so many elements, where that is quantized; before its backward product. */
+/* Adds the kernel that restores a quantized frozen weight of so many elements before its product, forward or
+ * backward. */
 void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
 /* The second also transposes a trained weight in fp8 where the software keeps it once: compiled, on NVIDIA's before
  * Blackwell (pytorch/ao float8_ops.py, preprocess_addmm). Transformer Engine's cast writes both. */

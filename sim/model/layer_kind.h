@@ -76,13 +76,13 @@ struct tsim_kept;
 struct tsim_mixer;
 struct tsim_feed_forward;
 
-/* Where a kind is a mixer with a feed-forward block behind it, these two answer, and the pointers below them are NULL. */
+/* If a kind is a mixer with a feed-forward block behind it, these two answer, and the pointers below them are NULL. */
 struct tsim_layer_kind {
     const char *word; /* that people use: "expert layer" */
     bool is_end;      /* the embedding or the head: not one of the model's layers */
     const struct tsim_mixer *mixer;
     const struct tsim_feed_forward *feed_forward;
-    /* How many different ones a model has, which come one after another; NULL: all are alike. */
+    /* Returns how many different layers of this kind a model has, one after another; NULL: all are alike. */
     int64_t (*variants)(const struct tsim_model *model);
     /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
     void (*forward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);

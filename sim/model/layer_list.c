@@ -10,7 +10,7 @@
 /* A small kernel of a fused batch norm moves so much for each channel between convolutions: two sums, scale, shift, mean,
  * deviation and both running ones in, the last four and the two factors of the normalization out, in fp32. */
 #define FINALIZED_BYTES (14 * 4.0)
-/* Which elements an activation let through, a bit each. */
+/* An activation's mask says which elements it let through, one bit each. */
 #define BIT_BYTES 0.125
 
 /* A place of a maximum, as frameworks keep it (PyTorch: int64). */
@@ -219,9 +219,9 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
         elementwise(list, "bias gradient", out_elements(b, l), b->e, 1)->is_weight_gradient = true;
 }
 
-/* All v vectors of a sample with each other. Fused: one kernel made for these shapes that memory bounds (NVIDIA
- * DeepLearningExamples, dlrm/cuda_src/dot_based_interact), which keeps a triangle; else a batched product, two
- * backward, with vectors put side by side before and the triangle picked out after. */
+/* Multiplies all v vectors of a sample with each other. Fused, it is one kernel made for these shapes that memory
+ * bounds (NVIDIA DeepLearningExamples, dlrm/cuda_src/dot_based_interact), which keeps a triangle; else a batched
+ * product, two backward, with vectors put side by side before and the triangle picked out after. */
 static void interaction(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l,
                         bool is_backward) {
     double v = (double)l->groups, dim = (double)l->in / v, in = in_elements(b, l), out = out_elements(b, l);

@@ -36,7 +36,7 @@ struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *scenario);
  * that of both stacks. The decoder's input travels with the encoder's tokens (both embeddings are looked up on
  * the first stage), the encoder's result with the decoder's. */
 double tsim_stream_bytes(const struct tsim_scenario *scenario);
-/* All of them, first to last; gives their number. */
+/* Fills in all stacks, first to last, and returns their number. */
 enum { TSIM_MAX_STACKS = 2 };
 int tsim_op_stacks(const struct tsim_scenario *scenario, struct tsim_op_shape *shapes);
 

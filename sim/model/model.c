@@ -245,7 +245,7 @@ double tsim_model_mtp_parameters(const struct tsim_model *m) {
     return m->mtp_layers > 0 ? tsim_model_parameters(m) - tsim_model_parameters(&without) : 0;
 }
 
-/* So many layers, whose queries meet so many keys. */
+/* Returns the FLOPs of attention's core in so many layers, whose queries meet so many keys. */
 static struct tsim_amount core_of_layers(struct tsim_term_recorder *r, const struct tsim_model *m, const char *name,
                                          struct tsim_amount layers, struct tsim_amount keys) {
     return tsim_product(

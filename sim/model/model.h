@@ -32,7 +32,7 @@ double tsim_model_active_parameters(const struct tsim_model *model); /* those th
 double
 tsim_model_mtp_parameters(const struct tsim_model *model); /* those of its mtp_layers, which are among the former */
 
-/* How often each part is there, or is gone through. */
+/* Counts how often each part exists, or how often a pass goes through it. */
 struct tsim_parts {
     double times[TSIM_N_PARTS];
 };

@@ -175,23 +175,23 @@ static inline struct tsim_op *sum_partial(struct tsim_op_list *list, const struc
                              overlap);
 }
 
-/* Before a column-parallel product of depth `width`, with sequence parallelism, and after a row-parallel one, with
- * tensor ranks. */
+/* Adds the gather before a column-parallel product of depth `width`, which sequence parallelism needs. The next one
+ * adds the reduction after a row-parallel product, which tensor ranks need. */
 void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width);
 void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
-/* Between a block and its residual, where the model has such norms (`post_norms`). */
+/* Adds the norm between a block and its residual, which some models have (`post_norms`). */
 void tsim_op_norm_behind_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
-/* Before a norm of the same layer, or at its end. */
+/* Adds a residual sum, before a norm of the same layer or at the layer's end. */
 void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                               bool is_before_norm);
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
-/* From norm to residual. */
+/* Add the operators of attention from its norm to its residual. */
 void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
@@ -204,7 +204,7 @@ void tsim_op_layout_operands(struct tsim_op_list *list, const struct tsim_op_sha
 void tsim_op_layout_result(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_result_gradient(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_joined(struct tsim_op_list *list, const struct tsim_op_shape *z);
-/* Behind three products the gradients of their input are added, where nothing is fused. */
+/* Adds the sum of the gradients of an input that three products share, if nothing is fused. */
 void tsim_op_layout_inputs(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
 /* Around attention's core: what context ranks exchange, and the sums of a ring's pieces. */
@@ -245,8 +245,8 @@ void tsim_op_mark_last_projection(struct tsim_op_list *list);
 struct tsim_kept;
 struct tsim_matrices;
 
-/* From the norm before it to the residual behind it. Counts add to what is there; `keep_core` stands behind the
- * feed-forward block in a list of what is kept. */
+/* A mixer reaches from the norm before it to the residual behind it. Counts add to what is there; `keep_core` stands
+ * behind the feed-forward block in a list of what is kept. */
 struct tsim_mixer {
     void (*fit)(
         struct tsim_op_shape *shape); /* changes what is other than in the model's first layer; NULL: nothing is */

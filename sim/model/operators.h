@@ -24,7 +24,7 @@ enum tsim_op_collective {
     TSIM_OP_ALL_TO_ALL
 };
 
-/* How a collective sits beside the kernels of its pass. */
+/* A collective runs beside the kernels of its pass in one of these ways. */
 enum tsim_op_overlap {
     TSIM_EXPOSED,            /* nothing runs beside it */
     TSIM_PIPELINED_NEXT,     /* cut into chunks, gathered while the next operator works on the previous chunk */

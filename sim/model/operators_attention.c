@@ -160,10 +160,10 @@ static void rotary_element_by_element(struct tsim_op_list *list, const char *nam
     issuing(elementwise(list, name, elements, (2 + 2 + 1) * e, 3), 2.5 * elements * ISSUED_PLACES);
 }
 
-/* Where a part of each head is rotated, both parts are put together again (read and written); backward each part's
- * gradient is copied into zeros of the whole, and the two are added. One kernel does it all in one pass; Transformer
- * Engine's does not scale what it rotates, so Megatron-Core writes that out (models/common/embeddings/rope_utils.py,
- * apply_rotary_pos_emb: "mscale is not supported by TE's fused RoPE"). */
+/* Adds the rotation of positions. If only a part of each head is rotated, both parts are put together again (read and
+ * written); backward each part's gradient is copied into zeros of the whole, and the two are added. One kernel does it
+ * all in one pass; Transformer Engine's does not scale what it rotates, so Megatron-Core writes that out
+ * (models/common/embeddings/rope_utils.py, apply_rotary_pos_emb: "mscale is not supported by TE's fused RoPE"). */
 static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, bool is_backward) {
     double share = z->model->rotary_frac > 0 ? z->model->rotary_frac : 1, width = z->query + z->key;
     bool by_fusion = z->software->rotary == TSIM_ROTARY_BY_FUSION,
@@ -188,7 +188,7 @@ static void rotary(struct tsim_op_list *list, const struct tsim_op_shape *z, con
                     (share < 1));
 }
 
-/* From the residual stream to queries, keys and values. */
+/* Adds the kernels from the residual stream to queries, keys and values. */
 static void project_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, le = z->linear_bytes;
     tsim_op_gather_input(list, z, "tensor: gather, attention", z->h);

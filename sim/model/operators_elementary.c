@@ -13,14 +13,14 @@ static struct tsim_op *sequence_copy(struct tsim_op_list *list, const struct tsi
     return copies ? elementwise(list, "tensor: samples, copy", bytes, 2, 1) : NULL;
 }
 
-/* With tensor overlap each rank's pieces of a scattered sum come as copies, and are summed when all are there
+/* Adds the sum of the pieces that the ranks of a scattered sum send as copies with tensor overlap
  * (torch/distributed/_symmetric_memory, fused_matmul_reduce_scatter: stacked_partials). */
 static void sum_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z, double bytes) {
     if (z->software->sequence_copies && z->sequence_parallel && z->scenario->parallelism.overlap.tensor)
         elementwise(list, "tensor: pieces, sum", bytes, 1 + 1 / z->tp, 1);
 }
 
-/* Before a column-parallel product of depth `width`: with sequence parallelism the tokens are gathered. */
+/* Adds the gather of tokens that sequence parallelism needs before a column-parallel product of depth `width`. */
 void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width) {
     if (!z->sequence_parallel)
         return;
@@ -30,9 +30,9 @@ void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape 
     sequence_copy(list, z, bytes);
 }
 
-/* After a row-parallel product: partial sums are reduced, onto token shards with sequence parallelism. In chunks beside
- * their product they are sent in fp8 where the product is, if its scales are those of earlier steps (Transformer
- * Engine's user buffers, `fp8_buf`; NVIDIA/NeMo, llm/recipes/tp_overlap_configs/userbuffers.py). */
+/* Adds the reduction of partial sums after a row-parallel product, onto token shards with sequence parallelism. In
+ * chunks beside their product they are sent in fp8 where the product is, if its scales are those of earlier steps
+ * (Transformer Engine's user buffers, `fp8_buf`; NVIDIA/NeMo, llm/recipes/tp_overlap_configs/userbuffers.py). */
 void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     if (z->tp == 1)
         return;
@@ -69,8 +69,8 @@ void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         ->parts = TSIM_RECOMPUTE_NORMS;
 }
 
-/* Only with the scales of earlier steps does a norm write its result in fp8; its largest value it finds (Transformer
- * Engine since 2.7, FUSED_NORM_AMAX_FP8; torch.compile). */
+/* Adds a norm before a linear layer. Only with the scales of earlier steps does a norm write its result in fp8; it
+ * finds its own largest value (Transformer Engine since 2.7, FUSED_NORM_AMAX_FP8; torch.compile). */
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     tsim_op_norm_forward(list, z, name);
     if (scales_are_known(z))
@@ -116,7 +116,7 @@ double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward) 
     return z->model->gated_mlp && z->software->fusion == TSIM_FUSION_NONE ? (backward ? 3 : 2) : 1;
 }
 
-/* From the last product down on, whose operands are kept. */
+/* Marks the operators from the last product of the list on, whose operands are kept. */
 void tsim_op_mark_last_projection(struct tsim_op_list *list) {
     int32_t i = list->n - 1;
     while (list->ops[i].product != TSIM_PRODUCT_DOWN)

@@ -72,7 +72,8 @@ static double state_bytes(enum tsim_optimizer optimizer, const struct shapes *s)
     TSIM_BUG("optimizer %d", (int)optimizer);
 }
 
-/* Beside gradient and weight; w: the weight that is worked on, g: the gradient. */
+/* Returns the bytes that the optimizer moves beside gradient and weight; w is the weight that is worked on, g the
+ * gradient. */
 static double own_bytes(enum tsim_optimizer optimizer, const struct shapes *s, double w, double g) {
     switch (optimizer) {
     case TSIM_SGD:

@@ -64,8 +64,8 @@ static double pieces_of(const struct tsim_embedding_table *table, double share_e
 
 /* ---- different rows ---- */
 
-/* So many ranks of Zipf's law are summed one by one; the rest is an integral over the logarithm of the rank, by
- * Simpson's rule in so many parts. */
+/* EXACT_RANKS ranks of Zipf's law are summed one by one. The rest is an integral over the logarithm of the rank, by
+ * Simpson's rule in a fixed number of parts. */
 #define EXACT_RANKS 1000.0
 #define SIMPSON_PARTS 200
 

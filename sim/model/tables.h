@@ -57,7 +57,8 @@ struct tsim_tables_share {
     double replica_elements;         /* on every rank; and of each sample of its own: */
     double replica_lookups, replica_lookup_elements, replica_vector_elements;
 };
-/* How they are dealt out: by whom, for how many samples a step, and, by lookups, with room for how many elements. */
+/* Tells how tables are dealt out: over which ranks, for how many samples a step, and, if by lookups, with room for how
+ * many elements. */
 struct tsim_tables_deal {
     const struct tsim_software *software;
     double samples, most_elements;

@@ -67,7 +67,7 @@ static void share_route(const struct builder *b, int32_t from, int32_t to, doubl
         add_share(b->pattern, route.links[i], frac);
 }
 
-/* From the i-th rank of the group to its neighbours on the node; `next` is the one that follows it. */
+/* Shares bytes from the i-th rank of the group to its neighbours on the node; `next` is the one that follows it. */
 static void share_on_node(const struct builder *b, int32_t i, int32_t next, double frac) {
     const struct tsim_pattern *p = b->pattern;
     enum tsim_scale_up kind = b->topology->cluster->node->scale_up;
@@ -104,7 +104,7 @@ static void share_ring(const struct builder *b, int32_t i) {
         share_on_node(b, i, b->node_start[node] + (place + 1) % g, 1 - out);
 }
 
-/* From node to node, spread over the ranks that both have. */
+/* Shares bytes from node to node, spread over the ranks that both have. */
 static void share_nodes(const struct builder *b, int32_t from, int32_t to) {
     int32_t n = b->group.min_ranks_per_node;
     for (int32_t i = 0; i < n; i++)
@@ -233,7 +233,7 @@ static void build_pairwise(struct builder *b) {
 
 /* ---- torus ---- */
 
-/* Where the i-th rank's neighbour along a dimension of the box is, one way or the other. */
+/* Returns the i-th rank's neighbour along a dimension of the box, in one direction or the other. */
 static int32_t box_neighbour(const int32_t extent[3], int32_t i, int d, int32_t way) {
     int32_t below = d == 0 ? 1 : d == 1 ? extent[0] : extent[0] * extent[1], at = i / below % extent[d];
     return i + ((at + way + extent[d]) % extent[d] - at) * below;
@@ -351,8 +351,8 @@ static int32_t build_trees(struct builder *b, int32_t lane, int32_t before, doub
     return lane;
 }
 
-/* On the node all ranks' bytes go up a chain and come down it, or through the switch that reduces; between nodes two
- * binary trees. Everything flows at the same time: pipelined. */
+/* Builds a tree. On the node all ranks' bytes go up a chain and come down it, or through the switch that reduces;
+ * between nodes there are two binary trees. Everything is pipelined, so it flows at the same time. */
 static void build_tree(struct builder *b) {
     struct tsim_pattern *p = b->pattern;
     int32_t nodes = b->group.n_nodes, g = b->group.max_ranks_per_node, tallest[2] = {0, 0}, lane = 0;

@@ -49,7 +49,7 @@ struct tsim_traffic *tsim_traffic_add(struct tsim_arena *arena, const struct tsi
 /* Lanes of each of the pattern's ranks: adds to counts[pattern->n_ranks]. */
 void tsim_pattern_count_lanes(const struct tsim_pattern *pattern, int32_t *counts);
 
-/* When its last message ended, and how many have begun. */
+/* Returns when the last message ended; the next one returns how many messages have begun. */
 tsim_tick tsim_traffic_end(const struct tsim_traffic *traffic);
 int64_t tsim_traffic_n_messages(const struct tsim_traffic *traffic);
 

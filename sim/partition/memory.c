@@ -403,7 +403,7 @@ double tsim_chunk_offloaded_bytes(const struct tsim_scenario *sc, int32_t stage,
     return frac > 0 ? frac * chunk_activations(NULL, sc, stage, chunk).value : 0;
 }
 
-/* For each parameter that a rank updates: state, master copy and gradient. */
+/* Returns the bytes on the host for each parameter that a rank updates: state, master copy and gradient. */
 static double host_state_bytes(const struct tsim_scenario *sc) {
     return tsim_optimizer_state_bytes(sc) + (tsim_has_master_weights(sc) ? 4 : 0) + tsim_gradient_bytes(sc);
 }

@@ -47,9 +47,9 @@ struct tsim_pass_item {
     enum tsim_pass_kind kind;
     enum tsim_pass_pair pair;
     int32_t microbatch, chunk; /* chunk 0 is the first model part of the stage; micro-batches count per chunk */
-    /* Where the shape hides exchanges: no pass of the other direction is there to hide them under. That is so of the
-     * forward passes before a stage's first backward pass and of the backward passes behind its last forward pass
-     * (Megatron-Core, pipeline_parallel/combined_1f1b.py: "executed alone, no a2a overlapping"); of all, where the
+    /* Tells, for a shape that hides exchanges, that no pass of the other direction is there to hide them under. That is
+     * so of the forward passes before a stage's first backward pass and of the backward passes behind its last forward
+     * pass (Megatron-Core, pipeline_parallel/combined_1f1b.py: "executed alone, no a2a overlapping"); of all, where the
      * directions do not take turns (gpipe) or each micro-batch goes through alone (sequential); in dualpipe of what is
      * in no pair. */
     bool is_alone;
@@ -72,11 +72,11 @@ static inline int tsim_item_way(struct tsim_pass_item item) {
 int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *shape, int32_t stage);
 /* Item `index` (0-based) of stage `stage`, in O(1). */
 struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *shape, int32_t stage, int32_t index);
-/* All items of the stage, in order: n_items of them. */
+/* Writes all n_items of the stage in their order. */
 void tsim_schedule_fill(const struct tsim_schedule_shape *shape, int32_t stage, struct tsim_pass_item *items);
 
-/* Where the schedule repeats itself for certain, forward and backward passes in turn: from item `from` to before `to`,
- * item i + step is item i of a later micro-batch, so many slots (below) further. step 0: not known. */
+/* A stretch in which the schedule is known to repeat itself, forward and backward passes in turn: from item `from` to
+ * before `to`, item i + step is item i of a later micro-batch, so many slots (below) further. step 0: not known. */
 struct tsim_schedule_stretch {
     int32_t from, to, step, slots;
 };
@@ -101,7 +101,7 @@ int32_t tsim_schedule_chunk_microbatches(const struct tsim_schedule_shape *shape
  * which every stage runs them, else chunk by chunk. */
 int32_t tsim_schedule_slot(const struct tsim_schedule_shape *shape, struct tsim_pass_item item);
 
-/* Where the result of a pass goes: activations to the next part, gradients to the previous one. */
+/* The place that the result of a pass goes to: activations to the next part, gradients to the previous one. */
 struct tsim_schedule_hop {
     bool sends;    /* false: the pipeline ends here, the next part is on the same stage, or nothing leaves */
     bool to_next;  /* to stage + 1 (mod p), else to stage - 1 */

@@ -61,7 +61,7 @@ static double to_place(double value, int place) {
 
 static const char *const PREFIXES[] = {"", "k", "M", "G", "T", "P", "E"};
 
-/* Which of them leaves one to three digits before the point. */
+/* Returns the prefix that leaves one to three digits before the point. */
 static int prefix_of(double value) {
     int prefix = 0;
     for (; value >= 1000 && prefix + 1 < (int)(sizeof PREFIXES / sizeof PREFIXES[0]); prefix++)

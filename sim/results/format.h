@@ -41,7 +41,7 @@ const char *tsim_supported_text(const struct tsim_percentiles *range, double val
 const char *tsim_supported_range_text(const struct tsim_percentiles *range, const char *unit, char *buffer,
                                       size_t size);
 
-/* How many a second: "94.4", "4.81 k", "1.05 M". */
+/* Writes a rate per second: "94.4", "4.81 k", "1.05 M". */
 const char *tsim_rate_text(double per_s, char *buffer, size_t size);
 
 /* A value of a catalogue file, "3.35 TB/s"; the entry's own text where it is no quantity. */

@@ -73,11 +73,12 @@ void tsim_json_parsed_or_text(struct tsim_json *parent, const char *key, const c
  * Write errors are left in `out` (ferror). */
 void tsim_json_write(struct tsim_json *root, FILE *out);
 
-/* As short as it can be, numbers with nine digits, and without any '<', so that it can stand in a script element. */
+/* Writes the shortest form, with numbers of nine digits and without any '<', so that it can stand in a script
+ * element. */
 void tsim_json_write_markup(struct tsim_json *root, FILE *out);
 
-/* As tsim_json_write without the newline, as a part of a document that is written piece by piece: lines after the first
- * one are indented as at that depth. */
+/* Writes as tsim_json_write does, without the newline, as a part of a document that is written piece by piece: lines
+ * after the first one are indented as at that depth. */
 void tsim_json_write_part(struct tsim_json *root, int depth, FILE *out);
 
 #endif

@@ -89,7 +89,7 @@ static double electricity_usd_per_trillion_tokens(const struct tsim_result *r) {
            TOKENS;
 }
 
-/* Where they do not apply, NAN stands for each. */
+/* Returns the scaling laws of a result, with NAN for each if they do not apply. */
 static struct tsim_scaling_laws scaling_laws_of(const struct tsim_result *r) {
     const double nan = (double)NAN;
     struct tsim_scaling_laws laws = {nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, {NULL}, 0};

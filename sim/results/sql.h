@@ -19,7 +19,7 @@ struct tsim_store {
     int64_t file_version; /* of the tables in the file; when reading, `db` has those of today even so */
 };
 
-/* In store_points.c: the tables of sweeps and points, and the views of today. */
+/* Returns the tables of sweeps and points and the current views; it is defined in store_points.c. */
 const char *tsim_store_migration_2(struct tsim_arena *arena);
 extern const char TSIM_STORE_MIGRATION_6[];
 
@@ -71,7 +71,7 @@ enum tsim_sql_step tsim_sql_step(struct tsim_statement *s);
 void tsim_sql_reset(struct tsim_statement *s);  /* for the next values, whether or not all rows were read */
 void tsim_sql_rewind(struct tsim_statement *s); /* the same rows from the first one */
 
-/* From now on statements may read and do nothing else. */
+/* Allows statements only to read from now on. */
 void tsim_sql_restrict(const struct tsim_store *store);
 /* A statement that somebody typed. NULL after an error; *rest is what follows it. */
 struct tsim_statement tsim_sql_prepare_typed(const struct tsim_store *store, const char *sql, const char **rest);

@@ -21,7 +21,7 @@ enum tsim_status tsim_store_open(struct tsim_arena *arena, const char *file, enu
                                  struct tsim_store **store, struct tsim_diags *diags);
 void tsim_store_close(struct tsim_store *store); /* NULL is allowed */
 
-/* How long a call waits for another process; 5000 unless set. */
+/* Sets how long a call waits for another process; 5000 unless set. */
 void tsim_store_set_patience(struct tsim_store *store, int milliseconds);
 
 /* Logs one run with its steps, operators, ranks and measured rows, all or nothing. `started_at` is ISO 8601 in UTC. */
@@ -39,7 +39,7 @@ struct tsim_store_run {
     double step_time_s, tokens_per_s, samples_per_s, mfu;
 };
 
-/* All runs, oldest first, in `arena`. */
+/* Lists all runs, oldest first, in `arena`. */
 enum tsim_status tsim_store_list(struct tsim_store *store, struct tsim_arena *arena, struct tsim_store_run **runs,
                                  size_t *n_runs, struct tsim_diags *diags);
 

@@ -10,7 +10,7 @@ static const char MERGE_SWEEPS[] =
     " SELECT key, scenario, spec_json, version, n_points, started_at FROM shard.sweeps WHERE true ORDER BY sweep_id"
     " ON CONFLICT(key) DO UPDATE SET started_at = min(started_at, excluded.started_at)";
 #define POINT_COLUMNS "position, key, set_json, seed, status, reason, bottleneck%s" /* and those of figures */
-/* In `points` and `shard.points` the columns have the same names; `key` of sweeps is renamed to keep them apart. */
+/* The columns of `points` and `shard.points` have the same names; `key` of sweeps is renamed to keep them apart. */
 #define MERGE_POINTS                                                                                                   \
     "INSERT OR REPLACE INTO main.points(sweep_id, " POINT_COLUMNS ") SELECT merged_id, " POINT_COLUMNS                 \
     " FROM shard.points JOIN (SELECT theirs.sweep_id AS sweep_id, ours.sweep_id AS merged_id"                          \

@@ -11,9 +11,9 @@ struct tsim_merged {
     int64_t n_expected;         /* points that its sweeps have in all */
 };
 
-/* All of `files` are looked at before `out` is written. TSIM_ERR_INFEASIBLE: two of them (or `out`) come from different
- * versions of the simulator, whose figures must not stand side by side. A file that is `out` itself is skipped;
- * one without any tables, whose sweep was killed before it began, is a warning. */
+/* Merges `files` into `out`. All files are looked at before `out` is written. Returns TSIM_ERR_INFEASIBLE if two of
+ * them (or `out`) come from different versions of the simulator, whose figures must not stand side by side. A file that
+ * is `out` itself is skipped; one without any tables, whose sweep was killed before it began, is a warning. */
 enum tsim_status tsim_store_merge(struct tsim_arena *arena, const char *out, const char *const *files, size_t n_files,
                                   struct tsim_merged *merged, struct tsim_diags *diags);
 

@@ -37,12 +37,12 @@ struct tsim_sweep_listed {
     const char *started_at, *scenario, *version;
     const char *axes; /* "cluster.nodes parallelism.tensor": what differs between its points */
 };
-/* All sweeps, oldest first, in `arena`. */
+/* Lists all sweeps, oldest first, in `arena`. */
 enum tsim_status tsim_store_list_sweeps(struct tsim_store *store, struct tsim_arena *arena,
                                         struct tsim_sweep_listed **sweeps, size_t *n_sweeps, struct tsim_diags *diags);
 
-/* How many points a shard of the sweep (positions whose remainder modulo `n_shards` is `shard`) has from its first one
- * on without a gap. */
+/* Counts the points that a shard of the sweep has from its first one on without a gap. A shard is the positions whose
+ * remainder modulo `n_shards` is `shard`. */
 enum tsim_status tsim_store_n_leading_points(struct tsim_store *store, int64_t sweep_id, int64_t shard,
                                              int64_t n_shards, int64_t *n, struct tsim_diags *diags);
 

@@ -11,8 +11,9 @@ const char *tsim_result_status(const struct tsim_result *result);
 /* "compute", "memory", "data", "communication" or "bubble"; waiting for the host counts as compute, kernels that their
  * own latency binds as memory. */
 const char *tsim_bottleneck_kind(const struct tsim_result *result);
-/* Where the bottleneck lies in data, algorithm and machine (Machine Learning Systems, chapter on training): "data";
- * "algorithm": compute, and the bubble, which the order of the work makes; "machine": memory and communication. */
+/* Names where the bottleneck lies among data, algorithm and machine (Machine Learning Systems, chapter on training):
+ * "data"; "algorithm": compute, and the bubble, which the order of the work makes; "machine": memory and
+ * communication. */
 const char *tsim_bottleneck_axis(const struct tsim_result *result);
 
 /* "compute", "memory", "communication", "host", "latency". */

@@ -59,7 +59,7 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     return tsim_step_time_and_energy(arena, &sc, machine, &size->time_s, &size->energy_j, diags);
 }
 
-/* From the smallest to the whole, evenly by their logarithm; returns how many differ. */
+/* Chooses sizes from the smallest to the whole batch, even by their logarithm, and returns how many differ. */
 static int choose_sizes(const struct tsim_scenario *sc, struct size *sizes) {
     double least = microbatches_of(sc, sc->training.batch_ramp.from), most = (double)sc->n_microbatches;
     int n = 0;

@@ -151,7 +151,8 @@ static struct running pop(struct queue *q) {
     return first;
 }
 
-/* Between two responses that end, every running sequence gets a token in each pass. `cached` is of all of them. */
+/* Runs an engine. Between the ends of two responses, every running sequence gets a token in each pass. `cached` counts
+ * the tokens of all of them. */
 static struct engine run_engine(const struct engines *e, const double *responses, int64_t n, struct running *items) {
     struct engine engine = {0};
     struct queue queue = {.items = items};

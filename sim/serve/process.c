@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In front of each message: both ends are the same program, so that it needs no other form. */
+/* The head of each message. Both ends are the same program, so it needs no other form. */
 struct head {
     size_t size;               /* of what follows */
     size_t n_pairs, n_body;    /* of a request */
@@ -185,7 +185,7 @@ bool tsim_serve_process_give(struct tsim_serve_process *process, const struct ts
     return is_given;
 }
 
-/* How many bytes of the message that comes are still to be received. */
+/* Returns how many bytes of the incoming message are still to be received. */
 static size_t missing(const struct tsim_serve_process *process) {
     struct head head;
     if (process->n_received < sizeof head)

@@ -29,7 +29,7 @@ struct tsim_serve_answer {
     const char *type; /* of its content; a literal */
 };
 
-/* Where an answer goes. */
+/* The desk takes the answers of a process. */
 struct tsim_serve_desk {
     struct tsim_caller caller;
     struct tsim_text_sink results; /* the answer itself */

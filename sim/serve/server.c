@@ -313,7 +313,7 @@ static void refuse(struct request *request, int status, const char *why) {
     request->state = REFUSED;
 }
 
-/* Before anything of the body is read. */
+/* Judges a request before anything of its body is read. */
 static void judge(struct request *request) {
     struct MHD_Connection *connection = request->connection;
     const struct tsim_serve_claims claims = {
@@ -493,7 +493,7 @@ static void note_client(void *context, struct MHD_Connection *connection, void *
 
 /* ---- time ---- */
 
-/* Who sends a request byte by byte is not waited for; a process that takes too long ends. Returns when to look again. */
+/* Drops clients that send a request byte by byte, and ends processes that take too long. Returns when to look again. */
 static double enforce_limits(struct tsim_server *server) {
     double now = now_s(), next = (double)INFINITY;
     for (struct client *c = server->clients; c; c = c->next) {

@@ -12,7 +12,7 @@ struct tsim_background_flow;
 /* Adds streams for every member of the stage group, after those of all stage groups, and their flows to the list. */
 void tsim_background_add(struct tsim_arena *arena, struct tsim_stage_group *group, struct tsim_background_flow **flows);
 
-/* After the run: how far each of cluster.background came, in its order; NULL where there is none. */
+/* Tells, after the run, how far each entry of cluster.background came, in its order; NULL if there is none. */
 const struct tsim_background_progress *tsim_background_progress_of(struct tsim_arena *arena,
                                                                    const struct tsim_step_plan *plan,
                                                                    const struct tsim_background_flow *flows,

@@ -92,9 +92,9 @@ static int64_t least_size(const struct balance *b, int32_t k) {
     return k > 0 && k < b->n_parts - 1;
 }
 
-/* How far stage k gets within the time when it begins at layer `at` (`step` 1), or how far back when it ends there
- * (-1), and leaves a layer for each stage between it and the last (the first): the more layers, the longer it takes.
- * Beyond the model where not even the fewest layers will do. */
+/* Returns how far stage k gets within the time when it begins at layer `at` (`step` 1), or how far back when it ends
+ * there (-1), and leaves a layer for each stage between it and the last (the first): the more layers, the longer it
+ * takes. Beyond the model where not even the fewest layers will do. */
 static int64_t reach(struct balance *b, int32_t k, int64_t at, int64_t step, double most_s) {
     int64_t left = step > 0 ? b->n_parts - 2 - k : k - 1, room = step > 0 ? b->sc->model->layers - at : at;
     int64_t low = least_size(b, k) - 1, high = room - (left > 0 ? left : 0);
@@ -130,7 +130,7 @@ static double least_s(struct balance *b) {
     return most_s;
 }
 
-/* After k stages no split of that time has fewer layers behind it than first[k], nor more than last[k]. */
+/* A bound: after k stages no split of that time has fewer layers behind it than first[k], nor more than last[k]. */
 struct band {
     int64_t *first, *last; /* [n_parts + 1] */
     int64_t width;

@@ -178,7 +178,7 @@ static double release_s(const struct tsim_step_plan *plan, int32_t stage) {
     return sum_s + tied_s;
 }
 
-/* All that the data stream does. */
+/* Returns the time of everything that the data stream does. */
 static double data_s(const struct tsim_step_plan *plan, int32_t stage) {
     const struct tsim_stage_plan *sp = &plan->stages[stage];
     double sum_s = 0;
@@ -207,7 +207,7 @@ static double data_s(const struct tsim_step_plan *plan, int32_t stage) {
     return sum_s;
 }
 
-/* After the norm: the optimizer, and parameters gathered at once. */
+/* Returns the time after the gradient's norm: the optimizer, and parameters that are gathered at once. */
 static double tail_s(const struct tsim_step_plan *plan, int32_t stage) {
     double sum_s = plan->stages[stage].optimizer_s;
     bool gathers = plan->has_data_group && plan->gathers && !plan->overlaps_gathers && !plan->is_stepped;

@@ -73,7 +73,7 @@ void tsim_step_links_members(const struct tsim_step_links *step_links, const str
 
 /* ---- what collectives cross ---- */
 
-/* From NIC to NIC; all other links are as those of a node, a torus's among them. */
+/* Tells whether a link leads from NIC to NIC; all other links are as those of a node, a torus's among them. */
 static bool is_between_nodes(const struct tsim_topology *t, int32_t link) {
     static const bool IS_BETWEEN[TSIM_N_LINK_KINDS] = {
         [TSIM_LINK_NIC_OUT] = true,   [TSIM_LINK_NIC_IN] = true, [TSIM_LINK_TIER_UP] = true,

@@ -33,7 +33,7 @@ void tsim_step_links_init(struct tsim_step_links *step_links, struct tsim_arena 
                           struct tsim_engine *engine);
 void tsim_step_links_release(struct tsim_step_links *step_links);
 
-/* Where the first member of the stage group lies. */
+/* Returns the place of the stage group's first member. */
 struct tsim_coordinates tsim_stage_group_at(const struct tsim_placement *placement,
                                             const struct tsim_stage_group *group);
 
@@ -46,7 +46,7 @@ void tsim_step_links_members(const struct tsim_step_links *step_links, const str
 void tsim_step_links_cross(const struct tsim_step_links *step_links, struct tsim_arena *arena,
                            const struct tsim_placement *placement, struct tsim_stage_group *stage_groups);
 
-/* All collectives of all stage groups, once these have their members; network: steps. */
+/* Builds all collectives of all stage groups for `network: steps`, once the groups have their members. */
 void tsim_expansion_build(struct tsim_step_links *step_links, struct tsim_arena *arena,
                           const struct tsim_placement *placement, struct tsim_stage_group *stage_groups,
                           int32_t n_stage_groups);

@@ -14,14 +14,16 @@ static bool nics_are_alike(const struct tsim_cluster *cluster, bool differ) {
     return ranks % nics == 0 && (ranks == nics || !differ);
 }
 
-/* On a switch a message has the ports of its two ranks to itself. On other nodes those of several ranks, or a message
- * and a collective, meet on a link that a folded rank does not have. */
+/* Tells whether messages of all ranks are alike. On a switch a message has the ports of its two ranks to itself. On
+ * other nodes those of several ranks, or a message and a collective, meet on a link that a folded rank does not
+ * have. */
 static bool messages_are_alike(const struct tsim_cluster *cluster, const struct tsim_placement *placement) {
     struct tsim_neighbours neighbours = tsim_placement_neighbours(placement, TSIM_AXIS_PIPELINE);
     return neighbours.are_alike && (!neighbours.any_on_node || cluster->node->scale_up == TSIM_SCALE_UP_SWITCH);
 }
 
-/* So many ranks in a row are a box of the torus wherever they begin: some whole dimensions and a part of the next. */
+/* Tells whether so many ranks in a row are a box of the torus wherever they begin: some whole dimensions and a part of
+ * the next. */
 static bool is_box(const struct tsim_cluster *cluster, int32_t n_ranks) {
     int32_t below = 1;
     for (int d = 0; d < 3; d++) {

@@ -24,17 +24,19 @@ enum tsim_folding {
     TSIM_FOLD_STAGES    /* one rank of each stage, with links of its own */
 };
 
-/* As the scenario asks (simulation.fold), where that is right. */
+/* Returns the folding that the scenario asks for (simulation.fold), if that is right. */
 enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                                   const struct tsim_placement *placement);
 
-/* By link: do its demands count where some replicas stand for all? Those of their nodes and of the way to others do,
- * and all that may be short of what the ports below them send. In the arena. */
+/* Tells for each link whether demands on it count when some replicas stand for all. They do on the links of their nodes
+ * and on the way to others, and on every link that may carry less than the ports below it send. The result is in the
+ * arena. */
 const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
                                   const struct tsim_placement *placement, const struct tsim_stand_ins *stand_ins);
 
-/* On a torus, do the groups of each axis go along dimensions of their own, so that those of two axes meet on no link? Said
- * of tensor and data-parallel groups; the latter go along the dimensions of context and expert groups, too. */
+/* Tells whether, on a torus, the groups of each axis go along dimensions of their own, so that groups of two axes meet
+ * on no link. This is about tensor and data-parallel groups; the latter go along the dimensions of context and expert
+ * groups, too. */
 bool tsim_axes_have_own_dimensions(const struct tsim_cluster *cluster, const struct tsim_placement *placement);
 
 #endif

@@ -36,16 +36,18 @@ struct tsim_launch {
     tsim_tick first, later, before_last;
 };
 tsim_tick tsim_host_follow(struct tsim_host_stream *host, struct tsim_launch launch, tsim_tick free);
-/* How long the host has been free at `now`, as far as it matters to what follows; below 0: how long it still is not. */
+/* Returns how long the host has been free at `now`, as far as it matters to what follows; below 0, how long it will
+ * still be busy. */
 tsim_tick tsim_host_lead(const struct tsim_host_stream *host, tsim_tick now);
 
-/* When the compute stream and the host are free after a part, by what they were before it: the largest of
- * after[i][j] + before[j]. */
+/* A matrix that gives when the compute stream and the host are free after a part, from when they were before it: the
+ * largest of after[i][j] + before[j]. */
 enum { TSIM_COMPUTE, TSIM_HOST, TSIM_N_OF_PASS };
 struct tsim_launch_map {
     tsim_tick after[TSIM_N_OF_PASS][TSIM_N_OF_PASS];
 };
-/* Before the first of all, as a part's matrix is found: far enough to be no maximum, and to add and subtract times. */
+/* A time before everything else, from which a part's matrix is found: far enough to be no maximum, and to add and
+ * subtract times. */
 #define TSIM_LONG_AGO (-(INT64_MAX / 16))
 /* No part and no pass is counted further, 26 days, so that two times can be added. */
 #define TSIM_LAST_TICK (INT64_MAX / 4)

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* So many windows of steps in a row, as long as each other within this part of themselves: the rest would be, too. A
- * pipeline that never settles is told by the mean of the last half of what its limits allow, or more. */
+/* The pipeline has settled when so many windows of steps in a row are equally long within this fraction: the rest would
+ * be, too. A pipeline that never settles is told by the mean of the last half of what its limits allow, or more. */
 #define SAME_FRAC 1e-7
 enum { SAME_WINDOWS = 3, MAX_WINDOWS = 256, MAX_WINDOW_BATCHES = 20000, MAX_BATCHES = 60000 };
 /* A stage that is busy this part of the time is what holds the others up. */
@@ -341,8 +341,8 @@ static int64_t greatest_divisor(int64_t a, int64_t b) {
     return a;
 }
 
-/* As many steps as it takes until the batches are dealt to the workers as in the first, and until all that can be under
- * way has gone through: a store of batches that lasts for a while must not pass for a supply. */
+/* Chooses a window of as many steps as it takes until the batches are dealt to the workers as in the first, and until
+ * all that can be under way has gone through: a store of batches that lasts for a while must not pass for a supply. */
 static void choose_window(struct run *run) {
     const struct tsim_input_pipeline *pipeline = run->pipeline;
     int64_t batches = (int64_t)pipeline->n_batches * pipeline->n_consumers, workers = pipeline->workers;

@@ -4,8 +4,8 @@
 
 #include "step/expansion.h"
 
-/* After the engine has run. step_links: NULL where it is folded, and the stage groups' members have links of their
- * own. */
+/* Finds the utilization of links after the engine has run. step_links is NULL in a folded step, in which the stage
+ * groups' members have links of their own. */
 void tsim_link_utilization_find(struct tsim_arena *arena, const struct tsim_step_links *step_links,
                                 const struct tsim_stage_group *stage_groups, int32_t n_stage_groups,
                                 struct tsim_step_simulation *simulation);

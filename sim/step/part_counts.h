@@ -5,7 +5,7 @@
 #include "model/operators.h"
 #include "partition/schedule.h"
 
-/* How often the parts run in passes of a way. */
+/* Counts how often the parts run in the passes of one direction. */
 struct tsim_part_counts {
     double times[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
 };

@@ -153,8 +153,8 @@ static double launch_s(const struct tsim_scenario *sc) {
     return casts ? sc->software->host_time_per_fp8_op_s : sc->software->host_time_per_op_s;
 }
 
-/* So many launches wait in a stream's queue until one blocks (forums.developer.nvidia.com, CUDA stream are blocked when
- * launch lots of kernels, 2018: about 1000). */
+/* This many launches wait in a stream's queue before the next one blocks (forums.developer.nvidia.com, CUDA stream are
+ * blocked when launch lots of kernels, 2018: about 1000). */
 #define QUEUED_LAUNCHES 1024
 
 struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *sc) {
@@ -428,7 +428,7 @@ static void add_operator(void *context, const struct tsim_pass_operator *row) {
     cost->host_s += row->host_s;
 }
 
-/* In the ticks of a step; a million seconds at most, so that a few can be added to what is counted. */
+/* Converts a time to the ticks of a step; a million seconds at most, so that a few can be added to what is counted. */
 static tsim_tick ticks(double time_s) {
     return time_s > 0 ? (tsim_tick)llround(fmin(time_s, 1e6) / TSIM_STEP_TICK_S) : 0;
 }

@@ -33,12 +33,12 @@ struct tsim_pass_cost {
     double flops;                        /* executed on the matrix units, recomputation included */
     double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */
     double hbm_bytes, scale_up_bytes, nic_bytes;
-    /* For noise (noise.h): squares of the kernels' times, summed; and the roots of their sums over each stretch between
-     * two collectives that wait for all, summed. */
+    /* Noise (noise.h) needs two sums: of the squares of the kernels' times, and of the roots of such sums over each
+     * stretch between two collectives that wait for all. */
     double squares_s2, stretches_s;
 };
 
-/* How a part's launches and kernels follow one another, played once. */
+/* Says how a part's launches and kernels follow one another; it is played once. */
 struct tsim_part_launches {
     struct tsim_launch_map map;
     double n_layers; /* that it goes through: all of a kind that vary */
@@ -82,18 +82,18 @@ const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, 
 void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
 
 typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operator *row);
-/* Where a part's variants differ (the blocks of a layer list): all of them, each once. */
+/* Visits all variants of a part, each once, if they differ (the blocks of a layer list). */
 void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                      const struct tsim_placement *placement, enum tsim_part part, int way, tsim_pass_visit_fn visit,
                      void *context);
 
-/* All parts of the model as programs. `joins_kernels`: kernels that follow one another become one, for whoever needs the
- * collectives alone. */
+/* Builds the programs of all parts of the model. `joins_kernels` makes one kernel of those that follow one another, for
+ * callers that need only the collectives. */
 void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                               const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                               bool joins_kernels, struct tsim_pass_programs *programs);
 
-/* How the time of a collective among a part's operators comes about, alone; NULL where it takes none. */
+/* Returns the term of what a collective among a part's operators takes alone; NULL if it takes no time. */
 const struct tsim_term *tsim_pass_collective_term(struct tsim_term_recorder *recorder,
                                                   const struct tsim_scenario *scenario,
                                                   const struct tsim_cluster *cluster,

@@ -20,7 +20,7 @@ struct tsim_part_alone {
  * where it takes too long, or too many different beginnings have been met: *host is as it was. */
 const struct tsim_part_alone *tsim_part_alone_find(const struct tsim_pass_program *program, double slowdown,
                                                    tsim_tick now, struct tsim_host_stream *host);
-/* Where that is remembered of one program, for one step. */
+/* Makes the memory of that for one program and one step. */
 struct tsim_part_memo *tsim_part_memo_new(struct tsim_arena *arena);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* All of a plan that the operators of a pass and the groups of its collectives depend on. 64-bit fields alone: no
- * padding, so that keys are compared as bytes. */
+/* The key holds everything of a plan that the operators of a pass and the groups of its collectives depend on. 64-bit
+ * fields alone: no padding, so that keys are compared as bytes. */
 struct key {
     int64_t tensor, context, expert, expert_tensor, expert_axes;
     int64_t strides[3], expert_size; /* of the tensor, context and expert axes */

@@ -90,8 +90,8 @@ static struct tsim_played *put_collective(struct tsim_pass_builder *b, enum tsim
     return played;
 }
 
-/* Beside kernels, whose compute units it holds from its beginning to its end, also while its blocks wait for a byte: all
- * of its time is flow. */
+/* Puts a collective beside kernels. It holds compute units from its beginning to its end, also while its blocks wait
+ * for a byte, so all of its time is flow. */
 static struct tsim_played *put_holding(struct tsim_pass_builder *b, const struct tsim_pass_operator *row) {
     struct tsim_played *beside = put_collective(b, TSIM_PLAYED_BESIDE, row, 1);
     beside->latency_s = 0;

@@ -79,7 +79,7 @@ struct tsim_pass_program {
     struct tsim_part_memo *memo;          /* pass_alone.h; written as it is played */
 };
 
-/* By the way of the pass and the part of the model. */
+/* The programs of passes, by direction and by part of the model. */
 struct tsim_pass_programs {
     struct tsim_pass_program of[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
 };
@@ -112,10 +112,10 @@ int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program, b
 /* Does nothing run beside its kernels? Then its operators take their times, one after another. */
 bool tsim_pass_program_is_plain(const struct tsim_pass_program *program);
 
-/* Where the clock of a step ends, left-out periods included: sums of a few such spans stay in 64 bits. */
+/* The clock of a step ends here, left-out periods included, so that sums of a few such spans stay in 64 bits. */
 #define TSIM_STEP_END (INT64_MAX / 4)
 
-/* So long, or to the end of all time. */
+/* Returns the ticks of a time, at most up to the end of the clock. */
 static inline tsim_tick tsim_played_ticks(const struct tsim_engine *engine, double time_s) {
     tsim_tick ticks = time_s > 0 ? tsim_engine_ticks(engine, time_s) : 0;
     return ticks < TSIM_STEP_END ? ticks : TSIM_STEP_END;

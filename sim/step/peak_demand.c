@@ -55,7 +55,7 @@ static void raise_operators(const struct tsim_pass_programs *programs, enum tsim
     }
 }
 
-/* As raise_operators, of what the compute stream waits for along one axis. */
+/* Does what raise_operators does for what the compute stream waits for along one axis. */
 static void raise_waited_for(const struct tsim_pass_programs *programs, enum tsim_axis axis, struct use *most) {
     for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {
         const struct tsim_pass_program *program = &programs->of[i / TSIM_N_PARTS][i % TSIM_N_PARTS];
@@ -200,7 +200,7 @@ struct stage_use {
     struct use axes[TSIM_AXIS_PIPELINE], passes, data;
 };
 
-/* By link, in units/s: all that is asked; scratch, 0 but for the stage group that is looked at. */
+/* The sum of what is asked of each link, in units/s; scratch memory, 0 except for the stage group that is looked at. */
 struct loads {
     double *all, *of_axis, *of_group;
 };
@@ -305,7 +305,7 @@ static void add_sent(const struct tsim_stage_group *group, int what, struct use 
         loads->all[sent->items[i].link.resource] += sent->items[i].link.per_unit * fmax(use.scale_up, use.nic);
 }
 
-/* To other stages; a tied table is summed by the first and the last. */
+/* Adds the messages to other stages; a tied table is summed by the first and the last. */
 static void add_to_stages(const struct tsim_stage_group *group, const struct loads *loads) {
     const struct tsim_step_plan *plan = group->plan;
     struct use tied = {0};

@@ -36,7 +36,7 @@ void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stag
  * links that its passes' collectives cross have room for all that may come at one time, but for what its own data stream
  * sends, or with it; once all have their members and what these cross. */
 void tsim_spare_links_find(struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
-/* After the step: adds what was counted without them to the links. */
+/* Adds, after the step, what was counted without the links to the links. */
 void tsim_spare_links_book(const struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
 /* Folded: they have where they are meters. */
 void tsim_spare_meters_find(struct tsim_stage_group *group);

@@ -8,11 +8,11 @@
  * with so many like it, the latest first. */
 enum { MOST_MOMENTS = 256, SOME_MOMENTS = 3, MOST_WORDS = 1 << 18, MOST_NOTES = 1 << 17, MOST_TRIES = 4 };
 
-/* Where the schedule is looked at once in so many micro-batches: the first group begins alone, the last ends alone, two
- * must be seen to be alike; what is between them can be left out. */
+/* The least number of groups, each of as many micro-batches as lie between two looks at the schedule: the first group
+ * begins alone, the last ends alone, two must be seen to be alike; what is between them can be left out. */
 enum { LEAST_GROUPS = 5 };
 
-/* Where the programs of a stage group stand, as numbers of items of the whole schedule: those move on from period to
+/* The positions of a stage group's programs, as numbers of items of the whole schedule: those move on from period to
  * period. AT_OLDEST: the earliest that matters still. */
 enum place {
     AT_ITEM,
@@ -56,8 +56,8 @@ struct tsim_periods {
     int64_t end;
 };
 
-/* How often, and by how much: slots of forward passes, of the others. Where there is no room for it: the stage group
- * whose schedule ends it, and the item at which. */
+/* A period that was found: how often it is left out, and by how many slots of forward and of other passes. If there is
+ * no room for it, the stage group whose schedule ends it, and the item at which. */
 struct period {
     int32_t slots[2];
     bool is_known[2];
@@ -183,7 +183,7 @@ static void put_streams(const struct tsim_stage_group *group, struct tsim_words 
     }
 }
 
-/* Where the operators of passes are played: how far the compute stream and the communicators are in theirs. */
+/* Puts how far the compute stream and the communicators are in the operators of their passes. */
 static void put_cursor(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w, tsim_tick now,
                        struct tsim_words *state) {
     tsim_words_put(state, w->is_active);
@@ -195,7 +195,7 @@ static void put_cursor(const struct tsim_stage_group *group, const struct tsim_p
         tsim_words_put(state, words[i]);
 }
 
-/* How far the host is ahead of the accelerator, or behind. */
+/* Puts how far the host is ahead of the accelerator, or behind. */
 static void put_host(const struct tsim_host_stream *host, tsim_tick now, struct tsim_words *state) {
     if (!host->is_there)
         return;
@@ -307,7 +307,7 @@ static void put_sums(const struct tsim_periods *periods, struct tsim_words *sums
 
 /* ---- what repeats ---- */
 
-/* As tsim_stage_group_meets_data, but with gathers only where there is one still to come. */
+/* Answers as tsim_stage_group_meets_data does, but with gathers only where there is one still to come. */
 static bool meets_data(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     int64_t label;
     if (!tsim_stage_group_meets_data(group, item))
@@ -362,7 +362,8 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_sta
     return further == period->slots[is_other];
 }
 
-/* All streams from here on follow the compute stream: their next task belongs to an item, but not to that which runs. */
+/* The streams from here on follow the compute stream: their next task belongs to an item, but not to that which
+ * runs. */
 enum { FIRST_FOLLOWER = TSIM_STREAM_COMPUTE + 1 };
 
 /* It waits for a pass that has not begun yet. */
@@ -483,7 +484,7 @@ static bool find_period(const struct tsim_periods *periods, const int32_t *then,
 
 /* ---- leaving it out ---- */
 
-/* And noted as if it had come, where there is room for that. */
+/* Tells what was left out again, and notes it as if it had happened, if there is room for that. */
 static void tell_again(struct tsim_periods *periods, const struct moment *then, const int32_t *places,
                        tsim_tick period_ticks, const struct period *period) {
     size_t first = then->n_noted, end = periods->n_notes, n_more = (end - first) * (size_t)period->times;

@@ -49,7 +49,7 @@ void tsim_periods_release(struct tsim_periods *periods); /* may be NULL */
 bool tsim_periods_is_due(const struct tsim_periods *periods, int64_t label);
 /* Notes a task that `repeat` may be told again. */
 void tsim_periods_note(struct tsim_periods *periods, const struct tsim_periods_task *task);
-/* Between ticks, when it is due. */
+/* Looks for a period; it is called between ticks, when it is due. */
 void tsim_periods_look(struct tsim_periods *periods);
 
 /* Ticks and events that were left out so far. */

@@ -160,7 +160,7 @@ static tsim_program_fn program_of(enum tsim_stage_group_stream stream) {
     return stream >= TSIM_STREAM_BESIDE ? tsim_stage_group_beside : PROGRAMS[stream];
 }
 
-/* As the stage group's own program; what the task waits for is kept until it is told. */
+/* Gives the next task as the stage group's own program does, and keeps what the task waits for until it is told. */
 static bool next_heard(void *context, int32_t stream, struct tsim_task *task) {
     struct stream_owner *owner = context;
     struct tsim_task_events *events = owner->events;
@@ -558,7 +558,8 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         tsim_communicator_ended(&group->communicators[axis], end);
 }
 
-/* Where exchanges of experts are folded, too, the first replica stands for all. */
+/* Numbers the replicas that are simulated. If exchanges of experts are folded, too, the first replica stands for
+ * all. */
 static void number_replicas(const struct step_run *run, struct tsim_arena *arena, struct tsim_step_outline *outline) {
     const struct tsim_step_plan *plan = run->plan;
     int32_t n = (int32_t)plan->scenario->parallelism.data, n_each = plan->n_exchanging;
@@ -592,7 +593,7 @@ static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
         run->stage_groups[i].is_told = run->sink->wants_operators(run->sink->context, i);
 }
 
-/* After a tick in which a period may be over. */
+/* Looks for a period after a tick in which one may be over. */
 static void look(void *context) {
     struct step_run *run = context;
     run->is_due = false;

@@ -99,7 +99,8 @@ struct tsim_stage_group_account {
     /* Buffers of the collectives of the data-parallel group (S of cost/collective.h), and messages to other stages, each
      * of an accelerator; the time of the passes that such collectives may run beside. */
     double data_bytes, sent_bytes, beside_data_s;
-    /* Where the stage takes batches from an input pipeline: as input_pipeline.h wants them, [n_inputs + 1]. */
+    /* The gaps between batches if the stage takes them from an input pipeline, as input_pipeline.h wants them,
+     * [n_inputs + 1]. */
     double *input_gaps_s;
     int32_t n_inputs;
 };
@@ -113,7 +114,7 @@ struct tsim_link_utilization {
     char busiest[80]; /* the name of the one with the highest load, the first of equals */
 };
 
-/* How far traffic of others came. */
+/* Tells how far the traffic of others came. */
 struct tsim_background_progress {
     double bytes;   /* that got through in the step, where the least did */
     double until_s; /* until all were through everywhere; the step's time where they were not */
@@ -202,7 +203,8 @@ struct tsim_step_outline {
     int64_t n_messages;       /* messages' numbers */
     const int32_t *replicas;  /* of those that are simulated: its number among all */
     const int32_t *stand_ins; /* by replica: which of them is simulated for it */
-    /* By stage, in a micro-batch's passes, with launches that are wanted; NULL: passes are not played by operators. */
+    /* The number of operators in a micro-batch's passes by stage, wanted launches included; NULL if passes are not
+     * played by operators. */
     const int64_t *n_operators;
     bool has_launches;  /* the host's stream is played */
     bool bypasses_norm; /* stages work shifted against each other: a step takes what the longest of them takes */

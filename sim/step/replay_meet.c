@@ -158,7 +158,7 @@ static struct tsim_replay_meeting price(const struct tsim_replay_run *run, enum 
                                         .nic_bytes = cost.nic_bytes};
 }
 
-/* As it was recorded on one of the ranks, whichever took longest. */
+/* Uses the duration that was recorded on the rank that took longest. */
 static void use_recorded(const struct tsim_replay_run *run, double duration_s, struct tsim_replay_meeting *meeting) {
     if (!run->options.has_recorded_communication || !(duration_s > 0))
         return;

@@ -125,7 +125,7 @@ static int compare_streams(const struct tsim_replay_stream *a, enum tsim_replay_
     return a->number < number ? -1 : a->number > number;
 }
 
-/* Where the stream is, or belongs, in the sorted list. */
+/* Returns where the stream is, or belongs, in the sorted list. */
 static int32_t place_of(const struct tsim_replay_stream *streams, int32_t n, enum tsim_replay_category category,
                         int64_t number) {
     int32_t low = 0, high = n;

@@ -189,8 +189,8 @@ static void pass_signals(struct tsim_stage_group *group, struct tsim_pass_item i
     }
 }
 
-/* All that earlier passes have released must be reduced first; this one may release more. Fully sharded each segment of
- * a backward pass releases its unit. */
+/* Makes a pass wait for reductions: everything that earlier passes have released must be reduced first, and this one
+ * may release more. If fully sharded, each segment of a backward pass releases its unit. */
 static void await_reductions(struct tsim_stage_group *group, struct tsim_pass_item item, int32_t n_segments,
                              struct tsim_task *task) {
     bool is_unit = group->plan->shards_fully;

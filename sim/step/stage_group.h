@@ -33,7 +33,7 @@ static inline bool tsim_label_is_operator(int64_t label) {
                                                                    tsim_label_segment(label) == TSIM_TASK_PASS));
 }
 
-/* Where a stream stands in the operators of a pass. */
+/* The position of a stream in the operators of a pass. */
 struct tsim_pass_cursor {
     bool is_active, is_alone;
     enum tsim_pass_kind kind;
@@ -61,8 +61,8 @@ struct tsim_operator_run {
     bool waits_for_copies;                                /* and does nothing else */
 };
 
-/* Where the stream of a communicator stands. It listens until the compute stream plays a START, then plays what is
- * beside the kernels of that part of the pass. */
+/* The position of a communicator's stream. It listens until the compute stream plays a START, then plays what is beside
+ * the kernels of that part of the pass. */
 struct tsim_beside_stream {
     struct tsim_stage_group *stage_group;
     enum tsim_axis axis;
@@ -77,7 +77,8 @@ struct tsim_crossed_link {
     bool is_between_nodes;
 };
 
-/* Whose collectives cross links: the data-parallel group, the ranks that hold the same experts; in passes, by axis. */
+/* The groups whose collectives cross links: the data-parallel group, the ranks that hold the same experts, and, in
+ * passes, the groups of each axis. */
 enum {
     TSIM_CROSSED_DATA,
     TSIM_CROSSED_EXPERT_DATA,
@@ -97,14 +98,14 @@ struct tsim_copy_way {
     int32_t n;
 };
 
-/* By resource: the slot that a NIC's bytes cross, -1: none; and what each of them takes of it. */
+/* For each resource, the slot that a NIC's bytes cross (-1: none), and what each byte takes of it. */
 struct tsim_slots {
     int32_t n, *of;
     bool *is_taken;
     double per_byte;
 };
 
-/* Where a stream of copies stands. */
+/* The position of a stream of copies. */
 struct tsim_copying {
     int32_t item;
     bool is_of_update; /* the item's own are copied */
@@ -117,8 +118,8 @@ struct tsim_member {
     int32_t units, memory, scale_up_out, scale_up_in, nic_out, nic_in;
     int32_t host_memory; /* its share; -1: not known, or nobody copies */
     struct tsim_copy_way to_host[TSIM_N_COPY_DIRECTIONS];
-    /* By its part of the collectives of its data-parallel group, and of the ranks that hold the same experts;
-     * none: its own links, as above. */
+    /* The links that its part of the collectives crosses, for its data-parallel group and for the ranks that hold the
+     * same experts; none: its own links, as above. */
     struct tsim_crossed_links crossed[TSIM_N_CROSSED];
 };
 
@@ -142,7 +143,7 @@ struct tsim_expanding {
     int32_t raised_counter;
 };
 
-/* When a message was under way; 0: not yet. */
+/* The time at which a message was under way; 0: not yet. */
 struct tsim_transfer {
     tsim_tick begin, end;
 };
@@ -178,8 +179,9 @@ struct tsim_stage_group {
     int64_t n_exchanges[2]; /* of experts so far: on the compute stream, beside it */
     bool plays_pass;        /* the pass under way has operators, else it is one task */
     bool is_told;           /* somebody listens to its operators, each of which is told */
-    /* By axis of collectives in passes, peak_demand.h: what they cross has room for all but the stage group's own data
-     * stream; for this, too: what each rank sends is only counted. */
+    /* For each axis of collectives in passes (peak_demand.h): true if the links that they cross have room for
+     * everything but the stage group's own data stream. If they have room for that too, what each rank sends is only
+     * counted. */
     bool has_spare_links[TSIM_AXIS_PIPELINE];
     struct tsim_axis_meters {
         int32_t scale_up, nic; /* of the engine; 0: none */
@@ -236,8 +238,8 @@ void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_gro
 void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                    struct tsim_task *task, const struct tsim_member *member, int which, double up,
                                    double nic);
-/* So much of the compute units and of HBM's rate of every member. These do the same at the same time, so one device
- * stands for all but message by message. */
+/* Demands so much of the compute units and of HBM's rate of every member. Members do the same at the same time, so one
+ * device stands for all but message by message. */
 void tsim_stage_group_demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                     struct tsim_task *task, double units, double memory);
 /* Makes of `task` a pass, or the optimizer, that is one task. */
@@ -262,9 +264,9 @@ bool tsim_stage_group_send_prev(void *context, int32_t stream, struct tsim_task 
 /* segments.c. The cost of a segment of an item's pass (position in execution order). */
 void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                                    struct tsim_pass_cost *cost);
-/* By how much its kernels are slower (or, by chance, faster) than such kernels are. */
+/* Returns by how much the item's kernels are slower (or, by chance, faster) than such kernels usually are. */
 double tsim_stage_group_slowdown(const struct tsim_stage_group *group, int32_t item, int32_t segment);
-/* Without noise, by what the item is, of a pass in `n` segments. */
+/* Returns the cost of an item without noise, for a pass in `n` segments. */
 void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                                 int32_t n, struct tsim_pass_cost *cost);
 
@@ -356,7 +358,8 @@ static inline bool tsim_stage_group_receives(const struct tsim_stage_group *grou
 /* copies.c. Does the item's pass need a batch of the input pipeline? */
 bool tsim_stage_group_takes_input(const struct tsim_stage_group *group, int32_t item);
 
-/* Where the result of a pass goes: the stage group and the item that waits for it there; false when nothing is sent. */
+/* Finds where the result of a pass goes: the stage group and the item that waits for it there. Returns false if nothing
+ * is sent. */
 bool tsim_stage_group_route(const struct tsim_stage_group *group, struct tsim_pass_item item,
                             struct tsim_stage_group **to, struct tsim_pass_item *there);
 /* The message itself: from this stage to the next or the previous one. */

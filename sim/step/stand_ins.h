@@ -20,11 +20,11 @@ struct tsim_stand_ins {
 /* Are accelerators degraded, or may some be stragglers? */
 bool tsim_has_slow_accelerators(const struct tsim_scenario *scenario);
 
-/* By how much kernels take longer on the slowest rank of the stage group. */
+/* Returns by how much kernels take longer on the slowest rank of the stage group. */
 double tsim_slowdown_of(const struct tsim_scenario *scenario, const struct tsim_placement *placement,
                         struct tsim_coordinates at);
 
-/* In the arena. `all_differ`: every replica is simulated. */
+/* Finds the replicas that stand for others, in the arena. With `all_differ`, every replica is simulated. */
 struct tsim_stand_ins tsim_stand_ins_find(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                           const struct tsim_placement *placement, bool all_differ);
 

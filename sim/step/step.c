@@ -289,7 +289,7 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
     result->n_operators = out.n;
 }
 
-/* Without variability, whose rows are there, every step is the same step. */
+/* Fills in the rows of all steps. With variability they are there; without it, every step is the same. */
 static void fill_steps(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_step_result *result) {
     if (result->steps)
         return;

@@ -48,9 +48,10 @@ enum tsim_status tsim_step_beside_others(struct tsim_arena *arena, const struct 
                                          const struct tsim_machine *machine, double *time_s,
                                          const struct tsim_background_progress **progress, struct tsim_diags *diags);
 
-/* Without simulating: terms.time_s and energy_j are lower bounds, throughput follows from them; mean_power_w does too,
- * and bounds nothing. Splits other than the scenario's share its energy: a balanced one loads the stages more alike,
- * and the power of a stage grows ever less with its load (cluster/power.h), so it takes no less. */
+/* Bounds a step without simulating it: terms.time_s and energy_j are lower bounds, throughput follows from them;
+ * mean_power_w does too, and bounds nothing. Splits other than the scenario's share its energy: a balanced one loads
+ * the stages more alike, and the power of a stage grows ever less with its load (cluster/power.h), so it takes no
+ * less. */
 void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_machine *machine,
                      enum tsim_least of, struct tsim_step_result *result);
 

@@ -87,7 +87,7 @@ static struct tsim_amount of_batch(struct tsim_term_recorder *r, const struct ts
                    tsim_of_scenario(r, key, of_sample, dimension)));
 }
 
-/* By one worker, with the storage for itself. */
+/* Returns the time in which one worker reads a sample with the storage for itself. */
 static struct tsim_amount read_alone(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                      struct tsim_amount bytes, struct tsim_amount storage) {
     const struct tsim_data_spec *data = &sc->data;

@@ -14,8 +14,9 @@
 #include "step/input_pipeline.h"
 #include "step/program.h"
 
-/* As tsim_step_simulate_observed; without `data` the same. TSIM_ERR_INFEASIBLE: a step would wait for weeks.
- * *flow is of the last input pipeline; zeroed without `data`. */
+/* Simulates as tsim_step_simulate_observed does, with the input pipeline if the scenario has `data`. Returns
+ * TSIM_ERR_INFEASIBLE if a step would wait for weeks. *flow is that of the last input pipeline, and zeroed without
+ * `data`. */
 enum tsim_status tsim_step_simulate_with_input(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                                const struct tsim_cluster *cluster,
                                                const struct tsim_placement *placement,

@@ -78,7 +78,7 @@ static void collective_times(struct tsim_collective_cost *cost, double n) {
     cost->hbm_bytes *= n;
 }
 
-/* In as many equal pieces, one after the other. */
+/* Costs a collective in as many equal pieces, one after the other. */
 static void collectives(const struct tsim_step_plan *plan, enum tsim_collective_op op, double bytes,
                         struct tsim_group group, double n_pieces, struct tsim_collective_cost *cost) {
     double n = fmax(n_pieces, 1);
@@ -328,8 +328,8 @@ static void broadcasts(const struct tsim_step_plan *plan, double bytes, struct t
     add_collective(cost, &vectors);
 }
 
-/* Beside and between these, an outer optimizer with momentum reads and writes the weights of the last exchange and its moment,
- * and reads and writes what changed. */
+/* The bytes of the outer optimizer for each parameter: an outer optimizer with momentum reads and writes the weights of
+ * the last exchange and its moment, and reads and writes what changed. */
 #define OUTER_BYTES 24.0
 
 /* Workers of local SGD exchange weights, or what changed of them: each rank its shard with those that hold the same one, or
@@ -443,7 +443,8 @@ static struct share part_of(const struct tsim_step_plan *plan, const struct tsim
                           .n_parts = n_parts};
 }
 
-/* In the same order, too: how long kernels wait for a host depends on it. */
+/* Tells whether two chunks have the same layers, in the same order, too: how long kernels wait for a host depends on
+ * it. */
 static bool same_layers(const struct tsim_model *model, const struct tsim_chunk_plan *a,
                         const struct tsim_chunk_plan *b) {
     bool is_same = true;
@@ -566,7 +567,8 @@ static double reduction_copies_bytes(const struct tsim_scenario *sc) {
     TSIM_BUG("shard copies %d", (int)sc->software->shard_copies);
 }
 
-/* And after each gather: PER_PARAMETER: out of the gathered buffer (foreach_all_gather_copy_out). */
+/* Returns the bytes of copies after each gather. PER_PARAMETER copies out of the gathered buffer
+ * (foreach_all_gather_copy_out). */
 static double gather_copies_bytes(const struct tsim_scenario *sc) {
     return sc->software->shard_copies == TSIM_COPIES_PER_PARAMETER ? 2 * communicated_weight_bytes(sc) : 0;
 }

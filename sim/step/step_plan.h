@@ -63,9 +63,9 @@ struct tsim_pass_route {
     bool receives;
 };
 
-/* Where fully sharded passes through a layer are cut, in execution order: a unit gathers what it works with, and in a
- * backward pass reduces. One for a whole layer; one for each product, and twice that going backward where the layer is
- * executed again. */
+/* Fully sharded passes through a layer are cut into units, in execution order: a unit gathers what it works with, and
+ * in a backward pass reduces. One for a whole layer; one for each product, and twice that going backward where the
+ * layer is executed again. */
 struct tsim_layer_unit {
     enum tsim_layer_product product; /* where units are products */
     bool gathers, reduces;
@@ -103,9 +103,9 @@ struct tsim_stage_plan {
     struct tsim_pass_programs *programs;                            /* where operators are played */
 };
 
-/* Which passes are played by their operators; the others are one task each. With simulation.detail: passes it is those
- * beside which collectives of the data-parallel group may run, where passes have collectives of their own: how two
- * collectives share a link, while kernels share a device with one of them, has no mean rate. */
+/* This says which passes are played by their operators; the others are one task each. With simulation.detail: passes it
+ * is those beside which collectives of the data-parallel group may run, where passes have collectives of their own: how
+ * two collectives share a link, while kernels share a device with one of them, has no mean rate. */
 enum tsim_operators_of { TSIM_OPERATORS_OF_NONE, TSIM_OPERATORS_OF_MET, TSIM_OPERATORS_OF_ALL };
 
 /* The plan of a step is the same for all stage groups. */

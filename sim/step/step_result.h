@@ -8,7 +8,7 @@
 
 struct tsim_scenario;
 
-/* Where the step of the critical (slowest) rank goes; the terms add up to time_s. */
+/* The parts of the critical (slowest) rank's step, which add up to time_s. */
 struct tsim_step_terms {
     double time_s;
     double compute_s; /* forward and backward of the model, recompute not included */
@@ -78,7 +78,7 @@ struct tsim_input_figures {
     double host_buffer_bytes; /* per node: batches loaded ahead */
 };
 
-/* Which accelerators are slow is drawn: the run's own step is of one draw, that of its seed. Others are of the seeds
+/* The slow accelerators are drawn at random. The run's own step has the draw of its seed. Further draws have the seeds
  * that follow, without noise; those in which no accelerator is slow count with their probability. */
 enum { TSIM_MOST_STRAGGLER_DRAWS = 20 };
 struct tsim_straggler_draws {

@@ -6,12 +6,12 @@
 
 #include <math.h>
 
-/* Where stragglers are rare so many seeds are tried at most for draws that have any. */
+/* If stragglers are rare, at most this many seeds are tried for draws that have any. */
 enum { MOST_SEEDS = 1000 };
 /* Draws of stragglers end with the first that brings their events above this, some seconds. */
 #define MOST_DRAW_EVENTS 5000000
 
-/* In an arena of its own, so that thousands of steps take the memory of one. */
+/* Simulates a step in an arena of its own, so that thousands of steps take the memory of one. */
 static enum tsim_status step_time(const struct tsim_variation_job *job, const struct tsim_scenario *scenario,
                                   double *time_s, int64_t *events, struct tsim_diags *diags) {
     struct tsim_arena arena;
@@ -65,8 +65,8 @@ static enum tsim_status draw(const struct tsim_variation_job *job, const struct 
     return step_time(job, &drawn, time_s, events, diags);
 }
 
-/* Which accelerators are slow is a matter of luck: the step with the stragglers of this seed and of those that follow,
- * twenty of them. */
+/* Simulates the step with the stragglers of this seed and of those that follow, twenty in all, because which
+ * accelerators are slow is a matter of luck. */
 static enum tsim_status draw_stragglers(const struct tsim_variation_job *job, enum tsim_detail detail, double ratio,
                                         double without_s, bool folds, struct tsim_straggler_draws *draws,
                                         struct tsim_diags *diags) {

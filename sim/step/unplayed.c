@@ -67,7 +67,7 @@ static void note_operators(struct check *c) {
                                 note_operator, c);
 }
 
-/* How many times as long as one group takes alone the fullest shared link is loaded by all together. */
+/* Returns how many times longer all groups together load the fullest shared link than one group alone does. */
 static double find_load(const struct check *c, struct tsim_arena *arena, enum tsim_axis axis, int32_t *fullest) {
     const struct tsim_topology *t = c->topology;
     const struct unplayed *unplayed = &c->axes[axis];

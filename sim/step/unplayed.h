@@ -12,7 +12,7 @@
 /* TSIM_ERR_INFEASIBLE with a diag that names the group, the link and what would be right. */
 enum tsim_status tsim_refuse_unplayed(const struct tsim_scenario *scenario, struct tsim_diags *diags);
 
-/* Whether all of its traffic is played, without a word. */
+/* Tells whether all traffic of a scenario is played, without a diagnostic. */
 bool tsim_is_played(const struct tsim_scenario *scenario);
 
 /* The detail in which many variants of a scenario are played to find which are worth a closer look: passes where the

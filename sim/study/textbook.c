@@ -294,7 +294,8 @@ static bool is_meant(const char *name, const char *which) {
     return strcmp(name, which) == 0 || (which[0] == '(' && length > end && strcmp(name + length - end, which) == 0);
 }
 
-/* Over a step: of one operator, "attention qkv (forward)", or of all whose names end so, "(forward)". */
+/* Returns a value over a step: of one operator, "attention qkv (forward)", or of all whose names end so,
+ * "(forward)". */
 static enum tsim_status operator_value(const struct expression *e, const char *const *arguments, double *value) {
     static const char *const QUANTITIES[] = {"flop", "vector flop", "bytes",
                                              "time"}; /* vector: outside the matrix units */

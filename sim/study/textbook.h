@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 
-/* Where text and program differ by more than the row allows. */
+/* This says which is right if text and program differ by more than the row allows. */
 enum tsim_textbook_right {
     TSIM_TEXTBOOK_BOTH,   /* they do not differ, or answer different questions, as `why` says */
     TSIM_TEXTBOOK_TSIM,   /* the text is mistaken, or leaves out what is counted here */

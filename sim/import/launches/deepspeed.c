@@ -10,7 +10,7 @@
 
 /* ---- what "auto" is ---- */
 
-/* As transformers' integration fills it in: from its TrainingArguments, or from the model's hidden size. */
+/* The values that transformers' integration fills in: from its TrainingArguments, or from the model's hidden size. */
 static const struct {
     const char *key, *meaning;
 } AUTOS[] = {

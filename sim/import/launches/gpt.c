@@ -62,7 +62,7 @@ static const struct tsim_setting *quantized(struct tsim_gpt *g) {
     return found;
 }
 
-/* Where the scales of fp8 come from (Megatron-Core, --fp8-recipe). */
+/* Writes where the scales of fp8 come from (Megatron-Core, --fp8-recipe). */
 static void put_scaling(struct tsim_gpt *g, const struct tsim_setting *recipe) {
     const char *scaling = tsim_launch_ours(tsim_fp8_recipes, tsim_setting_text(recipe));
     if (scaling)
@@ -147,7 +147,7 @@ static void put_precision(struct tsim_gpt *g) {
         tsim_recipe_put(g->r, "training.precision", from, from ? NULL : "the program's default", "%s", word);
 }
 
-/* All of the optimizer on the host; a share of it is an argument of its own, which is refused. */
+/* Puts all of the optimizer on the host; a share of it is an argument of its own, which is refused. */
 static void put_offload(struct tsim_gpt *g) {
     static const char *const KEYS[] = {"optimizer_cpu_offload", "cpu_optimizer", NULL};
     const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS),

@@ -107,7 +107,7 @@ static const char *order_words(const struct tsim_launch_writer *w) {
 
 /* ---- Slurm ---- */
 
-/* For each rank of the software, the node that the rank of the same coordinates was simulated on. */
+/* Writes, for each rank of the software, the node on which the rank of the same coordinates was simulated. */
 static void write_host_file(struct tsim_launch_writer *w) {
     const struct tsim_scenario *scenario = w->scenario;
     struct axes a = axes_of(w);

@@ -21,8 +21,8 @@ const struct tsim_launch_format TSIM_LAUNCH_FORMATS[] = {
 };
 const size_t TSIM_N_LAUNCH_FORMATS = sizeof TSIM_LAUNCH_FORMATS / sizeof TSIM_LAUNCH_FORMATS[0];
 
-/* In the order of the formats; `reads`: what gives the scenario back, NULL: nothing does. A file of `whole` scenarios
- * carries these keys from the beginning: no option says them. */
+/* The kinds stand in the order of the formats. `reads` is the import that gives the scenario back; NULL: none does. A
+ * file of `whole` scenarios carries these keys from the beginning, because no option says them. */
 static const struct kind {
     unsigned launches;
     void (*write)(struct tsim_launch_writer *w);
@@ -94,7 +94,7 @@ static bool names_a_file(const struct tsim_value *value, const char *key) {
     return false;
 }
 
-/* As it was written, which is short; with every default where that would not be found. */
+/* Carries a key as it was written, which is short, or with every default if what was written would not be found. */
 static void carry_written(struct carrying *c, const char *path) {
     const char *dot = strrchr(path, '.');
     const struct tsim_value *written = tsim_value_find_path(c->root, path),
@@ -152,7 +152,7 @@ static const char *below(struct tsim_arena *arena, const char *path, const char 
     return *path ? tsim_arena_printf(arena, "%s.%s", path, key) : key;
 }
 
-/* Which keys were written, and which derived, is no part of what is simulated. */
+/* Tells whether a key is compared: which keys were written and which were derived is no part of what is simulated. */
 static bool is_compared(const char *path, const char *key) {
     return *path || (strcmp(key, "derived") != 0 && strcmp(key, "estimates") != 0);
 }
@@ -210,8 +210,8 @@ static enum tsim_status refused(struct carrying *c, const struct tsim_diags *dia
 
 /* ---- warnings ---- */
 
-/* Whether what is launched does otherwise. Adam and AdamW are one word in these programs, and what the software's
- * profile says happens without an option. */
+/* Tells whether the launched job would do otherwise. Adam and AdamW are one word in these programs, and what the
+ * software's profile says happens without an option. */
 static bool is_lost_on_launch(struct carrying *c, const char *path) {
     static const char *const ALL[] = {"model.", "training.", "parallelism."};
     const char *name, *flavor, *value = tsim_launch_text(&c->w, path), *overlap = strstr(path, ".overlap.");

@@ -28,7 +28,7 @@ static bool next_line(const char *text, size_t size, struct line *line) {
     return true;
 }
 
-/* Behind the first `word` of the line; NULL: it has none. */
+/* Returns the text behind the first `word` of the line; NULL: it has none. */
 static const char *behind(const struct line *line, const char *word) {
     size_t n = strlen(word);
     for (size_t i = 0; i + n <= line->length; i++)
@@ -64,7 +64,7 @@ static bool is_name(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Where " ......... " begins behind a name; NULL: it is no argument, or its name leaves no room for dots. */
+/* Returns where " ......... " begins behind a name; NULL: it is no argument, or its name leaves no room for dots. */
 static const char *dots_of(const struct line *line) {
     for (size_t i = 1; i + 2 < line->length; i++) {
         size_t end = i + 1;

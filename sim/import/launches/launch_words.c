@@ -7,7 +7,7 @@ const struct tsim_launch_word tsim_attention_backends[] = {
     {"flash", "flash2"},    {"flash", "flash3"},        {"flash", "flash1"}, {"fused", "cudnn"},
     {"unfused", "unfused"}, {"local", "fused-softmax"}, {NULL, NULL}};
 
-/* Where the scales come from; mxfp8 is a precision here. */
+/* The recipes of fp8, by where their scales come from; mxfp8 is a precision here. */
 const struct tsim_launch_word tsim_fp8_recipes[] = {
     {"delayed", "delayed"}, {"tensorwise", "current"}, {"current", "current"}, {"blockwise", "block"}, {NULL, NULL}};
 

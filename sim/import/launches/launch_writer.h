@@ -33,12 +33,12 @@ const char *tsim_launch_job_name(const struct tsim_launch_writer *w);
 bool tsim_launch_is_core(const struct tsim_launch_writer *w);
 /* The order of the scenario's ranks where it is that of --use-tp-pp-dp-mapping and the software has this option; else NULL. */
 const enum tsim_axis *tsim_launch_tp_pp_dp(const struct tsim_launch_writer *w);
-/* How many replicas there are. */
+/* Returns how many replicas there are. */
 int64_t tsim_launch_replicas(const struct tsim_launch_writer *w);
 
 /* The options of a GPT that Megatron-LM and NeMo share, in w->options. */
 void tsim_gpt_options(struct tsim_launch_writer *w);
-/* Whether they say how many layers each stage has. */
+/* Tells whether the options say how many layers each stage has. */
 bool tsim_gpt_says_stages(const struct tsim_launch_writer *w);
 
 /* Whole files. */
@@ -52,7 +52,7 @@ void tsim_write_kubernetes(struct tsim_launch_writer *w);
 /* "    --name value \" of each option, behind `indent`; and the program. */
 void tsim_write_arguments(struct tsim_launch_writer *w, const char *indent);
 const char *tsim_megatron_program(const struct tsim_launch_writer *w);
-/* Whether pods can have the simulated order of ranks; a mistake of the scenario where they cannot. */
+/* Checks that pods can have the simulated order of ranks; if they cannot, it is a mistake of the scenario. */
 enum tsim_status tsim_job_check(const struct tsim_launch_writer *w, bool is_kubernetes, struct tsim_diags *diags);
 /* torchtitan's name and flavor of a model with these sizes (torchtitan.c); false: it has none such. */
 bool tsim_titan_flavor(const struct tsim_launch_writer *w, const char **name, const char **flavor);

@@ -96,7 +96,7 @@ static int64_t degree(struct reading *g, const char *axis, int64_t within_otherw
     return a < 0 || b < 0 ? -1 : a * b;
 }
 
-/* Whether the ranks of the two axes that may be left open are both said. */
+/* Returns the world size if the ranks of both axes that may be left open are said, else 0. */
 static int64_t said_world(const struct reading *g) {
     const int64_t model = g->tensor * g->pipeline * g->context * g->expert;
     return g->fsdp > 0 && g->data > 0 ? model * g->fsdp * g->data : 0;
@@ -218,7 +218,7 @@ static void put_windows(struct reading *g, const struct block *block) {
     }
 }
 
-/* By the sizes of base_*; what is not said is base.yml's. */
+/* Writes a model from the sizes base_*; base.yml gives what is not said. */
 static void put_sizes(struct reading *g) {
     const struct block *block = block_of(g);
     const struct tsim_setting *layers = find(g, "base_num_decoder_layers"), *activations = find(g, "mlp_activations"),
@@ -309,7 +309,7 @@ static bool is_size(const char *key) {
     return false;
 }
 
-/* Whether the sizes are those of the model of that name: it is the model's own file then. */
+/* Tells whether the sizes are those of the model of that name: then the file is the model's own. */
 static bool are_its_own(struct reading *g, const char *id) {
     const struct tsim_model *model;
     return id && tsim_catalogue_load_model(g->r->arena, id, &model, g->r->diags) == TSIM_OK &&
@@ -320,7 +320,7 @@ static bool are_its_own(struct reading *g, const char *id) {
            tsim_recipe_int(g->r, "num_experts", 1, 100000, 1) == (model->experts.count > 0 ? model->experts.count : 1);
 }
 
-/* Beside a name sizes are those of the file of that name in a log, and a change of them elsewhere. */
+/* Checks sizes beside a model's name: in a log they are those of the model's file, elsewhere they change the model. */
 static void check_sizes(struct reading *g, bool is_given) {
     for (size_t i = 0; i < g->r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
         struct tsim_setting *s = &g->r->settings[i];

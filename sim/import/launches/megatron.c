@@ -138,7 +138,7 @@ static bool is_program(const struct words *w, size_t i) {
     return length > 3 && strcmp(text + length - 3, ".py") == 0 && !is_argument(text);
 }
 
-/* Where the launcher's own arguments end: at the program; 0 without one. */
+/* Returns where the launcher's own arguments end: at the program; 0 without one. */
 static size_t end_of_launcher(struct reading *g, const struct words *w) {
     for (size_t i = 0; i < w->n; i++) {
         if (is_program(w, i)) {
@@ -169,7 +169,7 @@ static const char *lost_from(const struct reading *g, const char *name, size_t l
     return NULL;
 }
 
-/* At "$(": of a sum the first part that is empty; else the command. */
+/* Names what is lost at "$(": the first empty part of a sum, else the command. */
 static const char *lost_command(const struct reading *g, const char *text) {
     enum { MOST_SHOWN = 40 };
     size_t n = 0;
@@ -207,7 +207,8 @@ static const char *lost_value(struct reading *g, const struct tsim_shell_word *w
     return from ? from : tsim_arena_strndup(g->r->arena, text, n);
 }
 
-/* Where all that was assigned is read, what one variable took from another is met again. */
+/* Tells whether a word was met before: since everything that was assigned is read, what one variable took from another
+ * comes again. */
 static bool is_met(struct reading *g, const struct tsim_shell_word *word) {
     const char *before = g->is_read[word->start];
     g->is_read[word->start] = word->text;
@@ -498,7 +499,7 @@ static void take_out_derived(struct tsim_recipe *r) {
         take_out(r, "kv_channels");
 }
 
-/* All ranks, in nodes of eight where they are as many. */
+/* Writes the machine for all ranks, in nodes of eight if there are as many. */
 static void add_world(struct reading *g) {
     struct tsim_recipe *r = g->r;
     const struct tsim_setting *world = tsim_recipe_find(r, "world_size");

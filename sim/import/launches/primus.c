@@ -140,7 +140,8 @@ static const char *known_preset(struct reading *g) {
     return tsim_known_model(g->r, g->model);
 }
 
-/* Beside a model that is named alone, what would make another of it is refused: its other sizes are not known here. */
+/* Refuses settings that would change a model of which only the name is known, because its other sizes are not known
+ * here. */
 static void check_changes(struct reading *g, const struct tsim_model *model) {
     static const char *const OTHERS[] = {"hidden_size",
                                          "ffn_hidden_size",

@@ -129,7 +129,7 @@ static bool is_name_char(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether a string begins here, behind up to two letters (r, f, b, u). */
+/* Returns how many characters open a string here: its quote behind up to two letters (r, f, b, u); 0: none. */
 static size_t string_prefix(const struct reading *g) {
     size_t n = 0;
     while (n < 2 && next(g, n) && strchr("rRfFbBuU", next(g, n)))
@@ -158,7 +158,7 @@ static const char *string(struct reading *g) {
     return "";
 }
 
-/* Over everything up to the end of the line, or, within brackets, to a comma or a closing bracket. */
+/* Skips everything up to the end of the line, or, within brackets, to a comma or a closing bracket. */
 static void pass(struct reading *g, bool is_within) {
     int open = 0;
     while (!is_end(g)) {
@@ -198,7 +198,7 @@ static bool closes(struct reading *g, char close) {
     return true;
 }
 
-/* Over the comma behind an item; a mistake where neither it nor the end is there. */
+/* Skips the comma behind an item; it is a mistake if neither the comma nor the end is there. */
 static void separate(struct reading *g, char close) {
     skip(g, true);
     if (now(g) == ',')
@@ -426,7 +426,7 @@ static void note_unread(struct reading *g) {
             g->python->unread_line = place(g, g->at, "")->line;
 }
 
-/* Over the rest of a statement, to the beginning of the next line. */
+/* Skips the rest of a statement, to the beginning of the next line. */
 static void end_line(struct reading *g) {
     pass(g, false);
     g->at += !is_end(g);
@@ -479,7 +479,7 @@ void tsim_python_functions(struct tsim_recipe *r, struct tsim_python *python) {
     }
 }
 
-/* Where the bodies begin. */
+/* Finds where the bodies begin. */
 static void find_bodies(struct reading *g) {
     size_t n = 0;
     g->bodies = TSIM_NEW_ARRAY(g->r->arena, MOST_FUNCTIONS, size_t);

@@ -509,7 +509,7 @@ static void write_section(struct tsim_recipe *r, struct tsim_lines *out, const c
         tsim_lines_add(r->arena, out, "# %s\n%s", title, lines->text);
 }
 
-/* In the order of the manual, then whatever a --set brought. */
+/* Writes the sections in the order of the manual, then whatever a --set brought. */
 static void write_sections(struct tsim_recipe *r, struct tsim_lines *out) {
     static const char *const ORDER[] = {"schema",  "name",     "description", "model",
                                         "cluster", "training", "software",    "parallelism"};
@@ -575,7 +575,7 @@ static void take_out(struct tsim_recipe *r, const char *path) {
         r->root = mapping;
 }
 
-/* By the stage that holds most. */
+/* Tells whether the stage that holds most fits. */
 static bool fits(const struct tsim_scenario *scenario) {
     const struct tsim_accelerator *accelerator = scenario->cluster.node->accelerator;
     const double usable_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes;

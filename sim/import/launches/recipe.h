@@ -8,7 +8,7 @@
 #include "import/formats.h"
 #include "import/setting_class.h"
 
-/* How a line begins that carries a setting. */
+/* A line that carries a setting begins with this. */
 #define TSIM_CARRIED "# tsim --set "
 /* JSON has no comments: the key of a list of them, which DeepSpeed passes over. */
 #define TSIM_CARRIED_KEY "tsim"

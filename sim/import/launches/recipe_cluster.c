@@ -1,4 +1,5 @@
-/* Where a recipe's run takes place: what a scheduler, a comment or --set says of the machines, and what is usual. */
+/* recipe_cluster.c - where a recipe's run takes place: what a scheduler, a comment or --set says of the machines, and
+ * what is usual. */
 #include "import/launches/gpt.h"
 
 #include "base/quantity.h"
@@ -133,7 +134,7 @@ static int64_t usual_each(int64_t least_world, bool has_nodes, int64_t of_node) 
     return each < of_node ? each : of_node;
 }
 
-/* So many as --gpus says, or as hold the model; 0 after a mistake. */
+/* Writes as many accelerators as --gpus says, or as hold the model; returns 0 after a mistake. */
 static int64_t put_gpus(struct tsim_recipe *r, const struct tsim_setting *machine, int64_t each, int64_t of_node) {
     const int64_t gpus = r->input.gpus, n = gpus / each;
     if (gpus % each != 0) {

@@ -123,7 +123,7 @@ static bool is_shell(const char *word) {
     return is_one_of(slash ? slash + 1 : word, SHELLS);
 }
 
-/* Which word is the text of `bash -c TEXT`; 0: none. *n_before: how many words stand in front of the shell. */
+/* Returns which word is the text of `bash -c TEXT`; 0: none. *n_before is the number of words in front of the shell. */
 static size_t inner_text(const struct tsim_shell_word *words, size_t n, size_t *n_before) {
     for (size_t i = 0; i < n; i++) {
         if (!is_shell(words[i].text))
@@ -463,7 +463,7 @@ static bool assign_number(struct reader *r, size_t from, size_t to) {
     return true;
 }
 
-/* At "((" of for ((A; B; C)). */
+/* Begins a counting loop at the "((" of for ((A; B; C)). */
 static void begin_counting(struct reader *r) {
     struct tsim_shell *s = &r->s;
     const size_t open = s->pos, close = tsim_shell_matching(s, open, '(', ')');
@@ -537,7 +537,7 @@ static void end_frame(struct reader *r, enum frame_kind kind) {
         r->n_frames--;
 }
 
-/* Whether the loop's next round begins, with its variable set to what it is then. */
+/* Begins the loop's next round, with its variable set, if there is one. */
 static bool goes_round(struct reader *r, struct frame *frame) {
     struct tsim_shell *s = &r->s;
     if (frame->again == 0 || !frame->is_active || s->status != TSIM_OK || ++r->n_rounds > MOST_ROUNDS)
@@ -642,7 +642,7 @@ static bool keyword(struct reader *r, const char *word) {
     return true;
 }
 
-/* At the beginning of a branch of a case: PATTERN | PATTERN). */
+/*  PATTERN).|Reads the patterns at the beginning of a branch of a case: PATTERN | PATTERN).| PATTERN). */
 static void read_patterns(struct reader *r) {
     struct frame *frame = top(r, FRAME_CASE);
     struct tsim_shell *s = &r->s;
@@ -793,7 +793,7 @@ static void set_slurm(struct reader *r, const char *before, const struct tsim_sh
     }
 }
 
-/* At '#': the rest of the line, which Slurm may read. */
+/* Reads, at '#', the rest of the line, which Slurm may read. */
 static void read_comment(struct reader *r) {
     struct tsim_shell *s = &r->s;
     bool is_slurm = s->size - s->pos > 8 && memcmp(s->text + s->pos, "#SBATCH", 7) == 0 && is_active(r);

@@ -125,7 +125,7 @@ struct tsim_shell_word tsim_shell_word_at(struct tsim_shell *s, const char *text
     return (struct tsim_shell_word){text, at, place};
 }
 
-/* Between elements of a list words end. */
+/* Puts the elements of a list, each of which ends a word. */
 static void put_words(struct tsim_shell *s, struct tsim_shell_fields *f, const struct tsim_shell_word *words, size_t n,
                       bool is_quoted, uint32_t place) {
     for (size_t i = 0; i < n; i++) {
@@ -366,7 +366,7 @@ static void assign_default(struct tsim_shell *s, const char *name, size_t close)
         s->pos = from;
 }
 
-/* At '{' of "${"; `close` is where it ends. */
+/* Expands "${...}" from its '{' on; `close` is where it ends. */
 static void expand_braces(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted) {
     size_t start = ++s->pos;
     if (expand_arguments(s, f, close, is_quoted))
@@ -472,7 +472,8 @@ static const char *calculated(struct tsim_shell *s, const char *text) {
     return tsim_arena_printf(s->arena, "%lld", (long long)tsim_shell_arithmetic(&inner, 0, inner.size));
 }
 
-/* At '(' of $(COMMAND): the text of a command that only says what it is given; false where nobody knows it. */
+/* Expands $(COMMAND) from its '(' on, to the text of a command that only says what it is given; false where nobody
+ * knows it. */
 static bool expand_said(struct tsim_shell *s, struct tsim_shell_fields *f, size_t close, bool is_quoted,
                         uint32_t place) {
     struct tsim_shell_fields words = {.never_splits = false};
@@ -547,7 +548,7 @@ static void expand_parentheses(struct tsim_shell *s, struct tsim_shell_fields *f
     s->pos = s->status == TSIM_OK ? close + 1 : s->size;
 }
 
-/* At '$'. */
+/* Expands what begins at a '$'. */
 static void expand_here(struct tsim_shell *s, struct tsim_shell_fields *f, bool is_quoted) {
     size_t dollar = s->pos++;
     char c = peek(s, 0);
@@ -653,7 +654,8 @@ struct tsim_shell_document tsim_shell_read_document_name(struct tsim_shell *s) {
     return document;
 }
 
-/* Where the line that ends a document begins; *after: behind it. Tabs may stand in front of its name. */
+/* Returns where the line that ends a document begins; *after is the place behind it. Tabs may stand in front of its
+ * name. */
 static size_t end_of_document(const struct tsim_shell *s, const char *name, size_t *after) {
     const size_t length = strlen(name);
     for (size_t line = s->pos; line < s->size; line = *after) {

@@ -43,7 +43,7 @@ struct tsim_shell {
     const char *bad_message;
 };
 
-/* Where in the script the text's character `pos` was written. */
+/* Returns the place in the script at which character `pos` of the text was written. */
 uint32_t tsim_shell_place(const struct tsim_shell *s, size_t pos);
 /* A mistake at `pos` of the text. */
 void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t pos, const char *message);

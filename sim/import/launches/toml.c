@@ -69,7 +69,7 @@ static unsigned long hex_value(char c) {
     return (unsigned long)(c <= '9' ? c - '0' : c >= 'a' ? c - 'a' + 10 : c - 'A' + 10);
 }
 
-/* Behind a backslash; `out` has room for four more. */
+/* Reads an escape behind its backslash; `out` has room for four more. */
 static void read_escape(struct reader *t, char *out, size_t *n) {
     static const char NAMES[] = "btnfr\"\\", VALUES[] = "\b\t\n\f\r\"\\";
     const char *name = peek(t) ? strchr(NAMES, peek(t)) : NULL;

@@ -190,7 +190,7 @@ static void put_model(struct reading *g) {
 
 /* ---- the machine ---- */
 
-/* Behind the first `word` of a line, or NULL. */
+/* Returns the text behind the first `word` of a line, or NULL. */
 static const char *behind(const char *line, size_t length, const char *word) {
     size_t n = strlen(word);
     for (size_t i = 0; i + n <= length; i++)

@@ -49,7 +49,8 @@ static bool has_device(const struct tsim_known_as *known, unsigned device) {
     return false;
 }
 
-/* Whose accelerator --set names; of PCIe cards, of whose tree the file tells, any may be named. */
+/* Returns the part whose accelerator --set names. Any PCIe card may be named, because the file tells only of its
+ * tree. */
 static const struct tsim_accelerator *named_part(const struct parts *parts, const struct tsim_imported_machine *m,
                                                  const char *accelerator) {
     const struct tsim_accelerator *any = NULL;
@@ -71,8 +72,8 @@ static const struct tsim_accelerator *first_like(const struct parts *parts, cons
     return NULL;
 }
 
-/* By what --set says, by its PCI device, by what it is like. NULL: nothing is like it. AMD's devices of one
- * architecture differ by more than their memory: one that is not known is not like the others. */
+/* Finds the accelerator by what --set says, by its PCI device, or by what it is like. NULL: nothing is like it. AMD's
+ * devices of one architecture differ by more than their memory: one that is not known is not like the others. */
 static const struct tsim_accelerator *part_of(const struct parts *parts, const struct tsim_imported_machine *m,
                                               const struct tsim_import_input *input) {
     const char *accelerator = tsim_import_override(input, "accelerator");
@@ -160,7 +161,7 @@ static const char *rate(struct tsim_arena *arena, double bytes_per_s) {
     return tsim_arena_printf(arena, "%.6g GB/s", bytes_per_s / 1e9);
 }
 
-/* With other wires than the node that is like it, what rings reach changes with them. */
+/* Writes bandwidths if the wires differ from those of the similar node: what rings reach changes with them. */
 static const char *bandwidths(struct tsim_arena *arena, const struct tsim_node *like, double share) {
     return tsim_arena_printf(
         arena,

@@ -45,7 +45,7 @@ static void read_head(struct reading *g, char *line) {
         g->n += is_gpu(token) && g->n < MOST;
 }
 
-/* How many of the others the first accelerator has a link to. */
+/* Reads how many of the others the first accelerator has a link to. */
 static enum tsim_status read_row(struct reading *g, char *line) {
     char *rest = line, *start = line;
     int column = 0;

@@ -45,7 +45,7 @@ const struct tsim_value *tsim_hf_find(const struct tsim_hf_reading *r, const cha
 /* The first of the names that is there; the first of all where none is. In the arena. */
 const char *tsim_hf_key(const struct tsim_hf_reading *r, const char *names);
 int64_t tsim_hf_number(struct tsim_hf_reading *r, const char *key, int64_t least, int64_t most, int64_t otherwise);
-/* From 1 on; a mistake where it is missing. */
+/* Returns a number from 1 on, and reports a mistake if it is missing. */
 int64_t tsim_hf_required(struct tsim_hf_reading *r, const char *key, int64_t most);
 /* Above 0, at most 1. */
 double tsim_hf_share(struct tsim_hf_reading *r, const char *key, double otherwise);

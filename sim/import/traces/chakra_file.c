@@ -14,7 +14,7 @@
 #define MOST_START_S 1e12
 #define MOST_DURATION_S 1e9
 
-/* In an execution while it is read: a group that nodes name and nobody has told. */
+/* UNTOLD marks, while an execution is read, a group that nodes name and that has not been described yet. */
 enum { UNTOLD = -1, MOST_GROUPS = 10000, MOST_RANKS = 10 * 1000 * 1000 };
 
 static void *get_memory(void *context, size_t size) {
@@ -691,7 +691,7 @@ static uint64_t free_id(const struct tsim_history *e) {
     return 0;
 }
 
-/* As PyTorch's traces tell them (see the header). */
+/* Writes the groups as PyTorch's traces describe them (see the header). */
 static void put_group_list(FILE *out, const struct tsim_history *e) {
     fprintf(out, "['[{\"pg_name\": \"0\", \"ranks\": [], \"group_size\": %d}", e->n_ranks);
     for (int32_t g = 0; g < e->n_groups; g++) {
@@ -703,7 +703,7 @@ static void put_group_list(FILE *out, const struct tsim_history *e) {
     fputs("]']", out);
 }
 
-/* Before everything else. */
+/* Writes the groups, before everything else. */
 static void put_groups(struct tsim_arena *arena, struct writing *w, const struct tsim_history *e) {
     Tsim__Chakra__Node node;
     Tsim__Chakra__Values values;

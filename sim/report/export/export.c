@@ -364,7 +364,7 @@ static bool is_metric(const struct tsim_json *points, const char *key) {
     return false;
 }
 
-/* All samples of a metric stand together, as the format asks for. */
+/* Writes a sweep for Prometheus: all samples of a metric stand together, as the format asks for. */
 static void sweep_prometheus(const struct tsim_json *sweep, FILE *out) {
     const struct tsim_json *points = tsim_json_find(sweep, "points");
     struct tsim_json *members = members_of(points, false);

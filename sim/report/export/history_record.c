@@ -10,7 +10,7 @@
 /* Kernels before a collective are on a stream of their own: those beside them stand still, in their own time. */
 enum { NO_NODE = -1, MOST_TAIL = 2, DATA_STREAM = 1, JOIN_STREAM = 2, FIRST_COPY_STREAM = 3 };
 
-/* Which ranks, seen from one of them. */
+/* The set of ranks, seen from one of them. */
 enum whose { NOBODY, EVERYBODY, OF_AXES, OF_AXES_ON_NODE, OF_AXES_ACROSS, OF_DATA, OF_ENDS };
 struct who {
     enum whose whose;
@@ -483,8 +483,8 @@ static void join_met(struct tsim_recorder *r, struct recorded_stage_group *group
     group->last[TSIM_STREAM_COMPUTE] = newest(group);
 }
 
-/* Only a START raises a count on the compute stream; only the beginning of a pass lowers what its copies wait for, and its
- * end, which tells that itself. */
+/* Records a collective. Only a START raises a count on the compute stream; only the beginning of a pass lowers what its
+ * copies wait for, and its end, which tells that itself. */
 static void record_meeting(struct tsim_recorder *r, struct recorded_stage_group *group,
                            const struct tsim_step_task *task) {
     struct recorded_node waiting = {.node = {.n_deps = 0}};
@@ -578,7 +578,7 @@ static void record_norm(struct tsim_recorder *r, struct recorded_stage_group *gr
     add_waits(group, node, task->events);
 }
 
-/* On one stage the message is sent, on the other it is received. */
+/* Records a message: one stage sends it, the other receives it. */
 static void record_message(struct tsim_recorder *r, struct recorded_stage_group *group,
                            const struct tsim_step_task *task) {
     struct recorded_stage_group *to = &r->stage_groups[task->to_stage_group];

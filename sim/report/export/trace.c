@@ -255,7 +255,8 @@ static const char *task_name(const struct tsim_step_task *task) {
     TSIM_BUG("task %d", (int)task->kind);
 }
 
-/* As PyTorch's profiler calls them: what runs on the accelerator, what tells where it is, what the host does. */
+/* Returns the category that PyTorch's profiler gives to a slice: what runs on the accelerator, what tells where it is,
+ * what the host does. */
 static const char *category_of(const struct tsim_step_task *task) {
     if (task->stream == TSIM_STREAM_HOST)
         return "cuda_runtime";

@@ -151,7 +151,7 @@ static void draw_slice(const struct tsim_json *slices, size_t i, bool has_stream
                        has_streams ? 0.9 : N_STREAMS - 0.4, class_name, text);
 }
 
-/* Without `has_streams` only the passes, which the first stream has. */
+/* Tells whether a slice is drawn; without `has_streams` only the passes are, which the first stream has. */
 static bool is_drawn(const struct tsim_json *slices, size_t i, bool has_streams) {
     double kind = slice(slices, i, 2);
     return kind >= 0 && kind < (has_streams ? MOST_KINDS : N_PASSES) && (has_streams || slice(slices, i, 1) <= 0);
@@ -253,7 +253,7 @@ static void widen(struct chart_axis *axis, double value) {
         axis->high = pow(10, ceil(log10(value)));
 }
 
-/* By the names of results/verdict.h. */
+/* The colours of terms, by the names of results/verdict.h. */
 static const struct {
     const char *bound;
     struct chart_mark mark;

@@ -32,8 +32,8 @@ static void add_candidate(struct tsim_arena *arena, struct tsim_json *space,
     }
 }
 
-/* Beside the summary: the plan and its cluster in few words, and what it takes: of the whole run where its length is said,
- * else of a million million tokens or samples. */
+/* Adds to the summary the plan and its cluster in few words, and what they take: for the whole run if its length is
+ * given, else for a trillion tokens or samples. */
 static void describe(struct tsim_arena *arena, struct tsim_json *objects, const struct tsim_plan_space *space,
                      const struct tsim_plan *plans, size_t n, double tokens) {
     for (size_t i = 0; i < n; i++) {

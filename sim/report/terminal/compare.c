@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For people: inputs, columns of an input's value, columns of the waterfall. */
+/* People are shown at most so many inputs, columns of a value, and columns of the waterfall. */
 enum { MOST_INPUTS = 40, VALUE_COLUMNS = 22, FALL_COLUMNS = 14 };
 
 /* ---- inputs ---- */

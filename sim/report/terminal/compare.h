@@ -23,7 +23,7 @@ struct tsim_comparison {
     const char *verdict; /* sentences below that table, or NULL */
 };
 
-/* In `arena`. The predictions' scenarios must be there. */
+/* Builds the comparison in `arena`, which must hold the scenarios of the predictions. */
 void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, const struct tsim_side *b,
                            struct tsim_comparison *comparison);
 

@@ -3,7 +3,7 @@
 #include "report/terminal/explain_sections.h"
 #include "results/verdict.h"
 
-/* In the order in which they are printed. */
+/* The sections stand in the order in which they are printed. */
 static const struct tsim_explain_section *const SECTIONS[] = {
     &tsim_explain_memory, &tsim_explain_operators,   &tsim_explain_schedule,
     &tsim_explain_path,   &tsim_explain_overlap,     &tsim_explain_links,

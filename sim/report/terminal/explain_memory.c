@@ -168,7 +168,8 @@ static bool contains(const int32_t *stages, int32_t n, int32_t stage) {
     return false;
 }
 
-/* All stages where they fit, else the first ones, the fullest, and the last ones: at most `most`. */
+/* Chooses the stages to show: all if there is room, else the first ones, the fullest, and the last ones, at most
+ * `most`. */
 static int32_t shown_stages(int32_t n_stages, int32_t fullest, int32_t most, int32_t shown[MOST_STAGES]) {
     int32_t n = 0;
     for (int32_t s = 0; s < n_stages; s++) {

@@ -219,7 +219,7 @@ static const struct tsim_figure_column SHOWN[] = {
     {"FLOP/B", NULL, TSIM_FIGURE_NUMBER}, {"bound", NULL, TSIM_FIGURE_TEXT},  {"achieved", NULL, TSIM_FIGURE_TEXT},
     {"share", NULL, TSIM_FIGURE_SHARE}};
 
-/* Where there is no room for all of them: the intensity says what the two say together. */
+/* The columns for a narrow terminal: the intensity says what FLOP and bytes say together. */
 static const struct tsim_figure_column NARROW[] = {
     {"operator", NULL, TSIM_FIGURE_TEXT}, {NULL, NULL, TSIM_FIGURE_AMOUNT},  {NULL, NULL, TSIM_FIGURE_BYTES},
     {"FLOP/B", NULL, TSIM_FIGURE_NUMBER}, {"bound", NULL, TSIM_FIGURE_TEXT}, {"achieved", NULL, TSIM_FIGURE_TEXT},

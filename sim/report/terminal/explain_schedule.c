@@ -151,7 +151,7 @@ static double shortest_pass_s(const struct tsim_timeline *timeline) {
     return shortest_s;
 }
 
-/* How much later than the first the last stage begins, or how much earlier than the last the first one ends. */
+/* Returns how much later the last stage begins than the first, or how much earlier the first one ends than the last. */
 static double ramp_s(const struct tsim_timeline *timeline) {
     double ramp = 0;
     for (int32_t s = 0; s < timeline->shape.stages; s++) {

@@ -291,7 +291,7 @@ static struct place last_task(const struct tsim_timeline_tasks *t) {
     return last;
 }
 
-/* When the message that the stage's first pass waited for came; 0: it waited for none. */
+/* Returns when the message came that the stage's first pass waited for; 0: it waited for none. */
 static double first_begin_s(const struct tsim_timeline_tasks *t, int32_t stage) {
     int64_t message = -1;
     for (int32_t i = 0; i < stream_of(t, stage, TSIM_STREAM_COMPUTE)->n && message < 0; i++) {
@@ -309,7 +309,7 @@ static double first_begin_s(const struct tsim_timeline_tasks *t, int32_t stage) 
     return 0;
 }
 
-/* Where stages work shifted against each other the step is the longest stage's own. */
+/* Walks the longest stage. If stages work shifted against each other, the step is that stage's own. */
 static void walk_longest_stage(struct walk *w, double time_s) {
     const struct tsim_timeline_tasks *t = w->tasks;
     int32_t longest = 0;

@@ -133,7 +133,7 @@ static void add(struct tsim_text_table *table, const char *format, int64_t value
     tsim_text_table_add(table, text);
 }
 
-/* Then plans differ in what their run loses, too. */
+/* Tells whether the run has failures: then plans differ in what they lose, too. */
 static bool has_failures(const struct tsim_plan *plan) {
     return plan->candidate->job->reliability.has && !isnan(figure(plan, TSIM_OUTCOME_GOODPUT));
 }
@@ -543,7 +543,8 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
                                                "has no bound on the figure that limits or ranks the plans"));
 }
 
-/* By default a plan that fits though its memory may be more than predicted; a faster one that may not fit stands below. */
+/* Prints the plan to run. By default it is one that fits even if its memory is more than predicted; a faster one that
+ * may not fit stands below it. */
 static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output *output,
                          const struct tsim_style *style, FILE *out) {
     const struct tsim_plan_result *result = output->result;

@@ -43,7 +43,7 @@ static const char *rent_words(struct tsim_arena *arena, const struct tsim_robust
                              robust->even_rent_usd_per_s * TSIM_HOUR_S, robust->rent_usd_per_s[1] * TSIM_HOUR_S, name);
 }
 
-/* How the second differs from the first: "is 3 % slower", "costs 3 % more". */
+/* The words for how the second differs from the first: "is 3 % slower", "costs 3 % more". */
 struct relation {
     const char *verb, *less, *more, *even;
 };

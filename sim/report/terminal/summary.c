@@ -270,7 +270,7 @@ static void print_power(struct tsim_screen *screen, const struct tsim_result *re
                      tsim_screen_human(screen, result->step.energy_j, TSIM_JOULES));
 }
 
-/* How lucky this seed is, and what other draws of slow accelerators take. */
+/* Prints how lucky this seed is, and what other draws of slow accelerators take. */
 static void print_stragglers(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_straggler_draws *d = &result->step.variation.draws;
     double n = (double)result->step.variation.n_stragglers;

@@ -8,7 +8,7 @@
 #include "results/json.h"
 #include "results/prediction.h"
 
-/* Where the run was logged; run_id 0: nowhere. */
+/* The place where the run was logged; run_id 0: nowhere. */
 struct tsim_logged {
     int64_t run_id;
     const char *file;

@@ -99,7 +99,7 @@ static void print_forecast(struct tsim_screen *screen, const struct tsim_predict
         *rent && result->scenario->cost.price_spread > 1 ? ", what sellers ask" : "");
 }
 
-/* Not wrapped: blanks are a part of the picture. */
+/* Prints the histogram of days without wrapping, because blanks are a part of the picture. */
 static void print_days(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_campaign *c = &result->campaign;
     const struct tsim_reliability_spec *r = &result->scenario->reliability;
@@ -111,7 +111,7 @@ static void print_days(struct tsim_screen *screen, const struct tsim_result *res
     fprintf(screen->out, "%14s%.1f %s %.1f\n", "", c->bin_from_days, picture_of(screen, c), c->bin_to_days);
 }
 
-/* Where the scenario asks how many. */
+/* Prints the number of spares if the scenario asks how many. */
 static void print_spares(struct tsim_screen *screen, const struct tsim_result *result) {
     int64_t asked = result->scenario->reliability.spares;
     if (asked < 0)

@@ -130,7 +130,8 @@ static int visible_width(const char *text, size_t n_bytes) {
     return width;
 }
 
-/* Where the rest of a line goes on: below its second column, else a little to the right of its beginning. */
+/* Returns the column in which the rest of a line goes on: below its second column, else a little to the right of its
+ * beginning. */
 static int hanging_indent(const char *line, size_t n_bytes, int width) {
     size_t begin = strspn(line, " ");
     for (size_t i = begin; i + 2 < n_bytes; i++)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* How to write to one stream. */
+/* The style in which to write to one stream. */
 struct tsim_style {
     int width;       /* columns of text, 60..100 */
     int table_width; /* columns that a table may take; 0: as many as it has */
@@ -73,7 +73,7 @@ void tsim_text_table_add(struct tsim_text_table *table, const char *text);
 /* A table that is too wide for the style has its widest texts broken into lines; where that is not enough, columns
  * follow below, beside the first one again. */
 void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out);
-/* For tables that are written row by row: narrows texts, and counts columns off at the end, until the rest fits the
+/* Serves tables that are written row by row: narrows texts, and counts columns off at the end, until the rest fits the
  * style. Returns how many stay; their cells are printed with tsim_text_cut, which is tsim_text_pad for what is not too
  * long and marks with ".." what is. */
 size_t tsim_columns_fit(const struct tsim_style *style, int *widths, const bool *is_number, size_t n_columns);

@@ -44,8 +44,9 @@ struct tsim_scale {
     bool is_weak;
     int64_t sweep_id;
     bool is_interrupted; /* then there are no rows */
-    /* With a limit: the first row below it. Else the row after which throughput, in logarithms, bends most, by at least
-     * TSIM_SCALE_LEAST_BEND; then the cause is that of the next row with the knee as its reference. */
+    /* The knee is, with a limit, the first row below it. Without one it is the row after which throughput, in
+     * logarithms, bends most, by at least TSIM_SCALE_LEAST_BEND; then the cause is that of the next row with the knee
+     * as its reference. */
     bool has_knee;
     size_t knee;
     enum tsim_outcome_figure knee_cause;

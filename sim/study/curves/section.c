@@ -49,7 +49,7 @@ static bool choice_sets(const struct tsim_choice *choice, const char *path) {
     return false;
 }
 
-/* At every point. */
+/* Tells whether the space sets the path at every point. */
 static bool space_sets(const struct tsim_space *space, const char *path) {
     for (size_t a = 0; a < space->n_axes; a++) {
         size_t n = 0;

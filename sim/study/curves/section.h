@@ -36,7 +36,7 @@ enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_s
 struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const struct tsim_override *overrides,
                                                size_t n, size_t *n_left);
 
-/* For `tsim check`: reads the section, where there is one, and tries the values of its axes, where it has some. */
+/* Serves `tsim check`: reads the section, where there is one, and tries the values of its axes, where it has some. */
 enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides,
                                     struct tsim_diags *diags);

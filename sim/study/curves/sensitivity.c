@@ -51,8 +51,8 @@ static bool has_scale_up(const struct tsim_scenario *sc) {
     return sc->cluster.accelerators_per_node > 1;
 }
 
-/* Without links of their own, accelerators talk through the host's. Bandwidths that were measured on the wire follow
- * it. */
+/* Finds the keys of the scale-up bandwidth. Accelerators without links of their own talk through the host's. Bandwidths
+ * that were measured on the wire follow it. */
 static void scale_up_bandwidth(const struct tsim_scenario *sc, struct keys *keys) {
     const struct tsim_node *n = sc->cluster.node;
     if (!has_scale_up(sc))

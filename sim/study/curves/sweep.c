@@ -64,7 +64,7 @@ static void set_memory_reason(struct tsim_point *point, const struct tsim_result
                  tsim_gigabytes_text(result->step.fit_changes[0].peak_bytes, changed, sizeof changed));
 }
 
-/* From the leading digits of the key, in the range of a --seed. */
+/* Makes a seed from the leading digits of the key, in the range of a --seed. */
 static int64_t seed_of(const struct tsim_hash *hash) {
     return (int64_t)(hash->high & INT64_MAX);
 }
@@ -492,16 +492,16 @@ static void stop(struct job *job) {
     pthread_mutex_unlock(&job->mutex);
 }
 
-/* How long until what waits in the batch is committed: often at first, so that a short run keeps what it computed, and
- * seldom later, for each commit writes whole pages. */
+/* Returns how long it is until what waits in the batch is committed: often at first, so that a short run keeps what it
+ * computed, and seldom later, for each commit writes whole pages. */
 static double batch_left_s(const struct keeper *keeper) {
     double now = now_s(CLOCK_MONOTONIC), most_s = BATCH_OF_ELAPSED_FRAC * (now - keeper->started_s);
     double left_s = keeper->committed_s + (most_s < BATCH_S && keeper->n_in_batch > 0 ? most_s : BATCH_S) - now;
     return keeper->n_in_batch < BATCH_POINTS && left_s > 0 ? left_s : 0;
 }
 
-/* Where every point is kept, and keys alone are compared, the table is soon there: a sweep that is interrupted again
- * and again comes to its end. */
+/* Heeds an interrupt. When every point is kept already, only keys are compared and the table is soon complete: a sweep
+ * that is interrupted again and again comes to its end. */
 static void heed_interrupt(struct keeper *keeper) {
     struct tsim_sweep_progress *progress = keeper->progress;
     if (!progress->is_interrupted && tsim_is_interrupted()) {
@@ -526,7 +526,7 @@ static enum tsim_status keep_all(struct keeper *keeper, struct tsim_diags *diags
     return commit(keeper, diags);
 }
 
-/* After a failure: threads may wait for room. */
+/* Drains the queue after a failure, because threads may wait for room. */
 static void drain(struct job *job) {
     struct finished finished;
     bool is_over = false;

@@ -13,7 +13,7 @@ enum { LEAST_PRODUCTS = 4, LEAST_COPIES = 3, LEAST_OF_A_CLASS = 2, SEARCHES = 4 
 #define LEAST_LOAD_RATIO 10.0
 #define WIDE_HEAD 128.0
 
-/* Where the fit begins for values that the catalogue's accelerator does not have. */
+/* The fit begins here for values that the catalogue's accelerator does not have. */
 #define START_ACCUMULATION 0.3
 #define START_GROUPED 0.9
 #define START_ATTENTION 0.4
@@ -155,7 +155,8 @@ static enum tsim_status fit_values(struct fit *fit, struct tsim_calibration *c, 
     return TSIM_OK;
 }
 
-/* Where the others are as fitted, too: of products that all wait for memory the matrix rate is not told. */
+/* Tells whether a value has an effect while the others are as fitted: products that all wait for memory do not tell the
+ * matrix rate. */
 static bool has_effect(const struct fit *fit, enum tsim_calibrated which) {
     const struct tsim_calibration *c = fit->calibration;
     double changed[TSIM_N_CALIBRATED];

@@ -63,8 +63,9 @@ struct tsim_calibration {
     double before_frac, after_frac; /* mean absolute relative errors of the rows that are fitted */
 };
 
-/* As the accelerator's file has it: "matrix_sustained", "matrix_ramp_k", "accumulation_exposed", "grouped_products",
- * "attention", "wide_heads", "memory_sustained", "kernel_latency"; and "warming", "grouped_launch", which it has not. */
+/* Returns the name that the accelerator's file has for the value: "matrix_sustained", "matrix_ramp_k",
+ * "accumulation_exposed", "grouped_products", "attention", "wide_heads", "memory_sustained", "kernel_latency"; and
+ * "warming", "grouped_launch", which it has not. */
 const char *tsim_calibrated_name(enum tsim_calibrated value);
 bool tsim_calibrated_is_written(enum tsim_calibrated value);
 

@@ -37,7 +37,7 @@ static double or_nothing(double value) {
     return isnan(value) ? 0 : value;
 }
 
-/* Without failures the days are the mean. */
+/* Returns the mean of the days; without failures, the days themselves. */
 static double mean_days(const struct tsim_offer *offer) {
     double days = figure(offer, TSIM_OUTCOME_MEAN_DAYS);
     return isnan(days) ? figure(offer, TSIM_OUTCOME_DAYS) : days;
@@ -122,7 +122,7 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
         (struct tsim_percentiles){of_run->p10 * each_kwh, of_run->p50 * each_kwh, of_run->p90 * each_kwh};
 }
 
-/* So many times over the limit that is missed by most, in the middle case; 1: neither is. */
+/* Returns how many times the middle case is over the limit that it misses by most; 1: it misses neither. */
 static double miss_ratio(const struct tsim_goal_spec *goal, const struct tsim_offer *offer) {
     double late = goal->deadline_s > 0 ? offer->days.p50 * TSIM_DAY_S / goal->deadline_s : 1;
     double dear = goal->budget_usd > 0 ? offer->cost_usd.p50 / goal->budget_usd : 1;
@@ -290,7 +290,7 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
     return TSIM_OK;
 }
 
-/* Not beyond the largest cluster that is tried. */
+/* Adds a size that is not beyond the largest cluster that is tried. */
 static void add_size(struct tsim_cluster_size *sizes, size_t *n, const struct tsim_catalogue_machine *machine,
                      double least) {
     double most = (double)TSIM_MOST_BOUGHT_ACCELERATORS / (double)machine->accelerators_per_node;
@@ -342,7 +342,8 @@ static bool may_win_so(const struct tsim_decision *decision, enum tsim_decision_
     return is_by_days(goal, objective) ? days < best->days.p50 : usd < best->mean_usd;
 }
 
-/* So many times the least that a run may cost could it cost, and still be better than the best offer; 0: not even once. */
+/* Returns how many times its least possible cost a run could cost and still be better than the best offer; 0: not even
+ * once. */
 static double most_ratio_so(const struct tsim_decision *decision, enum tsim_decision_objective objective,
                             const struct tsim_scenario *job, double usd, double days) {
     enum { MOST_RATIO = 64 };
@@ -358,8 +359,9 @@ static double most_ratio_so(const struct tsim_decision *decision, enum tsim_deci
     return high;
 }
 
-/* So many times the time of its products could a run on the machine take, and still be better than the best offer; 0: it
- * loses even if products at the rate of long ones were all that it did. A purchase costs the same however long it takes. */
+/* Returns how many times the time of its products a run on the machine could take and still be better than the best
+ * offer; 0: it loses even if it did nothing but products at the rate of long ones. A purchase costs the same however
+ * long it takes. */
 static double most_slowness(const struct tsim_decision *decision, enum tsim_decision_objective objective,
                             const struct tsim_catalogue_machine *machine) {
     struct tsim_machine_floor floor = tsim_machine_floor(machine->job);

@@ -32,8 +32,7 @@
 enum tsim_purchase { TSIM_PURCHASE_RENT, TSIM_PURCHASE_RESERVE, TSIM_PURCHASE_BUY, TSIM_N_PURCHASES };
 extern const char *const TSIM_PURCHASE_WORDS[TSIM_N_PURCHASES]; /* "rent", "reserve", "buy" */
 
-/* How much measured runs say about an offer: there are enough on its accelerator and some like it, there are fewer, or
- * none. */
+/* Grades how much measured runs say about an offer: enough on its accelerator and some like it, fewer, or none. */
 enum tsim_grounds { TSIM_GROUNDS_MEASURED, TSIM_GROUNDS_SIMILAR, TSIM_GROUNDS_ESTIMATE };
 extern const char *const TSIM_GROUNDS_WORDS[];
 

@@ -88,8 +88,8 @@ static void find_measured(struct tsim_diagnosis *d, const struct tsim_profile *p
     }
 }
 
-/* Where a profiled step and the predicted one differ. Kernels may overlap one another, so that what they gain or lose
- * need not add up to the whole; what is left is not explained. */
+/* Adds the bars in which a profiled step and the predicted one differ. Kernels may overlap one another, so that what
+ * they gain or lose need not add up to the whole; what is left is not explained. */
 static void add_kernels(struct tsim_diagnosis *d, const struct tsim_profile *profile) {
     const double least_s = LEAST_CHANGE_FRAC * profile->step_s;
     struct tsim_profile_comparison c;

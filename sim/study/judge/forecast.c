@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* So many quantiles stand for each factor; few draws of stragglers have few. */
+/* This many quantiles stand for each factor; fewer where there are few draws of stragglers. */
 enum { MOST_POINTS = 25, FEWER_POINTS = 9 };
 
 struct factor {

@@ -26,7 +26,7 @@
 #include "results/prediction.h"
 
 enum { TSIM_PRICE_POINTS = 20 };
-/* So many times as much as asked in the i-th part of all cases. */
+/* Returns how many times the asked price is paid in the i-th part of all cases. */
 double tsim_price_factor(const struct tsim_scenario *scenario, int i);
 /* The same of electricity, in the i-th case of prices and the j-th of days: over the cases of either it takes each of its
  * parts equally often. */

@@ -75,7 +75,7 @@ const struct tsim_step_sink *tsim_operator_sequence_sink(struct tsim_operator_se
 
 /* ---- pairing ---- */
 
-/* By stage group; as they began. */
+/* Orders by stage group, then by beginning. */
 static int by_beginning(const void *a, const void *b) {
     const struct told *x = a, *y = b;
     if (x->stage_group != y->stage_group)

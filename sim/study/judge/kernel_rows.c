@@ -132,7 +132,7 @@ static enum tsim_status must_be_empty(const struct reading *r, const char *of, e
     return TSIM_OK;
 }
 
-/* All rows say what the first one says that has the column. */
+/* Takes a column that has one value for all rows: that of the first row that has it. */
 static enum tsim_status take_common(const struct reading *r, enum column column, const char **common) {
     if (!*common)
         *common = tsim_arena_strdup(r->arena, r->fields[column]);

@@ -7,7 +7,7 @@
 #include <math.h>
 
 enum { MOST_ITERATIONS = 200, MOST_LOG = 230 }; /* exp(230) is 1e100 */
-/* Where the errors have a kink a search may go to and fro for ever; it stands where so little is gained any more. */
+/* A search may go to and fro for ever at a kink of the errors; it ends when it gains less than this. */
 #define STANDSTILL_FRAC 1e-6
 
 /* A step may go far; beyond these bounds nothing is a rate or a time any more. */

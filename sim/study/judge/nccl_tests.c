@@ -91,7 +91,7 @@ static bool number(const char *text, double *value) {
     return end != text && *end == '\0';
 }
 
-/* Behind "[1,0]<stdout>:" of mpirun and "0: " of srun. */
+/* Returns the line behind the label "[1,0]<stdout>:" of mpirun or "0: " of srun. */
 static char *without_label(char *line) {
     char *label = strstr(line, "<stdout>:");
     if (label)

@@ -177,7 +177,8 @@ static int by_time(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-/* How long at least one of the events runs; events are sorted by their start. `with_communication`: all of them. */
+/* Returns how long at least one of the events runs; events are sorted by their start. `with_communication` counts all
+ * of them. */
 static double union_s(const struct tsim_profile_builder *b, bool with_communication) {
     double total_s = 0, end_s = -HUGE_VAL;
     for (size_t i = 0; i < b->n_events; i++) {
@@ -198,7 +199,8 @@ static int by_correlation(const void *a, const void *b) {
     return (x->start_s > y->start_s) - (x->start_s < y->start_s);
 }
 
-/* When it was launched: the last call of its number (which several processes may use) before it began; NAN: unknown. */
+/* Returns when a kernel was launched: the last call of its number (which several processes may use) before it began;
+ * NAN: unknown. */
 static double launched_s(const struct tsim_profile_builder *b, const struct event *e) {
     size_t low = 0, high = b->n_launches;
     const struct launch wanted = {e->correlation, e->start_s};
@@ -226,7 +228,7 @@ static void keep_between(struct tsim_profile_builder *b, bool by_launch, double 
     b->n_events = n;
 }
 
-/* From the first beginning to the last end. */
+/* Returns the time from the first beginning to the last end. */
 static double span_s(const struct tsim_profile_builder *b) {
     double end_s = -HUGE_VAL;
     for (size_t i = 0; i < b->n_events; i++)

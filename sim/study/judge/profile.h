@@ -58,7 +58,7 @@ struct tsim_profile_event {
 };
 /* Kernels of the first device that is seen count. */
 void tsim_profile_add_kernel(struct tsim_profile_builder *builder, const struct tsim_profile_event *event);
-/* When the host made the call of that number. */
+/* Adds the time at which the host made the call of that number. */
 void tsim_profile_add_launch(struct tsim_profile_builder *builder, int64_t correlation, double start_s);
 /* A marked step, as the host or (better) as the device saw it. Marks of one number are one step, which profilers mark
  * on every stream; a negative number: a step of its own.

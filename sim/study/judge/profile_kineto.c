@@ -48,7 +48,7 @@ static bool expect(struct reader *t, char c, const char *problem) {
     return true;
 }
 
-/* Behind an item: a comma, or what closes the list or object, which stays. */
+/* Passes the comma behind an item; what closes the list or object stays. */
 static bool pass_comma(struct reader *t, char close) {
     if (peek(t) == ',')
         t->c++;
@@ -57,7 +57,7 @@ static bool pass_comma(struct reader *t, char close) {
     return true;
 }
 
-/* Into `out`, cut to its size; escapes are kept as the character behind the backslash. */
+/* Reads a string into `out`, cut to its size; escapes are kept as the character behind the backslash. */
 static bool read_string(struct reader *t, char *out, size_t size) {
     size_t n = 0;
     if (!expect(t, '"', "a text in quotes is expected here"))
@@ -121,8 +121,7 @@ static bool skip_value(struct reader *t, int depth) {
     return true;
 }
 
-/* Into `value` where it is a whole number; what is larger than numbers of devices, streams and calls are is passed
- * over. */
+/* Reads a whole number into `value`; a number larger than devices, streams and calls have is skipped. */
 static bool read_index(struct reader *t, int64_t *value) {
     double number = 0;
     if (!read_number(t, &number))

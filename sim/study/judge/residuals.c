@@ -214,7 +214,7 @@ enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file,
     return status;
 }
 
-/* From the first time or rate that was measured and is not doubtful. */
+/* Finds measured over predicted time from the first time or rate that was measured and is not doubtful. */
 static bool time_ratio(const struct tsim_result *result, double *ratio) {
     struct tsim_measured_rows measured;
     tsim_measured_of(result, &measured);

@@ -26,7 +26,8 @@ struct tsim_case_row {
     double measured, predicted, error_frac; /* SI as in struct tsim_measured; NAN where there is none */
 };
 
-/* Over the rows with an error. Percentiles interpolate linearly between ranks. NAN without such a row. */
+/* The score over the rows that have an error. Percentiles interpolate linearly between ranks. NAN without such a
+ * row. */
 struct tsim_score {
     size_t n;
     double mape_frac, median_ape_frac, p90_ape_frac, max_ape_frac; /* of the absolute errors */

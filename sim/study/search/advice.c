@@ -200,7 +200,7 @@ static void add_storage(struct candidates *list) {
     }
 }
 
-/* All that can be had at once: each alone may find the next limit close by. */
+/* Adds all changes of the input pipeline at once, because each alone may meet the next limit close by. */
 static void add_all_of_input(struct candidates *list) {
     const struct tsim_data_spec *data = &list->base->data;
     int64_t cores = list->base->cluster.node->host_cores;

@@ -48,7 +48,7 @@
  * ten prices are 1.6 times as high (price_spread), and that machine is often not the one that is chosen. */
 #define TSIM_FIRST_BUDGET_FRAC 0.45
 
-/* How long a run may take where only a budget is set: about as long as published runs of large models took. */
+/* A run may take this long if only a budget is set: about as long as published runs of large models took. */
 #define TSIM_DAYS_WITHOUT_DATE 60.0
 
 #endif

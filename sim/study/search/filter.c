@@ -100,7 +100,8 @@ static bool take_comparison(struct parser *p, enum operation *operation) {
 
 /* ---- operands ---- */
 
-/* From the digit on: the number and what may be its unit, up to an operator, a parenthesis, "and" or "or". */
+/* Returns the length, from the digit on, of the number and what may be its unit, up to an operator, a parenthesis,
+ * "and" or "or". */
 static size_t number_length(const char *text) {
     size_t n = 0, end;
     bool is_over = false;

@@ -360,7 +360,7 @@ static void set_bound(const struct search *search, struct worker *worker, const 
     note_nearest(search, worker, item, &outcome, true);
 }
 
-/* Whether balanced layers came to the even split, which stands elsewhere in the space. */
+/* Tells whether balanced layers came to the even split, which stands elsewhere in the space. */
 static bool is_even_after_all(const struct tsim_plan_candidate *candidate, const struct tsim_scenario *balanced) {
     const struct tsim_parallelism_spec *p = &balanced->parallelism;
     int64_t n = tsim_n_model_parts(p), ends, others;
@@ -881,7 +881,7 @@ static void find_missed_limit(const struct search *search, const struct team *te
     }
 }
 
-/* Where no limit is missed, a figure that is limited or ranked by may have no value. */
+/* Finds, if no limit is missed, the figure that is limited or ranked by and has no value. */
 static void find_unknown_figure(const struct search *search, const struct team *team, size_t candidate,
                                 struct tsim_plan_gap *gap) {
     const struct tsim_ranking *ranking = &search->options->ranking;

@@ -28,11 +28,12 @@ struct tsim_plan_search {
     struct tsim_ranking ranking;
     int32_t n_threads;
     bool is_exhaustive; /* nothing is pruned: for tests */
-    /* Only the best of each candidate is asked for (`own`), by a figure of its step, and of plans that fit whatever the
-     * memory's error (results/verdict.h): what may not fit counts as too large. There is no front and no campaign but those of
-     * `own`, and the five best are not completed. */
+    /* Set if only the best plan of each candidate is asked for (`own`), by a figure of its step, among plans that fit
+     * whatever the error of their memory is (results/verdict.h); a plan that may not fit counts as too large. Then
+     * there is no front, only `own` has campaigns, and the five best are not completed. */
     bool is_for_candidates;
-    /* Where `is_for_candidates`: of each one, plans that are bound to take longer for a token are excluded; NULL: none is. */
+    /* With `is_for_candidates`: for each candidate, plans that are bound to take longer for a token are excluded; NULL:
+     * none is. */
     const double *most_s_per_token;
     bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked where one came */
 };

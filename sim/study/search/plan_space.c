@@ -259,7 +259,8 @@ static void add_values(struct values *values, const struct tsim_scenario *job, e
     TSIM_BUG("plan key %d", (int)key);
 }
 
-/* Where nothing is left, everything: then the list says nothing of what is searched. */
+/* Keeps the supported values; if none would be left it keeps all, because then the list does not speak of what is
+ * searched. */
 static void keep_supported(struct values *values, const struct tsim_supports *supports, enum tsim_plan_key key) {
     size_t n = 0;
     for (size_t i = 0; i < values->n; i++)
@@ -384,7 +385,8 @@ static void choose(const struct tsim_plan_candidate *candidate, int64_t position
     }
 }
 
-/* Where schedules come to the same one, the first that is listed stands, or the one that they come to. */
+/* Tells whether a schedule stands for itself. If schedules come to the same one, the first that is listed stands, or
+ * the one that they come to. */
 static bool is_own_schedule(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
                             size_t schedule_at) {
     if (tsim_plan_key_is_idle(candidate->job, choice, TSIM_PLAN_SCHEDULE))

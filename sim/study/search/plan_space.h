@@ -46,8 +46,8 @@ struct tsim_plan_candidate {
     int64_t first_position, n_points; /* combinations, those that are no plan or the same one included */
 };
 
-/* How much is tried: each plan as a launch script would usually say it; refinements of it, too; or both, and what no
- * software named has. */
+/* The extent of a search: each plan as a launch script would usually say it; refinements of it, too; or also what the
+ * named software lacks. */
 enum tsim_plan_extent { TSIM_PLAN_COARSE, TSIM_PLAN_FINE, TSIM_PLAN_ANY_SOFTWARE };
 
 struct tsim_plan_space {
@@ -92,8 +92,8 @@ bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t 
 bool tsim_plan_coarse_from(const struct tsim_plan_candidate *candidate, int64_t *position,
                            struct tsim_plan_choice *choice);
 
-/* For a candidate none of whose combinations is valid: the nearest global batches below and above its own with which
- * some are, 0 where there is none (of those tried). Memory and limits are not asked. */
+/* Finds, for a candidate that has no valid combination, the nearest global batches below and above its own with which
+ * one is valid; 0 if none of those tried is. Memory and limits do not count here. */
 void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above);
 
 /* {"cluster.nodes": 16, "parallelism.tensor": 8, ...}: with these --set a run is the plan. `data` comes with them,

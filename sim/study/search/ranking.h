@@ -32,7 +32,7 @@ bool tsim_ranking_admits(const struct tsim_ranking *ranking, const struct tsim_p
 /* Is `a` better than `b`? Both are admitted; of equal ones the earlier position. */
 bool tsim_ranking_is_better(const struct tsim_ranking *ranking, const struct tsim_point *a, const struct tsim_point *b);
 
-/* How far a limit is missed by a value, of the limit; 0 or less: it is kept. NAN of NAN. */
+/* Returns how far a value misses a limit, as a fraction of the limit; 0 or less if it is kept, NAN for NAN. */
 double tsim_limit_miss(const struct tsim_limit *limit, double value);
 
 /* The best few seen so far, best first. */
