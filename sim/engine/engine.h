@@ -144,10 +144,10 @@ double tsim_engine_done(const struct tsim_engine *engine, int32_t stream);
  * meter does not count what is under way. */
 double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource);
 
-/* Between ticks: adds to `state` what the engine is doing, with times counted from now, and neither labels nor signals.
- * Two moments of a run with the same words are followed by the same, tick by tick, as long as the programs make tasks
- * that differ in nothing but labels and the numbers of signals, and each signal is waited for by one stream. False, and
- * the words are of no use, while a join lacks parties. */
+/* Adds to `state`, between ticks, what the engine is doing, with times counted from now, and neither labels nor
+ * signals. Two moments of a run with the same words are followed by the same, tick by tick, as long as the programs
+ * make tasks that differ in nothing but labels and the numbers of signals, and each signal is waited for by one stream.
+ * False, and the words are of no use, while a join lacks parties. */
 bool tsim_engine_put_state(const struct tsim_engine *engine, struct tsim_words *state);
 
 /* Does the stream's task wait for signals or counters, or has the stream finished? */

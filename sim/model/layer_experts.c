@@ -121,8 +121,8 @@ static void pad_rows(struct tsim_op_list *list, const struct tsim_op_shape *z, c
         elementwise(list, name, x->rows * z->h, 2 * z->element_bytes, 1);
 }
 
-/* By width: tokens that tensor ranks hold whole, for parts of the width of all tokens, or back. A rank's part of each
- * token that it sends or gets has to be copied out of its rows, or into them. */
+/* Exchanges whole tokens of each tensor rank for a slice of the width of all tokens, or back (dispatch by width). A
+ * rank's part of each token that it sends or gets has to be copied out of its rows, or into them. */
 static void swap_widths(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
                         const char *name) {
     if (!x->by_width)
@@ -333,8 +333,8 @@ double tsim_expert_rows(const struct tsim_op_shape *z) {
     return z->model->experts.count > 0 ? experts_of(z).rows : 0;
 }
 
-/* As the feed-forward block does, the shared experts; of the others the router's scores and, for each row, the input
- * and the inner tensors. */
+/* Keeps, of the shared experts, what a feed-forward block keeps; of the others the router's scores and, for each row,
+ * the input and the inner tensors. */
 static void keep(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
     struct tsim_op_shape shared = shared_shape(z);
     tsim_keep_ffn(z, "shared experts: inner tensors", shared.f, parts, kept);
@@ -377,8 +377,8 @@ static void add_matrices(const struct tsim_model *m, double times, struct tsim_m
     tsim_matrices_add(matrices, times, (double)m->hidden, experts, false);
 }
 
-/* Only buffers of a fixed length can be captured: with a capacity factor and padded to it (Megatron-Core refuses others,
- * "moe cuda graph is only supported with drop-padding MoE"). */
+/* Tells whether a CUDA graph can hold the layer. Only buffers of a fixed length can be captured: with a capacity factor
+ * and padded to it (Megatron-Core refuses others, "moe cuda graph is only supported with drop-padding MoE"). */
 static bool has_graph(const struct tsim_model *m) {
     return m->experts.capacity_factor > 0;
 }

@@ -46,8 +46,8 @@ enum tsim_status tsim_post_training_simulate(struct tsim_arena *arena, const str
                                              const struct tsim_run_memo *memo, struct tsim_term_recorder *recorder,
                                              struct tsim_post_training *round, struct tsim_diags *diags);
 
-/* Without simulating: no plan's round takes less time or energy, where its step takes no less than these (step/step.h).
- * Generation counts as far as `memo` knows it. */
+/* Bounds a round without simulating it: no plan's round takes less time or energy, where its step takes no less than
+ * these (step/step.h). Generation counts as far as `memo` knows it. */
 void tsim_post_training_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                               const struct tsim_machine *machine, enum tsim_least of, double step_s, double step_j,
                               const struct tsim_run_memo *memo, struct tsim_post_training *round);

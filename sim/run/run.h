@@ -23,9 +23,10 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
                                 const struct tsim_run_options *options, struct tsim_result *result,
                                 struct tsim_diags *diags);
 
-/* Without simulating: memory as tsim_train_run says it; where that fits, *result has figures that the run cannot beat.
- * step.terms.time_s and step.energy_j are lower bounds, a round of post-training, throughput and campaign follow from them; step.mean_power_w does too, and
- * bounds nothing. `of` says how close (step/step_result.h); of any split the memory is not worked out. */
+/* Bounds a run without simulating it. Memory is that of tsim_train_run; if it fits, *result has figures that the run
+ * cannot beat. step.terms.time_s and step.energy_j are lower bounds, a round of post-training, throughput and campaign
+ * follow from them; step.mean_power_w does too, and bounds nothing. `of` says how close (step/step_result.h); of any
+ * split the memory is not worked out. */
 void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_run_memo *memo,
                       enum tsim_least of, struct tsim_result *result);
 

@@ -193,8 +193,8 @@ struct tsim_stage_group {
     tsim_tick go_end; /* data: when the messages of the collective under way began */
     /* Signals: by tsim_stage_group_slot */
     int32_t activation_in, gradient_in, forward_out, backward_out;
-    /* By bucket, or by (item, unit) when fully sharded; segment_done by (slot, bucket of the chunk) where each
-     * micro-batch reduces; one */
+    /* First signals, by bucket, or by (item, unit) when fully sharded; segment_done by (slot, bucket of the chunk)
+     * where each micro-batch reduces; one */
     int32_t gathered, segment_done, reduced;
     int32_t n_reductions;
     int32_t reductions, n_released; /* a counter of those that are over, and how many passes have released so far */

@@ -41,7 +41,7 @@ static bool is_text(const struct tsim_setting *s, const char *text) {
     return s && strcmp(tsim_setting_text(s), text) == 0;
 }
 
-/* All processes are one accelerator each. */
+/* Writes the machine: each process is one accelerator. */
 static void add_world(struct tsim_recipe *r) {
     const struct tsim_setting *all = find(r, "num_processes"), *machines = find(r, "num_machines");
     const int64_t nodes = machines ? tsim_setting_int(r, machines, 1, 1000000) : 1,

@@ -366,7 +366,7 @@ static int64_t layers_of_model(struct reading *g) {
     return n;
 }
 
-/* As many virtual stages as hold the layers, in whole rounds of the pipeline. */
+/* Writes as many virtual stages as hold the layers, in whole rounds of the pipeline. */
 static void put_stages(struct reading *g) {
     const struct tsim_setting *each = tsim_recipe_find(g->r, "layers_per_stage"),
                               *from = tsim_recipe_find(g->r, "pipeline_parallel_size");

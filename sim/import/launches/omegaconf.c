@@ -27,7 +27,7 @@ static const struct tsim_value *named_value(struct tsim_omegaconf *g, const char
     return found && found->kind == TSIM_VALUE_SCALAR ? resolved(g, target, found, depth + 1) : NULL;
 }
 
-/* How far the text goes up to a comma that stands in no braces. */
+/* Returns the length of the text up to a comma that stands in no braces. */
 static size_t item_length(const char *text) {
     size_t length = 0;
     for (int open = 0; text[length] && (open > 0 || text[length] != ','); length++)

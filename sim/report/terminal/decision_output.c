@@ -328,7 +328,7 @@ static void print_searched(struct tsim_arena *arena, const struct tsim_decision 
                           decision->is_interrupted ? "; it was interrupted, and this is the best so far" : ""));
 }
 
-/* Where there is no plan at all, what nothing divides. */
+/* Prints, if there is no plan at all, what nothing divides. */
 static void print_indivisible(struct tsim_arena *arena, const struct tsim_decision *decision,
                               const struct tsim_style *style, FILE *out) {
     const struct tsim_scenario *job = decision->job;

@@ -23,8 +23,8 @@ struct tsim_ranking {
 enum tsim_status tsim_ranking_read(struct tsim_arena *arena, const struct tsim_value *section, const char *objective,
                                    struct tsim_ranking *ranking, struct tsim_diags *diags);
 
-/* Without an objective of its own a job that is made of rounds of post-training is ranked by whole rounds: a step is only
- * a part of what they take. */
+/* Ranks a job that is made of rounds of post-training by whole rounds, unless it has an objective of its own: a step is
+ * only a part of what they take. */
 void tsim_ranking_suit(struct tsim_ranking *ranking, bool has_rounds);
 
 /* Can it be among the best: feasible, within the limits, with a value of the objective. */
