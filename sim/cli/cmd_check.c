@@ -128,7 +128,7 @@ static enum tsim_status check_scenario(const struct tsim_arguments *arguments, s
     TSIM_TRY(tsim_refuse_unplayed(scenario, diags));
     TSIM_TRY(tsim_section_check(arena, &source, arguments->overrides, arguments->n_overrides, diags));
     if (arguments->has[TSIM_OPTION_JSON])
-        collect(arguments, scenario->resolved_json, document);
+        collect(arguments, tsim_scenario_json(arena, scenario), document);
     if (is_talkative(arguments))
         printf("%s: ok\n", file);
     return TSIM_OK;

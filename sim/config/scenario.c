@@ -66,14 +66,19 @@ static const char *estimate_name(struct tsim_arena *arena, const struct tsim_sce
     return key ? tsim_arena_printf(arena, "%s %s", sc->model->name, key) : NULL;
 }
 
-static void name_estimates(struct tsim_arena *arena, struct tsim_scenario *sc, const struct estimates *estimates) {
+static void name_estimates(struct tsim_arena *arena, struct tsim_draft *draft, const struct estimates *estimates) {
+    struct tsim_scenario *sc = &draft->scenario;
     const char **names = TSIM_NEW_ARRAY(arena, estimates->n, const char *);
+    const char **paths = TSIM_NEW_ARRAY(arena, estimates->n, const char *);
     for (size_t i = 0; i < estimates->n; i++) {
         const char *name = estimate_name(arena, sc, estimates->paths[i]);
+        paths[i] = estimates->paths[i];
         if (name)
             names[sc->n_estimates++] = name;
     }
     sc->estimates = names;
+    draft->estimate_paths = paths;
+    draft->n_estimate_paths = estimates->n;
 }
 
 /* ---- the order in which mistakes are shown: files as they come up, lines from top to bottom ---- */
@@ -134,9 +139,9 @@ enum tsim_status tsim_scenario_override(struct tsim_arena *arena, const struct t
     return first;
 }
 
-const char *tsim_draft_json(struct tsim_arena *arena, const struct tsim_draft *draft, const char *const *estimate_paths,
-                            size_t n_estimate_paths) {
-    struct tsim_writer writer = {.estimate_paths = estimate_paths, .n_estimate_paths = n_estimate_paths};
+const char *tsim_scenario_json(struct tsim_arena *arena, const struct tsim_scenario *scenario) {
+    const struct tsim_draft *draft = scenario->draft;
+    struct tsim_writer writer = {.estimate_paths = draft->estimate_paths, .n_estimate_paths = draft->n_estimate_paths};
     tsim_writer_begin(&writer, NULL, '{');
     tsim_writer_table(&writer, &tsim_scenario_table, "", draft);
     tsim_writer_end(&writer, '}');
@@ -197,8 +202,8 @@ static enum tsim_status load(struct tsim_arena *arena, const struct tsim_scenari
     draft->scenario.file = tsim_arena_strdup(arena, source->file);
     draft->scenario.plan_at =
         (struct tsim_place){tsim_arena_strdup(arena, plan->document->file), plan->line, plan->column};
-    name_estimates(arena, &draft->scenario, estimates);
-    draft->scenario.resolved_json = is_job ? NULL : tsim_draft_json(arena, draft, estimates->paths, estimates->n);
+    name_estimates(arena, draft, estimates);
+    draft->scenario.draft = draft;
     *scenario = &draft->scenario;
     return TSIM_OK;
 }

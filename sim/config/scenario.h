@@ -378,6 +378,7 @@ struct tsim_measured {
 };
 
 struct tsim_scenario_source;
+struct tsim_draft;
 
 struct tsim_scenario {
     const char *name, *description, *file;
@@ -404,8 +405,8 @@ struct tsim_scenario {
     double cached_tokens;   /* set by run/generation.h: of each sequence, in the KV cache; a pass adds its own */
     const struct tsim_scenario *teaching; /* the same with the teacher as the model; NULL: there is none */
     struct tsim_place plan_at;            /* where its file says how it is parallel, or is */
-    const char *resolved_json;    /* the whole scenario with every default, as JSON; feeding it back gives the same */
-    const char *const *estimates; /* names of values with status estimate that this run uses */
+    const struct tsim_draft *draft;       /* its tables with every default, which tsim_scenario_json prints */
+    const char *const *estimates;         /* names of values with status estimate that this run uses */
     size_t n_estimates;
 };
 
@@ -507,12 +508,14 @@ enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct 
 bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            const struct tsim_override *proposals, size_t n_proposals,
                            const struct tsim_scenario **changed, struct tsim_diags *diags);
+/* The whole scenario with every default, as JSON: feeding it back gives the same. Not of a proposal, nor of a job. */
+const char *tsim_scenario_json(struct tsim_arena *arena, const struct tsim_scenario *scenario);
+
 /* Text that goes behind a --set: "training.recompute=full --set training.micro_batch_size=1". */
 const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_override *settings, size_t n_settings);
 
 /* A scenario to search plans for (plan_choice.h): as tsim_scenario_load_from, but its plan is neither resolved nor checked:
- * zero_group_ranks is as written (0: all, -1: of a node), layers_per_chunk NULL unless it is a list; resolved_json is
- * NULL. */
+ * zero_group_ranks is as written (0: all, -1: of a node), layers_per_chunk NULL unless it is a list; there is no JSON of it. */
 enum tsim_status tsim_scenario_load_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                         const struct tsim_override *overrides, size_t n_overrides,
                                         const struct tsim_scenario **scenario, struct tsim_diags *diags);

@@ -26,6 +26,8 @@ struct tsim_draft {
     double metrics[TSIM_N_METRICS];        /* 0: not given */
     int64_t shape[3];                      /* of a torus, as given */
     size_t n_shape;                        /* 0: not given; resolved: dimensions */
+    const char *const *estimate_paths;     /* of values whose source is an estimate, as the JSON marks them */
+    size_t n_estimate_paths;
 };
 
 extern const struct tsim_table tsim_scenario_table;
@@ -65,10 +67,6 @@ void tsim_draft_resolve_reliability(struct tsim_draft *draft);
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader);
 void tsim_draft_resolve_shape(struct tsim_draft *draft);
 void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader);
-
-/* The whole of it as JSON; values at the estimate paths are marked as such. */
-const char *tsim_draft_json(struct tsim_arena *arena, const struct tsim_draft *draft, const char *const *estimate_paths,
-                            size_t n_estimate_paths);
 
 /* The value at a dotted path, or the nearest mapping above it that is there: where a mistake is shown. */
 const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path);

@@ -136,7 +136,7 @@ static bool insert_run(const struct tsim_store *store, const struct tsim_predict
                                  tsim_store_marks(&arena, TSIM_STORE_RUNS)));
     struct tsim_statement *s = &statement;
     tsim_sql_bind_text(s, r->scenario->name);
-    tsim_sql_bind_text(s, r->scenario->resolved_json);
+    tsim_sql_bind_text(s, tsim_scenario_json(&arena, r->scenario));
     tsim_sql_bind_text(s, TSIM_VERSION);
     tsim_sql_bind_integer(s, r->scenario->simulation.seed);
     tsim_sql_bind_text(s, started_at);

@@ -65,7 +65,8 @@ static void check_logged(const struct tsim_scenario *scenario, const struct tsim
     struct tsim_scenario_source source;
     const struct tsim_scenario *logged;
     struct tsim_prediction again = {0};
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "run 1", scenario->resolved_json, &source, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "run 1", tsim_scenario_json(&arena, scenario), &source, &diags),
+                     TSIM_OK);
     ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &logged, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_train_run(&arena, logged, &STEADY, &again.result, &diags), TSIM_OK);
     tsim_advise(&arena, logged, &again);

@@ -51,10 +51,10 @@ static size_t compared_length(const char *json) {
 
 static void check_same(const struct tsim_scenario *scenario, const char *format, const char *text) {
     const struct tsim_scenario *again = imported(format, text);
-    size_t n = compared_length(scenario->resolved_json);
-    ck_assert_msg(
-        n == compared_length(again->resolved_json) && memcmp(scenario->resolved_json, again->resolved_json, n) == 0,
-        "%s: another scenario by %s:\n%s\n%s", scenario->name, format, scenario->resolved_json, again->resolved_json);
+    const char *own = tsim_scenario_json(&arena, scenario), *other = tsim_scenario_json(&arena, again);
+    size_t n = compared_length(own);
+    ck_assert_msg(n == compared_length(other) && memcmp(own, other, n) == 0, "%s: another scenario by %s:\n%s\n%s",
+                  scenario->name, format, own, other);
 }
 
 static void check_step(const struct tsim_scenario *scenario, const char *format, const char *text) {

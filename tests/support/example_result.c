@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define RESOLVED "{\"schema\": \"tsim/v1\", \"name\": \"example\"}"
-
 static const struct tsim_step_terms TERMS = {.time_s = 10,
                                              .compute_s = 5,
                                              .recompute_s = 1,
@@ -50,7 +48,6 @@ static void fill_model(struct example_result *r) {
     struct tsim_result *result = &r->prediction.result;
     example_init(&r->example);
     example_finish(&r->example);
-    r->example.scenario.resolved_json = RESOLVED;
     r->example.scenario.simulation.seed = 7;
     result->scenario = &r->example.scenario;
     result->step.memory = MEMORY;

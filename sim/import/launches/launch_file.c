@@ -132,6 +132,12 @@ static void carry_what_none_says(struct carrying *c) {
 
 /* ---- the file imported again ---- */
 
+static enum tsim_status resolved_document(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                          const struct tsim_value **resolved, struct tsim_diags *diags) {
+    const char *json = tsim_scenario_json(arena, scenario);
+    return tsim_document_parse(arena, scenario->file, json, strlen(json), resolved, diags);
+}
+
 static enum tsim_status import_again(struct carrying *c, const struct tsim_value **resolved, struct tsim_diags *diags) {
     struct tsim_arena *arena = c->w.arena;
     struct tsim_import_result result;
@@ -144,8 +150,7 @@ static enum tsim_status import_again(struct carrying *c, const struct tsim_value
     TSIM_TRY(c->kind->reads(arena, &input, &result, diags));
     TSIM_TRY(tsim_scenario_open_text(arena, input.file, result.yaml, &source, diags));
     TSIM_TRY(tsim_scenario_load_from(arena, &source, NULL, 0, &scenario, diags));
-    return tsim_document_parse(arena, input.file, scenario->resolved_json, strlen(scenario->resolved_json), resolved,
-                               diags);
+    return resolved_document(arena, scenario, resolved, diags);
 }
 
 static const char *below(struct tsim_arena *arena, const char *path, const char *key) {
@@ -337,8 +342,7 @@ enum tsim_status tsim_launch_file(struct tsim_arena *arena, const char *format, 
                            .format = format,
                            .root = scenario->source->root};
     TSIM_TRY(check(c));
-    TSIM_TRY(tsim_document_parse(arena, scenario->file, scenario->resolved_json, strlen(scenario->resolved_json),
-                                 &c->w.resolved, diags));
+    TSIM_TRY(resolved_document(arena, scenario, &c->w.resolved, diags));
     enum tsim_status status = c->kind->reads ? write_until_same(c) : write_job(c);
     if (status == TSIM_OK) {
         warn_of_carried(c);
@@ -407,9 +411,7 @@ static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *sce
             c.kind = &KINDS[i];
             c.format = TSIM_LAUNCH_FORMATS[i].name;
         }
-    if (c.kind && check(&c) == TSIM_OK &&
-        tsim_document_parse(arena, scenario->file, scenario->resolved_json, strlen(scenario->resolved_json),
-                            &c.w.resolved, &unheard) == TSIM_OK) {
+    if (c.kind && check(&c) == TSIM_OK && resolved_document(arena, scenario, &c.w.resolved, &unheard) == TSIM_OK) {
         bool has_keys = c.kind->write == tsim_write_deepspeed || c.kind->write == tsim_write_nemo;
         write(&c);
         *lines = (struct launch_lines){.items = TSIM_NEW_ARRAY(arena, c.w.out.size + 1, const char *)};

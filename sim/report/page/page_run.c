@@ -138,6 +138,6 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     tsim_json_integer(run, "n_slices", recorder.n);
     tsim_json_take(run, "slices", slices);
     add_kernels(run, &recorder.kernels, &prediction->result);
-    tsim_json_parsed(run, "scenario", scenario->resolved_json);
+    tsim_json_parsed(run, "scenario", tsim_scenario_json(arena, scenario));
     return TSIM_OK;
 }

@@ -119,7 +119,7 @@ static void add_differences(const struct inputs *inputs, const char *path, const
 
 /* A resolved scenario is JSON of our own, and JSON is YAML. */
 static const struct tsim_value *tree_of(struct tsim_arena *arena, const struct tsim_side *side) {
-    const char *text = side->prediction->result.scenario->resolved_json;
+    const char *text = tsim_scenario_json(arena, side->prediction->result.scenario);
     const struct tsim_value *root = NULL;
     struct tsim_diags diags;
     tsim_diags_init(&diags);

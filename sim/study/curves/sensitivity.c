@@ -151,7 +151,8 @@ static bool propose(struct tsim_arena *arena, const struct tsim_scenario *scenar
 static enum tsim_status run_changed(const struct tsim_scenario *scenario, const struct keys *keys,
                                     enum tsim_dimension dimension, double factor, double *time_s,
                                     struct tsim_diags *diags) {
-    const struct tsim_run_options options = {.ignore_memory = true, .is_steady = true};
+    const struct tsim_run_options options = {
+        .ignore_memory = true, .is_steady = true, .is_brief = true, .is_step = true};
     const struct tsim_scenario *changed;
     struct tsim_arena arena;
     struct tsim_result result;

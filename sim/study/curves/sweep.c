@@ -106,7 +106,7 @@ static enum tsim_status load_point(struct bench *bench, struct tsim_point *point
     tsim_outcome_clear(&point->outcome);
     point->reason[0] = '\0';
     if (status == TSIM_OK) {
-        set_key(point, bench->sweep, "point", (*scenario)->resolved_json);
+        set_key(point, bench->sweep, "point", tsim_scenario_json(&bench->arena, *scenario));
         return TSIM_OK;
     }
     point->status = TSIM_POINT_INVALID;

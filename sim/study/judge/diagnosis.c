@@ -220,7 +220,7 @@ struct changes { /* changes of the plan's keys */
 /* Lists what the plan sets otherwise than the job has it now. */
 static enum tsim_status find_changes(struct study *study, const struct tsim_plan *plan, struct changes *changes) {
     const struct tsim_value *set, *resolved;
-    const char *own = study->diagnosis->scenario->resolved_json;
+    const char *own = tsim_scenario_json(study->arena, study->diagnosis->scenario);
     TSIM_TRY(tsim_document_parse(study->arena, "plan", plan->set_json, strlen(plan->set_json), &set, study->diags));
     TSIM_TRY(tsim_document_parse(study->arena, "job", own, strlen(own), &resolved, study->diags));
     const struct tsim_value *data = tsim_value_find_path(study->now->source->root, "parallelism.data");

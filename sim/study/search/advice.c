@@ -225,7 +225,7 @@ static double simulate(const struct tsim_scenario *scenario) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_result result;
-    const struct tsim_run_options options = {.is_steady = true};
+    const struct tsim_run_options options = {.is_steady = true, .is_brief = true, .is_step = true};
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     double time_s = 0;
