@@ -8,7 +8,7 @@ VARIANT ?= release
 BUILD := build/$(VARIANT)
 PREFIX ?= /usr/local
 PACKAGES := libgsl-dev libyaml-dev libsqlite3-dev libjansson-dev zlib1g-dev libexpat1-dev libprotobuf-c-dev protobuf-c-compiler libmicrohttpd-dev check pkg-config
-LIBS := gsl yaml-0.1 sqlite3 jansson zlib expat libprotobuf-c libmicrohttpd
+LIBS := gsl yaml-0.1 sqlite3 jansson zlib expat libprotobuf-c
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
   -Wno-missing-field-initializers -Wold-style-definition -Wcast-qual -Wwrite-strings -Wundef -Wvla
@@ -298,7 +298,7 @@ $(INSTALLED)/libtsim.o $(BUILD)/libtsim.o:
 	$(Q)rm -f $@ && $(AR) rcs $@ $<
 %/libtsim.so.$(API): %/libtsim.o
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs -o $@ $< $(filter-out -lmicrohttpd,$(ALL_LIBS))
+	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs -o $@ $< $(ALL_LIBS)
 
 TO := $(DESTDIR)$(PREFIX)
 install: $(INSTALLED)/tsim $(INSTALLED)/libtsim.a $(INSTALLED)/libtsim.so.$(API)

@@ -4,8 +4,7 @@
 #include "base/arena.h"
 #include "base/bug.h"
 #include "serve/guard.h"
-
-#include <microhttpd.h>
+#include "serve/microhttpd.h"
 
 #include <errno.h>
 #include <math.h>
@@ -94,28 +93,28 @@ static void add_headers(struct MHD_Response *response, const char *type) {
         {"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
                                     "connect-src 'self'; img-src 'self' data: blob:; base-uri 'none'; "
                                     "form-action 'none'; frame-ancestors 'none'"}};
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    tsim_http.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     for (size_t i = 0; i < sizeof HEADERS / sizeof HEADERS[0]; i++)
-        MHD_add_response_header(response, HEADERS[i][0], HEADERS[i][1]);
+        tsim_http.add_response_header(response, HEADERS[i][0], HEADERS[i][1]);
 }
 
 static enum MHD_Result queue(struct MHD_Connection *connection, int status, struct MHD_Response *response) {
-    enum MHD_Result is_queued = MHD_queue_response(connection, (unsigned)status, response);
-    MHD_destroy_response(response);
+    enum MHD_Result is_queued = tsim_http.queue_response(connection, (unsigned)status, response);
+    tsim_http.destroy_response(response);
     return is_queued;
 }
 
 static enum MHD_Result send_text(struct MHD_Connection *connection, int status, const char *type, const char *text,
                                  size_t size, const char *cookie) {
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(size, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+        tsim_http.create_response_from_buffer(size, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
     if (!response)
         return MHD_NO;
     add_headers(response, type);
     if (cookie)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
+        tsim_http.add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        tsim_http.add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     return queue(connection, status, response);
 }
 
@@ -141,7 +140,7 @@ static void set_error(struct request *request, int status, const char *text) {
 
 static void resume(struct request *request) {
     if (request->is_suspended)
-        MHD_resume_connection(request->connection);
+        tsim_http.resume_connection(request->connection);
     request->is_suspended = false;
 }
 
@@ -276,7 +275,8 @@ static enum MHD_Result take_pair(void *context, enum MHD_ValueKind kind, const c
 }
 
 static struct client *client_of(struct MHD_Connection *connection) {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo *info =
+        tsim_http.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
@@ -296,7 +296,7 @@ static struct request *new_request(struct tsim_server *server, struct MHD_Connec
 }
 
 static const char *header(struct MHD_Connection *connection, const char *name) {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return tsim_http.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
 static const struct tsim_serve_page *page_of(const struct request *request) {
@@ -322,7 +322,7 @@ static void judge(struct request *request) {
         .fetch_site = header(connection, "Sec-Fetch-Site"),
         .authorization = header(connection, "Authorization"),
         .cookie = header(connection, "Cookie"),
-        .token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"),
+        .token = tsim_http.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"),
         .is_page = page_of(request) != NULL,
     };
     const char *length = header(connection, "Content-Length"), *type = header(connection, "Content-Type");
@@ -358,7 +358,7 @@ static ssize_t send_more(void *context, uint64_t position, char *buffer, size_t 
     if (n == 0 && request->is_over)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0) {
-        MHD_suspend_connection(request->connection);
+        tsim_http.suspend_connection(request->connection);
         request->is_suspended = true;
         return 0;
     }
@@ -369,7 +369,8 @@ static ssize_t send_more(void *context, uint64_t position, char *buffer, size_t 
 }
 
 static enum MHD_Result send_stream(struct request *request) {
-    struct MHD_Response *response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, send_more, request, NULL);
+    struct MHD_Response *response =
+        tsim_http.create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, send_more, request, NULL);
     if (!response)
         return MHD_NO;
     add_headers(response, request->type);
@@ -396,7 +397,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         request = *slot = new_request(server, connection, path, method);
         if (request->client)
             request->client->since_s = now_s();
-        if (MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_pair, request) < 0)
+        if (tsim_http.get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_pair, request) < 0)
             return MHD_NO;
         request->pace = server->app->pace(&request->asked);
         judge(request);
@@ -412,7 +413,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (request->client)
         request->client->since_s = (double)INFINITY;
     if (request->state == RECEIVING) {
-        MHD_suspend_connection(connection);
+        tsim_http.suspend_connection(connection);
         request->is_suspended = true;
         request->state = WAITING;
         return MHD_YES;
@@ -472,7 +473,8 @@ static void note_client(void *context, struct MHD_Connection *connection, void *
                         enum MHD_ConnectionNotificationCode code) {
     struct tsim_server *server = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *info =
+            tsim_http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct client *client = tsim_heap_alloc(sizeof *client);
         *client = (struct client){server->clients, info ? info->connect_fd : -1, now_s()};
         server->clients = client;
@@ -513,7 +515,7 @@ static double enforce_limits(struct tsim_server *server) {
 static int wait_ms(struct tsim_server *server, double until_s) {
     MHD_UNSIGNED_LONG_LONG daemon_ms;
     double ms = fmin(1000 * fmax(until_s - now_s(), 0) + 1, 60000);
-    if (MHD_get_timeout(server->daemon, &daemon_ms) == MHD_YES)
+    if (tsim_http.get_timeout(server->daemon, &daemon_ms) == MHD_YES)
         ms = fmin(ms, (double)daemon_ms);
     return (int)ms;
 }
@@ -574,7 +576,7 @@ static void take_event(const struct pollfd *file, const struct watched *watched)
 
 void tsim_server_run(struct tsim_server *server) {
     struct watch watch = {NULL, NULL, 0, 0, 0};
-    int daemon_file = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    int daemon_file = tsim_http.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     for (;;) {
         start_waiting(server); /* each has its limit from here on */
         double next_s = enforce_limits(server);
@@ -584,7 +586,7 @@ void tsim_server_run(struct tsim_server *server) {
         for (size_t i = 1; i < watch.n; i++)
             if (watch.files[i].revents)
                 take_event(&watch.files[i], &watch.watched[i]);
-        MHD_run(server->daemon);
+        tsim_http.run(server->daemon);
     }
 }
 
@@ -651,7 +653,7 @@ static void say_nothing(void *context, const char *format, va_list args) {
 }
 
 static bool start_daemon(struct tsim_server *server, int listener) {
-    server->daemon = MHD_start_daemon(
+    server->daemon = tsim_http.start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
         MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * MOST_RECEIVING_S),
@@ -665,6 +667,8 @@ struct tsim_server *tsim_server_open(struct tsim_arena *arena, const struct tsim
     const struct addrinfo wanted = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct tsim_server *server = TSIM_NEW(arena, struct tsim_server);
     char port[16];
+    if (!tsim_microhttpd_load(why, 200))
+        return NULL;
     *server = (struct tsim_server){.arena = arena, .options = options, .app = app};
     make_places(server);
     snprintf(port, sizeof port, "%d", options->port);
