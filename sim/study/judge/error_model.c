@@ -93,15 +93,27 @@ static const char *bits_of(enum tsim_precision precision) {
                                                             : "16";
 }
 
-static void terms_of(struct tsim_arena *arena, const struct tsim_traits *t, const char *source, struct terms *terms) {
-    const char *machine = tsim_arena_printf(arena, "%s %s %s", t->accelerator, bits_of(t->precision), t->model);
-    *terms = (struct terms){
-        .machine = key_of("machine", machine, "", ""),
-        .cell = key_of("cell", machine, tsim_arena_printf(arena, "%.0f", floor(log10(t->parameters))), "")};
-    add_term(terms, TSIM_ERROR_SOURCE, source ? key_of("source", source, machine, "") : 0, 1);
-    add_term(terms, TSIM_ERROR_MODEL, key_of("model", t->model, tsim_arena_printf(arena, "%.3g", t->parameters), ""),
-             1);
-    add_term(terms, TSIM_ERROR_ACCELERATOR, terms->machine, 1);
+static uint64_t numbered(uint64_t key, int64_t number) {
+    return (key ^ (uint64_t)number) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 over the golden ratio: Knuth, TAOCP 6.4 */
+}
+
+static int64_t decade_of(double value) {
+    return value > 0 ? (int64_t)floor(log10(value)) : 0;
+}
+
+/* Of models of the same kind, those whose parameters agree in three digits are one. */
+static double three_digits_of(double value) {
+    double unit = pow(10, (double)decade_of(value) - 2);
+    return nearbyint(value / unit) * unit;
+}
+
+static void terms_of(const struct tsim_traits *t, const char *source, struct terms *terms) {
+    uint64_t machine = key_of("machine", t->accelerator, bits_of(t->precision), t->model);
+    *terms = (struct terms){.machine = machine, .cell = numbered(machine, decade_of(t->parameters))};
+    add_term(terms, TSIM_ERROR_SOURCE, source ? key_of("source", source, "", "") ^ numbered(machine, 0) : 0, 1);
+    add_term(terms, TSIM_ERROR_MODEL,
+             numbered(key_of("model", t->model, "", ""), llround(three_digits_of(t->parameters))), 1);
+    add_term(terms, TSIM_ERROR_ACCELERATOR, machine, 1);
     add_term(terms, TSIM_ERROR_SOFTWARE, key_of("software", t->software, t->model, ""), 1);
     add_term(terms, TSIM_ERROR_SPLITS, key_of("splits", t->splits, t->software, ""), 1);
     if (tsim_error_class_of(t) == TSIM_ERROR_OTHER)
@@ -184,10 +196,10 @@ static double size_of(const struct tsim_error_model *m, enum tsim_error_part par
 }
 
 /* Adds the run's effects; entries hold numbers of effects until they are put in order. */
-static void add_equation(struct tsim_arena *scratch, struct tsim_error_model *m, const struct tsim_residual *row) {
+static void add_equation(struct tsim_error_model *m, const struct tsim_residual *row) {
     struct equation *e = &m->equations[m->n_equations++];
     struct terms terms;
-    terms_of(scratch, &row->traits, row->source, &terms);
+    terms_of(&row->traits, row->source, &terms);
     *e = (struct equation){.row = row, .n = terms.n, .class = tsim_error_class_of(&row->traits)};
     e->cell = group_of(m->cells, &m->n_cells, terms.cell);
     int32_t machine = group_of(m->machines, &m->n_machines, terms.machine);
@@ -379,7 +391,7 @@ static struct tsim_error_model *equations_of(struct tsim_arena *arena, const str
     tsim_arena_init(&scratch);
     for (size_t i = 0; i < residuals->n; i++)
         if (!without || !without(&residuals->rows[i], context))
-            add_equation(&scratch, m, &residuals->rows[i]);
+            add_equation(m, &residuals->rows[i]);
     put_in_order(&scratch, m);
     tsim_arena_release(&scratch);
     size_t n = (size_t)m->n_unknowns;
@@ -510,7 +522,7 @@ void tsim_error_of_run(struct tsim_arena *arena, const struct tsim_error_model *
         whiten(m, without.own->entries, without.own->n, own);
         without.left = 1 / without.own->weight - product(own, own, m->n_unknowns);
     }
-    terms_of(arena, traits, source, &terms);
+    terms_of(traits, source, &terms);
     int32_t machine = find_group(m->machines, m->n_machines, terms.machine);
     for (int i = 0; i < terms.n; i++) {
         const struct term *term = &terms.item[i];
