@@ -4,10 +4,11 @@
 #include "base/arena.h"
 #include "base/bug.h"
 #include "serve/guard.h"
-#include "serve/microhttpd.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
+#include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -16,6 +17,53 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- libmicrohttpd ---- */
+
+/* It is loaded when a server starts. It brings GnuTLS and eight libraries more along, and to load these takes as long as all else
+ * that a short command does. Debian 12 and 13 have the one whose header this is. */
+#define MICROHTTPD "libmicrohttpd.so.12"
+
+#define MICROHTTPD_FUNCTIONS(F)                                                                                        \
+    F(add_response_header)                                                                                             \
+    F(create_response_from_buffer)                                                                                     \
+    F(create_response_from_callback)                                                                                   \
+    F(destroy_response)                                                                                                \
+    F(get_connection_info)                                                                                             \
+    F(get_connection_values)                                                                                           \
+    F(get_daemon_info)                                                                                                 \
+    F(get_timeout)                                                                                                     \
+    F(lookup_connection_value)                                                                                         \
+    F(queue_response)                                                                                                  \
+    F(resume_connection)                                                                                               \
+    F(run)                                                                                                             \
+    F(start_daemon)                                                                                                    \
+    F(suspend_connection)
+
+static struct {
+#define POINTER(name) __typeof__(MHD_##name) *name;
+    MICROHTTPD_FUNCTIONS(POINTER)
+#undef POINTER
+} microhttpd;
+
+/* C has no conversion of what dlsym gives to a pointer to a function; POSIX says that their bits are alike. */
+static bool find_function(void *library, const char *name, void *pointer) {
+    void *symbol = dlsym(library, name);
+    memcpy(pointer, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+static bool load_microhttpd(char why[200]) {
+    void *library = dlopen(MICROHTTPD, RTLD_NOW | RTLD_LOCAL);
+    bool has_all = library != NULL;
+#define FIND(name) has_all = has_all && find_function(library, "MHD_" #name, &microhttpd.name);
+    MICROHTTPD_FUNCTIONS(FIND)
+#undef FIND
+    if (!has_all)
+        snprintf(why, 200, "libmicrohttpd cannot be loaded (%.100s); Debian's package libmicrohttpd12 has it",
+                 dlerror());
+    return has_all;
+}
 
 enum {
     MOST_CONNECTIONS = 512,
@@ -93,28 +141,28 @@ static void add_headers(struct MHD_Response *response, const char *type) {
         {"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
                                     "connect-src 'self'; img-src 'self' data: blob:; base-uri 'none'; "
                                     "form-action 'none'; frame-ancestors 'none'"}};
-    tsim_http.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    microhttpd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     for (size_t i = 0; i < sizeof HEADERS / sizeof HEADERS[0]; i++)
-        tsim_http.add_response_header(response, HEADERS[i][0], HEADERS[i][1]);
+        microhttpd.add_response_header(response, HEADERS[i][0], HEADERS[i][1]);
 }
 
 static enum MHD_Result queue(struct MHD_Connection *connection, int status, struct MHD_Response *response) {
-    enum MHD_Result is_queued = tsim_http.queue_response(connection, (unsigned)status, response);
-    tsim_http.destroy_response(response);
+    enum MHD_Result is_queued = microhttpd.queue_response(connection, (unsigned)status, response);
+    microhttpd.destroy_response(response);
     return is_queued;
 }
 
 static enum MHD_Result send_text(struct MHD_Connection *connection, int status, const char *type, const char *text,
                                  size_t size, const char *cookie) {
     struct MHD_Response *response =
-        tsim_http.create_response_from_buffer(size, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+        microhttpd.create_response_from_buffer(size, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
     if (!response)
         return MHD_NO;
     add_headers(response, type);
     if (cookie)
-        tsim_http.add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
+        microhttpd.add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        tsim_http.add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+        microhttpd.add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     return queue(connection, status, response);
 }
 
@@ -140,7 +188,7 @@ static void set_error(struct request *request, int status, const char *text) {
 
 static void resume(struct request *request) {
     if (request->is_suspended)
-        tsim_http.resume_connection(request->connection);
+        microhttpd.resume_connection(request->connection);
     request->is_suspended = false;
 }
 
@@ -276,7 +324,7 @@ static enum MHD_Result take_pair(void *context, enum MHD_ValueKind kind, const c
 
 static struct client *client_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
-        tsim_http.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+        microhttpd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
 
@@ -296,7 +344,7 @@ static struct request *new_request(struct tsim_server *server, struct MHD_Connec
 }
 
 static const char *header(struct MHD_Connection *connection, const char *name) {
-    return tsim_http.lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return microhttpd.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
 static const struct tsim_serve_page *page_of(const struct request *request) {
@@ -322,7 +370,7 @@ static void judge(struct request *request) {
         .fetch_site = header(connection, "Sec-Fetch-Site"),
         .authorization = header(connection, "Authorization"),
         .cookie = header(connection, "Cookie"),
-        .token = tsim_http.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"),
+        .token = microhttpd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token"),
         .is_page = page_of(request) != NULL,
     };
     const char *length = header(connection, "Content-Length"), *type = header(connection, "Content-Type");
@@ -358,7 +406,7 @@ static ssize_t send_more(void *context, uint64_t position, char *buffer, size_t 
     if (n == 0 && request->is_over)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0) {
-        tsim_http.suspend_connection(request->connection);
+        microhttpd.suspend_connection(request->connection);
         request->is_suspended = true;
         return 0;
     }
@@ -370,7 +418,7 @@ static ssize_t send_more(void *context, uint64_t position, char *buffer, size_t 
 
 static enum MHD_Result send_stream(struct request *request) {
     struct MHD_Response *response =
-        tsim_http.create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, send_more, request, NULL);
+        microhttpd.create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, send_more, request, NULL);
     if (!response)
         return MHD_NO;
     add_headers(response, request->type);
@@ -397,7 +445,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         request = *slot = new_request(server, connection, path, method);
         if (request->client)
             request->client->since_s = now_s();
-        if (tsim_http.get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_pair, request) < 0)
+        if (microhttpd.get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_pair, request) < 0)
             return MHD_NO;
         request->pace = server->app->pace(&request->asked);
         judge(request);
@@ -413,7 +461,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (request->client)
         request->client->since_s = (double)INFINITY;
     if (request->state == RECEIVING) {
-        tsim_http.suspend_connection(connection);
+        microhttpd.suspend_connection(connection);
         request->is_suspended = true;
         request->state = WAITING;
         return MHD_YES;
@@ -474,7 +522,7 @@ static void note_client(void *context, struct MHD_Connection *connection, void *
     struct tsim_server *server = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
-            tsim_http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+            microhttpd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct client *client = tsim_heap_alloc(sizeof *client);
         *client = (struct client){server->clients, info ? info->connect_fd : -1, now_s()};
         server->clients = client;
@@ -515,7 +563,7 @@ static double enforce_limits(struct tsim_server *server) {
 static int wait_ms(struct tsim_server *server, double until_s) {
     MHD_UNSIGNED_LONG_LONG daemon_ms;
     double ms = fmin(1000 * fmax(until_s - now_s(), 0) + 1, 60000);
-    if (tsim_http.get_timeout(server->daemon, &daemon_ms) == MHD_YES)
+    if (microhttpd.get_timeout(server->daemon, &daemon_ms) == MHD_YES)
         ms = fmin(ms, (double)daemon_ms);
     return (int)ms;
 }
@@ -576,7 +624,7 @@ static void take_event(const struct pollfd *file, const struct watched *watched)
 
 void tsim_server_run(struct tsim_server *server) {
     struct watch watch = {NULL, NULL, 0, 0, 0};
-    int daemon_file = tsim_http.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    int daemon_file = microhttpd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     for (;;) {
         start_waiting(server); /* each has its limit from here on */
         double next_s = enforce_limits(server);
@@ -586,7 +634,7 @@ void tsim_server_run(struct tsim_server *server) {
         for (size_t i = 1; i < watch.n; i++)
             if (watch.files[i].revents)
                 take_event(&watch.files[i], &watch.watched[i]);
-        tsim_http.run(server->daemon);
+        microhttpd.run(server->daemon);
     }
 }
 
@@ -653,7 +701,7 @@ static void say_nothing(void *context, const char *format, va_list args) {
 }
 
 static bool start_daemon(struct tsim_server *server, int listener) {
-    server->daemon = tsim_http.start_daemon(
+    server->daemon = microhttpd.start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
         MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(2 * MOST_RECEIVING_S),
@@ -667,7 +715,7 @@ struct tsim_server *tsim_server_open(struct tsim_arena *arena, const struct tsim
     const struct addrinfo wanted = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct tsim_server *server = TSIM_NEW(arena, struct tsim_server);
     char port[16];
-    if (!tsim_microhttpd_load(why, 200))
+    if (!load_microhttpd(why))
         return NULL;
     *server = (struct tsim_server){.arena = arena, .options = options, .app = app};
     make_places(server);
