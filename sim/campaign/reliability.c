@@ -35,8 +35,8 @@ static const char *const KEYS[TSIM_N_CAUSES] = {[TSIM_CAUSE_ACCELERATOR] = "reli
 static void set_processes(const struct tsim_scenario *sc, struct tsim_campaign_job *job) {
     const struct tsim_reliability_spec *r = &sc->reliability;
     double nodes = (double)sc->cluster.nodes, nics = nodes * nics_of_a_node(sc);
-    const double units[TSIM_N_COMPONENTS] = {[TSIM_CAUSE_ACCELERATOR] = (double)sc->n_accelerators,
-                                             [TSIM_CAUSE_HBM] = (double)sc->n_accelerators,
+    const double units[TSIM_N_COMPONENTS] = {[TSIM_CAUSE_ACCELERATOR] = (double)tsim_all_accelerators(sc),
+                                             [TSIM_CAUSE_HBM] = (double)tsim_all_accelerators(sc),
                                              [TSIM_CAUSE_NIC] = nics,
                                              [TSIM_CAUSE_LINK] = nics,
                                              [TSIM_CAUSE_SWITCH] = switches(nics),
@@ -133,7 +133,7 @@ static struct checkpoint checkpoint_of(struct tsim_term_recorder *recorder, cons
     bool waits_for_storage = r->mode == 0;
     struct tsim_amount share =
         tsim_product(recorder, "an accelerator's share", "bytes / accelerators", TSIM_BYTES,
-                     TSIM_PARTS(of->checkpoint_bytes, tsim_inverse(tsim_accelerators_of(recorder, sc))));
+                     TSIM_PARTS(of->checkpoint_bytes, tsim_inverse(tsim_training_accelerators_of(recorder, sc))));
     struct checkpoint c = {.write = write_time(recorder, sc, of),
                            .copy = tsim_product(recorder, "its copy to the host",
                                                 "an accelerator's share / its way to the host", TSIM_TIME_S,
@@ -294,7 +294,7 @@ void tsim_reliability_job(struct tsim_term_recorder *recorder, const struct tsim
         .nodes = sc->cluster.nodes,
         .spares = r->spares,
         .replicas = r->elastic ? p->data : 0,
-        .nodes_per_replica = (double)sc->cluster.nodes / (double)p->data,
+        .nodes_per_replica = (double)tsim_training_nodes(sc) / (double)p->data,
         .local_tier = r->checkpoint_memory || r->local.has,
         .durable_every = 1,
         .copies = r->local.copies,

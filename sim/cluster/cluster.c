@@ -122,7 +122,7 @@ const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const st
     cluster->node = scenario->cluster.node;
     cluster->accelerator = tsim_slowest_of(arena, cluster->node->accelerator, (double)scenario->n_accelerators);
     cluster->fabric = scenario->cluster.fabric;
-    cluster->nodes = scenario->cluster.nodes;
+    cluster->nodes = tsim_training_nodes(scenario);
     cluster->accelerators_per_node = scenario->cluster.accelerators_per_node;
     cluster->host_link_bytes_per_s = cluster->node->host_link_bytes_per_s;
     if (cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS) {

@@ -48,8 +48,8 @@ static void resolve_adapter(const struct tsim_draft *draft, struct tsim_adapter_
 }
 
 /* NeMo-RL's GRPO and PPO score with the policy as it was before the round; its share of the memory is that of its examples
- * (examples/configs/grpo_math_1B.yaml: vllm_cfg.gpu_memory_utilization 0.6, num_generations_per_prompt 16), the number of
- * sequences vLLM's own (max_num_seqs). */
+ * (examples/configs/grpo_math_1B.yaml: vllm_cfg.gpu_memory_utilization 0.6, num_generations_per_prompt 16), on nodes that
+ * do nothing else it is vLLM's own (gpu_memory_utilization 0.9), and so is the number of sequences (max_num_seqs). */
 static void resolve_generation(struct tsim_scenario *sc) {
     static const unsigned SCORING[] = {[TSIM_DPO] = 1u << TSIM_SCORER_REFERENCE,
                                        [TSIM_GRPO] = 1u << TSIM_SCORER_POLICY | 1u << TSIM_SCORER_REFERENCE,
@@ -63,7 +63,7 @@ static void resolve_generation(struct tsim_scenario *sc) {
     g->tensor = g->tensor > 0 ? g->tensor : 1;
     g->max_sequences = g->max_sequences > 0 ? g->max_sequences : 256;
     g->prompt = g->prompt > 0 ? g->prompt : 256;
-    g->memory_frac = g->memory_frac > 0 ? g->memory_frac : 0.6;
+    g->memory_frac = g->memory_frac > 0 ? g->memory_frac : g->nodes > 0 ? 0.9 : 0.6;
 }
 
 /* By default, a round generates as many samples as a step trains on, rounded to whole prompts if sequences are packed
@@ -151,7 +151,9 @@ static void resolve_cluster(struct tsim_draft *draft) {
     struct tsim_cluster_spec *cluster = &draft->scenario.cluster;
     if (!cluster->accelerators_per_node)
         cluster->accelerators_per_node = cluster->node->accelerators;
-    draft->scenario.n_accelerators = cluster->nodes * cluster->accelerators_per_node;
+    int64_t generating =
+        draft->scenario.generation.nodes < cluster->nodes ? draft->scenario.generation.nodes : 0; /* else refused */
+    draft->scenario.n_accelerators = (cluster->nodes - generating) * cluster->accelerators_per_node;
     tsim_draft_resolve_shape(draft);
 }
 
@@ -166,7 +168,7 @@ static double host_frac(const struct tsim_node *node) {
 static double network_frac(const struct tsim_scenario *sc) {
     const struct tsim_cluster_spec *cluster = &sc->cluster;
     double usd = tsim_network_bill(cluster->fabric, (double)cluster->nodes * (double)cluster->node->nics).usd;
-    double accelerators_usd = (double)sc->n_accelerators * sc->cost.purchase_usd;
+    double accelerators_usd = (double)tsim_all_accelerators(sc) * sc->cost.purchase_usd;
     if (!cluster->fabric || cluster->nodes == 1)
         return 0;
     return usd > 0 && accelerators_usd > 0 ? floor(1e4 * usd / accelerators_usd + 0.5) / 1e4 : -1;

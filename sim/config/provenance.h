@@ -16,7 +16,8 @@ static inline struct tsim_amount tsim_of_scenario(struct tsim_term_recorder *rec
     return tsim_given(recorder, key, value, dimension, "the scenario");
 }
 
-/* Returns how many accelerators train; tsim_tokens_of returns how many tokens a step has. */
+/* Returns how many accelerators the cluster has; tsim_training_accelerators_of returns how many of them train, and
+ * tsim_tokens_of how many tokens a step has. */
 static inline struct tsim_amount tsim_accelerators_of(struct tsim_term_recorder *recorder,
                                                       const struct tsim_scenario *scenario) {
     const struct tsim_cluster_spec *c = &scenario->cluster;
@@ -25,6 +26,18 @@ static inline struct tsim_amount tsim_accelerators_of(struct tsim_term_recorder 
                                    tsim_of_scenario(recorder, "cluster.accelerators_per_node",
                                                     (double)c->accelerators_per_node, TSIM_COUNT)));
 }
+static inline struct tsim_amount tsim_training_accelerators_of(struct tsim_term_recorder *recorder,
+                                                               const struct tsim_scenario *scenario) {
+    const struct tsim_cluster_spec *c = &scenario->cluster;
+    if (scenario->generation.nodes == 0)
+        return tsim_accelerators_of(recorder, scenario);
+    return tsim_product(recorder, "accelerators that train", "nodes that train x accelerators of each", TSIM_COUNT,
+                        TSIM_PARTS(tsim_given(recorder, "nodes that train", (double)tsim_training_nodes(scenario),
+                                              TSIM_COUNT, "cluster.nodes less generation.nodes"),
+                                   tsim_of_scenario(recorder, "cluster.accelerators_per_node",
+                                                    (double)c->accelerators_per_node, TSIM_COUNT)));
+}
+
 /* Tokens of a sample that are not padding. */
 static inline struct tsim_amount tsim_sample_tokens_of(struct tsim_term_recorder *recorder,
                                                        const struct tsim_scenario *scenario) {

@@ -557,22 +557,40 @@ static void check_offload(const struct check *c) {
                "schedule: 1f1b or interleaved, or activations: 0");
 }
 
+static void check_generating_nodes(const struct check *c) {
+    const struct tsim_generation_spec *g = &c->sc->generation;
+    const struct tsim_cluster_spec *cluster = &c->sc->cluster;
+    if (g->nodes > 0 && g->nodes >= cluster->nodes)
+        tsim_diag_hint(fail(c, "generation.nodes", "%lld of %lld nodes generate, and none is left to train",
+                            num(g->nodes), num(cluster->nodes)),
+                       "fewer than cluster.nodes, which counts both");
+    if (g->nodes > 0 && cluster->fabric && cluster->fabric->topology == TSIM_TOPOLOGY_TORUS)
+        refuse(c, "generation.nodes", "a torus of which some nodes generate alone",
+               "a fabric with switches, or nodes: 0");
+    if (g->ahead > 0 && g->nodes == 0)
+        tsim_diag_hint(
+            fail(c, "generation.ahead", "accelerators that generate and train in turn do not do both at once"),
+            "generation.nodes says how many generate alone");
+}
+
 /* Whole steps train on the samples of a round; only attention has a cache. */
 static void check_generation(const struct check *c) {
     const struct tsim_generation_spec *g = &c->sc->generation;
     const struct tsim_training_spec *t = &c->sc->training;
     if (!tsim_generates(c->sc)) {
-        if (g->tensor || g->rollouts || g->samples_per_prompt || g->max_sequences || g->prompt > 0 || g->software)
+        if (g->nodes || g->ahead || g->tensor || g->rollouts || g->samples_per_prompt || g->max_sequences ||
+            g->prompt > 0 || g->software)
             tsim_diag_hint(fail(c, "generation", "only grpo and ppo train on what the policy generates"),
                            "training.kind: grpo");
         return;
     }
     if (c->sc->model->mamba.heads > 0 || c->sc->model->delta.value_heads > 0)
         refuse(c, "training.kind", "generation with recurrent layers", "a model with attention alone, or kind: sft");
-    if (c->sc->n_accelerators % g->tensor != 0)
+    check_generating_nodes(c);
+    if (tsim_generating_accelerators(c->sc) % g->tensor != 0)
         tsim_diag_hint(fail(c, "generation.tensor", "%lld ranks do not divide %lld accelerators", num(g->tensor),
-                            num(c->sc->n_accelerators)),
-                       "a divisor of the number of accelerators");
+                            num(tsim_generating_accelerators(c->sc))),
+                       "a divisor of the number of accelerators that generate");
     if (c->sc->model->heads % g->tensor != 0)
         tsim_diag_hint(fail(c, "generation.tensor", "%lld ranks do not divide the %lld heads of %.40s", num(g->tensor),
                             num(c->sc->model->heads), c->sc->model->name),

@@ -200,6 +200,8 @@ enum tsim_scorer { TSIM_SCORER_POLICY, TSIM_SCORER_REFERENCE, TSIM_SCORER_REWARD
 /* Responses that the policy gives before it is trained on them (run/generation.h). A sample is a prompt with its
  * response, as long as training.lengths or sequence_length say. */
 struct tsim_generation_spec {
+    int64_t nodes;                        /* of the cluster that generate and do nothing else; 0: all of them do all */
+    int64_t ahead;                        /* rounds that are generated before the steps on an earlier one are over */
     int64_t tensor;                       /* ranks that divide the model meanwhile */
     int64_t rollouts;                     /* samples that are generated before the next steps train on them */
     int64_t samples_per_prompt;           /* responses to one prompt, which share its cache */
@@ -399,7 +401,7 @@ struct tsim_scenario {
     struct tsim_goal_spec goal;
     struct tsim_simulation_spec simulation;
     struct tsim_measured measured;
-    int64_t n_accelerators; /* nodes x accelerators_per_node */
+    int64_t n_accelerators; /* that train: tsim_training_nodes x accelerators_per_node */
     int64_t n_microbatches; /* per replica and step */
     bool is_forward_only;   /* set by sim/run: passes are forward ones, nothing is reduced or stepped */
     double cached_tokens;   /* set by run/generation.h: of each sequence, in the KV cache; a pass adds its own */
@@ -409,6 +411,19 @@ struct tsim_scenario {
     const char *const *estimates;         /* names of values with status estimate that this run uses */
     size_t n_estimates;
 };
+
+/* Those of the cluster that do not generate alone. */
+static inline int64_t tsim_training_nodes(const struct tsim_scenario *scenario) {
+    return scenario->cluster.nodes - scenario->generation.nodes;
+}
+static inline int64_t tsim_all_accelerators(const struct tsim_scenario *scenario) {
+    return scenario->cluster.nodes * scenario->cluster.accelerators_per_node;
+}
+/* Where the engines are: on nodes of their own, or on those that train. */
+static inline int64_t tsim_generating_accelerators(const struct tsim_scenario *scenario) {
+    return scenario->generation.nodes > 0 ? scenario->generation.nodes * scenario->cluster.accelerators_per_node
+                                          : scenario->n_accelerators;
+}
 
 /* Does the policy generate what it is trained on? */
 static inline bool tsim_generates(const struct tsim_scenario *scenario) {

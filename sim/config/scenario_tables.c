@@ -417,6 +417,14 @@ TSIM_TABLE(RAMP, RAMP_KEYS, false);
 #define GENERATION_KEY(name_, max_, help_)                                                                             \
     {INT_KEY(#name_, scenario.generation.name_, max_, help_), .is_positive = true, .is_omitted_when_zero = true}
 static const struct tsim_key GENERATION_KEYS[] = {
+    {INT_KEY("nodes", scenario.generation.nodes, 1e6,
+             "nodes of the cluster that generate and do nothing else; the others train and send them the weights; 0: all nodes "
+             "do both in turn"),
+     .is_omitted_when_zero = true},
+    {INT_KEY("ahead", scenario.generation.ahead, 64,
+             "rounds that engines on nodes of their own are ahead: with 1 the next samples are generated while these are trained "
+             "on, by weights that are one round old; 0: generation and training take turns"),
+     .is_omitted_when_zero = true},
     GENERATION_KEY(tensor, 1e4, "ranks of the engine that divide the model; default: 1"),
     GENERATION_KEY(rollouts, 1e7, "samples of one round, for so many steps as it has batches; default: a batch"),
     {QUANTITY_KEY("prompt", TSIM_COUNT, scenario.generation.prompt,
@@ -426,7 +434,7 @@ static const struct tsim_key GENERATION_KEYS[] = {
                    "divides rollouts"),
     GENERATION_KEY(max_sequences, 1e6, "that an engine generates at once, where its cache holds them; default: 256"),
     {QUANTITY_KEY("memory", TSIM_FRACTION, scenario.generation.memory_frac,
-                  "of the accelerator's memory that weights and KV cache may fill; default: 60 %"),
+                  "of the accelerator's memory that weights and KV cache may fill; default: 60 %, with nodes of their own 90 %"),
      .is_positive = true, .max = 1, .is_omitted_when_zero = true},
     {CUSTOM_KEY("software", read_engine, write_engine, "id, path or mapping: what the engine does; default: " DEFAULT_ENGINE)},
 };

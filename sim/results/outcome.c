@@ -77,7 +77,7 @@ static double rounds_frac(const struct tsim_result *r, double of_round, double o
 
 /* USD/s for the whole cluster; NAN where no rent is known. */
 static double rent_usd_per_trillion_tokens(const struct tsim_result *r) {
-    double rent_usd_per_s = r->scenario->cost.rent_usd_per_s * (double)r->scenario->n_accelerators;
+    double rent_usd_per_s = r->scenario->cost.rent_usd_per_s * (double)tsim_all_accelerators(r->scenario);
     double frac = rounds_frac(r, r->post_training.time_s, r->step.terms.time_s);
     return rent_usd_per_s > 0 ? rent_usd_per_s / r->step.throughput.tokens_per_s * frac * TOKENS : (double)NAN;
 }

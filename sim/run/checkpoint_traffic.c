@@ -78,7 +78,7 @@ enum tsim_status tsim_checkpoint_traffic_simulate(struct tsim_arena *arena, cons
     bool writes = reliability->checkpoint_network == TSIM_STORAGE_NICS, has_copies = reliability->local.copies > 0;
     if (!reliability->has || !(machine->cluster->nic_bytes_per_s > 0) || !(writes || has_copies))
         return TSIM_OK;
-    struct tsim_amount accelerators = tsim_accelerators_of(r, sc);
+    struct tsim_amount accelerators = tsim_training_accelerators_of(r, sc);
     struct tsim_amount share =
         tsim_product(r, "an accelerator's share of a checkpoint", "bytes / accelerators", TSIM_BYTES,
                      TSIM_PARTS(steps->checkpoint_bytes, tsim_inverse(accelerators)));

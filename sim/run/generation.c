@@ -209,9 +209,12 @@ static const struct tsim_scenario *inference_of(struct tsim_arena *arena, const 
     model->layers -= model->mtp_layers; /* which help training alone */
     model->mtp_layers = 0;
     job.model = model;
+    if (sc->generation.nodes > 0)
+        job.cluster.nodes = sc->generation.nodes;
+    job.n_accelerators = tsim_generating_accelerators(sc);
     job.software = sc->generation.software;
     job.training = (struct tsim_training_spec){.sequence_length = sc->training.sequence_length,
-                                               .global_batch_size = sc->n_accelerators / sc->generation.tensor,
+                                               .global_batch_size = job.n_accelerators / sc->generation.tensor,
                                                .precision = sc->training.precision,
                                                .gradient_precision = sc->training.gradient_precision,
                                                .optimizer = sc->training.optimizer,
@@ -261,11 +264,30 @@ static enum tsim_status size_engines(struct engines *e, const struct tsim_scenar
     return TSIM_OK;
 }
 
-/* The responses of a round, as long as they were drawn. */
+/* The responses of some rounds, as long as they were drawn, round after round. */
 struct responses {
     double *tokens;
-    double sum, longest;
+    double mean;         /* of all */
+    double longest;      /* of all ... */
+    double mean_longest; /* ... and of a round, on average */
 };
+
+static void draw_rounds(struct tsim_arena *arena, const struct tsim_scenario *sc, struct responses *responses) {
+    const int64_t rollouts = sc->generation.rollouts;
+    *responses = (struct responses){.tokens = TSIM_NEW_ARRAY(arena, (size_t)(TSIM_ROUNDS * rollouts), double)};
+    for (int64_t round = 0; round < TSIM_ROUNDS; round++) {
+        struct tsim_random random;
+        double longest = 0;
+        tsim_random_init(&random, (uint64_t)sc->simulation.seed, (uint64_t)round, GENERATION_STREAM);
+        for (int64_t i = 0; i < rollouts; i++) {
+            double tokens = responses->tokens[round * rollouts + i] = draw_response(sc, &random);
+            responses->mean += tokens / (double)(TSIM_ROUNDS * rollouts);
+            longest = fmax(longest, tokens);
+        }
+        responses->longest = fmax(responses->longest, longest);
+        responses->mean_longest += longest / TSIM_ROUNDS;
+    }
+}
 
 /* Draws the responses, and makes engines that hold the model and their caches. */
 static enum tsim_status begin(struct tsim_arena *arena, const struct tsim_scenario *sc, struct engines *e,
@@ -275,22 +297,15 @@ static enum tsim_status begin(struct tsim_arena *arena, const struct tsim_scenar
     *e = (struct engines){.arena = arena,
                           .scenario = inference_of(arena, sc),
                           .diags = diags,
-                          .n = sc->n_accelerators / g->tensor,
+                          .n = tsim_generating_accelerators(sc) / g->tensor,
                           .prompt = g->prompt,
                           .samples_per_prompt = g->samples_per_prompt};
     *excess_bytes = 0;
     if (!e->scenario)
         return refused(sc, diags);
-    struct tsim_random random;
-    tsim_random_init(&random, (uint64_t)sc->simulation.seed, 0, GENERATION_STREAM);
-    *responses = (struct responses){.tokens = TSIM_NEW_ARRAY(arena, (size_t)g->rollouts, double)};
-    for (int64_t i = 0; i < g->rollouts; i++) {
-        double tokens = responses->tokens[i] = draw_response(sc, &random);
-        responses->sum += tokens;
-        responses->longest = fmax(responses->longest, tokens);
-    }
-    double mean_tokens = g->prompt + responses->sum / (double)g->rollouts;
-    return size_engines(e, sc, mean_tokens, g->prompt + responses->longest, weights_bytes, excess_bytes);
+    draw_rounds(arena, sc, responses);
+    return size_engines(e, sc, g->prompt + responses->mean, g->prompt + responses->longest, weights_bytes,
+                        excess_bytes);
 }
 
 enum tsim_status tsim_generation_check(struct tsim_arena *arena, const struct tsim_scenario *sc, double *excess_bytes,
@@ -299,6 +314,24 @@ enum tsim_status tsim_generation_check(struct tsim_arena *arena, const struct ts
     struct responses responses;
     double weights_bytes;
     return begin(arena, sc, &e, &responses, &weights_bytes, excess_bytes, diags);
+}
+
+/* Engines share the samples; those that are done rest. Returns the slowest. */
+static struct engine run_round(const struct engines *e, const double *responses, int64_t rollouts, double rest_w,
+                               struct running *items, double *energy_j) {
+    struct engine slowest = {0};
+    double busy_s = 0;
+    *energy_j = 0;
+    for (int64_t i = 0; i < e->n; i++) {
+        int64_t from = i * rollouts / e->n, to = (i + 1) * rollouts / e->n;
+        struct engine engine = run_engine(e, responses + from, to - from, items);
+        busy_s += engine.time_s;
+        *energy_j += engine.energy_j;
+        if (engine.time_s > slowest.time_s)
+            slowest = engine;
+    }
+    *energy_j += rest_w * ((double)e->n * slowest.time_s - busy_s);
+    return slowest;
 }
 
 enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
@@ -315,25 +348,21 @@ enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct
 
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, e.scenario);
     double rest_w = tsim_power_at_rest(NULL, cluster).value * (double)g->tensor;
-    struct engine slowest = {0};
-    double busy_s = 0, busy_j = 0;
-    for (int64_t i = 0; i < e.n; i++) {
-        int64_t from = i * g->rollouts / e.n, to = (i + 1) * g->rollouts / e.n;
-        struct engine engine = run_engine(&e, responses.tokens + from, to - from, items);
-        busy_s += engine.time_s;
-        busy_j += engine.energy_j;
-        if (engine.time_s > slowest.time_s)
-            slowest = engine;
-    }
     *generation = (struct tsim_generation_phase){.has = true,
-                                                 .time_s = slowest.time_s,
-                                                 .energy_j = busy_j + rest_w * ((double)e.n * slowest.time_s - busy_s),
-                                                 .prefill_s = slowest.prefill_s,
-                                                 .tokens = responses.sum,
-                                                 .longest_tokens = responses.longest,
+                                                 .tokens = responses.mean * (double)g->rollouts,
+                                                 .longest_tokens = responses.mean_longest,
                                                  .sequences = (double)e.slots,
-                                                 .weights_bytes = weights_bytes,
-                                                 .tokens_per_s_per_gpu =
-                                                     responses.sum / slowest.time_s / (double)sc->n_accelerators};
+                                                 .weights_bytes = weights_bytes};
+    for (int round = 0; round < TSIM_ROUNDS; round++) {
+        double energy_j;
+        struct engine slowest =
+            run_round(&e, responses.tokens + round * g->rollouts, g->rollouts, rest_w, items, &energy_j);
+        generation->rounds_s[round] = slowest.time_s;
+        generation->time_s += slowest.time_s / TSIM_ROUNDS;
+        generation->prefill_s += slowest.prefill_s / TSIM_ROUNDS;
+        generation->energy_j += energy_j / TSIM_ROUNDS;
+    }
+    generation->tokens_per_s_per_gpu =
+        generation->tokens / generation->time_s / (double)tsim_generating_accelerators(sc);
     return TSIM_OK;
 }

@@ -8,6 +8,9 @@
  * powers of two and two lengths of the cache; between them it is a straight line in both, as its weights, cache and
  * products are. The round is over with its longest response: engines that are done wait at rest.
  *
+ * Engines are on all accelerators, or on nodes of their own (generation.nodes). Rounds differ by their draws: TSIM_ROUNDS
+ * of them are generated, and figures are their means.
+ *
  * Not modelled: what an engine does between two passes (scheduling, sampling), speculative decoding, responses that are
  * interrupted and finished later. So generation takes at least this long. */
 #ifndef TSIM_RUN_GENERATION_H
@@ -15,15 +18,18 @@
 
 #include "config/scenario.h"
 
+enum { TSIM_ROUNDS = 64 };
+
 struct tsim_generation_phase {
     bool has;
-    double time_s, energy_j;     /* of a round, whole cluster */
-    double prefill_s;            /* of the time of the slowest engine */
-    double tokens;               /* that are generated */
-    double longest_tokens;       /* of the longest response */
-    double sequences;            /* that an engine runs at once at the beginning */
-    double weights_bytes;        /* of each accelerator meanwhile */
-    double tokens_per_s_per_gpu; /* generated, over the whole round */
+    double rounds_s[TSIM_ROUNDS]; /* of each */
+    double time_s, energy_j;      /* of a round, all that generate */
+    double prefill_s;             /* of the time of the slowest engine */
+    double tokens;                /* that are generated */
+    double longest_tokens;        /* of the longest response */
+    double sequences;             /* that an engine runs at once at the beginning */
+    double weights_bytes;         /* of each accelerator meanwhile */
+    double tokens_per_s_per_gpu;  /* generated, over the whole round */
 };
 
 /* The cache of one sequence's keys and values, so many tokens of it, on one tensor rank: all layers. */

@@ -26,16 +26,56 @@ static struct tsim_amount transfer_time(struct tsim_term_recorder *r, const stru
                                         const struct tsim_cluster *cluster, double weights_bytes) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     int64_t holders = tsim_n_model_ranks(p) * (p->zero == 3 ? p->zero_group_ranks : 1);
-    bool on_node = holders <= cluster->accelerators_per_node && sc->generation.tensor <= cluster->accelerators_per_node;
+    bool is_apart = sc->generation.nodes > 0;
+    bool on_node = !is_apart && holders <= cluster->accelerators_per_node &&
+                   sc->generation.tensor <= cluster->accelerators_per_node;
     double rate = on_node || !(cluster->nic_bytes_per_s > 0) ? cluster->scale_up_bytes_per_s : cluster->nic_bytes_per_s;
+    double sent_bytes = weights_bytes * (double)sc->generation.tensor / (double)holders;
     if (!(rate > 0)) /* one accelerator */
         return (struct tsim_amount){0};
-    return tsim_product(r, "post_training.transfer_s", "weights of a rank / rate of its links", TSIM_TIME_S,
-                        TSIM_PARTS(tsim_given(r, "weights of a rank of an engine", weights_bytes, TSIM_BYTES,
-                                              "generation.tensor of the scenario"),
-                                   tsim_inverse(tsim_given(r, on_node ? "links of the node" : "share of the NICs", rate,
-                                                           TSIM_BYTES_PER_S, "the cluster (sim/cluster/cluster.h)"))));
+    struct tsim_amount bytes =
+        tsim_given(r, "weights of a rank of an engine", weights_bytes, TSIM_BYTES, "generation.tensor of the scenario");
+    if (is_apart && sent_bytes > weights_bytes)
+        bytes = tsim_given(r, "weights of a rank that trains", sent_bytes, TSIM_BYTES,
+                           "the whole model over the ranks that hold it once; engines hand on what they get");
+    return tsim_product(
+        r, "post_training.transfer_s", "weights of a rank / rate of its links", TSIM_TIME_S,
+        TSIM_PARTS(bytes, tsim_inverse(tsim_given(r, on_node ? "links of the node" : "share of the NICs", rate,
+                                                  TSIM_BYTES_PER_S, "the cluster (sim/cluster/cluster.h)"))));
 }
+
+/* ---- rounds of engines that are ahead ---- */
+
+/* The rounds are followed twice: the first time fills what engines are ahead. */
+enum { N_FOLLOWED = 2 * TSIM_ROUNDS };
+
+/* Times of each round: engines are done with it, steps on it are over, its weights have arrived. */
+struct clock {
+    double generated_s[N_FOLLOWED], trained_s[N_FOLLOWED], sent_s[N_FOLLOWED];
+};
+
+/* A round is generated from `begin_s` on, and waits for each transfer that begins before it is done. */
+static double generated_at(const struct clock *clock, int round, double begin_s, double work_s) {
+    double end_s = begin_s + work_s;
+    for (int before = 0; before < round; before++)
+        if (clock->sent_s[before] > begin_s && clock->trained_s[before] < end_s)
+            end_s += clock->sent_s[before] - fmax(clock->trained_s[before], begin_s);
+    return end_s;
+}
+
+double tsim_rounds_ahead_s(const double generation_s[TSIM_ROUNDS], double training_s, double transfer_s,
+                           int64_t ahead) {
+    struct clock clock;
+    for (int i = 0; i < N_FOLLOWED; i++) {
+        double free_s = i > 0 ? clock.generated_s[i - 1] : 0, allowed_s = i > ahead ? clock.sent_s[i - 1 - ahead] : 0;
+        clock.generated_s[i] = generated_at(&clock, i, fmax(free_s, allowed_s), generation_s[i % TSIM_ROUNDS]);
+        clock.trained_s[i] = fmax(clock.generated_s[i], i > 0 ? clock.sent_s[i - 1] : 0) + training_s;
+        clock.sent_s[i] = clock.trained_s[i] + transfer_s;
+    }
+    return (clock.sent_s[N_FOLLOWED - 1] - clock.sent_s[TSIM_ROUNDS - 1]) / TSIM_ROUNDS;
+}
+
+/* ---- a round ---- */
 
 struct tsim_run_memo *tsim_run_memo_new(struct tsim_arena *arena) {
     struct tsim_run_memo *memo = TSIM_NEW(arena, struct tsim_run_memo);
@@ -51,6 +91,17 @@ static struct tsim_machine machine_of_scorer(struct tsim_arena *arena, const str
 
 static bool trains_critic(const struct tsim_scenario *sc) {
     return (sc->training.scoring >> TSIM_SCORER_CRITIC & 1) != 0;
+}
+
+/* Accelerators that neither train nor generate are switched on. */
+static double rest_j(const struct tsim_scenario *sc, const struct tsim_machine *machine,
+                     const struct tsim_post_training *round) {
+    double rest_w = tsim_power_at_rest(NULL, machine->cluster).value;
+    double at_work_s = round->scoring_s + round->training_s;
+    if (sc->generation.nodes == 0)
+        return rest_w * (double)sc->n_accelerators * round->transfer_s;
+    return rest_w * ((double)sc->n_accelerators * (round->time_s - at_work_s) +
+                     (double)tsim_generating_accelerators(sc) * (round->time_s - round->generation.time_s));
 }
 
 /* Adds up the parts of a round, which follow one another. `scoring` is of one model, the step of one batch. */
@@ -80,12 +131,22 @@ static void add_up(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
     round->scoring_s = scored.value;
     round->training_s = training.value;
     round->transfer_s = transfer.value;
-    round->time_s = tsim_sum(r, "post_training.time_s", "one after another", TSIM_TIME_S,
-                             TSIM_PARTS(generated, scored, training, transfer))
-                        .value;
-    double rest_w = tsim_power_at_rest(NULL, machine->cluster).value * (double)sc->n_accelerators;
+    double in_turn_s = generated.value + scored.value + training.value + transfer.value;
+    if (sc->generation.ahead > 0 && round->generation.has)
+        round->time_s =
+            tsim_outcome(r, "post_training.time_s",
+                         "rounds of many lengths, generated ahead and trained on side by side: sim/run/post_training.h",
+                         tsim_rounds_ahead_s(round->generation.rounds_s, scored.value + training.value, transfer.value,
+                                             sc->generation.ahead),
+                         TSIM_TIME_S, TSIM_PARTS(generated, scored, training, transfer))
+                .value;
+    else
+        round->time_s = tsim_sum(r, "post_training.time_s", "one after another", TSIM_TIME_S,
+                                 TSIM_PARTS(generated, scored, training, transfer))
+                            .value;
+    round->beside_s = in_turn_s - round->time_s;
     round->energy_j = round->generation.energy_j + scorers_of(sc) * scoring->energy_j +
-                      round->steps * trained.value * step_j + rest_w * round->transfer_s;
+                      round->steps * trained.value * step_j + rest_j(sc, machine, round);
     round->samples_per_s = samples_of(sc) / round->time_s;
 }
 

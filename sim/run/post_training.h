@@ -10,6 +10,12 @@
  * not at work lies in the host's memory; its copies there and back are not counted, nor is the computation of rewards
  * that are rules.
  *
+ * With nodes of their own (generation.nodes) engines rest while the others train, and these while engines generate, unless engines
+ * are `ahead`: then round i is generated as soon as round i - 1 is, and the weights that came of round i - 1 - ahead are there
+ * (1: one step off the policy; Noukhovitch et al. 2024, arXiv:2410.18252). Whenever new weights arrive, engines take them between two
+ * passes and lose the time of the transfer (NeMo-RL's in_flight_weight_updates). TSIM_ROUNDS rounds, each with its own longest
+ * response, are followed so, one after another and once more, and the time of one is their mean of the second time.
+ *
  * Distillation (Hinton et al. 2015, arXiv:1503.02531) is a round of one step: the teacher scores the batch, by the plan of the
  * student, and stays in the accelerators' memory (partition/memory.h). */
 #ifndef TSIM_RUN_POST_TRAINING_H
@@ -28,6 +34,7 @@ struct tsim_post_training {
     double steps;                            /* of the policy in a round */
     double time_s, energy_j;                 /* of a round, whole cluster */
     double scoring_s, training_s, transfer_s;
+    double beside_s; /* of these and generation, what ran beside one another */
     double samples_per_s;
 };
 
@@ -51,5 +58,9 @@ enum tsim_status tsim_post_training_simulate(struct tsim_arena *arena, const str
 void tsim_post_training_bound(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                               const struct tsim_machine *machine, enum tsim_least of, double step_s, double step_j,
                               const struct tsim_run_memo *memo, struct tsim_post_training *round);
+
+/* The time between two rounds, where engines are so many rounds ahead of steps that take `training_s` with their scoring. For
+ * tests. */
+double tsim_rounds_ahead_s(const double generation_s[TSIM_ROUNDS], double training_s, double transfer_s, int64_t ahead);
 
 #endif

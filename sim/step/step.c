@@ -119,7 +119,7 @@ static double fill_flops_rate(struct tsim_term_recorder *r, const struct tsim_sc
         tsim_product(r, name, "FLOPs / step time / accelerators", TSIM_FLOPS_PER_S,
                      TSIM_PARTS(tsim_figure(r, flops_name, flops, TSIM_FLOPS),
                                 tsim_inverse(tsim_elsewhere(r, "step.time_s", step_s, TSIM_TIME_S)),
-                                tsim_inverse(tsim_accelerators_of(r, sc))));
+                                tsim_inverse(tsim_training_accelerators_of(r, sc))));
     struct tsim_amount peak = tsim_of_accelerator(r, a, tsim_record_text(r, "peak.%s", tsim_precision_name(precision)),
                                                   a->peak_flops_per_s[precision], TSIM_FLOPS_PER_S);
     *of_peak = tsim_product(r, of_peak_name, "FLOP/s of an accelerator / peak", TSIM_FRACTION,
@@ -135,7 +135,7 @@ static void fill_throughput(struct tsim_term_recorder *r, const struct tsim_scen
     struct tsim_amount tokens = per_step(r, "throughput.tokens_per_s", "tokens / step time", tsim_tokens_of(r, sc), t);
     out->tokens_per_s = tokens.value;
     out->tokens_per_s_per_gpu = tsim_product(r, "throughput.tokens_per_s_per_gpu", "tokens/s / accelerators",
-                                             TSIM_PER_S, TSIM_PARTS(tokens, tsim_inverse(tsim_accelerators_of(r, sc))))
+                                             TSIM_PER_S, TSIM_PARTS(tokens, tsim_inverse(tsim_training_accelerators_of(r, sc))))
                                     .value;
     out->samples_per_s = per_step(r, "throughput.samples_per_s", "batch / step time", batch(r, sc), t).value;
     out->model_tflops_per_gpu = fill_flops_rate(r, sc, "model.step_model_flops", result->model_flops, t,

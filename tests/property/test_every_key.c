@@ -112,6 +112,9 @@ static const char *const BASES[] = {
     HEAD "model: {extends: gpt2-small, layers: 2}\ncluster: {node: dgx-h100}\n"
          "training: {kind: grpo, global_batch_size: 16, steps: 100, sequence_length: 512}\n"
          "parallelism: {data: auto}\ngeneration: {software: {extends: vllm-2025}}\n",
+    HEAD "model: {extends: gpt2-small, layers: 2}\ncluster: {node: dgx-h100, nodes: 2, fabric: ib-ndr}\n"
+         "training: {kind: grpo, global_batch_size: 16, steps: 100, sequence_length: 512}\n"
+         "parallelism: {data: auto}\ngeneration: {nodes: 1, ahead: 1}\n",
     HEAD "model: {extends: gpt2-small, layers: 2}\ncluster: {node: dgx-h100}\n"
          "training: {kind: distill, teacher: gpt2-medium, global_batch_size: 16, steps: 100, sequence_length: 512}\n"
          "parallelism: {data: auto}\n",

@@ -1,5 +1,6 @@
 /* Rounds of DPO, GRPO and PPO: their parts against sums of steps and passes; generation against closed forms by hand and
  * published sizes of caches. */
+#include "cluster/power.h"
 #include "run/generation.h"
 #include "support/training_rig.h"
 
@@ -171,6 +172,10 @@ START_TEST(mistakes_are_named) {
          "leaves nothing to generate"},
         {"gpt2-medium", "kind: dpo, global_batch_size: 5, micro_batch_size: 1", "", "5 samples are not whole pairs"},
         {"bert-large", "kind: dpo, global_batch_size: 16", "", "is not a decoder of language"},
+        {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {nodes: 1}", "none is left to train"},
+        {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {ahead: 1}", "do not do both at once"},
+        {"gpt2-medium", "kind: sft, global_batch_size: 16", "generation: {nodes: 1}",
+         "only grpo and ppo train on what the policy generates"},
         {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {tensor: 3}", "do not divide"}};
     for (size_t i = 0; i < sizeof MISTAKES / sizeof MISTAKES[0]; i++) {
         size_t first = diags.n_items;
@@ -281,6 +286,64 @@ START_TEST(engines_are_checked_alone) {
 }
 END_TEST
 
+static double period_of(double first_s, double second_s, double training_s, double transfer_s, int64_t ahead) {
+    double generation_s[TSIM_ROUNDS];
+    for (int i = 0; i < TSIM_ROUNDS; i++)
+        generation_s[i] = i % 2 ? second_s : first_s;
+    return tsim_rounds_ahead_s(generation_s, training_s, transfer_s, ahead);
+}
+
+/* A round of rounds that are alike takes the longer of its halves, and the transfer, which both wait for. Where lengths
+ * alternate, each takes the longer of its own two, one round ahead; more rounds ahead it is the longer of the means. */
+START_TEST(the_longer_half_decides) {
+    for (int64_t ahead = 1; ahead <= 4; ahead++) {
+        SAME(period_of(5, 5, 3, 0.5, ahead), 5.5);
+        SAME(period_of(3, 3, 5, 0.5, ahead), 5.5);
+    }
+    SAME(period_of(2, 0, 1, 0, 1), 1.5);
+    SAME(period_of(2, 0, 1, 0, 2), 1);
+    SAME(period_of(5, 1, 2, 0, 1), 3.5);
+    SAME(period_of(5, 1, 2, 0, 8), 3);
+}
+END_TEST
+
+/* Two of six nodes generate: as two nodes would that do all in turn, while the step is one of four nodes. All six are paid
+ * for, and switched on. */
+START_TEST(engines_on_nodes_of_their_own) {
+    static const char *const TRAINING = "kind: grpo, global_batch_size: 64, lengths: {mean: 400, cv: 0.5}, steps: 100";
+    const char *cost = "energy: {pue: 1}\ncost: {rent: 3 USD/h}";
+    const char *text = "generation: {prompt: 24, rollouts: 128, memory: 50 %%%s}\n%s";
+    struct tsim_post_training by[2];
+    struct tsim_result two = train(load("gpt2-medium", "node: dgx-h100, nodes: 2, fabric: ib-ndr", TRAINING,
+                                        tsim_arena_printf(&arena, text, "", cost))),
+                       four = train(load("gpt2-medium", "node: dgx-h100, nodes: 4, fabric: ib-ndr", TRAINING,
+                                         tsim_arena_printf(&arena, text, "", cost)));
+    for (int ahead = 0; ahead <= 1; ahead++) {
+        const char *apart = tsim_arena_printf(&arena, ", nodes: 2, ahead: %d", ahead);
+        struct tsim_result all = train(load("gpt2-medium", "node: dgx-h100, nodes: 6, fabric: ib-ndr", TRAINING,
+                                            tsim_arena_printf(&arena, text, apart, cost)));
+        struct tsim_post_training p = by[ahead] = all.post_training;
+        SAME(all.step.terms.time_s, four.step.terms.time_s);
+        SAME(all.step.throughput.mfu, four.step.throughput.mfu);
+        SAME(all.step.mean_power_w, four.step.mean_power_w);
+        SAME(p.generation.time_s, two.post_training.generation.time_s);
+        SAME(p.scoring_s, four.post_training.scoring_s);
+        SAME(p.time_s + p.beside_s, p.generation.time_s + p.scoring_s + p.training_s + p.transfer_s);
+        ck_assert_double_gt(p.transfer_s, 0);
+        SAME(all.campaign.rent_usd, all.campaign.days * 24 * 48 * 3);
+        double rest_w = tsim_power_at_rest(NULL, tsim_cluster_build(&arena, all.scenario)).value;
+        double work_j = p.generation.energy_j + four.post_training.energy_j - four.post_training.generation.energy_j -
+                        32 * rest_w * four.post_training.transfer_s;
+        SAME(p.energy_j,
+             work_j + rest_w * (32 * (p.time_s - p.scoring_s - p.training_s) + 16 * (p.time_s - p.generation.time_s)));
+    }
+    SAME(by[0].beside_s + 1, 1.0);
+    double half_s = by[1].scoring_s + by[1].training_s;
+    ck_assert_double_ge(by[1].time_s, fmax(by[1].generation.time_s, half_s) + by[1].transfer_s - 1e-9);
+    ck_assert_double_lt(by[1].time_s, by[0].time_s);
+}
+END_TEST
+
 static Suite *post_training_suite(void) {
     Suite *suite = suite_create("post-training");
     TCase *tcase = tcase_create("post-training");
@@ -294,6 +357,8 @@ static Suite *post_training_suite(void) {
     tcase_add_test(tcase, models_score_in_forward_passes);
     tcase_add_test(tcase, no_round_beats_its_bound);
     tcase_add_test(tcase, engines_are_checked_alone);
+    tcase_add_test(tcase, the_longer_half_decides);
+    tcase_add_test(tcase, engines_on_nodes_of_their_own);
     tcase_add_test(tcase, the_run_counts_rounds);
     tcase_add_test(tcase, the_tail_decides);
     tcase_add_test(tcase, engines_are_divided_on_their_own);

@@ -79,7 +79,7 @@ static void print_cluster(struct tsim_screen *screen, const struct tsim_scenario
     const struct tsim_cluster_spec *c = &scenario->cluster;
     const char *fabric = c->fabric ? tsim_arena_printf(&screen->arena, ", fabric %s", c->fabric->name) : "";
     tsim_screen_line(screen, "cluster", "%s x %s on %s node%s %s%s",
-                     tsim_screen_count(screen, (double)scenario->n_accelerators), c->node->accelerator->name,
+                     tsim_screen_count(screen, (double)tsim_all_accelerators(scenario)), c->node->accelerator->name,
                      tsim_screen_count(screen, (double)c->nodes), c->nodes == 1 ? "" : "s", c->node->name, fabric);
 }
 
@@ -328,16 +328,32 @@ static void print_evaluation(struct tsim_screen *screen, const struct tsim_resul
 static void print_post_training(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_post_training *p = &result->post_training;
     const struct tsim_generation_phase *g = &p->generation;
+    const struct tsim_scenario *sc = result->scenario;
     if (!p->has)
         return;
+    const char *beside = sc->generation.ahead > 0
+                             ? tsim_arena_printf(&screen->arena, "; %s of them side by side",
+                                                 tsim_screen_human(screen, p->beside_s, TSIM_TIME_S))
+                             : "";
     const char *generated =
         g->has ? tsim_arena_printf(&screen->arena, "generation %s, ", tsim_screen_human(screen, g->time_s, TSIM_TIME_S))
                : "";
-    tsim_screen_line(screen, "round", "%s: %s%s %s, training %s%s%s", tsim_screen_human(screen, p->time_s, TSIM_TIME_S),
-                     generated, result->scenario->teaching ? "the teacher's passes" : "scoring",
-                     tsim_screen_human(screen, p->scoring_s, TSIM_TIME_S),
-                     tsim_screen_human(screen, p->training_s, TSIM_TIME_S), g->has ? ", transfer of the weights " : "",
-                     g->has ? tsim_screen_human(screen, p->transfer_s, TSIM_TIME_S) : "");
+    tsim_screen_line(
+        screen, "round", "%s: %s%s %s, training %s%s%s%s", tsim_screen_human(screen, p->time_s, TSIM_TIME_S), generated,
+        sc->teaching ? "the teacher's passes" : "scoring", tsim_screen_human(screen, p->scoring_s, TSIM_TIME_S),
+        tsim_screen_human(screen, p->training_s, TSIM_TIME_S), g->has ? ", transfer of the weights " : "",
+        g->has ? tsim_screen_human(screen, p->transfer_s, TSIM_TIME_S) : "", beside);
+    if (sc->generation.nodes > 0)
+        tsim_screen_line(
+            screen, "", "%s accelerators generate, %s train%s",
+            tsim_screen_count(screen, (double)tsim_generating_accelerators(sc)),
+            tsim_screen_count(screen, (double)sc->n_accelerators),
+            sc->generation.ahead > 0
+                ? tsim_arena_printf(&screen->arena, "; samples are trained on by a policy that is up to %s newer",
+                                    sc->generation.ahead == 1 ? "one round"
+                                                              : tsim_arena_printf(&screen->arena, "%lld rounds",
+                                                                                  (long long)sc->generation.ahead))
+                : ", in turn");
     if (g->has)
         tsim_screen_line(screen, "generation",
                          "%s tokens/s per accelerator, %s sequences at once, the longest response %s tokens; at least: "

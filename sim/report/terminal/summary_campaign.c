@@ -123,7 +123,7 @@ static void print_spares(struct tsim_screen *screen, const struct tsim_result *r
 
 static void print_failures(struct tsim_screen *screen, const struct tsim_result *result) {
     const struct tsim_campaign *c = &result->campaign;
-    double hours = c->mean_days * 24 * (double)result->scenario->n_accelerators;
+    double hours = c->mean_days * 24 * (double)tsim_all_accelerators(result->scenario);
     print_days(screen, result);
     tsim_screen_line(screen, "goodput", "%s of the time is training (%s to %s)",
                      tsim_screen_percent(screen, c->goodput), tsim_screen_percent(screen, c->goodput_p10),
