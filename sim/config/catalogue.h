@@ -74,6 +74,7 @@ enum tsim_mixing {
     TSIM_MIXING_ATTENTION, /* to all tokens, or all earlier ones */
     TSIM_MIXING_WINDOW,    /* to the nearest of them: attention_window */
     TSIM_MIXING_MAMBA,     /* a state-space recurrence: `mamba` */
+    TSIM_MIXING_MAMBA1,    /* the same by a scan: `mamba1` */
     TSIM_MIXING_DELTA,     /* linear attention by the gated delta rule: `delta` */
     TSIM_MIXING_SPARSE,    /* attention to the tokens that `index` picks */
     TSIM_MIXING_MODULATED, /* of a diffusion transformer: `diffusion` */
@@ -100,6 +101,14 @@ struct tsim_mamba {
     int64_t head_dim, state, groups;
     int64_t kernel; /* of the convolution before */
     int64_t chunk;  /* tokens that are worked on as products */
+};
+
+/* Mamba-1 (Gu and Dao 2023, arXiv:2312.00752): each channel has a state of its own. */
+struct tsim_mamba1 {
+    int64_t width; /* channels; 0: no layer is one; then nothing else counts */
+    int64_t state, step_rank;
+    int64_t kernel; /* of the convolution before */
+    bool norms;     /* of step sizes and of what writes and reads the states (Jamba) */
 };
 
 /* Gated delta rule (Yang et al. 2024, arXiv:2412.06464): heads of keys, which queries have, too, and of values, with a state
@@ -135,7 +144,26 @@ struct tsim_diffusion {
 struct tsim_image {
     int64_t patch; /* 0 = a model of tokens; then nothing else counts */
     int64_t size, channels;
-    int64_t tokens; /* of an image, with the class token */
+    int64_t tokens;     /* of an image, with the class token */
+    bool patches_alone; /* without a class token */
+    bool unbiased;      /* the product that patches go through has no bias */
+};
+
+/* A vision transformer whose patches become tokens of a language model, by way of a projector (sim/model/layer_tower.c). The first
+ * layers of the model are the tower's, the next one is the projector. */
+struct tsim_tower {
+    int64_t layers; /* 0: no tower; then nothing else counts */
+    int64_t hidden, heads, head_dim, ffn_hidden, other_parameters;
+    int64_t attention_window, full_every; /* every so many layers attend to the whole image, the others to windows */
+    bool gated_mlp, bias, positions, frozen;
+    enum tsim_norm norm;
+    struct tsim_image image;
+    int64_t images;          /* of a sample */
+    int64_t merge;           /* patches of a side of a square that becomes one token */
+    bool pools;              /* the square's mean becomes the token, not all of its values */
+    int64_t products, inner; /* of the projector, and its inner width */
+    bool unbiased_projector;
+    const struct tsim_model *network; /* the tower as a model of its own */
 };
 
 /* A model of kind cnn or mlp is a list of layers. As it is written: */
@@ -223,9 +251,11 @@ struct tsim_model {
     struct tsim_experts experts;
     struct tsim_latent latent;
     struct tsim_mamba mamba;
+    struct tsim_mamba1 mamba1;
     struct tsim_delta delta;
     struct tsim_index index;
     struct tsim_diffusion diffusion;
+    struct tsim_tower tower;
     int64_t input_channels, input_height, input_width; /* of a sample, cnn and mlp */
     const struct tsim_embedding_table *tables;
     size_t n_tables;

@@ -68,6 +68,19 @@ static const struct tsim_key MAMBA_KEYS[] = {
 };
 TSIM_TABLE(MAMBA, MAMBA_KEYS, true);
 
+#define MAMBA1_INT(name_, help_)                                                                                       \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_mamba1, name_), .max = 1e7,                   \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key MAMBA1_KEYS[] = {
+    MAMBA1_INT(width, "channels of a Mamba-1 layer"),
+    MAMBA1_INT(state, "size of the state of each channel; default: 16"),
+    MAMBA1_INT(step_rank, "width of the vector that the channels' step sizes come from; default: hidden / 16"),
+    MAMBA1_INT(kernel, "width of the convolution before; default: 4"),
+    {.key = "norms", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_mamba1, norms), .is_omitted_when_zero = true,
+     .help = "norms of the step sizes and of what writes and reads the states (Jamba)"},
+};
+TSIM_TABLE(MAMBA1, MAMBA1_KEYS, true);
+
 #define DELTA_INT(name_, help_)                                                                                        \
     {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_delta, name_), .max = 1e6,                    \
      .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
@@ -89,6 +102,10 @@ static const struct tsim_key IMAGE_KEYS[] = {
     IMAGE_INT(size, "0", "pixels of a side"),
     IMAGE_INT(patch, "0", "pixels of a patch's side; 0: not a model of images"),
     IMAGE_INT(channels, "0", "channels of a pixel; default: 3"),
+    {.key = "patches_alone", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_image, patches_alone),
+     .is_omitted_when_zero = true, .help = "patches are the only tokens: there is no class token (SigLIP, Qwen-VL)"},
+    {.key = "unbiased", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_image, unbiased),
+     .is_omitted_when_zero = true, .help = "the product that patches go through has no bias (CLIP, Qwen-VL)"},
 };
 TSIM_TABLE(IMAGE, IMAGE_KEYS, true);
 
@@ -119,8 +136,40 @@ static const struct tsim_key DIFFUSION_KEYS[] = {
 };
 TSIM_TABLE(DIFFUSION, DIFFUSION_KEYS, true);
 
+#define TOWER_INT(name_, help_)                                                                                        \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_tower, name_), .max = 1e9,                    \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+#define TOWER_FLAG(name_, help_)                                                                                       \
+    {.key = #name_, .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_tower, name_), .is_omitted_when_zero = true, \
+     .help = (help_)}
+static const struct tsim_key TOWER_KEYS[] = {
+    TOWER_INT(layers, "layers of the tower; the model's layers counts them and the projector as well; 0: no tower"),
+    TOWER_INT(hidden, "width of its residual stream"),
+    TOWER_INT(heads, "attention heads"),
+    TOWER_INT(head_dim, "width of a head; default: hidden / heads"),
+    TOWER_INT(ffn_hidden, "inner width of its feed-forward block; default: 4 x hidden"),
+    TOWER_INT(attention_window, "tokens of the window that a layer attends to; 0: the whole image"),
+    TOWER_INT(full_every, "with windows, every so many layers attend to the whole image (Qwen2.5-VL: 8)"),
+    TOWER_FLAG(gated_mlp, "gated feed-forward: three matrices instead of two"),
+    TOWER_FLAG(bias, "linear layers have biases"),
+    TOWER_FLAG(positions, "learned positions, one for each token of an image; else rotary ones"),
+    TOWER_FLAG(frozen, "its weights are not trained: no backward pass, gradients, optimizer state or reduction"),
+    {.key = "norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_tower, norm), .words = NORMS,
+     .default_text = "layernorm", .is_omitted_when_zero = true, .help = "normalization in the tower, and before the projector"},
+    {.key = "image", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_tower, image), .table = &IMAGE,
+     .is_omitted_when_zero = true, .help = "{size, patch, channels}"},
+    TOWER_INT(images, "images of a sample; default: 1"),
+    TOWER_INT(merge, "a square of so many patches a side becomes one token; default: 1"),
+    TOWER_FLAG(pools, "the token is the mean of the square's patches (Gemma 3); else the projector takes all of their values (Qwen-VL)"),
+    TOWER_INT(products, "products of the projector, 1 or 2; default: 2"),
+    TOWER_INT(inner, "width between the two; default: that of the language model"),
+    TOWER_FLAG(unbiased_projector, "they have no biases"),
+    TOWER_INT(other_parameters, "a norm before the first layer, ...: counted, and held with the patches' product"),
+};
+TSIM_TABLE(TOWER, TOWER_KEYS, true);
+
 static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW},
-                                             {"mamba2", TSIM_MIXING_MAMBA}, {"gated-delta", TSIM_MIXING_DELTA},
+                                             {"mamba2", TSIM_MIXING_MAMBA}, {"mamba1", TSIM_MIXING_MAMBA1}, {"gated-delta", TSIM_MIXING_DELTA},
                                              {"sparse", TSIM_MIXING_SPARSE},
                                              {"modulated", TSIM_MIXING_MODULATED}, {"joint", TSIM_MIXING_JOINT},
                                              {"last-joint", TSIM_MIXING_LAST_JOINT}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
@@ -219,18 +268,26 @@ static const struct tsim_key MODEL_KEYS[] = {
      .help = "multi-head latent attention"},
     {.key = "mamba", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, mamba), .table = &MAMBA,
      .is_omitted_when_zero = true, .help = "layers of kind mamba2"},
+    {.key = "mamba1", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, mamba1), .table = &MAMBA1,
+     .is_omitted_when_zero = true, .help = "layers of kind mamba1"},
     {.key = "delta", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, delta), .table = &DELTA,
      .is_omitted_when_zero = true, .help = "layers of kind gated-delta"},
     {.key = "index", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, index), .table = &INDEX,
      .is_omitted_when_zero = true, .help = "layers of kind sparse"},
     {.key = "diffusion", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, diffusion), .table = &DIFFUSION,
      .is_omitted_when_zero = true, .help = "diffusion transformers: layers of kinds modulated, joint and last-joint"},
+    {.key = "tower", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, tower), .table = &TOWER,
+     .is_omitted_when_zero = true, .help = "vision-language models: a vision transformer and a projector before the language model's layers"},
     SOURCE_KEY(struct tsim_model),
 };
 const struct tsim_table tsim_model_table = {MODEL_KEYS, sizeof MODEL_KEYS / sizeof MODEL_KEYS[0], true};
 /* clang-format on */
 
 /* A token for each patch, and the class token. */
+static int64_t image_tokens(const struct tsim_image *image) {
+    return (image->size / image->patch) * (image->size / image->patch) + (image->patches_alone ? 0 : 1);
+}
+
 static void finish_image(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                          struct tsim_model *m) {
     struct tsim_image *image = &m->image;
@@ -246,7 +303,7 @@ static void finish_image(struct tsim_reader *reader, const struct tsim_value *ma
             m->positions = 1; /* no second mistake */
         return;
     }
-    image->tokens = (image->size / image->patch) * (image->size / image->patch) + 1;
+    image->tokens = image_tokens(image);
     m->positions = m->position == TSIM_POSITION_LEARNED && !m->positions ? image->tokens : m->positions;
     if (m->positions && m->positions != image->tokens)
         tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "positions"),
@@ -323,6 +380,25 @@ static void finish_mamba(struct tsim_reader *reader, const struct tsim_value *ma
     if (a->heads % a->groups != 0)
         tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba"), at_key(reader, path, "mamba"),
                          "heads %lld is not a multiple of groups %lld", (long long)a->heads, (long long)a->groups);
+}
+
+static void finish_mamba1(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                          struct tsim_model *m) {
+    struct tsim_mamba1 *a = &m->mamba1;
+    bool is_there = false;
+    for (size_t i = 0; i < m->n_pattern; i++)
+        is_there |= m->pattern[i].kind == TSIM_MIXING_MAMBA1;
+    if (is_there != (a->width > 0))
+        tsim_diag_hint(
+            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "mamba1"),
+                             at_key(reader, path, "mamba1"), "%s",
+                             is_there ? "layers of kind mamba1 need 'mamba1'" : "no layer is of kind mamba1"),
+            "mamba1: {width: 5120} and {kind: mamba1} in the pattern");
+    if (a->width == 0)
+        return;
+    a->state = a->state ? a->state : 16;
+    a->step_rank = a->step_rank ? a->step_rank : (m->hidden + 15) / 16;
+    a->kernel = a->kernel ? a->kernel : 4;
 }
 
 static void finish_delta(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
@@ -424,6 +500,87 @@ static void finish_diffusion(struct tsim_reader *reader, const struct tsim_value
                                         "causal, gated_mlp, experts, latent, image, encoder_layers, tied_embeddings, "
                                         "parallel_block, output_gate and post_norms are for other models"),
                        "causal: false");
+}
+
+static void fail_tower(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path, const char *what,
+                       const char *hint) {
+    tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "tower"),
+                                    at_key(reader, path, "tower"), "%s", what),
+                   "%s", hint);
+}
+
+/* Says what is wrong with its sizes; false: something is. */
+static bool check_tower(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                        const struct tsim_model *m) {
+    const struct tsim_tower *t = &m->tower;
+    const char *what = NULL, *hint = "";
+    if (t->layers + 1 >= m->layers)
+        what = "the model's layers count the tower's and the projector, and leave none for the language model",
+        hint = "layers: 56 for a tower of 23 layers, the projector and a language model of 32";
+    else if (t->hidden == 0 || t->heads == 0 || (!t->head_dim && t->hidden % t->heads != 0))
+        what = "hidden and heads are missing, or do not divide", hint = "for example hidden: 1024, heads: 16";
+    else if (t->image.patch == 0 || t->image.size == 0 || t->image.size % t->image.patch != 0)
+        what = "the image's size is no multiple of its patch", hint = "image: {size: 336, patch: 14}, for example";
+    else if (t->merge > 0 && t->image.size / t->image.patch % t->merge != 0)
+        what = "the patches of a side do not divide into squares", hint = "size: a multiple of patch x merge";
+    else if (t->products > 2)
+        what = "a projector has 1 or 2 products", hint = "products: 2";
+    else if (t->full_every > 0 && t->attention_window == 0)
+        what = "full_every is for towers with an attention_window", hint = "leave it out";
+    else if (!m->causal || m->encoder_layers > 0 || m->image.patch > 0 || m->diffusion.values > 0)
+        what = "image, encoder_layers, diffusion and causal: false are for other models",
+        hint = "a decoder of language";
+    if (what)
+        fail_tower(reader, mapping, path, what, hint);
+    return !what;
+}
+
+/* Makes the tower a model of its own; `full_every` becomes a pattern. */
+void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *m) {
+    struct tsim_tower *t = &m->tower;
+    t->image.channels = t->image.channels ? t->image.channels : 3;
+    t->image.tokens = image_tokens(&t->image);
+    t->images = t->images ? t->images : 1;
+    t->merge = t->merge ? t->merge : 1;
+    t->products = t->products ? t->products : 2;
+    t->inner = t->inner ? t->inner : m->hidden;
+    t->ffn_hidden = t->ffn_hidden ? t->ffn_hidden : 4 * t->hidden;
+    t->head_dim = t->head_dim ? t->head_dim : t->hidden / t->heads;
+    struct tsim_model *network = TSIM_NEW(arena, struct tsim_model);
+    *network = (struct tsim_model){.name = m->name,
+                                   .source = m->source,
+                                   .layers = t->layers,
+                                   .hidden = t->hidden,
+                                   .heads = t->heads,
+                                   .kv_heads = t->heads,
+                                   .head_dim = t->head_dim,
+                                   .ffn_hidden = t->ffn_hidden,
+                                   .gated_mlp = t->gated_mlp,
+                                   .bias = t->bias,
+                                   .norm = t->norm,
+                                   .image = t->image,
+                                   .other_parameters = t->other_parameters,
+                                   .position = t->positions ? TSIM_POSITION_LEARNED : TSIM_POSITION_ROPE,
+                                   .positions = t->positions ? t->image.tokens : 0,
+                                   .attention_window = t->attention_window,
+                                   .window_chunks = true};
+    if (t->full_every > 0) {
+        struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(arena, 2, struct tsim_layer_entry);
+        entries[0] = (struct tsim_layer_entry){.kind = TSIM_MIXING_WINDOW, .count = t->full_every - 1};
+        entries[1] = (struct tsim_layer_entry){.kind = TSIM_MIXING_ATTENTION, .count = 1};
+        network->pattern = t->full_every > 1 ? entries : entries + 1;
+        network->n_pattern = t->full_every > 1 ? 2 : 1;
+        network->pattern_length = t->full_every;
+    }
+    t->network = network;
+}
+
+static void finish_tower(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                         struct tsim_model *m) {
+    if (m->tower.layers > 0 && check_tower(reader, mapping, path, m))
+        tsim_tower_finish(reader->arena, m);
+    else
+        m->tower = (struct tsim_tower){0};
 }
 
 /* Checks which layers have a window, and that a window is given for them. */
@@ -619,9 +776,11 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
     finish_experts(reader, mapping, path, model);
     finish_pattern(reader, mapping, path, model);
     finish_mamba(reader, mapping, path, model);
+    finish_mamba1(reader, mapping, path, model);
     finish_delta(reader, mapping, path, model);
     finish_index(reader, mapping, path, model);
     finish_diffusion(reader, mapping, path, model);
+    finish_tower(reader, mapping, path, model);
 }
 
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model) {

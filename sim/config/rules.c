@@ -117,6 +117,27 @@ static void check_recomputed_operators(const struct check *c) {
                "recompute: [operators] alone");
 }
 
+/* A tower's images are tokens of each sample, and its heads are divided as the language model's. */
+static void check_tower(const struct check *c) {
+    const struct tsim_tower *t = &c->sc->model->tower;
+    int64_t squares = t->layers > 0 ? t->image.size / t->image.patch / t->merge : 0,
+            tokens = t->images * squares * squares;
+    if (t->layers == 0)
+        return;
+    if (tokens > c->sc->training.sequence_length)
+        tsim_diag_hint(fail(c, "training.sequence_length", "%lld, but the images of a sample are %lld tokens",
+                            num(c->sc->training.sequence_length), num(tokens)),
+                       "a longer sequence, or fewer or smaller images (model.tower.images, model.tower.image.size)");
+    if (t->heads % c->sc->parallelism.tensor != 0)
+        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of the tower",
+                            num(c->sc->parallelism.tensor), num(t->heads)),
+                       "a divisor of model.tower.heads");
+    if (c->sc->training.kind != TSIM_PRETRAIN && c->sc->training.kind != TSIM_SFT)
+        refuse(c, "training.kind", "other training of vision-language models", "kind: pretrain or sft");
+    if (c->sc->training.lengths.mean > 0)
+        refuse(c, "training.lengths", "samples of many lengths with images", "no lengths");
+}
+
 /* Two stacks: no context parallelism, no split backward passes. */
 static void check_stacks(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
@@ -400,6 +421,12 @@ static void check_sequence(const struct check *c) {
                        "leave it out: batches are counted in images");
     if (p->context > 1 && p->context_exchange == TSIM_CONTEXT_ALL_TO_ALL)
         check_context_heads(c);
+    if (p->context > 1 && c->sc->model->mamba1.width > 0)
+        refuse(c, "parallelism.context", "Mamba-1 layers whose sequences are cut over context ranks", "context: 1");
+    if (c->sc->model->mamba1.width % p->tensor != 0)
+        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld channels of Mamba-1 layers",
+                            num(p->tensor), num(c->sc->model->mamba1.width)),
+                       "a divisor of mamba1.width");
     const struct tsim_mamba *mamba = &c->sc->model->mamba;
     if (p->context > 1 && mamba->heads > 0)
         refuse(c, "parallelism.context", "Mamba layers whose sequences are cut over context ranks", "context: 1");
@@ -584,7 +611,7 @@ static void check_generation(const struct check *c) {
                            "training.kind: grpo");
         return;
     }
-    if (c->sc->model->mamba.heads > 0 || c->sc->model->delta.value_heads > 0)
+    if (c->sc->model->mamba.heads > 0 || c->sc->model->mamba1.width > 0 || c->sc->model->delta.value_heads > 0)
         refuse(c, "training.kind", "generation with recurrent layers", "a model with attention alone, or kind: sft");
     check_generating_nodes(c);
     if (tsim_generating_accelerators(c->sc) % g->tensor != 0)
@@ -709,7 +736,7 @@ static void check_adapter(const struct check *c) {
     if (m->delta.value_heads > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters beside gated-delta layers are not modelled"),
                        "kind: none");
-    if (m->mamba.heads > 0)
+    if (m->mamba.heads > 0 || m->mamba1.width > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters beside Mamba layers are not modelled"), "kind: none");
     if (m->latent.kv_rank > 0 && a->targets & OF_QKV)
         tsim_diag_hint(fail(c, "training.adapter.targets", "adapters beside latent projections are not modelled"),
@@ -1122,6 +1149,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     check_sequence(c);
     check_recomputed_operators(c);
     check_stacks(c);
+    check_tower(c);
     check_schedule(c);
     can_split &= check_layers(c);
     if (can_split && check_degrees(c)) {

@@ -5,6 +5,8 @@
 /* A feed-forward block's products are those of experts in layers that have them, which adapters leave out. */
 double tsim_layer_adapter_parameters(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    if (tsim_layer_is_frozen(sc, part)) /* a tower has none */
+        return 0;
     double parameters = tsim_adapters_parameters(&z, TSIM_PRODUCT_QKV) + tsim_adapters_parameters(&z, TSIM_PRODUCT_OUT);
     if (!tsim_layer_has_experts(part))
         parameters += tsim_adapters_parameters(&z, TSIM_PRODUCT_UP) + tsim_adapters_parameters(&z, TSIM_PRODUCT_DOWN);

@@ -8,7 +8,7 @@ static double patches(const struct tsim_op_shape *z) {
 }
 
 /* Rows of a table that the tensor ranks divide; or patches by a product (a convolution without overlap). */
-static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+void tsim_table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes;
     if (z->model->image.patch > 0) {
         gemm(list, "patches", z->attention_precision, patches(z), z->h, tsim_model_patch_values(z->model), e, e);
@@ -23,7 +23,7 @@ static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         elementwise(list, "embedding dropout", z->ts * z->h, 2 * e + z->mask_bytes, 1);
 }
 
-static void table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+void tsim_table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->mask_bytes > 0)
         elementwise(list, "embedding dropout", z->ts * z->h, 2 * z->element_bytes + z->mask_bytes, 1);
     if (z->sequence_parallel)
@@ -35,7 +35,9 @@ static void table_backward(struct tsim_op_list *list, const struct tsim_op_shape
         gemm(list, "patches, weight", z->attention_precision, z->h, tsim_model_patch_values(z->model), patches(z),
              z->element_bytes, 2 * z->gradient_bytes)
             ->is_weight_gradient = true;
-        elementwise(list, "patches, bias gradient", patches(z) * z->h, z->element_bytes, 1)->is_weight_gradient = true;
+        if (!z->model->image.unbiased)
+            elementwise(list, "patches, bias gradient", patches(z) * z->h, z->element_bytes, 1)->is_weight_gradient =
+                true;
         return;
     }
     /* Rows are sorted and added into the table's gradient. */
@@ -143,7 +145,8 @@ void tsim_embedding_forward(const struct tsim_scenario *sc, int64_t at, struct t
         return;
     }
     for (int i = 0; i < n; i++)
-        table_forward(list, &stacks[i]);
+        tsim_table_forward(list, &stacks[i]);
+    tsim_tower_embedding_forward(list, sc);
 }
 
 void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
@@ -155,7 +158,8 @@ void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct 
         return;
     }
     for (int i = 0; i < n; i++)
-        table_backward(list, &stacks[i]);
+        tsim_table_backward(list, &stacks[i]);
+    tsim_tower_embedding_backward(list, sc);
 }
 
 /* The head follows the last stack; the result of the others is normalized, too. */

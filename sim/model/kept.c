@@ -19,6 +19,8 @@ double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, enum ts
 /* The layer's input. */
 static double checkpoint_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    if (tsim_layer_is_frozen(sc, part))
+        return 0;
     return z.ts * z.h * z.element_bytes;
 }
 

@@ -32,6 +32,12 @@ static const struct tsim_layer_kind KINDS[TSIM_N_PARTS] = {
     [TSIM_PART_MAMBA_EXPERT_LAYER] = {.word = "Mamba expert layer",
                                       .mixer = &tsim_mamba_mixer,
                                       .feed_forward = &tsim_experts_feed_forward},
+    [TSIM_PART_MAMBA1_LAYER] = {.word = "Mamba-1 layer",
+                                .mixer = &tsim_mamba1_mixer,
+                                .feed_forward = &tsim_dense_feed_forward},
+    [TSIM_PART_MAMBA1_EXPERT_LAYER] = {.word = "Mamba-1 expert layer",
+                                       .mixer = &tsim_mamba1_mixer,
+                                       .feed_forward = &tsim_experts_feed_forward},
     [TSIM_PART_DELTA_LAYER] = {.word = "delta layer",
                                .mixer = &tsim_delta_mixer,
                                .feed_forward = &tsim_dense_feed_forward},
@@ -50,6 +56,7 @@ static const struct tsim_layer_kind KINDS[TSIM_N_PARTS] = {
                              .feed_forward = &tsim_no_feed_forward},
     [TSIM_PART_WINDOW] = {.word = "window block", .mixer = &tsim_window_mixer, .feed_forward = &tsim_no_feed_forward},
     [TSIM_PART_MAMBA] = {.word = "Mamba block", .mixer = &tsim_mamba_mixer, .feed_forward = &tsim_no_feed_forward},
+    [TSIM_PART_MAMBA1] = {.word = "Mamba-1 block", .mixer = &tsim_mamba1_mixer, .feed_forward = &tsim_no_feed_forward},
     [TSIM_PART_DELTA] = {.word = "delta block", .mixer = &tsim_delta_mixer, .feed_forward = &tsim_no_feed_forward},
     [TSIM_PART_FEED_FORWARD] = {.word = "feed-forward block",
                                 .mixer = &tsim_no_mixer,
@@ -102,6 +109,39 @@ static const struct tsim_layer_kind KINDS[TSIM_N_PARTS] = {
                                     .keep = tsim_last_joint_keep,
                                     .waiting_bytes = tsim_joint_waiting_bytes,
                                     .widest_bytes = tsim_modulated_widest_bytes},
+    [TSIM_PART_TOWER_LAYER] = {.word = "tower layer",
+                               .count = tsim_tower_count,
+                               .flops = tsim_tower_flops,
+                               .add_matrices = tsim_tower_matrices,
+                               .forward = tsim_tower_forward,
+                               .backward = tsim_tower_backward,
+                               .shape = tsim_op_shape_tower,
+                               .flow_bytes = tsim_tower_flow_bytes,
+                               .keep = tsim_tower_keep,
+                               .waiting_bytes = tsim_tower_waiting_bytes,
+                               .widest_bytes = tsim_tower_widest_bytes},
+    [TSIM_PART_TOWER_WINDOW_LAYER] = {.word = "tower window layer",
+                                      .count = tsim_tower_window_count,
+                                      .flops = tsim_tower_window_flops,
+                                      .add_matrices = tsim_tower_window_matrices,
+                                      .forward = tsim_tower_window_forward,
+                                      .backward = tsim_tower_window_backward,
+                                      .shape = tsim_op_shape_tower,
+                                      .flow_bytes = tsim_tower_flow_bytes,
+                                      .keep = tsim_tower_window_keep,
+                                      .waiting_bytes = tsim_tower_window_waiting_bytes,
+                                      .widest_bytes = tsim_tower_window_widest_bytes},
+    [TSIM_PART_PROJECTOR] = {.word = "projector",
+                             .count = tsim_projector_count,
+                             .flops = tsim_projector_flops,
+                             .add_matrices = tsim_projector_matrices,
+                             .forward = tsim_projector_forward,
+                             .backward = tsim_projector_backward,
+                             .shape = tsim_op_shape_first,
+                             .flow_bytes = tsim_stream_bytes,
+                             .keep = tsim_projector_keep,
+                             .waiting_bytes = tsim_projector_waiting_bytes,
+                             .widest_bytes = tsim_projector_widest_bytes},
     [TSIM_PART_BLOCK] = {.word = "block",
                          .has_graph = always,
                          .variants = tsim_block_variants,
@@ -126,6 +166,11 @@ int64_t tsim_part_variants(const struct tsim_model *model, enum tsim_part part) 
 
 bool tsim_layer_has_experts(enum tsim_part part) {
     return KINDS[part].feed_forward == &tsim_experts_feed_forward;
+}
+
+bool tsim_layer_is_frozen(const struct tsim_scenario *sc, enum tsim_part part) {
+    bool is_of_tower = part == TSIM_PART_TOWER_LAYER || part == TSIM_PART_TOWER_WINDOW_LAYER;
+    return (is_of_tower && tsim_tower_is_frozen(sc)) || (part == TSIM_PART_PROJECTOR && tsim_is_frozen(sc));
 }
 
 /* ---- what is executed ---- */

@@ -17,6 +17,8 @@ enum tsim_part {
     TSIM_PART_WINDOW_EXPERT_LAYER,
     TSIM_PART_MAMBA_LAYER, /* the same two, with a state-space recurrence in place of attention */
     TSIM_PART_MAMBA_EXPERT_LAYER,
+    TSIM_PART_MAMBA1_LAYER, /* the same two, with a scan in its place */
+    TSIM_PART_MAMBA1_EXPERT_LAYER,
     TSIM_PART_DELTA_LAYER, /* the same two, with linear attention by the gated delta rule */
     TSIM_PART_DELTA_EXPERT_LAYER,
     TSIM_PART_SPARSE_LAYER, /* the same two, with attention to the tokens that an index picks */
@@ -24,6 +26,7 @@ enum tsim_part {
     TSIM_PART_ATTENTION, /* a mixer, or what follows one, that stands alone */
     TSIM_PART_WINDOW,
     TSIM_PART_MAMBA,
+    TSIM_PART_MAMBA1,
     TSIM_PART_DELTA,
     TSIM_PART_SPARSE,
     TSIM_PART_FEED_FORWARD,
@@ -33,6 +36,9 @@ enum tsim_part {
     TSIM_PART_MODULATED_LAYER, /* of a diffusion transformer: layer_diffusion.c */
     TSIM_PART_JOINT_LAYER,
     TSIM_PART_LAST_JOINT_LAYER,
+    TSIM_PART_TOWER_LAYER, /* of a vision-language model: layer_tower.c */
+    TSIM_PART_TOWER_WINDOW_LAYER,
+    TSIM_PART_PROJECTOR,
     TSIM_PART_BLOCK, /* of a layer list: each has shapes of its own */
     TSIM_PART_HEAD,
     TSIM_N_PARTS
@@ -119,6 +125,8 @@ void tsim_layer_keep(const struct tsim_scenario *scenario, enum tsim_part part, 
 double tsim_layer_flow_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 struct tsim_op_shape tsim_layer_shape(const struct tsim_scenario *scenario, enum tsim_part part);
 bool tsim_layer_has_experts(enum tsim_part part);
+/* Is it of a tower that is not trained? Nothing before it needs a gradient, so its backward pass is empty. */
+bool tsim_layer_is_frozen(const struct tsim_scenario *scenario, enum tsim_part part);
 struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, enum tsim_part part);
 struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,
                                                  double first_length, double last_length);

@@ -15,8 +15,16 @@ bool tsim_model_is_of_samples(const struct tsim_model *m) {
 /* Dosovitskiy et al. 2020: patches are projected with a bias, the class token is learned, the classifier has a bias. */
 static void count_image(const struct tsim_model *m, struct tsim_end_parameters *p) {
     double h = (double)m->hidden;
-    p->embedding = (tsim_model_patch_values(m) + 1) * h + h + (double)(m->positions * m->hidden + m->other_parameters);
+    double vectors = tsim_model_patch_values(m) + (m->image.unbiased ? 0 : 1) + (m->image.patches_alone ? 0 : 1);
+    p->embedding = vectors * h + (double)(m->positions * m->hidden + m->other_parameters);
     p->head = (h + 1) * (double)m->vocab;
+}
+
+double tsim_tower_embedding_parameters(const struct tsim_model *m) {
+    struct tsim_end_parameters p = {0};
+    if (m->tower.layers > 0)
+        count_image(m->tower.network, &p);
+    return p.embedding;
 }
 
 struct tsim_end_parameters tsim_model_ends(const struct tsim_model *m) {
@@ -30,6 +38,7 @@ struct tsim_end_parameters tsim_model_ends(const struct tsim_model *m) {
                                     .final_norm = stacks * tsim_count_norm(m),
                                     .head = m->tied_embeddings ? 0 : vocab * h,
                                     .pooler = m->pooler ? h * h + h : 0};
+    p.embedding += tsim_tower_embedding_parameters(m);
     if (m->image.patch > 0)
         count_image(m, &p);
     return p;
@@ -51,12 +60,25 @@ static const struct tsim_layer_entry *entry_of(const struct tsim_model *m, int64
     return entry;
 }
 
+/* A tower and its projector come before the layers of a language model. */
+static int64_t layers_before(const struct tsim_model *m) {
+    return m->tower.layers > 0 ? m->tower.layers + 1 : 0;
+}
+
+static enum tsim_part of_tower(const struct tsim_model *m, int64_t layer) {
+    if (layer == m->tower.layers)
+        return TSIM_PART_PROJECTOR;
+    return tsim_model_layer(m->tower.network, layer) == TSIM_PART_WINDOW_LAYER ? TSIM_PART_TOWER_WINDOW_LAYER
+                                                                               : TSIM_PART_TOWER_LAYER;
+}
+
 enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
     enum { DENSE, EXPERTS, ALONE };
     static const enum tsim_part PARTS[][3] = {
         [TSIM_MIXING_ATTENTION] = {TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_ATTENTION},
         [TSIM_MIXING_WINDOW] = {TSIM_PART_WINDOW_LAYER, TSIM_PART_WINDOW_EXPERT_LAYER, TSIM_PART_WINDOW},
         [TSIM_MIXING_MAMBA] = {TSIM_PART_MAMBA_LAYER, TSIM_PART_MAMBA_EXPERT_LAYER, TSIM_PART_MAMBA},
+        [TSIM_MIXING_MAMBA1] = {TSIM_PART_MAMBA1_LAYER, TSIM_PART_MAMBA1_EXPERT_LAYER, TSIM_PART_MAMBA1},
         [TSIM_MIXING_DELTA] = {TSIM_PART_DELTA_LAYER, TSIM_PART_DELTA_EXPERT_LAYER, TSIM_PART_DELTA},
         [TSIM_MIXING_SPARSE] = {TSIM_PART_SPARSE_LAYER, TSIM_PART_SPARSE_EXPERT_LAYER, TSIM_PART_SPARSE},
         [TSIM_MIXING_MODULATED] = {TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER},
@@ -68,6 +90,9 @@ enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
         return TSIM_PART_BLOCK;
     if (m->encoder_layers > 0)
         return layer < m->encoder_layers ? TSIM_PART_ENCODER_LAYER : TSIM_PART_DECODER_LAYER;
+    if (layer < layers_before(m))
+        return of_tower(m, layer);
+    layer -= layers_before(m);
     struct tsim_layer_entry entry = {.kind = m->attention_window > 0 ? TSIM_MIXING_WINDOW : TSIM_MIXING_ATTENTION};
     if (m->n_pattern > 0)
         entry = *entry_of(m, layer);
@@ -92,7 +117,7 @@ static double expert_layers(const struct tsim_model *m, int64_t n) {
 
 struct tsim_parts tsim_model_layers(const struct tsim_model *m, int64_t from, int64_t to) {
     struct tsim_parts parts = {0};
-    if (m->n_pattern > 0 || m->encoder_layers > 0) {
+    if (m->n_pattern > 0 || m->encoder_layers > 0 || m->tower.layers > 0) {
         for (int64_t layer = from; layer < to; layer++)
             parts.times[tsim_model_layer(m, layer)]++;
         return parts;
@@ -342,8 +367,49 @@ static struct tsim_amount core_attention(struct tsim_term_recorder *r, const str
                                    core_attention_forward(r, m, length)));
 }
 
+double tsim_tower_parameters(const struct tsim_model *m) {
+    struct tsim_parts layers = tsim_model_layers(m, 0, m->tower.layers);
+    double parameters = tsim_tower_embedding_parameters(m);
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (layers.times[part] > 0)
+            parameters += layers.times[part] * layer_parameters(NULL, m, (enum tsim_part)part, 1, true).value;
+    return parameters;
+}
+
+/* The layers behind the tower, as a model. */
+static struct tsim_model language_model(const struct tsim_model *m) {
+    struct tsim_model language = *m;
+    language.layers -= layers_before(m);
+    language.tower = (struct tsim_tower){0};
+    return language;
+}
+
+/* Counts for a token of the language model what the tower, the product of the patches and the projector take of a sample over its
+ * tokens. Frozen, the tower goes forward alone. */
+static struct tsim_amount tower_flops(struct tsim_term_recorder *r, const struct tsim_model *m, double length,
+                                      bool is_frozen) {
+    struct tsim_parts layers = tsim_model_layers(m, 0, layers_before(m));
+    double of_tower =
+               tsim_tower_tokens(m) / length * 2 * tsim_model_patch_values(m->tower.network) * (double)m->tower.hidden,
+           of_projector = 0;
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        if (layers.times[part] <= 0)
+            continue;
+        struct tsim_layer_flops one = tsim_layer_forward_flops(m, (enum tsim_part)part, length, length);
+        *(part == TSIM_PART_PROJECTOR ? &of_projector : &of_tower) += layers.times[part] * (one.products + one.core);
+    }
+    return tsim_given(r, "FLOPs of the tower and the projector", (is_frozen ? 1 : 3) * of_tower + 3 * of_projector,
+                      TSIM_FLOPS, "3 forward passes, 1 where the tower is frozen (sim/model/model.h)");
+}
+
 struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *r, const struct tsim_model *m,
                                                     struct tsim_amount length, double trained) {
+    if (m->tower.layers > 0) {
+        struct tsim_model language = language_model(m);
+        return tsim_sum(r, "model FLOPs of a token, with its share of the images", "language model + tower", TSIM_FLOPS,
+                        TSIM_PARTS(tsim_frozen_model_flops_recorded(r, &language, length, trained),
+                                   tower_flops(r, m, length.value, true)));
+    }
     struct tsim_amount frozen = tsim_product(r, "frozen parameters", "4 x active parameters", TSIM_FLOPS,
                                              TSIM_PARTS(tsim_given(r, "FLOPs of a frozen parameter", 4, TSIM_FLOPS,
                                                                    "multiply and add, forward and for inputs"),
@@ -366,6 +432,12 @@ struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const
     if (tsim_model_diffuses(m))
         return tsim_given(r, "model FLOPs of a token", diffusion_flops(m, first.value), TSIM_FLOPS,
                           "6 for each parameter and token that meets it, 12 for each score (sim/model/model.h)");
+    if (m->tower.layers > 0) {
+        struct tsim_model language = language_model(m);
+        return tsim_sum(r, "model FLOPs of a token, with its share of the images", "language model + tower", TSIM_FLOPS,
+                        TSIM_PARTS(tsim_model_flops_recorded(r, &language, first, last_length),
+                                   tower_flops(r, m, first.value, m->tower.frozen)));
+    }
     if (tsim_model_stacks(m) > 1)
         return tsim_given(
             r, "model FLOPs of a token of the encoder", stacked_flops(m, first.value, last_length), TSIM_FLOPS,

@@ -23,6 +23,10 @@ struct tsim_end_parameters {
 struct tsim_end_parameters tsim_diffusion_ends(const struct tsim_model *model); /* layer_diffusion.c */
 double tsim_diffusion_end_flops(const struct tsim_model *model, double length); /* forward, of a token */
 struct tsim_end_parameters tsim_model_ends(const struct tsim_model *model);
+double
+tsim_tower_embedding_parameters(const struct tsim_model *model); /* of the product of its patches; among the former */
+double tsim_tower_parameters(const struct tsim_model *model);    /* with them, without the projector */
+double tsim_tower_tokens(const struct tsim_model *model);        /* of a sample's images, in the tower */
 
 struct tsim_amount tsim_model_parameters_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model);
 struct tsim_amount tsim_model_active_parameters_recorded(struct tsim_term_recorder *recorder,

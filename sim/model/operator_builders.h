@@ -272,7 +272,7 @@ struct tsim_feed_forward {
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 };
 extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer, tsim_mamba_mixer,
-    tsim_delta_mixer, tsim_sparse_mixer, tsim_no_mixer;
+    tsim_mamba1_mixer, tsim_delta_mixer, tsim_sparse_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
 /* The functions of kinds that are not made of two. */
@@ -316,6 +316,44 @@ void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shap
                             const struct tsim_op_shape *other);
 void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *other, unsigned parts,
                      struct tsim_kept *kept);
+
+/* Vision-language models (layer_tower.c). */
+bool tsim_tower_is_frozen(const struct tsim_scenario *scenario);
+struct tsim_op_shape tsim_op_shape_tower(const struct tsim_scenario *scenario);
+double tsim_tower_flow_bytes(const struct tsim_scenario *scenario);
+void tsim_tower_embedding_forward(struct tsim_op_list *list, const struct tsim_scenario *scenario);
+void tsim_tower_embedding_backward(struct tsim_op_list *list, const struct tsim_scenario *scenario);
+void tsim_tower_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_tower_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_tower_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_tower_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_tower_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_tower_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                      double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_tower_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_tower_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_tower_window_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_tower_window_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_tower_window_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_tower_window_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_tower_window_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_tower_window_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                             double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_tower_window_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_tower_window_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_projector_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_projector_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_projector_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_projector_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_projector_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_projector_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                          double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_projector_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_projector_widest_bytes(const struct tsim_scenario *scenario);
+
+/* Do what ends.c does of one stack: rows of a table, or patches. */
+void tsim_table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
 /* The ends of a diffusion transformer, which ends.c asks. */
 void tsim_diffusion_embedding_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);

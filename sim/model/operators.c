@@ -47,7 +47,7 @@ void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part p
     int32_t n = 0;
     int count = 0;
     tsim_operators_forward(scenario, part, at, list);
-    for (int32_t i = 0; i < list->n; i++)
+    for (int32_t i = 0; i < list->n && !tsim_layer_is_frozen(scenario, part); i++)
         if (runs_again(scenario, parts, &list->ops[i], &count))
             list->ops[n++] = list->ops[i];
     list->n = n;

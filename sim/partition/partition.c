@@ -247,7 +247,8 @@ static struct tsim_amount chunk_parameters(struct tsim_term_recorder *r, const s
                                       is_image ? p.embedding
                                                : table + (double)m->positions * h + (double)m->other_parameters +
                                                      tsim_model_stacks(m) * (double)(m->relative_buckets * m->heads) /
-                                                         (double)sc->parallelism.tensor));
+                                                         (double)sc->parallelism.tensor +
+                                                     tsim_tower_embedding_parameters(m)));
     if (last)
         tsim_part_add(&parts, counted(r, m, "final norm", p.final_norm + p.pooler));
     /* A tied table is held once where first and last part share a stage, twice where they do not. */
@@ -338,10 +339,36 @@ double tsim_chunk_adapter_parameters(const struct tsim_scenario *sc, int32_t sta
     return tsim_chunk_sum(sc, stage, chunk, tsim_layer_adapter_parameters);
 }
 
+static double frozen_of_layer(const struct tsim_scenario *sc, enum tsim_part part) {
+    return tsim_layer_is_frozen(sc, part) ? tsim_layer_rank_parameters(sc, part) : 0;
+}
+
+double tsim_chunk_tower_parameters(const struct tsim_scenario *sc, int32_t stage, int32_t chunk) {
+    if (!sc->model->tower.frozen)
+        return 0;
+    bool has_patches = tsim_chunk_has_embedding(sc, stage, chunk);
+    return tsim_chunk_sum(sc, stage, chunk, frozen_of_layer) +
+           (has_patches ? tsim_tower_embedding_parameters(sc->model) : 0);
+}
+
+/* Counts what is trained beside a frozen tower. */
+static struct tsim_held_parameters without_tower(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                                 int32_t stage, struct tsim_held_parameters held) {
+    double frozen = 0;
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
+        frozen += tsim_chunk_tower_parameters(sc, stage, c);
+    struct tsim_amount all = tsim_sum(
+        r, tsim_record_text(r, "trained parameters of stage %d", stage), "all - those of the frozen tower", TSIM_COUNT,
+        TSIM_PARTS(held.all, tsim_inverse(tsim_given(r, "frozen tower", frozen, TSIM_COUNT, "model.tower.frozen"))));
+    return (struct tsim_held_parameters){all, shard_of(r, sc, stage, all)};
+}
+
 struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                                     int32_t stage) {
-    if (!tsim_is_frozen(sc))
-        return tsim_held_parameters(r, sc, stage);
+    if (!tsim_is_frozen(sc)) {
+        struct tsim_held_parameters held = tsim_held_parameters(r, sc, stage);
+        return sc->model->tower.frozen ? without_tower(r, sc, stage, held) : held;
+    }
     double adapters = 0;
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
         adapters += tsim_chunk_adapter_parameters(sc, stage, c);

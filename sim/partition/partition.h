@@ -58,6 +58,8 @@ struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *reco
 /* The same of what is trained: all of it, or the adapters of a frozen model. */
 struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *recorder,
                                                     const struct tsim_scenario *scenario, int32_t stage);
+/* Those of a frozen tower that a chunk holds, of one tensor rank; 0 where it is trained, or there are adapters. */
+double tsim_chunk_tower_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 double tsim_chunk_adapter_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* One layer of that tensor rank, and its experts. */
 double tsim_layer_rank_parameters(const struct tsim_scenario *scenario, enum tsim_part part);

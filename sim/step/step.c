@@ -96,7 +96,9 @@ static void fill_model(struct tsim_term_recorder *r, const struct tsim_scenario 
     result->mtp_parameters = sc->model->mtp_layers > 0 ? tsim_model_mtp_parameters(sc->model) : (double)NAN;
     result->padding_frac =
         sc->training.lengths.mean > 0 ? 1 - tsim_useful_length(sc) / tsim_pass_length(sc) : (double)NAN;
-    result->trained_parameters = tsim_is_frozen(sc) ? tsim_model_adapter_parameters(sc) : (double)NAN;
+    result->trained_parameters = tsim_is_frozen(sc)        ? tsim_model_adapter_parameters(sc)
+                                 : sc->model->tower.frozen ? result->parameters - tsim_tower_parameters(sc->model)
+                                                           : (double)NAN;
     result->model_flops = tsim_product(r, "model.step_model_flops", "tokens x FLOPs of each", TSIM_FLOPS,
                                        TSIM_PARTS(tsim_tokens_of(r, sc), model_flops_per_token(r, sc)))
                               .value;

@@ -304,12 +304,8 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
  * distributed/distributed_data_parallel.py: bucket_groups + expert_parallel_bucket_groups). */
 static void reduction(const struct tsim_step_plan *plan, const struct data_groups *data, struct share share,
                       struct tsim_data_collective *reduce) {
-    bool is_frozen = tsim_is_frozen(plan->scenario);
-    add_reduction(plan, data->dense, tsim_shards(plan->scenario), is_frozen ? share.trained : share.dense,
-                  share.n_pieces, false, reduce);
-    if (is_frozen)
-        return;
-    if (share.expert > 0)
+    add_reduction(plan, data->dense, tsim_shards(plan->scenario), share.trained, share.n_pieces, false, reduce);
+    if (share.expert > 0 && !tsim_is_frozen(plan->scenario))
         add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true,
                       reduce);
 }
@@ -435,7 +431,7 @@ static struct share part_of(const struct tsim_step_plan *plan, const struct tsim
     }
     bool is_by_tensor = sc->software->data_pieces == TSIM_PIECES_TENSOR;
     return (struct share){.dense = (chunk->parameters - chunk->expert_parameters) / n_parts,
-                          .trained = chunk->parameters / n_parts,
+                          .trained = (chunk->parameters - chunk->expert_parameters) / n_parts,
                           .expert = chunk->expert_parameters / n_parts,
                           .n_pieces = is_by_tensor ? (matrices + vectors) / n_parts : 0,
                           .n_matrices = matrices,
@@ -483,6 +479,9 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
         chunk->frozen_parameters = chunk->parameters - chunk->expert_parameters;
         chunk->parameters = tsim_chunk_adapter_parameters(sc, stage, index);
         chunk->expert_parameters = 0;
+    } else {
+        chunk->frozen_parameters = tsim_chunk_tower_parameters(sc, stage, index);
+        chunk->parameters -= chunk->frozen_parameters;
     }
     if (like && same_chunk(sc->model, like, chunk)) {
         int64_t first_layer = chunk->first_layer;
@@ -580,7 +579,7 @@ static void plan_unit(const struct tsim_step_plan *plan, const struct data_group
     gathering(plan, data, share, gather);
     reduction(plan, data, share, reduce);
     gather->kernel_s = parameters * gather_copies_bytes(plan->scenario) * s_per_byte;
-    reduce->kernel_s = (tsim_is_frozen(plan->scenario) ? share.trained : parameters) *
+    reduce->kernel_s = (share.trained + (tsim_is_frozen(plan->scenario) ? 0 : share.expert)) *
                        reduction_copies_bytes(plan->scenario) * s_per_byte;
 }
 
@@ -626,14 +625,16 @@ static void plan_products(const struct tsim_step_plan *plan, const struct data_g
     double parameters[TSIM_N_LAYER_PRODUCTS];
     tsim_layer_product_parameters(plan->scenario, parameters);
     for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
-        plan_unit(plan, data, (struct share){.dense = parameters[i]}, &sp->product_gathers[i], &sp->product_reduces[i]);
+        plan_unit(plan, data, (struct share){.dense = parameters[i], .trained = parameters[i]}, &sp->product_gathers[i],
+                  &sp->product_reduces[i]);
 }
 
 static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_plan *plan,
                                const struct data_groups *data, const struct tsim_scenario *sc,
                                struct tsim_stage_plan *sp) {
     const struct tsim_chunk_plan *chunk = &sp->chunks[0];
-    double root = tsim_is_frozen(sc) ? chunk->frozen_parameters : chunk->parameters - chunk->expert_parameters;
+    bool has_adapters = tsim_is_frozen(sc);
+    double root = chunk->frozen_parameters + (has_adapters ? 0 : chunk->parameters - chunk->expert_parameters);
     sp->layers = TSIM_NEW_ARRAY(arena, TSIM_N_PARTS, struct tsim_layer_collectives);
     if (plan->gathers_products)
         plan_products(plan, data, sp);
@@ -644,15 +645,20 @@ static void plan_fully_sharded(struct tsim_arena *arena, const struct tsim_step_
         double experts = tsim_layer_has_experts(part) ? tsim_layer_rank_expert_parameters(sc) : 0;
         struct share share = {.dense = tsim_layer_rank_parameters(sc, part) - experts,
                               .expert = experts,
-                              .trained = tsim_is_frozen(sc) ? tsim_layer_adapter_parameters(sc, part) : 0,
                               .is_quantized = tsim_base_is_quantized(sc)};
+        share.trained = has_adapters                     ? tsim_layer_adapter_parameters(sc, part)
+                        : tsim_layer_is_frozen(sc, part) ? 0
+                                                         : share.dense;
         root -= share.dense * chunk->parts.times[part];
         if (plan->gathers_products)
             continue;
         plan_unit(plan, data, share, &sp->layers[part].gather, &sp->layers[part].reduce);
+        share.dense = tsim_layer_is_frozen(sc, part) ? 0 : share.dense; /* which has no backward pass */
         plan_regather(plan, data, share, &sp->layers[part].gather, &sp->layers[part].regather);
     }
-    plan_unit(plan, data, (struct share){.dense = root}, &sp->root_gather, &sp->root_reduce);
+    double patches = sc->model->tower.frozen && chunk->has_embedding ? tsim_tower_embedding_parameters(sc->model) : 0;
+    plan_unit(plan, data, (struct share){.dense = root, .trained = has_adapters ? 0 : root - patches}, &sp->root_gather,
+              &sp->root_reduce);
 }
 
 /* A layer's time by product: each takes the operators up to the next one's along. */

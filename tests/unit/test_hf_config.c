@@ -38,6 +38,10 @@ static const struct example {
     {"qwen3-next-80b", 79674391296},
     {"deepseek-v3.2", 671877944064},
     {"whisper-large-v3", 1543490560},
+    {"qwen2.5-vl-7b", 8292166656},
+    {"llava-1.5-7b", 7063427072},
+    {"jamba-v0.1", 51570323328},
+    {"mamba-2.8b", 2768345600},
 };
 static const struct tsim_import_input NOTHING_IGNORED = {0};
 enum { N_EXAMPLES = sizeof EXAMPLES / sizeof EXAMPLES[0] };
@@ -185,7 +189,7 @@ START_TEST(every_missing_key_is_named) {
 END_TEST
 
 START_TEST(unknown_architectures_say_what_is_missing) {
-    static const char text[] = "{\"model_type\": \"mamba\", \"hidden_size\": 768, \"vocab_size\": 50280}";
+    static const char text[] = "{\"model_type\": \"rwkv\", \"hidden_size\": 768, \"vocab_size\": 50280}";
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
     ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_ERR_REFERENCE);

@@ -76,22 +76,35 @@ static void enter_text_config(struct tsim_hf_reading *r) {
         text && text->kind == TSIM_VALUE_MAPPING ? tsim_value_find(text, "model_type") : NULL;
     if (!family_of(type))
         return;
-    for (size_t i = 0; i < sizeof TOWERS / sizeof TOWERS[0]; i++)
+    const struct tsim_value *whole = tsim_hf_find(r, "model_type");
+    bool has_tower = tsim_hf_has_tower(whole) && !tsim_import_ignores(r->input, "vision_config");
+    for (size_t i = 0; i < sizeof TOWERS / sizeof TOWERS[0] && !has_tower; i++)
         if (tsim_hf_find(r, TOWERS[i]) && !tsim_import_ignores(r->input, TOWERS[i]))
             tsim_diag_hint(tsim_hf_refuse(r, TOWERS[i],
                                           "images and sound have towers of their own, which a model file "
                                           "cannot say"),
                            "--ignore %s imports the text part alone", TOWERS[i]);
     const struct tsim_value *tied = tsim_hf_find(r, "tie_word_embeddings");
+    if (has_tower)
+        r->around = r->root;
     enter(r, text);
     if (tied && !tsim_value_find(text, "tie_word_embeddings")) /* the whole model's word for it */
         r->tied = tsim_value_is_text(tied, "true") ? 1 : -1;
-    tsim_hf_note(r, "The text part (text_config) is here; towers and projectors are left out.");
+    if (!has_tower)
+        tsim_hf_note(r, "The text part (text_config) is here; towers and projectors are left out.");
+}
+
+/* Qwen2.5-VL says its text's sizes beside the tower's. */
+static void look_beside(struct tsim_hf_reading *r, const struct tsim_value *type) {
+    bool has_tower = tsim_value_is_text(type, "qwen2_5_vl") && !tsim_import_ignores(r->input, "vision_config");
+    if (has_tower && tsim_hf_find(r, "vision_config"))
+        r->around = r->root;
 }
 
 static enum tsim_status find_family(struct tsim_hf_reading *r) {
     enter_text_config(r);
     const struct tsim_value *type = tsim_hf_find(r, "model_type");
+    look_beside(r, type);
     if (!type) {
         const char *lacked = lacked_keys(r);
         tsim_diag_hint(
@@ -122,7 +135,7 @@ static void read_sizes(struct tsim_hf_reading *r) {
     *m = f->fixed;
     m->hidden = tsim_hf_required(r, tsim_hf_key(r, f->hidden), 10000000);
     m->layers = tsim_hf_required(r, tsim_hf_key(r, f->layers), 100000);
-    m->heads = tsim_hf_required(r, tsim_hf_key(r, f->heads), 1000000);
+    m->heads = f->heads ? tsim_hf_required(r, tsim_hf_key(r, f->heads), 1000000) : 1;
     const char *ffn = tsim_hf_key(r, f->ffn);
     m->ffn_hidden =
         f->ffn_is_optional ? tsim_hf_number(r, ffn, 1, 10000000, 4 * m->hidden) : tsim_hf_required(r, ffn, 10000000);
@@ -333,9 +346,13 @@ static void put_windows(struct tsim_hf_reading *r, const char **text) {
     const struct tsim_model *m = &r->model;
     const char *entries = "";
     for (size_t i = 0; i < m->n_pattern; i++) {
-        static const char *const WORDS[] = {
-            [TSIM_MIXING_ATTENTION] = "attention", [TSIM_MIXING_WINDOW] = "window", [TSIM_MIXING_MAMBA] = "mamba2",
-            [TSIM_MIXING_DELTA] = "gated-delta",   [TSIM_MIXING_SPARSE] = "sparse", [TSIM_MIXING_NONE] = "none"};
+        static const char *const WORDS[] = {[TSIM_MIXING_ATTENTION] = "attention",
+                                            [TSIM_MIXING_WINDOW] = "window",
+                                            [TSIM_MIXING_MAMBA] = "mamba2",
+                                            [TSIM_MIXING_DELTA] = "gated-delta",
+                                            [TSIM_MIXING_SPARSE] = "sparse",
+                                            [TSIM_MIXING_MAMBA1] = "mamba1",
+                                            [TSIM_MIXING_NONE] = "none"};
         static const char *const FOLLOWS[] = {[TSIM_FOLLOWING_AUTO] = "",
                                               [TSIM_FOLLOWING_DENSE] = ", feed_forward: dense",
                                               [TSIM_FOLLOWING_EXPERTS] = ", feed_forward: experts",
@@ -392,6 +409,13 @@ static void put_rest(struct tsim_hf_reading *r, const char **text) {
             r->arena, "%smamba: {heads: %lld, head_dim: %lld, state: %lld, groups: %lld, kernel: %lld, chunk: %lld}\n",
             *text, (long long)m->mamba.heads, (long long)m->mamba.head_dim, (long long)m->mamba.state,
             (long long)m->mamba.groups, (long long)m->mamba.kernel, (long long)m->mamba.chunk);
+    if (m->mamba1.width > 0)
+        *text = tsim_arena_printf(r->arena, "%smamba1: {width: %lld, state: %lld, step_rank: %lld, kernel: %lld%s}\n",
+                                  *text, (long long)m->mamba1.width, (long long)m->mamba1.state,
+                                  (long long)m->mamba1.step_rank, (long long)m->mamba1.kernel,
+                                  m->mamba1.norms ? ", norms: true" : "");
+    if (m->tower.layers > 0)
+        *text = tsim_hf_put_tower(r->arena, &m->tower, *text);
     if (m->latent.kv_rank > 0)
         *text = tsim_arena_printf(r->arena, "%slatent: {query_rank: %lld, kv_rank: %lld, rope_dim: %lld}\n", *text,
                                   (long long)m->latent.query_rank, (long long)m->latent.kv_rank,
@@ -453,6 +477,8 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
         check_heads(&r);
     if (r.status == TSIM_OK)
         read_layers(&r);
+    if (r.status == TSIM_OK && r.around)
+        tsim_hf_add_tower(&r);
     add_notes(&r);
     r.model.name = name_of(&r);
     tsim_hf_failed(&r, tsim_hf_keys_check(arena, r.root, r.is_used, input, diags, &r.notes));

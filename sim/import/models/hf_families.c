@@ -690,6 +690,86 @@ static void finish_nemotron_h(struct tsim_hf_reading *r) {
     tsim_hf_find(r, "n_shared_experts");
 }
 
+/* No layer attends: heads only say which tensor ranks divide the channels. */
+static void finish_mamba(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    bool is_falcon = strcmp(r->type, "falcon_mamba") == 0;
+    struct tsim_layer_entry *entry = TSIM_NEW(r->arena, struct tsim_layer_entry);
+    *entry = (struct tsim_layer_entry){.kind = TSIM_MIXING_MAMBA1, .feed_forward = TSIM_FOLLOWING_NONE, .count = 1};
+    m->pattern = entry;
+    m->n_pattern = 1;
+    m->pattern_length = 1;
+    m->heads = m->kv_heads = m->hidden % 64 == 0 ? m->hidden / 64 : 1;
+    m->head_dim = m->hidden / m->heads;
+    m->mamba1 =
+        (struct tsim_mamba1){.width = tsim_hf_number(r, "intermediate_size", 1, 10000000,
+                                                     tsim_hf_number(r, "expand", 1, 100, 2) * m->hidden),
+                             .state = tsim_hf_number(r, "state_size", 1, 1000000, 16),
+                             .step_rank = tsim_hf_number(r, "time_step_rank", 1, 1000000, (m->hidden + 15) / 16),
+                             .kernel = tsim_hf_number(r, "conv_kernel", 1, 1000, 4)};
+    m->ffn_hidden = m->mamba1.width;
+    if (tsim_hf_flag(r, "use_bias", false))
+        tsim_hf_refuse(r, "use_bias", "products with biases, which Mamba-1 layers do not have");
+    if (!tsim_hf_flag(r, "use_conv_bias", true))
+        tsim_hf_refuse(r, "use_conv_bias", "a convolution without a bias, which is not modelled");
+    if (is_falcon)
+        tsim_hf_note(r, "The norms of step sizes and state vectors have no parameters here, and are left out.");
+    static const char *const INITIAL[] = {"time_step_floor",
+                                          "time_step_init_scheme",
+                                          "time_step_limit",
+                                          "time_step_max",
+                                          "time_step_min",
+                                          "time_step_scale",
+                                          "mixer_rms_eps",
+                                          "expand",
+                                          "d_inner",
+                                          "d_model",
+                                          "n_layer",
+                                          "ssm_cfg",
+                                          "pad_vocab_size_multiple",
+                                          "fused_add_norm",
+                                          "rms_norm"};
+    for (size_t i = 0; i < sizeof INITIAL / sizeof INITIAL[0]; i++)
+        tsim_hf_find(r, INITIAL[i]);
+}
+
+/* Layer l attends where l % period is an offset, and has experts by another period and offset. */
+static void finish_jamba(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t period = tsim_hf_required(r, "attn_layer_period", 100000),
+            offset = tsim_hf_number(r, "attn_layer_offset", 0, 100000, 4),
+            every = tsim_hf_number(r, "expert_layer_period", 1, 100000, 2),
+            first = tsim_hf_number(r, "expert_layer_offset", 0, 100000, 1) - every + 1, n = 0;
+    if (offset >= period) {
+        tsim_hf_refuse(r, "attn_layer_offset", "not below attn_layer_period");
+        return;
+    }
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, 3, struct tsim_layer_entry);
+    if (offset > 0)
+        entries[n++] = (struct tsim_layer_entry){.kind = TSIM_MIXING_MAMBA1, .count = offset};
+    entries[n++] = (struct tsim_layer_entry){.kind = TSIM_MIXING_ATTENTION, .count = 1};
+    if (period - offset > 1)
+        entries[n++] = (struct tsim_layer_entry){.kind = TSIM_MIXING_MAMBA1, .count = period - offset - 1};
+    m->pattern = entries;
+    m->n_pattern = (size_t)n;
+    m->pattern_length = period;
+    m->mamba1 = (struct tsim_mamba1){.width = tsim_hf_number(r, "mamba_expand", 1, 100, 2) * m->hidden,
+                                     .state = tsim_hf_number(r, "mamba_d_state", 1, 1000000, 16),
+                                     .step_rank = tsim_hf_number(r, "mamba_dt_rank", 1, 1000000, (m->hidden + 15) / 16),
+                                     .kernel = tsim_hf_number(r, "mamba_d_conv", 1, 1000, 4),
+                                     .norms = true};
+    if (!tsim_hf_flag(r, "mamba_conv_bias", true))
+        tsim_hf_refuse(r, "mamba_conv_bias", "a convolution without a bias, which is not modelled");
+    if (tsim_hf_number(r, "num_experts", 1, 100000, 1) > 1) {
+        read_experts(r, "num_experts");
+        m->experts.every = every;
+        m->experts.first = first;
+        if (first < 0)
+            tsim_hf_refuse(r, "expert_layer_offset", "experts that do not come last in their period");
+    }
+    tsim_hf_find(r, "num_experts_per_tok");
+}
+
 /* ---- architectures ---- */
 
 #define USUAL_NAMES                                                                                                    \
@@ -826,6 +906,19 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .tied = true,
      .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_RELATIVE, .causal = true},
      .finish = finish_t5},
+    {.types = "mamba|falcon_mamba",
+     .hidden = "hidden_size|d_model",
+     .layers = "num_hidden_layers|n_layer",
+     .ffn = "intermediate_size",
+     .ffn_is_optional = true,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_NONE, .causal = true},
+     .finish = finish_mamba},
+    {.types = "jamba",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {.gated_mlp = true, .norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_NONE, .causal = true},
+     .finish = finish_jamba},
     {.types = "whisper",
      .hidden = "d_model",
      .layers = "encoder_layers",

@@ -14,7 +14,8 @@ struct tsim_hf_reading;
 struct tsim_hf_family {
     const char *types;
     const char *hidden, *layers, *heads, *kv_heads, *ffn, *positions;
-    const char *vocab;    /* NULL: vocab_size */
+    const char *vocab; /* NULL: vocab_size */
+    /* `heads` NULL: no layer attends. */
     bool kv_required;     /* else: as many as heads */
     bool ffn_is_optional; /* 4 x hidden */
     bool tied;            /* default of tie_word_embeddings */
@@ -29,6 +30,8 @@ extern const size_t TSIM_N_HF_FAMILIES;
 struct tsim_hf_reading {
     struct tsim_arena *arena;
     const struct tsim_value *root;
+    const struct tsim_value
+        *around; /* of a model of text and images, the whole file, whose text_config is the root; else NULL */
     struct tsim_diags *diags;
     const struct tsim_hf_family *family;
     const char *type; /* of the family's types, the file's */
@@ -52,6 +55,10 @@ double tsim_hf_share(struct tsim_hf_reading *r, const char *key, double otherwis
 bool tsim_hf_flag(struct tsim_hf_reading *r, const char *key, bool otherwise);
 /* Is it of this class, or, with a star before it, of one that ends so? By the first of `architectures`. */
 bool tsim_hf_is_class(const struct tsim_hf_reading *r, const char *name);
+/* Handle models of text and images (hf_towers.c): is the type one of them; puts the tower before the text's layers; writes it as YAML. */
+bool tsim_hf_has_tower(const struct tsim_value *type);
+void tsim_hf_add_tower(struct tsim_hf_reading *r);
+const char *tsim_hf_put_tower(struct tsim_arena *arena, const struct tsim_tower *tower, const char *text);
 void tsim_hf_note(struct tsim_hf_reading *r, const char *text);
 void tsim_hf_is_missing(struct tsim_hf_reading *r, const char *key);
 void tsim_hf_failed(struct tsim_hf_reading *r, enum tsim_status status);

@@ -26,10 +26,12 @@ static const char *model_word(const struct tsim_model *model) {
     case TSIM_MODEL_TRANSFORMER:
         break;
     }
-    if (model->mamba.heads > 0 || model->delta.value_heads > 0)
+    if (model->mamba.heads > 0 || model->mamba1.width > 0 || model->delta.value_heads > 0)
         return "hybrid";
     if (model->experts.count > 0)
         return "experts";
+    if (model->tower.layers > 0)
+        return "vision-language";
     if (tsim_model_diffuses(model))
         return "diffusion";
     if (model->image.tokens > 0)

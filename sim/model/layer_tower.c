@@ -1,0 +1,295 @@
+/* Vision-language models: a vision transformer, a projector to the width of a language model, and its layers (Liu et al. 2023,
+ * LLaVA, arXiv:2304.08485, figure 1; Bai et al. 2025, Qwen2.5-VL, arXiv:2502.13923, section 2.1). The tower's layers are those of a
+ * model of its own, asked of their kinds for the images of a micro-batch in place of its samples. Its tokens attend to
+ * those of their image alone. Context ranks, which cut the sequences of the language model, each run the whole tower
+ * (Megatron-LM, megatron/core/models/multimodal/llava_model.py).
+ *
+ * Squares of `merge` x `merge` patches become one token each: their mean, or all of their values side by side. The projector is
+ * one or two products, with an activation function between, behind the tower's last norm. Its results take the place of
+ * as many tokens of the sequence, a pass that reads and writes them.
+ *
+ * A frozen tower goes forward alone and keeps nothing: nothing before it needs a gradient. Beside adapters the projector is
+ * frozen, too. */
+#include "config/lengths.h"
+#include "model/kept.h"
+#include "model/matrices.h"
+#include "model/model.h"
+#include "model/operator_builders.h"
+
+bool tsim_tower_is_frozen(const struct tsim_scenario *sc) {
+    return sc->model->tower.frozen || tsim_is_frozen(sc);
+}
+
+/* The scenario as the tower sees it. */
+static void tower_scenario(const struct tsim_scenario *sc, struct tsim_scenario *own) {
+    const struct tsim_tower *t = &sc->model->tower;
+    *own = *sc;
+    own->model = t->network;
+    own->training.micro_batch_size = sc->training.micro_batch_size * t->images;
+    own->training.sequence_length = t->image.tokens;
+    own->training.lengths = (struct tsim_lengths_spec){0};
+    own->training.adapter = (struct tsim_adapter_spec){0};
+    own->parallelism.context = 1;
+}
+
+struct tsim_op_shape tsim_op_shape_tower(const struct tsim_scenario *sc) {
+    struct tsim_scenario own;
+    tower_scenario(sc, &own);
+    struct tsim_op_shape z = tsim_op_shape_first(&own);
+    z.scenario = sc;
+    return z;
+}
+
+double tsim_tower_tokens(const struct tsim_model *m) {
+    return (double)(m->tower.images * m->tower.image.tokens);
+}
+
+/* Tokens that a sample's images become. */
+static double projected_tokens(const struct tsim_model *m) {
+    const struct tsim_tower *t = &m->tower;
+    return (double)t->images * tsim_model_patches(t->network) / (double)(t->merge * t->merge);
+}
+
+/* ---- a layer of the tower ---- */
+
+static void layer_forward(const struct tsim_scenario *sc, enum tsim_part part, struct tsim_op_list *list) {
+    struct tsim_scenario own;
+    tower_scenario(sc, &own);
+    tsim_layer_forward(&own, part, 0, list);
+}
+
+static void layer_backward(const struct tsim_scenario *sc, enum tsim_part part, struct tsim_op_list *list) {
+    struct tsim_scenario own;
+    tower_scenario(sc, &own);
+    if (!tsim_tower_is_frozen(sc))
+        tsim_layer_backward(&own, part, 0, list);
+}
+
+static void layer_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
+    struct tsim_scenario own;
+    tower_scenario(sc, &own);
+    if (!tsim_tower_is_frozen(sc))
+        tsim_layer_keep(&own, part, parts, kept);
+}
+
+static double layer_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tsim_scenario own;
+    tower_scenario(sc, &own);
+    return tsim_tower_is_frozen(sc) ? 0 : tsim_layer_weight_gradient_bytes(&own, part);
+}
+
+static double layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tsim_scenario own;
+    tower_scenario(sc, &own);
+    return tsim_layer_widest_bytes(&own, part);
+}
+
+/* Counts what the tower takes of a sample, over the sample's tokens. */
+static void layer_flops(const struct tsim_model *m, enum tsim_part part, double length,
+                        struct tsim_layer_flops *flops) {
+    double tokens = (double)m->tower.image.tokens, frac = tsim_tower_tokens(m) / length;
+    *flops = tsim_layer_forward_flops(m->tower.network, part, tokens, tokens);
+    flops->products *= frac;
+    flops->core *= frac;
+}
+
+/* The tower's tokens, and those of the text, which are looked up on the first stage. */
+double tsim_tower_flow_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_tower(sc);
+    return z.t * z.h * z.element_bytes + tsim_stream_bytes(sc);
+}
+
+/* Defines the functions of a row of the kinds by those of the tower's own kind. */
+#define OF_TOWER(name_, part_)                                                                                         \
+    void name_##_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {                      \
+        (void)at;                                                                                                      \
+        layer_forward(sc, part_, list);                                                                                \
+    }                                                                                                                  \
+    void name_##_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {                     \
+        (void)at;                                                                                                      \
+        layer_backward(sc, part_, list);                                                                               \
+    }                                                                                                                  \
+    void name_##_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {                                  \
+        *p = tsim_layer_count(m->tower.network, part_);                                                                \
+    }                                                                                                                  \
+    void name_##_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {                        \
+        layer_keep(sc, part_, parts, kept);                                                                            \
+    }                                                                                                                  \
+    void name_##_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {                  \
+        if (!m->tower.frozen)                                                                                          \
+            tsim_layer_matrices(m->tower.network, part_, times, matrices);                                             \
+    }                                                                                                                  \
+    void name_##_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first, double last,   \
+                       struct tsim_layer_flops *flops) {                                                               \
+        (void)p, (void)last;                                                                                           \
+        layer_flops(m, part_, first, flops);                                                                           \
+    }                                                                                                                  \
+    double name_##_waiting_bytes(const struct tsim_scenario *sc) {                                                     \
+        return layer_waiting_bytes(sc, part_);                                                                         \
+    }                                                                                                                  \
+    double name_##_widest_bytes(const struct tsim_scenario *sc) {                                                      \
+        return layer_widest_bytes(sc, part_);                                                                          \
+    }
+OF_TOWER(tsim_tower, TSIM_PART_LAYER)
+OF_TOWER(tsim_tower_window, TSIM_PART_WINDOW_LAYER)
+
+/* ---- the product of the patches, with the embedding ---- */
+
+void tsim_tower_embedding_forward(struct tsim_op_list *list, const struct tsim_scenario *sc) {
+    struct tsim_scenario own;
+    if (sc->model->tower.layers == 0)
+        return;
+    tower_scenario(sc, &own);
+    struct tsim_op_shape z = tsim_op_shape_first(&own);
+    tsim_table_forward(list, &z);
+}
+
+void tsim_tower_embedding_backward(struct tsim_op_list *list, const struct tsim_scenario *sc) {
+    struct tsim_scenario own;
+    if (sc->model->tower.layers == 0 || tsim_tower_is_frozen(sc))
+        return;
+    tower_scenario(sc, &own);
+    struct tsim_op_shape z = tsim_op_shape_first(&own);
+    tsim_table_backward(list, &z);
+}
+
+/* ---- the projector ---- */
+
+enum { MOST_PRODUCTS = 2 };
+struct product {
+    const char *name, *input, *weight;
+    double n, k;
+    bool is_column_parallel;
+};
+
+/* On one tensor rank: the first divides its columns where a second follows, which divides its rows. */
+static int products_of(const struct tsim_model *m, double tp, struct product products[MOST_PRODUCTS]) {
+    const struct tsim_tower *t = &m->tower;
+    double square = t->pools ? 1 : (double)(t->merge * t->merge), from = square * (double)t->hidden,
+           to = (double)m->hidden, inner = (double)t->inner;
+    if (t->products == 1) {
+        products[0] = (struct product){"projector", "projector, input", "projector, weight", to, from, false};
+        return 1;
+    }
+    products[0] =
+        (struct product){"projector up", "projector up, input", "projector up, weight", inner / tp, from, true};
+    products[1] =
+        (struct product){"projector down", "projector down, input", "projector down, weight", to, inner / tp, false};
+    return 2;
+}
+
+/* The tokens that come out, as wide as the language model; the tower's tokens before are `tower`. */
+static struct tsim_op_shape projected_shape(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc);
+    z.s = z.sk = projected_tokens(sc->model);
+    z.t = z.tk = z.ts = z.b * z.s;
+    z.sequence_parallel = false;
+    return z;
+}
+
+static bool is_row_parallel(const struct tsim_op_shape *z) {
+    return z->tp > 1 && z->model->tower.products == 2;
+}
+
+void tsim_projector_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = projected_shape(sc), tower = tsim_op_shape_tower(sc);
+    struct product products[MOST_PRODUCTS];
+    double e = z.element_bytes, le = z.linear_bytes;
+    int n = products_of(z.model, z.tp, products);
+    (void)at;
+    tsim_op_norm_forward(list, &tower, "norm of the tower");
+    if (z.model->tower.pools)
+        elementwise(list, "mean of patches", tower.t * tower.h, e, 1);
+    for (int i = 0; i < n; i++) {
+        cast(list, &z, "cast", z.t * products[i].k);
+        gemm(list, products[i].name, z.linear_precision, z.t, products[i].n, products[i].k, le, e);
+        if (i < n - 1)
+            elementwise(list, "projector, activation", z.t * products[i].n, 2 * e, 1);
+    }
+    if (is_row_parallel(&z))
+        sum_partial(list, &z, "tensor: reduce, projector", z.t * z.h * e, TSIM_EXPOSED);
+    elementwise(list, "images into the sequence", z.t * z.h, 2 * e, 1);
+}
+
+void tsim_projector_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = projected_shape(sc), tower = tsim_op_shape_tower(sc);
+    struct product products[MOST_PRODUCTS];
+    double e = z.element_bytes;
+    int n = products_of(z.model, z.tp, products);
+    (void)at;
+    if (tsim_is_frozen(sc))
+        return;
+    elementwise(list, "images out of the sequence", z.t * z.h, 2 * e, 1);
+    for (int i = n - 1; i >= 0; i--) {
+        tsim_op_linear_backward(list, &z,
+                                &(struct tsim_op_linear){.input = products[i].input,
+                                                         .weight = products[i].weight,
+                                                         .gather = "tensor: gather, projector",
+                                                         .reduce = "tensor: reduce, projector",
+                                                         .n = products[i].n,
+                                                         .k = products[i].k,
+                                                         .is_column_parallel = products[i].is_column_parallel});
+        if (i > 0)
+            elementwise(list, "projector, activation", z.t * products[i].k, 3 * e, 1);
+    }
+    if (z.model->tower.pools)
+        elementwise(list, "mean of patches", tower.t * tower.h, e, 1);
+    tsim_op_norm_backward(list, &tower, "norm of the tower");
+}
+
+void tsim_projector_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+    struct tsim_op_shape z = projected_shape(sc), tower = tsim_op_shape_tower(sc);
+    struct product products[MOST_PRODUCTS];
+    int n = products_of(z.model, z.tp, products);
+    (void)parts;
+    if (tsim_is_frozen(sc))
+        return;
+    tsim_keep(kept, "input of the tower's last norm", tower.ts * tower.h * tower.element_bytes);
+    for (int i = 0; i < n; i++)
+        tsim_keep(kept, i == 0 ? "input of the projector" : "projector: inner tensor",
+                  z.t * products[i].k * (i == 0 ? z.linear_bytes : z.element_bytes + z.linear_bytes));
+}
+
+static double parameters_of_products(const struct tsim_model *m) {
+    struct product products[MOST_PRODUCTS];
+    double parameters = 0;
+    for (int i = products_of(m, 1, products); i-- > 0;)
+        parameters += products[i].n * (products[i].k + (m->tower.unbiased_projector ? 0 : 1));
+    return parameters;
+}
+
+/* One product alone is whole on every tensor rank. */
+void tsim_projector_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+    p->norms = tsim_count_norm(m->tower.network);
+    *(m->tower.products == 1 ? &p->latent : &p->ffn) = parameters_of_products(m);
+}
+
+void tsim_projector_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double length,
+                          double unused, struct tsim_layer_flops *flops) {
+    (void)p, (void)unused;
+    *flops = (struct tsim_layer_flops){.products = 2 * parameters_of_products(m) * projected_tokens(m) / length};
+}
+
+void tsim_projector_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+    struct product products[MOST_PRODUCTS];
+    for (int i = products_of(m, 1, products); i-- > 0;)
+        tsim_matrices_add(matrices, times, products[i].n, products[i].k, true);
+}
+
+double tsim_projector_waiting_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = projected_shape(sc);
+    struct product products[MOST_PRODUCTS];
+    double elements = 0;
+    for (int i = products_of(z.model, z.tp, products); i-- > 0;)
+        elements += z.t * (products[i].n + products[i].k);
+    return tsim_is_frozen(sc) ? 0 : elements * z.linear_bytes;
+}
+
+double tsim_projector_widest_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = projected_shape(sc);
+    struct product products[MOST_PRODUCTS];
+    double widest = 0;
+    for (int i = products_of(z.model, z.tp, products); i-- > 0;)
+        widest = products[i].n > widest ? products[i].n : widest;
+    return z.t * widest * z.element_bytes;
+}
