@@ -56,6 +56,8 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
     tsim_keep(kept, "latent vectors and their norms", z->ts * 2 * latent * e);
     if (!(parts & TSIM_RECOMPUTE_LATENT && latent > 0))
         tsim_keep(kept, "queries, keys, values", z->t * (z->query + z->key + z->value) * attention_bytes(z));
+    if (z->model->qk_norm && latent == 0)
+        tsim_keep(kept, "queries, keys: inputs of norms", z->t * (z->query + z->key) * e);
     tsim_keep(kept, "gate of attention, and its result", z->t * 2 * z->gate * e);
     tsim_keep(kept, "attention: adapters",
               tsim_adapters_kept_bytes(z, TSIM_PRODUCT_QKV) + tsim_adapters_kept_bytes(z, TSIM_PRODUCT_OUT));

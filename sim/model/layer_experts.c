@@ -24,6 +24,9 @@
  *   permute, back      zeros 1; index_add reads k and adds, 2k                                            3k + 1
  * Fused it is 1 + k each way.
  *
+ * With the activation in the products the first writes, beside its result, what the second takes, in fp8 and once more
+ * transposed; backward the second's input gradient does so with the gradient of the first's result.
+ *
  * Limits and last bias written out (`expert_epilogue`; Megatron-Core of 2025, fusions/fused_bias_geglu.py,
  * weighted_bias_quick_geglu_impl, and transformer/moe/experts.py, TEGroupedMLP._apply_bias): PyTorch's kernels on the
  * two halves of each row, which lie apart, and on the router's weights p in fp32, one for each row. An element of a
@@ -160,6 +163,15 @@ static void permutation(struct tsim_op_list *list, const struct tsim_op_shape *z
     elementwise(list, name, x->own * z->h, (fused ? 1 + x->active : passes) * z->element_bytes, fused ? 1 : kernels);
 }
 
+/* A graph of the whole step cannot ask the host how many rows an expert has. Megatron-Core of 2026 then takes cuDNN's grouped
+ * products, which find the counts on the device, apply the activation and quantize what the next product takes
+ * (transformer/moe/experts.py, use_transformer_engine_op_fuser; NVTE_CUTEDSL_FUSED_GROUPED_MLP). They exist for MXFP8. */
+static bool is_activation_in_products(const struct tsim_op_shape *z) {
+    return z->software->fusion == TSIM_FUSION_TE && z->software->cuda_graphs == TSIM_GRAPHS_STEP &&
+           z->software->expert_products == TSIM_PRODUCTS_GROUPED && z->linear_precision == TSIM_MXFP8 &&
+           z->model->gated_mlp;
+}
+
 static bool is_epilogue_written_out(const struct tsim_op_shape *z) {
     return z->software->expert_epilogue == TSIM_EPILOGUE_WRITTEN_OUT;
 }
@@ -210,6 +222,11 @@ static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape
                 fused ? ROUTING_KERNELS_FUSED : ROUTING_KERNELS);
 }
 
+/* For the product of their own and, transposed, for the weight gradient. */
+static double quantized_twice_bytes(const struct tsim_op_shape *z, double elements) {
+    return 2 * z->linear_bytes * elements;
+}
+
 static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
     const struct tsim_op_shape *g = &x.grouped;
@@ -225,11 +242,15 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     cast(list, g, "cast, experts", x.rows * z->h);
     tsim_op_dequantize(list, g, g->groups * up * x.f * z->h);
     grouped(gemm(list, "expert up", z->linear_precision, g->t, up * x.f, z->h, le, e), g)->product = TSIM_PRODUCT_UP;
-    limits_forward(list, z, &x);
-    elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
-                tsim_op_activation_kernels(z, false))
-        ->parts = TSIM_RECOMPUTE_ACTIVATION;
-    cast_activation(list, g, "cast, expert activation", x.rows * x.f);
+    if (is_activation_in_products(z)) {
+        list->ops[list->n - 1].bytes += quantized_twice_bytes(z, x.rows * x.f);
+    } else {
+        limits_forward(list, z, &x);
+        elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, false),
+                    tsim_op_activation_kernels(z, false))
+            ->parts = TSIM_RECOMPUTE_ACTIVATION;
+        cast_activation(list, g, "cast, expert activation", x.rows * x.f);
+    }
     tsim_op_dequantize(list, g, g->groups * z->h * x.f);
     grouped(gemm(list, "expert down", z->linear_precision, g->t, z->h, x.f, le, e), g)->product = TSIM_PRODUCT_DOWN;
     pad_rows(list, z, &x, "unpad, experts");
@@ -258,6 +279,13 @@ static void router_backward(struct tsim_op_list *list, const struct tsim_op_shap
         &(struct tsim_op_linear){.input = "router, input", .weight = "router, weight", .n = x->count, .k = z->h});
 }
 
+static struct tsim_op *input_gradient(struct tsim_op_list *list, int32_t first) {
+    while (list->ops[first].kind != TSIM_OP_GEMM)
+        first++;
+    TSIM_ASSERT(first < list->n);
+    return &list->ops[first];
+}
+
 static void experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
     double e = z->element_bytes;
@@ -268,15 +296,24 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     join_rows(list, z, &x, "tensor: gather, experts", false);
     last_bias_backward(list, z, &x);
     pad_rows(list, z, &x, "pad, experts");
+    int32_t first = list->n;
     tsim_op_product_backward(
         list, &x.grouped, TSIM_PRODUCT_DOWN,
         &(struct tsim_op_linear){.input = "expert down, input", .weight = "expert down, weight", .n = z->h, .k = x.f});
-    elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, true),
-                tsim_op_activation_kernels(z, true));
-    limits_backward(list, z, &x);
+    bool is_in_products = is_activation_in_products(z);
+    if (is_in_products) { /* reads what the activation took, writes its gradient quantized in place of 16 bits */
+        double up = tsim_model_up_products(z->model) * x.f;
+        input_gradient(list, first)->bytes +=
+            x.rows * up * e + quantized_twice_bytes(z, x.rows * up) - x.rows * x.f * e;
+    } else {
+        elementwise(list, "expert activation", x.rows * x.f, tsim_op_activation_bytes(z, true),
+                    tsim_op_activation_kernels(z, true));
+        limits_backward(list, z, &x);
+    }
     tsim_op_product_backward(list, &x.grouped, TSIM_PRODUCT_UP,
                              &(struct tsim_op_linear){.input = "expert up, input",
                                                       .weight = "expert up, weight",
+                                                      .is_cast = is_in_products,
                                                       .n = tsim_model_up_products(z->model) * x.f,
                                                       .k = z->h});
     pad_rows(list, z, &x, "unpad, experts");

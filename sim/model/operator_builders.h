@@ -183,6 +183,9 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
+/* Adds the norms of each head's query and key, where the model has them and no latent vectors. */
+void tsim_op_head_norms_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
+void tsim_op_head_norms_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 /* Adds the norm between a block and its residual, which some models have (`post_norms`). */
 void tsim_op_norm_behind_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);

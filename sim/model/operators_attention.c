@@ -204,6 +204,7 @@ static void project_forward(struct tsim_op_list *list, const struct tsim_op_shap
      * product's kernel add it. That of the other layers goes into the kernels that follow them. */
     if ((z->model->bias || z->model->qkv_bias) && z->software->fusion == TSIM_FUSION_MEGATRON)
         elementwise(list, "attention qkv, bias", z->t * (z->query + z->key + z->value), 2 * e, 1);
+    tsim_op_head_norms_forward(list, z);
     rotary(list, z, "rotary", false);
 }
 
@@ -321,6 +322,7 @@ void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_
     tsim_op_layout_result_gradient(list, z);
     tsim_op_core_backward(list, z);
     rotary(list, z, "rotary", true);
+    tsim_op_head_norms_backward(list, z);
     tsim_op_layout_joined(list, z);
     if (z->model->latent.kv_rank > 0)
         project_latent_backward(list, z);

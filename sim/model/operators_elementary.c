@@ -54,19 +54,30 @@ static bool norms_copy_input(const struct tsim_op_shape *z) {
     return z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32;
 }
 
-void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+static struct tsim_op *norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                                    double elements) {
     double e = z->element_bytes;
     /* An RMS norm as frameworks write it out in fp32: converted, squared, its mean, scaled, converted, times the
      * weight. */
     bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
-    elementwise(list, name, z->ts * z->h,
-                written_out ? (e + 4) + 8 + 4 + 8 + (4 + e) + 2 * e
-                : copies    ? (e + 4) + (4 + e)
-                            : 2 * e,
-                written_out ? 6
-                : copies    ? 2
-                            : 1)
-        ->parts = TSIM_RECOMPUTE_NORMS;
+    return elementwise(list, name, elements,
+                       written_out ? (e + 4) + 8 + 4 + 8 + (4 + e) + 2 * e
+                       : copies    ? (e + 4) + (4 + e)
+                                   : 2 * e,
+                       written_out ? 6
+                       : copies    ? 2
+                                   : 1);
+}
+
+void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
+    norm_forward(list, z, name, z->ts * z->h)->parts = TSIM_RECOMPUTE_NORMS;
+}
+
+/* Queries and keys have kernels of their own. Those of Megatron-Core stay where recomputation of norms repeats the
+ * layer's two (transformer_layer.py: recompute_input_layernorm, recompute_pre_mlp_layernorm). */
+void tsim_op_head_norms_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    if (z->model->qk_norm && z->model->latent.kv_rank == 0)
+        norm_forward(list, z, "norms of queries and keys", z->t * (z->query + z->key))->kernels *= 2;
 }
 
 /* Adds a norm before a linear layer. Only with the scales of earlier steps does a norm write its result in fp8; it
@@ -205,8 +216,8 @@ void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_sh
 }
 
 /* `added_bytes` an element: of another gradient that its kernel adds. */
-static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
-                          double added_bytes) {
+static struct tsim_op *norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
+                                     double elements, double added_bytes) {
     double e = z->element_bytes;
     bool written_out = norms_are_written_out(z), copies = norms_copy_input(z);
     /* dx from dy and x; the scale's gradient is a second pass over both; the residual's gradient is added. Written out,
@@ -215,23 +226,28 @@ static void norm_backward(struct tsim_op_list *list, const struct tsim_op_shape 
      * converted. With a copy in fp32, x and dx are fp32, and dx is converted. The weight of a frozen norm has none. */
     double of_weight = tsim_is_frozen(z->scenario) ? 0 : written_out ? 4 * e : copies ? e + 4 : 2 * e;
     double kernels = written_out ? 12 : copies ? 3 : 2, of_weight_kernels = written_out ? 2 : 1;
-    elementwise(list, name, z->ts * z->h,
-                added_bytes + of_weight +
-                    (written_out ? 2 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e)
-                     : copies    ? (e + 4 + 4) + (4 + e)
-                                 : 3 * e),
-                kernels - (of_weight > 0 ? 0 : of_weight_kernels));
+    return elementwise(list, name, elements,
+                       added_bytes + of_weight +
+                           (written_out ? 2 * e + (e + 4) + 8 + 16 + 24 + 12 + (4 + e)
+                            : copies    ? (e + 4 + 4) + (4 + e)
+                                        : 3 * e),
+                       kernels - (of_weight > 0 ? 0 : of_weight_kernels));
 }
 
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
-    norm_backward(list, z, name, norms_take_sums(z) ? z->element_bytes : 0);
+    norm_backward(list, z, name, z->ts * z->h, norms_take_sums(z) ? z->element_bytes : 0);
     if (!norms_take_sums(z))
         elementwise(list, "residual gradient", z->ts * z->h, 3 * z->element_bytes, 1);
 }
 
 void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {
     if (z->model->post_norms)
-        norm_backward(list, z, name, 0);
+        norm_backward(list, z, name, z->ts * z->h, 0);
+}
+
+void tsim_op_head_norms_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    if (z->model->qk_norm && z->model->latent.kv_rank == 0)
+        norm_backward(list, z, "norms of queries and keys", z->t * (z->query + z->key), 0)->kernels *= 2;
 }
 
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name) {

@@ -172,6 +172,28 @@ START_TEST(norms_of_their_own) {
 }
 END_TEST
 
+/* Queries and keys have norms as wide as a head: 2 U elements, 4 bytes each in a kernel and 10 backward, written out 36 and
+ * 84. Their inputs are kept. */
+START_TEST(norms_of_heads) {
+    static const enum tsim_norm_kernels NORMS[] = {TSIM_NORMS_FUSED, TSIM_NORMS_BY_FUSION};
+    static const double FORWARD[] = {4, 36}, BACKWARD[] = {10, 84}, KERNELS[] = {2, 12};
+    for (size_t i = 0; i < sizeof NORMS / sizeof *NORMS; i++) {
+        example_init(&e);
+        e.software.fusion = TSIM_FUSION_NONE;
+        e.software.norms = NORMS[i];
+        e.model.norm = TSIM_NORM_RMSNORM;
+        forward();
+        ck_assert_ptr_null(seek(&list, "norms of queries and keys"));
+        e.model.qk_norm = true;
+        forward();
+        ck_assert_double_eq(mib("norms of queries and keys"), 2 * FORWARD[i]);
+        ck_assert_double_eq(kernels("norms of queries and keys"), KERNELS[i]);
+        backward();
+        ck_assert_double_eq(mib("norms of queries and keys"), 2 * BACKWARD[i]);
+    }
+}
+END_TEST
+
 /* Where nothing is fused: three products of queries, keys and values leave three gradients of their input, two sums of
  * 3 x 2 bytes; a gate's two products one sum; one product's two gradients of 4 U each are joined, read and written. */
 START_TEST(gradients_of_one_input) {
@@ -272,6 +294,7 @@ static Suite *layout_suite(void) {
     tcase_add_test(tcase, recomputed_with_the_core);
     tcase_add_loop_test(tcase, rotations, 0, (int)(sizeof ROTATIONS / sizeof ROTATIONS[0]));
     tcase_add_test(tcase, norms_of_their_own);
+    tcase_add_test(tcase, norms_of_heads);
     tcase_add_test(tcase, gradients_of_one_input);
     tcase_add_test(tcase, bias_of_a_line);
     tcase_add_test(tcase, loss_of_a_copy);

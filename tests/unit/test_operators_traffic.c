@@ -591,6 +591,35 @@ START_TEST(expert_epilogue_written_out) {
 }
 END_TEST
 
+/* In a graph of the whole step experts in MXFP8 have no kernels between their products: of 2 rows of 4 h for each token the
+ * first writes both halves and what the second takes, twice in a byte and a 32nd; backward the second's input gradient reads the
+ * halves, 2 x 2 bytes, and writes their gradient twice in a byte each where it wrote 2 bytes. */
+START_TEST(activation_in_products_of_experts) {
+    struct tsim_op_list lists[2][2];
+    for (int i = 0; i < 2; i++) {
+        example_init(&e);
+        e.model.experts = (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 4096, .every = 1};
+        e.model.gated_mlp = true;
+        e.software.fusion = TSIM_FUSION_TE;
+        e.scenario.training.precision = TSIM_MXFP8;
+        e.software.cuda_graphs = i ? TSIM_GRAPHS_STEP : TSIM_GRAPHS_LAYERS;
+        tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &lists[i][0]);
+        tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &lists[i][1]);
+        ck_assert_int_eq(seek(&lists[i][0], "expert activation") != NULL, i == 0);
+        ck_assert_int_eq(seek(&lists[i][0], "cast, expert activation") != NULL, i == 0);
+        ck_assert_int_eq(seek(&lists[i][1], "expert activation") != NULL, i == 0);
+    }
+    double halves = 2.0 * 4 * MI, byte = 33 / 32.0;
+    ck_assert_double_eq_tol(all_bytes(&lists[1][0], "expert up") - all_bytes(&lists[0][0], "expert up"),
+                            2 * byte * halves, 1);
+    ck_assert_double_eq_tol(all_bytes(&lists[1][1], "expert down, input") -
+                                all_bytes(&lists[0][1], "expert down, input"),
+                            (2 * 2 + 2 * 2 * byte - 2) * halves, 1);
+    ck_assert_double_eq_tol(all_bytes(&lists[0][1], "cast, gradient") - all_bytes(&lists[1][1], "cast, gradient"),
+                            (2 + 2 * byte) * 2 * halves, 1);
+}
+END_TEST
+
 /* Rows of h in 2 bytes are read and written, four times forward (before the two column-parallel products, after the two
  * row-parallel ones), six times backward (the column-parallel ones' inputs are gathered again), and never where products
  * take the pieces as they come; then the four ranks' pieces of a sum are read once more, and a quarter is written. */
@@ -672,6 +701,7 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, expert_layer);
     tcase_add_test(tcase, permutation_written_out);
     tcase_add_test(tcase, expert_epilogue_written_out);
+    tcase_add_test(tcase, activation_in_products_of_experts);
     tcase_add_test(tcase, gathered_samples_are_copied);
     suite_add_tcase(suite, tcase);
     return suite;
