@@ -75,6 +75,10 @@ static const struct {
     {"A=3\necho $((A*2 + 1)) $(($A*(2+${A}))) $((7/2)) $((-7%4)) $((1/0))", "[echo][7][15][3][-3][0]"},
     {"A=-9223372036854775808\necho $((-A))", "[echo][-9223372036854775808]"},
     {"export A=1 B=\"2 3\"\necho $A $B", "[echo][1][2][3]"},
+    {"declare -a A=(--x 1 \\\n --y 2 \\\n)\nrun \"${A[@]}\"", "[run][--x][1][--y][2]"},
+    {"declare -ri N=4 M\nrun $N$M", "[run][4]"},
+    {"for kv in A=1 B=2; do export \"$kv\"; done; run $A$B", "[run][12]"},
+    {"K=TP V=8\nexport \"$K\"=\"$V\"; run $TP", "[run][8]"},
     /* commands that only say what they are given, and loops */
     {"A=8\necho $(echo $A x) $(expr $A \\* 4) $(echo \"$A*2\" | bc) $(printf '%02d-%s' 7 z)",
      "[echo][8][x][32][16][07-z]"},

@@ -206,6 +206,58 @@ START_TEST(internevo) {
 }
 END_TEST
 
+/* ---- axolotl, LLaMA-Factory, nanotron ---- */
+
+#define AXOLOTL "micro_batch_size: 1\nsequence_len: 2048\nsample_packing: true\n"
+
+START_TEST(axolotl) {
+    /* a rank without an adapter says nothing; batch_size was that of an accelerator */
+    const struct tsim_scenario *sc = imported(
+        "axolotl",
+        "base_model: tiiuae/falcon-7b\nadapter:\nlora_r: 64\nlora_target_linear: true\nbatch_size: 2\n" AXOLOTL, 8);
+    ck_assert_int_eq(sc->training.adapter.rank, 0);
+    ck_assert_int_eq(sc->training.global_batch_size, 16);
+    /* of experts adapters are those of attention; FSDP of the second version needs no further word */
+    sc = imported("axolotl",
+                  "base_model: mistralai/Mixtral-8x7B-v0.1\nadapter: qlora\nlora_r: 32\nlora_target_linear: true\n"
+                  "fsdp_config: {fsdp_version: 2, fsdp_activation_checkpointing: true}\n" AXOLOTL,
+                  8);
+    ck_assert_int_eq(sc->training.adapter.rank, 32);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_int_eq(sc->model->experts.count, 8);
+    /* no gate in a block that has none */
+    imported("axolotl", "base_model: microsoft/phi-1_5\nadapter: lora\nlora_target_linear: true\n" AXOLOTL, 8);
+    /* a file whose weights have four bits */
+    sc = imported(
+        "llamafactory",
+        "model_name_or_path: a/Meta-Llama-3-8B-Instruct-AWQ\nstage: sft\nfinetuning_type: lora\nlora_target: all\n", 8);
+    ck_assert_int_eq(sc->training.adapter.rank, 8);
+    sc = imported(
+        "llamafactory",
+        "model_name_or_path: Qwen/Qwen2-7B\nstage: sft\nfinetuning_type: full\nlora_rank: 8\npure_bf16: true\n", 8);
+    ck_assert_int_eq(sc->training.adapter.rank, 0);
+    ck_assert_int_eq(sc->training.precision, TSIM_BF16);
+}
+END_TEST
+
+START_TEST(nanotron) {
+    const struct tsim_scenario *sc = imported(
+        "nanotron",
+        "model:\n  dtype: bfloat16\n  model_config: {hidden_size: 256, num_hidden_layers: 4, num_attention_heads: 4, "
+        "num_key_value_heads: 4, intermediate_size: 768, vocab_size: 1024, is_qwen2_config: true, sliding_window_size: "
+        "20, "
+        "moe_config: {num_experts: 8, top_k: 2, moe_intermediate_size: 128}}\n"
+        "parallelism: {dp: 4, tp: 1, pp: 1, expert_parallel_size: 2}\n"
+        "tokens: {micro_batch_size: 2, batch_accumulation_per_replica: 3, sequence_length: 512, train_steps: 5}\n",
+        0);
+    ck_assert_int_eq(sc->model->experts.count, 8);
+    ck_assert_int_eq(sc->model->experts.ffn_hidden, 128);
+    ck_assert_int_eq(sc->model->attention_window, 20);
+    ck_assert_int_eq(sc->parallelism.expert, 2);
+    ck_assert_int_eq(sc->training.global_batch_size, 24);
+}
+END_TEST
+
 static Suite *trainers_suite(void) {
     Suite *suite = suite_create("import_trainers");
     TCase *tests = tcase_create("all");
@@ -216,6 +268,8 @@ static Suite *trainers_suite(void) {
     tcase_add_test(tests, llm_foundry);
     tcase_add_test(tests, accelerate);
     tcase_add_test(tests, internevo);
+    tcase_add_test(tests, axolotl);
+    tcase_add_test(tests, nanotron);
     suite_add_tcase(suite, tests);
     return suite;
 }

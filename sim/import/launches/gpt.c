@@ -184,6 +184,10 @@ static void put_length(struct tsim_gpt *g) {
         const struct tsim_setting *s = tsim_recipe_find(g->r, LENGTHS[i].key);
         if (s && first && g->program == TSIM_GPT_MEGATRON && i == 2)
             tsim_recipe_error(g->r, s, "cannot be together with %.60s", first->name);
+        else if (s && s->lost)
+            tsim_recipe_note(
+                g->r, s->name, s->value,
+                tsim_arena_printf(g->r->arena, "the length of the run is not known here: %.40s is empty", s->lost));
         else if (s && !first && tsim_setting_int(g->r, s, -1, INT64_C(1000000000000000)) > 0)
             tsim_recipe_put_int(g->r, LENGTHS[i].path, s, tsim_setting_int(g->r, s, 1, INT64_C(1000000000000000)));
         first = first ? first : s;

@@ -19,6 +19,7 @@ static const struct {
                     {"llama3", 128256},
                     {"llama-3", 128256},
                     {"llama-4", 202048},
+                    {"llama_tokenizer", 32000},
                     {"mixtral", 32000},
                     {"mistral", 32000},
                     {"deepseek-v2", 102400},

@@ -182,6 +182,13 @@ static const struct tsim_launch_word PROJECTIONS[] = {
     {NULL, NULL}};
 enum { MOST_TARGETS = 16 };
 
+static bool is_put(const char *const *parts, size_t n, const char *part) {
+    size_t i = 0;
+    while (i < n && strcmp(parts[i], part) != 0)
+        i++;
+    return i < n;
+}
+
 /* A list of words, or one text with commas between them. */
 static void put_targets(struct reading *g, const struct tsim_setting *s) {
     static const char *const ALL[] = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
@@ -198,16 +205,29 @@ static void put_targets(struct reading *g, const struct tsim_setting *s) {
     if (is_all)
         for (n = 0; n < sizeof ALL / sizeof ALL[0]; n++)
             words[n] = ALL[n];
+    const struct tsim_model *model = tsim_recipe_model(g->r);
+    size_t n_ours = 0;
+    bool is_of_experts = false;
     for (size_t i = 0; i < n; i++) {
-        ours[i] = tsim_launch_ours(PROJECTIONS, words[i]);
-        if (!ours[i]) {
+        const char *part = tsim_launch_ours(PROJECTIONS, words[i]);
+        if (!part) {
             tsim_recipe_refuse(g->r, s,
                                "adapters of '%.40s' are not modelled: of the projections of attention and of the "
                                "feed-forward block they are",
                                words[i]);
             return;
         }
+        const bool is_gate = strcmp(part, "gate") == 0, is_feed_forward = is_gate || strcmp(part, "up") == 0 ||
+                                                                          strcmp(part, "down") == 0 ||
+                                                                          strcmp(part, "gate-up") == 0;
+        if (model && model->experts.count > 0 && is_feed_forward)
+            is_of_experts = true;
+        else if (!(is_all && is_gate && model && !model->gated_mlp) && !is_put(ours, n_ours, part))
+            ours[n_ours++] = part;
     }
+    n = n_ours;
+    if (is_of_experts && s)
+        tsim_recipe_not_modelled(g->r, s, "adapters of experts; here of attention alone");
     tsim_recipe_put_list(g->r, "training.adapter.targets", s, ours, n);
 }
 
@@ -216,7 +236,12 @@ static void put_adapter(struct reading *g) {
                               *bits = tsim_recipe_find(g->r, "quantization_bit"),
                               *targets = tsim_recipe_find(g->r, "lora_targets"),
                               *dropout = tsim_recipe_find(g->r, "lora_dropout");
+    static const char *const OF_4_BITS[] = {"AWQ", "awq", "GPTQ-Int4", "gptq-int4", "4bit", "Int4", "int4", "GPTQ"};
+    const struct tsim_setting *name = tsim_recipe_find(g->r, "model_name_or_path");
     int64_t n_bits = bits ? tsim_setting_int(g->r, bits, 0, 64) : 0;
+    for (size_t i = 0; name && n_bits == 0 && i < sizeof OF_4_BITS / sizeof OF_4_BITS[0]; i++)
+        if (strstr(tsim_setting_text(name), OF_4_BITS[i]))
+            bits = name, n_bits = 4;
     if (!rank && !g->defaults->has_adapter)
         return;
     tsim_recipe_put(g->r, "training.adapter.kind", bits ? bits : rank, NULL, n_bits > 0 ? "qlora" : "lora");
@@ -302,13 +327,20 @@ static void put_sharding(struct reading *g) {
                               *stage = tsim_recipe_find(g->r, "deepspeed.zero_optimization.stage"),
                               *fsdp = tsim_recipe_find(g->r, "fsdp"),
                               *strategy = tsim_recipe_find(g->r, "fsdp_config.fsdp_sharding_strategy"),
-                              *version = tsim_recipe_find(g->r, "fsdp_version"), *from = stage ? stage : deepspeed;
+                              *from = stage ? stage : deepspeed;
+    static const char *const VERSIONS[] = {"fsdp_version", "fsdp_config.fsdp_version", NULL},
+                             *const RELEASES[] = {"fsdp_config.fsdp_reshard_after_forward",
+                                                  "fsdp_config.reshard_after_forward", NULL};
+    const struct tsim_setting *version = tsim_recipe_find_any(g->r, VERSIONS),
+                              *releases = tsim_recipe_find_any(g->r, RELEASES);
     bool is_hybrid = lists(fsdp, "hybrid_shard"), is_full = is_hybrid || lists(fsdp, "full_shard"),
          is_second = lists(fsdp, "shard_grad_op") || lists(fsdp, "hybrid_shard_zero2");
     if (strategy && strcmp(tsim_setting_text(strategy), "SHARD_GRAD_OP") == 0)
         is_second = true, is_full = false;
-    if (version && !fsdp)
-        is_full = true, fsdp = version;
+    if (version && !fsdp) /* of the second version the section alone says it */
+        is_full = !is_second, fsdp = version;
+    if (fsdp && releases && tsim_recipe_is(g->r, releases->key, "false"))
+        is_second = true, is_full = false;
     int64_t zero = stage       ? tsim_setting_int(g->r, stage, 0, 3)
                    : deepspeed ? stage_of_file(g, deepspeed)
                    : is_full   ? 3
@@ -347,31 +379,13 @@ static int64_t degree(struct reading *g, const char *key) {
     return tsim_recipe_int(g->r, key, 1, 100000, 1);
 }
 
-/* Layers of the model that is put, or given; 0 after a mistake. */
-static int64_t layers_of_model(struct reading *g) {
-    const struct tsim_value *model = tsim_value_find(g->r->root, "model"),
-                            *layers =
-                                model && model->kind == TSIM_VALUE_MAPPING ? tsim_value_find(model, "layers") : NULL;
-    const struct tsim_value *base =
-        model && model->kind == TSIM_VALUE_MAPPING ? tsim_value_find(model, "extends") : model;
-    const struct tsim_model *known = tsim_recipe_given_model(g->r);
-    int64_t n = 0;
-    if (known)
-        return known->layers;
-    if (layers)
-        return tsim_setting_parse_int(layers->text, &n) ? n : 0;
-    if (base && base->kind == TSIM_VALUE_SCALAR &&
-        tsim_catalogue_load_model(g->r->arena, base->text, &known, g->r->diags) == TSIM_OK)
-        n = known->layers;
-    return n;
-}
-
 /* Writes as many virtual stages as hold the layers, in whole rounds of the pipeline. */
 static void put_stages(struct reading *g) {
     const struct tsim_setting *each = tsim_recipe_find(g->r, "layers_per_stage"),
                               *from = tsim_recipe_find(g->r, "pipeline_parallel_size");
     const bool is_down = tsim_recipe_is(g->r, "round_stages", "down");
-    const int64_t layers = layers_of_model(g), n = each ? tsim_setting_int(g->r, each, 1, 100000) : 0,
+    const struct tsim_model *model = tsim_recipe_model(g->r);
+    const int64_t layers = model ? model->layers : 0, n = each ? tsim_setting_int(g->r, each, 1, 100000) : 0,
                   stages = n > 0 ? (layers + n - 1) / n : 0;
     int64_t rounds = stages > 0 ? (stages + (is_down ? 0 : g->pipeline - 1)) / g->pipeline : 1;
     rounds = rounds > 0 ? rounds : 1;

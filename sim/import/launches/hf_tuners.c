@@ -17,7 +17,11 @@ static const struct tsim_setting_class AXOLOTL[] = {
     NOTHING("rl=dpo"),
     REFUSED("rl=* reward_model=[tT]rue process_reward_model=[tT]rue trl.*", PREFERENCES),
     REFUSED("lisa_* relora* jagged_restart_* spectrum*", PART_OF_MODEL),
-    REFUSED("overrides_of_model_config.* mixture_of_depths*",
+    NOTHING(
+        "model_config.output_router_logits overrides_of_model_config.rope_* overrides_of_model_config.max_position* "
+        "overrides_of_model_config.output_router_logits overrides_of_model_config.router_* "
+        "overrides_of_model_kwargs.use_cache"),
+    REFUSED("overrides_of_model_config.* model_config.* mixture_of_depths*",
             "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("gptq gptq_* qat.* quantization.* llmcompressor.*", "weights of fewer bits in the products"),
     REFUSED("kd_*", "a teacher's distribution"),
@@ -32,22 +36,46 @@ static const struct tsim_setting_class AXOLOTL[] = {
     SPEED("lora_modules_to_save peft_use_dora peft_layers_to_transform",
           "more than the adapters' two matrices is trained"),
     SPEED("gradient_checkpointing_kwargs.offload* activation_offloading", "what is recomputed from is on the host"),
+    SPEED("fsdp_config.fsdp_offload_params=[tT]rue fsdp_config.offload_params=[tT]rue",
+          "parameters on the host: memory and time are those without it"),
+    SPEED("quantize_moe_experts", "experts of fewer bits"),
+    REFUSED("auto_find_batch_size=[tT]rue", "a batch that is tried out, not given"),
     NOTHING(
-        "strict datasets* test_datasets* pretraining_dataset* dataset_* shuffle_* skip_* val_set_size output_dir "
-        "wandb_* mlflow_* comet_* use_wandb use_mlflow use_comet use_tensorboard num_epochs lr_* learning_rate "
-        "train_on_inputs tf32 early_stopping_* resume_from_checkpoint auto_resume* local_rank log* warmup_* eval* "
-        "save* debug weight_decay special_tokens* tokens* added_tokens_* chat_template* tokenizer_* processor_type "
-        "model_type base_model_* trust_remote_code revision_of_model is_*_derived_model hub_* push_* hf_use_auth_token "
-        "adam_* max_grad_norm seed dataloader_* cosine_* remove_unused_columns sample_packing* pad_to_* "
-        "fsdp_config* fsdp_final_* ddp* gradient_checkpointing_kwargs* neftune* noisy_embedding_alpha torch_compile_* "
-        "gpu_memory_limit resize_* mean_resizing_* embeddings_* do_* dpo_* streaming include_* profiler_* bench_* "
-        "low_cpu_mem_usage fix_untrained_* plugins* use_tensorboard default_system_message loraplus_* lora_alpha "
-        "lora_fan_in_fan_out lora_on_cpu lora_model_dir peft_* load_in_* torch_dtype "
-        "bnb_config_kwargs* max_packed_sequence_len multipack_* optim_args* deepspeed* rope_* experimental_* "
-        "xformers_attention sdp_attention eager_attention flash_attention flex_attention lora_target_linear "
-        "bfloat16 float16 bf16 fp16 excess_length_strategy min_sample_len dp_shard_size dp_replicate_size "
-        "tensor_parallel_size expert_parallel_size heads_k_stride ring_attn_func roundrobin_* group_by_length "
-        "curriculum_sampling unk_token version wandb mlflow plot* metric* greater_is_better"),
+        "strict dataset* test_datasets* pretraining_dataset* shuffle_* skip_* val_set_size output_dir wandb* mlflow* "
+        "comet_* "
+        "use_wandb use_mlflow use_comet use_tensorboard num_epochs lr_* learning_rate train_on_inputs tf32 "
+        "early_stopping_* "
+        "resume_from_checkpoint auto_resume* local_rank log* warmup* eval* save* debug* weight_decay special_tokens* "
+        "tokens* "
+        "added_tokens_* chat_template* tokenizer_* process* model_type base_model_* trust_remote_code "
+        "revision_of_model "
+        "type_of_model is_*_derived_model hub_* push_* hf_* adam_* adamw_* max_grad_norm seed dataloader_* cosine_* "
+        "remove_unused_columns sample_packing* pad_to_* fsdp_config* fsdp_final_* ddp* gradient_checkpointing_kwargs* "
+        "neftune* "
+        "noisy_embedding_alpha torch_compile_* gpu_memory_limit max_memory* device device_map* world_size resize_* "
+        "mean_resizing_* shrink_embeddings embedding* do_* dpo_* rl_beta streaming* include_* profiler_* bench_* "
+        "low_cpu_mem_usage fix_untrained_* plugins* default_system_message eot_tokens* lora* loftq* peft* "
+        "qlora_sharded* "
+        "load_in_* torch_dtype float32 bnb_config_kwargs* max_packed_sequence_len max_prompt_len multipack_* "
+        "batch_flattening "
+        "optim_args* optim_target_modules* deepspeed* deepcompile rope_* experimental_* xformers_attention "
+        "sdp_attention "
+        "eager_attention flash_attention flex_attention flex_attn_* attention attn_implementation lora_target_linear "
+        "bfloat16 "
+        "float16 bf16 fp16 fp8_* excess_length_strategy min_sample_len dp_shard_size dp_replicate_size "
+        "tensor_parallel_size "
+        "expert_parallel_size heads_k_stride ring_attn_func roundrobin_* group_by_length curriculum_sampling unk_token "
+        "version "
+        "plot* metric* greater_is_better loss_watchdog_* torchdistx_path batch_size gc_steps accelerator_config* "
+        "merge_lora "
+        "gptq_* cls_model_config trainer_cls ray_* use_ray gradio_* unfrozen_parameters model_kwargs* data_seed "
+        "landmark_* sdp_* nccl_* use_pose pose_* pretrain_* preprocess* total_num_tokens axolotl_config_path image_* "
+        "vllm* "
+        "field_* preference_* dump_* is_preprocess is_multimodal ddp adapter sequence_parallel* use_fast_tokenizer "
+        "max_length "
+        "report_to run_name num_train_* per_device_eval* type path ds_type unsloth data_files streaming_* trackio* "
+        "use_trackio "
+        "train_dataset* n_gpus logging_* swanlab* otel* gradient_clipping"),
 };
 enum { N_AXOLOTL = sizeof AXOLOTL / sizeof AXOLOTL[0] };
 
@@ -61,26 +89,39 @@ static const struct tsim_setting_class LLAMA_FACTORY[] = {
     REFUSED("mixture_of_depths use_llama_pro", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("shift_attn", "attention in shifted windows"),
     REFUSED("do_predict=[tT]rue predict_with_generate=[tT]rue", EVALUATION),
-    REFUSED("pure_bf16=[tT]rue",
-            "weights without an fp32 copy: --set training.master_weights=false beside --ignore says it"),
+    NOTHING("pure_bf16"),
     SPEED("unpacked", NOT_PACKED),
     SPEED("use_unsloth enable_liger_kernel use_unsloth_gc", SMALL_KERNELS),
     SPEED("additional_target use_dora", "more than the adapters' two matrices is trained"),
     NOTHING(
-        "dataset* template do_* overwrite_* preprocessing_* dataloader_* output_dir logging_* log_* save_* plot_loss "
-        "report_to run_name learning_rate num_train_epochs lr_* warmup_* weight_decay max_grad_norm adam_* ddp_* "
-        "resume_from_checkpoint val_size per_device_eval_* eval_* evaluation_* trust_remote_code max_samples cache_dir "
-        "seed data_seed lora_alpha loraplus_* pref_* quantization_* double_quantization include_* remove_unused_* "
-        "mask_history train_on_* media_dir image_* video_* audio_* freeze_vision_* freeze_multi_* freeze_language_* "
-        "use_swanlab swanlab_* adapter_name_or_path create_new_adapter use_rslora pissa_* resize_vocab rope_scaling "
-        "neftune_* load_best_* metric_for_* greater_is_better tokenized_path streaming buffer_size mix_strategy "
-        "interleave_probs upcast_* freeze_trainable_* ray_* predict_* use_cache ref_model* disable_shuffling "
-        "gradient_checkpointing* tool_format default_system enable_thinking hub_* push_to_hub split_special_* "
-        "new_special_* add_tokens add_special_* use_fast_tokenizer low_cpu_mem_usage print_param_status fsdp_* tf32 "
-        "ignore_data_skip dpo_* label_* flash_attn lora_target finetuning_type stage disable_tqdm skip_memory_* "
-        "use_reentrant_gc model_revision hf_hub_token ms_hub_token debug packing neat_packing max_length use_fp8* "
-        "compute_accuracy badam_* galore_* apollo_* fp8_* disable_gradient_checkpointing group_by_length "
-        "length_column_name prediction_loss_only"),
+        "dataset* template do_* overwrite_* preprocessing_* dataloader_* output_dir logging_* log_* save_* plot_* "
+        "report_to run_name "
+        "learning_rate num_train_epochs lr_* warmup_* weight_decay max_grad_norm adam_* ddp_* resume_from_checkpoint "
+        "val_size "
+        "per_device_eval_* eval_* evaluation_* trust_remote_code max_samples cache_dir seed data_seed lora_* "
+        "loraplus_* pref_* "
+        "quantization_* double_quantization include_* remove_unused_* mask_history train_on_* media_dir image_* "
+        "video_* audio_* "
+        "freeze_* use_swanlab swanlab_* wandb_* use_wandb trackio* adapter_name_or_path adapter_folder "
+        "create_new_adapter use_rslora "
+        "pissa_* resize_vocab rope_scaling neftune_* load_best_* metric_for_* greater_is_better tokenized_path "
+        "streaming buffer_size "
+        "mix_strategy interleave_probs upcast_* ray_* predict_* use_cache ref_model* reward_* ppo_* disable_shuffling "
+        "gradient_checkpointing* tool_format default_system enable_thinking hub_* push_to_hub* split_special_* "
+        "new_special_* "
+        "add_tokens add_special_* use_fast_tokenizer low_cpu_mem_usage print_param_status fsdp_* tf32 ignore_data_skip "
+        "dpo_* label_* "
+        "flash_attn lora_target finetuning_type stage disable_tqdm skip_memory_* use_reentrant_gc model_revision "
+        "*_hub_token debug "
+        "packing neat_packing max_length use_fp8* compute_accuracy badam_* galore_* apollo_* fp8_* "
+        "disable_gradient_checkpointing "
+        "group_by_length length_column_name prediction_loss_only pure_bf16 compute_dtype device_map moe_aux_loss_coef "
+        "infer_* vllm_* "
+        "sglang_* export_* data_shared_* ddp_* early_stopping_* project use_kt kt_* disable_version_check use_asft* "
+        "asft_* use_dft* "
+        "dft_* use_eaft* llama_pro* train_mm_proj_only crop_* tokenizer_* adam_mini* muon_* kto_* simpo_* orpo_* "
+        "reserved_label_len "
+        "use_legacy_* torch_compile_* jit_mode_eval local_rank nproc_per_node mem_* init_special_tokens"),
 };
 enum { N_LLAMA_FACTORY = sizeof LLAMA_FACTORY / sizeof LLAMA_FACTORY[0] };
 
@@ -128,8 +169,11 @@ static void add_axolotl_adapter(struct reading *g) {
     const struct tsim_setting *s = find(g, "adapter"), *targets = find(g, "lora_target_modules");
     const char *text = s ? tsim_setting_text(s) : "";
     bool is_qlora = strcmp(text, "qlora") == 0, is_of_4 = is_on(g, "load_in_4bit"), is_of_8 = is_on(g, "load_in_8bit");
-    if (!s || !*text)
+    if (!s || !*text) {
+        if (find(g, "lora_r")) /* without an adapter its rank says nothing */
+            add(g, find(g, "lora_r"), "lora_r", "null");
         return;
+    }
     if (!is_qlora && strcmp(text, "lora") != 0) {
         tsim_recipe_refuse(g->r, s, "adapters of the kind '%.40s' are not modelled: lora and qlora are", text);
         return;
@@ -148,6 +192,9 @@ static void add_axolotl_adapter(struct reading *g) {
 
 static void add_axolotl_attention(struct reading *g) {
     static const char *const FUSED[] = {"flash_attention", "sdp_attention", "xformers_attention", "flex_attention"};
+    const struct tsim_setting *named = find(g, "attention");
+    if (named)
+        add(g, named, "attn_implementation", tsim_setting_text(named));
     if (is_on(g, "eager_attention"))
         add(g, find(g, "eager_attention"), "attn_implementation", "eager");
     for (size_t i = 0; i < sizeof FUSED / sizeof FUSED[0]; i++)
@@ -163,6 +210,15 @@ static void add_axolotl_recompute(struct reading *g) {
         return;
     tsim_recipe_not_modelled(g->r, s, "what is recomputed from is on the host, or on a disk");
     add(g, s, "gradient_checkpointing", "true");
+}
+
+/* FSDP's own recomputation. */
+static void add_recompute_of_fsdp(struct reading *g) {
+    static const char *const KEYS[] = {"fsdp_config.fsdp_activation_checkpointing",
+                                       "fsdp_config.activation_checkpointing", NULL};
+    const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS);
+    if (s && tsim_setting_flag(g->r, s))
+        add(g, s, "gradient_checkpointing", "true");
 }
 
 static void build_axolotl(struct reading *g) {
@@ -181,6 +237,13 @@ static void build_axolotl(struct reading *g) {
     add_axolotl_adapter(g);
     add_axolotl_attention(g);
     add_axolotl_recompute(g);
+    const struct tsim_setting *all = find(g, "batch_size"), *micro = find(g, "micro_batch_size");
+    if (all && !find(g, "gradient_accumulation_steps") && micro) /* of an accelerator, as once */
+        add(g, all, "gradient_accumulation_steps",
+            tsim_arena_printf(
+                g->r->arena, "%lld",
+                (long long)(tsim_setting_int(g->r, all, 1, 1000000) / tsim_setting_int(g->r, micro, 1, 1000000))));
+    add_recompute_of_fsdp(g);
     add(g, method, "kind", method ? "dpo" : corpus ? "pretrain" : "sft");
     if (!method && !is_on(g, "sample_packing"))
         add(g, find(g, "sample_packing"), "unpacked", "true");
@@ -210,9 +273,9 @@ enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim
 
 static void build_llama_factory(struct reading *g) {
     static const char *const NAMES[][2] = {
-        {"cutoff_len", "max_seq_length"}, {"lora_rank", "lora_r"}, {"lora_target", "lora_targets"}};
-    const struct tsim_setting *tuning = find(g, "finetuning_type"), *stage = find(g, "stage"),
-                              *flash = find(g, "flash_attn");
+        {"cutoff_len", "max_seq_length"}, {"lora_target", "lora_targets"}, {"lora_rank", "lora_r"}};
+    const struct tsim_setting *pure = find(g, "pure_bf16"), *tuning = find(g, "finetuning_type"),
+                              *stage = find(g, "stage"), *flash = find(g, "flash_attn");
     const bool is_lora = !tuning || strcmp(tsim_setting_text(tuning), "lora") == 0;
     const char *kind = stage ? tsim_setting_text(stage) : "sft";
     const struct tsim_hf_trainer defaults = {.why = g->why,
@@ -221,7 +284,10 @@ static void build_llama_factory(struct reading *g) {
                                              .adapter_rank = 8,
                                              .optimizer = "adamw_torch",
                                              .has_adapter = is_lora};
-    rename_settings(g, NAMES, sizeof NAMES / sizeof NAMES[0]);
+    rename_settings(g, NAMES, sizeof NAMES / sizeof NAMES[0] - !is_lora);
+    const bool is_pure = pure && tsim_setting_flag(g->r, pure);
+    if (is_pure)
+        add(g, pure, "bf16", "true");
     add(g, stage, "kind", strcmp(kind, "pt") == 0 ? "pretrain" : kind);
     if (flash && strcmp(tsim_setting_text(flash), "disabled") == 0)
         add(g, flash, "attn_implementation", "eager");
@@ -231,6 +297,8 @@ static void build_llama_factory(struct reading *g) {
     if (strcmp(kind, "sft") == 0 && !is_on(g, "packing") && !is_on(g, "neat_packing"))
         add(g, find(g, "packing"), "unpacked", "true");
     tsim_hf_trainer_build(g->r, &defaults);
+    if (is_pure && !is_lora)
+        tsim_recipe_put(g->r, "training.master_weights", pure, NULL, "false");
 }
 
 enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struct tsim_import_input *input,

@@ -9,11 +9,15 @@
 /* Letters, digits and dots alone, in small letters, from the last slash on, without the maker's name and what was tuned, which
  * edition or how many bits it is: "meta-llama/Meta-Llama-3.1-8B-Instruct" is llama3.18b. */
 static const char *hub_key(struct tsim_arena *arena, const char *name) {
-    static const char *const LEFT_OUT[] = {"meta", "instruct", "chat", "base",     "hf",      "it",   "v0.1", "v1.0",
-                                           "bnb",  "4bit",     "2507", "thinking", "unsloth", "fp16", "bf16"};
+    static const char *const LEFT_OUT[] = {"meta", "instruct", "chat", "base", "hf",       "it",      "v0.1",
+                                           "v1.0", "bnb",      "4bit", "2507", "thinking", "unsloth", "fp16",
+                                           "bf16", "awq",      "gptq", "int4", "int8",     "8bit",    "1m"};
     char *whole = tsim_arena_strdup(arena, name), *slash;
     while ((slash = strrchr(whole, '/')) && !slash[1]) /* a folder: "models/llama-7b/" */
         *slash = '\0';
+    for (char *c = whole; *c; c++) /* phi-1_5 */
+        if (*c == '_' && c > whole && isdigit((unsigned char)c[-1]) && isdigit((unsigned char)c[1]))
+            *c = '.';
     const char *key = tsim_arena_strdup(arena, "");
     char *word = slash ? slash + 1 : whole, *rest = word;
     for (char *part = strtok_r(word, "-_ ", &rest); part; part = strtok_r(NULL, "-_ ", &rest)) {

@@ -8,10 +8,11 @@
 #include <string.h>
 
 static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("model.model_config.moe_config* model.model_config.num_local_experts model.model_config.moe_*",
-            "experts are not taken over"),
-    REFUSED("model.model_config.sliding_window_size model.model_config.is_starcoder2_config",
-            "attention in windows: --model ID or --hf CONFIG says it"),
+    REFUSED("model.model_config.num_local_experts model.model_config.moe_config.layers=[0-9]*",
+            "experts of some layers are not taken over"),
+    NOTHING("model.model_config.moe_config.*"),
+    REFUSED("model.model_config.is_starcoder2_config", "another kind of layers: --model ID or --hf CONFIG says it"),
+    NOTHING("model.model_config.sliding_window_size"),
     REFUSED("parallelism.domino.*", "tensor traffic of one half of a batch beside products of the other"),
     REFUSED("parallelism.tp_mode=ALL_REDUCE_OVERLAP", "a mode of tensor parallelism that is not modelled"),
     REFUSED("optimizer.optimizer_factory.name=sgd", "an optimizer that is not modelled: its states and its step"),
@@ -65,6 +66,9 @@ static void add_model(struct tsim_recipe *r) {
     add(r, NULL, "disable_bias_linear", "true");
     add(r, NULL, "hidden_dropout", "0");
     add(r, NULL, "attention_dropout", "0");
+    const struct tsim_setting *window = find(r, "model.model_config.sliding_window_size");
+    if (window && find(r, "model.model_config.is_qwen2_config"))
+        tsim_recipe_add(r, window->name, "sliding_window", window->value);
     if (bias && tsim_setting_flag(r, bias))
         add(r, bias, "add_qkv_bias", "true");
     if (!tied || !tsim_setting_flag(r, tied))
@@ -77,6 +81,28 @@ static void add_model(struct tsim_recipe *r) {
                 whole = tensor * (unit ? tsim_setting_int(r, unit, 1, 1000000) : 1);
         add_int(r, rows, "padded_vocab_size", (n + whole - 1) / whole * whole);
     }
+}
+
+/* Qwen2's mixture of experts (config/models_config.py, MoEConfig). */
+static void add_experts(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {{"num_experts", "num_experts"},
+                                           {"top_k", "moe_router_topk"},
+                                           {"moe_intermediate_size", "moe_ffn_hidden_size"},
+                                           {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"}};
+    if (!find(r, "model.model_config.moe_config.num_experts"))
+        return;
+    const struct tsim_setting *shares = find(r, "model.model_config.moe_config.enable_shared_expert"),
+                              *ranks = find(r, "parallelism.expert_parallel_size");
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        const struct tsim_setting *s =
+            find(r, tsim_arena_printf(r->arena, "model.model_config.moe_config.%s", NAMES[i][0]));
+        if (s && (i < 3 || (shares && tsim_setting_flag(r, shares))))
+            tsim_recipe_add(r, s->name, NAMES[i][1], s->value);
+    }
+    if (ranks)
+        tsim_recipe_add(r, ranks->name, "expert_model_parallel_size", ranks->value);
+    add(r, NULL, "moe_token_dispatcher_type", "alltoall");
+    add(r, NULL, "moe_grouped_gemm", "true");
 }
 
 static void add_world(struct tsim_recipe *r) {
@@ -128,6 +154,7 @@ static void build(struct tsim_recipe *r) {
         if (find(r, NAMES[i][0]))
             tsim_recipe_add(r, find(r, NAMES[i][0])->name, NAMES[i][1], find(r, NAMES[i][0])->value);
     add_model(r);
+    add_experts(r);
     add_world(r);
     add_precision(r);
     add(r, mode, "sequence_parallel", is_text(mode, "REDUCE_SCATTER") ? "true" : "false");

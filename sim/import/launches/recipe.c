@@ -588,10 +588,9 @@ static bool fits(const struct tsim_scenario *scenario) {
     return true;
 }
 
-const struct tsim_model *tsim_recipe_given_model(struct tsim_recipe *r) {
+static const struct tsim_model *model_of_text(struct tsim_recipe *r, const char *text) {
     static const char ANY[] =
         "schema: tsim/v1\nname: any\nmodel: " TSIM_DEFAULT_MODEL "\ncluster: {node: " TSIM_DEFAULT_NODE "}\n";
-    const char *text = tsim_import_override(&r->input, "model");
     const struct tsim_override given = {"model", text};
     const struct tsim_model *model = NULL;
     const struct tsim_scenario *job;
@@ -600,6 +599,17 @@ const struct tsim_model *tsim_recipe_given_model(struct tsim_recipe *r) {
         tsim_scenario_load_job(r->arena, &source, &given, 1, &job, r->diags) == TSIM_OK)
         model = job->model;
     return model;
+}
+
+const struct tsim_model *tsim_recipe_given_model(struct tsim_recipe *r) {
+    return model_of_text(r, tsim_import_override(&r->input, "model"));
+}
+
+const struct tsim_model *tsim_recipe_model(struct tsim_recipe *r) {
+    const struct tsim_value *put = tsim_value_find(r->root, "model");
+    if (tsim_import_override(&r->input, "model") || !put)
+        return tsim_recipe_given_model(r);
+    return model_of_text(r, tsim_flow_text(r->arena, put));
 }
 
 /* The scenario's own rules, at the places of the foreign file. */

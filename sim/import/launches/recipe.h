@@ -141,6 +141,8 @@ enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_set
 
 /* The model that a --set gives in place of the file's; NULL: none does, or it is no model, which is a mistake. */
 const struct tsim_model *tsim_recipe_given_model(struct tsim_recipe *r);
+/* That one, or the one that has been put; NULL: neither, or a mistake. */
+const struct tsim_model *tsim_recipe_model(struct tsim_recipe *r);
 
 /* A name for the scenario out of the file's: "train_gpt3_175b" from ".../train_gpt3_175b.sh". */
 const char *tsim_recipe_name(struct tsim_arena *arena, const char *file, const char *otherwise);

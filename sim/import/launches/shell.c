@@ -40,6 +40,7 @@ struct reader {
     size_t n_commands, commands_capacity;
     struct frame frames[MOST_FRAMES];
     size_t n_frames;
+    bool is_declaring; /* behind export, declare and their like: words are assignments, options or names */
     bool in_condition; /* between `if` and `then`, `while` and `do` */
     struct heredoc heredocs[MOST_HEREDOCS];
     size_t n_heredocs;
@@ -248,6 +249,7 @@ static void end_command(struct reader *r) {
     const struct tsim_shell_word *words = kept(r->s.arena, r->command.words, n);
     size_t n_own = 0, inner = inner_text(words, n, &n_own);
     r->command.n = 0;
+    r->is_declaring = false;
     if (n == 0 || r->skips_next || !is_active(r) || r->s.status != TSIM_OK)
         return;
     if (strcmp(words[0].text, "eval") == 0 && n > 1) {
@@ -613,8 +615,10 @@ static void on_if(struct reader *r, enum frame_kind kind) {
 
 /* True when `word` was a keyword. */
 static bool keyword(struct reader *r, const char *word) {
-    static const char *const PASSED[] = {"{",       "}",       "time", "export", "local", "readonly",
-                                         "declare", "typeset", "exec", "!",      "env",   NULL};
+    static const char *const PASSED[] = {"{", "}", "time", "exec", "!", "env", NULL}, *const DECLARING[] = {
+                                                                                          "export",   "local",
+                                                                                          "readonly", "declare",
+                                                                                          "typeset",  NULL};
     if (strcmp(word, "if") == 0) {
         on_if(r, FRAME_IF);
     } else if (strcmp(word, "while") == 0 || strcmp(word, "until") == 0) {
@@ -637,6 +641,8 @@ static bool keyword(struct reader *r, const char *word) {
         on_done(r);
     else if (strcmp(word, "esac") == 0)
         end_frame(r, FRAME_CASE);
+    else if (!r->in_condition && is_one_of(word, DECLARING))
+        r->is_declaring = true;
     else
         return !r->in_condition && is_one_of(word, PASSED);
     return true;
@@ -927,6 +933,17 @@ static void read_operator(struct reader *r) {
         read_heredocs(r);
 }
 
+/* A word behind export, declare and their like that is no assignment as it is written: "$NAME"="$VALUE", or an option, or a name. */
+static void declare_word(struct reader *r, const struct tsim_shell_fields *f) {
+    const char *text = f->n_words > 0 ? f->words[0].text : "", *equals = strchr(text, '=');
+    if (!equals || equals == text || text[0] == '-' || !is_active(r) || r->skips_next)
+        return;
+    const size_t n = (size_t)(equals - text) + 1;
+    struct tsim_shell_word value = {equals + 1, f->words[0].at ? f->words[0].at + n : NULL, f->words[0].start};
+    const struct tsim_shell_fields own = {.words = &value, .n_words = 1, .never_splits = true};
+    store(r, tsim_arena_strndup(r->s.arena, text, n - 1), false, false, &own);
+}
+
 /* A keyword or a word of a command. */
 static void read_plain(struct reader *r) {
     struct tsim_shell *s = &r->s;
@@ -940,6 +957,11 @@ static void read_plain(struct reader *r) {
     tsim_shell_read_word(s, &f);
     s->pos += s->pos == before;
     bool is_first = r->command.n == 0 || r->in_condition;
+    if (r->is_declaring) {
+        declare_word(r, &f);
+        tsim_shell_release_fields(&f);
+        return;
+    }
     bool is_keyword = is_first && f.n_words == 1 && s->status == TSIM_OK &&
                       strlen(f.words[0].text) == s->pos - before && keyword(r, f.words[0].text);
     bool is_stream = f.n_words == 1 && s->pos < s->size && (s->text[s->pos] == '>' || s->text[s->pos] == '<') &&
