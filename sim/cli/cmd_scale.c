@@ -182,7 +182,7 @@ static void print_best(struct run *run, const struct tsim_style *style) {
     fputc('\n', stdout);
     tsim_text_wrap(
         stdout, style, 0,
-        "the best plan of each count, of those that fit whatever the memory's error, and how much of its rate the "
+        "the best plan at each count that fits even with a higher peak than predicted, and how much of its rate the "
         "plan as given reaches");
     fputc('\n', stdout);
     tsim_text_table_print(&table, style, stdout);

@@ -233,7 +233,7 @@ START_TEST(screen_says_what_owning_assumes) {
                                "storage 12.0 k USD\n");
     ck_assert_contains(screen,
                        "a run, assuming 4 years, 80.0 % use, 8.0 % interest and 10.0 % residual value: capital ");
-    ck_assert_contains(screen, "; cheaper than renting above 50.0 % use, or 35 such runs\n");
+    ck_assert_contains(screen, "; cheaper than renting above 50.0 % use, or from 35 such runs on\n");
     ck_assert_lacks(screen, "buying 240");
 }
 END_TEST

@@ -46,6 +46,15 @@ static const char *rate_text(struct tsim_arena *arena, double number, const char
     return NULL;
 }
 
+/* "207731520 s" -> "6.58 years", "2e+12" -> "2.00 T"; NULL: neither a long time nor a large number. */
+static const char *large_text(struct tsim_arena *arena, double number, const char *unit) {
+    char text[48];
+    bool is_time = strcmp(unit, "s") == 0;
+    if (!(number >= (is_time ? 60 : 1e6)) || (!is_time && *unit))
+        return NULL;
+    return tsim_arena_strdup(arena, tsim_quantity_human(number, is_time ? TSIM_TIME_S : TSIM_COUNT, text, sizeof text));
+}
+
 /* "50000000000 B/s" -> "50 GB/s"; other texts as they are. */
 static const char *scaled_text(struct tsim_arena *arena, const char *text) {
     static const char *const UNITS[] = {"s", "B", "B/s", "b/s", "W", "J", "FLOP/s", "Hz"}, *const PREFIXES[] = {
@@ -55,12 +64,14 @@ static const char *scaled_text(struct tsim_arena *arena, const char *text) {
     double number = strtod(text, &unit);
     bool is_known = false;
     int prefix = 3;
-    if (unit == text || *unit != ' ')
+    if (unit == text || (*unit && *unit != ' '))
         return text;
-    unit++;
-    const char *rate = rate_text(arena, number, unit);
-    if (rate)
-        return rate;
+    unit += *unit == ' ';
+    const char *rate = rate_text(arena, number, unit), *large = large_text(arena, number, unit);
+    if (rate || large)
+        return rate ? rate : large;
+    if (!*unit)
+        return text;
     for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++)
         is_known |= strcmp(unit, UNITS[i]) == 0;
     for (; is_known && fabs(number) >= 999.95 && prefix < 8; prefix++)
@@ -311,7 +322,7 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
         fprintf(out, "\nB's step takes %s of A's\n",
                 tsim_percent_text(1 + comparison->step_change_frac, text, sizeof text));
     if (comparison->sensitivity.n_cells > 0) {
-        heading(out, style, "one input a tenth off: time per token (of both: B's by A's)");
+        heading(out, style, "time per token, if one input is a tenth lower or higher (of both: B's over A's)");
         tsim_figures_print(&comparison->sensitivity, style, out);
     }
     if (comparison->verdict)

@@ -199,7 +199,7 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
     const struct tsim_scenario *job = job_of(offer);
     char count[96];
     const char *most =
-        offer->chance_of_both < tsim_most_chance(offer->evidence) ? "" : "; no more is claimed on this evidence";
+        offer->chance_of_both < tsim_most_chance(offer->evidence) ? "" : "; the evidence allows no higher claim";
     fprintf(out, "%s%s%s %s%s%s (%s %s)\n", tsim_tint_on(style, TSIM_TINT_BOLD),
             decision->is_met ? "" : "nearest: ", TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer),
             tsim_tint_off(style), "", tsim_count_text((double)job->n_accelerators, count, sizeof count),
@@ -248,7 +248,7 @@ static void print_rivals(struct tsim_arena *arena, const struct tsim_decision *d
     struct tsim_text_table table;
     if (decision->n_rivals == 0)
         return;
-    fputs("\nits network, and others of the same speed\n", out);
+    fputs("\nthe network, and others of the same speed\n", out);
     tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     tsim_text_table_add(&table, job_of(&decision->offers[0])->cluster.fabric->name);
     tsim_text_table_add(&table, "");
@@ -308,21 +308,21 @@ static void print_searched(struct tsim_arena *arena, const struct tsim_decision 
     }
     const char *dear = n_dear == 0 ? ""
                        : decision->is_interrupted
-                           ? tsim_arena_printf(arena, "%zu for the price of their products, ", n_dear)
-                           : tsim_arena_printf(arena, "%zu whose products alone cost too much to win, ", n_dear);
+                           ? tsim_arena_printf(arena, "%zu whose matrix products are dear, ", n_dear)
+                           : tsim_arena_printf(arena, "%zu whose matrix products alone cost too much to win, ", n_dear);
     const char *of =
         decision->n_machines > 0
             ? tsim_arena_printf(
                   arena,
-                  " of %zu machine%s of the catalogue (without %s%zu that have no price, have no network or "
-                  "cannot run it; --json says why)",
+                  " of %zu machine%s of the catalogue (left out: %s%zu without a price or a network, or that "
+                  "cannot run the job; --json says which)",
                   decision->n_machines - n_left_out, decision->n_machines - n_left_out == 1 ? "" : "s", dear,
                   n_left_out - n_dear)
             : " (only those given by sweep or --vary, in no other sizes)";
     fputc('\n', out);
     tsim_text_wrap(
         out, style, 0,
-        tsim_arena_printf(arena, "searched: %zu clusters%s, %s plans that divide, %s of them simulated%s",
+        tsim_arena_printf(arena, "searched: %zu clusters%s, %s valid plans, %s of them simulated%s",
                           decision->n_clusters, of, tsim_count_text((double)decision->n_plans, plans, sizeof plans),
                           tsim_count_text((double)decision->n_simulated, simulated, sizeof simulated),
                           decision->is_interrupted ? "; it was interrupted, and this is the best so far" : ""));

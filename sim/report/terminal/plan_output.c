@@ -195,19 +195,19 @@ const char *tsim_plan_text(struct tsim_arena *arena, const struct tsim_plan *pla
 }
 
 static const char LEGEND[] =
-    "tp tensor ranks, pp stages (x chunks of each), cp context ranks, ep expert ranks, dp replicas, zero stage of "
-    "ZeRO; "
-    "micro-batch in samples. Where said: schedule (else 1f1b, interleaved with chunks), what is recomputed, no-sp "
-    "without sequence parallelism, balanced with stages of unequal length";
+    "tp: tensor ranks; pp: stages (x chunks of each); cp: context ranks; ep: expert ranks; dp: replicas; zero: stage "
+    "of ZeRO; micro-batch: in samples; similar: measured runs like the plan. A plan also names its schedule unless it "
+    "is 1f1b (interleaved with chunks), and what it recomputes. no-sp: without sequence parallelism; balanced: stages "
+    "of unequal length";
 
 /* Keys that few plans have are told of those that have them. */
 static const char *legend(struct tsim_arena *arena, const struct tsim_plan_result *result) {
     static const struct {
         enum tsim_plan_key key;
         const char *text;
-    } RARE[] = {{TSIM_PLAN_EXPERT_TENSOR, "etp tensor ranks of an expert"},
-                {TSIM_PLAN_ORDER, "pp-inside stages next to each other, inside the replicas"},
-                {TSIM_PLAN_OFFLOAD, "off-opt, off-act optimizer and activations in the host's memory"}};
+    } RARE[] = {{TSIM_PLAN_EXPERT_TENSOR, "etp: tensor ranks of an expert"},
+                {TSIM_PLAN_ORDER, "pp-inside: stages next to each other, inside the replicas"},
+                {TSIM_PLAN_OFFLOAD, "off-opt, off-act: optimizer, activations in the host's memory"}};
     const char *text = LEGEND;
     for (size_t r = 0; r < sizeof RARE / sizeof RARE[0]; r++) {
         bool has = false;
@@ -218,7 +218,7 @@ static const char *legend(struct tsim_arena *arena, const struct tsim_plan_resul
         for (size_t i = 0; i < result->n_own; i++)
             has |= result->own[i].choice.value[RARE[r].key] > 0;
         if (has)
-            text = tsim_arena_printf(arena, "%s, %s", text, RARE[r].text);
+            text = tsim_arena_printf(arena, "%s; %s", text, RARE[r].text);
     }
     return tsim_arena_printf(arena, "%s.", text);
 }
@@ -354,7 +354,7 @@ static size_t price_columns(const struct tsim_plan_output *output, const struct 
         columns[n++] = (struct tsim_column){"cluster", false};
     columns[n++] = (struct tsim_column){"MFU", true};
     columns[n++] = (struct tsim_column){of_samples ? "samples/s" : "tokens/s", true};
-    columns[n++] = (struct tsim_column){"like it", true};
+    columns[n++] = (struct tsim_column){"similar", true};
     if (!has_run(plan)) {
         columns[n++] = (struct tsim_column){of_samples ? "days/T samples" : "days/T tokens", true};
         columns[n++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
@@ -533,7 +533,8 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
             text = tsim_arena_printf(arena, "%s%s%s", text, n++ > 0 ? ", " : "", NAMES[key]);
     }
     if (space->extent != TSIM_PLAN_ANY_SOFTWARE && software->supports.splits)
-        of = tsim_arena_printf(arena, " of what %.40s can run (--any-software: what others can, too)", software->name);
+        of = tsim_arena_printf(arena, ", as far as %.40s can run it (--any-software adds what other software can)",
+                               software->name);
     if (n > 0)
         tsim_text_wrap(out, style, 0,
                        tsim_arena_printf(arena, "%s%s%s", text, of,

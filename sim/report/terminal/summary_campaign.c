@@ -164,13 +164,13 @@ static void print_capital(struct tsim_screen *screen, const struct tsim_cost_spe
     tsim_screen_line(screen, "buying", "%s: %s", tsim_screen_human(screen, campaign->own.capital_usd, TSIM_USD), parts);
 }
 
-/* "; cheaper than renting above 57 % use, or 36 such runs" */
+/* "; cheaper than renting above 57 % use, or from 36 such runs on" */
 static const char *when_cheaper(struct tsim_screen *screen, const struct tsim_ownership *own) {
     if (isnan(own->breakeven_utilization))
         return "";
     if (own->breakeven_utilization > 1)
-        return "; renting is cheaper however much it is used";
-    return tsim_arena_printf(&screen->arena, "; cheaper than renting above %s use, or %s such runs",
+        return "; renting is cheaper whatever its use";
+    return tsim_arena_printf(&screen->arena, "; cheaper than renting above %s use, or from %s such runs on",
                              tsim_screen_percent(screen, own->breakeven_utilization),
                              tsim_screen_count(screen, ceil(own->breakeven_runs)));
 }

@@ -802,52 +802,52 @@ static void say_flip(struct tsim_arena *arena, struct tsim_decision *decision, e
             rent = choice->asked_usd_per_day / TSIM_DAY_S /
                    (nodes_with_spares(choice) * (double)job->cluster.accelerators_per_node);
         if (choice->purchase == TSIM_PURCHASE_BUY)
-            sentence = has ? tsim_arena_printf(arena, "rents %.0f %% lower everywhere: %s", 100 * (1 - at), then)
-                           : "no fall of rents to a tenth changes it";
+            sentence = has ? tsim_arena_printf(arena, "if all rents were %.0f %% lower: %s", 100 * (1 - at), then)
+                           : "no fall of rents down to a tenth changes it";
         else
-            sentence = has ? tsim_arena_printf(arena, "rents %s everywhere (%s where it is %s now): %s",
+            sentence = has ? tsim_arena_printf(arena, "if all rents were %s (%s in place of %s): %s",
                                                ratio_text(arena, at, "higher", "high"),
                                                tsim_quantity_human(at * rent, TSIM_USD_PER_S, value, sizeof value),
                                                tsim_quantity_human(rent, TSIM_USD_PER_S, now, sizeof now), then)
-                           : "no rise of rents up to ten times changes it";
+                           : "no rise of rents up to ten times as high changes it";
         break;
     }
     case CHANGE_PURCHASE:
         if (!has)
-            sentence = "a tenth or ten times the price of buying changes nothing";
+            sentence = "purchase prices from a tenth to ten times as high change nothing";
         else if (at < 1)
-            sentence = tsim_arena_printf(arena, "machines to buy %.0f %% cheaper: %s", 100 * (1 - at), then);
+            sentence = tsim_arena_printf(arena, "if machines were %.0f %% cheaper to buy: %s", 100 * (1 - at), then);
         else
-            sentence = tsim_arena_printf(arena, "machines to buy %s: %s",
+            sentence = tsim_arena_printf(arena, "if machines to buy were %s: %s",
                                          ratio_text(arena, at, "more expensive", "expensive"), then);
         break;
     case CHANGE_POWER:
         sentence = has ? tsim_arena_printf(
-                             arena, "electricity above %s (%s now): %s",
+                             arena, "if electricity cost more than %s (%s now): %s",
                              tsim_quantity_human(at * job->energy.price_usd_per_j, TSIM_USD_PER_J, value, sizeof value),
                              tsim_quantity_human(job->energy.price_usd_per_j, TSIM_USD_PER_J, now, sizeof now), then)
-                   : choice->power_usd_per_day > 0 ? "no price of electricity up to ten times changes it"
-                                                   : "no price of electricity changes it: it is in the rent";
+                   : choice->power_usd_per_day > 0 ? "no price of electricity up to ten times as high changes it"
+                                                   : "the price of electricity changes nothing: the rent includes it";
         break;
     case CHANGE_FAILURES:
-        sentence = has ? tsim_arena_printf(arena, "failures %.2g times as frequent: %s", at, then)
+        sentence = has ? tsim_arena_printf(arena, "if failures were %.2g times as frequent: %s", at, then)
                        : "failures up to ten times as frequent change nothing";
         break;
     case CHANGE_SLIP:
-        sentence = has ? tsim_arena_printf(arena, "%s %s slower than predicted: %s",
+        sentence = has ? tsim_arena_printf(arena, "if %s were %s slower than predicted: %s",
                                            job->cluster.node->accelerator->name, percent_above(arena, at), then)
                        : tsim_arena_printf(arena, "%s may be up to twice as slow as predicted",
                                            job->cluster.node->accelerator->name);
         break;
     case CHANGE_DELAY:
         if (choice->purchase == TSIM_PURCHASE_BUY)
-            sentence = has ? tsim_arena_printf(arena, "delivery %.0f days later than after %.0f: %s", at,
+            sentence = has ? tsim_arena_printf(arena, "if delivery took %.0f days longer than %.0f: %s", at,
                                                choice->delivery_days, then)
                            : "no delay of delivery up to a year changes it";
         else
-            sentence = has ? tsim_arena_printf(arena, "machines to buy delivered %.0f days earlier than after %.0f: %s",
+            sentence = has ? tsim_arena_printf(arena, "if bought machines came %.0f days earlier than after %.0f: %s",
                                                -at, job->cost.delivery_s / TSIM_DAY_S, then)
-                           : "machines to buy change nothing even if they are delivered at once";
+                           : "bought machines would change nothing even if they came at once";
         break;
     }
     decision->flips[decision->n_flips++] = sentence;
@@ -864,8 +864,8 @@ static void say_utilization(struct tsim_arena *arena, struct tsim_decision *deci
     decision->flips[decision->n_flips++] =
         utilization <= 1
             ? tsim_arena_printf(arena,
-                                "over %s such a cluster is cheaper to own than to rent where it is in use more "
-                                "than %.0f %% of the time (its facility left out)",
+                                "over %s such a cluster is cheaper to own than to rent if it is in use more "
+                                "than %.0f %% of the time (without its facility)",
                                 life, 100 * utilization)
             : tsim_arena_printf(
                   arena, "over %s such a cluster is cheaper to rent than to own however much it is in use", life);
