@@ -136,9 +136,10 @@ static void fill_throughput(struct tsim_term_recorder *r, const struct tsim_scen
     struct tsim_throughput *out = &result->throughput;
     struct tsim_amount tokens = per_step(r, "throughput.tokens_per_s", "tokens / step time", tsim_tokens_of(r, sc), t);
     out->tokens_per_s = tokens.value;
-    out->tokens_per_s_per_gpu = tsim_product(r, "throughput.tokens_per_s_per_gpu", "tokens/s / accelerators",
-                                             TSIM_PER_S, TSIM_PARTS(tokens, tsim_inverse(tsim_training_accelerators_of(r, sc))))
-                                    .value;
+    out->tokens_per_s_per_gpu =
+        tsim_product(r, "throughput.tokens_per_s_per_gpu", "tokens/s / accelerators", TSIM_PER_S,
+                     TSIM_PARTS(tokens, tsim_inverse(tsim_training_accelerators_of(r, sc))))
+            .value;
     out->samples_per_s = per_step(r, "throughput.samples_per_s", "batch / step time", batch(r, sc), t).value;
     out->model_tflops_per_gpu = fill_flops_rate(r, sc, "model.step_model_flops", result->model_flops, t,
                                                 "throughput.model_tflops_per_gpu", "throughput.mfu", &out->mfu);

@@ -288,19 +288,19 @@ static void propose_all(struct candidates *list, struct tsim_arena *arena, const
     add_input(list, result);
 }
 
-/* The best of those left, simulated as a run is; NULL: none gains enough. */
+/* The best of those left, simulated as a run is; NULL: none gains enough, or would by its passes. */
 static const struct candidate *find_best(struct candidates *list, const struct tsim_result *result) {
     for (;;) {
         struct candidate *best = NULL;
         for (int32_t i = 0; i < list->n; i++)
             if (list->items[i].time_s > 0 && (!best || list->items[i].time_s < SAME_FRAC * best->time_s))
                 best = &list->items[i];
-        if (best && best->is_screened) {
-            best->is_screened = false;
-            best->time_s = simulate(best->scenario);
-            continue;
-        }
-        return best && 1 - best->time_s / tsim_steady_time_s(&result->step) >= MIN_GAIN_FRAC ? best : NULL;
+        if (!best || 1 - best->time_s / tsim_steady_time_s(&result->step) < MIN_GAIN_FRAC)
+            return NULL;
+        if (!best->is_screened)
+            return best;
+        best->is_screened = false;
+        best->time_s = simulate(best->scenario);
     }
 }
 
