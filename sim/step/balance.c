@@ -20,9 +20,15 @@ struct balance {
     int64_t *parts;
     int32_t n_parts;
     double capacity_bytes;
-    bool are_alike;  /* all layers: then a stage costs what its number and the number of its layers say */
-    double *known_s; /* one part per stage: [n_parts][layers + 1], the last cost that was asked for, 0: none yet */
+    bool are_alike; /* all layers: then a stage costs what its number and the number of its layers say */
+    /* One part per stage. Where layers are alike, stages between the ends share their times, and the more layers, the more
+     * memory. Otherwise known_* are of known_layers. */
+    bool heeds_memory;
+    double *known_s;                 /* [n_parts][layers + 1], the last time that was asked for, 0: none yet */
+    bool *is_too_large;              /* the same of memory; NULL where they are alike */
     struct tsim_parts *known_layers; /* of what layers; NULL where they are alike */
+    int64_t *most_layers;            /* alike: of each stage, so many are known to fit, */
+    int64_t *too_many;               /* and so many not to */
     double *fewer, *more; /* several, alike: what a part's stage would take with a layer less, more; 0: not known */
     int32_t *stages;      /* several: of each part */
 };
@@ -59,28 +65,48 @@ static bool stage_fits(const struct balance *b, int32_t stage) {
 
 /* ---- one part per stage ---- */
 
+/* Sets the split that gives stage k the layers first .. last - 1. */
+static void place(struct balance *b, int32_t k, int64_t first, int64_t last) {
+    memset(b->parts, 0, (size_t)b->n_parts * sizeof *b->parts);
+    b->parts[0] = first;
+    b->parts[k] = last - first; /* the first stage begins at 0 */
+}
+
+static bool alike_fit(struct balance *b, int32_t k, int64_t n) {
+    if (n <= b->most_layers[k] || n >= b->too_many[k])
+        return n <= b->most_layers[k];
+    place(b, k, 0, n);
+    bool fits = stage_fits(b, k);
+    *(fits ? &b->most_layers[k] : &b->too_many[k]) = n;
+    return fits;
+}
+
+static double alike_cost(struct balance *b, int32_t k, int64_t n) {
+    int32_t row = k > 0 && k < b->n_parts - 1 ? 1 : k;
+    double *known_s = &b->known_s[(int64_t)row * (b->sc->model->layers + 1) + n];
+    if (!(*known_s > 0)) {
+        place(b, k, 0, n);
+        *known_s = tsim_balance_stage_s(b->sc, &b->costs, k);
+    }
+    return b->heeds_memory && !alike_fit(b, k, n) ? DOES_NOT_FIT_FACTOR * *known_s : *known_s;
+}
+
 /* The cost of stage k with layers first .. last - 1; infinite where a stage between the ends would have none. A split
  * that does not fit costs so much more that it is taken only when nothing fits. */
 static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t last) {
     int64_t at = (int64_t)k * (b->sc->model->layers + 1) + last - first;
-    struct tsim_parts layers;
     if (last == first && k > 0 && k < b->n_parts - 1)
         return HUGE_VAL;
-    if (b->known_s[at] > 0 && b->are_alike)
-        return b->known_s[at];
-    if (!b->are_alike) {
-        layers = tsim_model_layers(b->sc->model, first, last);
-        if (b->known_s[at] > 0 && memcmp(&b->known_layers[at], &layers, sizeof layers) == 0)
-            return b->known_s[at];
+    if (b->are_alike)
+        return alike_cost(b, k, last - first);
+    struct tsim_parts layers = tsim_model_layers(b->sc->model, first, last);
+    if (!(b->known_s[at] > 0) || memcmp(&b->known_layers[at], &layers, sizeof layers) != 0) {
         b->known_layers[at] = layers;
+        place(b, k, first, last);
+        b->known_s[at] = tsim_balance_stage_s(b->sc, &b->costs, k);
+        b->is_too_large[at] = b->heeds_memory && !stage_fits(b, k);
     }
-    memset(b->parts, 0, (size_t)b->n_parts * sizeof *b->parts);
-    b->parts[0] = first;
-    b->parts[k] = last - first; /* the first stage begins at 0 */
-    double time_s = tsim_balance_stage_s(b->sc, &b->costs, k);
-    if (!stage_fits(b, k))
-        time_s *= DOES_NOT_FIT_FACTOR;
-    return b->known_s[at] = time_s;
+    return b->is_too_large[at] ? DOES_NOT_FIT_FACTOR * b->known_s[at] : b->known_s[at];
 }
 
 /* Times that rounding alone tells apart are equal: else the split would depend on the unit of time. */
@@ -200,11 +226,9 @@ static int64_t best_size(struct balance *b, const struct row *row, int64_t i, do
     return size;
 }
 
-static void partition(struct balance *b) {
+static void split(struct balance *b) {
     int32_t p = b->n_parts;
     struct band band;
-    if (b->sc->model->layers < p - 2)
-        return; /* nothing to choose */
     find_band(b, &band);
     size_t width = (size_t)band.width;
     double *best = TSIM_NEW_ARRAY(b->arena, (size_t)(p + 1) * width, double);
@@ -221,6 +245,34 @@ static void partition(struct balance *b) {
         b->parts[k - 1] = taken[(size_t)k * width + (size_t)(left - band.first[k])];
         left -= b->parts[k - 1];
     }
+}
+
+/* Memory is asked about only where the fastest of all splits does not fit. Where it does, asking would find the same one:
+ * the sizes that keep the least time are an interval, which memory narrows around it. */
+static void partition(struct balance *b) {
+    size_t n = (size_t)b->n_parts * (size_t)(b->sc->model->layers + 1);
+    if (b->sc->model->layers < b->n_parts - 2)
+        return; /* nothing to choose */
+    b->known_s = TSIM_NEW_ARRAY(b->arena, n, double);
+    if (b->are_alike) {
+        b->most_layers = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
+        b->too_many = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
+        for (int32_t k = 0; k < b->n_parts; k++) {
+            b->most_layers[k] = -1;
+            b->too_many[k] = b->sc->model->layers + 1;
+        }
+    } else {
+        b->is_too_large = TSIM_NEW_ARRAY(b->arena, n, bool);
+        b->known_layers = TSIM_NEW_ARRAY(b->arena, n, struct tsim_parts);
+    }
+    split(b);
+    for (int32_t k = 0; k < b->n_parts && !b->heeds_memory; k++)
+        b->heeds_memory = !stage_fits(b, k);
+    if (!b->heeds_memory)
+        return;
+    if (!b->are_alike)
+        memset(b->known_s, 0, n * sizeof *b->known_s); /* with their memory, this time */
+    split(b);
 }
 
 /* ---- several parts per stage ---- */
@@ -346,14 +398,10 @@ const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct 
     const struct tsim_accelerator *accelerator = cluster->accelerator;
     b.capacity_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes;
     tsim_pass_costs_build(scenario, cluster, placement, &b.costs);
-    int64_t n = scenario->model->layers;
     b.are_alike = tsim_model_has_one_kind(scenario->model);
     if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* where a layer moves, four stages change */
         b.are_alike = false;
     if (b.shape.chunks == 1) {
-        b.known_s = TSIM_NEW_ARRAY(arena, (size_t)(b.n_parts * (n + 1)), double);
-        if (!b.are_alike)
-            b.known_layers = TSIM_NEW_ARRAY(arena, (size_t)(b.n_parts * (n + 1)), struct tsim_parts);
         partition(&b);
     } else {
         move_layers(&b);

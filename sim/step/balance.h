@@ -6,9 +6,9 @@
  * the first k stages when they hold the first i layers. The more layers a stage holds the longer it takes, so the least
  * time of all is found first, by asking how far the stages get within a given one; only what a split of that time can
  * hold after k stages is gone through, and sizes are found by halving. Splits in which a stage does not fit in memory
- * count only where no other exists. Several parts per stage: from the even split, a layer is moved from the slowest
- * stage to whichever gains most, until none does; where layers are alike that is the optimum as well. The one nearest
- * to even is taken of equal splits. */
+ * count only where no other exists; memory is asked about only where the fastest split of all does not fit. Several
+ * parts per stage: from the even split, a layer is moved from the slowest stage to whichever gains most, until none does;
+ * where layers are alike that is the optimum as well. The one nearest to even is taken of equal splits. */
 #ifndef TSIM_STEP_BALANCE_H
 #define TSIM_STEP_BALANCE_H
 

@@ -91,14 +91,16 @@ void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *ch
     double deadline_days = goal->deadline_s > 0 ? goal->deadline_s / TSIM_DAY_S : (double)INFINITY;
     double budget_usd = goal->budget_usd > 0 ? goal->budget_usd : (double)INFINITY;
     double delay = offer->delivery_days + (offer->purchase == TSIM_PURCHASE_BUY ? changes->delay_days : 0);
+    struct tsim_price_cases prices;
     int n_time = 0, n_budget = 0, n_both = 0;
     size_t n = 0;
+    tsim_price_cases_of(job, &prices);
     for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++) {
         double days = days_under(offer, changes, i);
         bool is_reached = i + 0.5 < TSIM_DISTRIBUTION_POINTS * (1 - offer->plan->missed_frac);
         for (int j = 0; j < TSIM_PRICE_POINTS; j++) {
-            double usd = cost_under(offer, changes, days, tsim_price_factor(job, j),
-                                    offer->power_usd_per_day > 0 ? tsim_electricity_factor(job, j, i) : 1);
+            double usd =
+                cost_under(offer, changes, days, prices.asked[j], prices.electricity[tsim_electricity_case(j, i)]);
             bool in_time = is_reached && days + delay <= deadline_days, in_budget = is_reached && usd <= budget_usd;
             costs[n++] = usd;
             sum += usd;
@@ -314,9 +316,11 @@ static const struct tsim_catalogue_machine *machine_of(const struct tsim_decisio
 
 /* The most that may be claimed of a cost that is no less than `usd`: what a machine measured best could have. */
 static double most_chance(const struct tsim_scenario *job, double usd) {
+    struct tsim_price_cases prices;
     int n = 0;
+    tsim_price_cases_of(job, &prices);
     for (int j = 0; j < TSIM_PRICE_POINTS; j++)
-        n += !(job->goal.budget_usd > 0) || usd * tsim_price_factor(job, j) <= job->goal.budget_usd;
+        n += !(job->goal.budget_usd > 0) || usd * prices.asked[j] <= job->goal.budget_usd;
     return tsim_chance_shown((double)n / TSIM_PRICE_POINTS, TSIM_GROUNDS_MEASURED);
 }
 

@@ -130,27 +130,33 @@ static void until_the_loss(struct tsim_arena *arena, const struct tsim_scenario 
 
 /* ---- money ---- */
 
-double tsim_price_factor(const struct tsim_scenario *sc, int i) {
-    double spread = sc->cost.price_spread;
+static double price_factor(double spread, int i) {
     return spread > 1 ? tsim_spread_quantile(frac_of(i, TSIM_PRICE_POINTS), spread) : 1;
 }
 
-double tsim_electricity_factor(const struct tsim_scenario *sc, int i, int j) {
+void tsim_price_cases_of(const struct tsim_scenario *sc, struct tsim_price_cases *cases) {
+    for (int i = 0; i < TSIM_PRICE_POINTS; i++) {
+        cases->asked[i] = price_factor(sc->cost.price_spread, i);
+        cases->electricity[i] = price_factor(sc->energy.price_spread, i);
+    }
+}
+
+int tsim_electricity_case(int i, int j) {
     enum { STRIDE = 7 }; /* has no divisor in common with the points */
-    double spread = sc->energy.price_spread;
-    return spread > 1 ? tsim_spread_quantile(frac_of((STRIDE * i + j) % TSIM_PRICE_POINTS, TSIM_PRICE_POINTS), spread)
-                      : 1;
+    return (STRIDE * i + j) % TSIM_PRICE_POINTS;
 }
 
 static struct tsim_percentiles rents(const struct tsim_result *result, const struct tsim_uncertainty *u) {
     const struct tsim_campaign *c = &result->campaign;
     double usd[TSIM_DISTRIBUTION_POINTS * TSIM_PRICE_POINTS], usd_per_day = c->rent_usd / c->mean_days;
+    struct tsim_price_cases prices;
     size_t n = 0;
     if (isnan(usd_per_day))
         return (struct tsim_percentiles){(double)NAN, (double)NAN, (double)NAN};
+    tsim_price_cases_of(result->scenario, &prices);
     for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
         for (int j = 0; j < TSIM_PRICE_POINTS; j++)
-            usd[n++] = tsim_price_factor(result->scenario, j) * u->days_at.at[i] * usd_per_day;
+            usd[n++] = prices.asked[j] * u->days_at.at[i] * usd_per_day;
     tsim_sort_ascending(usd, n);
     return tsim_points_percentiles(usd, n);
 }

@@ -26,11 +26,14 @@
 #include "results/prediction.h"
 
 enum { TSIM_PRICE_POINTS = 20 };
-/* Returns how many times the asked price is paid in the i-th part of all cases. */
-double tsim_price_factor(const struct tsim_scenario *scenario, int i);
-/* The same of electricity, in the i-th case of prices and the j-th of days: over the cases of either it takes each of its
- * parts equally often. */
-double tsim_electricity_factor(const struct tsim_scenario *scenario, int i, int j);
+/* Holds how many times the known price is paid in the i-th part of all cases. */
+struct tsim_price_cases {
+    double asked[TSIM_PRICE_POINTS], electricity[TSIM_PRICE_POINTS];
+};
+void tsim_price_cases_of(const struct tsim_scenario *scenario, struct tsim_price_cases *cases);
+/* Tells which case of electricity meets the i-th case of prices and the j-th of days: over the cases of either it takes each of
+ * its parts equally often. */
+int tsim_electricity_case(int i, int j);
 
 /* The tokens to the goal's loss, with the scenario's model and batch. */
 struct tsim_tokens_needed tsim_goal_tokens(const struct tsim_scenario *scenario);

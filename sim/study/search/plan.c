@@ -29,6 +29,7 @@ enum fate {
 struct item {
     int64_t position;
     int32_t candidate, family; /* -1: none */
+    int32_t turn;              /* so many plans of its candidate come first */
     enum fate fate;
     bool breaks_limit; /* whatever the simulation says */
     bool may_not_fit;
@@ -78,7 +79,7 @@ struct search {
     struct outcomes *outcomes; /* by candidate */
     struct family *families;   /* heap */
     size_t n_families, family_capacity;
-    struct tsim_arena bests;
+    struct tsim_arena kept;
     bool families_recompute;   /* the families' recomputation is their first position's; else they have all values */
     int64_t n_pruned_unlisted; /* refinements that fell out with their family */
     struct known known;
@@ -529,6 +530,20 @@ static void report_to(tsim_plan_report_fn report, void *context, const struct se
         report(context, &progress);
 }
 
+static int by_turn(const void *a, const void *b) {
+    const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
+    return x->turn != y->turn ? (x->turn < y->turn ? -1 : 1) : by_objective(a, b);
+}
+
+/* Each candidate is asked for its best alone: the first of each come first, then the second ones, so that a plan is known of
+ * each before others of it are simulated. */
+static void take_turns(struct search *search, struct item **order, size_t n_order) {
+    int32_t *taken = TSIM_NEW_ARRAY(&search->kept, search->options->space->n_candidates, int32_t);
+    for (size_t i = 0; i < n_order; i++)
+        order[i]->turn = taken[order[i]->candidate]++;
+    qsort(order, n_order, sizeof *order, by_turn);
+}
+
 static void simulate_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context,
                          struct tsim_plan_result *result) {
     struct item **order = NULL;
@@ -539,6 +554,8 @@ static void simulate_all(struct search *search, struct team *team, tsim_plan_rep
             order[n_order++] = &search->items[i];
     if (n_order > 0)
         qsort(order, n_order, sizeof *order, by_objective);
+    if (n_order > 0 && search->options->is_for_candidates)
+        take_turns(search, order, n_order);
     search->began_s = now_s();
     bool is_last = search->is_interrupted; /* one round of what was bounded, so that there is something to show */
     search->heeds &= !is_last;
@@ -748,7 +765,7 @@ static void split_families(struct search *search) {
         const struct tsim_plan_candidate *candidate = &search->options->space->candidates[whole[i].item.candidate];
         const struct tsim_plan_axis *recomputes = &candidate->axes[TSIM_PLAN_RECOMPUTE];
         int64_t stride = tsim_plan_stride(candidate, TSIM_PLAN_LAYERS), at = whole[i].item.position;
-        struct best_of *bests = TSIM_NEW_ARRAY(&search->bests, TSIM_RECOMPUTE_EVERY + 1, struct best_of);
+        struct best_of *bests = TSIM_NEW_ARRAY(&search->kept, TSIM_RECOMPUTE_EVERY + 1, struct best_of);
         for (int mode = 0; mode <= TSIM_RECOMPUTE_EVERY; mode++)
             bests[mode].objective = -(double)INFINITY;
         for (size_t r = 0; r < recomputes->n; r++, at += stride) {
@@ -1054,7 +1071,7 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
         search.outcomes[c].least_excess_bytes = (double)NAN;
     *result = (struct tsim_plan_result){.n_best = 0};
     team_init(team, options);
-    tsim_arena_init(&search.bests);
+    tsim_arena_init(&search.kept);
     sigset_t before;
     search.heeds = options->heeds_interrupt;
     if (search.heeds)
@@ -1070,7 +1087,7 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
     team_release(team);
     tsim_heap_free(search.known.front);
     tsim_heap_free(search.families);
-    tsim_arena_release(&search.bests);
+    tsim_arena_release(&search.kept);
     tsim_heap_free(search.items);
     return status;
 }
