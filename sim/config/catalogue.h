@@ -76,6 +76,7 @@ enum tsim_mixing {
     TSIM_MIXING_MAMBA,     /* a state-space recurrence: `mamba` */
     TSIM_MIXING_MAMBA1,    /* the same by a scan: `mamba1` */
     TSIM_MIXING_DELTA,     /* linear attention by the gated delta rule: `delta` */
+    TSIM_MIXING_SEGMENT,   /* attention to the last segment as well: `memory` */
     TSIM_MIXING_SPARSE,    /* attention to the tokens that `index` picks */
     TSIM_MIXING_MODULATED, /* of a diffusion transformer: `diffusion` */
     TSIM_MIXING_JOINT,     /* the same, image and text with weights of their own in one sequence */
@@ -166,6 +167,24 @@ struct tsim_tower {
     const struct tsim_model *network; /* the tower as a model of its own */
 };
 
+/* A small encoder that is trained beside the model and fills in masked tokens, which the model then judges (ELECTRA;
+ * sim/model/layer_generator.c). The first layers of the model are its, the next one is its head. */
+struct tsim_generator {
+    int64_t layers; /* 0: none; then nothing else counts */
+    int64_t hidden, heads, ffn_hidden;
+    double masked_frac;               /* of the tokens */
+    const struct tsim_model *network; /* the generator as a model of its own */
+};
+
+/* Rows of the table that a token meets in the head, where they are not all of them. */
+struct tsim_head_rows {
+    int64_t each; /* that every token meets; 0: all, and nothing else counts */
+    int64_t
+        tail; /* others in clusters, of which a token meets one at most: rows of one, on average over those that do */
+    int64_t clusters;
+    double tail_frac; /* of the tokens, that meet one */
+};
+
 /* A model of kind cnn or mlp is a list of layers. As it is written: */
 enum tsim_entry_kind {
     TSIM_ENTRY_CONV,
@@ -236,6 +255,7 @@ struct tsim_model {
     bool approximate;    /* parts of it stand for others, which tsim does not have */
     bool post_norms;     /* a norm behind attention and behind the feed-forward block, beside those before (Gemma 2) */
     bool parallel_block; /* attention and feed-forward side by side, from one norm */
+    bool recurrent;      /* layers are LSTM cells; with an encoder, those of GNMT */
     bool parallel_norms; /* side by side, each from a norm of its own */
     bool qkv_bias;       /* queries, keys and values have biases also where other layers have none (Qwen2) */
     bool qk_norm;        /* each head's query and key have a norm with a scale of their own, shared by heads (Qwen3) */
@@ -256,6 +276,9 @@ struct tsim_model {
     struct tsim_index index;
     struct tsim_diffusion diffusion;
     struct tsim_tower tower;
+    struct tsim_generator generator;
+    struct tsim_head_rows head_rows;
+    int64_t memory;                                    /* tokens of the last segment that segment layers attend to */
     int64_t input_channels, input_height, input_width; /* of a sample, cnn and mlp */
     const struct tsim_embedding_table *tables;
     size_t n_tables;

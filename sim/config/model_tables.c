@@ -168,9 +168,35 @@ static const struct tsim_key TOWER_KEYS[] = {
 };
 TSIM_TABLE(TOWER, TOWER_KEYS, true);
 
+#define GENERATOR_INT(name_, help_)                                                                                    \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_generator, name_), .max = 1e7,                \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key GENERATOR_KEYS[] = {
+    GENERATOR_INT(layers, "layers of the generator; the model's layers counts them and its head as well; 0: no generator"),
+    GENERATOR_INT(hidden, "width of its residual stream"),
+    GENERATOR_INT(heads, "attention heads"),
+    GENERATOR_INT(ffn_hidden, "inner width of its feed-forward block; default: 4 x hidden"),
+    {.key = "masked", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
+     .offset = offsetof(struct tsim_generator, masked_frac), .default_text = "0",
+     .help = "fraction of the tokens that are masked and filled in; default: 0.15"},
+};
+TSIM_TABLE(GENERATOR, GENERATOR_KEYS, true);
+
+#define HEAD_ROWS_INT(name_, help_)                                                                                    \
+    {.key = #name_, .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_head_rows, name_), .max = 1e9,                \
+     .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
+static const struct tsim_key HEAD_ROWS_KEYS[] = {
+    HEAD_ROWS_INT(each, "rows that every token meets, those of the clusters among them; 0: all of the table"),
+    HEAD_ROWS_INT(tail, "rows of the cluster that a rare token meets beside, on average"),
+    HEAD_ROWS_INT(clusters, "number of clusters; default: 1 where there is a tail"),
+    {.key = "tail_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
+     .offset = offsetof(struct tsim_head_rows, tail_frac), .default_text = "0", .help = "fraction of the tokens that are so rare"},
+};
+TSIM_TABLE(HEAD_ROWS, HEAD_ROWS_KEYS, true);
+
 static const struct tsim_word MIXINGS[] = {{"attention", TSIM_MIXING_ATTENTION}, {"window", TSIM_MIXING_WINDOW},
                                              {"mamba2", TSIM_MIXING_MAMBA}, {"mamba1", TSIM_MIXING_MAMBA1}, {"gated-delta", TSIM_MIXING_DELTA},
-                                             {"sparse", TSIM_MIXING_SPARSE},
+                                             {"sparse", TSIM_MIXING_SPARSE}, {"segment", TSIM_MIXING_SEGMENT},
                                              {"modulated", TSIM_MIXING_MODULATED}, {"joint", TSIM_MIXING_JOINT},
                                              {"last-joint", TSIM_MIXING_LAST_JOINT}, {"none", TSIM_MIXING_NONE}, {NULL, 0}};
 static const struct tsim_word FOLLOWINGS[] = {{"auto", TSIM_FOLLOWING_AUTO}, {"dense", TSIM_FOLLOWING_DENSE},
@@ -236,6 +262,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_FLAG(approximate, "true: some parts replace parts that tsim does not know, so the interval is that of an unmeasured kind of model")},
     MODEL_BOOL(gated_mlp, "false", "gated feed-forward (SwiGLU): three matrices instead of two"),
     MODEL_BOOL(parallel_block, "false", "attention and feed-forward side by side from one norm (GPT-J, PaLM)"),
+    {MODEL_FLAG(recurrent, "layers are LSTM cells, hidden wide; with encoder_layers as in GNMT: the first reads both ways, and the decoder's first attends to the encoder")},
     {MODEL_FLAG(parallel_norms, "with parallel_block, a norm for each of the two (GPT-NeoX, Falcon 40B)")},
     {.key = "norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, norm), .words = NORMS,
      .default_text = "layernorm", .help = "normalization before attention, before feed-forward and at the end"},
@@ -276,6 +303,11 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true, .help = "layers of kind sparse"},
     {.key = "diffusion", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, diffusion), .table = &DIFFUSION,
      .is_omitted_when_zero = true, .help = "diffusion transformers: layers of kinds modulated, joint and last-joint"},
+    {MODEL_INT(memory, 1e9, "tokens of the last segment that layers of kind segment attend to (Transformer-XL)"), .is_omitted_when_zero = true},
+    {.key = "generator", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, generator), .table = &GENERATOR,
+     .is_omitted_when_zero = true, .help = "a small encoder that fills in masked tokens, trained beside the model (ELECTRA)"},
+    {.key = "head_rows", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, head_rows), .table = &HEAD_ROWS,
+     .is_omitted_when_zero = true, .help = "rows of the table that a token meets in the head, where not all: adaptive softmax, or a yes and no (ELECTRA)"},
     {.key = "tower", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, tower), .table = &TOWER,
      .is_omitted_when_zero = true, .help = "vision-language models: a vision transformer and a projector before the language model's layers"},
     SOURCE_KEY(struct tsim_model),
@@ -583,6 +615,91 @@ static void finish_tower(struct tsim_reader *reader, const struct tsim_value *ma
         m->tower = (struct tsim_tower){0};
 }
 
+/* Checks Transformer-XL's keys and the rows that the head's tokens meet. */
+static void finish_memory(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                          struct tsim_model *m) {
+    struct tsim_head_rows *rows = &m->head_rows;
+    bool is_there = false;
+    for (size_t i = 0; i < m->n_pattern; i++)
+        is_there |= m->pattern[i].kind == TSIM_MIXING_SEGMENT;
+    if (is_there != (m->memory > 0))
+        tsim_diag_hint(
+            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "memory"),
+                             at_key(reader, path, "memory"), "%s",
+                             is_there ? "layers of kind segment need 'memory'" : "no layer is of kind segment"),
+            "memory: 192 and pattern: [{kind: segment}], for example");
+    if (is_there && (m->latent.kv_rank > 0 || m->output_gate || m->qk_norm || m->kv_heads != m->heads || !m->causal))
+        tsim_diag_hint(
+            tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "memory"),
+                             at_key(reader, path, "memory"),
+                             "latent, output_gate, qk_norm, kv_heads and causal: false are for other models"),
+            "leave them out");
+    bool is_wrong = rows->each > m->vocab || rows->each + rows->tail > m->vocab + rows->clusters + 1 ||
+                    (rows->each == 0 && (rows->tail > 0 || rows->clusters > 0 || rows->tail_frac > 0)) ||
+                    (rows->tail > 0) != (rows->tail_frac > 0) || (rows->clusters > 0 && rows->tail == 0);
+    if (is_wrong)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "head_rows"),
+                                        at_key(reader, path, "head_rows"),
+                                        "more rows than vocab has, a tail without tail_share, or no 'each'"),
+                       "{each: 20000, tail: 60000, tail_share: 0.05, clusters: 3}, for example");
+    if (rows->tail > 0 && rows->clusters == 0)
+        rows->clusters = 1;
+    if (is_wrong)
+        *rows = (struct tsim_head_rows){0};
+}
+
+/* Checks that a recurrent network has no keys of attention. */
+static void finish_recurrent(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                             const struct tsim_model *m) {
+    bool is_wrong = m->n_pattern > 0 || m->attention_window > 0 || m->experts.count > 0 || m->latent.kv_rank > 0 ||
+                    m->image.patch > 0 || m->diffusion.values > 0 || m->tower.layers > 0 || m->generator.layers > 0 ||
+                    m->norm != TSIM_NORM_PLAIN || m->position != TSIM_POSITION_NONE || m->parallel_block ||
+                    m->encoder_layers == 1 || m->layers - m->encoder_layers < 2;
+    if (m->recurrent && is_wrong)
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "recurrent"),
+                                        at_key(reader, path, "recurrent"),
+                                        "LSTM cells have norm: plain and position: none, at least two layers in each "
+                                        "stack, and no keys of attention or experts"),
+                       "models/architectures/gnmt.yaml is one");
+}
+
+/* Makes the generator a model of its own: an encoder as the model's, but for its sizes. */
+static void finish_generator(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                             struct tsim_model *m) {
+    struct tsim_generator *g = &m->generator;
+    const char *what = NULL, *hint = "";
+    if (g->layers == 0) {
+        *g = (struct tsim_generator){0};
+        return;
+    }
+    if (g->layers + 1 >= m->layers)
+        what = "the model's layers count the generator's and its head, and leave none for the discriminator",
+        hint = "layers: 25 for a generator of 12, its head and a discriminator of 12";
+    else if (g->hidden == 0 || g->heads == 0 || g->hidden % g->heads != 0)
+        what = "hidden and heads are missing, or do not divide", hint = "for example hidden: 256, heads: 4";
+    else if (m->causal || m->n_pattern > 0 || m->encoder_layers > 0 || m->image.patch > 0 || m->experts.count > 0 ||
+             m->tower.layers > 0 || m->diffusion.values > 0 || m->attention_window > 0)
+        what = "generators are for encoders of text whose layers are alike", hint = "causal: false, without a pattern";
+    if (what) {
+        tsim_diag_hint(tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, place_of(mapping, "generator"),
+                                        at_key(reader, path, "generator"), "%s", what),
+                       "%s", hint);
+        *g = (struct tsim_generator){0};
+        return;
+    }
+    g->ffn_hidden = g->ffn_hidden ? g->ffn_hidden : 4 * g->hidden;
+    g->masked_frac = g->masked_frac > 0 ? g->masked_frac : 0.15;
+    struct tsim_model *network = TSIM_NEW(reader->arena, struct tsim_model);
+    *network = *m;
+    network->generator = (struct tsim_generator){0};
+    network->layers = g->layers;
+    network->hidden = g->hidden;
+    network->heads = network->kv_heads = g->heads;
+    network->head_dim = g->hidden / g->heads;
+    network->ffn_hidden = g->ffn_hidden;
+    g->network = network;
+}
+
 /* Checks which layers have a window, and that a window is given for them. */
 static void finish_pattern(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                            struct tsim_model *m) {
@@ -781,6 +898,9 @@ void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapp
     finish_index(reader, mapping, path, model);
     finish_diffusion(reader, mapping, path, model);
     finish_tower(reader, mapping, path, model);
+    finish_memory(reader, mapping, path, model);
+    finish_generator(reader, mapping, path, model);
+    finish_recurrent(reader, mapping, path, model);
 }
 
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model) {

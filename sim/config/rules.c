@@ -138,6 +138,43 @@ static void check_tower(const struct check *c) {
         refuse(c, "training.lengths", "samples of many lengths with images", "no lengths");
 }
 
+/* Cells of a recurrent network are on one accelerator, and go through a sample token by token. */
+static void check_cells(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const struct tsim_training_spec *t = &c->sc->training;
+    if (!c->sc->model->recurrent)
+        return;
+    if (p->tensor > 1)
+        refuse(c, "parallelism.tensor", "LSTM cells that are divided", "tensor: 1");
+    if (p->context > 1)
+        refuse(c, "parallelism.context", "sequences of recurrent networks that are cut over several ranks",
+               "context: 1");
+    if (t->kind != TSIM_PRETRAIN || t->adapter.kind != TSIM_ADAPTER_NONE)
+        refuse(c, "training.kind", "fine-tuning of recurrent networks", "kind: pretrain, without an adapter");
+    if (t->recompute_parts)
+        refuse(c, "training.recompute", "recomputation of parts of LSTM layers", "recompute: none or full");
+    if (t->precision != TSIM_FP32 && t->precision != TSIM_TF32 && t->precision != TSIM_FP16 &&
+        t->precision != TSIM_BF16)
+        refuse(c, "training.precision", "LSTM cells in 8 bits or less", "precision: fp16 or bf16");
+}
+
+/* Segments and generators are of whole sequences, and a generator's heads are divided as the model's. */
+static void check_segments(const struct check *c) {
+    const struct tsim_model *m = c->sc->model;
+    const struct tsim_training_spec *t = &c->sc->training;
+    if (m->memory == 0 && m->generator.layers == 0)
+        return;
+    if (c->sc->parallelism.context > 1)
+        refuse(c, "parallelism.context", "sequences that are cut, of models with a memory or a generator",
+               "context: 1");
+    if (t->kind != TSIM_PRETRAIN)
+        refuse(c, "training.kind", "fine-tuning of models with a memory or a generator", "kind: pretrain");
+    if (m->generator.layers > 0 && m->generator.heads % c->sc->parallelism.tensor != 0)
+        tsim_diag_hint(fail(c, "parallelism.tensor", "%lld does not divide the %lld heads of the generator",
+                            num(c->sc->parallelism.tensor), num(m->generator.heads)),
+                       "a divisor of model.generator.heads");
+}
+
 /* Two stacks: no context parallelism, no split backward passes. */
 static void check_stacks(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
@@ -611,7 +648,8 @@ static void check_generation(const struct check *c) {
                            "training.kind: grpo");
         return;
     }
-    if (c->sc->model->mamba.heads > 0 || c->sc->model->mamba1.width > 0 || c->sc->model->delta.value_heads > 0)
+    if (c->sc->model->mamba.heads > 0 || c->sc->model->mamba1.width > 0 || c->sc->model->delta.value_heads > 0 ||
+        c->sc->model->memory > 0)
         refuse(c, "training.kind", "generation with recurrent layers", "a model with attention alone, or kind: sft");
     check_generating_nodes(c);
     if (tsim_generating_accelerators(c->sc) % g->tensor != 0)
@@ -736,6 +774,8 @@ static void check_adapter(const struct check *c) {
     if (m->delta.value_heads > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters beside gated-delta layers are not modelled"),
                        "kind: none");
+    if (m->memory > 0 || m->generator.layers > 0)
+        tsim_diag_hint(fail(c, "training.adapter", "adapters of %.40s are not modelled", m->name), "kind: none");
     if (m->mamba.heads > 0 || m->mamba1.width > 0)
         tsim_diag_hint(fail(c, "training.adapter", "adapters beside Mamba layers are not modelled"), "kind: none");
     if (m->latent.kv_rank > 0 && a->targets & OF_QKV)
@@ -1150,6 +1190,8 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     check_recomputed_operators(c);
     check_stacks(c);
     check_tower(c);
+    check_segments(c);
+    check_cells(c);
     check_schedule(c);
     can_split &= check_layers(c);
     if (can_split && check_degrees(c)) {

@@ -769,7 +769,7 @@ const struct tsim_table tsim_scenario_table = {SCENARIO_KEYS, sizeof SCENARIO_KE
 
 bool tsim_has_plain_layers(const struct tsim_model *model) {
     return !model->list && model->experts.count == 0 && model->latent.kv_rank == 0 && model->encoder_layers == 0 &&
-           model->n_pattern == 0 && model->tower.layers == 0;
+           model->n_pattern == 0 && model->tower.layers == 0 && model->generator.layers == 0 && !model->recurrent;
 }
 
 /* Every layer has experts, none are shared, and a rank has all of them. */
@@ -778,7 +778,7 @@ static bool has_like_expert_layers(const struct tsim_scenario *scenario) {
     const struct tsim_experts *x = &m->experts;
     return !m->list && x->count > 0 && x->first == 0 && x->every <= 1 && x->shared == 0 && m->latent.kv_rank == 0 &&
            m->encoder_layers == 0 && m->mtp_layers == 0 && m->n_pattern == 0 && m->tower.layers == 0 &&
-           scenario->parallelism.expert <= 1;
+           m->generator.layers == 0 && scenario->parallelism.expert <= 1;
 }
 
 const char *tsim_products_obstacle(const struct tsim_scenario *scenario) {

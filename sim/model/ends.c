@@ -82,9 +82,10 @@ static struct tsim_op_shape head_shape(const struct tsim_op_shape *z) {
 }
 
 static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double e = z->element_bytes, vocab = tsim_padded_vocab_per_rank(z->scenario);
+    double e = z->element_bytes, vocab = tsim_head_columns(z->scenario);
     struct tsim_op_shape head = head_shape(z);
-    tsim_op_norm_forward(list, z, "final norm");
+    if (!z->model->recurrent)
+        tsim_op_norm_forward(list, z, "final norm");
     tsim_op_gather_input(list, &head, "tensor: gather, head", z->h);
     if (z->model->pooler) {
         gemm(list, "pooler", head.linear_precision, z->b, z->h, z->h, e, e);
@@ -113,8 +114,17 @@ static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shap
                                                      .is_never_quantized = true});
 }
 
+/* Adds the gradients of a table that is used in pieces: each is copied into zeros of the whole, and they are summed. */
+static void join_pieces(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    double pieces = (double)z->model->head_rows.clusters + 1, e = z->element_bytes,
+           table = tsim_padded_vocab_per_rank(z->scenario) * z->h;
+    if (pieces > 1)
+        elementwise(list, "head, join gradients", table, pieces * e + (pieces - 1) * 3 * e, 2 * pieces - 1)
+            ->is_weight_gradient = true;
+}
+
 static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double vocab = tsim_padded_vocab_per_rank(z->scenario);
+    double vocab = tsim_head_columns(z->scenario);
     struct tsim_op_shape head = head_shape(z);
     elementwise(list, "loss", head.t * vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
     tsim_op_linear_backward(list, &head,
@@ -126,11 +136,13 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
                                                      .k = z->h,
                                                      .is_never_quantized = true,
                                                      .is_column_parallel = true});
+    join_pieces(list, z);
     if (z->model->pooler)
         pooler_backward(list, &head);
     if (head.t < z->t) /* gradients of the tokens that were not picked are zero */
         elementwise(list, "head, put tokens back", z->ts * z->h, z->element_bytes, 1);
-    tsim_op_norm_backward(list, z, "final norm");
+    if (!z->model->recurrent)
+        tsim_op_norm_backward(list, z, "final norm");
 }
 
 /* ---- of all stacks ---- */
@@ -172,7 +184,7 @@ void tsim_head_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_o
         return;
     }
     head_forward(list, &stacks[n - 1]);
-    for (int i = 0; i < n - 1; i++)
+    for (int i = 0; i < n - 1 && !sc->model->recurrent; i++)
         tsim_op_norm_forward(list, &stacks[i], "final norm, encoder");
 }
 
@@ -185,6 +197,6 @@ void tsim_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_
         return;
     }
     head_backward(list, &stacks[n - 1]);
-    for (int i = 0; i < n - 1; i++)
+    for (int i = 0; i < n - 1 && !sc->model->recurrent; i++)
         tsim_op_norm_backward(list, &stacks[i], "final norm, encoder");
 }

@@ -23,7 +23,8 @@ enum tsim_part {
     TSIM_PART_DELTA_EXPERT_LAYER,
     TSIM_PART_SPARSE_LAYER, /* the same two, with attention to the tokens that an index picks */
     TSIM_PART_SPARSE_EXPERT_LAYER,
-    TSIM_PART_ATTENTION, /* a mixer, or what follows one, that stands alone */
+    TSIM_PART_SEGMENT_LAYER, /* attention to the last segment, too, and a feed-forward block */
+    TSIM_PART_ATTENTION,     /* a mixer, or what follows one, that stands alone */
     TSIM_PART_WINDOW,
     TSIM_PART_MAMBA,
     TSIM_PART_MAMBA1,
@@ -39,6 +40,13 @@ enum tsim_part {
     TSIM_PART_TOWER_LAYER, /* of a vision-language model: layer_tower.c */
     TSIM_PART_TOWER_WINDOW_LAYER,
     TSIM_PART_PROJECTOR,
+    TSIM_PART_GENERATOR_LAYER, /* beside a discriminator: layer_generator.c */
+    TSIM_PART_GENERATOR_HEAD,
+    TSIM_PART_LSTM, /* of a recurrent network: layer_recurrent.c */
+    TSIM_PART_LSTM_BOTH_WAYS,
+    TSIM_PART_LSTM_WIDE,
+    TSIM_PART_LSTM_ATTENTION,
+    TSIM_PART_LSTM_DECODER,
     TSIM_PART_BLOCK, /* of a layer list: each has shapes of its own */
     TSIM_PART_HEAD,
     TSIM_N_PARTS

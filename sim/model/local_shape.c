@@ -123,6 +123,13 @@ double tsim_head_tokens(const struct tsim_scenario *sc) {
     return (head_frac > 0 ? head_frac : 1) * samples * tsim_last_length(sc) / (double)sc->parallelism.context;
 }
 
+double tsim_head_columns(const struct tsim_scenario *sc) {
+    const struct tsim_head_rows *rows = &sc->model->head_rows;
+    if (rows->each == 0)
+        return tsim_padded_vocab_per_rank(sc);
+    return ((double)rows->each + rows->tail_frac * (double)rows->tail) / (double)sc->parallelism.tensor;
+}
+
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario) {
     if (tsim_model_diffuses(scenario->model))
         return (double)scenario->model->diffusion.out_values;

@@ -71,6 +71,8 @@ double tsim_last_length(const struct tsim_scenario *scenario);
 /* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a model of
  * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
+/* Counts the columns of the head's product on one tensor rank: those rows, or what a token meets of them (head_rows). */
+double tsim_head_columns(const struct tsim_scenario *scenario);
 /* Tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked ones
  * (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
 double tsim_head_tokens(const struct tsim_scenario *scenario);

@@ -60,9 +60,10 @@ static const struct tsim_layer_entry *entry_of(const struct tsim_model *m, int64
     return entry;
 }
 
-/* A tower and its projector come before the layers of a language model. */
+/* Counts what comes before the model's own layers: a tower and its projector, or a generator and its head. */
 static int64_t layers_before(const struct tsim_model *m) {
-    return m->tower.layers > 0 ? m->tower.layers + 1 : 0;
+    int64_t layers = m->tower.layers + m->generator.layers; /* no model has both */
+    return layers > 0 ? layers + 1 : 0;
 }
 
 static enum tsim_part of_tower(const struct tsim_model *m, int64_t layer) {
@@ -70,6 +71,17 @@ static enum tsim_part of_tower(const struct tsim_model *m, int64_t layer) {
         return TSIM_PART_PROJECTOR;
     return tsim_model_layer(m->tower.network, layer) == TSIM_PART_WINDOW_LAYER ? TSIM_PART_TOWER_WINDOW_LAYER
                                                                                : TSIM_PART_TOWER_LAYER;
+}
+
+/* Says of a recurrent network what a layer is: those of GNMT beside an encoder, else all alike. */
+static enum tsim_part of_cells(const struct tsim_model *m, int64_t layer) {
+    if (m->encoder_layers == 0)
+        return TSIM_PART_LSTM;
+    if (layer < 2)
+        return layer == 0 ? TSIM_PART_LSTM_BOTH_WAYS : TSIM_PART_LSTM_WIDE;
+    if (layer < m->encoder_layers)
+        return TSIM_PART_LSTM;
+    return layer == m->encoder_layers ? TSIM_PART_LSTM_ATTENTION : TSIM_PART_LSTM_DECODER;
 }
 
 enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
@@ -80,6 +92,7 @@ enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
         [TSIM_MIXING_MAMBA] = {TSIM_PART_MAMBA_LAYER, TSIM_PART_MAMBA_EXPERT_LAYER, TSIM_PART_MAMBA},
         [TSIM_MIXING_MAMBA1] = {TSIM_PART_MAMBA1_LAYER, TSIM_PART_MAMBA1_EXPERT_LAYER, TSIM_PART_MAMBA1},
         [TSIM_MIXING_DELTA] = {TSIM_PART_DELTA_LAYER, TSIM_PART_DELTA_EXPERT_LAYER, TSIM_PART_DELTA},
+        [TSIM_MIXING_SEGMENT] = {TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER, TSIM_PART_SEGMENT_LAYER},
         [TSIM_MIXING_SPARSE] = {TSIM_PART_SPARSE_LAYER, TSIM_PART_SPARSE_EXPERT_LAYER, TSIM_PART_SPARSE},
         [TSIM_MIXING_MODULATED] = {TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER, TSIM_PART_MODULATED_LAYER},
         [TSIM_MIXING_JOINT] = {TSIM_PART_JOINT_LAYER, TSIM_PART_JOINT_LAYER, TSIM_PART_JOINT_LAYER},
@@ -88,8 +101,12 @@ enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
     };
     if (m->list)
         return TSIM_PART_BLOCK;
+    if (m->recurrent)
+        return of_cells(m, layer);
     if (m->encoder_layers > 0)
         return layer < m->encoder_layers ? TSIM_PART_ENCODER_LAYER : TSIM_PART_DECODER_LAYER;
+    if (m->generator.layers > 0 && layer < layers_before(m))
+        return layer < m->generator.layers ? TSIM_PART_GENERATOR_LAYER : TSIM_PART_GENERATOR_HEAD;
     if (layer < layers_before(m))
         return of_tower(m, layer);
     layer -= layers_before(m);
@@ -117,7 +134,7 @@ static double expert_layers(const struct tsim_model *m, int64_t n) {
 
 struct tsim_parts tsim_model_layers(const struct tsim_model *m, int64_t from, int64_t to) {
     struct tsim_parts parts = {0};
-    if (m->n_pattern > 0 || m->encoder_layers > 0 || m->tower.layers > 0) {
+    if (m->n_pattern > 0 || m->encoder_layers > 0 || m->recurrent || layers_before(m) > 0) {
         for (int64_t layer = from; layer < to; layer++)
             parts.times[tsim_model_layer(m, layer)]++;
         return parts;
@@ -284,7 +301,7 @@ static struct tsim_amount core_of_layers(struct tsim_term_recorder *r, const str
 
 /* Layers by what mixes their tokens. */
 struct mixed {
-    double whole, windowed, mamba, delta, sparse;
+    double whole, windowed, mamba, delta, segment, sparse;
 };
 
 static struct mixed mixed_layers(const struct tsim_model *m) {
@@ -296,6 +313,7 @@ static struct mixed mixed_layers(const struct tsim_model *m) {
         .windowed = times[TSIM_PART_WINDOW_LAYER] + times[TSIM_PART_WINDOW_EXPERT_LAYER] + times[TSIM_PART_WINDOW],
         .mamba = times[TSIM_PART_MAMBA_LAYER] + times[TSIM_PART_MAMBA_EXPERT_LAYER] + times[TSIM_PART_MAMBA],
         .delta = times[TSIM_PART_DELTA_LAYER] + times[TSIM_PART_DELTA_EXPERT_LAYER] + times[TSIM_PART_DELTA],
+        .segment = times[TSIM_PART_SEGMENT_LAYER],
         .sparse = times[TSIM_PART_SPARSE_LAYER] + times[TSIM_PART_SPARSE_EXPERT_LAYER] + times[TSIM_PART_SPARSE]};
 }
 
@@ -326,10 +344,12 @@ static struct tsim_amount core_attention_forward(struct tsim_term_recorder *r, c
                                          "sim/model/layer_mamba.c"),
                        delta = own_flops(r, m, "delta rules", mixed.delta, TSIM_PART_DELTA, length.value,
                                          "sim/model/layer_delta.c"),
+                       segment = own_flops(r, m, "attention to segments", mixed.segment, TSIM_PART_SEGMENT_LAYER,
+                                           length.value, "sim/model/layer_segment.c"),
                        sparse = own_flops(r, m, "attention to picked tokens, and their index", mixed.sparse,
                                           TSIM_PART_SPARSE, length.value, "sim/model/layer_sparse.c");
     return tsim_sum(r, "attention, forward", "of all kinds of layers", TSIM_FLOPS,
-                    TSIM_PARTS(whole, window, mamba, delta, sparse));
+                    TSIM_PARTS(whole, window, mamba, delta, segment, sparse));
 }
 
 struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *m, double first_length,
@@ -381,7 +401,16 @@ static struct tsim_model language_model(const struct tsim_model *m) {
     struct tsim_model language = *m;
     language.layers -= layers_before(m);
     language.tower = (struct tsim_tower){0};
+    language.generator = (struct tsim_generator){0};
     return language;
+}
+
+static struct tsim_amount generator_flops(struct tsim_term_recorder *r, const struct tsim_model *m, double length) {
+    struct tsim_layer_flops layer = tsim_layer_forward_flops(m, TSIM_PART_GENERATOR_LAYER, length, length),
+                            head = tsim_layer_forward_flops(m, TSIM_PART_GENERATOR_HEAD, length, length);
+    return tsim_given(r, "FLOPs of the generator",
+                      3 * ((double)m->generator.layers * (layer.products + layer.core) + head.products), TSIM_FLOPS,
+                      "3 forward passes of its layers and its head (sim/model/model.h)");
 }
 
 /* Counts for a token of the language model what the tower, the product of the patches and the projector take of a sample over its
@@ -432,6 +461,12 @@ struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const
     if (tsim_model_diffuses(m))
         return tsim_given(r, "model FLOPs of a token", diffusion_flops(m, first.value), TSIM_FLOPS,
                           "6 for each parameter and token that meets it, 12 for each score (sim/model/model.h)");
+    if (m->generator.layers > 0) {
+        struct tsim_model judge = language_model(m);
+        return tsim_sum(
+            r, "model FLOPs of a token, in both networks", "discriminator + generator", TSIM_FLOPS,
+            TSIM_PARTS(tsim_model_flops_recorded(r, &judge, first, last_length), generator_flops(r, m, first.value)));
+    }
     if (m->tower.layers > 0) {
         struct tsim_model language = language_model(m);
         return tsim_sum(r, "model FLOPs of a token, with its share of the images", "language model + tower", TSIM_FLOPS,
@@ -448,6 +483,15 @@ struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const
                                            "multiply and add, forward, for inputs and for weights"),
                                 tsim_model_active_parameters_recorded(r, m)));
     struct tsim_amount attention = core_attention(r, m, first);
+    if (m->head_rows.each > 0) {
+        const struct tsim_head_rows *rows = &m->head_rows;
+        double met = (double)rows->each + rows->tail_frac * (double)rows->tail;
+        struct tsim_amount unmet =
+            tsim_given(r, "rows that the head's tokens do not meet", 6 * ((double)m->vocab - met) * (double)m->hidden,
+                       TSIM_FLOPS, "head_rows of the model");
+        return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T - 6 for each row not met", TSIM_FLOPS,
+                        TSIM_PARTS(products, attention, tsim_inverse(unmet)));
+    }
     return tsim_sum(r, "model FLOPs of a token", "6 N + 12 L H Q T", TSIM_FLOPS, TSIM_PARTS(products, attention));
 }
 

@@ -275,7 +275,7 @@ struct tsim_feed_forward {
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 };
 extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_encoder_mixer, tsim_mamba_mixer,
-    tsim_mamba1_mixer, tsim_delta_mixer, tsim_sparse_mixer, tsim_no_mixer;
+    tsim_mamba1_mixer, tsim_delta_mixer, tsim_sparse_mixer, tsim_segment_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
 /* The functions of kinds that are not made of two. */
@@ -353,6 +353,75 @@ void tsim_projector_flops(const struct tsim_model *model, const struct tsim_laye
                           double first_length, double last_length, struct tsim_layer_flops *flops);
 double tsim_projector_waiting_bytes(const struct tsim_scenario *scenario);
 double tsim_projector_widest_bytes(const struct tsim_scenario *scenario);
+
+/* Handle a generator beside the model (layer_generator.c). */
+struct tsim_op_shape tsim_op_shape_generator(const struct tsim_scenario *scenario);
+double tsim_generator_flow_bytes(const struct tsim_scenario *scenario);
+void tsim_generator_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_generator_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_generator_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_generator_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_generator_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_generator_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                          double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_generator_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_generator_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_generator_head_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_generator_head_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_generator_head_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_generator_head_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_generator_head_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_generator_head_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                               double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_generator_head_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_generator_head_widest_bytes(const struct tsim_scenario *scenario);
+
+/* Handle recurrent networks (layer_recurrent.c). */
+void tsim_lstm_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_lstm_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_lstm_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_lstm_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                     double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_lstm_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_lstm_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_lstm_both_ways_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_both_ways_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_both_ways_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_lstm_both_ways_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_lstm_both_ways_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_lstm_both_ways_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                               double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_lstm_both_ways_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_lstm_both_ways_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_lstm_wide_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_wide_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_wide_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_lstm_wide_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_lstm_wide_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_lstm_wide_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                          double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_lstm_wide_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_lstm_wide_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_lstm_attention_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_attention_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_attention_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_lstm_attention_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_lstm_attention_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_lstm_attention_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                               double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_lstm_attention_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_lstm_attention_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_lstm_decoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_decoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
+void tsim_lstm_decoder_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
+void tsim_lstm_decoder_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+void tsim_lstm_decoder_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+void tsim_lstm_decoder_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
+                             double first_length, double last_length, struct tsim_layer_flops *flops);
+double tsim_lstm_decoder_waiting_bytes(const struct tsim_scenario *scenario);
+double tsim_lstm_decoder_widest_bytes(const struct tsim_scenario *scenario);
 
 /* Do what ends.c does of one stack: rows of a table, or patches. */
 void tsim_table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);

@@ -99,7 +99,7 @@ static double chunk_weight_gradient_bytes(const struct tsim_scenario *sc, int32_
     struct tsim_op_shape k = tsim_op_shape_last(sc);
     double bytes = tsim_chunk_sum(sc, stage, chunk, tsim_layer_weight_gradient_bytes);
     if (tsim_chunk_has_head(sc, stage, chunk))
-        bytes += k.element_bytes * (k.ts * k.h + tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc));
+        bytes += k.element_bytes * (k.ts * k.h + tsim_head_tokens(sc) * tsim_head_columns(sc));
     return bytes;
 }
 
@@ -336,7 +336,7 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
     struct tsim_amount of_layer = tsim_sum_of(&layer, "while a layer is worked on", "the sum of", TSIM_BYTES);
     if (!tsim_stage_has_head(sc, stage))
         return of_layer;
-    double logits = tsim_head_tokens(sc) * tsim_padded_vocab_per_rank(sc) * logit_bytes(sc, k);
+    double logits = tsim_head_tokens(sc) * tsim_head_columns(sc) * logit_bytes(sc, k);
     return tsim_largest(r, "while a layer or the loss is worked on", "the larger of the two", TSIM_BYTES,
                         TSIM_PARTS(of_layer, tensor(r, "logits, and the loss's copies of them", logits)));
 }

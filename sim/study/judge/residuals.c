@@ -32,6 +32,12 @@ static const char *model_word(const struct tsim_model *model) {
         return "experts";
     if (model->tower.layers > 0)
         return "vision-language";
+    if (model->generator.layers > 0)
+        return "generator and discriminator";
+    if (model->recurrent)
+        return "recurrent";
+    if (model->memory > 0)
+        return "segments with a memory";
     if (tsim_model_diffuses(model))
         return "diffusion";
     if (model->image.tokens > 0)

@@ -1,0 +1,163 @@
+/* ELECTRA (Clark et al. 2020, arXiv:2003.10555, section 2): a small generator fills in masked tokens, and a discriminator tells for
+ * every token whether it was replaced. Both are trained in a step. No gradient goes from the discriminator to the
+ * generator, which has a loss of its own.
+ *
+ * The generator's layers are those of a model of its own, asked of their kinds. They come before the discriminator's, with the
+ * generator's head between: a product from the generator's width to the table's, the logits of the masked tokens on the
+ * shared table, their loss, a draw of each, and the tokens put in and looked up again. Before its layers the table's
+ * vectors go through a product to its width, which the head's row counts as well. */
+#include "model/kept.h"
+#include "model/matrices.h"
+#include "model/model.h"
+#include "model/operator_builders.h"
+
+static void generator_scenario(const struct tsim_scenario *sc, struct tsim_scenario *own) {
+    *own = *sc;
+    own->model = sc->model->generator.network;
+}
+
+struct tsim_op_shape tsim_op_shape_generator(const struct tsim_scenario *sc) {
+    struct tsim_scenario own;
+    generator_scenario(sc, &own);
+    struct tsim_op_shape z = tsim_op_shape_first(&own);
+    z.scenario = sc;
+    return z;
+}
+
+/* ---- a layer ---- */
+
+void tsim_generator_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_scenario own;
+    (void)at;
+    generator_scenario(sc, &own);
+    tsim_layer_forward(&own, TSIM_PART_LAYER, 0, list);
+}
+
+void tsim_generator_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_scenario own;
+    (void)at;
+    generator_scenario(sc, &own);
+    tsim_layer_backward(&own, TSIM_PART_LAYER, 0, list);
+}
+
+void tsim_generator_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+    *p = tsim_layer_count(m->generator.network, TSIM_PART_LAYER);
+}
+
+void tsim_generator_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+    struct tsim_scenario own;
+    generator_scenario(sc, &own);
+    tsim_layer_keep(&own, TSIM_PART_LAYER, parts, kept);
+}
+
+void tsim_generator_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+    tsim_layer_matrices(m->generator.network, TSIM_PART_LAYER, times, matrices);
+}
+
+void tsim_generator_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first_length,
+                          double last_length, struct tsim_layer_flops *flops) {
+    (void)p;
+    *flops = tsim_layer_forward_flops(m->generator.network, TSIM_PART_LAYER, first_length, last_length);
+}
+
+double tsim_generator_waiting_bytes(const struct tsim_scenario *sc) {
+    struct tsim_scenario own;
+    generator_scenario(sc, &own);
+    return tsim_layer_weight_gradient_bytes(&own, TSIM_PART_LAYER);
+}
+
+double tsim_generator_widest_bytes(const struct tsim_scenario *sc) {
+    struct tsim_scenario own;
+    generator_scenario(sc, &own);
+    return tsim_layer_widest_bytes(&own, TSIM_PART_LAYER);
+}
+
+/* Its own tokens, and the vectors of the table, which both networks take. */
+double tsim_generator_flow_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_generator(sc);
+    return z.t * z.h * z.element_bytes + tsim_stream_bytes(sc);
+}
+
+/* ---- its head ---- */
+
+static double masked(const struct tsim_op_shape *z) {
+    return z->t * z->model->generator.masked_frac;
+}
+
+void tsim_generator_head_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc), own = tsim_op_shape_generator(sc);
+    double e = z.element_bytes, n = masked(&z), vocab = tsim_padded_vocab_per_rank(sc);
+    enum tsim_precision precision = z.attention_precision;
+    (void)at;
+    gemm(list, "table to generator", precision, z.t, own.h, z.h, e, e);
+    elementwise(list, "masked, pick", n * own.h, 2 * e, 1);
+    gemm(list, "generator to table", precision, n, z.h, own.h, e, e);
+    elementwise(list, "generator, activation and norm", n * z.h, 4 * e, 2);
+    gemm(list, "generator, logits", precision, n, vocab, z.h, e, e);
+    elementwise(list, "generator, loss", n * vocab, e + 4 + 8, 6);
+    elementwise(list, "generator, draw", n * vocab, 2 * 4 + 2 * 4, 4); /* noise, sum, largest */
+    elementwise(list, "tokens put in, and looked up", z.t * z.h, 3 * e, 3);
+}
+
+static void plain_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *input,
+                           const char *weight, double rows, double n, double k) {
+    struct tsim_op_shape own = *z;
+    own.t = own.ts = rows;
+    own.tp = 1;
+    own.sequence_parallel = false;
+    own.linear_precision = z->attention_precision;
+    own.linear_bytes = z->element_bytes;
+    tsim_op_linear_backward(
+        list, &own,
+        &(struct tsim_op_linear){.input = input, .weight = weight, .n = n, .k = k, .is_never_quantized = true});
+}
+
+void tsim_generator_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc), own = tsim_op_shape_generator(sc);
+    double e = z.element_bytes, n = masked(&z), vocab = tsim_padded_vocab_per_rank(sc);
+    (void)at;
+    elementwise(list, "tokens looked up, gradient", z.t * z.h, e + 2 * z.gradient_bytes, 3)->is_weight_gradient = true;
+    elementwise(list, "generator, loss", n * vocab, e + 4 + 16, 3);
+    plain_backward(list, &z, "generator, logits, input", "generator, logits, weight", n, vocab, z.h);
+    elementwise(list, "generator, activation and norm", n * z.h, 7 * e, 3);
+    plain_backward(list, &z, "generator to table, input", "generator to table, weight", n, z.h, own.h);
+    elementwise(list, "masked, put back", z.t * own.h, e, 1);
+    plain_backward(list, &z, "table to generator, input", "table to generator, weight", z.t, own.h, z.h);
+}
+
+void tsim_generator_head_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc), own = tsim_op_shape_generator(sc);
+    double e = z.element_bytes, n = masked(&z);
+    (void)parts;
+    tsim_keep(kept, "vectors of the table", z.t * z.h * e);
+    tsim_keep(kept, "masked tokens, before and behind activation and norm", n * (own.h + 3 * z.h) * e);
+    tsim_keep(kept, "generator's logits, in fp32", n * tsim_padded_vocab_per_rank(sc) * 4);
+}
+
+/* Two products with biases, and a norm. */
+void tsim_generator_head_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+    double h = (double)m->hidden, own = (double)m->generator.hidden;
+    p->norms = tsim_count_norm(m);
+    p->latent = 2 * h * own + h + own;
+}
+
+void tsim_generator_head_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first_length,
+                               double last_length, struct tsim_layer_flops *flops) {
+    double h = (double)m->hidden, own = (double)m->generator.hidden, frac = m->generator.masked_frac;
+    (void)p, (void)first_length, (void)last_length;
+    *flops = (struct tsim_layer_flops){.products = 2 * (h * own + frac * (h * own + h * (double)m->vocab))};
+}
+
+void tsim_generator_head_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+    tsim_matrices_add(matrices, 2 * times, (double)m->hidden, (double)m->generator.hidden, true);
+}
+
+double tsim_generator_head_waiting_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc), own = tsim_op_shape_generator(sc);
+    return z.element_bytes * (z.t * (z.h + own.h) + masked(&z) * (own.h + 2 * z.h + tsim_padded_vocab_per_rank(sc)));
+}
+
+double tsim_generator_head_widest_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc);
+    return masked(&z) * tsim_padded_vocab_per_rank(sc) * 4;
+}
