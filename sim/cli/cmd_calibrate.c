@@ -282,6 +282,20 @@ static enum tsim_status write_yaml(void *context, FILE *out) {
     return TSIM_OK;
 }
 
+/* --set accelerator=ID, and nothing else. */
+static bool take_accelerator(const struct tsim_arguments *arguments, const char **accelerator) {
+    *accelerator = NULL;
+    for (size_t i = 0; i < arguments->n_overrides; i++) {
+        if (strcmp(arguments->overrides[i].path, "accelerator") != 0) {
+            fprintf(stderr, "tsim calibrate: kernels takes --set accelerator=ID alone, not %s\n",
+                    arguments->overrides[i].path);
+            return false;
+        }
+        *accelerator = arguments->overrides[i].value;
+    }
+    return true;
+}
+
 static enum tsim_exit calibrate_kernels(const struct tsim_arguments *arguments) {
     struct tsim_arena arena;
     struct tsim_diags diags;
@@ -290,10 +304,12 @@ static enum tsim_exit calibrate_kernels(const struct tsim_arguments *arguments) 
         fputs("tsim calibrate: kernels takes one FILE and the name of one to write\n", stderr);
         return TSIM_EXIT_USAGE;
     }
+    const char *accelerator, *file = arguments->operands[1];
+    if (!take_accelerator(arguments, &accelerator))
+        return TSIM_EXIT_USAGE;
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
-    const char *file = arguments->operands[1];
-    enum tsim_exit status = tsim_exit_of(tsim_calibrate_kernels(&arena, file, &calibration, &diags));
+    enum tsim_exit status = tsim_exit_of(tsim_calibrate_kernels(&arena, file, accelerator, &calibration, &diags));
     tsim_report_diags(arguments, &diags);
     if (status == TSIM_EXIT_OK) {
         if (!write_tables(arguments, &arena, &calibration, &status)) {
@@ -318,7 +334,7 @@ enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
     static const enum tsim_option OF_LINKS[] = {TSIM_OPTION_OP, TSIM_OPTION_RANKS, TSIM_OPTION_OUTPUT, TSIM_OPTION_SET};
     const char *what = arguments->operands[0];
     if (strcmp(what, "kernels") == 0)
-        return tsim_is_refused(arguments, what, OF_LINKS, 4) ? TSIM_EXIT_USAGE : calibrate_kernels(arguments);
+        return tsim_is_refused(arguments, what, OF_LINKS, 3) ? TSIM_EXIT_USAGE : calibrate_kernels(arguments);
     if (strcmp(what, "nccl-tests") == 0)
         return tsim_calibrate_nccl_tests(arguments);
     if (strcmp(what, "profile") == 0)

@@ -2,6 +2,7 @@
 #include "config/catalogue_load.h"
 #include "cost/compute.h"
 #include "study/judge/calibrate.h"
+#include "study/judge/kernel_rows.h"
 #include "support/arena_rig.h"
 
 #include <math.h>
@@ -74,7 +75,7 @@ static enum tsim_status calibrate(bool has_copies, double noise_frac, struct tsi
                 1e6 * (bytes / tsim_memory_rate(&truth) + truth.kernel_latency_s) * (1 + (i % 2 ? noise_frac : 0)));
     }
     fclose(out);
-    enum tsim_status status = tsim_calibrate_kernels(&arena, file, calibration, &diags);
+    enum tsim_status status = tsim_calibrate_kernels(&arena, file, NULL, calibration, &diags);
     remove(file);
     return status;
 }
@@ -141,7 +142,7 @@ START_TEST(products_that_wait_for_memory) {
                 1e6 * (bytes / tsim_memory_rate(&truth) + truth.kernel_latency_s));
     }
     fclose(out);
-    enum tsim_status status = tsim_calibrate_kernels(&arena, file, &c, &diags);
+    enum tsim_status status = tsim_calibrate_kernels(&arena, file, NULL, &c, &diags);
     remove(file);
     ck_assert_int_eq(status, TSIM_OK);
     ck_assert_int_eq(c.measured.items[0].line, 3);
@@ -193,7 +194,7 @@ START_TEST(finds_classes_of_shapes) {
     write_row(out, "a100-80gb,gemm,bf16,1,4096,4096,4096", 1, "forward,,,", 0.01);
     fclose(out);
     struct tsim_calibration c;
-    enum tsim_status status = tsim_calibrate_kernels(&arena, file, &c, &diags);
+    enum tsim_status status = tsim_calibrate_kernels(&arena, file, NULL, &c, &diags);
     remove(file);
     ck_assert_int_eq(status, TSIM_OK);
     ck_assert_uint_eq(c.n_fitted, c.measured.n - 1);
@@ -238,13 +239,90 @@ START_TEST(refuses_wrong_rows) {
         fclose(out);
         tsim_diags_release(&diags);
         tsim_diags_init(&diags);
-        ck_assert_int_eq(tsim_calibrate_kernels(&arena, file, &c, &diags), TSIM_ERR_SCHEMA);
+        ck_assert_int_eq(tsim_calibrate_kernels(&arena, file, NULL, &c, &diags), TSIM_ERR_SCHEMA);
         remove(file);
         ck_assert_uint_eq(diags.n_items, 1);
         ck_assert_int_eq(diags.items[0].at.line, 2);
         ck_assert_msg(diags.items[0].at.column == CASES[i].column, "%s: column %d", CASES[i].row,
                       diags.items[0].at.column);
         ck_assert_msg(strstr(diags.items[0].message, CASES[i].says) != NULL, "%s: %s", CASES[i].row,
+                      diags.items[0].message);
+    }
+    tsim_diags_release(&diags);
+    tsim_diags_init(&diags);
+}
+END_TEST
+
+/* Shares of 2,250 TFLOP/s, as SimuMax writes them: time = FLOPs / share / peak. */
+static enum tsim_status read_shares(const char *lines, const char *accelerator, struct tsim_kernel_rows *rows) {
+    char file[] = "/tmp/tsim-b200-XXXXXX";
+    FILE *out = fdopen(mkstemp(file), "w");
+    fputs("op,shape,share_of_2250_tflops,source\n", out);
+    fputs(lines, out);
+    fclose(out);
+    tsim_diags_release(&diags);
+    tsim_diags_init(&diags);
+    enum tsim_status status = tsim_kernel_rows_read(&arena, file, accelerator, rows, &diags);
+    remove(file);
+    return status;
+}
+
+START_TEST(shares_of_a_peak) {
+    static const char LINES[] =
+        "matmul,\"b=2, m=128, k=256, n=512, layout=TN, accumulate=False, out_dtype=bf16\",0.5,here\n"
+        "matmul,\"b=1, m=128, k=256, n=512, layout=NT, accumulate=True, out_dtype=fp32\",0.5,here\n"
+        "group_matmul,\"ng=8, M=100, N=300, K=200, stage=bwd_grad_act, accumulate=False\",0.25,here\n"
+        "group_matmul,\"ng=8, M=100, N=300, K=200, main_grad_dtype=fp32, stage=bwd_grad_w, "
+        "accumulate=True\",0.25,here\n"
+        "sdp_bwd,\"batch=2, seq_len=1024, head_num=16, qk_head_dim=192, v_head_dim=128, "
+        "qkv_contiguous=True\",0.8,here\n"
+        "sdp_fwd,\"batch=2, seq_len=1024, head_num=16, qk_head_dim=192, v_head_dim=128, "
+        "qkv_contiguous=False\",0.8,here\n";
+    static const struct {
+        double batch, m, n, k, flops, share;
+        bool is_gradient;
+    } ROWS[] = {{2, 128, 512, 256, 2.0 * 2 * 128 * 512 * 256, 0.5, false},
+                {1, 128, 512, 256, 2.0 * 128 * 512 * 256, 0.5, true},
+                {8, 100, 200, 300, 2.0 * 8 * 100 * 200 * 300, 0.25, true},
+                {8, 300, 200, 100, 2.0 * 8 * 100 * 200 * 300, 0.25, true},
+                {32, 1024, 1024, 160, 2.0 * 5 * 32 * 1024 * 1024 * 160, 0.8, true}};
+    struct tsim_kernel_rows rows;
+    ck_assert_int_eq(read_shares(LINES, NULL, &rows), TSIM_OK);
+    ck_assert_str_eq(rows.accelerator->name, "b200"); /* of its peak, and in the file's name; b300 has the peak too */
+    ck_assert_int_eq(rows.kernel, TSIM_ATTENTION_CUDNN);
+    ck_assert_uint_eq(rows.n, 5);
+    for (size_t i = 0; i < rows.n; i++) {
+        const struct tsim_op *op = &rows.items[i].op;
+        ck_assert_double_eq(op->batch, ROWS[i].batch);
+        ck_assert_double_eq(op->m, ROWS[i].m);
+        ck_assert_double_eq(op->n, ROWS[i].n);
+        ck_assert_double_eq(op->k, ROWS[i].k);
+        ck_assert_int_eq(op->is_gradient, ROWS[i].is_gradient);
+        ck_assert_double_eq_tol(rows.items[i].measured_s * ROWS[i].share * 2250e12 / ROWS[i].flops, 1, 1e-6);
+    }
+    ck_assert_double_eq(rows.items[1].op.sum_bytes, 2 * 4 * 128 * 512);
+    ck_assert_double_eq(rows.items[3].op.sum_bytes, 8 * 2 * 4 * 300 * 200);
+    ck_assert_double_eq_tol(rows.items[0].load_s, 100 * rows.items[0].measured_s, 1e-12);
+    ck_assert_int_eq(read_shares(LINES, "b300", &rows), TSIM_OK);
+    ck_assert_str_eq(rows.accelerator->name, "b300");
+}
+END_TEST
+
+START_TEST(shares_that_are_wrong) {
+    static const struct {
+        const char *line, *says;
+    } CASES[] = {{"matmul,\"b=1, m=1, k=1, n=1, layout=TT\",0.5,x", "layout"},
+                 {"matmul,\"b=1, m=1, n=1, layout=TN, accumulate=False\",0.5,x", "has no k"},
+                 {"matmul,\"b=1, m=1, k=0, n=1, layout=TN, accumulate=False\",0.5,x", "has no k"},
+                 {"matmul,\"b=1, m=1, k=1, n=1, layout=TN, accumulate=False\",much,x", "share"},
+                 {"matmul,b=1,0.5,x", "shape"},
+                 {"group_matmul,\"ng=1, M=1, N=1, K=1, stage=up, accumulate=False\",0.5,x", "stage"},
+                 {"fp8_matmul,\"b=1\",0.5,x", "fp8_matmul"}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        struct tsim_kernel_rows rows;
+        ck_assert_int_eq(read_shares(CASES[i].line, NULL, &rows), TSIM_ERR_SCHEMA);
+        ck_assert_int_eq(diags.items[0].at.line, 2);
+        ck_assert_msg(strstr(diags.items[0].message, CASES[i].says) != NULL, "%s: %s", CASES[i].line,
                       diags.items[0].message);
     }
     tsim_diags_release(&diags);
@@ -262,6 +340,8 @@ static Suite *calibrate_suite(void) {
     tcase_add_test(tests, products_that_wait_for_memory);
     tcase_add_test(tests, finds_classes_of_shapes);
     tcase_add_test(tests, refuses_wrong_rows);
+    tcase_add_test(tests, shares_of_a_peak);
+    tcase_add_test(tests, shares_that_are_wrong);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -329,10 +329,10 @@ static void compare(struct tsim_calibration *c, const struct fit *fit) {
     }
 }
 
-enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *file,
+enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *file, const char *accelerator,
                                         struct tsim_calibration *calibration, struct tsim_diags *diags) {
     struct tsim_calibration c = {.n_fitted = 0};
-    TSIM_TRY(tsim_kernel_rows_read(arena, file, &c.measured, diags));
+    TSIM_TRY(tsim_kernel_rows_read(arena, file, accelerator, &c.measured, diags));
     c.rows = TSIM_NEW_ARRAY(arena, c.measured.n, struct tsim_calibrated_row);
     c.classes = TSIM_NEW_ARRAY(arena, c.measured.n, struct tsim_calibrated_class);
     choose_rows(&c);

@@ -69,9 +69,9 @@ struct tsim_calibration {
 const char *tsim_calibrated_name(enum tsim_calibrated value);
 bool tsim_calibrated_is_written(enum tsim_calibrated value);
 
-/* Everything is allocated from `arena`. TSIM_ERR_IO, TSIM_ERR_SCHEMA (a line that is no row), TSIM_ERR_REFERENCE (no
- * such accelerator), TSIM_ERR_INFEASIBLE (fewer rows than values to fit, or no convergence). */
-enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *file,
+/* Fits the file's kernels; `accelerator` as in kernel_rows.h. Everything is allocated from `arena`. TSIM_ERR_IO,
+ * TSIM_ERR_SCHEMA (a line that is no row), TSIM_ERR_REFERENCE (no such accelerator), TSIM_ERR_INFEASIBLE (fewer rows than values to fit, or no convergence). */
+enum tsim_status tsim_calibrate_kernels(struct tsim_arena *arena, const char *file, const char *accelerator,
                                         struct tsim_calibration *calibration, struct tsim_diags *diags);
 
 #endif

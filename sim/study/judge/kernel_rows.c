@@ -2,6 +2,7 @@
 
 #include "config/catalogue_load.h"
 #include "config/scenario.h"
+#include "study/judge/kernel_shares.h"
 
 #include <errno.h>
 #include <math.h>
@@ -62,6 +63,8 @@ struct reading {
     char text[LINE_BYTES];          /* of the line; empty at the end of the file */
     enum column columns[N_COLUMNS]; /* of the file, in its order */
     size_t n_columns;
+    double share_flops_per_s;     /* what shares are of, where the file has shares (kernel_shares.h); else 0 */
+    const char *given;            /* accelerator that was said beside the file, or NULL */
     char *fields[N_COLUMNS];      /* of the line, by column; those that the file does not have are empty */
     int places[N_COLUMNS];        /* the character that each begins at, from 1 */
     struct tsim_kernel_row *rows; /* on the heap */
@@ -75,7 +78,8 @@ __attribute__((format(printf, 3, 4))) static enum tsim_status refuse(const struc
     va_start(args, format);
     const char *text = tsim_arena_vprintf(reading->arena, format, args);
     va_end(args);
-    struct tsim_place place = {.file = reading->file, .line = reading->line, .column = column};
+    int at = reading->share_flops_per_s > 0 ? 1 : column; /* shares are taken by way of other columns */
+    struct tsim_place place = {.file = reading->file, .line = reading->line, .column = at};
     struct tsim_diag *diag = tsim_diags_error(reading->diags, TSIM_ERR_SCHEMA, place, "", "%s", text);
     if (reading->text[0] != '\0')
         diag->source_line = tsim_arena_strdup(reading->arena, reading->text);
@@ -267,8 +271,13 @@ static enum tsim_status take_row(struct reading *r) {
 
 static enum tsim_status take_header(struct reading *r, char *line) {
     size_t n_first = strlen(HEADER);
+    if (tsim_kernel_shares_header(line, &r->share_flops_per_s))
+        return take_header(r, tsim_arena_strdup(r->arena, TSIM_KERNEL_SHARES_COLUMNS));
+    if (r->given && !(r->share_flops_per_s > 0))
+        return refuse(r, 1, "accelerator=%s is said, but the file has a column of its own", r->given);
     if (strncmp(line, HEADER, n_first) != 0 || (line[n_first] != '\0' && line[n_first] != ','))
-        return refuse(r, 1, "the columns are not %s, which others may follow", HEADER);
+        return refuse(r, 1, "the columns are neither %s, which others may follow, nor op,shape,share_of_PEAK_tflops",
+                      HEADER);
     for (r->n_columns = 0; r->n_columns < N_FIRST; r->n_columns++)
         r->columns[r->n_columns] = (enum column)r->n_columns;
     for (char *name = line[n_first] ? line + n_first + 1 : NULL, *comma; name; name = comma ? comma + 1 : NULL) {
@@ -311,6 +320,49 @@ static enum tsim_status take_line(struct reading *r, char *line) {
     return take_row(r);
 }
 
+/* The accelerator of that peak in 16 bits whose name stands in the file's name or its first line. */
+static enum tsim_status name_accelerator(struct reading *r, const char *line) {
+    const char *const *ids, *candidates = "";
+    size_t n;
+    TSIM_TRY(tsim_catalogue_list(r->arena, TSIM_CATALOGUE_ACCELERATORS, &ids, &n, r->diags));
+    size_t longest = 0;
+    for (size_t i = 0; !r->given && i < n; i++) {
+        const struct tsim_accelerator *a;
+        TSIM_TRY(tsim_catalogue_load_accelerator(r->arena, ids[i], &a, r->diags));
+        if (fabs(a->peak_flops_per_s[TSIM_BF16] / r->share_flops_per_s - 1) > 1e-3)
+            continue;
+        candidates = tsim_arena_printf(r->arena, "%s%s%s", candidates, candidates[0] ? ", " : "", ids[i]);
+        if ((strstr(r->file, ids[i]) || strstr(line, ids[i])) && strlen(ids[i]) > longest) {
+            longest = strlen(ids[i]);
+            r->accelerator = ids[i];
+        }
+    }
+    if (r->given)
+        r->accelerator = r->given;
+    return r->accelerator ? TSIM_OK
+                          : refuse(r, 1, "the file does not say which accelerator it is (%s): --set accelerator=ID",
+                                   candidates[0] ? candidates : "none of the catalogue has such a peak");
+}
+
+static enum tsim_status take_share(struct reading *r, const char *line) {
+    const struct tsim_accelerator *a;
+    const char *text;
+    if (!r->accelerator)
+        TSIM_TRY(name_accelerator(r, line));
+    TSIM_TRY(tsim_catalogue_load_accelerator(r->arena, r->accelerator, &a, r->diags));
+    /* Transformer Engine's choice (transformer_engine/pytorch/attention, get_attention_backend). */
+    const char *kernel = a->compute_capability >= 9 ? "cudnn" : "flash2";
+    switch (tsim_kernel_share_line(r->arena, line, r->share_flops_per_s, r->accelerator, kernel, &text)) {
+    case TSIM_SHARE_PASSED_OVER:
+        return TSIM_OK;
+    case TSIM_SHARE_WRONG:
+        return refuse(r, 1, "%s", text);
+    case TSIM_SHARE_TAKEN:
+        break;
+    }
+    return take_line(r, tsim_arena_strdup(r->arena, text));
+}
+
 /* The rest of a long comment is passed over; no row is as long. */
 static bool has_whole_line(const char *line, FILE *stream) {
     int c = '\0';
@@ -330,7 +382,9 @@ static enum tsim_status read_lines(struct reading *r, FILE *stream) {
         memcpy(r->text, line, sizeof line);
         if (line[0] == '#' || line[0] == '\0')
             continue;
-        TSIM_TRY(r->n_columns == 0 ? take_header(r, line) : take_line(r, line));
+        TSIM_TRY(r->n_columns == 0          ? take_header(r, line)
+                 : r->share_flops_per_s > 0 ? take_share(r, line)
+                                            : take_line(r, line));
     }
     if (ferror(stream))
         return cannot_read(r);
@@ -339,9 +393,9 @@ static enum tsim_status read_lines(struct reading *r, FILE *stream) {
     return r->n > 0 ? TSIM_OK : refuse(r, 0, "there is no kernel in it");
 }
 
-enum tsim_status tsim_kernel_rows_read(struct tsim_arena *arena, const char *file, struct tsim_kernel_rows *rows,
-                                       struct tsim_diags *diags) {
-    struct reading r = {.arena = arena, .file = file, .diags = diags};
+enum tsim_status tsim_kernel_rows_read(struct tsim_arena *arena, const char *file, const char *accelerator,
+                                       struct tsim_kernel_rows *rows, struct tsim_diags *diags) {
+    struct reading r = {.arena = arena, .file = file, .given = accelerator, .diags = diags};
     *rows = (struct tsim_kernel_rows){.precision = TSIM_BF16, .kernel = TSIM_ATTENTION_FLASH2, .flash = TSIM_FLASH2};
     FILE *stream = fopen(file, "r");
     if (!stream)

@@ -15,7 +15,9 @@
  *   kernel      of attention: flash1, flash2, flash3, cudnn
  *   causal      of attention: yes or no
  *   repeats     how often it ran, one after another: repeats x time_us is how long the chip was under load
- *   clock_mhz, power_w    means while it ran */
+ *   clock_mhz, power_w    means while it ran
+ *
+ * Or it has shares of a peak (kernel_shares.h). */
 #ifndef TSIM_STUDY_KERNEL_ROWS_H
 #define TSIM_STUDY_KERNEL_ROWS_H
 
@@ -40,9 +42,10 @@ struct tsim_kernel_rows {
     enum tsim_flash flash; /* the rate that is its */
 };
 
-/* Everything is allocated from `arena`. TSIM_ERR_IO, TSIM_ERR_SCHEMA (a line that is no row), TSIM_ERR_REFERENCE (no
+/* Reads the file. `accelerator` (an id, or NULL) is that of a file of shares, which has none; without it the peak and the names
+ * in the file tell. Everything is allocated from `arena`. TSIM_ERR_IO, TSIM_ERR_SCHEMA (a line that is no row), TSIM_ERR_REFERENCE (no
  * such accelerator). */
-enum tsim_status tsim_kernel_rows_read(struct tsim_arena *arena, const char *file, struct tsim_kernel_rows *rows,
-                                       struct tsim_diags *diags);
+enum tsim_status tsim_kernel_rows_read(struct tsim_arena *arena, const char *file, const char *accelerator,
+                                       struct tsim_kernel_rows *rows, struct tsim_diags *diags);
 
 #endif
