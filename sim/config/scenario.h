@@ -419,7 +419,7 @@ static inline int64_t tsim_training_nodes(const struct tsim_scenario *scenario) 
 static inline int64_t tsim_all_accelerators(const struct tsim_scenario *scenario) {
     return scenario->cluster.nodes * scenario->cluster.accelerators_per_node;
 }
-/* Where the engines are: on nodes of their own, or on those that train. */
+/* The nodes of the engines: their own, or those that train. */
 static inline int64_t tsim_generating_accelerators(const struct tsim_scenario *scenario) {
     return scenario->generation.nodes > 0 ? scenario->generation.nodes * scenario->cluster.accelerators_per_node
                                           : scenario->n_accelerators;

@@ -285,8 +285,8 @@ function measured(parent, run) {
 function sensitivities(parent, run) {
   const rows = (run.explain.sensitivities || []).filter(r => has(r.less_change_frac));
   if (!rows.length) return;
-  const s = part(parent, "What the step's time follows");
-  s.append(el("p", {className: "soft"}, "How the step's time changes when one capacity of the hardware is a tenth lower or a tenth higher. Each case is simulated."));
+  const s = part(parent, "What the step time depends on");
+  s.append(el("p", {className: "soft"}, "The change of the step time when one capacity of the hardware is a tenth lower or a tenth higher. Each case is simulated."));
   chart(s, run.id + "sensitivity");
 }
 
@@ -334,7 +334,7 @@ function showComparison(c) {
   }
   const others = c.inputs.map(r => r.path).filter(p => /\.name$/.test(p)).map(p => p.slice(0, -4)), follows = r => others.some(o => r.path.startsWith(o) && r.path !== o + "name"); /* values of another entry of the catalogue */
   const inputs = rows => table([{title: "input", text: true, of: r => r.path.replace(/\.name$/, "")}, {title: "A", text: true, of: r => quantityText(r.a)}, {title: "B", text: true, of: r => quantityText(r.b)}], rows, "even"), own = c.inputs.filter(r => !follows(r)), rest = c.inputs.filter(follows);
-  part(a, c.inputs.length ? "What differs in the inputs" : "The inputs are the same", own.length ? inputs(own) : null, rest.length ? el("details", {}, el("summary", {}, `${count(rest.length)} values that differ with them`), inputs(rest)) : null);
+  part(a, c.inputs.length ? "What differs in the inputs" : "The inputs are the same", own.length ? inputs(own) : null, rest.length ? el("details", {}, el("summary", {}, `${count(rest.length)} ${rest.length === 1 ? "value that differs" : "values that differ"} because of these`), inputs(rest)) : null);
   if (c.outputs.length) part(a, "What that changes", table([{title: "figure", text: true, of: r => [...r.figure.split(".").slice(0, -1), figureName(r.figure)].join(", ")}, {title: "A", of: r => figureText(r.figure, r.a)}, {title: "B", of: r => figureText(r.figure, r.b)}, {title: "change", of: r => signed(r.change, percent)}], c.outputs, "even"));
   if (c.verdict) a.append(el("p", {}, c.verdict));
 }
@@ -434,7 +434,7 @@ function heatMap(parent, points, axes, figures) {
 function pareto(parent, sweep, figures, label) {
   const first = k => figures.find(g => g[0] === k), x0 = first("campaign_rent_usd") || first("mean_power_w") || first("memory_peak_bytes");
   if (!x0 || !document.querySelector(`#${sweep.id}pareto svg`)) return;
-  const x = select(figures, x0[0]), y = select(figures, figures[0][0]), s = part(parent, "Pareto front", el("p", {className: "soft"}, "No point is better than one of the front in one of the two figures without being worse in the other."), el("div", {className: "tools"}, el("label", {}, "across ", x), el("label", {}, "up ", y)));
+  const x = select(figures, x0[0]), y = select(figures, figures[0][0]), s = part(parent, "Pareto front", el("p", {className: "soft"}, "The points that no other point beats in one figure without losing in the other."), el("div", {className: "tools"}, el("label", {}, "across ", x), el("label", {}, "up ", y)));
   const svg = chart(s, sweep.id + "pareto"), group = svg.querySelector(".dots"), line = group.querySelector("path"), [left, right, bottom, top] = group.dataset.frame.split(" ").map(Number);
   const dots = [...group.querySelectorAll("circle")].map(c => ({c, p: sweep.points[+[...c.classList].find(k => /^p\d/.test(k)).slice(1)]})), put = (name, text) => svg.querySelector("." + name).textContent = text;
   const draw = () => {
@@ -468,7 +468,7 @@ function scaling(parent, sweep, ok, label) {
   const rows = [...best.values()].sort((a, b) => a.accelerators - b.accelerators);
   if (rows.length < 2) return;
   const base = speed(rows[0]) / rows[0].accelerators, unit = has(rows[0].tokens_per_s) ? "tokens/s" : "samples/s", ideal = n => base * n, efficiency = p => speed(p) / ideal(p.accelerators), knee = (sweep.scaling || {}).knee;
-  const s = part(parent, "Scaling", el("p", {className: "soft"}, "The curve has the fastest point for each number of accelerators. The ideal is the speed per accelerator of the smallest cluster. Red is what is lost because a larger share of the step is exposed communication than on the smallest cluster, grey what is lost to everything else."));
+  const s = part(parent, "Scaling", el("p", {className: "soft"}, "The curve has the fastest point for each number of accelerators. The ideal is the speed per accelerator of the smallest cluster. Red is the loss to exposed communication, as far as its share of the step is larger than on the smallest cluster; grey is the loss to everything else."));
   if (knee) s.append(el("p", {}, `The curve bends after ${count(knee.accelerators)} accelerators: at the next size ${knee.cause} takes ${seconds(knee.excess_s)} more of a step than with perfect scaling, ${(100 * knee.share_frac).toFixed(0)} % of all that is lost there.`));
   chart(s, sweep.id + "scaling");
   s.append(table([{title: "accelerators", of: p => count(p.accelerators)}, {title: unit, of: p => amount(speed(p))}, {title: "efficiency", of: p => percent(efficiency(p))}, {title: "bubble", of: p => percent(p.bubble_frac)}, {title: "exposed communication", of: p => percent(p.communication_exposed_frac)}, {title: "bottleneck", text: true, of: p => p.bottleneck}, {title: "point", text: true, of: label}], rows));
@@ -519,7 +519,7 @@ function planHeadline(parent, plans, best) {
 }
 
 function planFront(parent, plans, front) {
-  const s = part(parent, "Pareto front of time, cost and energy", el("p", {className: "soft"}, front.length > 1 ? `No plan is better than one of these ${count(front.length)} in time, cost or energy without being worse in another of the three. Each chart shows two of the three, with the five best plans.`
+  const s = part(parent, "Pareto front of time, cost and energy", el("p", {className: "soft"}, front.length > 1 ? `The ${count(front.length)} plans that no other plan beats in time, cost or energy without losing in another of the three. Each chart shows two of the three, with the five best plans.`
     : "One plan is the best in time, cost and energy at once. The charts show it beside the five best."));
   for (const name of ["cost", "energy"]) openDots(chart(s, plans.id + name), (dot, place) => (dot.classList.contains("k1") ? plans.best : plans.points)[place].set);
   s.append(planTable(front, plans));
@@ -556,7 +556,7 @@ function showDecision(d) {
   const model = d.proposal ? [["model", `${amount(d.proposal.parameters)} parameters on ${amount(d.proposal.tokens)} tokens, expected loss ${digits(d.proposal.loss.p50)}`]] : [];
   a.append(pairs([...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)], ["chance of the date", chance(choice.chance_in_time)], ["chance of the budget", chance(choice.chance_in_budget)], ["days, in eight of ten cases", range(choice.days, digits)], ["cost, in eight of ten cases", range(choice.cost_usd, usd)], ["capital if bought", has(choice.capital_usd) ? usd(choice.capital_usd) : "-"], ["evidence", `${choice.evidence}: ${count(choice.measured_runs)} measured runs on this accelerator`]]));
   if (document.querySelector(`#${d.id}offers svg`))
-    chart(part(a, "What it takes", el("p", {className: "soft"}, "Bars are eight of ten cases, dots the middle one. The decision stands above its alternatives.")), d.id + "offers");
+    chart(part(a, "What it takes", el("p", {className: "soft"}, "A bar covers eight of ten cases, its dot is the middle case. The decision stands above its alternatives.")), d.id + "offers");
   if (d.alternatives.length) part(a, "The runners-up: other machines, another size, other ways to get it").append(table([{title: "", text: true, of: o => o.action}, {title: "cluster", text: true, whole: true, of: cluster}, {title: "days", of: o => digits(o.days.p50)}, {title: "cost", of: o => usd(o.cost_usd.p50)}, {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, of: o => o.why_not}], d.alternatives));
   if ((d.fabrics || []).length) part(a, "The network, and others of the same speed").append(table([{title: "fabric", text: true, of: f => f.fabric}, {title: "step", of: f => has(f.step_ratio) ? percent(f.step_ratio) : "-"}, {title: "tiers", of: f => f.tiers}, {title: "switches", of: f => count(Math.ceil(f.switches))}, {title: "links", of: f => count(Math.ceil(f.links))}, {title: "price", of: f => usd(f.network_usd)}], [Object.assign({fabric: choice.fabric, step_ratio: 1}, d.network), ...d.fabrics]));
   if (d.flips.length) part(a, "What would change the decision", el("ul", {}, d.flips.map(text => el("li", {}, text))));

@@ -343,7 +343,7 @@ function changed() {
 function askAgain() {
   if (!QUESTIONS[state.tab] || !answered || answered.tab !== state.tab || answered.text === state.text) return;
   if (answered.took_ms < 2000) answerQuestion();
-  else { fade(true); say("The scenario has changed since: compute asks again."); }
+  else { fade(true); say("The scenario has changed since. Press compute to ask again."); }
 }
 
 /* ---- questions: what a command is asked beside the scenario ---- */
@@ -358,7 +358,7 @@ const field = (name, label, attributes) => {
 const OBJECTIVES = ["", "tokens_per_s", "mfu", "cost", "energy"];
 const QUESTIONS = {
   scale: {about: "How speed grows with the number of accelerators, where the curve bends, and why.", fields: () => [field("gpus", "accelerators", {placeholder: "128,256,512"}), field("weak", "weak", {type: "checkbox"}), field("until-efficiency", "until efficiency", {placeholder: "0.8", size: 5})], path: "view/scale"},
-  plan: {about: "The fastest ways to lay the model out on the cluster, with the front of time, cost and energy. Other keys can be tried beside: KEY=VALUE,VALUE.", fields: () => [field("vary1", "try", {placeholder: "cluster.nodes=8,16,32", size: 28}), field("vary2", "and", {placeholder: "cluster.node=dgx-h100,dgx-a100", size: 28}), field("objective", "best by", {placeholder: "tokens_per_s", size: 12}), field("any-software", "any software", {type: "checkbox"})], path: "view/plan"},
+  plan: {about: "The fastest plans for the model on the cluster, and those that are best in time, cost or energy. Further keys can be varied, too: KEY=VALUE,VALUE.", fields: () => [field("vary1", "try", {placeholder: "cluster.nodes=8,16,32", size: 28}), field("vary2", "and", {placeholder: "cluster.node=dgx-h100,dgx-a100", size: 28}), field("objective", "best by", {placeholder: "tokens_per_s", size: 12}), field("any-software", "any software", {type: "checkbox"})], path: "view/plan"},
   buy: {about: "What to rent or buy, among the machines of the catalogue, for so many tokens by a date and within a budget. The whole catalogue takes some seconds.", isSlow: true, fields: () => [field("tokens", "tokens", {value: "2 T", size: 6}), field("deadline", "by", {value: "90 days", size: 8}), field("budget", "for", {value: "10 M USD", size: 9}), field("vary1", "among", {placeholder: "cluster.nodes=8,16,32", size: 28})], path: "view/buy"},
   sweep: {about: "Every combination of the values of two keys.", fields: () => [field("vary1", "rows", {value: "parallelism.tensor=2,4,8", size: 28}), field("vary2", "columns", {value: "parallelism.pipeline=2,4,8", size: 28}), field("where", "where", {placeholder: "mfu > 0.3", size: 12})], path: "view/sweep"},
 };
@@ -421,7 +421,7 @@ async function showAccuracy() {
     state.asked.accuracy = filter.value;
     remember();
     sorted.show(kept);
-    told.textContent = kept.length ? `${count(kept.length)} measured runs of ${new Set(kept.map(r => r.source)).size} sources: ${percent(errors.reduce((a, e) => a + Math.abs(e), 0) / kept.length)} off on average, ${percent(errors.reduce((a, e) => a + e, 0) / kept.length)} with the sign (+: predicted too slow).` : "No run has all of these words.";
+    told.textContent = kept.length ? `${count(kept.length)} measured runs of ${new Set(kept.map(r => r.source)).size} sources: ${percent(errors.reduce((a, e) => a + Math.abs(e), 0) / kept.length)} off on average, ${percent(errors.reduce((a, e) => a + e, 0) / kept.length)} with the sign (+: predicted too slow).` : "No run matches all of these words.";
     room.replaceChildren(kept.length ? el("figure", {className: "chart"}, accuracyChart(kept, dotOf)) : "");
   };
   filter.value = state.asked.accuracy || "";
