@@ -24,7 +24,7 @@ const struct tsim_import_format TSIM_IMPORT_FORMATS[] = {
     {"megatron", "Megatron-LM's command line, launch script, YAML or log: a scenario", true, TSIM_LOG_MAX_BYTES,
      tsim_import_megatron, .takes_ignored = true, .is_script = true},
     {"nemo", "YAML of NeMo or Megatron-Bridge, or a log with it: a scenario", true, TSIM_LOG_MAX_BYTES,
-     tsim_import_nemo, .takes_ignored = true},
+     tsim_import_nemo, .takes_ignored = true, .is_script = true},
     {"gpt-neox", "YAML of GPT-NeoX: a scenario", true, TSIM_DOCUMENT_MAX_BYTES, tsim_import_neox,
      .takes_ignored = true},
     {"deepspeed", "DeepSpeed's JSON, or a log with it: a scenario", true, TSIM_LOG_MAX_BYTES, tsim_import_deepspeed,

@@ -134,6 +134,82 @@ START_TEST(what_is_taken) {
 }
 END_TEST
 
+/* ---- lists of defaults ---- */
+
+/* The files that stand beside the one that is read. */
+static const char *beside(struct tsim_arena *a, const char *file, const char *path, size_t *size) {
+    static const char *const FILES[][2] = {
+        {"training/gpt3/5b.yaml",
+         "defaults:\n  - base\n  - optional none@model.cfg: no\n" TRAINER
+         "model: {global_batch_size: \"${multiply:${training.model.micro_batch_size}, 64}\", num_layers: 24}\n"},
+        {"training/gpt3/base.yaml",
+         "# @package _global_\nmodel: {micro_batch_size: 2, encoder_seq_length: 512, "
+         "max_position_embeddings: 512, num_layers: 12, hidden_size: 256, num_attention_heads: 4}\n"},
+        {"training/loop.yaml", "defaults: [loop]\n"}};
+    (void)file;
+    for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++)
+        if (strcmp(FILES[i][0], path) == 0) {
+            *size = strlen(FILES[i][1]);
+            return tsim_arena_strdup(a, FILES[i][1]);
+        }
+    return NULL;
+}
+
+static enum tsim_status import_beside(const char *text, const char *recipe, struct tsim_import_result *result) {
+    const char *arguments[] = {"--recipe", recipe};
+    struct tsim_import_input input = {.file = "config.yaml",
+                                      .text = text,
+                                      .size = strlen(text),
+                                      .read_beside = beside,
+                                      .arguments = arguments,
+                                      .n_arguments = recipe ? 2 : 0};
+    *result = (struct tsim_import_result){0};
+    return tsim_import_format_find("nemo")->read(&arena, &input, result, &diags);
+}
+
+/* A later value counts, and a file's own values where "_self_" stands, else last. */
+START_TEST(lists_of_defaults) {
+    struct tsim_import_result result;
+    ck_assert_int_eq(import_beside("defaults: [_self_, {training: gpt3/5b}, {cluster: bcm}]\ncluster: {a: b}\n"
+                                   "training: {model: {micro_batch_size: 4, num_layers: 6}}\n",
+                                   NULL, &result),
+                     TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->model->layers, 24);
+    ck_assert_int_eq(sc->training.micro_batch_size, 2);
+    ck_assert_int_eq(sc->training.global_batch_size, 128);
+    ck_assert_int_eq(
+        import_beside("defaults: [{training: gpt3/5b}]\ntraining: {model: {micro_batch_size: 4, num_layers: 6}}\n",
+                      NULL, &result),
+        TSIM_OK);
+    sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->model->layers, 6);
+    ck_assert_int_eq(sc->training.global_batch_size, 256);
+    ck_assert_int_ne(import_beside("defaults: [{training: loop}]\n", NULL, &result), TSIM_OK); /* ends */
+}
+END_TEST
+
+/* Llama 3 70B of Megatron-Bridge: TP 4, PP 4, VPP 5, CP 2, a batch of 512; what the file says counts. */
+START_TEST(recipes_of_bridge) {
+    struct tsim_import_result result;
+    ck_assert_int_eq(
+        import_beside("train: {global_batch_size: 64}\nmixed_precision: bf16_with_fp8_current_scaling_mixed\n",
+                      "llama3_70b_pretrain_config", &result),
+        TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_str_eq(sc->model->name, "llama3-70b");
+    ck_assert_int_eq(sc->parallelism.tensor, 4);
+    ck_assert_int_eq(sc->parallelism.pipeline, 4);
+    ck_assert_int_eq(sc->parallelism.virtual_pipeline, 5);
+    ck_assert_int_eq(sc->parallelism.context, 2);
+    ck_assert_int_eq(sc->training.global_batch_size, 64);
+    ck_assert_int_eq(sc->training.sequence_length, 8192);
+    ck_assert_int_eq(sc->training.precision, TSIM_FP8);
+    ck_assert_int_ne(import_beside("train: {global_batch_size: 64}\n", "nobodys_recipe", &result), TSIM_OK);
+    ck_assert_int_ne(import_beside("model: {made_up: 3}\n", "llama3_8b", &result), TSIM_OK);
+}
+END_TEST
+
 static Suite *nemo_suite(void) {
     Suite *suite = suite_create("import_nemo");
     TCase *tests = tcase_create("all");
@@ -142,6 +218,8 @@ static Suite *nemo_suite(void) {
     tcase_add_test(tests, values_that_stand_for_others);
     tcase_add_loop_test(tests, jobs_that_are_refused, 0, (int)(sizeof OTHER_JOBS / sizeof OTHER_JOBS[0]));
     tcase_add_test(tests, what_is_taken);
+    tcase_add_test(tests, lists_of_defaults);
+    tcase_add_test(tests, recipes_of_bridge);
     suite_add_tcase(suite, tests);
     return suite;
 }

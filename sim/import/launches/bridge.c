@@ -1,6 +1,8 @@
 #include "import/launches/bridge.h"
 
+#include "config/catalogue_load.h"
 #include "config/document.h"
+#include "import/launches/hub_names.h"
 #include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"
 
@@ -110,5 +112,75 @@ enum tsim_status tsim_bridge_read(struct tsim_recipe *r) {
     if (adapter && !tsim_value_is_off(adapter))
         tsim_recipe_add(r, "peft", "peft", tsim_value_new_scalar(r->arena, adapter, "true"));
     add_vocabulary(r, root);
+    return TSIM_OK;
+}
+
+/* ---- recipes by their names ---- */
+
+/* bf16_mixed, bf16_with_fp8_current_scaling_mixed, bf16_with_mxfp8_mixed and their like (training/mixed_precision.py). */
+static void add_mixed_precision(struct tsim_recipe *r, const struct tsim_value *value) {
+    static const char *const RECIPES[][2] = {
+        {"mxfp8", "mxfp8"}, {"current", "tensorwise"}, {"delayed", "delayed"}, {"subchannel", "blockwise"}};
+    if (!value || value->kind != TSIM_VALUE_SCALAR) {
+        tsim_recipe_add(r, "mixed_precision", "bf16", tsim_value_new_scalar(r->arena, &r->at_top, "true"));
+        return;
+    }
+    tsim_recipe_add(r, "mixed_precision", strncmp(value->text, "fp16", 4) == 0 ? "fp16" : "bf16",
+                    tsim_value_new_scalar(r->arena, value, "true"));
+    if (strstr(value->text, "fp4"))
+        tsim_recipe_add(r, "mixed_precision", "fp4", tsim_value_new_scalar(r->arena, value, "true"));
+    else if (strstr(value->text, "fp8"))
+        tsim_recipe_add(r, "mixed_precision", "fp8", tsim_value_new_scalar(r->arena, value, "true"));
+    for (size_t i = 0; i < sizeof RECIPES / sizeof RECIPES[0]; i++)
+        if (strstr(value->text, RECIPES[i][0])) {
+            tsim_recipe_add(r, "mixed_precision", "fp8_recipe", tsim_value_new_scalar(r->arena, value, RECIPES[i][1]));
+            return;
+        }
+}
+
+/* Its name without what all of them end with. */
+static const char *bare_recipe(struct tsim_arena *arena, const char *name) {
+    static const char *const ENDS[] = {"_config", "_pretrain"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof ENDS / sizeof ENDS[0]; i++) {
+        const size_t length = strlen(ENDS[i]);
+        n -= n > length && strncmp(name + n - length, ENDS[i], length) == 0 ? length : 0;
+    }
+    return tsim_arena_strndup(arena, name, n);
+}
+
+enum tsim_status tsim_bridge_recipe(struct tsim_recipe *r, const char *name, const struct tsim_value *overrides,
+                                    const char **model) {
+    const char *folder = tsim_catalogue_folder(r->arena), *known = "";
+    const struct tsim_value *table, *common, *recipe, *hf;
+    if (!folder)
+        return TSIM_ERR_IO;
+    TSIM_TRY(tsim_document_read(r->arena, tsim_arena_printf(r->arena, "%s/models/bridge-recipes.yaml", folder), &table,
+                                r->diags));
+    common = tsim_value_find(table, "common");
+    recipe = tsim_value_find(table, bare_recipe(r->arena, name));
+    for (size_t i = 1; i < table->n_items; i++)
+        known = tsim_arena_printf(r->arena, "%s%s%s", known, i > 1 ? ", " : "", table->pairs[i].key);
+    hf = recipe ? tsim_value_find(recipe, "hf") : NULL;
+    *model = hf && hf->kind == TSIM_VALUE_SCALAR ? tsim_known_model(r, hf->text) : NULL;
+    if (!*model) {
+        tsim_diag_hint(tsim_recipe_error(r, NULL, "the recipe '%.60s' is not known here", name), "known are %s", known);
+        return TSIM_ERR_REFERENCE;
+    }
+    recipe = tsim_value_merge(r->arena, tsim_value_merge(r->arena, common, tsim_value_without(r->arena, recipe, "hf")),
+                              overrides);
+    r->program = "Megatron-Bridge";
+    for (size_t i = 0; i < sizeof SECTIONS / sizeof SECTIONS[0]; i++) {
+        const struct tsim_value *section = tsim_value_find(recipe, SECTIONS[i].name);
+        if (section && section->kind == TSIM_VALUE_MAPPING)
+            add_section(r, &SECTIONS[i], section);
+    }
+    const struct tsim_value *overlap = tsim_value_find_path(recipe, "comm_overlap.tp_comm_overlap"),
+                            *adapter = tsim_value_find(recipe, "peft");
+    if (overlap)
+        tsim_recipe_add(r, "comm_overlap.tp_comm_overlap", "tp_comm_overlap", overlap);
+    if (adapter && !tsim_value_is_off(adapter))
+        tsim_recipe_add(r, "peft", "peft", tsim_value_new_scalar(r->arena, adapter, "true"));
+    add_mixed_precision(r, tsim_value_find(recipe, "mixed_precision"));
     return TSIM_OK;
 }

@@ -3,6 +3,8 @@
 #include "config/document.h"
 #include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
+#include "import/launches/hydra.h"
+#include "import/launches/megatron_arguments.h"
 #include "import/launches/omegaconf.h"
 #include "import/overrides.h"
 #include "import/setting_class_rows.h"
@@ -206,6 +208,28 @@ static bool is_bert(struct tsim_recipe *r) {
     return false;
 }
 
+/* The recipe of Megatron-Bridge that the words behind "--" name, as in "--recipe llama3_8b_pretrain_config"; NULL: none. */
+static const char *named_recipe(const struct tsim_import_input *input) {
+    const char *name = NULL;
+    for (size_t i = 0; i < input->n_arguments; i++)
+        name = input->arguments[i][0] == '-' || strchr(input->arguments[i], '=') ? name : input->arguments[i];
+    return name;
+}
+
+static enum tsim_status read_recipe(struct reading *g, const char *name, struct tsim_import_result *result) {
+    struct tsim_gpt gpt = {.r = g->r, .program = TSIM_GPT_NEMO, .is_bridge = true};
+    TSIM_TRY(tsim_bridge_recipe(g->r, name, g->tree.root, &gpt.named));
+    if (tsim_recipe_accepts(g->r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS))
+        tsim_gpt_build(&gpt);
+    return tsim_recipe_finish(g->r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
+}
+
+/* The launcher's own configuration has that of the training beneath a key of that name. */
+static const struct tsim_value *training_of(const struct tsim_value *root) {
+    const struct tsim_value *training = tsim_value_find(root, "training");
+    return training && training->kind == TSIM_VALUE_MAPPING && tsim_value_find(training, "model") ? training : root;
+}
+
 enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                   struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
@@ -214,6 +238,12 @@ enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_im
         return tsim_import_megatron(arena, input, result, diags);
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
+    if (named_recipe(input)) {
+        enum tsim_status of_recipe = read_recipe(&g, named_recipe(input), result);
+        tsim_recipe_release(&r);
+        return of_recipe;
+    }
+    g.tree.root = training_of(tsim_hydra_compose(arena, input, g.tree.root, diags));
     struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO};
     tsim_recipe_each(g.r, g.tree.root, add_setting, &g);
     enum tsim_status status = TSIM_ERR_INFEASIBLE;
