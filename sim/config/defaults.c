@@ -328,8 +328,8 @@ static int64_t zero_group_ranks(const struct tsim_draft *draft) {
     int64_t ranks = draft->data * p->context, in_node = draft->scenario.cluster.accelerators_per_node / p->tensor;
     if (draft->zero_group > 0)
         return draft->zero_group;
-    if (p->local_sgd.workers > 0)
-        ranks /= p->local_sgd.workers;
+    if (tsim_workers_apart(p) > 0)
+        ranks /= tsim_workers_apart(p);
     if (draft->zero_group == 0 || in_node > ranks)
         return ranks;
     return in_node > 0 ? in_node : 1;
@@ -415,6 +415,8 @@ const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *a
 void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     struct tsim_scenario *sc = &draft->scenario;
     struct tsim_parallelism_spec *p = &sc->parallelism;
+    if (p->parameter_server.servers > 0 && p->parameter_server.workers == 0)
+        p->parameter_server.workers = draft->data;
     if (sc->cluster.nodes == 1 && sc->cluster.fabric && sc->cluster.fabric->topology != TSIM_TOPOLOGY_TORUS)
         sc->cluster.fabric = NULL;
     if (needs_every_rank(sc))

@@ -1039,6 +1039,44 @@ static void check_asynchronous(const struct check *c) {
 
 /* ---- workers that train apart ---- */
 
+/* Servers take whole gradients, and keep what the optimizer does. */
+static void check_parameter_server(const struct check *c) {
+    const struct tsim_parallelism_spec *p = &c->sc->parallelism;
+    const struct tsim_server_spec *s = &p->parameter_server;
+    int64_t data = c->draft->data, workers = s->workers > 0 ? s->workers : data;
+    if (s->servers == 0) {
+        if (s->workers > 0 || s->is_synchronous)
+            tsim_diag_hint(fail(c, "parallelism.parameter_server", "servers are missing"),
+                           "parameter_server: {servers: %lld}", num(c->sc->cluster.nodes));
+        return;
+    }
+    if (data % workers != 0 || workers > 4096)
+        tsim_diag_hint(fail(c, "parallelism.parameter_server.workers", "%lld replicas are not %lld workers", num(data),
+                            num(workers)),
+                       "a divisor of data, up to 4096");
+    if (c->draft->zero > 0)
+        tsim_diag_hint(
+            fail(c, "parallelism.zero", "%lld, but the optimizer's state lies on the servers", num(c->draft->zero)),
+            "zero: 0");
+    if (p->local_sgd.workers > 0 || c->sc->training.compression.kind != TSIM_UNCOMPRESSED)
+        refuse(c, "parallelism.parameter_server", "servers beside local SGD or compressed gradients", "one of them");
+    if (c->sc->training.adapter.kind != TSIM_ADAPTER_NONE || c->sc->training.kind > TSIM_SFT)
+        refuse(c, "parallelism.parameter_server", "adapters or post-training with parameter servers",
+               "training.kind: pretrain or sft, without an adapter");
+    if (c->sc->model->kind == TSIM_MODEL_DLRM)
+        refuse(c, "parallelism.parameter_server", "tables of embeddings on parameter servers", "another model");
+    if (!c->sc->cluster.fabric || tsim_streams_weights(c->sc) || c->sc->training.offload.optimizer)
+        refuse(c, "parallelism.parameter_server",
+               "servers of a cluster without a fabric, of streamed weights or of an offloaded optimizer",
+               "cluster.fabric, and nodes of accelerators that hold their weights");
+    if (tsim_is_asynchronous(p->schedule) && p->pipeline > 1)
+        refuse(c, "parallelism.schedule", "a pipeline without flushes beside parameter servers", "schedule: 1f1b");
+    if (c->sc->variability.compute_cv > 0)
+        refuse(c, "variability.compute_cv", "noise of workers of parameter servers", "variability.stragglers");
+    if (c->sc->reliability.has)
+        refuse(c, "reliability", "failures of workers that do not wait for each other", "no reliability");
+}
+
 static void check_local_sgd(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_local_sgd_spec *l = &p->local_sgd;
@@ -1205,6 +1243,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_zero(c);
         check_asynchronous(c);
         check_local_sgd(c);
+        check_parameter_server(c);
         check_effects(c);
         check_gathers(c);
         check_caveats(c);

@@ -259,6 +259,13 @@ struct tsim_local_sgd_spec {
     enum tsim_precision precision; /* of what they exchange */
 };
 
+/* Workers push their gradients to servers and pull weights from them (run/parameter_server.h). */
+struct tsim_server_spec {
+    int64_t servers; /* 0: there are none; then nothing else counts */
+    int64_t workers; /* replicas in a row are one; resolved */
+    bool is_synchronous;
+};
+
 struct tsim_parallelism_spec {
     int64_t tensor, pipeline, virtual_pipeline, context, expert, data; /* data resolved */
     const int64_t
@@ -274,6 +281,7 @@ struct tsim_parallelism_spec {
     bool reshard_after_forward; /* ZeRO-3: parameters are gathered again for the backward pass */
     int64_t zero_group_ranks;   /* ranks that shard together; resolved: data x context, or fewer; of a worker at most */
     struct tsim_local_sgd_spec local_sgd;
+    struct tsim_server_spec parameter_server;
     enum tsim_schedule schedule;
     struct tsim_overlap overlap;                     /* resolved: scenario's keys over the software profile's */
     bool says_overlap_pipeline, says_overlap_expert; /* the scenario itself: other plans of it keep them */
@@ -411,6 +419,11 @@ struct tsim_scenario {
     const char *const *estimates;         /* names of values with status estimate that this run uses */
     size_t n_estimates;
 };
+
+/* Groups of replicas that sum up gradients among themselves alone; 0: all replicas do together. */
+static inline int64_t tsim_workers_apart(const struct tsim_parallelism_spec *parallelism) {
+    return parallelism->local_sgd.workers > 0 ? parallelism->local_sgd.workers : parallelism->parameter_server.workers;
+}
 
 /* Those of the cluster that do not generate alone. */
 static inline int64_t tsim_training_nodes(const struct tsim_scenario *scenario) {

@@ -506,6 +506,19 @@ static const struct tsim_key LOCAL_SGD_KEYS[] = {
 };
 TSIM_TABLE(LOCAL_SGD, LOCAL_SGD_KEYS, false);
 
+static const struct tsim_key PARAMETER_SERVER_KEYS[] = {
+    {INT_KEY("servers", scenario.parallelism.parameter_server.servers, 1e5,
+             "machines beside the cluster, each with the NICs of a node, that hold the weights and the optimizer's state"),
+     .is_omitted_when_zero = true},
+    {INT_KEY("workers", scenario.parallelism.parameter_server.workers, 4096,
+             "groups of replicas in a row that push and pull together; default: each replica is one"),
+     .is_omitted_when_zero = true},
+    {.key = "synchronous", .kind = TSIM_KEY_BOOL, .offset = AT(scenario.parallelism.parameter_server.is_synchronous),
+     .default_text = "false", .is_omitted_when_zero = true,
+     .help = "true: the servers update once all workers have pushed; false: every push is an update, and nobody waits for others"},
+};
+TSIM_TABLE(PARAMETER_SERVER, PARAMETER_SERVER_KEYS, false);
+
 static const struct tsim_key PARALLELISM_KEYS[] = {
     {INT_KEY("tensor", scenario.parallelism.tensor, 1e6, "accelerators that share each layer"),
      .default_text = "1", .is_positive = true},
@@ -537,6 +550,9 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
     {SECTION_KEY("local_sgd", &LOCAL_SGD,
                  "replicas that exchange weights every so many steps in place of gradients: {workers, steps}; its effect on convergence is not "
                  "predicted"), .is_omitted_when_zero = true},
+    {SECTION_KEY("parameter_server", &PARAMETER_SERVER,
+                 "workers push gradients to servers and pull weights from them, in place of a reduction among replicas; the effect of stale "
+                 "weights on convergence is not predicted"), .is_omitted_when_zero = true},
     ENUM_KEY("schedule", schedule, tsim_schedule_words, NULL,
              "order of micro-batches; default: 1f1b, interleaved when virtual_pipeline > 1"),
     {SECTION_KEY("overlap", &tsim_overlap_table, "communication under computation; default: the software's"),

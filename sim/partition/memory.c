@@ -559,6 +559,11 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                           "an fp32 copy where training is in 16 or 8 bits (training.master_weights)", 0);
     terms->optimizer = state(r, "memory.optimizer_bytes", updated, tsim_optimizer_state_bytes(sc),
                              "training.optimizer of the scenario", tsim_tables_state_bytes(sc));
+    if (sc->parallelism.parameter_server.servers > 0) {
+        static const char ON_SERVERS[] = "on the servers (parallelism.parameter_server of the scenario)";
+        terms->master = absent(r, "memory.master_bytes", ON_SERVERS);
+        terms->optimizer = absent(r, "memory.optimizer_bytes", ON_SERVERS);
+    }
     terms->activations = peak_activations(r, sc, stage);
     add_buffers(sc, stage, &buffers);
     tsim_part_add(&buffers, tensor(r, "batches of the input pipeline", batch_bytes(sc, stage)));

@@ -70,21 +70,16 @@ void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMN
 
 /* ---- values ---- */
 
-/* Times of the step, of what a step has with its part of a round of post-training. */
-static double rounds_frac(const struct tsim_result *r, double of_round, double of_step) {
-    return r->post_training.has ? of_round / r->post_training.steps / of_step : 1;
-}
-
 /* USD/s for the whole cluster; NAN where no rent is known. */
 static double rent_usd_per_trillion_tokens(const struct tsim_result *r) {
     double rent_usd_per_s = r->scenario->cost.rent_usd_per_s * (double)tsim_all_accelerators(r->scenario);
-    double frac = rounds_frac(r, r->post_training.time_s, r->step.terms.time_s);
+    double frac = tsim_period_s(r) / r->step.terms.time_s;
     return rent_usd_per_s > 0 ? rent_usd_per_s / r->step.throughput.tokens_per_s * frac * TOKENS : (double)NAN;
 }
 
 static double electricity_usd_per_trillion_tokens(const struct tsim_result *r) {
     const struct tsim_energy_spec *energy = &r->scenario->energy;
-    double frac = rounds_frac(r, r->post_training.energy_j, r->step.energy_j);
+    double frac = tsim_period_j(r) / r->step.energy_j;
     return r->step.mean_power_w * energy->pue * energy->price_usd_per_j / r->step.throughput.tokens_per_s * frac *
            TOKENS;
 }
@@ -115,6 +110,7 @@ static double positive(double value) {
 #define INPUT(member) IF(r->step.input.has, r->step.input.member)
 #define EVALUATION(member) IF(r->evaluation.has, r->evaluation.member)
 #define POST_TRAINING(member) IF(r->post_training.has, r->post_training.member)
+#define SERVER(member) IF(r->server.has, r->server.member)
 #define GENERATION(member) IF(r->post_training.generation.has, r->post_training.generation.member)
 #define CAMPAIGN(member) IF(r->step.simulated && r->campaign.has, r->campaign.member)
 #define RAMP(member) IF(r->step.simulated && r->campaign.has && r->batch_ramp.has, r->batch_ramp.member)

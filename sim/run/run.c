@@ -31,6 +31,8 @@ static double peak_rss_bytes(void) {
 /* A step of training, or its part of a round of post-training. */
 static struct tsim_amount step_of_run(struct tsim_term_recorder *r, const struct tsim_result *result) {
     const struct tsim_post_training *round = &result->post_training;
+    if (result->server.has)
+        return tsim_elsewhere(r, "parameter_server.time_s", result->server.time_s, TSIM_TIME_S);
     if (!round->has)
         return tsim_elsewhere(r, "step.time_s", result->step.terms.time_s, TSIM_TIME_S);
     return tsim_product(r, "step, with its part of the round", "round / steps", TSIM_TIME_S,
@@ -40,6 +42,8 @@ static struct tsim_amount step_of_run(struct tsim_term_recorder *r, const struct
 
 static struct tsim_amount energy_of_step(struct tsim_term_recorder *r, const struct tsim_result *result) {
     const struct tsim_post_training *round = &result->post_training;
+    if (result->server.has)
+        return tsim_figure(r, "parameter_server.energy_j", result->server.energy_j, TSIM_JOULES);
     if (!round->has)
         return tsim_figure(r, "energy.step_j", result->step.energy_j, TSIM_JOULES);
     return tsim_product(r, "energy of a step, with its part of the round", "round / steps", TSIM_JOULES,
@@ -59,9 +63,11 @@ static struct tsim_campaign_steps campaign_steps(struct tsim_term_recorder *r, c
                                         .has_tokens = !tsim_model_is_of_samples(sc->model)};
 }
 
+/* `varied` is the scenario with all that varies: slow accelerators hold up their own worker alone where there are servers, so
+ * the step is one without. */
 static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
-                                 const struct tsim_run_options *options, struct tsim_result *result,
-                                 struct tsim_diags *diags) {
+                                 const struct tsim_scenario *varied, const struct tsim_run_options *options,
+                                 struct tsim_result *result, struct tsim_diags *diags) {
     struct tsim_machine machine = tsim_machine_of(arena, sc, options->memo ? options->memo->passes : NULL);
     struct tsim_step_result *step = &result->step;
     TSIM_TRY(tsim_step_predict(arena, &sc, &machine, options->sink, options->recorder, options->is_brief, step, diags));
@@ -70,6 +76,8 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
         return TSIM_OK;
     TSIM_TRY(tsim_post_training_simulate(arena, sc, &machine, step->terms.time_s, step->energy_j, options->memo,
                                          options->recorder, &result->post_training, diags));
+    TSIM_TRY(tsim_parameter_server_simulate(sc, varied, &machine, step->terms.time_s, step->energy_j, options->recorder,
+                                            &result->server, diags));
     if (tsim_run_steps(sc) > 0)
         TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, &machine, options->recorder, step->terms.time_s, step->energy_j,
                                           &result->batch_ramp, diags));
@@ -94,7 +102,9 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
                                 struct tsim_diags *diags) {
     double start_s = now_s();
     TSIM_TRY(tsim_refuse_unplayed(scenario, diags));
-    if (options->is_steady && tsim_scenario_varies(scenario))
+    const struct tsim_scenario *varied = scenario;
+    bool is_steady = options->is_steady || scenario->parallelism.parameter_server.servers > 0;
+    if (is_steady && tsim_scenario_varies(scenario))
         scenario = tsim_scenario_without_variation(arena, scenario);
     scenario = begin(arena, scenario, options->recorder, result);
     TSIM_TRY(tsim_step_check_host(scenario, diags));
@@ -102,7 +112,7 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     if (!result->step.fits && !options->is_brief)
         tsim_fit_changes_find(arena, scenario, &result->step);
     if (result->step.fits || options->ignore_memory)
-        TSIM_TRY(simulate(arena, scenario, options, result, diags));
+        TSIM_TRY(simulate(arena, scenario, varied, options, result, diags));
     result->wall_s = now_s() - start_s;
     result->peak_rss_bytes = peak_rss_bytes();
     return TSIM_OK;

@@ -256,7 +256,7 @@ static bool replicas_may_fold(const struct tsim_scenario *scenario, const struct
         return scenario->cluster.fabric->routing == TSIM_ROUTING_ADAPTIVE;
     const struct tsim_parallelism_spec *p = &scenario->parallelism;
     bool has_rings = cluster->nodes == 1 ||
-                     (p->zero > 0 && p->zero_group_ranks == p->data * p->context && p->local_sgd.workers <= 1);
+                     (p->zero > 0 && p->zero_group_ranks == p->data * p->context && tsim_workers_apart(p) <= 1);
     return cluster->torus_shape[0] == 0 && scenario->cluster.n_background == 0 &&
            !tsim_has_slow_accelerators(scenario) && has_rings;
 }

@@ -279,7 +279,7 @@ static void add_reduction(const struct tsim_step_plan *plan, struct tsim_group d
     double bytes = parameters * tsim_sent_gradient_bytes(sc);
     struct tsim_collective_cost cost;
     struct tsim_group shard = shard_group(data, shards);
-    bool is_local = sc->parallelism.local_sgd.workers > 0; /* a worker's ranks are those that shard */
+    bool is_local = tsim_workers_apart(&sc->parallelism) > 0; /* a worker's ranks are those that shard */
     if (is_local)
         data = shard;
     bool is_whole = sc->parallelism.zero == 0 ||
@@ -806,8 +806,10 @@ static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsi
 static void plan_update(const struct tsim_step_plan *plan, int32_t stage, struct tsim_stage_plan *sp) {
     double parameters = 0;
     tsim_host_update(plan->scenario, plan->cluster, stage, &sp->host_update);
+    bool is_elsewhere = plan->scenario->parallelism.parameter_server.servers > 0;
     sp->optimizer_s =
-        sp->host_update.time_s > 0
+        is_elsewhere ? 0
+        : sp->host_update.time_s > 0
             ? sp->host_update.time_s
             : tsim_update_recorded(NULL, plan->scenario, plan->cluster, stage, 0, &sp->optimizer_hbm_bytes).value;
     if (plan->schedule.schedule == TSIM_SCHEDULE_PIPEDREAM) {
@@ -981,8 +983,8 @@ tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *sc, c
         add_part(&plan->tied, (struct tsim_collective_part){TSIM_ALL_REDUCE, bytes, TSIM_AMONG_ALL, false}, &cost);
     }
     struct tsim_group all = tsim_placement_group(placement, (1u << TSIM_N_AXES) - 1);
-    if (is_local)
-        all = shard_group(all, (double)(sc->n_accelerators / sc->parallelism.local_sgd.workers));
+    if (tsim_workers_apart(&sc->parallelism) > 0)
+        all = shard_group(all, (double)(sc->n_accelerators / tsim_workers_apart(&sc->parallelism)));
     if (all.n_ranks > 1 && !is_asynchronous) /* there, no stage knows the others' gradients */
         collective(plan, TSIM_ALL_REDUCE, TSIM_NORM_BYTES, all, &plan->norm);
     if (plan->is_stepped)

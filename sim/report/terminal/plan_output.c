@@ -522,7 +522,7 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
                                                         "offload"};
     const struct tsim_plan_space *space = output->search->space;
     const struct tsim_software *software = space->candidates[0].job->software;
-    const char *text = "searched: ", *of = "";
+    const char *text = "searched: ", *of = "", *servers = "";
     size_t n = 0;
     bool is_refined = !output->result->is_unrefined;
     for (int key = 0; key < TSIM_N_PLAN_KEYS; key++) {
@@ -535,13 +535,16 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
     if (space->extent != TSIM_PLAN_ANY_SOFTWARE && software->supports.splits)
         of = tsim_arena_printf(arena, ", as far as %.40s can run it (--any-software adds what other software can)",
                                software->name);
+    if (space->candidates[0].job->parallelism.parameter_server.servers > 0)
+        servers = "; ranked are steps of the workers: pushes and pulls (tsim run) come on top of each";
     if (n > 0)
         tsim_text_wrap(out, style, 0,
-                       tsim_arena_printf(arena, "%s%s%s", text, of,
+                       tsim_arena_printf(arena, "%s%s%s%s", text, of,
                                          is_refined
                                              ? ""
                                              : "; not refined (parts of layers, balance, order, offload), because tsim "
-                                               "has no bound on the figure that limits or ranks the plans"));
+                                               "has no bound on the figure that limits or ranks the plans",
+                                         servers));
 }
 
 /* Prints the plan to run. By default it is one that fits even if its memory is more than predicted; a faster one that

@@ -362,6 +362,25 @@ static void print_post_training(struct tsim_screen *screen, const struct tsim_re
                          tsim_screen_count(screen, g->sequences), tsim_screen_count(screen, g->longest_tokens));
 }
 
+static void print_servers(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_parameter_server *s = &result->server;
+    const struct tsim_server_spec *spec = &result->scenario->parallelism.parameter_server;
+    if (!s->has)
+        return;
+    tsim_screen_line(screen, "servers", "a batch takes %s with pushes and pulls of %s workers (%s of it), %s samples/s",
+                     tsim_screen_human(screen, s->time_s, TSIM_TIME_S),
+                     tsim_screen_count(screen, (double)spec->workers),
+                     tsim_screen_human(screen, s->exchange_s, TSIM_TIME_S), tsim_screen_rate(screen, s->samples_per_s));
+    tsim_screen_line(screen, "", "the NICs of %s servers are busy for %s of the time; %s",
+                     tsim_screen_count(screen, (double)spec->servers), tsim_screen_percent(screen, s->busy_frac),
+                     spec->is_synchronous
+                         ? "workers wait for each other, and gradients are never stale"
+                         : tsim_arena_printf(&screen->arena,
+                                             "gradients are %.3g updates old on average, %.3g at most; what that "
+                                             "does to the loss is not predicted",
+                                             s->staleness, s->most_staleness));
+}
+
 static void print_measured(struct tsim_screen *screen, const struct tsim_result *result) {
     char measured[TEXT_BYTES], predicted[TEXT_BYTES], error[TEXT_BYTES];
     struct tsim_measured_rows rows;
@@ -496,6 +515,7 @@ static void print_outcome(struct tsim_screen *screen, const struct tsim_predicti
     print_variation(screen, result);
     print_power(screen, result);
     print_post_training(screen, result);
+    print_servers(screen, result);
     print_evaluation(screen, result);
     tsim_screen_campaign(screen, prediction);
     print_measured(screen, result);
