@@ -78,6 +78,12 @@ static const struct {
     {"declare -a A=(--x 1 \\\n --y 2 \\\n)\nrun \"${A[@]}\"", "[run][--x][1][--y][2]"},
     {"declare -ri N=4 M\nrun $N$M", "[run][4]"},
     {"for kv in A=1 B=2; do export \"$kv\"; done; run $A$B", "[run][12]"},
+    {"run $((1<<12)) $(( 3 > 1 ? 10 : 20 )) $((2**10)) $(( 7 & 3 | 8 )) $((!0 && 1))", "[run][4096][10][1024][11][1]"},
+    {"run $(( 1 + 2 * 3 == 7 )) $((5 >= 6 || 0)) $(( (8/2) % 3 )) $((0-1)) $((-1 ** 3))", "[run][1][0][1][-1][-1]"},
+    {"go() { local n=$1; run --n $n; }\ngo 4", "[run][--n][4]"},
+    {"function go {\n  run $2 ${V}\n}\nV=x go 1 2\ngo 1 2", "[run][2][x]/[run][2][x]"},
+    {"go() {\n  run\n}\necho go", "[echo][go]/[run]"},
+    {"never() { run 1; }", "[never]/[run][1]"},
     {"K=TP V=8\nexport \"$K\"=\"$V\"; run $TP", "[run][8]"},
     /* commands that only say what they are given, and loops */
     {"A=8\necho $(echo $A x) $(expr $A \\* 4) $(echo \"$A*2\" | bc) $(printf '%02d-%s' 7 z)",

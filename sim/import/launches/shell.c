@@ -5,7 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FRAMES = 64, MOST_HEREDOCS = 8, MOST_INNER = 8, MOST_SOURCED = 16, MOST_ROUNDS = 2000, UNDECIDED = -1 };
+enum {
+    MOST_FRAMES = 64,
+    MOST_HEREDOCS = 8,
+    MOST_INNER = 8,
+    MOST_FUNCTIONS = 64,
+    MOST_CALLS = 256,
+    MOST_SOURCED = 16,
+    MOST_ROUNDS = 2000,
+    UNDECIDED = -1
+};
 
 enum frame_kind { FRAME_IF, FRAME_LOOP, FRAME_CASE };
 struct frame {
@@ -33,8 +42,18 @@ struct list { /* words, on the heap */
     size_t n, capacity;
 };
 
+struct function {
+    const char *name, *text; /* of its body */
+    const uint32_t *at;
+    size_t size;
+    bool is_running, was_called;
+};
+
 struct reader {
     struct tsim_shell s;
+    struct function functions[MOST_FUNCTIONS];
+    size_t n_functions;
+    int n_calls;
     struct list command, condition, assigned, slurm;
     struct tsim_shell_command *commands; /* heap */
     size_t n_commands, commands_capacity;
@@ -243,6 +262,73 @@ static bool run_builtin(struct reader *r, const struct tsim_shell_word *words, s
     return true;
 }
 
+/* ---- functions ---- */
+
+static bool is_word_end(char c) {
+    return c == '\0' || strchr(" \t\r\n;&|()`\"'", c) != NULL;
+}
+
+/* Tells whether the name stands as a word behind `from`: nobody calls the function otherwise. */
+static bool is_called(const struct tsim_shell *s, size_t from, const char *name) {
+    const size_t n = strlen(name);
+    for (size_t i = from; i + n <= s->size; i++)
+        if (memcmp(s->text + i, name, n) == 0 && is_word_end(s->text[i - 1]) &&
+            (i + n == s->size || is_word_end(s->text[i + n])))
+            return true;
+    return false;
+}
+
+/* "NAME() {" and "function NAME {", with `pos` behind the name: keeps the body, over whose end it goes, where it is called later.
+ * False: it is no function, or is read where it stands, because no call of it can be seen. */
+static bool define(struct reader *r, const char *name) {
+    struct tsim_shell *s = &r->s;
+    size_t open = s->pos;
+    while (open < s->size && strchr(" \t\r\n()", s->text[open]))
+        open++;
+    if (open >= s->size || s->text[open] != '{' || r->n_functions == MOST_FUNCTIONS)
+        return false;
+    const size_t close = tsim_shell_matching(s, open, '{', '}');
+    if (close >= s->size || !is_called(s, close + 1, name))
+        return false;
+    const size_t size = close - open - 1;
+    uint32_t *at = TSIM_NEW_ARRAY(s->arena, size + 1, uint32_t);
+    for (size_t i = 0; i <= size; i++)
+        at[i] = tsim_shell_place(s, open + 1 + i);
+    r->functions[r->n_functions++] =
+        (struct function){name, tsim_arena_strndup(s->arena, s->text + open + 1, size), at, size, false, false};
+    s->pos = close + 1;
+    return true;
+}
+
+/* Reads those that were not called after all, as by a condition that cannot be decided, as if they stood at the end. */
+static void read_uncalled(struct reader *r) {
+    for (size_t i = 0; i < r->n_functions && r->s.status == TSIM_OK; i++)
+        if (!r->functions[i].was_called)
+            read_inner(r, r->functions[i].text, r->functions[i].size, r->functions[i].at);
+}
+
+/* Reads the body of the function with the words as its arguments; false: there is none of that name. */
+static bool call(struct reader *r, const struct tsim_shell_word *words, size_t n) {
+    size_t i = r->n_functions;
+    while (i > 0 && strcmp(r->functions[i - 1].name, words[0].text) != 0)
+        i--;
+    if (i == 0)
+        return false;
+    struct function *f = &r->functions[i - 1];
+    const size_t n_arguments = r->s.n_arguments;
+    const struct tsim_shell_word *arguments = r->s.arguments;
+    if (f->is_running || r->n_inner + 1 >= MOST_INNER || r->n_calls++ >= MOST_CALLS)
+        return true;
+    f->is_running = f->was_called = true;
+    r->s.arguments = words + 1;
+    r->s.n_arguments = n - 1;
+    read_inner(r, f->text, f->size, f->at);
+    r->s.arguments = arguments;
+    r->s.n_arguments = n_arguments;
+    f->is_running = false;
+    return true;
+}
+
 /* `eval TEXT...` and `bash -c TEXT` are the commands in the text. */
 static void end_command(struct reader *r) {
     const size_t n = r->command.n;
@@ -257,7 +343,7 @@ static void end_command(struct reader *r) {
         read_inner(r, text.text, strlen(text.text), text.at);
     } else if (inner > 0) {
         read_shell(r, words, n, n_own, inner);
-    } else if (!run_builtin(r, words, n)) {
+    } else if (!run_builtin(r, words, n) && !call(r, words, n)) {
         add_command(r, words, n);
     }
 }
@@ -944,6 +1030,27 @@ static void declare_word(struct reader *r, const struct tsim_shell_fields *f) {
     store(r, tsim_arena_strndup(r->s.arena, text, n - 1), false, false, &own);
 }
 
+/* Tells whether the word begins a function, which is kept then: it has brackets behind it, or is `function`. */
+static bool defines(struct reader *r, const char *word) {
+    struct tsim_shell *s = &r->s;
+    const size_t before = s->pos;
+    size_t open = s->pos;
+    while (open < s->size && (s->text[open] == ' ' || s->text[open] == '\t'))
+        open++;
+    if (open + 1 < s->size && s->text[open] == '(' && s->text[open + 1] == ')')
+        return define(r, word);
+    if (strcmp(word, "function") != 0)
+        return false;
+    size_t end = open;
+    while (end < s->size && !is_word_end(s->text[end]) && s->text[end] != '{')
+        end++;
+    s->pos = end;
+    if (end > open && define(r, tsim_arena_strndup(s->arena, s->text + open, end - open)))
+        return true;
+    s->pos = before;
+    return false;
+}
+
 /* A keyword or a word of a command. */
 static void read_plain(struct reader *r) {
     struct tsim_shell *s = &r->s;
@@ -957,6 +1064,12 @@ static void read_plain(struct reader *r) {
     tsim_shell_read_word(s, &f);
     s->pos += s->pos == before;
     bool is_first = r->command.n == 0 || r->in_condition;
+    const char *only =
+        f.n_words == 1 && s->status == TSIM_OK && strlen(f.words[0].text) == s->pos - before ? f.words[0].text : "";
+    if (is_first && !r->in_condition && !r->is_declaring && *only && defines(r, only)) {
+        tsim_shell_release_fields(&f);
+        return;
+    }
     if (r->is_declaring) {
         declare_word(r, &f);
         tsim_shell_release_fields(&f);
@@ -1059,6 +1172,8 @@ enum tsim_status tsim_shell_read(struct tsim_arena *arena, const char *text, siz
     while (r.s.pos < size && r.s.status == TSIM_OK)
         read_item(&r);
     end_command(&r);
+    if (r.s.status == TSIM_OK)
+        read_uncalled(&r);
     if (r.s.status == TSIM_OK)
         keep(&r, script);
     *offset = r.s.bad_offset;

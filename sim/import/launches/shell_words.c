@@ -169,7 +169,7 @@ struct arithmetic {
     int depth;
 };
 
-static int64_t sum(struct arithmetic *a);
+static int64_t choice(struct arithmetic *a);
 
 static char skip_blanks(struct arithmetic *a) {
     while (a->pos < a->end && strchr(" \t\n\\", a->s->text[a->pos]))
@@ -204,14 +204,16 @@ static int64_t literal(struct arithmetic *a) {
 
 static int64_t operand(struct arithmetic *a) {
     char c = skip_blanks(a);
-    if (c == '-' || c == '+' || c == '(') {
+    if (c == '-' || c == '+' || c == '(' || c == '!' || c == '~') {
         a->pos++;
         if (++a->depth > TSIM_SHELL_MAX_DEPTH)
             return 0;
-        int64_t value = c == '(' ? sum(a) : operand(a);
+        int64_t value = c == '(' ? choice(a) : operand(a);
         if (c == '(' && skip_blanks(a) == ')')
             a->pos++;
         a->depth--;
+        if (c == '!' || c == '~')
+            return c == '!' ? value == 0 : ~value;
         return c == '-' && value != INT64_MIN ? -value : value; /* as bash has it */
     }
     bool is_expanded = false;
@@ -228,44 +230,101 @@ static int64_t operand(struct arithmetic *a) {
     return value;
 }
 
-static int64_t product(struct arithmetic *a) {
-    int64_t value = operand(a), right;
-    for (char c = skip_blanks(a); c == '*' || c == '/' || c == '%'; c = skip_blanks(a)) {
-        a->pos++;
-        right = operand(a);
-        bool is_bad = c == '*' ? __builtin_mul_overflow(value, right, &value) : right == 0 || right == -1;
-        if (c != '*' && !is_bad)
-            value = c == '/' ? value / right : value % right;
-        else if (is_bad)
-            value = c == '/' && right == -1 && value != INT64_MIN ? -value : 0;
+/* Operators of two operands, from those that bind least on; a longer one stands before its beginning. */
+static const struct {
+    const char *text;
+    int level;
+} OPERATORS[] = {{"||", 0}, {"&&", 1},  {"==", 5}, {"!=", 5}, {"<<", 7}, {">>", 7}, {"<=", 6},
+                 {">=", 6}, {"**", 10}, {"|", 2},  {"^", 3},  {"&", 4},  {"<", 6},  {">", 6},
+                 {"+", 8},  {"-", 8},   {"*", 9},  {"/", 9},  {"%", 9}};
+enum { N_OPERATORS = sizeof OPERATORS / sizeof OPERATORS[0], N_LEVELS = 11 };
+
+/* The operator at `pos`; -1: none. */
+static int operator_at(struct arithmetic *a) {
+    skip_blanks(a);
+    for (int i = 0; i < N_OPERATORS; i++) {
+        const size_t n = strlen(OPERATORS[i].text);
+        if (a->end - a->pos >= n && memcmp(a->s->text + a->pos, OPERATORS[i].text, n) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* x to the power of y; 0 where it is too large. */
+static int64_t power(int64_t x, int64_t y) {
+    int64_t value = 1;
+    if (x >= -1 && x <= 1)
+        return y == 0 || x == 1 || (x == -1 && y % 2 == 0) ? 1 : x;
+    for (; y > 0; y--)
+        if (__builtin_mul_overflow(value, x, &value))
+            return 0;
+    return value;
+}
+
+/* Gives 0 for what is too large, or divided by 0. */
+static int64_t apply(const char *operation, int64_t x, int64_t y) {
+    int64_t value = 0;
+    const bool is_double = operation[1] != '\0';
+    switch (operation[0]) {
+    case '|':
+        return is_double ? x != 0 || y != 0 : (x | y);
+    case '&':
+        return is_double ? x != 0 && y != 0 : (x & y);
+    case '^':
+        return x ^ y;
+    case '=':
+        return x == y;
+    case '!':
+        return x != y;
+    case '<':
+        if (operation[1] == '<')
+            return x >= 0 && y >= 0 && y < 62 && x <= INT64_MAX >> y ? (int64_t)((uint64_t)x << y) : 0;
+        return is_double ? x <= y : x < y;
+    case '>':
+        if (operation[1] == '>')
+            return x >= 0 && y >= 0 && y < 63 ? x >> y : 0;
+        return is_double ? x >= y : x > y;
+    case '+':
+        return __builtin_add_overflow(x, y, &value) ? 0 : value;
+    case '-':
+        return __builtin_sub_overflow(x, y, &value) ? 0 : value;
+    case '*':
+        if (is_double)
+            return power(x, y);
+        return __builtin_mul_overflow(x, y, &value) ? 0 : value;
+    default:
+        if (y == 0 || (y == -1 && x == INT64_MIN))
+            return 0;
+        return operation[0] == '/' ? x / y : x % y;
+    }
+}
+
+static int64_t operation_of(struct arithmetic *a, int level) {
+    int64_t value = level == N_LEVELS ? operand(a) : operation_of(a, level + 1);
+    for (int i = level < N_LEVELS ? operator_at(a) : -1; i >= 0 && OPERATORS[i].level == level; i = operator_at(a)) {
+        a->pos += strlen(OPERATORS[i].text);
+        value = apply(OPERATORS[i].text, value, operation_of(a, level + 1));
     }
     return value;
 }
 
-static int64_t sum(struct arithmetic *a) {
-    int64_t value = product(a), right;
-    for (char c = skip_blanks(a); c == '+' || c == '-'; c = skip_blanks(a)) {
+/* CONDITION ? THIS : THAT */
+static int64_t choice(struct arithmetic *a) {
+    const int64_t condition = operation_of(a, 0);
+    if (skip_blanks(a) != '?' || ++a->depth > TSIM_SHELL_MAX_DEPTH)
+        return condition;
+    a->pos++;
+    const int64_t yes = choice(a);
+    if (skip_blanks(a) == ':')
         a->pos++;
-        right = product(a);
-        if (c == '+' ? __builtin_add_overflow(value, right, &value) : __builtin_sub_overflow(value, right, &value))
-            value = 0;
-    }
-    return value;
+    const int64_t no = choice(a);
+    a->depth--;
+    return condition ? yes : no;
 }
 
 int64_t tsim_shell_arithmetic(struct tsim_shell *s, size_t from, size_t to) {
     struct arithmetic a = {s, from, to, 0};
-    int64_t left = sum(&a);
-    char c = skip_blanks(&a), next = a.pos + 1 < to ? s->text[a.pos + 1] : '\0';
-    if (c == '\0' || !strchr("<>=!", c))
-        return left;
-    a.pos += next == '=' ? 2 : 1;
-    int64_t right = sum(&a);
-    if (c == '=' || c == '!')
-        return (left == right) == (c == '=');
-    if (left == right)
-        return next == '=';
-    return c == '<' ? left < right : left > right;
+    return choice(&a);
 }
 
 /* ---- expansions ---- */
