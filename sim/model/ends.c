@@ -8,7 +8,7 @@ static double patches(const struct tsim_op_shape *z) {
 }
 
 /* Rows of a table that the tensor ranks divide; or patches by a product (a convolution without overlap). */
-void tsim_table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes;
     if (z->model->image.patch > 0) {
         gemm(list, "patches", z->attention_precision, patches(z), z->h, tsim_model_patch_values(z->model), e, e);
@@ -23,7 +23,7 @@ void tsim_table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z
         elementwise(list, "embedding dropout", z->ts * z->h, 2 * e + z->mask_bytes, 1);
 }
 
-void tsim_table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+static void table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->mask_bytes > 0)
         elementwise(list, "embedding dropout", z->ts * z->h, 2 * z->element_bytes + z->mask_bytes, 1);
     if (z->sequence_parallel)
@@ -157,8 +157,13 @@ void tsim_embedding_forward(const struct tsim_scenario *sc, int64_t at, struct t
         return;
     }
     for (int i = 0; i < n; i++)
-        tsim_table_forward(list, &stacks[i]);
-    tsim_tower_embedding_forward(list, sc);
+        table_forward(list, &stacks[i]);
+    if (sc->model->tower.layers > 0) {
+        struct tsim_scenario own;
+        tsim_tower_scenario(sc, &own);
+        struct tsim_op_shape tower = tsim_op_shape_first(&own);
+        table_forward(list, &tower);
+    }
 }
 
 void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
@@ -170,8 +175,13 @@ void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct 
         return;
     }
     for (int i = 0; i < n; i++)
-        tsim_table_backward(list, &stacks[i]);
-    tsim_tower_embedding_backward(list, sc);
+        table_backward(list, &stacks[i]);
+    if (sc->model->tower.layers > 0 && !tsim_tower_is_frozen(sc)) {
+        struct tsim_scenario own;
+        tsim_tower_scenario(sc, &own);
+        struct tsim_op_shape tower = tsim_op_shape_first(&own);
+        table_backward(list, &tower);
+    }
 }
 
 /* The head follows the last stack; the result of the others is normalized, too. */

@@ -6,10 +6,9 @@
  * generator's head between: a product from the generator's width to the table's, the logits of the masked tokens on the
  * shared table, their loss, a draw of each, and the tokens put in and looked up again. Before its layers the table's
  * vectors go through a product to its width, which the head's row counts as well. */
-#include "model/kept.h"
+#include "model/inner_layer.h"
 #include "model/matrices.h"
 #include "model/model.h"
-#include "model/operator_builders.h"
 
 static void generator_scenario(const struct tsim_scenario *sc, struct tsim_scenario *own) {
     *own = *sc;
@@ -30,46 +29,46 @@ void tsim_generator_forward(const struct tsim_scenario *sc, int64_t at, struct t
     struct tsim_scenario own;
     (void)at;
     generator_scenario(sc, &own);
-    tsim_layer_forward(&own, TSIM_PART_LAYER, 0, list);
+    tsim_inner_forward(&tsim_attention_mixer, &own, list);
 }
 
 void tsim_generator_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
     struct tsim_scenario own;
     (void)at;
     generator_scenario(sc, &own);
-    tsim_layer_backward(&own, TSIM_PART_LAYER, 0, list);
+    tsim_inner_backward(&tsim_attention_mixer, &own, list);
 }
 
 void tsim_generator_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
-    *p = tsim_layer_count(m->generator.network, TSIM_PART_LAYER);
+    tsim_inner_count(&tsim_attention_mixer, m->generator.network, p);
 }
 
 void tsim_generator_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
     struct tsim_scenario own;
     generator_scenario(sc, &own);
-    tsim_layer_keep(&own, TSIM_PART_LAYER, parts, kept);
+    tsim_inner_keep(&tsim_attention_mixer, &own, parts, kept);
 }
 
 void tsim_generator_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
-    tsim_layer_matrices(m->generator.network, TSIM_PART_LAYER, times, matrices);
+    tsim_inner_matrices(&tsim_attention_mixer, m->generator.network, times, matrices);
 }
 
 void tsim_generator_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first_length,
                           double last_length, struct tsim_layer_flops *flops) {
-    (void)p;
-    *flops = tsim_layer_forward_flops(m->generator.network, TSIM_PART_LAYER, first_length, last_length);
+    (void)p, (void)last_length;
+    *flops = tsim_inner_flops(&tsim_attention_mixer, m->generator.network, first_length);
 }
 
 double tsim_generator_waiting_bytes(const struct tsim_scenario *sc) {
     struct tsim_scenario own;
     generator_scenario(sc, &own);
-    return tsim_layer_weight_gradient_bytes(&own, TSIM_PART_LAYER);
+    return tsim_inner_waiting_bytes(&tsim_attention_mixer, &own);
 }
 
 double tsim_generator_widest_bytes(const struct tsim_scenario *sc) {
     struct tsim_scenario own;
     generator_scenario(sc, &own);
-    return tsim_layer_widest_bytes(&own, TSIM_PART_LAYER);
+    return tsim_inner_widest_bytes(&own);
 }
 
 /* Its own tokens, and the vectors of the table, which both networks take. */

@@ -11,17 +11,16 @@
  * A frozen tower goes forward alone and keeps nothing: nothing before it needs a gradient. Beside adapters the projector is
  * frozen, too. */
 #include "config/lengths.h"
-#include "model/kept.h"
+#include "model/inner_layer.h"
 #include "model/matrices.h"
 #include "model/model.h"
-#include "model/operator_builders.h"
 
 bool tsim_tower_is_frozen(const struct tsim_scenario *sc) {
     return sc->model->tower.frozen || tsim_is_frozen(sc);
 }
 
 /* The scenario as the tower sees it. */
-static void tower_scenario(const struct tsim_scenario *sc, struct tsim_scenario *own) {
+void tsim_tower_scenario(const struct tsim_scenario *sc, struct tsim_scenario *own) {
     const struct tsim_tower *t = &sc->model->tower;
     *own = *sc;
     own->model = t->network;
@@ -34,7 +33,7 @@ static void tower_scenario(const struct tsim_scenario *sc, struct tsim_scenario 
 
 struct tsim_op_shape tsim_op_shape_tower(const struct tsim_scenario *sc) {
     struct tsim_scenario own;
-    tower_scenario(sc, &own);
+    tsim_tower_scenario(sc, &own);
     struct tsim_op_shape z = tsim_op_shape_first(&own);
     z.scenario = sc;
     return z;
@@ -52,43 +51,44 @@ static double projected_tokens(const struct tsim_model *m) {
 
 /* ---- a layer of the tower ---- */
 
-static void layer_forward(const struct tsim_scenario *sc, enum tsim_part part, struct tsim_op_list *list) {
+static void layer_forward(const struct tsim_scenario *sc, const struct tsim_mixer *mixer, struct tsim_op_list *list) {
     struct tsim_scenario own;
-    tower_scenario(sc, &own);
-    tsim_layer_forward(&own, part, 0, list);
+    tsim_tower_scenario(sc, &own);
+    tsim_inner_forward(mixer, &own, list);
 }
 
-static void layer_backward(const struct tsim_scenario *sc, enum tsim_part part, struct tsim_op_list *list) {
+static void layer_backward(const struct tsim_scenario *sc, const struct tsim_mixer *mixer, struct tsim_op_list *list) {
     struct tsim_scenario own;
-    tower_scenario(sc, &own);
+    tsim_tower_scenario(sc, &own);
     if (!tsim_tower_is_frozen(sc))
-        tsim_layer_backward(&own, part, 0, list);
+        tsim_inner_backward(mixer, &own, list);
 }
 
-static void layer_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
+static void layer_keep(const struct tsim_scenario *sc, const struct tsim_mixer *mixer, unsigned parts,
+                       struct tsim_kept *kept) {
     struct tsim_scenario own;
-    tower_scenario(sc, &own);
+    tsim_tower_scenario(sc, &own);
     if (!tsim_tower_is_frozen(sc))
-        tsim_layer_keep(&own, part, parts, kept);
+        tsim_inner_keep(mixer, &own, parts, kept);
 }
 
-static double layer_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+static double layer_waiting_bytes(const struct tsim_scenario *sc, const struct tsim_mixer *mixer) {
     struct tsim_scenario own;
-    tower_scenario(sc, &own);
-    return tsim_tower_is_frozen(sc) ? 0 : tsim_layer_weight_gradient_bytes(&own, part);
+    tsim_tower_scenario(sc, &own);
+    return tsim_tower_is_frozen(sc) ? 0 : tsim_inner_waiting_bytes(mixer, &own);
 }
 
-static double layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+static double layer_widest_bytes(const struct tsim_scenario *sc) {
     struct tsim_scenario own;
-    tower_scenario(sc, &own);
-    return tsim_layer_widest_bytes(&own, part);
+    tsim_tower_scenario(sc, &own);
+    return tsim_inner_widest_bytes(&own);
 }
 
 /* Counts what the tower takes of a sample, over the sample's tokens. */
-static void layer_flops(const struct tsim_model *m, enum tsim_part part, double length,
+static void layer_flops(const struct tsim_model *m, const struct tsim_mixer *mixer, double length,
                         struct tsim_layer_flops *flops) {
     double tokens = (double)m->tower.image.tokens, frac = tsim_tower_tokens(m) / length;
-    *flops = tsim_layer_forward_flops(m->tower.network, part, tokens, tokens);
+    *flops = tsim_inner_flops(mixer, m->tower.network, tokens);
     flops->products *= frac;
     flops->core *= frac;
 }
@@ -100,58 +100,38 @@ double tsim_tower_flow_bytes(const struct tsim_scenario *sc) {
 }
 
 /* Defines the functions of a row of the kinds by those of the tower's own kind. */
-#define OF_TOWER(name_, part_)                                                                                         \
+#define OF_TOWER(name_, mixer_)                                                                                        \
     void name_##_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {                      \
         (void)at;                                                                                                      \
-        layer_forward(sc, part_, list);                                                                                \
+        layer_forward(sc, &mixer_, list);                                                                              \
     }                                                                                                                  \
     void name_##_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {                     \
         (void)at;                                                                                                      \
-        layer_backward(sc, part_, list);                                                                               \
+        layer_backward(sc, &mixer_, list);                                                                             \
     }                                                                                                                  \
     void name_##_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {                                  \
-        *p = tsim_layer_count(m->tower.network, part_);                                                                \
+        tsim_inner_count(&mixer_, m->tower.network, p);                                                                \
     }                                                                                                                  \
     void name_##_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {                        \
-        layer_keep(sc, part_, parts, kept);                                                                            \
+        layer_keep(sc, &mixer_, parts, kept);                                                                          \
     }                                                                                                                  \
     void name_##_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {                  \
         if (!m->tower.frozen)                                                                                          \
-            tsim_layer_matrices(m->tower.network, part_, times, matrices);                                             \
+            tsim_inner_matrices(&mixer_, m->tower.network, times, matrices);                                           \
     }                                                                                                                  \
     void name_##_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first, double last,   \
                        struct tsim_layer_flops *flops) {                                                               \
         (void)p, (void)last;                                                                                           \
-        layer_flops(m, part_, first, flops);                                                                           \
+        layer_flops(m, &mixer_, first, flops);                                                                         \
     }                                                                                                                  \
     double name_##_waiting_bytes(const struct tsim_scenario *sc) {                                                     \
-        return layer_waiting_bytes(sc, part_);                                                                         \
+        return layer_waiting_bytes(sc, &mixer_);                                                                       \
     }                                                                                                                  \
     double name_##_widest_bytes(const struct tsim_scenario *sc) {                                                      \
-        return layer_widest_bytes(sc, part_);                                                                          \
+        return layer_widest_bytes(sc);                                                                                 \
     }
-OF_TOWER(tsim_tower, TSIM_PART_LAYER)
-OF_TOWER(tsim_tower_window, TSIM_PART_WINDOW_LAYER)
-
-/* ---- the product of the patches, with the embedding ---- */
-
-void tsim_tower_embedding_forward(struct tsim_op_list *list, const struct tsim_scenario *sc) {
-    struct tsim_scenario own;
-    if (sc->model->tower.layers == 0)
-        return;
-    tower_scenario(sc, &own);
-    struct tsim_op_shape z = tsim_op_shape_first(&own);
-    tsim_table_forward(list, &z);
-}
-
-void tsim_tower_embedding_backward(struct tsim_op_list *list, const struct tsim_scenario *sc) {
-    struct tsim_scenario own;
-    if (sc->model->tower.layers == 0 || tsim_tower_is_frozen(sc))
-        return;
-    tower_scenario(sc, &own);
-    struct tsim_op_shape z = tsim_op_shape_first(&own);
-    tsim_table_backward(list, &z);
-}
+OF_TOWER(tsim_tower, tsim_attention_mixer)
+OF_TOWER(tsim_tower_window, tsim_window_mixer)
 
 /* ---- the projector ---- */
 

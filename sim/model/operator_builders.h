@@ -324,8 +324,7 @@ void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *
 bool tsim_tower_is_frozen(const struct tsim_scenario *scenario);
 struct tsim_op_shape tsim_op_shape_tower(const struct tsim_scenario *scenario);
 double tsim_tower_flow_bytes(const struct tsim_scenario *scenario);
-void tsim_tower_embedding_forward(struct tsim_op_list *list, const struct tsim_scenario *scenario);
-void tsim_tower_embedding_backward(struct tsim_op_list *list, const struct tsim_scenario *scenario);
+void tsim_tower_scenario(const struct tsim_scenario *scenario, struct tsim_scenario *own); /* as the tower sees it */
 void tsim_tower_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_tower_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_tower_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
@@ -422,10 +421,6 @@ void tsim_lstm_decoder_flops(const struct tsim_model *model, const struct tsim_l
                              double first_length, double last_length, struct tsim_layer_flops *flops);
 double tsim_lstm_decoder_waiting_bytes(const struct tsim_scenario *scenario);
 double tsim_lstm_decoder_widest_bytes(const struct tsim_scenario *scenario);
-
-/* Do what ends.c does of one stack: rows of a table, or patches. */
-void tsim_table_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
-void tsim_table_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
 /* The ends of a diffusion transformer, which ends.c asks. */
 void tsim_diffusion_embedding_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);

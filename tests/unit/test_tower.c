@@ -57,6 +57,23 @@ START_TEST(multiplications) {
 }
 END_TEST
 
+/* Gemma 3 4B: 4,096 patches of 588 values, 27 layers of 4 h^2 + 2 x 4,304 h and 2 x 4,096 h of scores (h = 1,152); the means of squares
+ * of 16 patches are 256 tokens, through one product without a bias. Frozen, tower and its product of patches count once. */
+START_TEST(pooled_patches) {
+    struct tsim_op_list list;
+    double h = 1152, t = 4096, projector = 256 * h * 2560;
+    begin("gemma3-4b-vision", 2048, true);
+    tsim_operators_forward(&x.scenario, TSIM_PART_TOWER_LAYER, 0, &list);
+    ck_assert_double_eq_tol(sum_flops(&list) / (2 * 2 * t * (4 * h * h + 2 * 4304 * h + 2 * t * h)), 1, 1e-9);
+    tsim_operators_forward(&x.scenario, TSIM_PART_PROJECTOR, 0, &list);
+    ck_assert_double_eq(sum_flops(&list), 2 * 2 * projector);
+    ck_assert_double_eq(find(&list, "mean of patches")->bytes, 2 * t * h * 2);
+    tsim_operators_backward(&x.scenario, TSIM_PART_PROJECTOR, 0, &list);
+    ck_assert_double_eq(sum_flops(&list), 2 * 2 * 2 * projector);
+    ck_assert_double_eq(tsim_layer_count(&x.model, TSIM_PART_PROJECTOR).latent, h * 2560);
+}
+END_TEST
+
 /* The convention's FLOPs of a token differ from those of the text alone by three passes of tower and projector, or of a frozen tower by
  * one and three. */
 START_TEST(by_convention) {
@@ -118,6 +135,7 @@ static Suite *tower_suite(void) {
     TCase *tc = tcase_create("tower");
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, multiplications);
+    tcase_add_test(tc, pooled_patches);
     tcase_add_test(tc, by_convention);
     tcase_add_test(tc, frozen_tower);
     tcase_add_test(tc, between_stages);
