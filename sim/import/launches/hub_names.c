@@ -78,18 +78,17 @@ const char *tsim_known_model(struct tsim_recipe *r, const char *name) {
 }
 
 bool tsim_put_hub_model(struct tsim_recipe *r, const struct tsim_setting *from, const char *name) {
-    const char *id = tsim_known_model(r, name), *folder = tsim_catalogue_folder(r->arena);
-    if (id) {
-        tsim_recipe_put(r, "model", from, NULL, "%s", id);
-        return true;
+    const char *folder = tsim_catalogue_folder(r->arena);
+    const struct tsim_value *root = NULL, *model = NULL;
+    if (folder && tsim_document_read(r->arena, tsim_arena_printf(r->arena, "%s/models/hub.yaml", folder), &root,
+                                     r->diags) == TSIM_OK)
+        model = tsim_value_find(root, hub_key(r->arena, name));
+    if (!model || model->kind != TSIM_VALUE_MAPPING) {
+        const char *id = tsim_known_model(r, name);
+        if (id)
+            tsim_recipe_put(r, "model", from, NULL, "%s", id);
+        return id != NULL;
     }
-    const struct tsim_value *root, *model;
-    if (!folder || tsim_document_read(r->arena, tsim_arena_printf(r->arena, "%s/models/hub.yaml", folder), &root,
-                                      r->diags) != TSIM_OK)
-        return false;
-    model = root->kind == TSIM_VALUE_MAPPING ? tsim_value_find(root, hub_key(r->arena, name)) : NULL;
-    if (!model || model->kind != TSIM_VALUE_MAPPING)
-        return false;
     for (size_t i = 0; i < model->n_items; i++)
         if (strcmp(model->pairs[i].key, "source") != 0)
             tsim_recipe_put_value(r, tsim_arena_printf(r->arena, "model.%s", model->pairs[i].key), from,

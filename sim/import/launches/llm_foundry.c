@@ -21,6 +21,9 @@ static const struct tsim_setting_class CLASSES[] = {
             "this trains another kind of model than one that predicts the next token"),
     REFUSED("model.name=*grpo* model.name=*ppo* model.name=*dpo* model.name=*reward* model.name=*rlhf*",
             "this is reinforcement learning or tuning by preferences: tsim simulates plain training"),
+    NOTHING("model.config_overrides.max_seq_len model.config_overrides.max_position_embeddings "
+            "model.config_overrides.attn_config.attn_* "
+            "model.config_overrides.use_cache model.config_overrides.rope_scaling* model.config_overrides.init_device"),
     REFUSED("model.config_overrides.* model.config.*", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("model.attn_config.sliding_window_size=[1-9]* model.block_overrides.* model.attn_config.reuse_kv_layer_idx",
             "attention in windows, or layers that differ"),
