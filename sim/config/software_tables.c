@@ -300,6 +300,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
               "elements of a flat tensor to reduce gradients in, and of one to gather weights in; gradients are joined "
               "and converted for the update"),
      .min = 1, .max = 1e15, .is_omitted_when_zero = true, .default_text = "0"},
+    {QUANTITY(struct tsim_software, "update_memory", TSIM_COUNT, update_bytes,
+              "bytes a parameter that the update writes beside the optimizer's state, where activations were: gradients in "
+              "fp32, and what each operator of an unfused optimizer gives"),
+     .max = 64, .is_omitted_when_zero = true, .default_text = "0"},
     {QUANTITY(struct tsim_software, "gather_ahead", TSIM_COUNT, gather_ahead_parameters,
               "fully sharded, product by product: gathered ahead until it is so many parameters; 0: parallelism.prefetch"),
      .min = 1, .max = 1e15, .is_omitted_when_zero = true, .default_text = "0"},

@@ -379,6 +379,18 @@ static double flat_bytes(const struct tsim_scenario *sc, double n, double update
     return updated * joined + buckets * tsim_weight_bytes(sc->training.precision);
 }
 
+/* An update whose operators run one after the other (torch.optim.AdamW without `fused`) has the gradients in fp32 and, at its
+ * most, the square root of the second moment and what it is divided to; with ZeRO-1 and -2 the gradients of what a rank
+ * updates are joined before, in their own precision (InternEvo, solver/optimizer/hybrid_zero_optim.py). It begins where
+ * activations have gone, whose memory it takes. */
+static double update_bytes(const struct tsim_scenario *sc, double updated, double activations_bytes) {
+    bool is_joined = sc->parallelism.zero > 0 && sc->parallelism.zero < 3;
+    double each = sc->software->update_bytes + (is_joined ? tsim_gradient_bytes(sc) : 0);
+    if (!(sc->software->update_bytes > 0) || sc->training.updates_by_layer || sc->training.offload.optimizer)
+        return 0;
+    return fmax(updated * each - activations_bytes, 0);
+}
+
 /* Batches of the input pipeline on the device: the one that is worked on, and one that has been copied ahead. */
 static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (!sc->data.has || !tsim_stage_has_embedding(sc, stage))
@@ -571,6 +583,8 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *r, const struct tsim_
                                        flat_bytes(sc, trained.all.value, updated.value), TSIM_BYTES,
                                        "software.flat_bucket; with ZeRO-1 and -2 a bucket is allocated whole, however "
                                        "small the model (sim/partition/memory.c)"));
+    tsim_part_add(&buffers, tensor(r, "the update, beyond what activations left",
+                                   update_bytes(sc, updated.value, terms->activations.value)));
     if (sc->teaching)
         add_teacher(sc, stage, &buffers);
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);

@@ -485,6 +485,30 @@ START_TEST(alike) {
 }
 END_TEST
 
+/* An unfused update takes its bytes for each parameter that it updates, and the gradients joined with ZeRO-1 alone; what
+ * activations leave is taken first. */
+START_TEST(update_in_place_of_activations) {
+    for (int zero = 0; zero < 4; zero++) {
+        struct tsim_stage_memory plain, memory;
+        example_init(&e);
+        e.scenario.parallelism.zero = zero;
+        example_finish(&e);
+        double updated = tsim_stage_parameters(&e.scenario, 0) / (zero > 0 ? (double)e.scenario.parallelism.data : 1);
+        tsim_stage_memory(&e.scenario, 0, &plain);
+        double bytes = 2 * plain.activations_bytes / updated,
+               joined = zero == 1 || zero == 2 ? tsim_gradient_bytes(&e.scenario) : 0;
+        e.software.update_bytes = bytes;
+        tsim_stage_memory(&e.scenario, 0, &memory);
+        ck_assert_double_eq_tol(memory.total_bytes - plain.total_bytes,
+                                updated * (bytes + joined) - plain.activations_bytes, 1);
+        e.software.update_bytes = 1e-3 * bytes;
+        tsim_stage_memory(&e.scenario, 0, &memory);
+        ck_assert_double_eq_tol(memory.total_bytes - plain.total_bytes,
+                                fmax(updated * (1e-3 * bytes + joined) - plain.activations_bytes, 0), 1);
+    }
+}
+END_TEST
+
 static Suite *buffers_suite(void) {
     Suite *suite = suite_create("memory, buffers");
     TCase *tcase = tcase_create("by hand");
@@ -512,6 +536,7 @@ static Suite *buffers_suite(void) {
     tcase_add_test(tcase, updated_on_the_host);
     tcase_add_test(tcase, precisions);
     tcase_add_test(tcase, alike);
+    tcase_add_test(tcase, update_in_place_of_activations);
     suite_add_tcase(suite, tcase);
     return suite;
 }
