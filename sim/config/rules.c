@@ -1217,6 +1217,20 @@ void tsim_draft_validate_job(const struct tsim_draft *draft, struct tsim_reader 
     check_job(&check);
 }
 
+/* A search is made of runs of some length. */
+static void check_search(const struct check *c) {
+    const struct tsim_search_spec *s = &c->sc->search;
+    if (s->method == TSIM_SEARCH_HALVING && s->trials < 2)
+        tsim_diag_hint(fail(c, "search.trials", "%lld trials are not a search", num(s->trials)), "trials: 27");
+    if (s->method == TSIM_SEARCH_HYPERBAND && s->trials > 0)
+        tsim_diag_hint(fail(c, "search.trials", "the number of hyperband's trials follows from eta and least"),
+                       "method: halving, or no trials");
+    if (s->method == TSIM_SEARCH_NONE && (s->trials > 0 || s->at_once > 1))
+        tsim_diag_hint(fail(c, "search.method", "none, but trials are asked for"), "method: halving");
+    if (s->method != TSIM_SEARCH_NONE && c->sc->training.length_kind == TSIM_LENGTH_NONE)
+        tsim_diag_hint(fail(c, "search", "the trials have no length"), "training.tokens, samples, steps or epochs");
+}
+
 void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *reader) {
     struct check check = {draft, &draft->scenario, reader};
     const struct check *c = &check;
@@ -1244,6 +1258,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
         check_asynchronous(c);
         check_local_sgd(c);
         check_parameter_server(c);
+        check_search(c);
         check_effects(c);
         check_gathers(c);
         check_caveats(c);

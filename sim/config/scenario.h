@@ -327,6 +327,15 @@ struct tsim_cost_spec {
 struct tsim_goal_spec {
     double tokens, loss_nats, deadline_s, budget_usd;
 };
+/* The run is one trial of a search for hyper-parameters (campaign/hyper_search.h). */
+enum tsim_search_method { TSIM_SEARCH_NONE, TSIM_SEARCH_HALVING, TSIM_SEARCH_HYPERBAND };
+struct tsim_search_spec {
+    enum tsim_search_method method; /* NONE: nothing else counts */
+    int64_t trials;                 /* halving: that are begun */
+    int64_t at_once;                /* clusters like the scenario's, each with a trial */
+    double eta;                     /* one of so many trials goes on */
+    double least_frac;              /* of the run, the least that a trial is trained before a cut */
+};
 /* X(NAME, word): what interrupts a run. Its components fail; a straggler is a node that turned slow, when it is found
  * out. */
 #define TSIM_COMPONENTS(X)                                                                                             \
@@ -407,6 +416,7 @@ struct tsim_scenario {
     struct tsim_cost_spec cost;
     struct tsim_reliability_spec reliability;
     struct tsim_goal_spec goal;
+    struct tsim_search_spec search;
     struct tsim_simulation_spec simulation;
     struct tsim_measured measured;
     int64_t n_accelerators; /* that train: tsim_training_nodes x accelerators_per_node */

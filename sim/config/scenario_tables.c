@@ -750,6 +750,24 @@ static void write_derived(struct tsim_writer *writer, const char *key, const cha
     tsim_writer_end(writer, ']');
 }
 
+static const struct tsim_word SEARCH_METHODS[] = {
+    {"none", TSIM_SEARCH_NONE}, {"halving", TSIM_SEARCH_HALVING}, {"hyperband", TSIM_SEARCH_HYPERBAND}, {NULL, 0}};
+static const struct tsim_key SEARCH_KEYS[] = {
+    ENUM_KEY(
+        "method", scenario.search.method, SEARCH_METHODS, "none",
+        "halving: the worse of the trials are stopped again and again; hyperband: halving from several beginnings"),
+    {INT_KEY("trials", scenario.search.trials, 1e9, "halving: trials that are begun"), .is_omitted_when_zero = true},
+    {INT_KEY("at_once", scenario.search.at_once, 1e6, "clusters like this one, each with one trial at a time"),
+     .default_text = "1", .is_positive = true},
+    {QUANTITY_KEY("eta", TSIM_COUNT, scenario.search.eta,
+                  "one trial of so many goes on at a cut, for so many times as long"),
+     .default_text = "3", .min = 2, .max = 1000},
+    {QUANTITY_KEY("least", TSIM_FRACTION, scenario.search.least_frac,
+                  "of the run, the least that a trial is trained before it can be stopped"),
+     .default_text = "1 %", .min = 1e-5, .max = 1},
+};
+TSIM_TABLE(SEARCH, SEARCH_KEYS, false);
+
 /* clang-format off */
 static const struct tsim_key SCENARIO_KEYS[] = {
     {.key = "schema", .kind = TSIM_KEY_CONSTANT, .words = SCENARIO_SCHEMA, .is_required = true, .help = "tsim/v1"},
@@ -773,6 +791,7 @@ static const struct tsim_key SCENARIO_KEYS[] = {
     {SECTION_KEY("energy", &ENERGY, "facility, price and carbon of electricity")},
     {SECTION_KEY("cost", &COST, "money, per accelerator")},
     {CUSTOM_KEY("goal", read_goal, write_goal, "what tsim buy is to reach: length or loss, date, money"), .described_by = &GOAL},
+    {SECTION_KEY("search", &SEARCH, "the run is one trial of a search for hyper-parameters that stops trials early")},
     {SECTION_KEY("simulation", &SIMULATION, "how it is simulated")},
     {CUSTOM_KEY("measured", read_measured, write_measured, "a measurement to compare with"), .described_by = &MEASURED},
     {CUSTOM_KEY("sweep", read_sweep, NULL, "points to try, for tsim sweep and tsim plan"),

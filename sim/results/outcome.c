@@ -110,6 +110,7 @@ static double positive(double value) {
 #define INPUT(member) IF(r->step.input.has, r->step.input.member)
 #define EVALUATION(member) IF(r->evaluation.has, r->evaluation.member)
 #define POST_TRAINING(member) IF(r->post_training.has, r->post_training.member)
+#define SEARCH(member) IF(r->search.has, r->search.member)
 #define SERVER(member) IF(r->server.has, r->server.member)
 #define GENERATION(member) IF(r->post_training.generation.has, r->post_training.generation.member)
 #define CAMPAIGN(member) IF(r->step.simulated && r->campaign.has, r->campaign.member)

@@ -4,6 +4,7 @@
 #define TSIM_RUN_RESULT_H
 
 #include "campaign/campaign.h"
+#include "campaign/hyper_search.h"
 #include "run/parameter_server.h"
 #include "run/post_training.h"
 #include "step/step_result.h"
@@ -16,6 +17,7 @@ struct tsim_result {
     struct tsim_post_training post_training; /* of dpo, grpo and ppo; the campaign is made of such rounds */
     struct tsim_parameter_server server;     /* of workers that push and pull; the campaign is made of their batches */
     struct tsim_campaign campaign;
+    struct tsim_hyper_search search;     /* of which the campaign is one trial in full */
     struct tsim_term_recorder *recorder; /* heard how the figures came about; NULL: nobody did */
     int64_t events;                      /* of the step and of the campaign */
     double wall_s;

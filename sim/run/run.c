@@ -86,6 +86,7 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
     if (tsim_run_steps(sc) > 0)
         TSIM_TRY(tsim_checkpoint_traffic_simulate(arena, sc, &machine, options->recorder, &steps, diags));
     TSIM_TRY(tsim_campaign_predict(arena, sc, &steps, !options->is_brief, options->recorder, &result->campaign, diags));
+    tsim_hyper_search(&sc->search, &result->campaign, &result->search);
     result->events += result->campaign.events;
     return TSIM_OK;
 }

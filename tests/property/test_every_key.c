@@ -119,6 +119,9 @@ static const char *const BASES[] = {
          "training: {global_batch_size: 64, tokens: 1 G, sequence_length: 512}\n"
          "parallelism: {data: auto, zero: 0, parameter_server: {servers: 2}}\n",
     HEAD "model: {extends: gpt2-small, layers: 2}\ncluster: {node: dgx-h100}\n"
+         "training: {global_batch_size: 64, tokens: 1 G, sequence_length: 512}\nparallelism: {data: auto}\n"
+         "search: {method: halving, trials: 9}\n",
+    HEAD "model: {extends: gpt2-small, layers: 2}\ncluster: {node: dgx-h100}\n"
          "training: {kind: distill, teacher: gpt2-medium, global_batch_size: 16, steps: 100, sequence_length: 512}\n"
          "parallelism: {data: auto}\n",
 };

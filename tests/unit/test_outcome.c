@@ -176,7 +176,7 @@ static void example_of_everything(void) {
     result->step.input.bound = "workers";
     result->evaluation.has = result->batch_ramp.has = true;
     result->post_training.has = result->post_training.generation.has = true;
-    result->server.has = true;
+    result->server.has = result->search.has = true;
     r.example.scenario.generation.ahead = 1;
     result->post_training.steps = result->post_training.time_s = result->post_training.energy_j = 1;
     result->campaign.samples = 4e9;

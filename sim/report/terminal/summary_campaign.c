@@ -243,6 +243,20 @@ static void print_scaling_laws(struct tsim_screen *screen, const struct tsim_res
         tsim_screen_line(screen, i == 0 ? "note" : "", "%s", laws.notes[i]);
 }
 
+static void print_search(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_hyper_search *s = &result->search;
+    if (!s->has)
+        return;
+    const char *costs = money(screen, "rent", s->rent_usd, money(screen, "electricity", s->electricity_usd, ""));
+    tsim_screen_line(screen, "search",
+                     "%s trials, %s of them to the end: the work of %.3g runs, %s on %s cluster%s; %s",
+                     tsim_screen_count(screen, s->trials), tsim_screen_count(screen, s->full), s->runs,
+                     days(screen, s->days), tsim_screen_count(screen, (double)result->scenario->search.at_once),
+                     result->scenario->search.at_once == 1 ? "" : "s", costs);
+    tsim_screen_line(screen, "", "without stopping any: %s; evaluating trials is not counted",
+                     days(screen, s->all_days));
+}
+
 void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
     print_scaling_laws(screen, result);
@@ -256,6 +270,7 @@ void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_predicti
                          tsim_screen_count(screen, (double)result->scenario->training.global_batch_size),
                          tsim_screen_count(screen, result->batch_ramp.steps),
                          days(screen, result->batch_ramp.time_s / TSIM_DAY_S));
+    print_search(screen, result);
     print_hours(screen, result);
     print_ownership(screen, &result->scenario->cost, &result->campaign);
     if (result->campaign.has_failures)
