@@ -79,58 +79,10 @@ static void take_model(struct buy *buy, const char *model) {
         all[buy->search.n_overrides++] = (struct tsim_override){"model", model};
 }
 
-/* "cluster.node=A,B" as "cluster.node=A,B;cluster.fabric=F,G", with the fabrics that their NICs fill: nobody who names a model
- * alone says a fabric. NULL: it is another key, or a node has no network or none of the catalogue's names. */
-static const char *with_fabrics(struct buy *buy, const char *word) {
-    static const char KEY[] = "cluster.node=";
-    if (strncmp(word, KEY, strlen(KEY)) != 0 || strpbrk(word, "{[\"'"))
-        return NULL;
-    const char *fabrics = "";
-    struct tsim_diags diags; /* what is wrong with a node is told where it is a candidate */
-    tsim_diags_init(&diags);
-    for (const char *at = word + strlen(KEY); fabrics; at += strcspn(at, ",") + 1) {
-        const char *id = tsim_arena_printf(&buy->arena, "%.*s", (int)strcspn(at, ","), at), *fabric = NULL;
-        const struct tsim_node *node;
-        if (tsim_catalogue_load_node(&buy->arena, id, &node, &diags) != TSIM_OK ||
-            tsim_usual_fabric(&buy->arena, node, &fabric, &diags) != TSIM_OK || !fabric)
-            fabrics = NULL;
-        else
-            fabrics = tsim_arena_printf(&buy->arena, "%s%s%s", fabrics, *fabrics ? "," : "", fabric);
-        if (at[strcspn(at, ",")] == '\0')
-            break;
-    }
-    tsim_diags_release(&diags);
-    return fabrics ? tsim_arena_printf(&buy->arena, "%s;cluster.fabric=%s", word, fabrics) : NULL;
-}
-
-/* The candidates that the command line names, with fabrics where neither it nor a scenario says any. */
-static struct tsim_space_words words_of(struct buy *buy) {
-    const struct tsim_arguments *arguments = buy->arguments;
-    struct tsim_space_words words = {arguments->vary, arguments->n_vary, arguments->zip, arguments->n_zip};
-    bool is_said =
-        arguments->n_operands > 0 || tsim_override_of(buy->search.overrides, buy->search.n_overrides, "cluster.fabric");
-    const char **vary = TSIM_NEW_ARRAY(&buy->arena, words.n_vary + 1, const char *),
-               **zip = TSIM_NEW_ARRAY(&buy->arena, words.n_vary + words.n_zip + 1, const char *);
-    size_t n_vary = 0, n_zip = 0;
-    for (size_t i = 0; i < words.n_zip; i++) {
-        is_said |= strstr(words.zip[i], "cluster.fabric=") != NULL;
-        zip[n_zip++] = words.zip[i];
-    }
-    for (size_t i = 0; i < words.n_vary; i++)
-        is_said |= strncmp(words.vary[i], "cluster.fabric=", strlen("cluster.fabric=")) == 0;
-    for (size_t i = 0; i < words.n_vary && !is_said; i++) {
-        const char *word = with_fabrics(buy, words.vary[i]);
-        if (word)
-            zip[n_zip++] = word;
-        else
-            vary[n_vary++] = words.vary[i];
-    }
-    return is_said ? words : (struct tsim_space_words){vary, n_vary, zip, n_zip};
-}
-
 /* Candidates of the command line, or of the scenario's `sweep:`; NULL: the catalogue's. */
 static enum tsim_status read_axes(struct buy *buy, const struct tsim_space **axes) {
-    const struct tsim_space_words words = words_of(buy);
+    const struct tsim_arguments *arguments = buy->arguments;
+    const struct tsim_space_words words = {arguments->vary, arguments->n_vary, arguments->zip, arguments->n_zip};
     const struct tsim_value *section;
     *axes = NULL;
     TSIM_TRY(tsim_section_find(&buy->arena, &buy->source, buy->search.overrides, buy->search.n_overrides, &section,
@@ -147,6 +99,9 @@ static enum tsim_status search(struct buy *buy) {
     struct tsim_search_bar bar;
     TSIM_TRY(read_axes(buy, &buy->search.axes));
     buy->search.source = &buy->source;
+    buy->search.has_fabrics = /* nobody who names a model alone says a fabric */
+        buy->arguments->n_operands == 0 &&
+        !tsim_override_of(buy->search.overrides, buy->search.n_overrides, "cluster.fabric");
     buy->search.n_threads = tsim_n_jobs(buy->arguments);
     buy->search.heeds_interrupt = true;
     tsim_search_bar_init(&bar, buy->arguments);

@@ -182,16 +182,18 @@ static bool parse_integer(const char *text, int64_t least, int64_t most, int64_t
     return true;
 }
 
-static void add_override(const struct parser *parser, const char *path, const char *value) {
+/* `option`: what it was said with, where that is no --set. */
+static void add_override(const struct parser *parser, const char *path, const char *value, const char *option) {
     struct tsim_arguments *arguments = parser->arguments;
-    arguments->overrides[arguments->n_overrides++] = (struct tsim_override){.path = path, .value = value};
+    arguments->overrides[arguments->n_overrides++] =
+        (struct tsim_override){.path = path, .value = value, .option = option};
 }
 
 static bool take_set(const struct parser *parser, const char *text) {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
         return complain(parser, "--set needs PATH=VALUE, as in --set parallelism.tensor=4, not '%s'", text);
-    add_override(parser, tsim_arena_strndup(parser->arena, text, (size_t)(equals - text)), equals + 1);
+    add_override(parser, tsim_arena_strndup(parser->arena, text, (size_t)(equals - text)), equals + 1, NULL);
     return true;
 }
 
@@ -285,7 +287,7 @@ static bool take_goal(const struct parser *parser, enum tsim_option option, cons
     bool takes_bare = GOALS[i].dimension == TSIM_FRACTION;
     if (tsim_quantity_parse(text, GOALS[i].dimension, takes_bare, &value, why, hint) != TSIM_OK || !(value > 0))
         return complain(parser, "--%s needs %s, not '%s'", OPTIONS[option].name, GOALS[i].needs, text);
-    add_override(parser, GOALS[i].path, text);
+    add_override(parser, GOALS[i].path, text, OPTIONS[option].name);
     return true;
 }
 
@@ -440,7 +442,7 @@ bool tsim_options_parse(struct tsim_arena *arena, const struct tsim_command *com
     if (arguments->has[TSIM_OPTION_HELP])
         return true;
     if (arguments->has[TSIM_OPTION_SEED])
-        add_override(&parser, "simulation.seed", arguments->value[TSIM_OPTION_SEED]);
+        add_override(&parser, "simulation.seed", arguments->value[TSIM_OPTION_SEED], "seed");
     return check_operands(&parser) && check_combination(&parser);
 }
 

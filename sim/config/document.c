@@ -495,8 +495,10 @@ enum tsim_status tsim_document_parse_wide(struct tsim_arena *arena, const char *
 }
 
 enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const char *path, const char *value,
-                                              const struct tsim_value **root, struct tsim_diags *diags) {
-    const char *file = tsim_arena_printf(arena, "--set %.100s=%.100s", path, value);
+                                              const char *option, const struct tsim_value **root,
+                                              struct tsim_diags *diags) {
+    const char *file = option ? tsim_arena_printf(arena, "--%.40s %.100s", option, value)
+                              : tsim_arena_printf(arena, "--set %.100s=%.100s", path, value);
     struct tsim_document *document = new_document(arena, file, value, strlen(value));
     document->is_override = true;
     document->set_path = tsim_arena_strdup(arena, path);

@@ -168,7 +168,8 @@ static enum tsim_status load(struct tsim_arena *arena, const char *file, const s
     size_t first = diags->n_items, n_errors = diags->n_errors;
     for (size_t i = 0; i < n_overrides; i++) {
         const struct tsim_value *value;
-        TSIM_TRY(tsim_document_parse_override(arena, overrides[i].path, overrides[i].value, &value, diags));
+        TSIM_TRY(tsim_document_parse_override(arena, overrides[i].path, overrides[i].value, overrides[i].option, &value,
+                                              diags));
         TSIM_TRY(tsim_value_set(arena, root, overrides[i].path, value, REFERENCE_KEYS,
                                 sizeof REFERENCE_KEYS / sizeof REFERENCE_KEYS[0], &root, diags));
     }

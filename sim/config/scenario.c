@@ -128,8 +128,8 @@ enum tsim_status tsim_scenario_override(struct tsim_arena *arena, const struct t
     enum tsim_status first = TSIM_OK;
     for (size_t i = 0; i < n_overrides; i++) {
         const struct tsim_value *value;
-        enum tsim_status status =
-            tsim_document_parse_override(arena, overrides[i].path, overrides[i].value, &value, diags);
+        enum tsim_status status = tsim_document_parse_override(arena, overrides[i].path, overrides[i].value,
+                                                               overrides[i].option, &value, diags);
         if (status == TSIM_OK)
             status =
                 tsim_value_set(arena, *root, overrides[i].path, value, REFERENCE_KEYS, N_REFERENCE_KEYS, root, diags);

@@ -466,6 +466,7 @@ static inline bool tsim_streams_weights(const struct tsim_scenario *scenario) {
 
 struct tsim_override { /* --set PATH=VALUE */
     const char *path, *value;
+    const char *option; /* "tokens": it was said as --tokens VALUE; NULL: as a --set */
 };
 
 /* Reads FILE ("-": standard input), follows `extends` and catalogue references, applies overrides, validates.

@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (text && tsim_filter_parse(&arena, "--where", text, &filter, &diags) == TSIM_OK)
         tsim_filter_holds(filter, &point);
     if (text)
-        tsim_document_parse_override(&arena, "cluster.nodes", text, &root, &diags);
+        tsim_document_parse_override(&arena, "cluster.nodes", text, NULL, &root, &diags);
     tsim_diags_release(&diags);
     tsim_arena_release(&arena);
     return 0;

@@ -253,7 +253,7 @@ static const char *const REFERENCES[] = {"node", "accelerator"};
 
 static const struct tsim_value *set(const struct tsim_value *root, const char *path, const char *text) {
     const struct tsim_value *value, *result = NULL;
-    ck_assert_int_eq(tsim_document_parse_override(&arena, path, text, &value, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_document_parse_override(&arena, path, text, NULL, &value, &diags), TSIM_OK);
     tsim_value_set(&arena, root, path, value, REFERENCES, 2, &result, &diags);
     return result;
 }
@@ -325,7 +325,7 @@ END_TEST
 
 START_TEST(override_has_no_line) {
     const struct tsim_value *value;
-    ck_assert_int_eq(tsim_document_parse_override(&arena, "a.b", "[1, 2]", &value, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_document_parse_override(&arena, "a.b", "[1, 2]", NULL, &value, &diags), TSIM_OK);
     ck_assert_int_eq(value->items[1]->line, 0);
     ck_assert(value->document->is_override);
     tsim_value_error(&diags, TSIM_ERR_SCHEMA, value, "a.b", "wrong");

@@ -6,6 +6,7 @@
 #include "results/format.h"
 
 #include <math.h>
+#include <string.h>
 
 static const struct tsim_scenario *job_of(const struct tsim_offer *offer) {
     return offer->plan->candidate->job;
@@ -226,12 +227,27 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
     print_ranges(arena, offer, style, out);
 }
 
-static void add_bill(struct tsim_arena *arena, struct tsim_text_table *table, const struct tsim_network_bill *bill) {
+static bool is_estimate(const struct tsim_priced_network *network) {
+    return network->status && strcmp(network->status, "estimate") == 0;
+}
+
+/* Returns "6.5 to 7.6 M USD": as far as sources lie apart; of an estimate with a mark. */
+static const char *network_price(struct tsim_arena *arena, const struct tsim_priced_network *network) {
+    const char *mark = is_estimate(network) ? "*" : "";
+    if (!(network->high_usd > 1.02 * network->low_usd))
+        return tsim_arena_printf(arena, "%s%s", rough_money(arena, network->bill.usd), mark);
+    return tsim_arena_printf(arena, "%s to %s%s", rough_money(arena, network->low_usd),
+                             rough_money(arena, network->high_usd), mark);
+}
+
+static void add_bill(struct tsim_arena *arena, struct tsim_text_table *table,
+                     const struct tsim_priced_network *network) {
+    const struct tsim_network_bill *bill = &network->bill;
     char count[96];
     tsim_text_table_add(table, tsim_arena_printf(arena, "%d", bill->tiers));
     tsim_text_table_add(table, tsim_count_text(ceil(bill->switches), count, sizeof count));
     tsim_text_table_add(table, tsim_count_text(ceil(bill->links), count, sizeof count));
-    tsim_text_table_add(table, rough_money(arena, bill->usd));
+    tsim_text_table_add(table, network_price(arena, network));
 }
 
 static const char *step_text(struct tsim_arena *arena, double ratio) {
@@ -246,19 +262,27 @@ static void print_rivals(struct tsim_arena *arena, const struct tsim_decision *d
     static const struct tsim_column COLUMNS[] = {{"fabric", false},  {"step", true},  {"tiers", true},
                                                  {"switches", true}, {"links", true}, {"price", true}};
     struct tsim_text_table table;
+    bool has_estimate = is_estimate(&decision->network);
     if (decision->n_rivals == 0)
         return;
     fputs("\nthe network, and others of the same speed\n", out);
     tsim_text_table_init(&table, arena, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     tsim_text_table_add(&table, job_of(&decision->offers[0])->cluster.fabric->name);
     tsim_text_table_add(&table, "");
-    add_bill(arena, &table, &decision->bill);
+    add_bill(arena, &table, &decision->network);
     for (size_t i = 0; i < decision->n_rivals; i++) {
         tsim_text_table_add(&table, decision->rivals[i].fabric->name);
         tsim_text_table_add(&table, step_text(arena, decision->rivals[i].step_ratio));
-        add_bill(arena, &table, &decision->rivals[i].bill);
+        add_bill(arena, &table, &decision->rivals[i].network);
+        has_estimate |= is_estimate(&decision->rivals[i].network);
     }
     tsim_text_table_print(&table, style, out);
+    if (has_estimate) {
+        fputs("  ", out);
+        tsim_text_wrap(
+            out, style, 4,
+            "*: an estimate: no dated price of such a switch is in the catalogue; --json has the source of each");
+    }
 }
 
 static void print_alternatives(struct tsim_arena *arena, const struct tsim_decision *decision,
@@ -407,6 +431,7 @@ static void fill_offer(struct tsim_arena *arena, struct tsim_json *object, const
     tsim_json_number(object, "chance_in_budget", offer->chance_in_budget);
     tsim_json_number(object, "chance_of_both", offer->chance_of_both);
     tsim_json_number(object, "expected_cost_usd", offer->mean_usd);
+    tsim_json_text(object, "price", terms_text(arena, offer));
     if (offer->capital.usd > 0) {
         tsim_json_number(object, "capital_usd", offer->capital.usd);
         struct tsim_json *parts = tsim_json_object(object, "capital");
@@ -420,11 +445,18 @@ static void fill_offer(struct tsim_arena *arena, struct tsim_json *object, const
     tsim_json_integer(object, "similar_runs", offer->plan->n_similar_runs > 0 ? offer->plan->n_similar_runs : 0);
 }
 
-static void add_network(struct tsim_json *object, const struct tsim_network_bill *bill) {
+static void add_network(struct tsim_json *object, const struct tsim_priced_network *network) {
+    const struct tsim_network_bill *bill = &network->bill;
     tsim_json_integer(object, "tiers", bill->tiers);
     tsim_json_number(object, "switches", bill->switches);
     tsim_json_number(object, "links", bill->links);
     tsim_json_number(object, "network_usd", bill->usd);
+    tsim_json_number(object, "network_low_usd", network->low_usd);
+    tsim_json_number(object, "network_high_usd", network->high_usd);
+    if (network->source) {
+        tsim_json_text(object, "price_status", network->status);
+        tsim_json_text(object, "price_source", network->source);
+    }
 }
 
 static void add_rivals(struct tsim_json *root, const struct tsim_decision *decision) {
@@ -433,7 +465,7 @@ static void add_rivals(struct tsim_json *root, const struct tsim_decision *decis
         struct tsim_json *object = tsim_json_object(list, NULL);
         tsim_json_text(object, "fabric", decision->rivals[i].fabric->name);
         tsim_json_number(object, "step_ratio", decision->rivals[i].step_ratio);
-        add_network(object, &decision->rivals[i].bill);
+        add_network(object, &decision->rivals[i].network);
     }
 }
 
@@ -490,8 +522,8 @@ struct tsim_json *tsim_decision_json(struct tsim_arena *arena, const struct tsim
                    TSIM_PURCHASE_WORDS[decision->alternatives[i].offer->purchase]);
         tsim_json_text(object, "why_not", decision->alternatives[i].why_not);
     }
-    if (decision->bill.tiers > 0)
-        add_network(tsim_json_object(root, "network"), &decision->bill);
+    if (decision->network.bill.tiers > 0)
+        add_network(tsim_json_object(root, "network"), &decision->network);
     add_rivals(root, decision);
     add_texts(root, "flips", decision->flips, decision->n_flips);
     if (decision->n_misses > 0)

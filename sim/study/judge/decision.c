@@ -266,6 +266,10 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
                                       .is_for_candidates = true,
                                       .most_s_per_token = most_s_per_token,
                                       .heeds_interrupt = d->search->heeds_interrupt};
+    struct tsim_space *priced = TSIM_NEW(d->arena, struct tsim_space);
+    tsim_space_of_machines(d->arena, d->search->source, d->overrides, d->n_overrides, d->search->has_fabrics, axes,
+                           priced);
+    axes = priced;
     struct tsim_diags warnings; /* of candidates of ours: nobody chose them */
     tsim_diags_init(&warnings);
     enum tsim_status status = tsim_plan_space_read(d->arena, d->search->source, d->overrides, d->n_overrides, axes,
@@ -363,12 +367,12 @@ static double most_ratio_so(const struct tsim_decision *decision, enum tsim_deci
     return high;
 }
 
-/* Returns how many times the time of its products a run on the machine could take and still be better than the best
- * offer; 0: it loses even if it did nothing but products at the rate of long ones. A purchase costs the same however
- * long it takes. */
+/* Returns how many times the time of its products a run on the machine could take by prediction and still be better than
+ * the best offer; 0: it loses even if it did nothing but products at the rate of long ones. The prediction may be wrong:
+ * what counts is TSIM_LEAST_OF_PREDICTED of it. A purchase costs the same however long it takes. */
 static double most_slowness(const struct tsim_decision *decision, enum tsim_decision_objective objective,
                             const struct tsim_catalogue_machine *machine) {
-    struct tsim_machine_floor floor = tsim_machine_floor(machine->job);
+    struct tsim_machine_floor floor = tsim_machine_floor(machine->job, TSIM_LEAST_OF_PREDICTED);
     if (may_win_so(decision, objective, machine->job, floor.purchase_usd, floor.days))
         return (double)INFINITY;
     return fmax(most_ratio_so(decision, objective, machine->job, floor.rent_usd, floor.days),
@@ -412,7 +416,7 @@ static enum tsim_status search_sizes(struct deciding *d, struct sizes *sizes) {
             double accelerators = (double)(list[i].nodes * list[i].machine->accelerators_per_node);
             most[i] = list[i].machine->is_dear
                           ? most_slowness(d->decision, d->search->objective, list[i].machine) *
-                                tsim_machine_floor(job).accelerator_s / (accelerators * tsim_job_tokens(job))
+                                tsim_machine_floor(job, 1).accelerator_s / (accelerators * tsim_job_tokens(job))
                           : (double)INFINITY;
         }
     }
@@ -691,8 +695,36 @@ static double step_on(struct deciding *d, const struct tsim_offer *choice, const
     return status == TSIM_OK && result->step.fits ? result->step.terms.time_s : (double)NAN;
 }
 
-static struct tsim_network_bill bill_of(const struct tsim_offer *offer, const struct tsim_fabric *fabric) {
-    return tsim_network_bill(fabric, nodes_with_spares(offer) * (double)job_of(offer)->cluster.node->nics);
+/* A price of the catalogue with the ends of its interval. */
+static struct tsim_catalogue_entry entry_of(const struct tsim_catalogue_entry *entries, size_t n, const char *key,
+                                            double value) {
+    struct tsim_catalogue_entry entry = {.interval = {value, value}};
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(entries[i].key, key) == 0)
+            entry = entries[i];
+    if (isnan(entry.interval[0]))
+        entry.interval[0] = entry.interval[1] = value;
+    return entry;
+}
+
+static struct tsim_priced_network network_of(struct deciding *d, const struct tsim_offer *offer,
+                                             const struct tsim_fabric *fabric) {
+    struct tsim_priced_network network = {
+        .bill = tsim_network_bill(fabric, nodes_with_spares(offer) * (double)job_of(offer)->cluster.node->nics)};
+    const struct tsim_catalogue_entry *entries = NULL;
+    size_t n = 0;
+    struct tsim_diags diags; /* a fabric of the user's own has no entries */
+    tsim_diags_init(&diags);
+    if (tsim_catalogue_describe(d->arena, TSIM_CATALOGUE_FABRICS, fabric->name, &entries, &n, &diags) != TSIM_OK)
+        n = 0;
+    tsim_diags_release(&diags);
+    struct tsim_catalogue_entry a_switch = entry_of(entries, n, "switch_price", fabric->switch_usd),
+                                a_link = entry_of(entries, n, "link_price", fabric->link_usd);
+    network.low_usd = network.bill.switches * a_switch.interval[0] + network.bill.links * a_link.interval[0];
+    network.high_usd = network.bill.switches * a_switch.interval[1] + network.bill.links * a_link.interval[1];
+    network.status = a_switch.status;
+    network.source = a_switch.source;
+    return network;
 }
 
 static enum tsim_status find_rivals(struct deciding *d) {
@@ -706,7 +738,7 @@ static enum tsim_status find_rivals(struct deciding *d) {
     TSIM_TRY(tsim_catalogue_list(d->arena, TSIM_CATALOGUE_FABRICS, &ids, &n_ids, d->diags));
     struct tsim_fabric_rival *rivals = TSIM_NEW_ARRAY(d->arena, n_ids, struct tsim_fabric_rival);
     double own_s = (double)NAN;
-    decision->bill = bill_of(choice, cluster->fabric);
+    decision->network = network_of(d, choice, cluster->fabric);
     for (size_t i = 0; i < n_ids; i++) {
         const struct tsim_fabric *fabric;
         TSIM_TRY(tsim_catalogue_load_fabric(d->arena, ids[i], &fabric, d->diags));
@@ -714,7 +746,7 @@ static enum tsim_status find_rivals(struct deciding *d) {
             continue;
         own_s = isnan(own_s) ? step_on(d, choice, cluster->fabric) : own_s;
         rivals[decision->n_rivals++] =
-            (struct tsim_fabric_rival){fabric, step_on(d, choice, fabric) / own_s, bill_of(choice, fabric)};
+            (struct tsim_fabric_rival){fabric, step_on(d, choice, fabric) / own_s, network_of(d, choice, fabric)};
     }
     decision->rivals = rivals;
     return TSIM_OK;
@@ -727,8 +759,8 @@ static void apply(struct tsim_decision *decision, const struct tsim_changes *cha
         tsim_offer_evaluate(&decision->offers[i], changes);
 }
 
-/* The best offer under changes; those of the same node and way as the choice count as the choice, and NULL stands for
- * none that makes the goal. */
+/* The best offer under changes; NULL stands for none that makes the goal. As long as the choice itself makes it, more or
+ * fewer of its node in its way count as the choice. */
 static const struct tsim_offer *best_under(struct tsim_decision *decision, enum tsim_decision_objective objective,
                                            const struct tsim_changes *changes) {
     const struct tsim_offer *choice = &decision->offers[0], *best = choice;
@@ -738,7 +770,8 @@ static const struct tsim_offer *best_under(struct tsim_decision *decision, enum 
             best = &decision->offers[i];
     if (best->chance_of_both < TSIM_CHANCE_LIKELY)
         return NULL;
-    return is_same_node(best, choice) && best->purchase == choice->purchase ? choice : best;
+    bool is_same_kind = is_same_node(best, choice) && best->purchase == choice->purchase;
+    return is_same_kind && choice->chance_of_both >= TSIM_CHANCE_LIKELY ? choice : best;
 }
 
 enum change { CHANGE_RENT, CHANGE_PURCHASE, CHANGE_POWER, CHANGE_FAILURES, CHANGE_SLIP, CHANGE_DELAY };
@@ -949,16 +982,17 @@ static void say_dear(struct tsim_arena *arena, struct tsim_decision *decision) {
         struct tsim_catalogue_machine *machine = &decision->machines[i];
         if (!machine->is_dear)
             continue;
-        struct tsim_machine_floor floor = tsim_machine_floor(machine->job);
+        struct tsim_machine_floor floor = tsim_machine_floor(machine->job, TSIM_LEAST_OF_PREDICTED);
         double least_usd = fmin(floor.rent_usd, fmin(floor.reserved_usd, floor.purchase_usd));
         if (!machine->left_out)
-            machine->left_out =
-                "each of its plans is bound to cost more than the choice, or is no likelier to meet the goal";
+            machine->left_out = "each of its plans is bound to cost more than the choice, or is no likelier to meet "
+                                "the goal, even if a "
+                                "step took a fifth less than predicted";
         else if (!isfinite(least_usd))
             machine->left_out = "it would come after the date";
         else
             machine->left_out = tsim_arena_printf(
-                arena, "its products alone, at their full rate, cost %s%s", usd_text(arena, least_usd),
+                arena, "its products alone, a fifth faster than their full rate, cost %s%s", usd_text(arena, least_usd),
                 least_usd < best->mean_usd ? "; it cannot be likelier to meet the goal than the choice"
                                            : tsim_arena_printf(arena, "; the choice is expected to cost %s in all",
                                                                usd_text(arena, best->mean_usd)));

@@ -77,6 +77,7 @@ struct tsim_decision_search {
     const struct tsim_override *overrides;
     size_t n_overrides;
     const struct tsim_space *axes; /* the candidates; NULL: the catalogue's */
+    bool has_fabrics;              /* candidates that name a node are on the fabric that its NICs fill */
     enum tsim_decision_objective objective;
     int32_t n_threads;
     bool heeds_interrupt;
@@ -87,11 +88,18 @@ struct tsim_alternative {
     const char *why_not;
 };
 
+/* A network's parts and what they cost, within what the catalogue's sources say of switches and links. */
+struct tsim_priced_network {
+    struct tsim_network_bill bill;
+    double low_usd, high_usd;
+    const char *status, *source; /* of the switch's price: "read", "estimate"; NULL: the catalogue says nothing of it */
+};
+
 /* The choice's cluster and plan on another fabric of its speed. */
 struct tsim_fabric_rival {
     const struct tsim_fabric *fabric;
     double step_ratio; /* its step over the choice's; NAN: its flows meet by hash on too many links to play here */
-    struct tsim_network_bill bill;
+    struct tsim_priced_network network;
 };
 
 struct tsim_decision {
@@ -109,7 +117,7 @@ struct tsim_decision {
     size_t n_machines;
     const struct tsim_override *overrides; /* those of the search, and the goal's length */
     size_t n_overrides;
-    struct tsim_network_bill bill;          /* of the choice's network */
+    struct tsim_priced_network network;     /* the choice's */
     const struct tsim_fabric_rival *rivals; /* by id */
     size_t n_rivals;
     struct tsim_tokens_needed needed;     /* where the goal is a loss */

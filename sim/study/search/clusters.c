@@ -10,8 +10,6 @@
 
 enum { MOST_CHUNKS = 5, MOST_VARIED = 8 };
 
-/* ---- which machines ---- */
-
 static int64_t whole_batch_divisor(const struct tsim_scenario *job, int64_t accelerators) {
     int64_t odd = accelerators;
     while (odd % 2 == 0)
@@ -24,20 +22,105 @@ static int64_t whole_batch_divisor(const struct tsim_scenario *job, int64_t acce
     return power;
 }
 
+/* ---- what a machine says for itself ---- */
+
+struct machine_prices {
+    struct tsim_arena *arena;
+    const struct tsim_scenario_source *source;
+    const struct tsim_override *overrides;
+    size_t n_overrides;
+    bool adds_fabric;
+};
+
+static bool is_set(const struct tsim_choice *choice, const char *path) {
+    for (size_t i = 0; choice && i < choice->n_settings; i++)
+        if (strcmp(choice->settings[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* The catalogue's prices of a machine, for those keys that the scenario states of the one that it names. */
+static size_t own_prices(const struct machine_prices *m, const char *id, const struct tsim_node *node,
+                         const struct tsim_choice *choice, struct tsim_override *prices) {
+    const struct tsim_accelerator *a = node->accelerator;
+    const struct tsim_value *named = tsim_value_find_path(m->source->root, "cluster.node");
+    const struct {
+        const char *path, *unit;
+        double value;
+    } OWN[] = {{"cost.rent", "USD/h", a->rent_usd_per_s * TSIM_HOUR_S},
+               {"cost.reserved", "USD/h", a->reserved_usd_per_s * TSIM_HOUR_S},
+               {"cost.purchase", "USD", a->purchase_usd},
+               {"cost.price_spread", "", a->price_spread}};
+    bool states_spread = tsim_value_find_path(m->source->root, "cost.price_spread") != NULL;
+    size_t n = 0;
+    if (named && tsim_value_is_text(named, id))
+        return 0;
+    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0]; i++) {
+        bool is_spread = OWN[i].unit[0] == '\0'; /* 1 where a rent is given, and this one is the catalogue's */
+        bool is_stated = is_spread ? n > 0 && strcmp(prices[0].path, "cost.rent") == 0 && !states_spread
+                                   : tsim_value_find_path(m->source->root, OWN[i].path) != NULL;
+        if (is_stated && !is_set(choice, OWN[i].path) && !tsim_override_of(m->overrides, m->n_overrides, OWN[i].path))
+            prices[n++] = (struct tsim_override){
+                OWN[i].path, tsim_arena_printf(m->arena, "%.12g%s%s", OWN[i].value, is_spread ? "" : " ", OWN[i].unit),
+                NULL};
+    }
+    return n;
+}
+
+static size_t add_own(void *context, const struct tsim_choice *choice,
+                      struct tsim_space_setting settings[TSIM_SPACE_MOST_MORE]) {
+    const struct machine_prices *m = context;
+    struct tsim_override own[TSIM_SPACE_MOST_MORE];
+    const struct tsim_node *node;
+    const char *id = NULL, *fabric = NULL;
+    size_t n = 0;
+    struct tsim_diags diags; /* what is wrong with a node is told where it is a candidate */
+    for (size_t i = 0; i < choice->n_settings; i++)
+        id = strcmp(choice->settings[i].path, "cluster.node") == 0 ? choice->settings[i].text : id;
+    if (!id || strpbrk(id, "{}[]:\"'"))
+        return 0;
+    tsim_diags_init(&diags);
+    if (tsim_catalogue_load_node(m->arena, id, &node, &diags) == TSIM_OK) {
+        if (m->adds_fabric && tsim_usual_fabric(m->arena, node, &fabric, &diags) == TSIM_OK && fabric)
+            own[n++] = (struct tsim_override){"cluster.fabric", fabric, NULL};
+        n += own_prices(m, id, node, choice, own + n);
+    }
+    tsim_diags_release(&diags);
+    for (size_t i = 0; i < n; i++)
+        settings[i] =
+            (struct tsim_space_setting){own[i].path, own[i].value, tsim_text_json(m->arena, own[i].value), NULL};
+    return n;
+}
+
+void tsim_space_of_machines(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                            const struct tsim_override *overrides, size_t n_overrides, bool has_fabrics,
+                            const struct tsim_space *space, struct tsim_space *result) {
+    struct machine_prices m = {arena, source, overrides, n_overrides,
+                               has_fabrics && !tsim_space_varies(space, "cluster.fabric")};
+    tsim_space_add(arena, space, add_own, &m, result);
+}
+
+/* ---- which machines ---- */
+
 /* The job on a node of it; NULL, with the reason, where it cannot run there. */
 static const struct tsim_scenario *try_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                            const struct tsim_override *overrides, size_t n, const char *node,
                                            const char *fabric, const char **reason) {
-    struct tsim_override *all = TSIM_NEW_ARRAY(arena, n + 3, struct tsim_override);
+    struct tsim_override *all = TSIM_NEW_ARRAY(arena, n + 3 + TSIM_SPACE_MOST_MORE, struct tsim_override);
+    const struct machine_prices prices = {arena, source, overrides, n, false};
+    const struct tsim_node *named;
     const struct tsim_scenario *job = NULL;
+    size_t n_all = n + 3;
     struct tsim_diags diags;
     for (size_t i = 0; i < n; i++)
         all[i] = overrides[i];
-    all[n] = (struct tsim_override){"cluster.node", node};
-    all[n + 1] = (struct tsim_override){"cluster.nodes", "1"};
-    all[n + 2] = (struct tsim_override){"cluster.fabric", fabric};
+    all[n] = (struct tsim_override){"cluster.node", node, NULL};
+    all[n + 1] = (struct tsim_override){"cluster.nodes", "1", NULL};
+    all[n + 2] = (struct tsim_override){"cluster.fabric", fabric, NULL};
     tsim_diags_init(&diags);
-    enum tsim_status status = tsim_scenario_load_job(arena, source, all, n + 3, &job, &diags);
+    if (tsim_catalogue_load_node(arena, node, &named, &diags) == TSIM_OK)
+        n_all += own_prices(&prices, node, named, NULL, all + n_all);
+    enum tsim_status status = tsim_scenario_load_job(arena, source, all, n_all, &job, &diags);
     for (size_t i = 0; status != TSIM_OK && i < diags.n_items && !*reason; i++)
         if (!diags.items[i].is_warning)
             *reason = tsim_arena_strdup(arena, diags.items[i].message);
@@ -167,13 +250,13 @@ double tsim_job_tokens(const struct tsim_scenario *job) {
     }
 }
 
-struct tsim_machine_floor tsim_machine_floor(const struct tsim_scenario *job) {
+struct tsim_machine_floor tsim_machine_floor(const struct tsim_scenario *job, double of_predicted) {
     const struct tsim_accelerator *a = job->cluster.node->accelerator;
     const struct tsim_cost_spec *c = &job->cost;
     /* Frozen weights have no gradients: a third of the products are not there. */
     double flops = TSIM_FLOPS_PER_TOKEN * tsim_model_active_parameters(job->model) * tsim_job_tokens(job) *
                    (job->training.adapter.kind == TSIM_ADAPTER_NONE ? 1 : 2.0 / 3);
-    double accelerator_s = flops / sustained_per_s(job);
+    double accelerator_s = of_predicted * flops / sustained_per_s(job);
     double left_s = job->goal.deadline_s > 0 ? job->goal.deadline_s - c->delivery_s : (double)INFINITY;
     double reserved = c->reserved_usd_per_s > 0 ? c->reserved_usd_per_s : a->reserved_usd_per_s;
     struct tsim_machine_floor floor = {(double)INFINITY, (double)INFINITY, (double)INFINITY,

@@ -17,21 +17,28 @@ struct tsim_catalogue_machine {
     bool is_dear;                    /* it is left out for the price of its products alone */
 };
 
-/* No run of the job on a machine undercuts this: its products at the rate of long ones on all the time, and nothing beside
- * them. INFINITY: it cannot be had so. */
+/* No run of the job on a machine undercuts this by prediction: its products at the rate of long ones on all the time, and
+ * nothing beside them. Where the prediction is too long, `of_predicted` of that. INFINITY: it cannot be had so. */
 struct tsim_machine_floor {
     double rent_usd, reserved_usd,
         purchase_usd;     /* bought: as many as end by the goal's date, one where there is none */
     double days;          /* on the largest cluster that is tried */
     double accelerator_s; /* the products, at that rate */
 };
-struct tsim_machine_floor tsim_machine_floor(const struct tsim_scenario *job);
+struct tsim_machine_floor tsim_machine_floor(const struct tsim_scenario *job, double of_predicted);
 
 /* The length of the job, in whatever it is said. */
 double tsim_job_tokens(const struct tsim_scenario *job);
 
 /* The last value that is said for a path; NULL: none is. */
 const char *tsim_override_of(const struct tsim_override *overrides, size_t n, const char *path);
+
+/* Adds what a candidate's machine says for itself, where a choice names a node of the catalogue: the fabric that its NICs
+ * fill (`has_fabrics`, and no point has one), and the catalogue's prices where the scenario states some, for those belong to
+ * the machine that it names. Settings of choices and overrides stay. */
+void tsim_space_of_machines(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                            const struct tsim_override *overrides, size_t n_overrides, bool has_fabrics,
+                            const struct tsim_space *space, struct tsim_space *result);
 
 /* Lists every node of the catalogue's files, in their order; a node or a fabric among the overrides is the only one.
  * Fails where the catalogue cannot be read. */

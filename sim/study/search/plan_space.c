@@ -618,7 +618,9 @@ static const char *key_json(struct tsim_arena *arena, const struct tsim_scenario
                             const struct tsim_plan_choice *choice, enum tsim_plan_key key) {
     static const char *const OFFLOADS[] = {"{}", "{\"optimizer\": true}", "{\"activations\": 1}",
                                            "{\"optimizer\": true, \"activations\": 1}"};
-    int64_t value = choice->value[key];
+    bool is_idle_switch =
+        key == TSIM_PLAN_SEQUENCE && tsim_plan_key_is_idle(job, choice, key); /* on, it is warned of */
+    int64_t value = is_idle_switch ? 0 : choice->value[key];
     const char *text = tsim_plan_key_text(arena, key, value);
     if (key == TSIM_PLAN_ORDER)
         return order_json(arena, job);

@@ -320,7 +320,7 @@ static bool read_word(struct builder *b, const char *option, const char *word, s
         if (text[0] == '\0')
             is_good = word_error(b, option, word, "an empty value between commas");
         else
-            is_good = tsim_document_parse_override(b->arena, path, text, &value, b->diags) == TSIM_OK;
+            is_good = tsim_document_parse_override(b->arena, path, text, NULL, &value, b->diags) == TSIM_OK;
         items = tsim_heap_grow(items, &capacity, n_items + 1, sizeof *items);
         items[n_items++] = value;
     } while (rest && is_good);
@@ -459,6 +459,51 @@ void tsim_space_of(struct tsim_arena *arena, const struct tsim_choice *choices, 
         .n_paths = choices[0].n_settings,
         .json = axes_json(arena, axis, 1),
     };
+}
+
+bool tsim_space_varies(const struct tsim_space *space, const char *path) {
+    for (size_t i = 0; i < space->n_paths; i++)
+        if (strcmp(space->paths[i], path) == 0)
+            return true;
+    return false;
+}
+
+/* The choice with what is added to it, whose paths become some of the space. */
+static struct tsim_choice with_more(struct builder *b, const struct tsim_choice *choice, tsim_space_more_fn more,
+                                    void *context) {
+    struct tsim_space_setting *all =
+        TSIM_NEW_ARRAY(b->arena, choice->n_settings + TSIM_SPACE_MOST_MORE, struct tsim_space_setting);
+    for (size_t i = 0; i < choice->n_settings; i++)
+        all[i] = choice->settings[i];
+    size_t n = choice->n_settings + more(context, choice, all + choice->n_settings);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = 0;
+        while (at < b->n_paths && strcmp(b->paths[at], all[i].path) != 0)
+            at++;
+        if (at < b->n_paths)
+            continue;
+        b->paths = tsim_heap_grow(b->paths, &b->path_capacity, b->n_paths + 1, sizeof *b->paths);
+        b->paths[b->n_paths++] = all[i].path;
+    }
+    return (struct tsim_choice){all, n};
+}
+
+void tsim_space_add(struct tsim_arena *arena, const struct tsim_space *space, tsim_space_more_fn more, void *context,
+                    struct tsim_space *result) {
+    struct tsim_diags diags; /* there are no more points than before: nothing is said */
+    struct builder b = {.arena = arena, .diags = &diags};
+    tsim_diags_init(&diags);
+    b.axes = TSIM_NEW_ARRAY(arena, space->n_axes, struct tsim_space_axis);
+    for (; b.n_axes < space->n_axes; b.n_axes++) {
+        const struct tsim_space_axis *axis = &space->axes[b.n_axes];
+        struct tsim_choice *choices = TSIM_NEW_ARRAY(arena, axis->n_choices, struct tsim_choice);
+        for (size_t c = 0; c < axis->n_choices; c++)
+            choices[c] = with_more(&b, &axis->choices[c], more, context);
+        b.axes[b.n_axes] = (struct tsim_space_axis){choices, axis->n_choices};
+    }
+    finish(&b, result);
+    tsim_heap_free(b.paths);
+    tsim_diags_release(&diags);
 }
 
 /* ---- points ---- */

@@ -61,6 +61,16 @@ enum tsim_status tsim_space_read(struct tsim_arena *arena, const struct tsim_val
 void tsim_space_of(struct tsim_arena *arena, const struct tsim_choice *choices, size_t n_choices,
                    struct tsim_space *space);
 
+/* The space with further settings in some of its choices: `more` returns how many it has written to `settings`, TSIM_SPACE_MOST_MORE
+ * at most, for one that is given. */
+enum { TSIM_SPACE_MOST_MORE = 5 };
+typedef size_t (*tsim_space_more_fn)(void *context, const struct tsim_choice *choice,
+                                     struct tsim_space_setting settings[TSIM_SPACE_MOST_MORE]);
+void tsim_space_add(struct tsim_arena *arena, const struct tsim_space *space, tsim_space_more_fn more, void *context,
+                    struct tsim_space *result);
+/* Has a point a setting of the path? */
+bool tsim_space_varies(const struct tsim_space *space, const char *path);
+
 /* Unknown keys of a `sweep:` section; tsim_space_read looks for them, too. */
 enum tsim_status tsim_space_check_keys(const struct tsim_value *section, struct tsim_diags *diags);
 
