@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -181,6 +182,15 @@ bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, en
         words[i] = tsim_catalogue_plural((enum tsim_catalogue_kind)i);
         words[TSIM_N_CATALOGUE_KINDS + i] = tsim_catalogue_word((enum tsim_catalogue_kind)i);
     }
+    static const char *const OTHERS[][2] = {{"gpu", "accelerators"},   {"chip", "accelerators"}, {"network", "fabrics"},
+                                            {"server", "nodes"},       {"machine", "nodes"},     {"cluster", "nodes"},
+                                            {"framework", "software"}, {"example", "scenarios"}};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        if (strncasecmp(word, OTHERS[i][0], strlen(OTHERS[i][0])) == 0) {
+            fprintf(tsim_messages(), "tsim %s: unknown kind '%s'; did you mean '%s'?\n", arguments->command->name, word,
+                    OTHERS[i][1]);
+            return false;
+        }
     char what[64];
     snprintf(what, sizeof what, "tsim %s: unknown kind", arguments->command->name);
     tsim_say_unknown(what, word, words, 2 * TSIM_N_CATALOGUE_KINDS);

@@ -417,7 +417,7 @@ static bool parse_all(const struct parser *parser, int argc, char **argv) {
         } else if (strcmp(argv[i], "-h") == 0)
             arguments->has[TSIM_OPTION_HELP] = true;
         else if (argv[i][1] != '-')
-            return complain(parser, "unknown option %s", argv[i]);
+            return complain(parser, "unknown option %s; options have two dashes, as in --help", argv[i]);
         else if (!parse_option(parser, argv[i] + 2, i + 1 < argc ? argv[i + 1] : NULL, &is_next_taken))
             return false;
         i += is_next_taken;

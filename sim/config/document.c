@@ -393,7 +393,7 @@ static bool open_document(struct builder *b, yaml_event_t *event) {
             yaml_event_delete(event);
             struct tsim_value at = {.document = b->document};
             b->status = TSIM_ERR_SYNTAX;
-            tsim_value_error(b->diags, b->status, &at, "", "there is nothing in it");
+            tsim_value_error(b->diags, b->status, &at, "", "it is empty");
             return false;
         }
         if (i < 2)

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_WORDS = 64, WHY_BYTES = 160 };
@@ -63,11 +64,23 @@ static void hint_words(struct tsim_diag *diag, const char *prefix, const char *c
     tsim_diag_hint(diag, "%s%s", prefix, list);
 }
 
+/* The word here for one that other programs use, if it is among the words that are possible. */
+static const char *word_of_others(const char *text, const char *const *words, size_t n_words) {
+    static const char *const OTHERS[][2] = {{"bfloat16", "bf16"}, {"float16", "fp16"}, {"half", "fp16"},
+                                            {"float32", "fp32"},  {"float", "fp32"},   {"float8", "fp8"}};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        for (size_t w = 0; strcmp(text, OTHERS[i][0]) == 0 && w < n_words; w++)
+            if (strcmp(words[w], OTHERS[i][1]) == 0)
+                return words[w];
+    return NULL;
+}
+
 void tsim_schema_unknown_word(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                               const char *what, const char *const *words, size_t n_words) {
     struct tsim_diag *diag =
         tsim_value_error(reader->diags, TSIM_ERR_SCHEMA, value, path, "unknown %s '%.60s'", what, value->text);
-    const char *nearest = tsim_did_you_mean(value->text, words, n_words);
+    const char *others = word_of_others(value->text, words, n_words);
+    const char *nearest = others ? others : tsim_did_you_mean(value->text, words, n_words);
     char prefix[100];
     snprintf(prefix, sizeof prefix, nearest ? "did you mean '%s'? It is one of: " : "%s",
              nearest ? nearest : "one of: ");
@@ -173,9 +186,14 @@ static bool report_range(struct tsim_reader *reader, const struct tsim_key *key,
     struct tsim_range range = tsim_key_range(key);
     struct tsim_diag *diag =
         tsim_value_error(reader->diags, TSIM_ERR_RANGE, value, path, "%.60s is out of range", value->text);
-    tsim_diag_hint(diag, "must be %sfrom %s to %s", range.takes_zero ? "0, or " : "",
+    char *end;
+    double number = strtod(value->text, &end);
+    bool is_percent = key->dimension == TSIM_FRACTION && range.most <= 1 && !*end && number > 1 && number <= 100;
+    const char *percent =
+        is_percent ? tsim_arena_printf(reader->arena, "; write '%s %%' for a percentage", value->text) : "";
+    tsim_diag_hint(diag, "must be %sfrom %s to %s%s", range.takes_zero ? "0, or " : "",
                    tsim_quantity_short(range.least, key->dimension, least, sizeof least),
-                   tsim_quantity_short(range.most, key->dimension, most, sizeof most));
+                   tsim_quantity_short(range.most, key->dimension, most, sizeof most), percent);
     return false;
 }
 

@@ -105,7 +105,7 @@ void tsim_outcome_reference(FILE *out);
  * unique, or by one of its words. False: none; *near then has the nearest name, or NULL. */
 bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const char **near);
 
-/* Why points have no figure of that name although a run's summary has; NULL: no figure is called so. */
+/* Why points have no figure of that name although a run's summary has; NULL: no figure has this name. */
 const char *tsim_outcome_why_not_of_points(const char *name);
 
 /* Finds any figure of a run's summary, for `explain`: by its path, by one of its words, or by "mfu" alone. Words go

@@ -167,7 +167,7 @@ static void find_figure(struct parser *p, struct operand *operand) {
     if (near)
         tsim_diag_hint(diag, "did you mean '%s'?", near);
     else
-        tsim_diag_hint(diag, "figures are called as in the summary's JSON: mfu, step.time_s, memory.peak_bytes");
+        tsim_diag_hint(diag, "figures have the names of the summary's JSON: mfu, step.time_s, memory.peak_bytes");
 }
 
 static void read_number(struct parser *p, struct operand *number, const struct operand *other) {

@@ -7,7 +7,7 @@ static void explain_unknown(struct tsim_diag *diag, const char *near) {
     if (near)
         tsim_diag_hint(diag, "did you mean '%s'?", near);
     else
-        tsim_diag_hint(diag, "figures are called as in the summary's JSON: tokens_per_s, mfu, step.time_s");
+        tsim_diag_hint(diag, "figures have the names of the summary's JSON: tokens_per_s, mfu, step.time_s");
 }
 
 static const char NO_GOAL[] = "more or less of it is neither better nor worse";
@@ -18,7 +18,7 @@ static bool find(const char *name, enum tsim_outcome_figure *figure, const char 
     if (!tsim_outcome_find(name, figure, near)) {
         *why = tsim_outcome_why_not_of_points(name);
         *near = *why ? NULL : *near;
-        *why = *why ? *why : "no figure is called so";
+        *why = *why ? *why : "no figure has this name";
         return false;
     }
     *why = NO_GOAL;
