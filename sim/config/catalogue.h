@@ -705,18 +705,18 @@ struct tsim_software {
     double replicated_tables_bytes; /* in fp32; smaller ones are on every rank */
     enum tsim_expert_products expert_products;
     enum tsim_fp8_scaling fp8_scaling;
-    bool fp8_dispatch;              /* training in fp8, what experts take travels in fp8 */
-    bool fp8_attention;             /* training in fp8, attention reads and writes fp8 */
-    bool bias_gradient_in_cast;     /* training in fp8, passes that cast gradients sum them for the bias */
-    bool activation_in_product;     /* the first product of an ungated feed-forward block applies the activation */
-    bool fp8_activation_input;      /* training in fp8, inputs of the activation function are kept in fp8 as well */
-    int64_t nics_used;              /* per node; 0 = all */
-    int64_t data_blocks;            /* compute units that a data-parallel collective holds at most; 0 = the library's */
-    bool casts_weights;             /* fully sharded: those in 16 bits are made of the fp32 copy as they are gathered */
-    bool keeps_gradients;           /* those summed up in fp32 stay in the weights' precision, too */
-    bool converts_sums;             /* those summed up in fp32 are converted, all at once, to be sent: flat_bytes */
-    bool keeps_outputs;             /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
-    double flat_bucket_elements;    /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
+    bool fp8_dispatch;           /* training in fp8, what experts take travels in fp8 */
+    bool fp8_attention;          /* training in fp8, attention reads and writes fp8 */
+    bool bias_gradient_in_cast;  /* training in fp8, passes that cast gradients sum them for the bias */
+    bool activation_in_product;  /* the first product of an ungated feed-forward block applies the activation */
+    bool fp8_activation_input;   /* training in fp8, inputs of the activation function are kept in fp8 as well */
+    int64_t nics_used;           /* per node; 0 = all */
+    int64_t data_blocks;         /* compute units that a data-parallel collective holds at most; 0 = the library's */
+    bool casts_weights;          /* fully sharded: those in 16 bits are made of the fp32 copy as they are gathered */
+    bool keeps_gradients;        /* those summed up in fp32 stay in the weights' precision, too */
+    bool converts_sums;          /* those summed up in fp32 are converted, all at once, to be sent: flat_bytes */
+    bool keeps_outputs;          /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
+    double flat_bucket_elements; /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
     double update_bytes; /* a parameter, that an unfused update writes beside the state: in place of activations */
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c. 0: no limit */
     double gather_ahead_parameters; /* product by product: see tsim_layer_product_places. 0: parallelism.prefetch */

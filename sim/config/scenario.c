@@ -222,6 +222,7 @@ bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario 
     draft->scenario.source = source_with(arena, scenario->source, root);
     draft->scenario.file = scenario->file;
     draft->scenario.plan_at = scenario->plan_at;
+    draft->scenario.draft = draft;
     *changed = &draft->scenario;
     return true;
 }

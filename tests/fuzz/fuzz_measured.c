@@ -28,7 +28,7 @@ static void read_files(struct tsim_arena *arena, const char *file, struct tsim_d
     if (tsim_profile_is_nsys(file))
         tsim_profile_read_nsys(arena, file, &profile, diags);
     else
-        tsim_calibrate_kernels(arena, file, &calibration, diags);
+        tsim_calibrate_kernels(arena, file, NULL, &calibration, diags);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

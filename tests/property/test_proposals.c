@@ -23,9 +23,12 @@ static void renew(void) {
     set_up();
 }
 
-/* A loaded scenario is the beginning of its draft. */
+/* A proposal marks no values as estimates. */
 static const char *json_of(const struct tsim_scenario *scenario) {
-    return tsim_draft_json(&arena, (const struct tsim_draft *)(const void *)scenario, NULL, 0);
+    struct tsim_draft unmarked = *scenario->draft;
+    const struct tsim_scenario same = {.draft = &unmarked};
+    unmarked.n_estimate_paths = 0;
+    return tsim_scenario_json(&arena, &same);
 }
 
 static const char *errors_of(const struct tsim_diags *list) {

@@ -32,7 +32,8 @@ void tsim_hf_failed(struct tsim_hf_reading *r, enum tsim_status status) {
 void tsim_hf_is_missing(struct tsim_hf_reading *r, const char *key) {
     struct tsim_diag *diag =
         tsim_value_error(r->diags, TSIM_ERR_SCHEMA, r->root, key, "missing: a model of type '%s' needs it", r->type);
-    tsim_diag_hint(diag, "take the config.json that lies beside the weights: tsim does not guess the defaults of transformers");
+    tsim_diag_hint(
+        diag, "take the config.json that lies beside the weights: tsim does not guess the defaults of transformers");
     tsim_hf_failed(r, TSIM_ERR_SCHEMA);
 }
 
