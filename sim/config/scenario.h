@@ -547,7 +547,7 @@ enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct 
 bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            const struct tsim_override *proposals, size_t n_proposals,
                            const struct tsim_scenario **changed, struct tsim_diags *diags);
-/* The whole scenario with every default, as JSON: feeding it back gives the same. Of a proposal it marks no
+/* Writes the whole scenario with every default, as JSON: feeding it back gives the same. Of a proposal it marks no
  * estimates; there is none of a job. */
 const char *tsim_scenario_json(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 

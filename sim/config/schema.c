@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WORDS = 64, WHY_BYTES = 160 };
+enum { MAX_WORDS = 96, WHY_BYTES = 160 };
 
 const char *tsim_schema_path(struct tsim_arena *arena, const char *path, const char *key) {
     if (!*path)

@@ -224,7 +224,7 @@ static void check_one(const char *text, struct counts *counts) {
 
 START_TEST(laws_of_a_run) {
     const long n_cases = random_cases(30);
-    source = random_start(20261121u);
+    source = random_start(20261122u);
     struct counts counts = {0};
     while (counts.n_run < n_cases && counts.n_drawn < 30 * n_cases) {
         char *text = random_scenario(&source);

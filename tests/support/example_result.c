@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct tsim_step_terms TERMS = {.time_s = 10,
@@ -109,4 +110,15 @@ void example_result_init_misfit(struct example_result *r) {
     result->step.fullest_stage = 1;
     result->step.fit_changes[0] = (struct tsim_fit_change){"training.recompute=selective", 52e9};
     result->step.n_fit_changes = 1;
+}
+
+const struct tsim_draft *example_draft(struct tsim_arena *arena, struct tsim_diags *diags) {
+    static const char TEXT[] = "schema: tsim/v1\nname: example\nmodel: gpt2-small\ncluster: {node: single-a100-80gb}\n"
+                               "training: {sequence_length: 1024, global_batch_size: 8}\n";
+    struct tsim_scenario_source source;
+    const struct tsim_scenario *scenario;
+    if (tsim_scenario_open_text(arena, "example", TEXT, &source, diags) != TSIM_OK ||
+        tsim_scenario_load_from(arena, &source, NULL, 0, &scenario, diags) != TSIM_OK)
+        abort();
+    return scenario->draft;
 }

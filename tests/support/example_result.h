@@ -21,4 +21,7 @@ void example_result_init(struct example_result *r);
 /* The same, as a run that does not fit (capacity 60 GB) and was not simulated. */
 void example_result_init_misfit(struct example_result *r);
 
+/* Reads a small scenario, for an example that goes into a database: its JSON is that of the scenario's draft. */
+const struct tsim_draft *example_draft(struct tsim_arena *arena, struct tsim_diags *diags);
+
 #endif

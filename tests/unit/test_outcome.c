@@ -236,6 +236,7 @@ START_TEST(every_figure_with_a_column_is_in_the_database) {
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     example_of_everything();
+    r.example.scenario.draft = example_draft(&arena, &diags);
     tsim_outcome_of(&r.prediction, &point.outcome);
     ck_assert_int_eq(tsim_store_open(&arena, "", TSIM_STORE_WRITE, &store, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_store_add_run(store, &r.prediction, sweep.started_at, &id, &diags), TSIM_OK);

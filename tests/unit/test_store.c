@@ -17,19 +17,9 @@
 static char folder[64], file[128];
 static struct example_result r;
 
-static const struct tsim_scenario *load_small(void) {
-    static const char TEXT[] = "schema: tsim/v1\nname: example\nmodel: gpt2-small\ncluster: {node: single-a100-80gb}\n"
-                               "training: {sequence_length: 1024, global_batch_size: 8}\n";
-    struct tsim_scenario_source source;
-    const struct tsim_scenario *scenario;
-    ck_assert_int_eq(tsim_scenario_open_text(&arena, "example", TEXT, &source, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_scenario_load_from(&arena, &source, NULL, 0, &scenario, &diags), TSIM_OK);
-    return scenario;
-}
-
 static void use_example(void init(struct example_result *)) {
     init(&r);
-    r.example.scenario.draft = load_small()->draft;
+    r.example.scenario.draft = example_draft(&arena, &diags);
 }
 
 static void set_up_folder(void) {
