@@ -63,8 +63,10 @@ START_TEST(activations_leave) {
     ck_assert_double_eq_tol(some.step.memory.activations_bytes, 0.75 * kept, 1e-6 * kept);
     double layer = 2.0 * 1024 * 4 * 4096; /* its input, 2 bytes each */
     ck_assert_double_eq_tol(some.step.memory.buffers_bytes - here.step.memory.buffers_bytes, 2 * 0.25 * layer, 1);
-    ck_assert_double_eq_tol(some.step.terms.time_s, here.step.terms.time_s,
-                            1e-9); /* 67 MB beside tens of milliseconds */
+    double lost_s = some.step.terms.time_s - here.step.terms.time_s;
+    ck_assert_double_ge(lost_s,
+                        -1e-9); /* 67 MB go beside tens of milliseconds, and take HBM from kernels that it binds */
+    ck_assert_double_le(lost_s, 67e6 / tsim_memory_rate(here.scenario->cluster.node->accelerator));
     ck_assert_int_eq(run(model_of(8), ", offload: {activations: 100 %}, attention: standard", &all), TSIM_OK);
     ck_assert_int_eq(run(model_of(8), ", attention: standard", &here), TSIM_OK);
     double link_s = here.step.memory.activations_bytes / 15.75e9; /* each of two micro-batches goes and comes back */

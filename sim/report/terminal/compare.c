@@ -322,7 +322,7 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
         fprintf(out, "\nB's step takes %s of A's\n",
                 tsim_percent_text(1 + comparison->step_change_frac, text, sizeof text));
     if (comparison->sensitivity.n_cells > 0) {
-        heading(out, style, "time per token, if one input is a tenth lower or higher (of both: B's over A's)");
+        heading(out, style, "time per token if one input moves by a tenth (B's over A's)");
         tsim_figures_print(&comparison->sensitivity, style, out);
     }
     if (comparison->verdict)
