@@ -547,8 +547,8 @@ enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct 
 bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            const struct tsim_override *proposals, size_t n_proposals,
                            const struct tsim_scenario **changed, struct tsim_diags *diags);
-/* Writes the whole scenario with every default, as JSON: feeding it back gives the same. Of a proposal it marks no
- * estimates; there is none of a job. */
+/* Writes the whole scenario with every default, as JSON: feeding it back gives the same. The JSON of a proposal marks
+ * no estimates; there is none of a job. */
 const char *tsim_scenario_json(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 
 /* Text that goes behind a --set: "training.recompute=full --set training.micro_batch_size=1". */

@@ -132,19 +132,24 @@ static double expert_layers(const struct tsim_model *m, int64_t n) {
     return e->count > 0 && n > e->first ? (double)((n - e->first) / e->every) : 0;
 }
 
+/* Tells how many of the first layers are looked at one by one: those behind them follow from their number alone. */
+static int64_t n_told_apart(const struct tsim_model *m) {
+    return m->n_pattern > 0 || m->encoder_layers > 0 || m->recurrent ? m->layers : layers_before(m);
+}
+
 struct tsim_parts tsim_model_layers(const struct tsim_model *m, int64_t from, int64_t to) {
     struct tsim_parts parts = {0};
-    if (m->n_pattern > 0 || m->encoder_layers > 0 || m->recurrent || layers_before(m) > 0) {
-        for (int64_t layer = from; layer < to; layer++)
-            parts.times[tsim_model_layer(m, layer)]++;
+    int64_t apart = n_told_apart(m), before = layers_before(m);
+    for (; from < to && from < apart; from++)
+        parts.times[tsim_model_layer(m, from)]++;
+    if (from == to)
         return parts;
-    }
-    double with_experts = m->list ? 0 : expert_layers(m, to) - expert_layers(m, from);
+    double with_experts = m->list ? 0 : expert_layers(m, to - before) - expert_layers(m, from - before);
     bool has_windows = !m->list && m->attention_window > 0;
-    parts.times[has_windows ? TSIM_PART_WINDOW_EXPERT_LAYER : TSIM_PART_EXPERT_LAYER] = with_experts;
+    parts.times[has_windows ? TSIM_PART_WINDOW_EXPERT_LAYER : TSIM_PART_EXPERT_LAYER] += with_experts;
     parts.times[m->list       ? TSIM_PART_BLOCK
                 : has_windows ? TSIM_PART_WINDOW_LAYER
-                              : TSIM_PART_LAYER] = (double)(to - from) - with_experts;
+                              : TSIM_PART_LAYER] += (double)(to - from) - with_experts;
     return parts;
 }
 
@@ -159,8 +164,11 @@ struct tsim_parts tsim_model_parts(const struct tsim_model *m) {
 }
 
 bool tsim_model_has_one_kind(const struct tsim_model *m) {
-    struct tsim_parts layers = tsim_model_layers(m, 0, m->layers);
-    return layers.times[tsim_model_layer(m, 0)] == (double)m->layers;
+    const enum tsim_part first = tsim_model_layer(m, 0);
+    int64_t apart = n_told_apart(m), same = 0;
+    while (same < apart && tsim_model_layer(m, same) == first)
+        same++;
+    return same == apart && tsim_model_layers(m, apart, m->layers).times[first] == (double)(m->layers - apart);
 }
 
 bool tsim_model_layers_vary(const struct tsim_model *m) {
