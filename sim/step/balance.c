@@ -43,7 +43,7 @@ static double part_s(const struct tsim_scenario *sc, const struct tsim_pass_cost
         struct tsim_pass_cost cost;
         if (kind != TSIM_PASS_FORWARD && is_whole == splits)
             continue;
-        tsim_pass_sum(costs, (enum tsim_pass_kind)kind, &parts, tsim_chunk_first_layer(sc, stage, chunk), &cost);
+        tsim_pass_sum(costs, kind, &parts, tsim_chunk_first_layer(sc, stage, chunk), &cost);
         sum_s += cost.time_s;
     }
     return sum_s;

@@ -104,7 +104,7 @@ double tsim_any_split_bound_s(const struct tsim_scenario *sc, const struct tsim_
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (size_t i = 0; times[part] > 0 && i < n_ways; i++) {
             enum tsim_pass_kind kind = is_split(&shape) ? SPLIT[i] : WHOLE[i];
-            const struct tsim_pass_cost *pass = tsim_part_cost(&costs->parts[part], kind);
+            const struct tsim_pass_cost *pass = tsim_part_cost(&costs->parts[part], (int)kind);
             played_s += times[part] * (pass->time_s - pass->host_excess_s);
             host_s += times[part] * pass->host_s;
             less_s += times[part] * beside_s(sc, pass);

@@ -181,8 +181,7 @@ static void list_layer_kernels(struct tsim_arena *arena, const struct tsim_place
     size_t variants = (size_t)tsim_part_variants(plan->scenario->model, part); /* each forward, again and backward */
     plan->layer_kernels = TSIM_NEW_ARRAY(arena, 3 * TSIM_MAX_OPS * variants, struct tsim_layer_kernel);
     for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++)
-        tsim_pass_visit(plan->scenario, plan->cluster, placement, part, (enum tsim_pass_kind)kind, add_layer_kernel,
-                        plan);
+        tsim_pass_visit(plan->scenario, plan->cluster, placement, part, kind, add_layer_kernel, plan);
 }
 
 /* A whole pass as one task slows down by this where its kernels lose so much of the compute units and of HBM's rate. */
@@ -494,7 +493,7 @@ static void plan_chunk(const struct tsim_step_plan *plan, const struct tsim_pass
         enum tsim_pass_kind kind = (enum tsim_pass_kind)k;
         if (kind > TSIM_PASS_BACKWARD && !tsim_schedule_splits_backward(plan->schedule.schedule))
             continue;
-        plan_direction(costs, chunk, kind);
+        plan_direction(costs, chunk, (int)kind);
         if (plan->schedule.hides_exchanges)
             plan_direction(costs, chunk, tsim_pass_way(kind, true));
         plan_copies(sc, offloaded_bytes, chunk->parameters, kind, chunk->ways[kind].copied_bytes);
@@ -779,7 +778,7 @@ static bool waits(const struct tsim_step_plan *plan, const struct tsim_pass_cost
     bool waits = false;
     for (int kind = TSIM_PASS_FORWARD; kind <= TSIM_PASS_BACKWARD; kind++) {
         struct tsim_pass_cost whole;
-        tsim_pass_sum(costs, (enum tsim_pass_kind)kind, &parts, 0, &whole);
+        tsim_pass_sum(costs, kind, &parts, 0, &whole);
         waits |= whole.host_excess_s > 0.01 * whole.time_s;
     }
     return waits;
@@ -793,8 +792,7 @@ static bool collectives_meet(const struct tsim_step_plan *plan, const struct tsi
                                         : plan->overlaps_reduces || (plan->gathers && plan->overlaps_gathers);
     bool has_own = false;
     for (int i = 0; i < TSIM_N_PARTS * TSIM_N_PASS_KINDS; i++) {
-        const struct tsim_pass_cost *cost =
-            tsim_part_cost(&costs->parts[i % TSIM_N_PARTS], (enum tsim_pass_kind)(i / TSIM_N_PARTS));
+        const struct tsim_pass_cost *cost = tsim_part_cost(&costs->parts[i % TSIM_N_PARTS], i / TSIM_N_PARTS);
         has_own |= cost->scale_up_bytes > 0 || cost->nic_bytes > 0;
     }
     bool meets_host = (plan->shards_fully || is_beside) && waits(plan, costs);

@@ -63,8 +63,7 @@ static void note_operators(struct check *c) {
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (int kind = 0; kind < (splits ? TSIM_N_PASS_KINDS : TSIM_PASS_BACKWARD + 1); kind++)
             if (there.times[part] > 0)
-                tsim_pass_visit(c->scenario, c->cluster, c->placement, (enum tsim_part)part, (enum tsim_pass_kind)kind,
-                                note_operator, c);
+                tsim_pass_visit(c->scenario, c->cluster, c->placement, (enum tsim_part)part, kind, note_operator, c);
 }
 
 /* Returns how many times longer all groups together load the fullest shared link than one group alone does. */

@@ -43,7 +43,7 @@ static void add_row(void *context, const struct tsim_pass_operator *row) {
 static struct rows visit(enum tsim_part part, enum tsim_pass_kind kind) {
     struct rows rows = {0, 0, 0};
     tsim_pass_visit(&e.scenario, tsim_cluster_build(&arena, &e.scenario), tsim_placement_build(&arena, &e.scenario),
-                    part, kind, add_row, &rows);
+                    part, (int)kind, add_row, &rows);
     return rows;
 }
 
@@ -308,10 +308,10 @@ static double pass_s(enum tsim_pass_kind kind, double host_s) {
     bool is_forward = kind == TSIM_PASS_FORWARD;
     enum tsim_part first = is_forward ? TSIM_PART_EMBEDDING : TSIM_PART_HEAD,
                    last = is_forward ? TSIM_PART_HEAD : TSIM_PART_EMBEDDING;
-    tsim_pass_visit(&e.scenario, cluster, placement, first, kind, launch_row, &at);
+    tsim_pass_visit(&e.scenario, cluster, placement, first, (int)kind, launch_row, &at);
     for (int64_t i = 0; i < e.model.layers; i++)
-        tsim_pass_visit(&e.scenario, cluster, placement, TSIM_PART_LAYER, kind, launch_row, &at);
-    tsim_pass_visit(&e.scenario, cluster, placement, last, kind, launch_row, &at);
+        tsim_pass_visit(&e.scenario, cluster, placement, TSIM_PART_LAYER, (int)kind, launch_row, &at);
+    tsim_pass_visit(&e.scenario, cluster, placement, last, (int)kind, launch_row, &at);
     return at.end_s;
 }
 

@@ -98,8 +98,7 @@ static struct sent sent_by_passes(void) {
             if (times <= 0)
                 continue;
             tsim_pass_visit(&e.scenario, tsim_cluster_build(&arena, &e.scenario),
-                            tsim_placement_build(&arena, &e.scenario), (enum tsim_part)part, (enum tsim_pass_kind)kind,
-                            add_sent, &sent);
+                            tsim_placement_build(&arena, &e.scenario), (enum tsim_part)part, kind, add_sent, &sent);
             sum.nic_bytes += times * sent.nic_bytes;
             sum.latency_s += times * sent.latency_s;
         }

@@ -77,7 +77,7 @@ static void path_operators(struct tsim_arena *arena, const struct tsim_explanati
     for (int32_t s = 0; s < shape->stages; s++)
         for (int32_t c = 0; c < shape->chunks; c++)
             for (int k = 0; k < TSIM_N_PASS_KINDS; k++)
-                tsim_part_counts_add(&counts[is_varied ? s : 0], explanation->scenario, s, c, (enum tsim_pass_kind)k,
+                tsim_part_counts_add(&counts[is_varied ? s : 0], explanation->scenario, s, c, k,
                                      path->passes[(s * shape->chunks + c) * TSIM_N_PASS_KINDS + k]);
     tsim_explain_part_rows(arena, explanation, counts, n, operators);
     for (int32_t i = 1; i < operators->n; i++) /* by time, of equals the first first */
