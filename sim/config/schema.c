@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WORDS = 96, WHY_BYTES = 160 };
+enum { MAX_WORDS = 64, WHY_BYTES = 160 };
 
 const char *tsim_schema_path(struct tsim_arena *arena, const char *path, const char *key) {
     if (!*path)
@@ -127,8 +127,7 @@ static void report_unknown_key(struct tsim_reader *reader, const struct tsim_tab
         tsim_pair_error(reader->diags, TSIM_ERR_SCHEMA, pair, "", "unknown key '%.60s' in %s", pair->key, place);
     if (!is_kept(reader))
         return;
-    const char *words[MAX_WORDS];
-    TSIM_ASSERT(table->n_keys <= MAX_WORDS);
+    const char **words = TSIM_NEW_ARRAY(reader->arena, table->n_keys, const char *);
     for (size_t i = 0; i < table->n_keys; i++)
         words[i] = table->keys[i].key;
     const char *nearest = path_elsewhere(reader->arena, reader->file, pair->key);

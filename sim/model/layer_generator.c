@@ -98,30 +98,17 @@ void tsim_generator_head_forward(const struct tsim_scenario *sc, int64_t at, str
     elementwise(list, "tokens put in, and looked up", z.t * z.h, 3 * e, 3);
 }
 
-static void plain_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *input,
-                           const char *weight, double rows, double n, double k) {
-    struct tsim_op_shape own = *z;
-    own.t = own.ts = rows;
-    own.tp = 1;
-    own.sequence_parallel = false;
-    own.linear_precision = z->attention_precision;
-    own.linear_bytes = z->element_bytes;
-    tsim_op_linear_backward(
-        list, &own,
-        &(struct tsim_op_linear){.input = input, .weight = weight, .n = n, .k = k, .is_never_quantized = true});
-}
-
 void tsim_generator_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
     struct tsim_op_shape z = tsim_op_shape_first(sc), own = tsim_op_shape_generator(sc);
     double e = z.element_bytes, n = masked(&z), vocab = tsim_padded_vocab_per_rank(sc);
     (void)at;
     elementwise(list, "tokens looked up, gradient", z.t * z.h, e + 2 * z.gradient_bytes, 3)->is_weight_gradient = true;
     elementwise(list, "generator, loss", n * vocab, e + 4 + 16, 3);
-    plain_backward(list, &z, "generator, logits, input", "generator, logits, weight", n, vocab, z.h);
+    tsim_op_unshared_backward(list, &z, "generator, logits, input", "generator, logits, weight", n, vocab, z.h);
     elementwise(list, "generator, activation and norm", n * z.h, 7 * e, 3);
-    plain_backward(list, &z, "generator to table, input", "generator to table, weight", n, z.h, own.h);
+    tsim_op_unshared_backward(list, &z, "generator to table, input", "generator to table, weight", n, z.h, own.h);
     elementwise(list, "masked, put back", z.t * own.h, e, 1);
-    plain_backward(list, &z, "table to generator, input", "table to generator, weight", z.t, own.h, z.h);
+    tsim_op_unshared_backward(list, &z, "table to generator, input", "table to generator, weight", z.t, own.h, z.h);
 }
 
 void tsim_generator_head_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {

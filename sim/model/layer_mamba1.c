@@ -48,19 +48,6 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     tsim_op_residual_forward(list, z, "residual 1", !z->is_alone);
 }
 
-/* The products that tensor ranks do not share: their operands are on this rank. */
-static void inner_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *input,
-                           const char *weight, double n, double k) {
-    struct tsim_op_shape own = *z;
-    own.tp = 1;
-    own.sequence_parallel = false;
-    own.linear_precision = z->attention_precision;
-    own.linear_bytes = z->element_bytes;
-    tsim_op_linear_backward(
-        list, &own,
-        &(struct tsim_op_linear){.input = input, .weight = weight, .n = n, .k = k, .is_never_quantized = true});
-}
-
 /* The scan reads what it read, its result's gradient and the gate's part, and writes four gradients. */
 static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct scan x = scan_of(z->model, z->tp);
@@ -74,13 +61,13 @@ static void backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
                                                      .n = z->h,
                                                      .k = x.d});
     elementwise(list, "Mamba scan", z->t * x.d, 8 * e, 1)->bytes += z->t * 4 * x.n * e;
-    inner_backward(list, z, "Mamba steps, input", "Mamba steps, weight", x.d, x.r);
+    tsim_op_unshared_backward(list, z, "Mamba steps, input", "Mamba steps, weight", z->t, x.d, x.r);
     if (z->model->mamba1.norms)
         elementwise(list, "Mamba norms of vectors", z->t * vectors(&x), 3 * e, 3);
     if (z->tp > 1)
         tensor_collective(list, "tensor: reduce, Mamba vectors", TSIM_OP_ALL_REDUCE, z->t * vectors(&x) * e,
                           TSIM_EXPOSED);
-    inner_backward(list, z, "Mamba vectors, input", "Mamba vectors, weight", vectors(&x), x.d);
+    tsim_op_unshared_backward(list, z, "Mamba vectors, input", "Mamba vectors, weight", z->t, vectors(&x), x.d);
     elementwise(list, "Mamba convolution", z->t * x.d, 3 * e, 2);
     tsim_op_linear_backward(list, z,
                             &(struct tsim_op_linear){.input = "Mamba in, input",

@@ -203,6 +203,19 @@ void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_sha
         elementwise(list, "bias gradient", z->groups * z->t * n, e, 1)->is_weight_gradient = true;
 }
 
+void tsim_op_unshared_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *input,
+                               const char *weight, double rows, double n, double k) {
+    struct tsim_op_shape own = *z;
+    own.t = own.ts = rows;
+    own.tp = 1;
+    own.sequence_parallel = false;
+    own.linear_precision = z->attention_precision;
+    own.linear_bytes = z->element_bytes;
+    tsim_op_linear_backward(
+        list, &own,
+        &(struct tsim_op_linear){.input = input, .weight = weight, .n = n, .k = k, .is_never_quantized = true});
+}
+
 void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
                               const struct tsim_op_linear *linear) {
     int32_t first = list->n;

@@ -79,10 +79,6 @@ static const struct tsim_setting *find(struct reading *g, const char *key) {
     return tsim_recipe_find(g->r, key);
 }
 
-static bool is_text(const struct tsim_setting *s, const char *text) {
-    return s && strcmp(tsim_setting_text(s), text) == 0;
-}
-
 /* ---- degrees ---- */
 
 /* Within a slice times between them; -1 where either is what is left. */
@@ -162,7 +158,7 @@ static const struct block *block_of(struct reading *g) {
 static void put_experts(struct reading *g) {
     const struct tsim_setting *count = find(g, "num_experts"), *shared = find(g, "shared_experts");
     const struct tsim_setting *block = find(g, "decoder_block");
-    bool is_deepseek = is_text(block, "deepseek");
+    bool is_deepseek = tsim_setting_is(block, "deepseek");
     find(g, "interleave_moe_layer_step");
     if (!count || tsim_setting_int(g->r, count, 1, 100000) < 2)
         return;
@@ -181,8 +177,8 @@ static void put_experts(struct reading *g) {
 
 static void put_latent(struct reading *g) {
     const struct tsim_setting *type = find(g, "attention_type");
-    if (!is_text(type, "mla")) {
-        if (type && !is_text(type, "global") && !is_text(type, "local_sliding"))
+    if (!tsim_setting_is(type, "mla")) {
+        if (type && !tsim_setting_is(type, "global") && !tsim_setting_is(type, "local_sliding"))
             tsim_recipe_refuse(g->r, type, "attention of the kind '%.40s' is not taken over", tsim_setting_text(type));
         return;
     }
@@ -199,7 +195,7 @@ static void put_latent(struct reading *g) {
 static void put_windows(struct reading *g, const struct block *block) {
     const struct tsim_setting *window = find(g, "sliding_window_size"), *type = find(g, "attention_type");
     if (!window || tsim_setting_int(g->r, window, 0, 1000000000) == 0 ||
-        (block->period == 0 && !is_text(type, "local_sliding")))
+        (block->period == 0 && !tsim_setting_is(type, "local_sliding")))
         return;
     put_int(g, "model.attention_window", "sliding_window_size", 0);
     if (block->period > 0) {
@@ -334,7 +330,8 @@ static void check_sizes(struct reading *g, bool is_given) {
 
 static void put_model(struct reading *g) {
     const struct tsim_setting *name = find(g, "model_name");
-    bool is_given = tsim_import_override(&g->r->input, "model") != NULL, is_named = name && !is_text(name, "default");
+    bool is_given = tsim_import_override(&g->r->input, "model") != NULL,
+         is_named = name && !tsim_setting_is(name, "default");
     const char *id = is_named ? tsim_known_model(g->r, tsim_setting_text(name)) : NULL;
     if (is_named || is_given)
         check_sizes(g, is_given || are_its_own(g, id));
@@ -387,11 +384,11 @@ static void put_precision(struct reading *g) {
                     : is_fp8                       ? "fp8"
                     : strcmp(text, "float32") == 0 ? "fp32"
                                                    : "bf16");
-    if (is_text(kept, "bfloat16"))
+    if (tsim_setting_is(kept, "bfloat16"))
         tsim_recipe_put(g->r, "training.master_weights", kept, NULL, "false");
-    if (is_text(gradients, "float32"))
+    if (tsim_setting_is(gradients, "float32"))
         tsim_recipe_put(g->r, "training.gradient_precision", gradients, NULL, "fp32");
-    else if (is_text(gradients, "bfloat16"))
+    else if (tsim_setting_is(gradients, "bfloat16"))
         tsim_recipe_put(g->r, "training.gradient_precision", gradients, NULL, "bf16");
 }
 
@@ -446,7 +443,7 @@ static void put_training(struct reading *g) {
     put_recompute(g);
     if (steps && tsim_setting_int(g->r, steps, -1, INT64_C(1000000000000)) > 0)
         tsim_recipe_put_int(g->r, "training.steps", steps, tsim_setting_int(g->r, steps, 1, INT64_C(1000000000000)));
-    if (is_text(attention, "dot_product"))
+    if (tsim_setting_is(attention, "dot_product"))
         tsim_recipe_put(g->r, "training.attention", attention, NULL, "standard");
 }
 
@@ -498,7 +495,7 @@ static void put_software(struct reading *g) {
     const struct tsim_setting *hardware = find(g, "hardware");
     bool is_tpu = node && strncmp(node, "tpu", 3) == 0;
     tsim_recipe_put(g->r, "software.extends", NULL, "MaxText", is_tpu ? "maxtext-tpu-2025" : "maxtext-2024");
-    if (!node && (!hardware || is_text(hardware, "tpu")))
+    if (!node && (!hardware || tsim_setting_is(hardware, "tpu")))
         tsim_value_warning(
             g->r->diags, &g->r->at_top, "",
             "without 'hardware: gpu' it is for TPUs, and it does not say which: --node tpu-v5p-host, for example");

@@ -34,10 +34,6 @@ static const struct tsim_setting_class CLASSES[] = {
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
-static const struct tsim_setting *find(struct tsim_recipe *r, const char *key) {
-    return tsim_recipe_find(r, key);
-}
-
 static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
     tsim_recipe_add(r, from ? from->name : "nanotron's default", key,
                     tsim_value_new_scalar(r->arena, from ? from->value : &r->at_top, text));
@@ -47,18 +43,14 @@ static void add_int(struct tsim_recipe *r, const struct tsim_setting *from, cons
     add(r, from, key, tsim_arena_printf(r->arena, "%lld", (long long)value));
 }
 
-static bool is_text(const struct tsim_setting *s, const char *text) {
-    return s && strcmp(tsim_setting_text(s), text) == 0;
-}
-
 /* Llama's layers, and Qwen2's, which have biases where attention_bias says so. */
 static void add_model(struct tsim_recipe *r) {
-    const struct tsim_setting *tied = find(r, "model.model_config.tie_word_embeddings"),
-                              *bias = find(r, "model.model_config.attention_bias"),
-                              *activation = find(r, "model.model_config.hidden_act"),
-                              *rows = find(r, "model.model_config.vocab_size"),
-                              *unit = find(r, "model.make_vocab_size_divisible_by");
-    if (activation && !is_text(activation, "silu"))
+    const struct tsim_setting *tied = tsim_recipe_find(r, "model.model_config.tie_word_embeddings"),
+                              *bias = tsim_recipe_find(r, "model.model_config.attention_bias"),
+                              *activation = tsim_recipe_find(r, "model.model_config.hidden_act"),
+                              *rows = tsim_recipe_find(r, "model.model_config.vocab_size"),
+                              *unit = tsim_recipe_find(r, "model.make_vocab_size_divisible_by");
+    if (activation && !tsim_setting_is(activation, "silu"))
         tsim_recipe_refuse(r, activation, "'%.40s' is not silu, whose blocks are gated", tsim_setting_text(activation));
     add(r, activation, "swiglu", "true");
     add(r, NULL, "normalization", "RMSNorm");
@@ -66,15 +58,15 @@ static void add_model(struct tsim_recipe *r) {
     add(r, NULL, "disable_bias_linear", "true");
     add(r, NULL, "hidden_dropout", "0");
     add(r, NULL, "attention_dropout", "0");
-    const struct tsim_setting *window = find(r, "model.model_config.sliding_window_size");
-    if (window && find(r, "model.model_config.is_qwen2_config"))
+    const struct tsim_setting *window = tsim_recipe_find(r, "model.model_config.sliding_window_size");
+    if (window && tsim_recipe_find(r, "model.model_config.is_qwen2_config"))
         tsim_recipe_add(r, window->name, "sliding_window", window->value);
     if (bias && tsim_setting_flag(r, bias))
         add(r, bias, "add_qkv_bias", "true");
     if (!tied || !tsim_setting_flag(r, tied))
         add(r, tied, "untie_embeddings_and_output_weights", "true");
-    if (find(r, "model.model_config.num_key_value_heads"))
-        add(r, find(r, "model.model_config.num_key_value_heads"), "group_query_attention", "true");
+    if (tsim_recipe_find(r, "model.model_config.num_key_value_heads"))
+        add(r, tsim_recipe_find(r, "model.model_config.num_key_value_heads"), "group_query_attention", "true");
     if (rows) { /* padded to whole tensor ranks, too */
         int64_t n = tsim_setting_int(r, rows, 1, 1000000000),
                 tensor = tsim_recipe_int(r, "parallelism.tp", 1, 100000, 1),
@@ -89,13 +81,13 @@ static void add_experts(struct tsim_recipe *r) {
                                            {"top_k", "moe_router_topk"},
                                            {"moe_intermediate_size", "moe_ffn_hidden_size"},
                                            {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"}};
-    if (!find(r, "model.model_config.moe_config.num_experts"))
+    if (!tsim_recipe_find(r, "model.model_config.moe_config.num_experts"))
         return;
-    const struct tsim_setting *shares = find(r, "model.model_config.moe_config.enable_shared_expert"),
-                              *ranks = find(r, "parallelism.expert_parallel_size");
+    const struct tsim_setting *shares = tsim_recipe_find(r, "model.model_config.moe_config.enable_shared_expert"),
+                              *ranks = tsim_recipe_find(r, "parallelism.expert_parallel_size");
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
         const struct tsim_setting *s =
-            find(r, tsim_arena_printf(r->arena, "model.model_config.moe_config.%s", NAMES[i][0]));
+            tsim_recipe_find(r, tsim_arena_printf(r->arena, "model.model_config.moe_config.%s", NAMES[i][0]));
         if (s && (i < 3 || (shares && tsim_setting_flag(r, shares))))
             tsim_recipe_add(r, s->name, NAMES[i][1], s->value);
     }
@@ -106,8 +98,9 @@ static void add_experts(struct tsim_recipe *r) {
 }
 
 static void add_world(struct tsim_recipe *r) {
-    const struct tsim_setting *dp = find(r, "parallelism.dp"), *micro = find(r, "tokens.micro_batch_size"),
-                              *steps = find(r, "tokens.batch_accumulation_per_replica");
+    const struct tsim_setting *dp = tsim_recipe_find(r, "parallelism.dp"),
+                              *micro = tsim_recipe_find(r, "tokens.micro_batch_size"),
+                              *steps = tsim_recipe_find(r, "tokens.batch_accumulation_per_replica");
     const int64_t replicas = tsim_recipe_int(r, "parallelism.dp", 1, 1000000, 1),
                   ranks = replicas * tsim_recipe_int(r, "parallelism.tp", 1, 100000, 1) *
                           tsim_recipe_int(r, "parallelism.pp", 1, 100000, 1) *
@@ -124,12 +117,13 @@ static void add_world(struct tsim_recipe *r) {
 }
 
 static void add_precision(struct tsim_recipe *r) {
-    const struct tsim_setting *type = find(r, "model.dtype"), *sums = find(r, "optimizer.accumulate_grad_in_fp32");
-    if (!type || is_text(type, "bfloat16"))
+    const struct tsim_setting *type = tsim_recipe_find(r, "model.dtype"),
+                              *sums = tsim_recipe_find(r, "optimizer.accumulate_grad_in_fp32");
+    if (!type || tsim_setting_is(type, "bfloat16"))
         add(r, type, "bf16", "true");
-    else if (is_text(type, "float16"))
+    else if (tsim_setting_is(type, "float16"))
         add(r, type, "fp16", "true");
-    else if (!is_text(type, "float32"))
+    else if (!tsim_setting_is(type, "float32"))
         tsim_recipe_refuse(r, type, "'%.40s' is not modelled: bfloat16, float16 and float32 are",
                            tsim_setting_text(type));
     add(r, sums, "grad_reduce_in_fp32", sums && !tsim_setting_flag(r, sums) ? "false" : "true");
@@ -148,25 +142,28 @@ static void build(struct tsim_recipe *r) {
                                            {"parallelism.pp", "pipeline_model_parallel_size"},
                                            {"parallelism.context_parallel_size", "context_parallel_size"}};
     struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "nanotron-2025"};
-    const struct tsim_setting *mode = find(r, "parallelism.tp_mode"), *stage = find(r, "optimizer.zero_stage"),
-                              *engine = find(r, "parallelism.pp_engine"), *all = find(r, "parallelism.recompute_layer");
+    const struct tsim_setting *mode = tsim_recipe_find(r, "parallelism.tp_mode"),
+                              *stage = tsim_recipe_find(r, "optimizer.zero_stage"),
+                              *engine = tsim_recipe_find(r, "parallelism.pp_engine"),
+                              *all = tsim_recipe_find(r, "parallelism.recompute_layer");
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++)
-        if (find(r, NAMES[i][0]))
-            tsim_recipe_add(r, find(r, NAMES[i][0])->name, NAMES[i][1], find(r, NAMES[i][0])->value);
+        if (tsim_recipe_find(r, NAMES[i][0]))
+            tsim_recipe_add(r, tsim_recipe_find(r, NAMES[i][0])->name, NAMES[i][1],
+                            tsim_recipe_find(r, NAMES[i][0])->value);
     add_model(r);
     add_experts(r);
     add_world(r);
     add_precision(r);
-    add(r, mode, "sequence_parallel", is_text(mode, "REDUCE_SCATTER") ? "true" : "false");
+    add(r, mode, "sequence_parallel", tsim_setting_is(mode, "REDUCE_SCATTER") ? "true" : "false");
     if (stage && tsim_setting_int(r, stage, 0, 1) == 1)
         add(r, stage, "use_distributed_optimizer", "true");
     if (all && tsim_setting_flag(r, all))
         add(r, all, "recompute_granularity", "full");
     tsim_gpt_build(&gpt);
-    if (is_text(engine, "afab") && gpt.pipeline > 1)
+    if (tsim_setting_is(engine, "afab") && gpt.pipeline > 1)
         tsim_recipe_put(r, "parallelism.schedule", engine, NULL, "gpipe");
     if (gpt.pipeline > 1 && gpt.layers % gpt.pipeline != 0) /* blocks go to stages by what they cost */
-        tsim_recipe_put(r, "parallelism.layers_per_stage", find(r, "parallelism.pp"), NULL, "balance");
+        tsim_recipe_put(r, "parallelism.layers_per_stage", tsim_recipe_find(r, "parallelism.pp"), NULL, "balance");
 }
 
 enum tsim_status tsim_import_nanotron(struct tsim_arena *arena, const struct tsim_import_input *input,

@@ -99,10 +99,6 @@ static bool is_on(struct reading *g, const char *key) {
     return s && tsim_setting_flag(g->r, s);
 }
 
-static bool is_text(const struct tsim_setting *s, const char *text) {
-    return s && strcmp(tsim_setting_text(s), text) == 0;
-}
-
 /* ---- names ---- */
 
 static void rename_settings(struct reading *g) {
@@ -119,7 +115,7 @@ static void rename_settings(struct reading *g) {
                                            {"fp16.hysteresis", "hysteresis"}};
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
         const struct tsim_setting *s = find(g, NAMES[i][0]);
-        if (s && i == 0 && is_text(s, "0")) /* no pipeline: not even DeepSpeed's */
+        if (s && i == 0 && tsim_setting_is(s, "0")) /* no pipeline: not even DeepSpeed's */
             continue;
         if (s)
             tsim_recipe_add(g->r, s->name, NAMES[i][1], s->value);
@@ -142,7 +138,7 @@ static void add_positions(struct reading *g) {
         {"learned", "learned_absolute"}, {"rotary", "rope"}, {"alibi", "alibi"}, {"none", "none"}};
     const struct tsim_setting *s = find(g, "pos_emb");
     for (size_t i = 0; s && i < sizeof KINDS / sizeof KINDS[0]; i++)
-        if (is_text(s, KINDS[i][0])) {
+        if (tsim_setting_is(s, KINDS[i][0])) {
             add(g, s, "position_embedding_type", KINDS[i][1]);
             return;
         }
@@ -156,7 +152,8 @@ static void add_feed_forward(struct reading *g) {
     const struct tsim_setting *activation = find(g, "activation"), *type = find(g, "mlp_type"),
                               *given = find(g, "intermediate_size"), *multiple = find(g, "mlp_multiple_of"),
                               *factor = find(g, "expansion_factor");
-    const bool is_llama = is_text(type, "llama"), is_gated = activation && strstr(tsim_setting_text(activation), "glu");
+    const bool is_llama = tsim_setting_is(type, "llama"),
+               is_gated = activation && strstr(tsim_setting_text(activation), "glu");
     const int64_t hidden = tsim_recipe_int(g->r, "hidden_size", 1, 10000000, 1),
                   unit = multiple   ? tsim_setting_int(g->r, multiple, 1, 1000000)
                          : is_llama ? 256
@@ -164,7 +161,7 @@ static void add_feed_forward(struct reading *g) {
     int64_t width = given    ? tsim_setting_int(g->r, given, 1, 100000000)
                     : factor ? (int64_t)(tsim_setting_number(g->r, factor) * (double)hidden)
                              : 4 * hidden;
-    if (type && !is_llama && !is_text(type, "regular"))
+    if (type && !is_llama && !tsim_setting_is(type, "regular"))
         tsim_recipe_refuse(g->r, type, "a feed-forward block of the kind '%.40s' is not modelled",
                            tsim_setting_text(type));
     if (is_llama && !given)
@@ -183,7 +180,7 @@ static void add_vocabulary(struct reading *g) {
         return;
     if (is_own) /* the Pile's has 50,277 tokens */
         add(g, file, "vocab_size", "50277");
-    else if (!type || is_text(type, "GPT2BPETokenizer"))
+    else if (!type || tsim_setting_is(type, "GPT2BPETokenizer"))
         add(g, type, "vocab_size", "50257");
 }
 
@@ -216,10 +213,11 @@ static void add_attention(struct reading *g) {
 /* fp16.type says bfloat16 in older files. */
 static void add_precision(struct reading *g) {
     const struct tsim_setting *word = find(g, PRECISION), *type = find(g, "fp16.type");
-    const bool says_bf16 = is_text(word, "bfloat16") || is_text(type, "bfloat16") || is_on(g, "bf16.enabled");
+    const bool says_bf16 =
+        tsim_setting_is(word, "bfloat16") || tsim_setting_is(type, "bfloat16") || is_on(g, "bf16.enabled");
     if (says_bf16)
         add(g, word ? word : type, "bf16", "true");
-    else if (is_on(g, "fp16.enabled") || is_text(word, "fp16"))
+    else if (is_on(g, "fp16.enabled") || tsim_setting_is(word, "fp16"))
         add(g, find(g, "fp16.enabled"), "fp16", "true");
 }
 
@@ -278,11 +276,11 @@ static void add_defaults(struct reading *g) {
     const struct tsim_setting *biases = find(g, "use_bias_in_attn_linear"),
                               *offload = find(g, "zero_optimization.cpu_offload"),
                               *device = find(g, "zero_optimization.offload_optimizer.device");
-    if ((biases && !tsim_setting_flag(g->r, biases)) || is_text(find(g, "mlp_type"), "llama"))
+    if ((biases && !tsim_setting_flag(g->r, biases)) || tsim_setting_is(find(g, "mlp_type"), "llama"))
         add(g, biases, "disable_bias_linear", "true");
     if (offload && tsim_setting_flag(g->r, offload))
         add(g, offload, "optimizer_cpu_offload", "true");
-    else if (is_text(device, "cpu"))
+    else if (tsim_setting_is(device, "cpu"))
         add(g, device, "optimizer_cpu_offload", "true");
 }
 

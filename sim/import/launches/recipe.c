@@ -206,6 +206,10 @@ const char *tsim_setting_text(const struct tsim_setting *s) {
     return value->kind == TSIM_VALUE_SCALAR ? value->text : "";
 }
 
+bool tsim_setting_is(const struct tsim_setting *s, const char *text) {
+    return s && strcmp(tsim_setting_text(s), text) == 0;
+}
+
 bool tsim_setting_parse_int(const char *text, int64_t *value) {
     char digits[32];
     size_t n = 0;

@@ -87,6 +87,8 @@ struct tsim_setting *tsim_recipe_find(struct tsim_recipe *r, const char *key);
 struct tsim_setting *tsim_recipe_find_any(struct tsim_recipe *r, const char *const *keys);
 /* Its value: of a list, the first element; a mistake where it is no such thing. */
 const char *tsim_setting_text(const struct tsim_setting *s);
+/* True where the setting is there and says just this. */
+bool tsim_setting_is(const struct tsim_setting *s, const char *text);
 int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, int64_t least, int64_t most);
 /* Digits with the underscores that Python allows between them, or 5e8. */
 bool tsim_setting_parse_int(const char *text, int64_t *value);

@@ -259,7 +259,7 @@ function showMistakes(list) {
 }
 
 /* ---- results ---- */
-/* What is shown belongs to another scenario than the one at the side. */
+/* The page shows another scenario than the one at the side. */
 const fade = isOld => main.classList.toggle("old", isOld);
 /* The figures that a telephone shows while its controls fill the screen. */
 const glance = (text, isWarning) => { byId("glance").textContent = text; byId("glance").className = isWarning ? "warn" : ""; };
