@@ -266,6 +266,7 @@ static enum tsim_status size_engines(struct engines *e, const struct tsim_scenar
 
 /* The responses of some rounds, as long as they were drawn, round after round. */
 struct responses {
+    int32_t n_rounds;
     double *tokens;
     double mean;         /* of all */
     double longest;      /* of all ... */
@@ -274,18 +275,19 @@ struct responses {
 
 static void draw_rounds(struct tsim_arena *arena, const struct tsim_scenario *sc, struct responses *responses) {
     const int64_t rollouts = sc->generation.rollouts;
-    *responses = (struct responses){.tokens = TSIM_NEW_ARRAY(arena, (size_t)(TSIM_ROUNDS * rollouts), double)};
-    for (int64_t round = 0; round < TSIM_ROUNDS; round++) {
+    const int32_t n = sc->training.lengths.mean > 0 && sc->training.lengths.cv > 0 ? TSIM_ROUNDS : 1; /* or all alike */
+    *responses = (struct responses){.n_rounds = n, .tokens = TSIM_NEW_ARRAY(arena, (size_t)(n * rollouts), double)};
+    for (int64_t round = 0; round < n; round++) {
         struct tsim_random random;
         double longest = 0;
         tsim_random_init(&random, (uint64_t)sc->simulation.seed, (uint64_t)round, GENERATION_STREAM);
         for (int64_t i = 0; i < rollouts; i++) {
             double tokens = responses->tokens[round * rollouts + i] = draw_response(sc, &random);
-            responses->mean += tokens / (double)(TSIM_ROUNDS * rollouts);
+            responses->mean += tokens / (double)(n * rollouts);
             longest = fmax(longest, tokens);
         }
         responses->longest = fmax(responses->longest, longest);
-        responses->mean_longest += longest / TSIM_ROUNDS;
+        responses->mean_longest += longest / n;
     }
 }
 
@@ -353,15 +355,18 @@ enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct
                                                  .longest_tokens = responses.mean_longest,
                                                  .sequences = (double)e.slots,
                                                  .weights_bytes = weights_bytes};
-    for (int round = 0; round < TSIM_ROUNDS; round++) {
+    const int32_t n = responses.n_rounds;
+    for (int32_t round = 0; round < n; round++) {
         double energy_j;
         struct engine slowest =
             run_round(&e, responses.tokens + round * g->rollouts, g->rollouts, rest_w, items, &energy_j);
         generation->rounds_s[round] = slowest.time_s;
-        generation->time_s += slowest.time_s / TSIM_ROUNDS;
-        generation->prefill_s += slowest.prefill_s / TSIM_ROUNDS;
-        generation->energy_j += energy_j / TSIM_ROUNDS;
+        generation->time_s += slowest.time_s / n;
+        generation->prefill_s += slowest.prefill_s / n;
+        generation->energy_j += energy_j / n;
     }
+    for (int32_t round = n; round < TSIM_ROUNDS; round++)
+        generation->rounds_s[round] = generation->rounds_s[0];
     generation->tokens_per_s_per_gpu =
         generation->tokens / generation->time_s / (double)tsim_generating_accelerators(sc);
     return TSIM_OK;

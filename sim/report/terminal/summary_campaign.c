@@ -249,9 +249,10 @@ static void print_search(struct tsim_screen *screen, const struct tsim_result *r
         return;
     const char *costs = money(screen, "rent", s->rent_usd, money(screen, "electricity", s->electricity_usd, ""));
     tsim_screen_line(screen, "search",
-                     "%s trials, %s of them to the end: the work of %.3g runs, %s on %s cluster%s; %s",
-                     tsim_screen_count(screen, s->trials), tsim_screen_count(screen, s->full), s->runs,
-                     days(screen, s->days), tsim_screen_count(screen, (double)result->scenario->search.at_once),
+                     "%s trial%s, %s of them to the end: the work of %.3g run%s, %s on %s cluster%s; %s",
+                     tsim_screen_count(screen, s->trials), s->trials == 1 ? "" : "s",
+                     tsim_screen_count(screen, s->full), s->runs, s->runs == 1 ? "" : "s", days(screen, s->days),
+                     tsim_screen_count(screen, (double)result->scenario->search.at_once),
                      result->scenario->search.at_once == 1 ? "" : "s", costs);
     tsim_screen_line(screen, "", "without stopping any: %s; evaluating trials is not counted",
                      days(screen, s->all_days));
