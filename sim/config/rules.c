@@ -1051,8 +1051,8 @@ static void check_parameter_server(const struct check *c) {
         return;
     }
     if (data % workers != 0 || workers > 4096)
-        tsim_diag_hint(fail(c, "parallelism.parameter_server.workers", "%lld replicas are not %lld workers", num(data),
-                            num(workers)),
+        tsim_diag_hint(fail(c, "parallelism.parameter_server.workers", "%lld replicas do not divide into %lld workers",
+                            num(data), num(workers)),
                        "a divisor of data, up to 4096");
     if (c->draft->zero > 0)
         tsim_diag_hint(

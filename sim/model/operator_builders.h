@@ -357,7 +357,7 @@ void tsim_projector_flops(const struct tsim_model *model, const struct tsim_laye
 double tsim_projector_waiting_bytes(const struct tsim_scenario *scenario);
 double tsim_projector_widest_bytes(const struct tsim_scenario *scenario);
 
-/* Handle a generator beside the model (layer_generator.c). */
+/* A generator beside the model (layer_generator.c). */
 struct tsim_op_shape tsim_op_shape_generator(const struct tsim_scenario *scenario);
 double tsim_generator_flow_bytes(const struct tsim_scenario *scenario);
 void tsim_generator_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
@@ -379,7 +379,7 @@ void tsim_generator_head_flops(const struct tsim_model *model, const struct tsim
 double tsim_generator_head_waiting_bytes(const struct tsim_scenario *scenario);
 double tsim_generator_head_widest_bytes(const struct tsim_scenario *scenario);
 
-/* Handle recurrent networks (layer_recurrent.c). */
+/* Recurrent networks (layer_recurrent.c). */
 void tsim_lstm_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_lstm_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 void tsim_lstm_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);

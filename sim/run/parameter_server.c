@@ -188,7 +188,7 @@ static void add_workers(struct run *run, const struct tsim_scenario *varied, con
                                   .out = tsim_engine_add_resource(run->engine, nics),
                                   .in = tsim_engine_add_resource(run->engine, nics),
                                   .step_s = own_s,
-                                  .first_s = own_s * fmax(part, 1e-3)};
+                                  .first_s = own_s * fmax(part, 1e-3)} /* some work, however little */;
         tsim_engine_add_stream(run->engine, next_of_worker, worker);
     }
 }

@@ -107,7 +107,7 @@ START_TEST(mistakes_are_named) {
     static const struct {
         const char *plan, *rest, *message;
     } MISTAKES[] = {{"parameter_server: {workers: 4}", "", "servers are missing"},
-                    {"parameter_server: {servers: 4, workers: 3}", "", "32 replicas are not 3 workers"},
+                    {"parameter_server: {servers: 4, workers: 3}", "", "32 replicas do not divide into 3 workers"},
                     {"parameter_server: {servers: 4}, local_sgd: {workers: 4, steps: 10}", "", "beside local SGD"},
                     {"parameter_server: {servers: 4}", "variability: {compute_cv: 0.1}", "noise of workers"},
                     {"parameter_server: {servers: 4}", "reliability: {node_mtbf: 1000 h}", "failures of workers"}};

@@ -101,6 +101,12 @@ static void look_beside(struct tsim_hf_reading *r, const struct tsim_value *type
         r->around = r->root;
 }
 
+/* Says what the nearest kind stands for, and marks the model. */
+static void approximate(struct tsim_hf_reading *r, const char *text) {
+    tsim_hf_note(r, tsim_arena_printf(r->arena, "approximate: %s", text));
+    r->is_approximate = true;
+}
+
 static enum tsim_status find_family(struct tsim_hf_reading *r) {
     enter_text_config(r);
     const struct tsim_value *type = tsim_hf_find(r, "model_type");
@@ -124,7 +130,7 @@ static enum tsim_status find_family(struct tsim_hf_reading *r) {
         static const struct tsim_value LLAMA = {.kind = TSIM_VALUE_SCALAR, .text = "llama"};
         r->family = family_of(&LLAMA);
         r->type = LLAMA.text;
-        tsim_hf_note(r, "approximate: this model_type is not known; its sizes are taken as those of a Llama.");
+        approximate(r, "this model_type is not known; its sizes are taken as those of a Llama.");
     }
     return r->family ? TSIM_OK : is_unknown(r, type);
 }
@@ -200,8 +206,7 @@ static void read_layer_types(struct tsim_hf_reading *r, const struct tsim_value 
         return;
     }
     if (was_approximated)
-        tsim_hf_note(r,
-                     "approximate: layers of kinds that tsim does not have (layer_types) attend to all tokens here.");
+        approximate(r, "layers of kinds that tsim does not have (layer_types) attend to all tokens here.");
 }
 
 /* The kinds of layers where the file does not list them. */
@@ -481,9 +486,9 @@ enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct ts
         tsim_hf_add_tower(&r);
     add_notes(&r);
     r.model.name = name_of(&r);
-    tsim_hf_failed(&r, tsim_hf_keys_check(arena, r.root, r.is_used, input, diags, &r.notes));
+    tsim_hf_failed(&r, tsim_hf_keys_check(arena, r.root, r.is_used, input, diags, &r.notes, &r.is_approximate));
     TSIM_TRY(r.status);
-    r.model.approximate = strstr(r.notes, "approximate:") != NULL;
+    r.model.approximate = r.is_approximate;
     r.model.source = tsim_arena_printf(arena, "%sconfig.json of transformers, model_type %s",
                                        r.model.approximate ? "approximate, after the " : "", r.type);
     struct tsim_model *kept = TSIM_NEW(arena, struct tsim_model);

@@ -70,8 +70,8 @@ static const struct tsim_setting_class CLASSES[] = {
 /* clang-format on */
 
 enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_value *root, const bool *is_used,
-                                    const struct tsim_import_input *input, struct tsim_diags *diags,
-                                    const char **notes) {
+                                    const struct tsim_import_input *input, struct tsim_diags *diags, const char **notes,
+                                    bool *is_approximate) {
     enum tsim_status status = TSIM_OK;
     for (size_t i = 0; i < root->n_items; i++) {
         const struct tsim_pair *pair = &root->pairs[i];
@@ -85,6 +85,7 @@ enum tsim_status tsim_hf_keys_check(struct tsim_arena *arena, const struct tsim_
         bool is_near = class && has_near(class->why);
         if (is_near && input->approximates) {
             *notes = tsim_arena_printf(arena, "%s# approximate: %s is left out (%s).\n", *notes, key, class->why);
+            *is_approximate = true;
             continue;
         }
         tsim_diag_hint(

@@ -40,6 +40,7 @@ struct tsim_hf_reading {
     bool *is_used;     /* [pairs of the root] */
     int tied;          /* what the file around a text_config says of tie_word_embeddings: 1, -1; 0: nothing */
     const char *notes; /* lines of comment */
+    bool is_approximate;
     enum tsim_status status;
 };
 
