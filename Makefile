@@ -102,7 +102,7 @@ $(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)): private ALL_CFLAGS += $(HOT_CFLA
 # ---- running and testing ----
 .PHONY: run test check bench lint format clean install uninstall deb help
 run: setup
-	@$(MAKE) --no-print-directory build/tsim
+	@$(MAKE) --no-print-directory -j2 build/tsim
 	build/tsim run scenarios/llama70b.yaml
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
