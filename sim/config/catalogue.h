@@ -188,6 +188,7 @@ struct tsim_head_rows {
 /* A model of kind cnn or mlp is a list of layers. As it is written: */
 enum tsim_entry_kind {
     TSIM_ENTRY_CONV,
+    TSIM_ENTRY_TRANSPOSED,
     TSIM_ENTRY_LINEAR,
     TSIM_ENTRY_MAX_POOL,
     TSIM_ENTRY_AVERAGE_POOL,
@@ -221,6 +222,8 @@ struct tsim_list_layer {
     int64_t in, out, in_area, out_area, kernel_area, stride, groups;
     bool has_bias, is_first; /* first: its input needs no gradient */
     bool is_bottom;          /* of a recommendation model: what its numbers go through before they meet vectors */
+    bool is_transposed;      /* a convolution from the smaller image to the larger one */
+    bool is_judge;           /* of a GAN: it belongs to the discriminator (model/layer_list.h) */
 };
 
 /* A model of kind dlrm has embedding tables beside its list, and is written by widths. */
@@ -283,10 +286,10 @@ struct tsim_model {
     const struct tsim_embedding_table *tables;
     size_t n_tables;
     struct tsim_widths bottom_mlp, top_mlp;
-    int64_t cross_layers, cross_rank; /* of a recommendation model, in place of dot products; 0: none */
-    const struct tsim_list_entry *entries;
-    const struct tsim_list_layer *list; /* NULL: a transformer */
-    size_t n_entries, n_list;
+    int64_t cross_layers, cross_rank;               /* of a recommendation model, in place of dot products; 0: none */
+    const struct tsim_list_entry *entries, *judges; /* of the list; of a GAN's discriminator behind it */
+    const struct tsim_list_layer *list;             /* NULL: a transformer */
+    size_t n_entries, n_judges, n_list;
     /* A pipeline's stage (tsim_stage_part) begins with this block, and blocks of later stages may follow its own. */
     int64_t first_block;
     bool has_blocks_behind;

@@ -4,7 +4,7 @@ enum { MAX_LAYERS = 4096 };
 
 /* clang-format off */
 static const struct tsim_word ENTRY_KINDS[] = {
-    {"conv", TSIM_ENTRY_CONV}, {"linear", TSIM_ENTRY_LINEAR}, {"max-pool", TSIM_ENTRY_MAX_POOL},
+    {"conv", TSIM_ENTRY_CONV}, {"transposed", TSIM_ENTRY_TRANSPOSED}, {"linear", TSIM_ENTRY_LINEAR}, {"max-pool", TSIM_ENTRY_MAX_POOL},
     {"average-pool", TSIM_ENTRY_AVERAGE_POOL}, {"bottleneck", TSIM_ENTRY_BOTTLENECK},
     {"inverted", TSIM_ENTRY_INVERTED}, {NULL, 0}};
 
@@ -48,6 +48,17 @@ static void read_entries(struct tsim_reader *reader, const struct tsim_value *va
     model->entries = tsim_schema_read_list(reader, &ENTRY, value, path, sizeof *model->entries, &model->n_entries);
 }
 
+static void read_judges(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
+    struct tsim_model *model = field;
+    model->judges = tsim_schema_read_list(reader, &ENTRY, value, path, sizeof *model->judges, &model->n_judges);
+}
+
+static void write_judges(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
+    const struct tsim_model *model = field;
+    if (model->n_judges > 0)
+        tsim_writer_list(writer, key, &ENTRY, path, model->judges, sizeof *model->judges, model->n_judges);
+}
+
 static void write_entries(struct tsim_writer *writer, const char *key, const char *path, const void *field) {
     const struct tsim_model *model = field;
     tsim_writer_list(writer, key, &ENTRY, path, model->entries, sizeof *model->entries, model->n_entries);
@@ -58,6 +69,8 @@ const struct tsim_key tsim_list_keys[TSIM_N_LIST_KEYS] = {
     {.key = "list", .kind = TSIM_KEY_CUSTOM, .read = read_entries, .write = write_entries, .is_required = true,
      .described_by = &ENTRY,
      .help = "the layers in order: list of {kind, out, kernel, stride, ...}"},
+    {.key = "discriminator", .kind = TSIM_KEY_CUSTOM, .read = read_judges, .write = write_judges, .described_by = &ENTRY,
+     .help = "of a GAN, whose generator is the list: layers that take the last one's image, or one from outside, and are trained in turn with it"},
 };
 /* clang-format on */
 
@@ -66,7 +79,8 @@ struct expansion {
     size_t n;
     int64_t channels, height, width;
     int32_t block;
-    const char *problem; /* the first one, or NULL */
+    bool is_judge, begins; /* a discriminator's layers come; its first */
+    const char *problem;   /* the first one, or NULL */
 };
 
 static struct tsim_list_layer *put(struct expansion *x, enum tsim_list_kind kind) {
@@ -84,7 +98,9 @@ static struct tsim_list_layer *put(struct expansion *x, enum tsim_list_kind kind
                                                .kernel_area = 1,
                                                .stride = 1,
                                                .groups = 1,
-                                               .is_first = x->n == 0};
+                                               .is_first = x->n == 0 || x->begins,
+                                               .is_judge = x->is_judge};
+    x->begins = false;
     return &x->layers[x->n++];
 }
 
@@ -95,12 +111,21 @@ static int64_t slid(struct expansion *x, int64_t side, const struct tsim_list_en
     return padded < e->kernel ? 1 : (padded - e->kernel) / e->stride + 1;
 }
 
+/* The side of the image from which the same window would come back to this one. */
+static int64_t slid_back(struct expansion *x, int64_t side, const struct tsim_list_entry *e) {
+    int64_t larger = (side - 1) * e->stride + e->kernel - 2 * e->padding;
+    if (larger < 1)
+        x->problem = "the padding of a transposed convolution leaves no image";
+    return larger < 1 ? 1 : larger;
+}
+
 /* Moves to the output of a window: the layer's output is what `x` has after it. */
 static void slide(struct expansion *x, struct tsim_list_layer *layer, const struct tsim_list_entry *e, int64_t out) {
     if (out < 1 || x->channels % e->groups != 0 || out % e->groups != 0)
         x->problem = "output channels are missing, or groups do not divide the channels";
-    x->height = slid(x, x->height, e);
-    x->width = slid(x, x->width, e);
+    layer->is_transposed = e->kind == TSIM_ENTRY_TRANSPOSED;
+    x->height = layer->is_transposed ? slid_back(x, x->height, e) : slid(x, x->height, e);
+    x->width = layer->is_transposed ? slid_back(x, x->width, e) : slid(x, x->width, e);
     x->channels = out;
     layer->kernel_area = e->kernel * e->kernel;
     layer->stride = e->stride;
@@ -121,6 +146,7 @@ static void put_conv(struct expansion *x, const struct tsim_list_entry *e) {
 
 static void put_linear(struct expansion *x, const struct tsim_list_entry *e) {
     struct tsim_list_entry as_conv = *e;
+    as_conv.kind = TSIM_ENTRY_CONV;
     x->channels *= x->height * x->width;
     x->height = x->width = 1;
     as_conv.kernel = 1;
@@ -207,6 +233,7 @@ static void put_entry(struct expansion *x, const struct tsim_list_entry *e, bool
     struct tsim_list_entry conv = *e;
     switch (e->kind) {
     case TSIM_ENTRY_CONV:
+    case TSIM_ENTRY_TRANSPOSED:
         conv.kernel = e->kernel ? e->kernel : 1;
         conv.stride = is_first ? e->stride : 1;
         put_conv(x, &conv);
@@ -229,12 +256,12 @@ static void put_entry(struct expansion *x, const struct tsim_list_entry *e, bool
 }
 
 /* A block ends where a product can end: what only moves memory belongs to the block before it. */
-static void expand(struct expansion *x, const struct tsim_model *model) {
-    for (size_t i = 0; i < model->n_entries && !x->problem; i++)
-        for (int64_t k = 0; k < model->entries[i].repeat && !x->problem; k++) {
-            const struct tsim_list_entry *e = &model->entries[i];
+static void expand(struct expansion *x, const struct tsim_list_entry *entries, size_t n_entries) {
+    for (size_t i = 0; i < n_entries && !x->problem; i++)
+        for (int64_t k = 0; k < entries[i].repeat && !x->problem; k++) {
+            const struct tsim_list_entry *e = &entries[i];
             bool is_pool = e->kind == TSIM_ENTRY_MAX_POOL || e->kind == TSIM_ENTRY_AVERAGE_POOL;
-            if (x->n > 0 && !is_pool)
+            if (x->n > 0 && (!is_pool || x->begins))
                 x->block++;
             put_entry(x, e, k == 0);
         }
@@ -246,10 +273,13 @@ void tsim_layer_list_finish(struct tsim_reader *reader, const struct tsim_value 
                             struct tsim_model *m) {
     struct expansion x = {.channels = m->input_channels, .height = m->input_height, .width = m->input_width};
     x.layers = TSIM_NEW_ARRAY(reader->arena, MAX_LAYERS, struct tsim_list_layer);
-    expand(&x, m);
+    expand(&x, m->entries, m->n_entries);
+    x.is_judge = x.begins = m->n_judges > 0;
+    expand(&x, m->judges, m->n_judges);
     if (x.problem) {
-        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_value_find(mapping, "list"),
-                         tsim_schema_path(reader->arena, path, "list"), "layer %zu: %s", x.n, x.problem);
+        const char *key = x.is_judge && x.n > 0 && x.layers[x.n - 1].is_judge ? "discriminator" : "list";
+        tsim_value_error(reader->diags, TSIM_ERR_INFEASIBLE, tsim_value_find(mapping, key),
+                         tsim_schema_path(reader->arena, path, key), "layer %zu: %s", x.n, x.problem);
         return;
     }
     m->list = x.layers;

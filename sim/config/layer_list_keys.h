@@ -5,8 +5,8 @@
 
 #include "config/schema.h"
 
-extern const struct tsim_key tsim_list_keys[]; /* a model's `input` and `list` */
-enum { TSIM_N_LIST_KEYS = 2 };
+extern const struct tsim_key tsim_list_keys[]; /* a model's `input`, `list` and `discriminator` */
+enum { TSIM_N_LIST_KEYS = 3 };
 
 /* Expands the entries into model->list, one block after another, with the shapes that come out, and sets the fields
  * that transformers have (layers: the number of blocks, the others 1 or 0). Mistakes go to the reader's diags, at

@@ -72,14 +72,14 @@ static void refuse(const struct check *c, const char *path, const char *what, co
     tsim_diag_hint(fail(c, path, "this version does not simulate %s", what), "%s", hint);
 }
 
-/* A layer list trains on samples, in data-parallel replicas and, but for what has tables, stages of whole blocks. */
+/* A layer list trains on samples, in data-parallel replicas and, but for what has tables or judges, stages of whole blocks. */
 static bool check_listed_model(const struct check *c) {
     const struct tsim_parallelism_spec *p = &c->sc->parallelism;
     const struct tsim_training_spec *t = &c->sc->training;
-    bool has_tables = c->sc->model->n_tables > 0;
+    bool has_tables = c->sc->model->n_tables > 0, is_whole = has_tables || c->sc->model->n_judges > 0;
     static const char *const PATHS[] = {"parallelism.tensor", "parallelism.context", "parallelism.virtual_pipeline",
                                         "parallelism.pipeline"};
-    const int64_t degrees[] = {p->tensor, p->context, p->virtual_pipeline, has_tables ? p->pipeline : 1};
+    const int64_t degrees[] = {p->tensor, p->context, p->virtual_pipeline, is_whole ? p->pipeline : 1};
     size_t n_errors = c->reader->diags->n_errors;
     if (!c->sc->model->list)
         return true;
@@ -87,8 +87,9 @@ static bool check_listed_model(const struct check *c) {
         if (degrees[i] > 1 && !c->draft->is_job) /* the plan of a job is another one */
             tsim_diag_hint(fail(c, PATHS[i], "%lld, but %s", num(degrees[i]),
                                 has_tables ? "models with embedding tables are only split by data"
+                                : is_whole ? "the networks of a GAN are only split by data"
                                            : "layer lists are only split by data, and by blocks into a pipeline"),
-                           "1: only %s %.40s", has_tables ? "data and zero split" : "data, zero and pipeline split",
+                           "1: only %s %.40s", is_whole ? "data and zero split" : "data, zero and pipeline split",
                            c->sc->model->name);
     if (p->pipeline > 1 && p->balances)
         refuse(c, "parallelism.layers_per_stage", "balancing the stages of a layer list",

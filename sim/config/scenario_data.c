@@ -75,12 +75,20 @@ void tsim_data_write(struct tsim_writer *writer, const char *key, const char *pa
 
 /* ---- defaults ---- */
 
+static double values_of_sample(const struct tsim_model *m) {
+    for (size_t i = 0; i < m->n_list; i++)
+        if (m->list[i].is_judge) /* the other network's input is made up */
+            return (double)(m->list[i].in * m->list[i].in_area);
+    if (m->image.size > 0)
+        return (double)(m->image.size * m->image.size * m->image.channels);
+    return (double)(m->input_channels * m->input_height * m->input_width);
+}
+
 /* Bytes of a sample as it is stored and as it goes to the accelerator: ids of tokens in 4 and 8 bytes; values of a
  * picture in 1 and 4; of a record (Criteo's) features and rows looked up, 4 each. */
 static void sample_sizes(const struct tsim_scenario *sc, double *stored, double *on_device) {
     const struct tsim_model *m = sc->model;
-    double values = (double)(m->image.size > 0 ? m->image.size * m->image.size * m->image.channels
-                                               : m->input_channels * m->input_height * m->input_width);
+    double values = values_of_sample(m);
     for (size_t i = 0; i < m->n_tables; i++)
         values += (double)m->tables[i].pooling;
     if (values > 0) {

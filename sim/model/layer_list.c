@@ -45,24 +45,34 @@ void tsim_block_matrices(const struct tsim_model *m, double times, struct tsim_m
     }
 }
 
+/* Every weight of a convolution meets each pixel of the smaller image. */
+static double product_macs(const struct tsim_list_layer *l) {
+    return weights_of(l) * (double)(l->is_transposed ? l->in_area : l->out_area);
+}
+
+static double layer_macs(const struct tsim_list_layer *l) {
+    if (l->kind == TSIM_LIST_INTERACTION) /* each pair once */
+        return (double)((l->groups - 1) * l->in) / 2;
+    return l->kind == TSIM_LIST_PRODUCT ? product_macs(l) : 0;
+}
+
 double tsim_list_macs(const struct tsim_model *m) {
     double macs = 0;
-    for (size_t i = 0; i < m->n_list; i++) {
-        const struct tsim_list_layer *l = &m->list[i];
-        if (l->kind == TSIM_LIST_PRODUCT)
-            macs += weights_of(l) * (double)l->out_area;
-        else if (l->kind == TSIM_LIST_INTERACTION) /* each pair once */
-            macs += (double)((l->groups - 1) * l->in) / 2;
-    }
+    for (size_t i = 0; i < m->n_list; i++)
+        macs += layer_macs(&m->list[i]);
     return macs;
 }
 
 double tsim_list_flops_per_sample(const struct tsim_model *m) {
-    double unused = 0;
-    for (size_t i = 0; i < m->n_list; i++)
-        if (m->list[i].kind == TSIM_LIST_PRODUCT && m->list[i].is_first)
-            unused = 2 * weights_of(&m->list[i]) * (double)m->list[i].out_area;
-    return 6 * tsim_list_macs(m) - unused;
+    double flops = 0;
+    for (size_t i = 0; i < m->n_list; i++) {
+        const struct tsim_list_layer *l = &m->list[i];
+        double own = l->is_judge ? 2 : 1, macs = layer_macs(l);
+        flops += own * (6 - (l->kind == TSIM_LIST_PRODUCT && l->is_first ? 2 : 0)) * macs;
+        if (l->is_judge) /* once more for the generator: forward, and the gradient of what is judged */
+            flops += 4 * macs;
+    }
+    return flops;
 }
 
 /* ---- kernels ---- */
@@ -73,6 +83,7 @@ struct batch {
     enum tsim_precision precision;
     bool is_fused;
     enum tsim_batch_norm batch_norm;
+    bool is_frozen; /* the pass trains another network: no gradients of weights, but one of the first layer's input */
 };
 
 static struct batch batch_of(const struct tsim_scenario *sc) {
@@ -101,7 +112,8 @@ static bool is_added(const struct tsim_model *m, size_t i) {
 
 /* Is it a product whose input is what a norm and an activation made, and nothing else takes? */
 static bool takes_norm(const struct tsim_model *m, size_t i) {
-    return is_at(m, i, TSIM_LIST_PRODUCT) && is_at(m, i - 1, TSIM_LIST_RELU) && is_at(m, i - 2, TSIM_LIST_NORM);
+    return is_at(m, i, TSIM_LIST_PRODUCT) && !m->list[i].is_transposed && is_at(m, i - 1, TSIM_LIST_RELU) &&
+           is_at(m, i - 2, TSIM_LIST_NORM);
 }
 
 /* Is it the product whose input is the sum at the end of the block before? */
@@ -152,7 +164,7 @@ static struct tsim_op *convolution(struct tsim_op_list *list, const char *name, 
 }
 
 static bool is_winograd(const struct batch *b, const struct tsim_list_layer *l) {
-    return b->precision == TSIM_FP32 && l->kernel_area == 9 && l->stride == 1 && !is_depthwise(l);
+    return b->precision == TSIM_FP32 && l->kernel_area == 9 && l->stride == 1 && !is_depthwise(l) && !l->is_transposed;
 }
 
 /* The same products with 3 x 3 kernels, by Winograd. `m`, `n`, `k` are those of one of the 16 of a group. */
@@ -167,10 +179,18 @@ static bool has_bias_pass(const struct batch *b, const struct tsim_list_layer *l
     return l->has_bias && b->is_fused && b->scenario->software->bias_activation == TSIM_BIAS_PASS;
 }
 
+/* Pixels of the larger image for each of the smaller one's: so many share no weight. */
+static double taps_apart(const struct tsim_list_layer *l) {
+    return l->kernel_area == 1 ? 1 : (double)(l->stride * l->stride);
+}
+
 static void product_forward(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *l) {
     double g = (double)l->groups, pixels = b->samples * (double)l->out_area;
     if (is_winograd(b, l))
         winograd(list, "convolution", b, l, pixels / 4, (double)l->out / g, (double)l->in / g);
+    else if (l->is_transposed) /* as another convolution's input gradient */
+        convolution(list, "convolution, transposed", b, l, b->samples * (double)l->in_area * taps_apart(l),
+                    (double)l->out / g, (double)(l->kernel_area * l->in) / g / taps_apart(l));
     else
         convolution(list, l->in_area > 1 ? "convolution" : "linear", b, l, pixels, (double)l->out / g,
                     (double)(l->kernel_area * l->in) / g);
@@ -194,8 +214,8 @@ static double norm_gradient_bytes(const struct tsim_model *m, size_t i, const st
 
 static void product_backward(struct tsim_op_list *list, const struct batch *b, const struct tsim_model *m, size_t i) {
     const struct tsim_list_layer *l = &m->list[i];
-    double g = (double)l->groups, pixels = b->samples * (double)l->out_area, area = (double)l->kernel_area;
-    double step = l->kernel_area == 1 ? 1 : (double)(l->stride * l->stride);
+    double g = (double)l->groups, area = (double)l->kernel_area, step = taps_apart(l);
+    double pixels = b->samples * (double)(l->is_transposed ? l->in_area : l->out_area);
     double in = (double)l->in, out = (double)l->out;
     bool is_image = l->in_area > 1, is_short = is_winograd(b, l);
     const char *input = is_image ? "convolution, input" : "linear, input";
@@ -203,13 +223,18 @@ static void product_backward(struct tsim_op_list *list, const struct batch *b, c
     struct tsim_op *op;
     if (has_bias_pass(b, l)) /* masks the gradient and sums it */
         elementwise(list, "bias, activation", out_elements(b, l), 3 * b->e, 1);
-    if (!l->is_first) {
-        op = is_short ? winograd(list, input, b, l, pixels / 4, in / g, out / g)
-                      : convolution(list, input, b, l, pixels * step, in / g, area * out / g / step);
+    if (!l->is_first || b->is_frozen) {
+        op = is_short           ? winograd(list, input, b, l, pixels / 4, in / g, out / g)
+             : l->is_transposed ? convolution(list, input, b, l, pixels, in / g, area * out / g)
+                                : convolution(list, input, b, l, pixels * step, in / g, area * out / g / step);
         op->bytes += norm_gradient_bytes(m, i, b);
     }
+    if (b->is_frozen)
+        return;
     if (is_short)
         op = winograd(list, weight, b, l, out / g, in / g, pixels / 4);
+    else if (l->is_transposed)
+        op = convolution(list, weight, b, l, in / g, area * out / g, pixels);
     else
         op = convolution(list, weight, b, l, out / g, area * in / g, pixels);
     double gradient_bytes = b->scenario->training.gradient_precision == TSIM_FP32 ? 4 : 2;
@@ -348,6 +373,22 @@ static void layer_backward(struct tsim_op_list *list, const struct batch *b, con
     TSIM_BUG("layer %d", (int)l->kind);
 }
 
+/* ---- passes ---- */
+
+/* Batches that go through a block in a step: a discriminator judges images from outside, images of the generator, and these
+ * again with its new weights, for the generator's sake. */
+enum { JUDGED = 3 };
+
+static int passes_of(const struct tsim_model *m, size_t i) {
+    return m->list[i].is_judge ? JUDGED : 1;
+}
+
+static struct batch batch_of_pass(const struct batch *b, int pass) {
+    struct batch of = *b;
+    of.is_frozen = pass == JUDGED - 1;
+    return of;
+}
+
 /* Softmax, loss and their gradient, in fp32, on the last layer's output. */
 static void loss(struct tsim_op_list *list, const struct batch *b, const struct tsim_list_layer *last) {
     elementwise(list, "loss", out_elements(b, last), b->e + 4, 3);
@@ -357,28 +398,52 @@ int64_t tsim_block_variants(const struct tsim_model *m) {
     return m->layers;
 }
 
+/* The layers of a block: [*from, *to). */
+static void find_block(const struct tsim_model *m, int64_t block, size_t *from, size_t *to) {
+    *from = 0;
+    while (*from < m->n_list && m->list[*from].block < m->first_block + block)
+        ++*from;
+    *to = *from;
+    while (*to < m->n_list && m->list[*to].block == m->first_block + block)
+        ++*to;
+}
+
+static bool has_loss(const struct tsim_model *m, int64_t block) {
+    return block == m->layers - 1 && !m->has_blocks_behind;
+}
+
 void tsim_block_forward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
     const struct tsim_model *m = sc->model;
-    struct batch b = batch_of(sc);
-    for (size_t i = 0; i < m->n_list; i++)
-        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0)) {
-            struct batch at = batch_at(&b, &m->list[i]);
-            layer_forward(list, &at, m, i);
-        }
-    if (block == m->layers - 1 && !m->has_blocks_behind)
-        loss(list, &b, &m->list[m->n_list - 1]);
+    struct batch all = batch_of(sc);
+    size_t from, to;
+    find_block(m, block, &from, &to);
+    for (int pass = 0; pass < passes_of(m, from); pass++) {
+        struct batch b = batch_of_pass(&all, pass);
+        for (size_t i = from; i < to; i++)
+            if (!is_fused_away(&b, &m->list[i], i > 0)) {
+                struct batch at = batch_at(&b, &m->list[i]);
+                layer_forward(list, &at, m, i);
+            }
+        if (has_loss(m, block))
+            loss(list, &b, &m->list[m->n_list - 1]);
+    }
 }
 
 void tsim_block_backward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
     const struct tsim_model *m = sc->model;
-    struct batch b = batch_of(sc);
-    if (block == m->layers - 1 && !m->has_blocks_behind)
-        loss(list, &b, &m->list[m->n_list - 1]);
-    for (size_t i = m->n_list; i-- > 0;)
-        if (m->list[i].block == m->first_block + block && !is_fused_away(&b, &m->list[i], i > 0)) {
-            struct batch at = batch_at(&b, &m->list[i]);
-            layer_backward(list, &at, m, i);
-        }
+    struct batch all = batch_of(sc);
+    size_t from, to;
+    find_block(m, block, &from, &to);
+    for (int pass = passes_of(m, from); pass-- > 0;) {
+        struct batch b = batch_of_pass(&all, pass);
+        if (has_loss(m, block))
+            loss(list, &b, &m->list[m->n_list - 1]);
+        for (size_t i = to; i-- > from;)
+            if (!is_fused_away(&b, &m->list[i], i > 0)) {
+                struct batch at = batch_at(&b, &m->list[i]);
+                layer_backward(list, &at, m, i);
+            }
+    }
 }
 
 /* ---- parts ---- */

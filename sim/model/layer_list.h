@@ -21,7 +21,18 @@
  * reads (`fused`). Backward, the convolution that makes an input's gradient then also masks and sums it, for which it
  * reads the norm's input, and of a sum the other branch's gradient too; 3 e apply it (cuDNN's DgradDreluBNBwdWeight and
  * ConvBNwgrad, which makes its operand again of the norm's input, so that this alone is kept). A list trains in data-parallel replicas and, by whole blocks, in the stages of a
- * pipeline: its shapes are whole. */
+ * pipeline: its shapes are whole.
+ *
+ * A transposed convolution from C channels of P pixels to K of P stride^2 is the input gradient of the convolution from K to C,
+ * whose forward pass is its input gradient (Dumoulin and Visin 2016, arXiv:1603.07285, chapter 4): its products are that one's.
+ *
+ * A GAN (Goodfellow et al. 2014, arXiv:1406.2661; Radford et al. 2015, arXiv:1511.06434) is a list that generates and a
+ * discriminator behind it. A step is a batch of b images from outside and b generated ones: one update of each network, in turn.
+ *   discriminator   both batches forward and backward, each by itself (batch norm), no gradient of its images
+ *   generator       generated once, forward and backward; the discriminator judges the same images again, with its new
+ *                   weights, and passes on the gradient of the images, not of its weights
+ * so that a MAC counts 6 FLOPs in the generator, and 2 x 6 + 4 in the discriminator. Memory holds at once what both keep of one
+ * batch. The gradients of each are reduced once. */
 #ifndef TSIM_MODEL_LAYER_LIST_H
 #define TSIM_MODEL_LAYER_LIST_H
 
@@ -30,7 +41,7 @@
 double tsim_list_parameters(const struct tsim_model *model); /* without embedding tables */
 /* Multiplications with addition of one sample's forward pass. */
 double tsim_list_macs(const struct tsim_model *model);
-/* Model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input gradient. */
+/* Model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input gradient; GANs as above. */
 double tsim_list_flops_per_sample(const struct tsim_model *model);
 
 /* The kind of layer (layer_kind.h) that a list's blocks are: they are numbered 0 .. layers - 1. */

@@ -96,6 +96,10 @@ static const char *const BASES[] = {
          "cluster: {node: dgx-1v, nodes: 2, fabric: ib-edr}\n"
          "training: {global_batch_size: 512, micro_batch_size: 32, epochs: 3, precision: fp16, optimizer: momentum}\n"
          "data: {samples: 1281167, storage: {extends: nvme, shared: true}}\n",
+    HEAD
+    "model: {kind: cnn, name: small, input: {channels: 8}, list: [{kind: transposed, out: 4, kernel: 3, bias: true}],\n"
+    "  discriminator: [{kind: conv, out: 2, kernel: 3, norm: true, relu: true}]}\n"
+    "cluster: {node: dgx-1v}\ntraining: {global_batch_size: 512, steps: 10, precision: fp32}\n",
     HEAD "model: {extends: t5-11b, layers: 4, encoder_layers: 2}\ncluster: {node: trn1-32xlarge}\n"
          "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512, recompute: {every: 2}}\n"
          "parallelism: {tensor: 4, data: auto}\n" FAILS,

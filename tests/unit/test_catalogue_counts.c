@@ -62,6 +62,7 @@ static const struct count {
     {"resnet50", 25557032.0},
     {"alexnet", 61100840.0},
     {"mlp-mnist", 266610.0},
+    {"dcgan", 6342272.0},
     {"dlrm", 24036595969.0},
     /* 204,184,588 rows; cross layers of 2 x 3,456 x 512 with a bias */
     {"dlrm-dcnv2", 26151671809.0},

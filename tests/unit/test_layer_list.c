@@ -260,6 +260,41 @@ START_TEST(groups_are_not_slower) {
 }
 END_TEST
 
+/* DCGAN's products by hand, kernel area x in x out x pixels of the smaller image. The generator is trained on a batch of b images:
+ * 6 b FLOPs a MAC, but for the input of its first layer. The discriminator judges three batches: two train it, without the gradient
+ * of its images (12 b, and 4 b less in the first layer), and of the third only the gradients of inputs are passed on (4 b). */
+START_TEST(adversaries_in_turn) {
+    const struct tsim_model *m = load("dcgan");
+    static const double GENERATOR[] = {16.0 * 100 * 512, 16.0 * 512 * 256 * 16, 16.0 * 256 * 128 * 64,
+                                       16.0 * 128 * 64 * 256, 16.0 * 64 * 3 * 1024},
+                        DISCRIMINATOR[] = {16.0 * 3 * 64 * 1024, 16.0 * 64 * 128 * 256, 16.0 * 128 * 256 * 64,
+                                           16.0 * 256 * 512 * 16, 16.0 * 512};
+    struct example x;
+    struct tsim_op_list list;
+    double expected = 0, flops = 0;
+    ck_assert_double_eq(tsim_list_parameters(m), 3576704 + 2765568);
+    ck_assert_int_eq(m->layers, 10);
+    example_init(&x);
+    x.model = *m;
+    x.scenario.training.micro_batch_size = 7;
+    x.scenario.training.precision = TSIM_FP16;
+    x.software.fusion = TSIM_FUSION_NONE;
+    example_finish(&x);
+    for (int block = 0; block < 5; block++) {
+        expected += (block == 0 ? 4 : 6) * GENERATOR[block] + (block == 0 ? 12 : 16) * DISCRIMINATOR[block];
+        for (int at = block; at < 10; at += 5) {
+            tsim_operators_forward(&x.scenario, TSIM_PART_BLOCK, at, &list);
+            ck_assert_double_eq_tol(sum_flops(&list), 7 * (at < 5 ? 2 * GENERATOR[at] : 6 * DISCRIMINATOR[at - 5]), 1);
+            flops += sum_flops(&list);
+            tsim_operators_backward(&x.scenario, TSIM_PART_BLOCK, at, &list);
+            flops += sum_flops(&list);
+        }
+    }
+    ck_assert_double_eq_tol(flops, 7 * expected, 1e-9 * flops);
+    ck_assert_double_eq(tsim_list_flops_per_sample(m), expected);
+}
+END_TEST
+
 /* A bias that no kernel takes along is read and written with every result: 5 samples of 32 x 64 in 2 bytes. */
 START_TEST(a_bias_by_itself) {
     struct example x;
@@ -546,6 +581,7 @@ static Suite *layer_list_suite(void) {
     tcase_add_test(tc, published_macs);
     tcase_add_test(tc, resnet_blocks);
     tcase_add_test(tc, inverted_blocks);
+    tcase_add_test(tc, adversaries_in_turn);
     tcase_add_test(tc, a_bias_by_itself);
     tcase_add_test(tc, cross_layer_and_bias_pass);
     tcase_add_test(tc, interaction_by_hand);
