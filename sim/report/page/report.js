@@ -45,11 +45,11 @@ function table(columns, rows, className) {
   const head = el("tr", {}, columns.map(c => el("th", {className: c.text ? "text" : "", scope: "col"}, c.title)));
   const body = rows.map(r => el("tr", rowOf(r), columns.map(c => {
     const value = c.of(r);
-    return el("td", {className: c.whole ? "text whole" : c.text ? (!className && String(value).length > 40 ? "text long" : "text") : ""}, has(value) ? (className && c.text ? String(value).replace(/[._]/g, "$&\u200b") : String(value)) : "");
+    return el("td", {className: c.whole ? "text whole" : c.text ? (!className && String(value).length > 40 ? "text long" : "text") : ""}, has(value) ? (className && c.text ? String(value).replace(/[._](?=[a-z])/g, "$&\u200b") : String(value)) : "");
   })));
   return el("div", {className: "scroll"}, el("table", {className: className || ""}, el("thead", {}, head), el("tbody", {}, body)));
 }
-const pairs = rows => table([{title: "", text: true, of: r => r[0]}, {title: "", of: r => r[1]}], rows.filter(r => has(r[1])));
+const pairs = rows => table([{title: "", text: true, whole: true, of: r => r[0]}, {title: "", text: true, of: r => r[1]}], rows.filter(r => has(r[1])), "even");
 
 /* ---- charts: they are drawn already; the script puts them in their places, shows hints, and switches what a key names ---- */
 const hint = document.getElementById("hint");
