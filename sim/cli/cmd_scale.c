@@ -140,12 +140,10 @@ static void print_knee(const struct run *run, FILE *out) {
                                       : "the curve bends nowhere");
         return;
     }
-    fprintf(
-        out,
-        "\nknee %s %lld GPUs: %s takes %s more of a step %s than with perfect scaling, %.0f %% of all that is lost\n",
-        limit_frac > 0 ? "at" : "after", (long long)scale->rows[scale->knee].n_accelerators,
-        tsim_step_term(scale->knee_cause)->cause, seconds_text(scale->knee_excess_s, excess, sizeof excess),
-        limit_frac > 0 ? "there" : "at the next count", 100 * scale->knee_share_frac);
+    fprintf(out, "\nknee %s %lld GPUs: %s, %s takes %s more of a step than with perfect scaling, %.0f %% of the loss\n",
+            limit_frac > 0 ? "at" : "after", (long long)scale->rows[scale->knee].n_accelerators,
+            limit_frac > 0 ? "there" : "at the next count", tsim_step_term(scale->knee_cause)->cause,
+            seconds_text(scale->knee_excess_s, excess, sizeof excess), 100 * scale->knee_share_frac);
 }
 
 static double best_rate_of(const struct run *run, const struct tsim_scale_row *row) {

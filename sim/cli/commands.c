@@ -55,7 +55,7 @@ static const struct tsim_command COMMANDS[] = {
      "that figure, down to each constant and its source. Nothing is logged. --csv\n"
      "prints one table after the other; the first column is the table's name.",
      1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
-    {"diagnose", "FILE [PROFILE]", "a running job: from its measured MFU to what the best plan reaches",
+    {"diagnose", "FILE [PROFILE]", "find out why a running job is slow, and which options would help",
      "FILE is a scenario, or a launch script, a configuration or a log that 'tsim\n"
      "import' reads; its content tells the format. The measured step is in the log, in\n"
      "PROFILE (a trace of PyTorch's profiler, or nsys' SQLite), or in --set\n"

@@ -192,7 +192,7 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
     {ACCELERATOR_QUANTITY("reserved", TSIM_USD_PER_S, reserved_usd_per_s, "price of an hour under a contract of a year; 0: not known"),
      .default_text = "0", .unit = "USD/h", .is_omitted_when_zero = true},
     {ACCELERATOR_QUANTITY("price_spread", TSIM_FRACTION, price_spread,
-                          "sellers ask within this factor of these prices in eight of ten cases"),
+                          "factor within which sellers' prices lie around these in eight of ten cases"),
      .default_text = "1.6", .is_positive = true, .min = 1, .max = 100},
     {ACCELERATOR_QUANTITY("reserve", TSIM_BYTES, usable_memory_reserve_bytes,
                           "memory that driver, context and communicators take"), .default_text = "0"},
@@ -560,7 +560,7 @@ static void check_below_wire(struct tsim_reader *reader, const struct tsim_value
                          "puts %s on a wire of %s (scale_up.bandwidth)",
                          tsim_quantity_human(on_wire_bytes_per_s, TSIM_BYTES_PER_S, text, sizeof text),
                          tsim_quantity_human(node->scale_up_bytes_per_s, TSIM_BYTES_PER_S, wire, sizeof wire)),
-        "what was measured is below the wire; set scale_up.bandwidth as well, or leave this out");
+        "a measured bandwidth cannot be above the wire's; set scale_up.bandwidth as well, or leave this out");
 }
 
 /* Reductions in the switch at bus bandwidth b send b (n+1) / 2 (n-1) on each link, more than half of it. */

@@ -24,7 +24,7 @@ static const struct tsim_key ENTRY_KEYS[] = {
     {ENTRY_INT(groups, "1", 1e6, "groups of channels that do not mix"), .is_positive = true},
     {ENTRY_INT(width, "0", 1e7, "bottleneck: channels of its two inner convolutions")},
     {ENTRY_INT(expand, "0", 1e3, "inverted: its inner channels over those of its input; default: 1"), .is_omitted_when_zero = true},
-    {ENTRY_INT(squeeze, "0", 1e3, "inverted: channels of its input over those that it is squeezed to, which say how much each inner channel counts; 0: all count alike"),
+    {ENTRY_INT(squeeze, "0", 1e3, "inverted: squeeze and excitation, as input channels over squeezed channels; 0: none"),
      .is_omitted_when_zero = true},
     ENTRY_BOOL(bias, "has one"),
     ENTRY_BOOL(norm, "batch normalization follows"),

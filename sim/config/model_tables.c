@@ -41,7 +41,7 @@ static const struct tsim_key EXPERT_KEYS[] = {
     {EXPERT_NUMBER("imbalance", imbalance_frac, TSIM_FRACTION,
                    "coefficient of variation of the experts' popularity, beyond chance"), .max = 100},
     {EXPERT_NUMBER("capacity_factor", capacity_factor, TSIM_COUNT,
-                   "rows of an expert's padded buffer over the mean; 0: as many as come, none dropped"), .min = 0.01, .max = 1e5},
+                   "rows of an expert's padded buffer, over the mean number of tokens; 0: buffers grow as needed, and no token is dropped"), .min = 0.01, .max = 1e5},
 };
 TSIM_TABLE(EXPERTS, EXPERT_KEYS, true);
 
@@ -62,7 +62,7 @@ static const struct tsim_key MAMBA_KEYS[] = {
     MAMBA_INT(heads, "0", "heads of a Mamba-2 layer"),
     MAMBA_INT(head_dim, "0", "width of one; default: 64"),
     MAMBA_INT(state, "0", "size of the state of each channel; default: 128"),
-    MAMBA_INT(groups, "0", "groups of heads that share the projections to and from their states (B and C); default: 8"),
+    MAMBA_INT(groups, "0", "groups of heads; the heads of a group share the projections to and from their states (B and C); default: 8"),
     MAMBA_INT(kernel, "0", "width of the convolution before; default: 4"),
     MAMBA_INT(chunk, "0", "tokens that are worked on as products; default: 128"),
 };
@@ -74,10 +74,10 @@ TSIM_TABLE(MAMBA, MAMBA_KEYS, true);
 static const struct tsim_key MAMBA1_KEYS[] = {
     MAMBA1_INT(width, "channels of a Mamba-1 layer"),
     MAMBA1_INT(state, "size of the state of each channel; default: 16"),
-    MAMBA1_INT(step_rank, "width of the vector that the channels' step sizes come from; default: hidden / 16"),
+    MAMBA1_INT(step_rank, "width of the vector from which the step sizes of all channels are projected; default: hidden / 16"),
     MAMBA1_INT(kernel, "width of the convolution before; default: 4"),
     {.key = "norms", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_mamba1, norms), .is_omitted_when_zero = true,
-     .help = "norms of the step sizes and of what writes and reads the states (Jamba)"},
+     .help = "normalize the step sizes and the vectors B and C that write and read the states (Jamba)"},
 };
 TSIM_TABLE(MAMBA1, MAMBA1_KEYS, true);
 
@@ -89,7 +89,7 @@ static const struct tsim_key DELTA_KEYS[] = {
     DELTA_INT(key_heads, "heads of queries and keys; default: as value_heads"),
     DELTA_INT(key_dim, "width of a query or key; default: 128"),
     DELTA_INT(value_dim, "width of a value; default: 128"),
-    DELTA_INT(gate_rank, "each channel has a decay of its own, which with the gate comes from vectors so wide (Kimi Delta Attention); 0: each head has one, and the gate is a product"),
+    DELTA_INT(gate_rank, "width of the vectors from which the gate and a decay for each channel are projected (Kimi Delta Attention); 0: one decay for each head, and the gate is one product"),
     DELTA_INT(kernel, "width of the convolution before; default: 4"),
     DELTA_INT(chunk, "tokens that are worked on as products; default: 64"),
 };
@@ -149,7 +149,7 @@ static const struct tsim_key TOWER_KEYS[] = {
     TOWER_INT(head_dim, "width of a head; default: hidden / heads"),
     TOWER_INT(ffn_hidden, "inner width of its feed-forward block; default: 4 x hidden"),
     TOWER_INT(attention_window, "tokens of the window that a layer attends to; 0: the whole image"),
-    TOWER_INT(full_every, "with windows, every so many layers attend to the whole image (Qwen2.5-VL: 8)"),
+    TOWER_INT(full_every, "with windows: one layer in this many attends to the whole image (Qwen2.5-VL: 8)"),
     TOWER_FLAG(gated_mlp, "gated feed-forward: three matrices instead of two"),
     TOWER_FLAG(bias, "linear layers have biases"),
     TOWER_FLAG(positions, "learned positions, one for each token of an image; else rotary ones"),
@@ -159,12 +159,12 @@ static const struct tsim_key TOWER_KEYS[] = {
     {.key = "image", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_tower, image), .table = &IMAGE,
      .is_omitted_when_zero = true, .help = "{size, patch, channels}"},
     TOWER_INT(images, "images of a sample; default: 1"),
-    TOWER_INT(merge, "a square of so many patches a side becomes one token; default: 1"),
+    TOWER_INT(merge, "patches along each side of the square that becomes one token; default: 1"),
     TOWER_FLAG(pools, "the token is the mean of the square's patches (Gemma 3); else the projector takes all of their values (Qwen-VL)"),
     TOWER_INT(products, "products of the projector, 1 or 2; default: 2"),
     TOWER_INT(inner, "width between the two; default: that of the language model"),
     TOWER_FLAG(unbiased_projector, "they have no biases"),
-    TOWER_INT(other_parameters, "a norm before the first layer, ...: counted, and held with the patches' product"),
+    TOWER_INT(other_parameters, "other parameters, such as a norm before the first layer: counted, and held with the patches' product"),
 };
 TSIM_TABLE(TOWER, TOWER_KEYS, true);
 
@@ -187,7 +187,7 @@ TSIM_TABLE(GENERATOR, GENERATOR_KEYS, true);
      .default_text = "0", .is_omitted_when_zero = true, .help = (help_)}
 static const struct tsim_key HEAD_ROWS_KEYS[] = {
     HEAD_ROWS_INT(each, "rows that every token meets, those of the clusters among them; 0: all of the table"),
-    HEAD_ROWS_INT(tail, "rows of the cluster that a rare token meets beside, on average"),
+    HEAD_ROWS_INT(tail, "mean number of further rows, those of its cluster, that a rare token meets"),
     HEAD_ROWS_INT(clusters, "number of clusters; default: 1 where there is a tail"),
     {.key = "tail_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
      .offset = offsetof(struct tsim_head_rows, tail_frac), .default_text = "0", .help = "fraction of the tokens that are so rare"},
@@ -253,7 +253,7 @@ static const struct tsim_key MODEL_KEYS[] = {
      .is_omitted_when_zero = true},
     {MODEL_INT(attention_window, 1e9, "tokens that a window layer attends to, itself among them (of kind window in the pattern; without one, all)"),
      .is_omitted_when_zero = true},
-    {MODEL_FLAG(window_chunks, "a window is the chunk of the sequence that a token is in (Llama 4)")},
+    {MODEL_FLAG(window_chunks, "windows do not slide: a token attends within its own chunk of the sequence (Llama 4)")},
     {MODEL_FLAG(sinks, "softmax has one more, learned score for each head (gpt-oss)")},
     {MODEL_FLAG(output_gate, "attention's result is gated by a product of the layer's input, as wide as queries (Qwen3-Next)")},
     {MODEL_INT(positions, 1e9, "rows of the learned position table"), .is_omitted_when_zero = true},
@@ -265,7 +265,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {MODEL_FLAG(recurrent, "layers are LSTM cells, hidden wide; with encoder_layers as in GNMT: the first reads both ways, and the decoder's first attends to the encoder")},
     {MODEL_FLAG(parallel_norms, "with parallel_block, a norm for each of the two (GPT-NeoX, Falcon 40B)")},
     {.key = "norm", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, norm), .words = NORMS,
-     .default_text = "layernorm", .help = "normalization before attention, before feed-forward and at the end"},
+     .default_text = "layernorm", .help = "normalization before attention, before the feed-forward block and after the last layer"},
     {.key = "activation", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_model, activation), .words = ACTIVATIONS,
      .default_text = "auto", .is_omitted_when_zero = true,
      .help = "activation function; auto: silu where gated, else gelu, in lists of layers relu"},
@@ -284,7 +284,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     {.key = "head_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
      .offset = offsetof(struct tsim_model, head_frac), .default_text = "0",
      .help = "fraction of the tokens that head and loss are computed for, the masked ones; 0: all"},
-    {MODEL_INT(other_parameters, 1e15, "a head's bias, ...: counted, and held with the embedding"),
+    {MODEL_INT(other_parameters, 1e15, "other parameters, such as a head's bias: counted, and held with the embedding"),
      .is_omitted_when_zero = true},
     {.key = "image", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_model, image), .table = &IMAGE,
      .help = "vision transformer: {size, patch, channels}"},

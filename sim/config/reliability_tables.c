@@ -24,7 +24,7 @@ static const struct tsim_key COMPONENT_KEYS[] = {
     MTBF_KEY("accelerator", component_mtbf_s[TSIM_CAUSE_ACCELERATOR], "108300 h", "mean time between failures of one accelerator; 0: never"),
     MTBF_KEY("hbm", component_mtbf_s[TSIM_CAUSE_HBM], "294900 h", "mean time between failures of one accelerator's memory"),
     MTBF_KEY("nic", component_mtbf_s[TSIM_CAUSE_NIC], "3033000 h", "the same for one port of a node"),
-    MTBF_KEY("link", component_mtbf_s[TSIM_CAUSE_LINK], "606700 h", "the same for one node port's cables and their share of the switches"),
+    MTBF_KEY("link", component_mtbf_s[TSIM_CAUSE_LINK], "606700 h", "the same for the cables of one node port, with their share of the switches"),
     MTBF_KEY("switch", component_mtbf_s[TSIM_CAUSE_SWITCH], "0 h", "the same for one switch of 64 ports; 0: counted with the links"),
     MTBF_KEY("host", component_mtbf_s[TSIM_CAUSE_HOST], "57700 h", "the same for one node without its accelerators"),
     MTBF_KEY("software", component_mtbf_s[TSIM_CAUSE_SOFTWARE], "42130 h", "the same for one node's processes; the node stays"),
@@ -94,8 +94,8 @@ TSIM_TABLE(MAINTENANCE, MAINTENANCE_KEYS, false);
 static const struct tsim_key STRAGGLER_KEYS[] = {
     MTBF_KEY("mtbf", straggler_mtbf_s, "0 h", "mean time until a node turns slow without failing; 0: never"),
     {.key = "slowdown", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(straggler_slowdown),
-     .default_text = "1.2", .is_positive = true, .min = 1, .max = 1000, .help = "how many times longer every step takes until it is found"},
-    TIME_KEY("detection", straggler_detection_s, "12 h", "time until it is found, and replaced after a checkpoint"),
+     .default_text = "1.2", .is_positive = true, .min = 1, .max = 1000, .help = "how many times as long every step takes until the node is found"},
+    TIME_KEY("detection", straggler_detection_s, "12 h", "time until the node is found; it is replaced after a checkpoint"),
 };
 TSIM_TABLE(STRAGGLERS, STRAGGLER_KEYS, false);
 
@@ -120,11 +120,11 @@ static const struct tsim_key RELIABILITY_KEYS[] = {
      .max = 1e6 * TSIM_YEAR_S, .is_positive = true,
      .is_omitted_when_zero = true, .help = "mean time between failures of one node, whatever the cause; default: the node's, or by component"},
     {.key = "rate_spread", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(rate_spread), .default_text = "2.7",
-     .is_positive = true, .min = 1, .max = 100, .help = "the factor within which rates are right in eight of ten cases; default for given rates: 1"},
+     .is_positive = true, .min = 1, .max = 100, .help = "factor within which real failure rates lie in eight of ten cases; default for rates that the scenario gives: 1"},
     {.key = "components", .kind = TSIM_KEY_CUSTOM, .read = read_components, .write = write_components, .described_by = &COMPONENTS,
      .help = "times between failures of one component"},
     {.key = "shape", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .offset = AT(shape), .default_text = "1",
-     .is_positive = true, .min = 0.1, .max = 10, .help = "Weibull, of hardware: 1 a constant rate, below 1 infant mortality"},
+     .is_positive = true, .min = 0.1, .max = 10, .help = "shape of the Weibull distribution of hardware failures; 1: a constant rate; below 1: infant mortality"},
     TIME_WITHIN("age", age_s, "0 s", "age of the hardware when the run begins, where shape is not 1", 0, 100 * TSIM_YEAR_S),
     {.key = "checkpoint", .kind = TSIM_KEY_MAPPING, .table = &CHECKPOINT, .help = "when and how state is saved"},
     TIME_KEY("detection", detection_s, "0 s", "time until a failure is noticed, where restart does not contain it"),

@@ -17,6 +17,6 @@
 #define EVALUATION "this evaluates a model: tsim simulates training"
 #define IMAGES "this trains a model of images or sound and text: tsim has no model of two kinds of input"
 #define TWO_STACKS "this trains an encoder and a decoder, which imports do not take over: see model.encoder_layers"
-#define OTHER_TYPE "the data type of a part of the run is another, which is not modelled"
+#define OTHER_TYPE "one part of the run uses a different data type, which is not modelled"
 
 #endif

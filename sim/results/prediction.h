@@ -13,7 +13,7 @@ struct tsim_distribution {
 };
 
 struct tsim_uncertainty {
-    const char *basis;      /* "90 % from 30 similar runs"; NULL: no interval */
+    const char *basis;      /* "90 % interval from 30 similar runs"; NULL: no interval */
     const char *reasons[3]; /* what makes it wide: "no measured run on accelerators of AMD" */
     int n_reasons;
     double step_time_low_s, step_time_high_s;

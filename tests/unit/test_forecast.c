@@ -30,7 +30,7 @@ static void plain_run(void) {
     r.prediction.result.step.variation = (struct tsim_variation){.has = false};
     double step_s = r.prediction.result.step.terms.time_s;
     r.prediction.uncertainty = (struct tsim_uncertainty){
-        .basis = "90 % from 20 similar runs", .step_time_low_s = step_s, .step_time_high_s = step_s};
+        .basis = "90 % interval from 20 similar runs", .step_time_low_s = step_s, .step_time_high_s = step_s};
 }
 
 /* Failures took so many days in each of two replications, and nothing else did. */

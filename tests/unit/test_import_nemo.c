@@ -103,7 +103,7 @@ static const struct {
     {GPT("  quantization: {algorithm: int8_sq}\n"), "model.quantization.algorithm", "distils, prunes, quantizes"},
     {GPT("  fsdp: True\n"), "model.fsdp", "FSDP"},
     {GPT("  window_size: [1024, 0]\n"), "model.window_size", "attention in windows"},
-    {GPT("  fp32_residual_connection: True\n"), "model.fp32_residual_connection", "type of a part"},
+    {GPT("  fp32_residual_connection: True\n"), "model.fp32_residual_connection", "different data type"},
     {"name: megatron_gpt\ntrainer: {num_nodes: 1, devices: 8, precision: bf16, accumulate_grad_batches: 4}\n" MODEL,
      "trainer.accumulate_grad_batches", "gradient accumulation"},
     {GPT("  hyper_width: 3\n"), "model.hyper_width", "does not know"},

@@ -278,7 +278,7 @@ START_TEST(more_kernels_than_a_step_holds) {
         ck_assert_uint_eq(diags.n_warnings, stream == 7 ? 1 : 0);
         if (stream == 7)
             ck_assert_str_eq(diags.items[0].message,
-                             "the kernels of stream 7 take 0.200 ms of a step of 0.110 ms, which cannot be");
+                             "the kernels of stream 7 take 0.200 ms of a step of 0.110 ms, which is impossible");
     }
 }
 END_TEST

@@ -22,7 +22,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("recipe=*[kK]nowledgeDistill* *_target_=*.kd.* *_target_=*kd_loss* teacher_model.* kd_ratio kd_* "
             "recipe=*Eagle* "
             "*_target_=*eagle* recipe=*Dflash* *_target_=*dllm* recipe=*DPO* recipe=*GRPO*",
-            "this distils a model, or trains it otherwise than on the next token"),
+            "this distils a model, or does not train it to predict the next token"),
     REFUSED("model._target_=*SequenceClassification* model._target_=*[eE]ncoder* recipe=*[eE]ncoder* "
             "*_target_=*.retrieval.* "
             "*_target_=*biencoder* recipe=*Embedding*",

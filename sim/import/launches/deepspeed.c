@@ -83,7 +83,7 @@ static const struct tsim_setting_class CLASSES[] = {
     {"eigenvalue.*", NULL}, {"nebula.*", NULL}, {"timers.*", NULL}, {"communication_*", NULL}, {"disable_allgather", NULL},
     {"fp32_allreduce", "gradients reduced in fp32: communication_data_type says that", true},
     {"weight_quantization.*", "weights in fewer bits are not modelled", true},
-    {"seq_parallel_communication_data_type", "another data type between the ranks of a sequence is not modelled", true},
+    {"seq_parallel_communication_data_type", "a different data type for the exchange within a sequence is not modelled", true},
     {"monitor_config.*", NULL}, {"load_universal_checkpoint", NULL}, {"use_node_local_storage", NULL},
     {"optimizer.legacy_fusion", NULL}, {"gradient_accumulation_dtype", "gradients are added up in another data type", true},
     {"sparse_gradients", NULL}, {"use_data_before_expert_parallelism", NULL}, {"dataloader_drop_last", NULL},
@@ -299,7 +299,8 @@ static void put_offload(struct reading *g) {
     if (strcmp(text, "nvme") == 0)
         tsim_recipe_not_modelled(g->r, s, "the optimizer's state on a disk is not modelled: it is on the host here");
     if (share && tsim_setting_number(g->r, share) < 1.0)
-        tsim_recipe_refuse(g->r, share, "a share of the optimizer on the host: tsim has all of it there or none");
+        tsim_recipe_refuse(g->r, share,
+                           "only part of the optimizer is on the host; tsim can put all of it there or none");
 }
 
 static int64_t put_degree(struct reading *g, const char *const *keys, const char *path) {

@@ -156,7 +156,8 @@ static void put_offload(struct tsim_gpt *g) {
         return;
     tsim_recipe_put(g->r, "training.offload.optimizer", s, NULL, "true");
     if (share && tsim_setting_number(g->r, share) < 1.0)
-        tsim_recipe_refuse(g->r, share, "a share of the optimizer on the host: tsim has all of it there or none");
+        tsim_recipe_refuse(g->r, share,
+                           "only part of the optimizer is on the host; tsim can put all of it there or none");
 }
 
 static void put_optimizer(struct tsim_gpt *g) {

@@ -348,7 +348,7 @@ static void put_latent(struct tsim_gpt *g) {
             key = tsim_recipe_int(r, "qk_head_dim", 1, 1000000, 128);
     if (value != key)
         tsim_recipe_refuse(r, tsim_recipe_find(r, "v_head_dim") ? tsim_recipe_find(r, "v_head_dim") : on,
-                           "values of %lld and keys of %lld: tsim has one width for both", (long long)value,
+                           "values of %lld and keys of %lld: tsim needs one width for both", (long long)value,
                            (long long)key);
     tsim_recipe_put_int(g->r, "model.head_dim", on, key);
     tsim_recipe_put_int(g->r, "model.latent.kv_rank",

@@ -18,7 +18,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("model.name=hf_t5 model.name=hf_prefix_lm model.name=mpt_prefix_lm", TWO_STACKS),
     REFUSED("model.name=*bert* model.name=*embed* model.name=*contrastive* model.name=*vision* model.name=*dit* "
             "model.name=*resnet*",
-            "this trains another kind of model than one that predicts the next token"),
+            "this trains a model that does not predict the next token"),
     REFUSED("model.name=*grpo* model.name=*ppo* model.name=*dpo* model.name=*reward* model.name=*rlhf*",
             "this is reinforcement learning or tuning by preferences: tsim simulates plain training"),
     NOTHING("model.config_overrides.max_seq_len model.config_overrides.max_position_embeddings "

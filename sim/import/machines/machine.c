@@ -330,7 +330,7 @@ enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_
         return is_unknown(arena, &parts, m, place, diags);
     if (!has_known_links(m, like)) {
         tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "",
-                         "%d accelerators of which one has xGMI links to %d others: no node of the catalogue is so",
+                         "%d accelerators of which one has xGMI links to %d others: the catalogue has no such node",
                          m->n_accelerators, m->n_targets);
         return TSIM_ERR_INFEASIBLE;
     }

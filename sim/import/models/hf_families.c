@@ -274,7 +274,7 @@ static void finish_whisper(struct tsim_hf_reading *r) {
         tsim_hf_refuse(r, "decoder_ffn_dim", "not as wide as the encoder's");
     int64_t convolutions = 3 * h * (mels + h) + 2 * h, keys = (2 * m->layers - m->encoder_layers) * h;
     if (convolutions < keys)
-        tsim_hf_refuse(r, "num_mel_bins", "so few that a model file cannot say the biases that keys lack");
+        tsim_hf_refuse(r, "num_mel_bins", "so few that a model file cannot say that keys alone have no bias");
     m->other_parameters = convolutions < keys ? 0 : convolutions - keys;
     tsim_hf_note(r,
                  "The convolutions before the encoder are counted and not executed. sequence_length is the encoder's, "
@@ -448,7 +448,8 @@ static void read_local_layers(struct tsim_hf_reading *r) {
         types = types->items[0];
     layers = layers ? layers : types;
     if (!layers || layers->kind != TSIM_VALUE_SEQUENCE || layers->n_items == 0 || layers->n_items > (size_t)m->layers) {
-        tsim_hf_refuse(r, "attention_types", "which layers attend to a window is not said in a way that is known");
+        tsim_hf_refuse(r, "attention_types",
+                       "the file does not say, in a way that tsim knows, which layers attend to a window");
         return;
     }
     struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, layers->n_items, struct tsim_layer_entry);

@@ -298,7 +298,7 @@ static enum tsim_status finish_node(struct reading *r, struct tsim_history_node 
     node->comm_bytes = said->comm_size;
     bool has_times = node->start_s < MOST_START_S && node->duration_s >= 0 && node->duration_s < MOST_DURATION_S;
     if (!has_times || !is_count(node->n_ops) || !is_count(node->bytes))
-        return refuse(r, node, "a start, duration, num_ops or tensor_size that cannot be");
+        return refuse(r, node, "an impossible start, duration, num_ops or tensor_size");
     if (!is_message && !is_collective)
         return TSIM_OK;
     if (!is_count(said->comm_size) && !(is_collective && said->comm_type == TSIM_HISTORY_BARRIER))

@@ -137,7 +137,7 @@ function headline(parent, run) {
   card(cards, "carbon", has(c.co2_kg) ? kilograms(c.co2_kg) + " CO2" : "");
   if (s.energy) card(cards, "mean power", scaled(s.energy.mean_power_w, "W"), "");
   parent.append(cards);
-  if (u && u.basis) parent.append(el("p", {className: "soft"}, "interval: " + u.basis));
+  if (u && u.basis) parent.append(el("p", {className: "soft"}, u.basis));
   if (u && u.because) parent.append(el("details", {}, el("summary", {}, "What the ranges of the whole run are made of"), el("ul", {}, u.because.map(text => el("li", {}, text)))));
   const advice = (s.bottleneck && s.bottleneck.advice) || [];
   if (advice.length) parent.append(el("h3", {}, "What would help"), el("ul", {}, advice.map(a => el("li", {}, applies ? el("button", {type: "button", title: "apply it", onclick: () => applies(a)}, a) : a))));
@@ -147,7 +147,7 @@ function headline(parent, run) {
 function whereStepGoes(parent, run) {
   const s = run.summary, u = s.uncertainty;
   if (!s.step) return;
-  chart(part(parent, "Where the step goes", el("p", {className: "soft"}, `The step of the slowest rank takes ${seconds(s.step.time_s)}: the terms below add up to it.${u && has(u.step_time_low_s) ? ` The line across its end is the interval, ${u.basis}.` : ""}`)), run.id + "step");
+  chart(part(parent, "Where the step goes", el("p", {className: "soft"}, `The step of the slowest rank takes ${seconds(s.step.time_s)}: the terms below add up to it.${u && has(u.step_time_low_s) ? ` The line across its end is the ${u.basis}.` : ""}`)), run.id + "step");
 }
 
 function whereRoundGoes(parent, run) {
@@ -241,7 +241,7 @@ function energyAndCost(parent, run) {
   const s = run.summary, c = s.campaign || {};
   if (!s.energy) return;
   part(parent, "Energy, carbon and cost").append(pairs([["energy of a step", energy(s.energy.step_j)], ["mean power, whole cluster", scaled(s.energy.mean_power_w, "W")], ["steps", count(c.steps)], ["days", has(c.days) ? digits(c.days) : ""], ["energy with the facility's overhead", has(c.energy_kwh) ? energy(3.6e6 * c.energy_kwh) : ""],
-    ["CO2", kilograms(c.co2_kg)], ["electricity", usd(c.electricity_usd)], ["rent", usd(c.rent_usd)], ["buying the machine", c.ownership ? usd(c.ownership.capital_usd) : ""], ["of that the accelerators", usd(c.purchase_usd)], ["goodput", percent(c.goodput)], ["failures", count(c.failures)]]));
+    ["CO2", kilograms(c.co2_kg)], ["electricity", usd(c.electricity_usd)], ["rent", usd(c.rent_usd)], ["buying the machine", c.ownership ? usd(c.ownership.capital_usd) : ""], ["accelerators alone", usd(c.purchase_usd)], ["goodput", percent(c.goodput)], ["failures", count(c.failures)]]));
 }
 
 function wholeRun(parent, run) {
@@ -469,7 +469,7 @@ function scaling(parent, sweep, ok, label) {
   if (rows.length < 2) return;
   const base = speed(rows[0]) / rows[0].accelerators, unit = has(rows[0].tokens_per_s) ? "tokens/s" : "samples/s", ideal = n => base * n, efficiency = p => speed(p) / ideal(p.accelerators), knee = (sweep.scaling || {}).knee;
   const s = part(parent, "Scaling", el("p", {className: "soft"}, "The curve has the fastest point for each number of accelerators. The ideal is the speed per accelerator of the smallest cluster. Red is the loss to exposed communication, as far as its share of the step is larger than on the smallest cluster; grey is the loss to everything else."));
-  if (knee) s.append(el("p", {}, `The curve bends after ${count(knee.accelerators)} accelerators: at the next size ${knee.cause} takes ${seconds(knee.excess_s)} more of a step than with perfect scaling, ${(100 * knee.share_frac).toFixed(0)} % of all that is lost there.`));
+  if (knee) s.append(el("p", {}, `The curve bends after ${count(knee.accelerators)} accelerators: at the next size ${knee.cause} takes ${seconds(knee.excess_s)} more of a step than with perfect scaling, ${(100 * knee.share_frac).toFixed(0)} % of the loss.`));
   chart(s, sweep.id + "scaling");
   s.append(table([{title: "accelerators", of: p => count(p.accelerators)}, {title: unit, of: p => amount(speed(p))}, {title: "efficiency", of: p => percent(efficiency(p))}, {title: "bubble", of: p => percent(p.bubble_frac)}, {title: "exposed communication", of: p => percent(p.communication_exposed_frac)}, {title: "bottleneck", text: true, of: p => p.bottleneck}, {title: "point", text: true, of: label}], rows));
 }
@@ -553,7 +553,7 @@ function showDecision(d) {
   main.append(a);
   for (const text of d.misses || []) a.append(el("p", {className: "warn"}, text));
   if (!has(choice.nodes)) return;
-  const capital = o => has(o.capital_usd) ? `${usd(o.capital_usd)}: nodes ${usd(o.capital.nodes_usd)}, network ${usd(o.capital.network_usd)}, storage ${usd(o.capital.storage_usd)}, the share of the facility that its life takes up ${usd(o.capital.facility_usd)}` : "not known: it cannot be bought";
+  const capital = o => has(o.capital_usd) ? `${usd(o.capital_usd)}: nodes ${usd(o.capital.nodes_usd)}, network ${usd(o.capital.network_usd)}, storage ${usd(o.capital.storage_usd)}, its share of the facility's lifetime ${usd(o.capital.facility_usd)}` : "not known: it cannot be bought";
   const model = d.proposal ? [["model", `${amount(d.proposal.parameters)} parameters on ${amount(d.proposal.tokens)} tokens, expected loss ${digits(d.proposal.loss.p50)}`]] : [];
   a.append(pairs([...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)], ["chance of the date", chance(choice.chance_in_time)], ["chance of the budget", chance(choice.chance_in_budget)], ["days, in eight of ten cases", range(choice.days, digits)], ["cost, in eight of ten cases", range(choice.cost_usd, usd)], ["energy, in eight of ten cases", range(choice.energy_kwh, kwh => `${amount(1e3 * kwh)}Wh`)], ["price", choice.price], [choice.action === "buy" ? "capital" : "capital if it were bought", capital(choice)], ["evidence", `${choice.evidence}: ${count(choice.measured_runs)} measured runs on this accelerator`]]));
   if (document.querySelector(`#${d.id}offers svg`))

@@ -110,7 +110,7 @@ static const char *evidence_text(struct tsim_arena *arena, const struct tsim_off
     if (offer->evidence == TSIM_GROUNDS_ESTIMATE)
         return tsim_arena_printf(arena, "an estimate: no run was measured on %s, and none like this one", accelerator);
     return tsim_arena_printf(
-        arena, "%s: %d measured run%s on %s in this class of precision, %d of them of such a model with this software",
+        arena, "%s: %d measured run%s on %s in this class of precision, %d of them with such a model and this software",
         offer->evidence == TSIM_GROUNDS_MEASURED ? "measured" : "similar runs", (int)plan->n_own_runs,
         plan->n_own_runs == 1 ? "" : "s", accelerator, (int)plan->n_similar_runs);
 }
@@ -119,11 +119,11 @@ static const char *capital_text(struct tsim_arena *arena, const struct tsim_offe
     const struct tsim_capital *c = &offer->capital;
     if (!(c->usd > 0))
         return "not known: it cannot be bought";
-    return tsim_arena_printf(
-        arena, "%s%s: nodes %s, network %s, storage %s, the share of the facility that its life takes up %s",
-        rough_money(arena, c->usd), offer->purchase == TSIM_PURCHASE_BUY ? "" : " if it were bought",
-        rough_money(arena, c->nodes_usd), rough_money(arena, c->network_usd), rough_money(arena, c->storage_usd),
-        rough_money(arena, c->facility_usd));
+    return tsim_arena_printf(arena, "%s%s: nodes %s, network %s, storage %s, its share of the facility's lifetime %s",
+                             rough_money(arena, c->usd),
+                             offer->purchase == TSIM_PURCHASE_BUY ? "" : " if it were bought",
+                             rough_money(arena, c->nodes_usd), rough_money(arena, c->network_usd),
+                             rough_money(arena, c->storage_usd), rough_money(arena, c->facility_usd));
 }
 
 static const char *terms_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
@@ -131,19 +131,19 @@ static const char *terms_text(struct tsim_arena *arena, const struct tsim_offer 
     char spread[64] = "", price[48], commitment[48];
     const struct tsim_accelerator *a = job_of(offer)->cluster.node->accelerator;
     if (c->price_spread > 1)
-        snprintf(spread, sizeof spread, ", within a factor of %.2g in eight of ten cases", c->price_spread);
+        snprintf(spread, sizeof spread, " (in eight of ten cases within a factor of %.2g of that)", c->price_spread);
     if (offer->purchase == TSIM_PURCHASE_BUY)
-        return tsim_arena_printf(arena, "an accelerator %s%s; the whole price counts, without a resale value",
+        return tsim_arena_printf(arena, "%s an accelerator%s; the whole price counts, without a resale value",
                                  money(arena, c->purchase_usd), spread);
     double rate = offer->purchase == TSIM_PURCHASE_RENT ? c->rent_usd_per_s
                   : c->reserved_usd_per_s > 0           ? c->reserved_usd_per_s
                                                         : a->reserved_usd_per_s;
     const char *least =
         offer->purchase == TSIM_PURCHASE_RESERVE
-            ? tsim_arena_printf(arena, ", paid for at least %s",
+            ? tsim_arena_printf(arena, ", for at least %s",
                                 tsim_quantity_human(c->commitment_s, TSIM_TIME_S, commitment, sizeof commitment))
             : ", electricity included";
-    return tsim_arena_printf(arena, "an accelerator %s%s%s",
+    return tsim_arena_printf(arena, "%s for an accelerator%s%s",
                              tsim_quantity_human(rate, TSIM_USD_PER_S, price, sizeof price), spread, least);
 }
 
@@ -199,8 +199,9 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
     const struct tsim_offer *offer = &decision->offers[0];
     const struct tsim_scenario *job = job_of(offer);
     char count[96];
-    const char *most =
-        offer->chance_of_both < tsim_most_chance(offer->evidence) ? "" : "; the evidence allows no higher claim";
+    const char *most = offer->chance_of_both < tsim_most_chance(offer->evidence)
+                           ? ""
+                           : "; tsim claims no higher chance with such evidence";
     fprintf(out, "%s%s%s %s%s%s (%s %s)\n", tsim_tint_on(style, TSIM_TINT_BOLD),
             decision->is_met ? "" : "nearest: ", TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer),
             tsim_tint_off(style), "", tsim_count_text((double)job->n_accelerators, count, sizeof count),
@@ -212,7 +213,7 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
     line("plan", plan_text(arena, offer->plan), style, out);
     if (!isnan(offer->chance_in_time) && !isnan(offer->chance_in_budget))
         line("chance",
-             tsim_arena_printf(arena, "%s of both: %s of the date, %s of the budget%s",
+             tsim_arena_printf(arena, "%s of meeting both goals: %s the date, %s the budget%s",
                                chance_text(arena, offer->chance_of_both), chance_text(arena, offer->chance_in_time),
                                chance_text(arena, offer->chance_in_budget), most),
              style, out);
@@ -253,7 +254,7 @@ static void add_bill(struct tsim_arena *arena, struct tsim_text_table *table,
 static const char *step_text(struct tsim_arena *arena, double ratio) {
     if (isnan(ratio))
         return "not played";
-    return fabs(ratio - 1) < 5e-4 ? "as long" : tsim_arena_printf(arena, "%+.1f %%", 100 * (ratio - 1));
+    return fabs(ratio - 1) < 5e-4 ? "the same" : tsim_arena_printf(arena, "%+.1f %%", 100 * (ratio - 1));
 }
 
 /* The same cluster and plan on other fabrics of its speed: what the step takes there, and what its network is made of. */

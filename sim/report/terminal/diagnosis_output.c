@@ -127,8 +127,9 @@ static void print_gap(struct tsim_arena *arena, const struct tsim_diagnosis *d, 
                    tsim_arena_printf(arena, "The step takes %.1f %% %s than predicted%s.", 100 * fabs(ratio - 1),
                                      ratio > 1 ? "longer" : "less", interval));
     if (d->bars[0].mfu > 1)
-        tsim_text_wrap(out, style, 0,
-                       "More than the peak cannot be: the machine or the model is another than the file says.");
+        tsim_text_wrap(
+            out, style, 0,
+            "A job cannot do more than the peak: its machine or its model is not the one that the file names.");
 }
 
 static void print_verdict(struct tsim_arena *arena, const struct tsim_diagnosis *d, const struct tsim_style *style,

@@ -74,15 +74,16 @@ static const char *why_inside(const struct tsim_scenario *sc, enum tsim_axis axi
         return "the next operator needs its result, and the software runs nothing beside it";
     case TSIM_PIPELINED_NEXT:
     case TSIM_PIPELINED_PREVIOUS:
-        return row->needs_s > row->available_s ? "it takes longer than the product that it is cut into chunks beside"
-                                               : "cut into chunks beside its product: one chunk has nothing beside it, "
-                                                 "and small products are slower";
+        return row->needs_s > row->available_s
+                   ? "it is cut into chunks beside a product and takes longer than that product"
+                   : "it is cut into chunks beside its product: nothing runs beside one of the chunks, and the small "
+                     "products are slower";
     case TSIM_CONCURRENT_NEXT:
         return row->needs_s > row->available_s ? "it takes longer than the product that it runs beside"
-                                               : "where one is longer than the product beside it, and compute units "
-                                                 "that it takes from the product";
+                                               : "it is exposed where it takes longer than the product beside it, and "
+                                                 "it slows that product by the compute units that it holds";
     case TSIM_CONCURRENT_PASS:
-        return "it takes longer than the kernels of the other micro-batch's pass, or compute units from them";
+        return "it takes longer than the kernels of the other micro-batch's pass, or takes compute units from them";
     }
     TSIM_BUG("overlap %d", (int)overlap);
 }
@@ -198,15 +199,16 @@ static void add_messages(const struct tsim_explanation *explanation, struct rows
     bool is_async = sc->parallelism.overlap.pipeline;
     if (timeline->shape.stages == 1)
         return;
-    add(rows, (struct row){.name = "pipeline, messages",
-                           .bytes = a->sent_bytes,
-                           .needs_s = is_async ? a->send_busy_s : a->terms.exposed_pipeline_s,
-                           .available_s = is_async ? stage->busy_s : 0,
-                           .exposed_s = a->terms.exposed_pipeline_s,
-                           .why = is_async ? "where no other micro-batch is ready the stage waits for a message under "
-                                             "way: while the pipeline fills and drains"
-                                           : "the stage sends and receives in line; parallelism.overlap.pipeline=true "
-                                             "would do it beside the next pass"});
+    add(rows,
+        (struct row){.name = "pipeline, messages",
+                     .bytes = a->sent_bytes,
+                     .needs_s = is_async ? a->send_busy_s : a->terms.exposed_pipeline_s,
+                     .available_s = is_async ? stage->busy_s : 0,
+                     .exposed_s = a->terms.exposed_pipeline_s,
+                     .why = is_async ? "where no other micro-batch is ready the stage waits for a message under "
+                                       "way: while the pipeline fills and drains"
+                                     : "the stage waits while it sends and receives; parallelism.overlap.pipeline=true "
+                                       "would send and receive beside the next pass"});
 }
 
 static void fill_rows(struct tsim_arena *arena, const struct tsim_explanation *explanation, struct rows *rows) {

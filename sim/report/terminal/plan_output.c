@@ -497,7 +497,7 @@ static void print_doubt(const struct tsim_plan_output *output, const struct tsim
     if (!any_may_not_fit(result->best, result->n_best) && !any_may_not_fit(result->own, result->n_own) &&
         !any_may_not_fit(result->front, result->n_front))
         return;
-    snprintf(line, sizeof line, "? may not fit: one in ten measured peaks was %.0f %% or more above the predicted",
+    snprintf(line, sizeof line, "? may not fit: one in ten measured peaks was %.0f %% or more above the predicted one",
              100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
     fputc('\n', out);
     tsim_text_wrap(out, style, 2, line);
@@ -556,7 +556,7 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output
     char peak[48], capacity[48], step[48], more[48];
     fputc('\n', out);
     if (!best->may_not_fit) {
-        fputs("run the best with\n", out);
+        fputs("run the best plan with\n", out);
         tsim_plan_print_settings(arena, best->set_json, style, out);
         return;
     }
@@ -568,18 +568,18 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output
             out, style, 0,
             tsim_arena_printf(
                 arena,
-                "run the best that still fits when its peak is %.0f %% higher (%s%s%s, %s, step %s: %s time) with",
+                "run the best plan that fits even if its peak is %.0f %% higher (%s%s%s, %s, step %s: %s time) with",
                 100 * (TSIM_NINE_IN_TEN_PEAKS - 1), name, *name ? ": " : "", tsim_plan_text(arena, safe),
                 tsim_gigabytes_text(figure(safe, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
                 tsim_quantity_human(figure(safe, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, step, sizeof step),
                 tsim_error_text(safe->price.time_s / best->price.time_s - 1, more, sizeof more)));
         tsim_plan_print_settings(arena, safe->set_json, style, out);
     }
-    tsim_text_wrap(
-        out, style, 0,
-        tsim_arena_printf(arena, "%srun the best, which may not fit (%s of %s), with", result->has_safe ? "or " : "",
-                          tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
-                          tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_CAPACITY), capacity, sizeof capacity)));
+    tsim_text_wrap(out, style, 0,
+                   tsim_arena_printf(
+                       arena, "%srun the best plan, which may not fit (%s of %s), with", result->has_safe ? "or " : "",
+                       tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
+                       tsim_gigabytes_text(figure(best, TSIM_OUTCOME_MEMORY_CAPACITY), capacity, sizeof capacity)));
     tsim_plan_print_settings(arena, best->set_json, style, out);
 }
 

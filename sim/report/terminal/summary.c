@@ -122,7 +122,7 @@ static void print_lengths(struct tsim_screen *screen, const struct tsim_result *
                          tsim_screen_count(screen, round(l->attended)));
     else
         tsim_screen_line(screen, "samples",
-                         "of %s tokens on average, padded to %s: %.0f %% of the computation is padding",
+                         "%s tokens long on average, padded to %s: %.0f %% of the computation is padding",
                          tsim_screen_count(screen, round(l->useful)), tsim_screen_count(screen, (double)l->pass),
                          100 * result->step.padding_frac);
 }
@@ -193,10 +193,10 @@ static void print_speed(struct tsim_screen *screen, const struct tsim_prediction
         tsim_screen_line(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s",
                          tsim_screen_rate(screen, t->tokens_per_s), tsim_screen_rate(screen, t->tokens_per_s_per_gpu),
                          tsim_screen_rate(screen, t->samples_per_s));
-    tsim_screen_line(screen, "per GPU", "%s (MFU %s%s), executed %s (HFU %s)",
+    tsim_screen_line(screen, "per GPU", "%s (MFU %s%s), %s executed (HFU %s)",
                      tsim_screen_human(screen, 1e12 * t->model_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->mfu),
-                     tsim_model_has_ends(result->scenario->model) ? ", full attention square" : "",
+                     tsim_model_has_ends(result->scenario->model) ? ", attention's full square" : "",
                      tsim_screen_human(screen, 1e12 * t->hardware_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->hfu));
 }

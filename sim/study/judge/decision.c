@@ -661,7 +661,7 @@ static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *de
         decision->alternatives[decision->n_alternatives++] = (struct tsim_alternative){
             offer, decision->is_met || offer != best
                        ? why_not(arena, best, offer, objective)
-                       : "it comes nearest, and is more likely to miss the goal than to make it"};
+                       : "it comes nearest to the goal, but is more likely to miss it than to meet it"};
     }
 }
 
@@ -1013,9 +1013,10 @@ static double length_of(struct deciding *d, const struct tsim_scenario *job) {
     struct tsim_percentiles least = tsim_likely_loss(parameters, (double)INFINITY);
     char text[48];
     tsim_diag_hint(
-        tsim_diags_error(d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name}, "goal.loss",
-                         "%s parameters are not expected to reach a loss of %.4g, however many tokens they see",
-                         tsim_quantity_human(parameters, TSIM_COUNT, text, sizeof text), job->goal.loss_nats),
+        tsim_diags_error(
+            d->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = job->name}, "goal.loss",
+            "a model of %s parameters is not expected to reach a loss of %.4g, however many tokens it sees",
+            tsim_quantity_human(parameters, TSIM_COUNT, text, sizeof text), job->goal.loss_nats),
         "a larger model, or a loss well above %.3g (%.3g to %.3g), the least that scaling laws expect of this one",
         least.p50, least.p10, least.p90);
     return (double)NAN;

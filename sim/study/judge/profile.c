@@ -288,11 +288,12 @@ static void check_streams(struct tsim_profile_builder *b, const struct tsim_prof
             most = now;
     }
     if (most.time_s > p->n_steps * p->step_s * (1 + ROUNDING_FRAC))
-        tsim_diag_hint(tsim_diags_warning(diags, (struct tsim_place){.file = b->file}, "",
-                                          "the kernels of stream %d take %.3f ms of a step of %.3f ms, which cannot be",
-                                          (int)most.stream, 1e3 * most.time_s / p->n_steps, 1e3 * p->step_s),
-                       "kernels of one stream run one after another: they overlap in this trace, or steps are marked "
-                       "where they are not; the times below are not to be trusted");
+        tsim_diag_hint(
+            tsim_diags_warning(diags, (struct tsim_place){.file = b->file}, "",
+                               "the kernels of stream %d take %.3f ms of a step of %.3f ms, which is impossible",
+                               (int)most.stream, 1e3 * most.time_s / p->n_steps, 1e3 * p->step_s),
+            "kernels of one stream run one after another: they overlap in this trace, or steps are marked "
+            "where they are not; the times below are not to be trusted");
 }
 
 static void sum_up(struct tsim_profile_builder *b, struct tsim_profile *p) {

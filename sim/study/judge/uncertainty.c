@@ -209,11 +209,12 @@ const char *tsim_uncertainty_reasons(struct tsim_arena *arena, const struct tsim
     return text;
 }
 
-/* "90 % from 20 similar runs", "90 % without a similar run: no measured run on accelerators of AMD". */
+/* "90 % interval from 20 similar runs", "90 % interval without a similar run: no measured run on accelerators of AMD". */
 static const char *basis_of(struct tsim_arena *arena, const struct tsim_uncertainty *u) {
-    const char *text = u->n_similar == 0   ? "90 % without a similar run"
-                       : u->n_similar == 1 ? "90 % from one similar run"
-                                           : tsim_arena_printf(arena, "90 %% from %d similar runs", (int)u->n_similar);
+    const char *text = u->n_similar == 0 ? "90 % interval without a similar run"
+                       : u->n_similar == 1
+                           ? "90 % interval from one similar run"
+                           : tsim_arena_printf(arena, "90 %% interval from %d similar runs", (int)u->n_similar);
     const char *reasons = tsim_uncertainty_reasons(arena, u);
     return reasons ? tsim_arena_printf(arena, "%s: %s", text, reasons) : text;
 }
