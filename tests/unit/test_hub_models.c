@@ -72,7 +72,27 @@ static const struct {
              {"mistralai/Mistral-7B-Instruct-v0.3", "vocab: 32768"},
              {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "extends: qwen2.5-1.5b"},
              {"facebook/opt-1.3b", "hidden: 2048"},
-             {"facebook/opt-13b", "hidden: 5120"}};
+             {"facebook/opt-13b", "hidden: 5120"},
+             {"cognitivecomputations/dolphin-2.9-llama3-8b", "model: llama3-8b"},
+             {"NousResearch/Nous-Hermes-2-Mixtral-8x7B-DPO", "model: mixtral-8x7b"},
+             {"bigscience/bloom-1b7", "name: bloom-1b7"},
+             {"CohereForAI/c4ai-command-r7b-12-2024", "kind: window"}};
+
+/* Names with a known one in them, of other networks. */
+static const char *const OTHER_MODELS[] = {"llava-v1.6-mistral-7b",       "Qwen/Qwen2.5-VL-3B-Instruct",
+                                           "DeepSeek-R1-Distill-Qwen-3B", "Qwen/Qwen3-8B-Embedding",
+                                           "bigscience/bloom-2b5",        "frank/llama3-8b-11b-merge"};
+
+START_TEST(other_models) {
+    const char *text =
+        tsim_arena_printf(&arena, "base_model: %s\nmicro_batch_size: 1\nsequence_len: 1024\n", OTHER_MODELS[_i]);
+    const struct tsim_import_input input = {.file = "job.yaml", .text = text, .size = strlen(text)};
+    struct tsim_import_result result;
+    ck_assert_int_eq(tsim_import_format_find("axolotl")->read(&arena, &input, &result, &diags), TSIM_ERR_INFEASIBLE);
+    ck_assert_msg(strstr(diags.items[0].message, "no model of the catalogue") != NULL, "%s", diags.items[0].message);
+    ck_assert_int_eq(diags.items[0].at.line, 1);
+}
+END_TEST
 
 START_TEST(names) {
     const char *text = tsim_arena_printf(
@@ -90,6 +110,7 @@ static Suite *hub_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, parameters);
     tcase_add_loop_test(tests, names, 0, (int)(sizeof NAMES / sizeof NAMES[0]));
+    tcase_add_loop_test(tests, other_models, 0, (int)(sizeof OTHER_MODELS / sizeof OTHER_MODELS[0]));
     suite_add_tcase(suite, tests);
     return suite;
 }

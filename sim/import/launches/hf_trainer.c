@@ -55,7 +55,22 @@ static const struct tsim_launch_word OPTIMIZERS[] = {{"adamw_torch", "adamw"},
                                                      {"paged_adamw", "adamw"},
                                                      {"paged_adamw_32bit", "adamw"},
                                                      {"sgd", "momentum"},
+                                                     {"lion_32bit", "momentum"},
+                                                     {"paged_lion_32bit", "momentum"},
+                                                     {"lion_pytorch", "momentum"},
+                                                     {"rmsprop", "rmsprop"},
+                                                     {"schedule_free_adamw", "adamw"},
+                                                     {"stable_adamw", "adamw"},
+                                                     {"adopt_adamw", "adamw"},
+                                                     {"adamw_torch_xla", "adamw"},
+                                                     {"adamw_torch_npu_fused", "adamw"},
                                                      {NULL, NULL}};
+/* Optimizers whose states are like another's but for their size. */
+static const struct tsim_launch_word NEAREST_OPTIMIZERS[] = {
+    {"adamw_torch_4bit", "adam-8bit"}, {"ao_adamw_4bit", "adam-8bit"},
+    {"ao_adamw_8bit", "adam-8bit"},    {"ao_adamw_fp8", "adam-8bit"},
+    {"adamw_torch_fp8", "adam-8bit"},  {"lion_8bit", "momentum"},
+    {"paged_lion_8bit", "momentum"},   {NULL, NULL}};
 
 struct reading {
     struct tsim_recipe *r;
@@ -94,7 +109,7 @@ static void put_model(struct reading *g) {
 }
 
 static bool is_of_pairs(struct reading *g) {
-    return tsim_recipe_is(g->r, "kind", "dpo");
+    return tsim_recipe_is(g->r, "kind", "dpo") || tsim_recipe_is(g->r, "kind", "pairs");
 }
 
 static void put_batch(struct reading *g) {
@@ -140,8 +155,14 @@ static void put_precision(struct reading *g) {
 
 static void put_optimizer(struct reading *g) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "optim");
-    const char *text = s ? tsim_setting_text(s) : g->defaults->optimizer, *ours = tsim_launch_ours(OPTIMIZERS, text);
-    if (ours)
+    const char *text = s ? tsim_setting_text(s) : g->defaults->optimizer, *ours = tsim_launch_ours(OPTIMIZERS, text),
+               *nearest = ours ? NULL : tsim_launch_ours(NEAREST_OPTIMIZERS, text);
+    if (!ours && !nearest && s && (g->defaults->has_adapter || tsim_recipe_find(g->r, "lora_r")))
+        nearest = "adamw"; /* of adapters alone: a thousandth of the parameters */
+    if (nearest) {
+        tsim_recipe_not_modelled(g->r, s, "its states and its step are read as those of %s", nearest);
+        tsim_recipe_put(g->r, "training.optimizer", s, NULL, "%s", nearest);
+    } else if (ours)
         tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : g->defaults->why, "%s", ours);
     else
         tsim_recipe_refuse(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
@@ -150,7 +171,9 @@ static void put_optimizer(struct reading *g) {
 static void put_kind(struct reading *g) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "kind");
     if (s)
-        tsim_recipe_put(g->r, "training.kind", s, NULL, "%s", tsim_setting_text(s));
+        tsim_recipe_put(g->r, "training.kind", s, NULL, "%s",
+                        tsim_setting_is(s, "pairs") ? "sft"
+                                                    : tsim_setting_text(s)); /* no reference model scores them */
 }
 
 /* "q_proj" is query. */
@@ -189,27 +212,87 @@ static bool is_put(const char *const *parts, size_t n, const char *part) {
     return i < n;
 }
 
-/* A list of words, or one text with commas between them. */
-static void put_targets(struct reading *g, const struct tsim_setting *s) {
-    static const char *const ALL[] = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
-    const char *words[MOST_TARGETS], *ours[MOST_TARGETS];
-    size_t n = 0, n_items = s && s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : 0;
+/* Says which projection a name ends with: "language_model.layers.0.mlp.up_proj" is up_proj. */
+static const char *part_of(const char *word) {
+    const char *dot = strrchr(word, '.');
+    return tsim_launch_ours(PROJECTIONS, dot ? dot + 1 : word);
+}
+
+/* The projections that a regular expression of peft speaks of, by their names in it: "(q|k|v|o)_proj" has four. */
+static size_t targets_of_pattern(struct reading *g, const char *text, const char **words) {
+    char *whole = tsim_arena_strdup(g->r->arena, text), *at = whole;
+    size_t n = 0;
+    while ((at = strstr(at, "_proj"))) {
+        char *begin = at;
+        *at = '\0';
+        if (begin > whole && begin[-1] == ')') {
+            *--begin = '\0';
+            while (begin > whole && begin[-1] != '(')
+                begin--;
+        } else {
+            while (begin > whole && (isalpha((unsigned char)begin[-1]) || begin[-1] == '_'))
+                begin--;
+        }
+        char *rest = begin;
+        for (char *word = strtok_r(begin, "|?:", &rest); word && n < MOST_TARGETS; word = strtok_r(NULL, "|?:", &rest))
+            words[n++] = tsim_arena_printf(g->r->arena, "%s_proj", word);
+        at += strlen("_proj");
+    }
+    return n;
+}
+
+/* The words of a list, of one text with commas between them, or of a pattern. */
+static size_t words_of_targets(struct reading *g, const struct tsim_setting *s, const char **words) {
+    size_t n = 0, n_items = s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : 0;
     for (size_t i = 0; i < n_items && n < MOST_TARGETS; i++)
         words[n++] = s->value->items[i]->kind == TSIM_VALUE_SCALAR ? s->value->items[i]->text : "";
-    if (s && n_items == 0) {
-        char *text = tsim_arena_strdup(g->r->arena, tsim_setting_text(s)), *rest = text;
-        for (char *word = strtok_r(text, ", ", &rest); word && n < MOST_TARGETS; word = strtok_r(NULL, ", ", &rest))
-            words[n++] = word;
-    }
-    bool is_all = !s || (n == 1 && (strcmp(words[0], "all") == 0 || strcmp(words[0], "all-linear") == 0));
+    const char *one = n_items == 0 ? tsim_setting_text(s) : n == 1 ? words[0] : "";
+    if (strpbrk(one, "(|*[\\"))
+        return targets_of_pattern(g, one, words);
+    if (n_items > 0)
+        return n;
+    char *text = tsim_arena_strdup(g->r->arena, one), *rest = text;
+    for (char *word = strtok_r(text, ", []'\"", &rest); word && n < MOST_TARGETS;
+         word = strtok_r(NULL, ", []'\"", &rest))
+        words[n++] = word;
+    return n;
+}
+
+/* Parts of a model that may have adapters beside its projections, and are small or rare. */
+static bool is_left_out(const struct tsim_launch_word *others, const char *word) {
+    const char *dot = strrchr(word, '.');
+    return tsim_launch_ours(others, dot ? dot + 1 : word) != NULL;
+}
+
+static void put_targets(struct reading *g, const struct tsim_setting *s) {
+    static const char *const ALL[] = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+    static const struct tsim_launch_word OTHERS[] = {{"embed_tokens", "embedding"},
+                                                     {"lm_head", "head"},
+                                                     {"wte", "embedding"},
+                                                     {"embed_in", "embedding"},
+                                                     {"embed_out", "head"},
+                                                     {"output_layer", "head"},
+                                                     {"gate", "router"},
+                                                     {"router", "router"},
+                                                     {"layer", "router"},
+                                                     {NULL, NULL}};
+    const char *words[MOST_TARGETS], *ours[MOST_TARGETS];
+    size_t n = s ? words_of_targets(g, s, words) : 0;
+    bool is_all = !s;
+    for (size_t i = 0; i < n; i++)
+        is_all |= strcmp(words[i], "all") == 0 || strcmp(words[i], "all-linear") == 0;
     if (is_all)
         for (n = 0; n < sizeof ALL / sizeof ALL[0]; n++)
             words[n] = ALL[n];
     const struct tsim_model *model = tsim_recipe_model(g->r);
     size_t n_ours = 0;
-    bool is_of_experts = false;
+    bool is_of_experts = false, is_of_others = false;
     for (size_t i = 0; i < n; i++) {
-        const char *part = tsim_launch_ours(PROJECTIONS, words[i]);
+        const char *part = part_of(words[i]);
+        if (!part && is_left_out(OTHERS, words[i])) {
+            is_of_others = true;
+            continue;
+        }
         if (!part) {
             tsim_recipe_refuse(g->r, s,
                                "adapters of '%.40s' are not modelled: of the projections of attention and of the "
@@ -222,13 +305,18 @@ static void put_targets(struct reading *g, const struct tsim_setting *s) {
                                                                           strcmp(part, "gate-up") == 0;
         if (model && model->experts.count > 0 && is_feed_forward)
             is_of_experts = true;
-        else if (!(is_all && is_gate && model && !model->gated_mlp) && !is_put(ours, n_ours, part))
+        else if (!(is_gate && model && !model->gated_mlp) && !is_put(ours, n_ours, part))
             ours[n_ours++] = part;
     }
-    n = n_ours;
+    if (n_ours == 0) {
+        tsim_recipe_refuse(g->r, s, "none of these is a projection of attention or of a feed-forward block");
+        return;
+    }
     if (is_of_experts && s)
         tsim_recipe_not_modelled(g->r, s, "adapters of experts; here of attention alone");
-    tsim_recipe_put_list(g->r, "training.adapter.targets", s, ours, n);
+    if (is_of_others)
+        tsim_recipe_not_modelled(g->r, s, "adapters of embeddings, head or router; here of projections alone");
+    tsim_recipe_put_list(g->r, "training.adapter.targets", s, ours, n_ours);
 }
 
 static void put_adapter(struct reading *g) {
@@ -337,6 +425,8 @@ static void put_sharding(struct reading *g) {
          is_second = lists(fsdp, "shard_grad_op") || lists(fsdp, "hybrid_shard_zero2");
     if (strategy && strcmp(tsim_setting_text(strategy), "SHARD_GRAD_OP") == 0)
         is_second = true, is_full = false;
+    if (lists(fsdp, "auto_wrap") && !is_second && !lists(fsdp, "no_shard")) /* Accelerate's default */
+        is_full = true;
     if (version && !fsdp) /* of the second version the section alone says it */
         is_full = !is_second, fsdp = version;
     if (fsdp && releases && tsim_recipe_is(g->r, releases->key, "false"))
@@ -423,7 +513,8 @@ void tsim_hf_trainer_build(struct tsim_recipe *r, const struct tsim_hf_trainer *
     g.context = degree(&g, "context_parallel_size");
     g.expert = degree(&g, "expert_parallel_size");
     const int64_t ranks = g.tensor * g.pipeline * g.context, of_experts = g.pipeline * g.expert,
-                  least = ranks > of_experts ? ranks : of_experts;
+                  of_copies = ranks * degree(&g, "dp_shard_size") * degree(&g, "dp_replicate_size"),
+                  least = of_copies > of_experts ? of_copies : of_experts;
     tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
     tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
     put_model(&g);

@@ -14,7 +14,8 @@
 #define NOT_PACKED "samples are not packed: here each has the whole sequence; training.lengths says how long they are"
 
 static const struct tsim_setting_class AXOLOTL[] = {
-    NOTHING("rl=dpo"),
+    NOTHING("rl=dpo rl=ipo rl=orpo rl=simpo"),
+    REFUSED("processor_type", IMAGES),
     REFUSED("rl=* reward_model=[tT]rue process_reward_model=[tT]rue trl.*", PREFERENCES),
     REFUSED("lisa_* relora* jagged_restart_* spectrum*", PART_OF_MODEL),
     NOTHING(
@@ -26,13 +27,13 @@ static const struct tsim_setting_class AXOLOTL[] = {
     REFUSED("gptq gptq_* qat.* quantization.* llmcompressor.*", "weights of fewer bits in the products"),
     REFUSED("kd_*", "a teacher's distribution"),
     REFUSED("s2_attention", "attention in shifted windows"),
-    REFUSED("tensor_parallel_size=[2-9]* dp_replicate_size=[2-9]* expert_parallel_size=[2-9]*",
-            "sharding of this kind: --set parallelism.tensor=N and its like beside --ignore say it"),
     SPEED("group_by_length", "samples of about one length together: here each has the whole sequence"),
     SPEED("unpacked", NOT_PACKED),
     SPEED("unsloth_* liger_* lora_*_kernel cut_cross_entropy flash_attn_* flash_optimum chunked_cross_entropy* "
-          "use_kernels tiled_mlp*",
+          "use_kernels tiled_mlp* fused_* moe_kernels experts_implementation use_scattermoe use_sonicmoe scattermoe_* "
+          "sonicmoe_*",
           SMALL_KERNELS),
+    SPEED("lora_target_parameters", "adapters of single parameters, as those of experts"),
     SPEED("lora_modules_to_save peft_use_dora peft_layers_to_transform",
           "more than the adapters' two matrices is trained"),
     SPEED("gradient_checkpointing_kwargs.offload* activation_offloading", "what is recomputed from is on the host"),
@@ -75,7 +76,10 @@ static const struct tsim_setting_class AXOLOTL[] = {
         "max_length "
         "report_to run_name num_train_* per_device_eval* type path ds_type unsloth data_files streaming_* trackio* "
         "use_trackio "
-        "train_dataset* n_gpus logging_* swanlab* otel* gradient_clipping"),
+        "train_dataset* n_gpus logging_* swanlab* otel* gradient_clipping enable_dft_loss dft_* use_eaft eaft_* "
+        "data_dir *_data_uri "
+        "mlfoundry_* layer_offloading_* activation_checkpointing* early_* is_file orpo_* simpo_* cpo_* saves_* "
+        "use_otel_metrics generate_samples async_* wandb_*"),
 };
 enum { N_AXOLOTL = sizeof AXOLOTL / sizeof AXOLOTL[0] };
 
@@ -84,7 +88,6 @@ static const struct tsim_setting_class LLAMA_FACTORY[] = {
     REFUSED("stage=*", PREFERENCES),
     REFUSED("finetuning_type=*", PART_OF_MODEL),
     SPEED("use_v1_kernels", SMALL_KERNELS),
-    REFUSED("pref_loss=orpo pref_loss=simpo", "no reference scores the pairs: training.kind: dpo has one"),
     REFUSED("use_galore use_apollo use_badam use_adam_mini use_muon", OTHER_OPTIMIZER),
     REFUSED("mixture_of_depths use_llama_pro", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("shift_attn", "attention in shifted windows"),
@@ -161,7 +164,8 @@ static void add_axolotl_precision(struct reading *g) {
     const char *text = s ? tsim_setting_text(s) : "";
     if (strcmp(text, "full") == 0)
         add(g, s, "training.master_weights", "false");
-    if (strcmp(text, "auto") == 0 || strcmp(text, "full") == 0 || (!s && other && tsim_setting_flag(g->r, other)))
+    if (strcmp(text, "auto") == 0 || strcmp(text, "full") == 0 ||
+        (!s && other && (tsim_setting_is(other, "auto") || tsim_setting_flag(g->r, other))))
         add(g, s ? s : other, "bf16", "true");
 }
 
@@ -244,7 +248,8 @@ static void build_axolotl(struct reading *g) {
                 g->r->arena, "%lld",
                 (long long)(tsim_setting_int(g->r, all, 1, 1000000) / tsim_setting_int(g->r, micro, 1, 1000000))));
     add_recompute_of_fsdp(g);
-    add(g, method, "kind", method ? "dpo" : corpus ? "pretrain" : "sft");
+    const bool has_reference = method && !tsim_setting_is(method, "orpo") && !tsim_setting_is(method, "simpo");
+    add(g, method, "kind", has_reference ? "dpo" : method ? "pairs" : corpus ? "pretrain" : "sft");
     if (!method && !is_on(g, "sample_packing"))
         add(g, find(g, "sample_packing"), "unpacked", "true");
     tsim_hf_trainer_build(g->r, &DEFAULTS);
@@ -288,7 +293,8 @@ static void build_llama_factory(struct reading *g) {
     const bool is_pure = pure && tsim_setting_flag(g->r, pure);
     if (is_pure)
         add(g, pure, "bf16", "true");
-    add(g, stage, "kind", strcmp(kind, "pt") == 0 ? "pretrain" : kind);
+    const bool is_alone = tsim_recipe_is(g->r, "pref_loss", "orpo") || tsim_recipe_is(g->r, "pref_loss", "simpo");
+    add(g, stage, "kind", strcmp(kind, "pt") == 0 ? "pretrain" : strcmp(kind, "dpo") == 0 && is_alone ? "pairs" : kind);
     if (flash && strcmp(tsim_setting_text(flash), "disabled") == 0)
         add(g, flash, "attn_implementation", "eager");
     add(g, find(g, "disable_gradient_checkpointing"), "gradient_checkpointing",

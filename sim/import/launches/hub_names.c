@@ -6,9 +6,16 @@
 #include <ctype.h>
 #include <string.h>
 
+enum { MOST_WORDS = 24 };
+
+struct hub_name { /* the words of a name that say which model it is */
+    const char *words[MOST_WORDS];
+    size_t n;
+};
+
 /* Letters, digits and dots alone, in small letters, from the last slash on, without the maker's name and what was tuned, which
- * edition or how many bits it is: "meta-llama/Meta-Llama-3.1-8B-Instruct" is llama3.18b. */
-static const char *hub_key(struct tsim_arena *arena, const char *name) {
+ * edition or how many bits it is: "meta-llama/Meta-Llama-3.1-8B-Instruct" is llama, 3.1, 8b. */
+static void split_name(struct tsim_arena *arena, const char *name, struct hub_name *words) {
     static const char *const LEFT_OUT[] = {"meta", "instruct", "chat", "base", "hf",       "it",      "v0.1",
                                            "v1.0", "bnb",      "4bit", "2507", "thinking", "unsloth", "fp16",
                                            "bf16", "awq",      "gptq", "int4", "int8",     "8bit",    "1m"};
@@ -18,9 +25,10 @@ static const char *hub_key(struct tsim_arena *arena, const char *name) {
     for (char *c = whole; *c; c++) /* phi-1_5 */
         if (*c == '_' && c > whole && isdigit((unsigned char)c[-1]) && isdigit((unsigned char)c[1]))
             *c = '.';
-    const char *key = tsim_arena_strdup(arena, "");
     char *word = slash ? slash + 1 : whole, *rest = word;
-    for (char *part = strtok_r(word, "-_ ", &rest); part; part = strtok_r(NULL, "-_ ", &rest)) {
+    words->n = 0;
+    for (char *part = strtok_r(word, "-_ ", &rest); part && words->n < MOST_WORDS;
+         part = strtok_r(NULL, "-_ ", &rest)) {
         char *to = part;
         bool is_left_out = false;
         for (const char *from = part; *from; from++)
@@ -29,15 +37,28 @@ static const char *hub_key(struct tsim_arena *arena, const char *name) {
         *to = '\0';
         for (size_t i = 0; i < sizeof LEFT_OUT / sizeof LEFT_OUT[0]; i++)
             is_left_out |= strcmp(part, LEFT_OUT[i]) == 0;
-        if (!is_left_out)
-            key = tsim_arena_printf(arena, "%s%s", key, part);
+        if (!is_left_out && *part)
+            words->words[words->n++] = part;
     }
+}
+
+static const char *join(struct tsim_arena *arena, const struct hub_name *name, size_t from, size_t to) {
+    const char *key = "";
+    for (size_t i = from; i < to; i++)
+        key = tsim_arena_printf(arena, "%s%s", key, name->words[i]);
     return key;
 }
 
+/* The whole name: llama3.18b. */
+static const char *hub_key(struct tsim_arena *arena, const char *name) {
+    struct hub_name words;
+    split_name(arena, name, &words);
+    return join(arena, &words, 0, words.n);
+}
+
 /* The same without dots: some write "llama3-1-8b". */
-static const char *bare_name(struct tsim_arena *arena, const char *name) {
-    char *bare = tsim_arena_strdup(arena, hub_key(arena, name)), *to = bare;
+static const char *bare_key(struct tsim_arena *arena, const char *key) {
+    char *bare = tsim_arena_strdup(arena, key), *to = bare;
     for (const char *from = bare; *from; from++)
         if (*from != '.')
             *to++ = *from;
@@ -60,38 +81,110 @@ static const char *const OTHERS[][2] = {{"deepseek3671b", "deepseek-v3"},
                                         {"llama4scout17b16e", "llama4-scout"},
                                         {"llama4maverick17b128e", "llama4-maverick"}};
 
-const char *tsim_known_model(struct tsim_recipe *r, const char *name) {
-    struct tsim_arena *arena = r->arena;
-    const char *const *ids, *bare = bare_name(arena, name);
+struct known_models { /* read once for a name */
+    const struct tsim_value *hub;
+    const char *const *ids, **bare_ids;
     size_t n;
-    if (tsim_catalogue_list(arena, TSIM_CATALOGUE_MODELS, &ids, &n, r->diags) != TSIM_OK)
-        return NULL;
+};
+
+static bool read_known(struct tsim_recipe *r, struct known_models *known) {
+    const char *folder = tsim_catalogue_folder(r->arena);
+    *known = (struct known_models){0};
+    if (tsim_catalogue_list(r->arena, TSIM_CATALOGUE_MODELS, &known->ids, &known->n, r->diags) != TSIM_OK)
+        return false;
+    known->bare_ids = tsim_arena_alloc(r->arena, known->n * sizeof known->bare_ids[0]);
+    for (size_t i = 0; i < known->n; i++)
+        known->bare_ids[i] = bare_key(r->arena, hub_key(r->arena, known->ids[i]));
+    if (folder && tsim_document_read(r->arena, tsim_arena_printf(r->arena, "%s/models/hub.yaml", folder), &known->hub,
+                                     r->diags) != TSIM_OK)
+        known->hub = NULL;
+    return true;
+}
+
+static const char *id_of_key(struct tsim_arena *arena, const struct known_models *known, const char *key) {
+    const char *bare = bare_key(arena, key);
     if (strncmp(bare, "llama31", 7) == 0 || strncmp(bare, "llama33", 7) == 0)
         bare = tsim_arena_printf(arena, "llama3%s", bare + 7);
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
         if (strcmp(OTHERS[i][0], bare) == 0)
             return OTHERS[i][1];
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(bare_name(arena, ids[i]), bare) == 0)
-            return ids[i];
+    for (size_t i = 0; i < known->n; i++)
+        if (strcmp(known->bare_ids[i], bare) == 0)
+            return known->ids[i];
     return NULL;
 }
 
+static const struct tsim_value *row_of_key(const struct known_models *known, const char *key) {
+    const struct tsim_value *row = known->hub ? tsim_value_find(known->hub, key) : NULL;
+    return row && row->kind == TSIM_VALUE_MAPPING ? row : NULL;
+}
+
+const char *tsim_known_model(struct tsim_recipe *r, const char *name) {
+    struct known_models known;
+    return read_known(r, &known) ? id_of_key(r->arena, &known, hub_key(r->arena, name)) : NULL;
+}
+
+/* "7b", "1.3b", "560m", "8x7b", "7b1": digits, then a letter for thousands of millions or for millions. */
+static bool is_size(const char *word) {
+    const size_t n = strspn(word, "0123456789.x");
+    return n > 0 && isdigit((unsigned char)word[0]) && (word[n] == 'b' || word[n] == 'm') &&
+           strspn(word + n + 1, "0123456789") == strlen(word + n + 1);
+}
+
+/* Tells whether the words beside a known name leave it the model that it is: no other size, and nothing that makes another network of it. */
+static bool may_stand_beside(const char *word) {
+    static const char *const OF_OTHERS[] = {
+        "vl",      "v",          "vision",    "visual",   "audio",  "omni",         "video",    "speech",    "llava",
+        "mllm",    "multimodal", "moe",       "mamba",    "hybrid", "width",        "depth",    "pruned",    "draft",
+        "eagle",   "eagle3",     "medusa",    "merge",    "merged", "slerp",        "linear",   "diffusion", "tiny",
+        "mini",    "small",      "nano",      "lite",     "toy",    "random",       "dummy",    "debug",     "test",
+        "sheared", "minitron",   "embedding", "reranker", "mot",    "frankenmerge", "expanded", "air",       "flash",
+        "large",   "xl",         "medium"};
+    for (size_t i = 0; i < sizeof OF_OTHERS / sizeof OF_OTHERS[0]; i++)
+        if (strcmp(word, OF_OTHERS[i]) == 0)
+            return false;
+    return !is_size(word);
+}
+
+/* The longest run of words that names a model and its size, beside words that change nothing: "dolphin-2.9-llama3-8b". */
+static const char *key_within(struct tsim_arena *arena, const struct known_models *known, const struct hub_name *name) {
+    const char *best = NULL;
+    for (size_t from = 0; from < name->n; from++)
+        for (size_t to = from + 1; to <= name->n; to++) {
+            const char *key = join(arena, name, from, to);
+            bool is_whole = row_of_key(known, key) || id_of_key(arena, known, key), has_size = false;
+            for (const char *c = key; *c; c++)
+                has_size |= isdigit((unsigned char)*c) && (c[1] == 'b' || c[1] == 'm') && !isalpha((unsigned char)c[2]);
+            if (!is_whole || !(has_size || from == 0) || (best && strlen(key) <= strlen(best)))
+                continue;
+            for (size_t i = 0; i < name->n; i++)
+                is_whole &= (i >= from && i < to) || may_stand_beside(name->words[i]);
+            if (is_whole)
+                best = key;
+        }
+    return best;
+}
+
 bool tsim_put_hub_model(struct tsim_recipe *r, const struct tsim_setting *from, const char *name) {
-    const char *folder = tsim_catalogue_folder(r->arena);
-    const struct tsim_value *root = NULL, *model = NULL;
-    if (folder && tsim_document_read(r->arena, tsim_arena_printf(r->arena, "%s/models/hub.yaml", folder), &root,
-                                     r->diags) == TSIM_OK)
-        model = tsim_value_find(root, hub_key(r->arena, name));
-    if (!model || model->kind != TSIM_VALUE_MAPPING) {
-        const char *id = tsim_known_model(r, name);
-        if (id)
-            tsim_recipe_put(r, "model", from, NULL, "%s", id);
-        return id != NULL;
+    struct known_models known;
+    struct hub_name words;
+    if (!read_known(r, &known))
+        return false;
+    split_name(r->arena, name, &words);
+    const char *key = join(r->arena, &words, 0, words.n), *id;
+    if (!row_of_key(&known, key) && !id_of_key(r->arena, &known, key)) {
+        key = key_within(r->arena, &known, &words);
+        if (!key)
+            return false;
+        tsim_recipe_note(r, from->name, from->value,
+                         "its sizes are those of the model that the name has in it; --model or --hf says others");
     }
-    for (size_t i = 0; i < model->n_items; i++)
-        if (strcmp(model->pairs[i].key, "source") != 0)
-            tsim_recipe_put_value(r, tsim_arena_printf(r->arena, "model.%s", model->pairs[i].key), from,
-                                  model->pairs[i].value);
+    const struct tsim_value *row = row_of_key(&known, key);
+    if (!row && (id = id_of_key(r->arena, &known, key)))
+        tsim_recipe_put(r, "model", from, NULL, "%s", id);
+    for (size_t i = 0; row && i < row->n_items; i++)
+        if (strcmp(row->pairs[i].key, "source") != 0)
+            tsim_recipe_put_value(r, tsim_arena_printf(r->arena, "model.%s", row->pairs[i].key), from,
+                                  row->pairs[i].value);
     return true;
 }
