@@ -239,7 +239,7 @@ static struct tsim_amount weights_stay(struct tsim_term_recorder *r, const struc
 static struct tsim_amount outputs_stay(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                        struct product *p) {
     double side = (double)a->array_side;
-    struct tsim_amount waves = split_waves(r, tiles_of(r, p, side, side), p->units, 1);
+    struct tsim_amount waves = waves_of(r, tiles_of(r, p, side, side), p->units, p->k.value);
     p->depth = tsim_sum(r, "depth and start-up", "depth + start-up", TSIM_COUNT, TSIM_PARTS(p->k, ramp_k(r, a)));
     return tsim_product(r, "on the matrix units", "waves x 2 x side x side x depth / rate", TSIM_TIME_S,
                         TSIM_PARTS(waves, constant(r, "FLOPs of an element", 2, TSIM_FLOPS),

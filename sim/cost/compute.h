@@ -99,8 +99,10 @@
  * Trainium keep a x a weights while rows stream past them, a row each cycle, and load the next weights meanwhile, which
  * takes a cycles (Jouppi et al. 2017, arXiv:1704.04760, section 2): n and k count in whole a, a strip of m no less than
  * a, and the strips of m are dealt to the units: waves * 2 rows a (a ceil(k/a) + ramp) / (P/U * sustained). Those of
- * Gaudi keep a x a results while both operands stream past: tiles of a x a, as above, of one size alone. A wafer's
- * cores and an IPU's tiles are arrays of 1 and of 16 that keep results: work is dealt element by element.
+ * Gaudi keep a x a results while both operands stream past: tiles of a x a, as above, of one size alone, and of less than
+ * a wave of them the depth is split, as Intel's compiler does for weight gradients of convolutions (HabanaAI/
+ * Intel_Gaudi3_Software, gaudi2_geo_attr.cpp, setCdConcurrency). A wafer's cores and an IPU's tiles are arrays of 1 and
+ * of 16 that keep results: work is dealt element by element.
  *
  * Bulk synchronous accelerators run in supersteps (Valiant 1990): a kernel's time is its roofline, then the exchange of
  * what it reads and writes over the interconnect of the units, then a synchronization, which is its latency.

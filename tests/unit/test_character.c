@@ -54,6 +54,19 @@ START_TEST(arrays_that_keep_results) {
 }
 END_TEST
 
+/* Blocks that a product leaves idle take parts of its depth: an eighth of the time of eight times as many rows, as long
+ * as a part is worth its reduction (512 elements). */
+START_TEST(idle_blocks_of_an_array_share_the_depth) {
+    const struct tsim_accelerator *a;
+    ck_assert_int_eq(tsim_catalogue_load_accelerator(&arena, "gaudi2", &a, &diags), TSIM_OK);
+    double all = tsim_gemm_s(a, TSIM_BF16, 1, 1024, 128, 65536);
+    ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_BF16, 1, 64, 64, 65536), all / 8, 1e-12);
+    ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_BF16, 1, 512, 256, 65536), all, 1e-12);
+    ck_assert_double_eq_tol(tsim_gemm_s(a, TSIM_BF16, 1, 128, 128, 600), tsim_gemm_s(a, TSIM_BF16, 1, 1024, 128, 600),
+                            1e-12);
+}
+END_TEST
+
 /* Arrays x side^2 x 2 x clock: the stated peaks of TPU (docs.cloud.google.com/tpu/docs), Trainium and Gaudi. */
 START_TEST(peaks_are_those_of_the_arrays) {
     static const char *const IDS[] = {"tpu-v3",    "tpu-v4",    "tpu-v5e", "tpu-v5p",
@@ -239,6 +252,7 @@ static Suite *character_suite(void) {
     tcase_add_test(tests, whole_arrays_reach_the_peak);
     tcase_add_test(tests, parts_of_an_array_cost_whole_ones);
     tcase_add_test(tests, arrays_that_keep_results);
+    tcase_add_test(tests, idle_blocks_of_an_array_share_the_depth);
     tcase_add_test(tests, peaks_are_those_of_the_arrays);
     tcase_add_test(tests, supersteps_add_up);
     tcase_add_test(tests, programs_are_compiled);
