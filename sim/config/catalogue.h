@@ -682,6 +682,7 @@ struct tsim_software {
     bool checkpoint_early_stop;
     enum tsim_selective selective_recompute;
     enum tsim_cross_entropy cross_entropy;
+    int64_t update_ops_per_tensor; /* which the host launches; 0: a few kernels for all tensors */
     int64_t loss_metrics; /* computed from the logits in each training step, written out: cross-entropy, perplexity */
     double optimizer_traffic_bytes; /* moved per parameter and step */
     struct tsim_overlap overlap;

@@ -60,6 +60,28 @@ static struct tsim_amount by_host(struct tsim_term_recorder *r, const struct tsi
                                                   TSIM_PARTS(update, up))));
 }
 
+/* Tensors of a stage, layer by layer: attention's two products (and that of distances), the feed-forward block's two or
+ * three, their biases, and a scale (and a shift) for either norm. An embedding table comes on top. */
+static double n_tensors(const struct tsim_scenario *sc) {
+    const struct tsim_model *m = sc->model;
+    double matrices = 4 + m->gated_mlp + (m->memory > 0), norms = m->norm == TSIM_NORM_LAYERNORM ? 4 : 2;
+    return 1 + (matrices * (1 + m->bias) + norms) * (double)m->layers / (double)sc->parallelism.pipeline;
+}
+
+/* Returns how long the host launches the update. It begins with it when the backward pass has ended, because the loss is read
+ * before (DeepLearningExamples, Transformer-XL/pytorch/train.py: train_iteration's loss.item()). */
+static struct tsim_amount launches(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
+    const struct tsim_software *software = sc->software;
+    if (software->update_ops_per_tensor == 0)
+        return (struct tsim_amount){0};
+    return tsim_product(r, "launches by the host", "tensors x operators x time of a launch", TSIM_TIME_S,
+                        TSIM_PARTS(tsim_given(r, "tensors", n_tensors(sc), TSIM_COUNT, "counted (sim/cost/update.c)"),
+                                   tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "update_ops_per_tensor",
+                                                (double)software->update_ops_per_tensor, TSIM_COUNT),
+                                   tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "host_time_per_op",
+                                                software->host_time_per_op_s, TSIM_TIME_S)));
+}
+
 static struct tsim_amount by_accelerator(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                          const struct tsim_accelerator *a, struct tsim_amount held,
                                          const struct tsim_optimizer_cost *cost) {
@@ -69,10 +91,11 @@ static struct tsim_amount by_accelerator(struct tsim_term_recorder *r, const str
     struct tsim_amount vector_flops =
         tsim_given(r, "vector FLOPs of each", cost->vector_flops, TSIM_FLOPS, OF_OPTIMIZER);
     struct tsim_amount update = tsim_largest(
-        r, "update", "the longer of the two", TSIM_TIME_S,
+        r, "update", "the longest", TSIM_TIME_S,
         TSIM_PARTS(for_each(r, "memory traffic", held, traffic, tsim_memory_rate_recorded(r, a)),
                    for_each(r, "vector operations", held, vector_flops,
-                            tsim_of_accelerator(r, a, "vector_peak", a->vector_flops_per_s, TSIM_FLOPS_PER_S))));
+                            tsim_of_accelerator(r, a, "vector_peak", a->vector_flops_per_s, TSIM_FLOPS_PER_S)),
+                   launches(r, sc)));
     struct tsim_amount products = {0};
     if (cost->matrix_flops > 0)
         products = for_each(r, "its products", held,
