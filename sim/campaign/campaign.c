@@ -43,8 +43,8 @@ double tsim_run_steps(const struct tsim_scenario *sc) {
     return whole_steps(NULL, NULL, sc).value;
 }
 
-static struct tsim_amount steps_of_ramp(struct tsim_term_recorder *r, const struct tsim_batch_ramp *ramp) {
-    return tsim_figure(r, "campaign.batch_ramp.steps", ramp->steps, TSIM_COUNT);
+static struct tsim_amount early_steps_of(struct tsim_term_recorder *r, const struct tsim_early_steps *early) {
+    return tsim_figure(r, "campaign.early.steps", early->steps, TSIM_COUNT);
 }
 
 static struct tsim_amount samples_of_run(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
@@ -55,25 +55,25 @@ static struct tsim_amount samples_of_run(struct tsim_term_recorder *r, const str
                         TSIM_PARTS(length, tsim_inverse(tsim_sample_tokens_of(r, sc))));
 }
 
-/* Those of the ramp, and what of the run's samples is left for steps of the whole batch. */
-static struct tsim_amount ramped_steps(struct tsim_term_recorder *r, const char *name, const struct tsim_scenario *sc,
-                                       const struct tsim_batch_ramp *ramp) {
-    if (!ramp->has)
+/* Those of the early steps, and what of the run's samples is left for steps of the whole batch. */
+static struct tsim_amount steps_of_run(struct tsim_term_recorder *r, const char *name, const struct tsim_scenario *sc,
+                                       const struct tsim_early_steps *early) {
+    if (!early->has)
         return whole_steps(r, name, sc);
     if (sc->training.length_kind == TSIM_LENGTH_STEPS)
-        return tsim_largest(r, name, "as given, and those of the ramp at least", TSIM_COUNT,
-                            TSIM_PARTS(whole_steps(r, "steps that are asked for", sc), steps_of_ramp(r, ramp)));
+        return tsim_largest(r, name, "as given, and those of the early steps at least", TSIM_COUNT,
+                            TSIM_PARTS(whole_steps(r, "steps that are asked for", sc), early_steps_of(r, early)));
     struct tsim_amount left =
-        tsim_sum(r, "samples after the ramp", "of the run - of the ramp", TSIM_COUNT,
+        tsim_sum(r, "samples after the early steps", "of the run - of the early steps", TSIM_COUNT,
                  TSIM_PARTS(samples_of_run(r, sc),
-                            tsim_inverse(tsim_figure(r, "campaign.batch_ramp.samples", ramp->samples, TSIM_COUNT))));
-    struct tsim_amount of_whole_batch =
-        tsim_combined(r, TSIM_TERM_CEILING, "steps of the whole batch", "samples after the ramp / batch, rounded up",
-                      TSIM_COUNT, TSIM_PARTS(left, tsim_inverse(batch_of(r, sc))));
+                            tsim_inverse(tsim_figure(r, "campaign.early.samples", early->samples, TSIM_COUNT))));
+    struct tsim_amount of_whole_batch = tsim_combined(r, TSIM_TERM_CEILING, "steps of the whole batch",
+                                                      "samples after the early steps / batch, rounded up", TSIM_COUNT,
+                                                      TSIM_PARTS(left, tsim_inverse(batch_of(r, sc))));
     struct tsim_amount none = tsim_given(r, "none", 0, TSIM_COUNT, "definition");
-    return tsim_sum(r, name, "of the ramp + of the whole batch", TSIM_COUNT,
-                    TSIM_PARTS(steps_of_ramp(r, ramp), tsim_largest(r, "steps after the ramp", "not below 0",
-                                                                    TSIM_COUNT, TSIM_PARTS(of_whole_batch, none))));
+    return tsim_sum(r, name, "of the early steps + of the whole batch", TSIM_COUNT,
+                    TSIM_PARTS(early_steps_of(r, early), tsim_largest(r, "steps after the early steps", "not below 0",
+                                                                      TSIM_COUNT, TSIM_PARTS(of_whole_batch, none))));
 }
 
 /* Steps whose gradients overflow come on top of those that update the weights: a scale that grows after every
@@ -94,53 +94,53 @@ static struct tsim_amount skipped_steps(struct tsim_term_recorder *r, const stru
 
 /* ---- without failures ---- */
 
-/* Time, or energy, of all steps: those of the ramp are not like the others. */
+/* Time, or energy, of all steps: those of the early steps are not like the others. */
 static struct tsim_amount of_all_steps(struct tsim_term_recorder *r, const char *name, const char *formula,
                                        enum tsim_dimension dimension, struct tsim_amount steps,
                                        struct tsim_amount of_step, const struct tsim_campaign_steps *of,
-                                       struct tsim_amount of_ramp) {
-    if (!of->ramp->has)
+                                       struct tsim_amount of_early) {
+    if (!of->early->has)
         return tsim_product(r, name, formula, dimension, TSIM_PARTS(steps, of_step));
-    struct tsim_amount others = tsim_sum(r, "steps of the whole batch", "all - of the ramp", TSIM_COUNT,
-                                         TSIM_PARTS(steps, tsim_inverse(steps_of_ramp(r, of->ramp))));
+    struct tsim_amount others = tsim_sum(r, "steps of the whole batch", "all - of the early steps", TSIM_COUNT,
+                                         TSIM_PARTS(steps, tsim_inverse(early_steps_of(r, of->early))));
     return tsim_sum(
-        r, name, "of the ramp + of the whole batch", dimension,
-        TSIM_PARTS(of_ramp, tsim_product(r, "of the whole batch", formula, dimension, TSIM_PARTS(others, of_step))));
+        r, name, "of the early steps + of the whole batch", dimension,
+        TSIM_PARTS(of_early, tsim_product(r, "of the whole batch", formula, dimension, TSIM_PARTS(others, of_step))));
 }
 
 /* Returns the time and energy of the steps alone. */
 static struct tsim_work fill_steps(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                    const struct tsim_campaign_steps *of, struct tsim_campaign *c) {
-    const struct tsim_batch_ramp *ramp = of->ramp;
-    bool skips = skipped_steps(NULL, sc, ramped_steps(NULL, NULL, sc, ramp)).value > 0;
-    struct tsim_amount useful = ramped_steps(r, skips ? "steps that update the weights" : "campaign.steps", sc, ramp);
+    const struct tsim_early_steps *early = of->early;
+    bool skips = skipped_steps(NULL, sc, steps_of_run(NULL, NULL, sc, early)).value > 0;
+    struct tsim_amount useful = steps_of_run(r, skips ? "steps that update the weights" : "campaign.steps", sc, early);
     struct tsim_amount skipped = skipped_steps(r, sc, useful);
     struct tsim_amount steps = skips ? tsim_sum(r, "campaign.steps", "steps that update the weights + skipped steps",
                                                 TSIM_COUNT, TSIM_PARTS(useful, skipped))
                                      : useful;
-    struct tsim_amount after_ramp =
-        ramp->has ? tsim_sum(r, "steps of the whole batch that update the weights", "all - of the ramp", TSIM_COUNT,
-                             TSIM_PARTS(useful, tsim_inverse(steps_of_ramp(r, ramp))))
-                  : useful;
+    struct tsim_amount after_early =
+        early->has ? tsim_sum(r, "steps of the whole batch that update the weights", "all - of the early steps",
+                              TSIM_COUNT, TSIM_PARTS(useful, tsim_inverse(early_steps_of(r, early))))
+                   : useful;
     struct tsim_amount of_whole_batch = tsim_product(r, "samples of the whole batch's steps", "steps x batch",
-                                                     TSIM_COUNT, TSIM_PARTS(after_ramp, batch_of(r, sc)));
-    struct tsim_amount of_ramp = {0};
-    if (ramp->has)
-        of_ramp = tsim_figure(r, "campaign.batch_ramp.samples", ramp->samples, TSIM_COUNT);
+                                                     TSIM_COUNT, TSIM_PARTS(after_early, batch_of(r, sc)));
+    struct tsim_amount of_early = {0};
+    if (early->has)
+        of_early = tsim_figure(r, "campaign.early.samples", early->samples, TSIM_COUNT);
     c->samples =
-        tsim_sum(r, "campaign.samples", "that update the weights", TSIM_COUNT, TSIM_PARTS(of_ramp, of_whole_batch))
+        tsim_sum(r, "campaign.samples", "that update the weights", TSIM_COUNT, TSIM_PARTS(of_early, of_whole_batch))
             .value;
     c->steps = steps.value;
     c->skipped_steps = skipped.value;
-    struct tsim_amount ramp_s = {0}, ramp_j = {0};
-    if (ramp->has) {
-        ramp_s = tsim_figure(r, "campaign.batch_ramp.time_s", ramp->time_s, TSIM_TIME_S);
-        ramp_j = tsim_figure(r, "campaign.batch_ramp.energy_j", ramp->energy_j, TSIM_JOULES);
+    struct tsim_amount early_s = {0}, early_j = {0};
+    if (early->has) {
+        early_s = tsim_figure(r, "campaign.early.time_s", early->time_s, TSIM_TIME_S);
+        early_j = tsim_figure(r, "campaign.early.energy_j", early->energy_j, TSIM_JOULES);
     }
     return (struct tsim_work){.time = of_all_steps(r, "time without failures", "steps x step time", TSIM_TIME_S, steps,
-                                                   of->step_s, of, ramp_s),
+                                                   of->step_s, of, early_s),
                               .energy = of_all_steps(r, "energy of the steps", "steps x energy of a step", TSIM_JOULES,
-                                                     steps, of->step_j, of, ramp_j)};
+                                                     steps, of->step_j, of, early_j)};
 }
 
 /* Charges a run that nothing interrupts. */

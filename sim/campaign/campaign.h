@@ -15,7 +15,7 @@ struct tsim_evaluation { /* a pause that was simulated */
     double samples; /* that are passed, whole micro-batches */
 };
 
-struct tsim_batch_ramp { /* the beginning of a run, in which its batch grows */
+struct tsim_early_steps { /* of the beginning of a run: of another batch or length than the last ones */
     bool has;
     double steps, samples, time_s, energy_j;
 };
@@ -28,7 +28,7 @@ struct tsim_checkpoint_traffic {
 
 struct tsim_campaign_steps {
     struct tsim_amount step_s, step_j; /* of the whole batch */
-    const struct tsim_batch_ramp *ramp;
+    const struct tsim_early_steps *early;
     const struct tsim_evaluation *evaluation; /* without one a pause takes what the scenario says, at rest */
     struct tsim_amount idle_w;                /* of an accelerator at rest, with its part of the node and its ports */
     struct tsim_amount checkpoint_bytes;
@@ -48,7 +48,7 @@ struct tsim_campaign_stretch {
 struct tsim_campaign {
     bool has, has_failures;
     int64_t events;         /* that were simulated */
-    double work_s, samples; /* without failures, skipped steps and the ramp of the batch included */
+    double work_s, samples; /* without failures, skipped steps and those of the beginning included */
     double steps, days, energy_kwh, co2_kg, electricity_usd, rent_usd, purchase_usd, breakeven_runs;
     double skipped_steps;     /* of `steps`: those whose gradients overflow, training in fp16 (training.loss_scaling) */
     double goodput, failures; /* failures: mean number of interruptions that were not planned, preemptions included */

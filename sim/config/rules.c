@@ -1238,6 +1238,7 @@ void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *rea
     bool can_split = check_job(c);
     if (!can_split && c->sc->model->list)
         return;
+    tsim_draft_check_stages(draft, reader);
     can_split &= check_tensor(c);
     check_sequence(c);
     check_recomputed_operators(c);

@@ -166,6 +166,58 @@ static void resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     tsim_draft_check_software(draft, reader);
 }
 
+/* A copy without the value at a dotted path. */
+static const struct tsim_value *without_path(struct tsim_arena *arena, const struct tsim_value *mapping,
+                                             const char *path) {
+    const char *dot = strchr(path, '.');
+    if (!dot)
+        return tsim_value_without(arena, mapping, path);
+    const char *key = tsim_arena_strndup(arena, path, (size_t)(dot - path));
+    struct tsim_pair *pairs = TSIM_NEW_ARRAY(arena, mapping->n_items, struct tsim_pair);
+    for (size_t i = 0; i < mapping->n_items; i++) {
+        pairs[i] = mapping->pairs[i];
+        if (strcmp(pairs[i].key, key) == 0 && pairs[i].value->kind == TSIM_VALUE_MAPPING)
+            pairs[i].value = without_path(arena, pairs[i].value, dot + 1);
+    }
+    return tsim_value_new_mapping(arena, mapping, pairs, mapping->n_items);
+}
+
+static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, const struct tsim_value *root,
+                       const struct tsim_scenario *base, bool is_job);
+
+/* A stage is the scenario with the stage's values of some keys in place of its own. Warnings were said of the scenario. */
+static const struct tsim_scenario *read_stage(struct tsim_reader *reader, const struct tsim_draft *draft,
+                                              const struct tsim_value *stage) {
+    const struct tsim_value *root = without_path(reader->arena, draft->root, "training.stages");
+    struct tsim_diags unheard;
+    struct tsim_reader quiet = {.arena = reader->arena, .diags = &unheard, .files = reader->files};
+    struct tsim_draft *own = TSIM_NEW(reader->arena, struct tsim_draft);
+    tsim_diags_init(&unheard);
+    for (size_t k = 0; k < TSIM_N_STAGE_KEYS; k++) {
+        const struct tsim_value *value = tsim_value_find(stage, tsim_stage_keys[k].key);
+        if (value)
+            (void)tsim_value_set(reader->arena, root, tsim_stage_keys[k].path, value, NULL, 0, &root, &unheard);
+    }
+    bool is_valid = read_draft(&quiet, own, root, NULL, false);
+    tsim_diags_release(&unheard);
+    quiet.diags = reader->diags;
+    if (!is_valid && !read_draft(&quiet, own, root, NULL, false)) /* again, to say why not */
+        return NULL;
+    own->scenario.draft = own;
+    return &own->scenario;
+}
+
+static void read_stages(struct tsim_reader *reader, struct tsim_draft *draft) {
+    struct tsim_training_spec *t = &draft->scenario.training;
+    const struct tsim_value *list = tsim_value_find_path(draft->root, "training.stages");
+    struct tsim_stage_spec *stages = TSIM_NEW_ARRAY(reader->arena, t->n_stages, struct tsim_stage_spec);
+    for (size_t i = 0; i < t->n_stages; i++) {
+        stages[i] = t->stages[i];
+        stages[i].scenario = read_stage(reader, draft, list->items[i]);
+    }
+    t->stages = stages;
+}
+
 static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, const struct tsim_value *root,
                        const struct tsim_scenario *base, bool is_job) {
     size_t n_errors = reader->diags->n_errors;
@@ -175,6 +227,8 @@ static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, con
     tsim_schema_read(reader, &tsim_scenario_table, root, "", draft);
     if (reader->diags->n_errors == n_errors)
         resolve(draft, reader);
+    if (reader->diags->n_errors == n_errors && draft->scenario.training.n_stages > 0 && !is_job)
+        read_stages(reader, draft);
     return reader->diags->n_errors == n_errors;
 }
 
@@ -236,22 +290,6 @@ const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_overr
                                  settings[i].value, quote);
     }
     return text;
-}
-
-/* A copy without the value at a dotted path. */
-static const struct tsim_value *without_path(struct tsim_arena *arena, const struct tsim_value *mapping,
-                                             const char *path) {
-    const char *dot = strchr(path, '.');
-    if (!dot)
-        return tsim_value_without(arena, mapping, path);
-    const char *key = tsim_arena_strndup(arena, path, (size_t)(dot - path));
-    struct tsim_pair *pairs = TSIM_NEW_ARRAY(arena, mapping->n_items, struct tsim_pair);
-    for (size_t i = 0; i < mapping->n_items; i++) {
-        pairs[i] = mapping->pairs[i];
-        if (strcmp(pairs[i].key, key) == 0 && pairs[i].value->kind == TSIM_VALUE_MAPPING)
-            pairs[i].value = without_path(arena, pairs[i].value, dot + 1);
-    }
-    return tsim_value_new_mapping(arena, mapping, pairs, mapping->n_items);
 }
 
 /* A resolved scenario names the keys that nobody wrote and that follow from others: they are worked out anew, so that

@@ -160,6 +160,13 @@ struct tsim_batch_ramp_spec {
     double from, increment, samples; /* samples 0: it is the global one from the beginning */
 };
 
+/* A part of the run before its end, with a length of its own (run/stages.h). */
+struct tsim_stage_spec {
+    int64_t sequence_length, global_batch_size, micro_batch_size, context; /* 0: as at the end */
+    double tokens, samples, steps;                                         /* one of them is its length */
+    const struct tsim_scenario *scenario;                                  /* resolved: what a step of it is of */
+};
+
 /* Fine-tuning of two thin matrices beside each of some products (LoRA: Hu et al. 2021, arXiv:2106.09685), with weights
  * that stay as they are, of 4 or 8 bits perhaps (QLoRA: Dettmers et al. 2023, arXiv:2305.14314). */
 enum tsim_adapter_kind { TSIM_ADAPTER_NONE, TSIM_ADAPTER_LORA, TSIM_ADAPTER_QLORA };
@@ -228,6 +235,8 @@ struct tsim_training_spec {
     const struct tsim_model *teacher; /* distill: its forward pass comes before each of the model's; else NULL */
     struct tsim_lengths_spec lengths;
     struct tsim_batch_ramp_spec batch_ramp;
+    const struct tsim_stage_spec *stages; /* that come before what the other fields say */
+    size_t n_stages;
     struct tsim_adapter_spec adapter;
     struct tsim_compression_spec compression;
     int64_t sequence_length, global_batch_size, micro_batch_size;

@@ -32,7 +32,8 @@ struct tsim_draft {
 
 extern const struct tsim_table tsim_scenario_table;
 /* These sections of a scenario are read by functions. */
-extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_data_table, tsim_reliability_table;
+extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_stage_table, tsim_data_table,
+    tsim_reliability_table;
 
 /* Prepares a draft; call it before the table is read. */
 void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
@@ -48,6 +49,15 @@ void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena);
 /* scenario_links.c: readers and writers of lists in `cluster`, and the shape of a torus. */
 void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_degraded_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+/* stage_tables.c: `training.stages`, and which keys of a scenario those of a stage stand for. */
+struct tsim_stage_key {
+    const char *key, *path;
+};
+enum { TSIM_N_STAGE_KEYS = 4 };
+extern const struct tsim_stage_key tsim_stage_keys[TSIM_N_STAGE_KEYS];
+void tsim_stages_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_stages_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_draft_check_stages(const struct tsim_draft *draft, struct tsim_reader *reader);
 /* scenario_data.c */
 void tsim_data_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_data_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);

@@ -114,7 +114,7 @@ static double positive(double value) {
 #define SERVER(member) IF(r->server.has, r->server.member)
 #define GENERATION(member) IF(r->post_training.generation.has, r->post_training.generation.member)
 #define CAMPAIGN(member) IF(r->step.simulated && r->campaign.has, r->campaign.member)
-#define RAMP(member) IF(r->step.simulated && r->campaign.has && r->batch_ramp.has, r->batch_ramp.member)
+#define EARLY(member) IF(r->step.simulated && r->campaign.has && r->early.has, r->early.member)
 #define OWNED(member) IF(r->step.simulated && r->campaign.has && r->campaign.own.has, r->campaign.own.member)
 #define FAILING(member) IF(r->step.simulated && r->campaign.has && r->campaign.has_failures, r->campaign.member)
 #define LOCAL(member) (r->campaign.has_local_tier ? FAILING(member) : (double)NAN)

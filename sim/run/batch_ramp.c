@@ -31,11 +31,11 @@ static double walk(const struct tsim_scenario *sc, size_fn take, void *context) 
 
 static void count(void *context, double batch, double steps) {
     (void)batch;
-    ((struct tsim_batch_ramp *)context)->steps += steps;
+    ((struct tsim_early_steps *)context)->steps += steps;
 }
 
-bool tsim_batch_ramp_count(const struct tsim_scenario *sc, struct tsim_batch_ramp *ramp) {
-    *ramp = (struct tsim_batch_ramp){0};
+bool tsim_batch_ramp_count(const struct tsim_scenario *sc, struct tsim_early_steps *ramp) {
+    *ramp = (struct tsim_early_steps){0};
     if (!(sc->training.batch_ramp.samples > 0))
         return false;
     ramp->has = true;
@@ -77,7 +77,7 @@ struct sum {
     const struct tsim_scenario *scenario;
     const struct size *sizes;
     int n_sizes;
-    struct tsim_batch_ramp *ramp;
+    struct tsim_early_steps *ramp;
 };
 
 static void add(void *context, double batch, double steps) {
@@ -93,7 +93,7 @@ static void add(void *context, double batch, double steps) {
     sum->ramp->energy_j += steps * (low->energy_j + share * (high->energy_j - low->energy_j));
 }
 
-static void record(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const struct tsim_batch_ramp *ramp) {
+static void record(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const struct tsim_early_steps *ramp) {
     static const char *const STEPS = "searched: each size has the same number of samples, and ends with a whole step",
                              *const STEP = "simulated on the engine: steps of a few sizes, the others between them";
     const struct tsim_batch_ramp_spec *spec = &sc->training.batch_ramp;
@@ -103,15 +103,15 @@ static void record(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
         tsim_of_scenario(r, "training.batch_ramp.samples", spec->samples, TSIM_COUNT),
         tsim_of_scenario(r, "training.global_batch_size", (double)sc->training.global_batch_size, TSIM_COUNT)};
     enum { N = sizeof inputs / sizeof inputs[0] };
-    struct tsim_amount steps = tsim_outcome(r, "campaign.batch_ramp.steps", STEPS, ramp->steps, TSIM_COUNT, inputs, N);
-    tsim_outcome(r, "campaign.batch_ramp.samples", STEPS, ramp->samples, TSIM_COUNT, inputs, N);
-    tsim_outcome(r, "campaign.batch_ramp.time_s", STEP, ramp->time_s, TSIM_TIME_S, TSIM_PARTS(steps));
-    tsim_outcome(r, "campaign.batch_ramp.energy_j", STEP, ramp->energy_j, TSIM_JOULES, TSIM_PARTS(steps));
+    struct tsim_amount steps = tsim_outcome(r, "campaign.early.steps", STEPS, ramp->steps, TSIM_COUNT, inputs, N);
+    tsim_outcome(r, "campaign.early.samples", STEPS, ramp->samples, TSIM_COUNT, inputs, N);
+    tsim_outcome(r, "campaign.early.time_s", STEP, ramp->time_s, TSIM_TIME_S, TSIM_PARTS(steps));
+    tsim_outcome(r, "campaign.early.energy_j", STEP, ramp->energy_j, TSIM_JOULES, TSIM_PARTS(steps));
 }
 
 enum tsim_status tsim_batch_ramp_simulate(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                           const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
-                                          double step_s, double step_j, struct tsim_batch_ramp *ramp,
+                                          double step_s, double step_j, struct tsim_early_steps *ramp,
                                           struct tsim_diags *diags) {
     struct size sizes[N_SIZES];
     if (!tsim_batch_ramp_count(sc, ramp))

@@ -12,12 +12,12 @@
 #include "step/step.h"
 
 /* Steps and samples alone; false: there is no ramp. */
-bool tsim_batch_ramp_count(const struct tsim_scenario *scenario, struct tsim_batch_ramp *ramp);
+bool tsim_batch_ramp_count(const struct tsim_scenario *scenario, struct tsim_early_steps *ramp);
 
 /* Simulates the smaller batches of the ramp, time and energy. `step` is the step of the whole batch. */
 enum tsim_status tsim_batch_ramp_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                           const struct tsim_machine *machine, struct tsim_term_recorder *recorder,
-                                          double step_s, double step_j, struct tsim_batch_ramp *ramp,
+                                          double step_s, double step_j, struct tsim_early_steps *ramp,
                                           struct tsim_diags *diags);
 
 #endif

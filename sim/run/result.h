@@ -7,12 +7,14 @@
 #include "campaign/hyper_search.h"
 #include "run/parameter_server.h"
 #include "run/post_training.h"
+#include "run/stages.h"
 #include "step/step_result.h"
 
 struct tsim_result {
     const struct tsim_scenario *scenario; /* with its layers as they are balanced */
     struct tsim_step_result step;
-    struct tsim_batch_ramp batch_ramp;       /* counted by the campaign, as are ... */
+    struct tsim_early_steps early;           /* counted by the campaign, as are ... */
+    const struct tsim_stage_time *stages;    /* of each in training.stages; NULL: they were not simulated */
     struct tsim_evaluation evaluation;       /* ... pauses like this one */
     struct tsim_post_training post_training; /* of dpo, grpo and ppo; the campaign is made of such rounds */
     struct tsim_parameter_server server;     /* of workers that push and pull; the campaign is made of their batches */

@@ -56,7 +56,7 @@ static struct tsim_campaign_steps campaign_steps(struct tsim_term_recorder *r, c
                                                  const struct tsim_machine *machine, const struct tsim_result *result) {
     return (struct tsim_campaign_steps){.step_s = step_of_run(r, result),
                                         .step_j = energy_of_step(r, result),
-                                        .ramp = &result->batch_ramp,
+                                        .early = &result->early,
                                         .evaluation = &result->evaluation,
                                         .idle_w = tsim_power_at_rest(r, machine->cluster),
                                         .checkpoint_bytes = tsim_checkpoint_bytes(r, sc),
@@ -78,9 +78,11 @@ static enum tsim_status simulate(struct tsim_arena *arena, const struct tsim_sce
                                          options->recorder, &result->post_training, diags));
     TSIM_TRY(tsim_parameter_server_simulate(sc, varied, &machine, step->terms.time_s, step->energy_j, options->recorder,
                                             &result->server, diags));
-    if (tsim_run_steps(sc) > 0)
+    if (tsim_run_steps(sc) > 0) {
         TSIM_TRY(tsim_batch_ramp_simulate(arena, sc, &machine, options->recorder, step->terms.time_s, step->energy_j,
-                                          &result->batch_ramp, diags));
+                                          &result->early, diags));
+        TSIM_TRY(tsim_stages_simulate(arena, sc, options->recorder, &result->early, &result->stages, diags));
+    }
     TSIM_TRY(tsim_evaluation_simulate(arena, sc, &machine, options->recorder, &result->evaluation, diags));
     struct tsim_campaign_steps steps = campaign_steps(options->recorder, sc, &machine, result);
     if (tsim_run_steps(sc) > 0)
@@ -135,7 +137,8 @@ void tsim_train_bound(struct tsim_arena *arena, const struct tsim_scenario *scen
     tsim_step_bound(arena, scenario, &machine, of, &result->step);
     tsim_post_training_bound(arena, scenario, &machine, of, step->terms.time_s, step->energy_j, memo,
                              &result->post_training);
-    tsim_batch_ramp_count(scenario, &result->batch_ramp); /* its time is not bounded: 0 */
+    if (!tsim_batch_ramp_count(scenario, &result->early)) /* its time is not bounded: 0 */
+        (void)tsim_stages_count(scenario, &result->early);
     const struct tsim_campaign_steps steps = campaign_steps(NULL, scenario, &machine, result);
     tsim_campaign_without_failures(scenario, &steps, &result->campaign);
 }

@@ -100,6 +100,12 @@ static const char *const BASES[] = {
     "model: {kind: cnn, name: small, input: {channels: 8}, list: [{kind: transposed, out: 4, kernel: 3, bias: true}],\n"
     "  discriminator: [{kind: conv, out: 2, kernel: 3, norm: true, relu: true}]}\n"
     "cluster: {node: dgx-1v}\ntraining: {global_batch_size: 512, steps: 10, precision: fp32}\n",
+    HEAD "model: gpt2-small\ncluster: {node: single-a100-80gb}\n"
+         "training: {global_batch_size: 64, tokens: 1 G, stages: [{sequence_length: 512, steps: 10}]}\n",
+    HEAD "model: gpt2-small\ncluster: {node: single-a100-80gb}\n"
+         "training: {global_batch_size: 64, tokens: 1 G, stages: [{sequence_length: 512, tokens: 1 M}]}\n",
+    HEAD "model: gpt2-small\ncluster: {node: single-a100-80gb}\n"
+         "training: {global_batch_size: 64, tokens: 1 G, stages: [{sequence_length: 512, samples: 100}]}\n",
     HEAD "model: {extends: t5-11b, layers: 4, encoder_layers: 2}\ncluster: {node: trn1-32xlarge}\n"
          "training: {global_batch_size: 16, tokens: 1 G, sequence_length: 512, recompute: {every: 2}}\n"
          "parallelism: {tensor: 4, data: auto}\n" FAILS,

@@ -20,9 +20,9 @@ static const struct {
 };
 
 /* Lists of mappings. */
-static const char *const LISTS[] = {"cluster.degraded", "cluster.background", "cluster.fabric.tiers",
-                                    "model.tables",     "model.list",         "model.pattern",
-                                    "model.discriminator"};
+static const char *const LISTS[] = {"cluster.degraded",    "cluster.background", "cluster.fabric.tiers",
+                                    "model.tables",        "model.list",         "model.pattern",
+                                    "model.discriminator", "training.stages"};
 
 /* Values of several shapes, which no table describes, at what ends they have. NULL: what is read elsewhere. */
 enum { MOST_SHAPES = 8 };
@@ -61,6 +61,7 @@ static const struct {
     {"model.pattern",
      {"[]", "[{kind: window, count: 100000}]", "[{kind: attention}, {kind: window, feed_forward: dense}]"}},
     {"model.list", {"[{kind: linear, out: 1}]", "[{kind: conv, out: 10 M, kernel: 3, padding: 10000}]"}},
+    {"training.stages", {"[]", "[{steps: 1}]", "[{sequence_length: 1024, tokens: 1}, {context: 2, samples: 1 M}]"}},
     {"model.discriminator", {"[]", "[{kind: transposed, out: 1, kernel: 3, padding: 1, stride: 10000}]"}},
 };
 

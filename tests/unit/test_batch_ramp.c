@@ -1,6 +1,7 @@
-/* batch_ramp.h: a batch that grows, against a log of BLOOM's run and against steps of each size simulated by
- * themselves. */
+/* batch_ramp.h and stages.h: a batch that grows, against a log of BLOOM's run and against steps of each size simulated by
+ * themselves; stages of a curriculum against runs of each. */
 #include "run/batch_ramp.h"
+#include "run/stages.h"
 #include "support/training_rig.h"
 
 #include <math.h>
@@ -12,12 +13,12 @@ static struct tsim_result run(const char *id, const struct tsim_override *overri
 /* "iteration 12695 | consumed samples: 9841584 | global batch size: 2048", a week after the launch
  * (bigscience tr11-176B-ml, chronicles of 18 March 2022). */
 START_TEST(blooms_log_is_met) {
-    struct tsim_batch_ramp ramp;
+    struct tsim_early_steps ramp;
     ck_assert(tsim_batch_ramp_count(load_shipped("bloom-176b-whole-run", NULL, 0), &ramp));
     ck_assert_double_eq(ramp.samples + (12695 - ramp.steps) * 2048, 9841584);
     struct tsim_result result = run("bloom-176b-whole-run", NULL, 0);
-    ck_assert_double_eq(result.batch_ramp.steps, ramp.steps);
-    ck_assert_double_eq_tol(result.batch_ramp.time_s / 86400, 7, 0.1 * 7);
+    ck_assert_double_eq(result.early.steps, ramp.steps);
+    ck_assert_double_eq_tol(result.early.time_s / 86400, 7, 0.1 * 7);
 }
 END_TEST
 
@@ -40,15 +41,14 @@ START_TEST(the_time_is_that_of_every_size) {
             energy_j += size.step.energy_j;
         }
     }
-    ck_assert_double_eq(ramped.batch_ramp.steps, steps);
-    ck_assert_double_eq(ramped.batch_ramp.samples, samples);
-    ck_assert_double_eq_tol(ramped.batch_ramp.time_s / time_s, 1, 2e-3);
-    ck_assert_double_eq_tol(ramped.batch_ramp.energy_j / energy_j, 1, 2e-3);
+    ck_assert_double_eq(ramped.early.steps, steps);
+    ck_assert_double_eq(ramped.early.samples, samples);
+    ck_assert_double_eq_tol(ramped.early.time_s / time_s, 1, 2e-3);
+    ck_assert_double_eq_tol(ramped.early.energy_j / energy_j, 1, 2e-3);
     /* The run: 2,000 steps, of which these are the first. */
     const struct tsim_campaign *c = &ramped.campaign;
     ck_assert_double_eq(c->steps, 2000);
-    ck_assert_double_eq_tol(c->days * 86400, ramped.batch_ramp.time_s + (2000 - steps) * ramped.step.terms.time_s,
-                            1e-6);
+    ck_assert_double_eq_tol(c->days * 86400, ramped.early.time_s + (2000 - steps) * ramped.step.terms.time_s, 1e-6);
     ck_assert_double_eq(c->samples, samples + (2000 - steps) * 64);
     ck_assert_double_eq(ramped.step.terms.time_s, whole.step.terms.time_s);
     ck_assert_double_lt(c->days, whole.campaign.days);
@@ -65,6 +65,73 @@ START_TEST(a_run_of_samples_takes_longer) {
 }
 END_TEST
 
+static struct tsim_result small(const char *plan, const char *training) {
+    return train(
+        load_text(tsim_arena_printf(&arena,
+                                    "schema: tsim/v1\nname: small\nmodel: llama3.2-1b\ncluster: {node: dgx-h100}\n"
+                                    "parallelism: {%s}\ntraining: {%s}\n",
+                                    plan, training)));
+}
+
+/* 10 M tokens of 1,024 in batches of 16, then 1,000 samples of 4,096 on two context ranks in batches of 8: 611 and 125 steps,
+ * whose times are those of runs of their own. The run has 100 M tokens, of which batches of 8 x 4,096 take the rest. */
+START_TEST(stages_are_runs_of_their_own) {
+    enum { STEPS = 611, LATER = 125 };
+    struct tsim_result all = small(
+                           "data: auto",
+                           "sequence_length: 4096, global_batch_size: 8, tokens: 100 M, stages: [{sequence_length: "
+                           "1024, global_batch_size: 16, tokens: 10 M}, {context: 2, samples: 1000}]"),
+                       of[] = {small("data: auto", "sequence_length: 1024, global_batch_size: 16"),
+                               small("context: 2", "sequence_length: 4096, global_batch_size: 8")};
+    double time_s = STEPS * of[0].step.terms.time_s + LATER * of[1].step.terms.time_s;
+    double energy_j = STEPS * of[0].step.energy_j + LATER * of[1].step.energy_j;
+    double rest = ceil((100e6 - STEPS * 16 * 1024.0 - LATER * 8 * 4096.0) / (8 * 4096.0));
+    ck_assert_double_eq(all.stages[0].steps, STEPS);
+    ck_assert_double_eq(all.stages[1].steps, LATER);
+    ck_assert_double_eq(all.early.steps, STEPS + LATER);
+    ck_assert_double_eq(all.early.samples, STEPS * 4 + LATER * 8); /* as long as the last ones */
+    ck_assert_double_eq_tol(all.early.time_s / time_s, 1, 1e-9);
+    ck_assert_double_eq_tol(all.early.energy_j / energy_j, 1, 1e-9);
+    ck_assert_double_eq(all.campaign.steps, STEPS + LATER + rest);
+    ck_assert_double_eq_tol(all.campaign.days * 86400, time_s + rest * all.step.terms.time_s, 1e-6);
+}
+END_TEST
+
+/* A stage keeps the rules of a scenario, and its mistakes are shown where its values stand. */
+START_TEST(stages_are_checked) {
+    static const struct {
+        const char *stages, *field;
+    } BAD[] = {{"{global_batch_size: 12, steps: 10}", "training.global_batch_size"},
+               {"{sequence_length: 1024}", "training.stages"},
+               {"{sequence_length: 1024, steps: 1, tokens: 1 M}", "training.stages"},
+               {"{context: 3, steps: 1}", "training.sequence_length"}};
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
+        size_t n = diags.n_items;
+        ck_assert_ptr_null(
+            try_text(tsim_arena_printf(&arena,
+                                       "schema: tsim/v1\nname: small\nmodel: llama3.2-1b\ncluster: {node: dgx-h100}\n"
+                                       "training: {global_batch_size: 8, steps: 10,\n  stages: [%s]}\n",
+                                       BAD[i].stages)));
+        ck_assert_str_eq(diags.items[n].field, BAD[i].field);
+        ck_assert_int_eq(diags.items[n].at.line, i == 3 ? 5 : 6);
+    }
+    diags.n_errors = diags.n_items = 0;
+}
+END_TEST
+
+/* 64 samples at once leave no room for the activations that one at a time needs little of. */
+START_TEST(a_stage_that_does_not_fit_is_refused) {
+    const struct tsim_scenario *scenario =
+        load_text("schema: tsim/v1\nname: small\nmodel: llama3.2-1b\ncluster: {node: dgx-h100}\n"
+                  "training: {global_batch_size: 512, steps: 10, stages: [{micro_batch_size: 64, steps: 1}]}\n");
+    const struct tsim_run_options options = {.is_brief = true};
+    struct tsim_result result;
+    ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &result, &diags), TSIM_ERR_INFEASIBLE);
+    ck_assert_str_eq(diags.items[0].field, "training.stages");
+    diags.n_errors = diags.n_items = 0;
+}
+END_TEST
+
 static Suite *batch_ramp_suite(void) {
     Suite *suite = suite_create("batch_ramp");
     TCase *tests = tcase_create("batch_ramp");
@@ -73,6 +140,9 @@ static Suite *batch_ramp_suite(void) {
     tcase_add_test(tests, blooms_log_is_met);
     tcase_add_test(tests, the_time_is_that_of_every_size);
     tcase_add_test(tests, a_run_of_samples_takes_longer);
+    tcase_add_test(tests, stages_are_runs_of_their_own);
+    tcase_add_test(tests, stages_are_checked);
+    tcase_add_test(tests, a_stage_that_does_not_fit_is_refused);
     suite_add_tcase(suite, tests);
     return suite;
 }

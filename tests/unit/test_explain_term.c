@@ -308,7 +308,7 @@ START_TEST(what_a_run_may_have_has_trees) {
         use_plan(2, 2, 2, 1);
         expect_all_terms();
         ck_assert(prediction.result.evaluation.has == (way == 0 || way == 3));
-        ck_assert(prediction.result.batch_ramp.has == (way == 1 || way == 2));
+        ck_assert(prediction.result.early.has == (way == 1 || way == 2));
     }
 }
 END_TEST

@@ -174,7 +174,7 @@ static void example_of_everything(void) {
     result->step.padding_frac = 0.25;
     result->step.variation.has = result->step.variation.draws.has = result->step.input.has = true;
     result->step.input.bound = "workers";
-    result->evaluation.has = result->batch_ramp.has = true;
+    result->evaluation.has = result->early.has = true;
     result->post_training.has = result->post_training.generation.has = true;
     result->server.has = result->search.has = true;
     r.example.scenario.generation.ahead = 1;

@@ -258,6 +258,20 @@ static void print_search(struct tsim_screen *screen, const struct tsim_result *r
                      days(screen, s->all_days));
 }
 
+/* One line for each, in order. */
+static void print_stages(struct tsim_screen *screen, const struct tsim_result *result) {
+    const struct tsim_training_spec *t = &result->scenario->training;
+    for (size_t i = 0; i < t->n_stages; i++) {
+        const struct tsim_training_spec *stage = &t->stages[i].scenario->training;
+        const struct tsim_stage_time *of = &result->stages[i];
+        tsim_screen_line(
+            screen, i == 0 ? "stages first" : "", "%s steps of %s samples of %s tokens, %s each, %s",
+            tsim_screen_count(screen, of->steps), tsim_screen_count(screen, (double)stage->global_batch_size),
+            tsim_screen_count(screen, (double)stage->sequence_length),
+            tsim_screen_human(screen, of->step_s, TSIM_TIME_S), days(screen, of->steps * of->step_s / TSIM_DAY_S));
+    }
+}
+
 void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
     print_scaling_laws(screen, result);
@@ -265,12 +279,14 @@ void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_predicti
         return;
     print_campaign(screen, &result->campaign, result->scenario->cost.date);
     print_forecast(screen, prediction);
-    if (result->batch_ramp.has)
+    if (result->stages)
+        print_stages(screen, result);
+    else if (result->early.has)
         tsim_screen_line(screen, "batch grows", "from %s to %s samples in %s steps, %s",
                          tsim_screen_count(screen, result->scenario->training.batch_ramp.from),
                          tsim_screen_count(screen, (double)result->scenario->training.global_batch_size),
-                         tsim_screen_count(screen, result->batch_ramp.steps),
-                         days(screen, result->batch_ramp.time_s / TSIM_DAY_S));
+                         tsim_screen_count(screen, result->early.steps),
+                         days(screen, result->early.time_s / TSIM_DAY_S));
     print_search(screen, result);
     print_hours(screen, result);
     print_ownership(screen, &result->scenario->cost, &result->campaign);
