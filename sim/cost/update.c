@@ -73,7 +73,8 @@ static double n_tensors(const struct tsim_scenario *sc) {
 static struct tsim_amount launches(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {
     const struct tsim_software *software = sc->software;
     if (software->update_ops_per_tensor == 0)
-        return (struct tsim_amount){0};
+        return tsim_given(r, "launches by the host", 0, TSIM_TIME_S,
+                          "update_ops_per_tensor 0: a few kernels for all tensors");
     return tsim_product(r, "launches by the host", "tensors x operators x time of a launch", TSIM_TIME_S,
                         TSIM_PARTS(tsim_given(r, "tensors", n_tensors(sc), TSIM_COUNT, "counted (sim/cost/update.c)"),
                                    tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "update_ops_per_tensor",
