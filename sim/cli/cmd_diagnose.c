@@ -18,6 +18,9 @@ struct diagnose {
     bool is_imported;  /* then it has reported what is wrong, and the overrides are in the source */
     struct tsim_override *overrides;
     size_t n_overrides;
+    struct tsim_override from_log; /* what the second operand says of steps, where it is a log; else no path */
+    const char *log_note;
+    bool has_profile;
     struct tsim_profile profile;
     struct tsim_diagnosis diagnosis;
     struct tsim_diagnosis_output output;
@@ -30,15 +33,20 @@ struct diagnose {
 static void take_overrides(struct diagnose *run) {
     const struct tsim_arguments *arguments = run->arguments;
     bool is_measured = false, has_source = false;
-    run->overrides = TSIM_NEW_ARRAY(&run->arena, arguments->n_overrides + 1, struct tsim_override);
+    run->overrides = TSIM_NEW_ARRAY(&run->arena, arguments->n_overrides + 2, struct tsim_override);
     for (size_t i = 0; i < arguments->n_overrides; i++) {
         const struct tsim_override *o = &arguments->overrides[i];
         is_measured |= strncmp(o->path, "measured.", 9) == 0;
         has_source |= strcmp(o->path, "measured.source") == 0;
         run->overrides[run->n_overrides++] = *o;
     }
-    if (is_measured && !has_source)
+    if (!is_measured && run->from_log.path) {
+        run->overrides[run->n_overrides++] = run->from_log;
+        if (!has_source)
+            run->overrides[run->n_overrides++] = (struct tsim_override){"measured.source", arguments->operands[1]};
+    } else if (is_measured && !has_source) {
         run->overrides[run->n_overrides++] = (struct tsim_override){"measured.source", "--set"};
+    }
 }
 
 static enum tsim_status import(struct diagnose *run, const struct tsim_import_format *format, const char *file) {
@@ -69,11 +77,20 @@ static enum tsim_status read_launch(struct diagnose *run) {
         tsim_file_read(&run->arena, file, TSIM_LOG_MAX_BYTES, "a launch, a log or a scenario", &bytes, &run->diags));
     const struct tsim_import_format *format = tsim_import_format_of(bytes.text, bytes.size);
     bool is_scenario = tsim_import_is_ours(bytes.text, bytes.size);
+    struct tsim_override measured;
+    const char *spread;
+    bool is_log = tsim_import_log_measured(&run->arena, bytes.text, bytes.size, &measured, &spread);
     tsim_heap_free(bytes.text);
     if (is_scenario)
         return tsim_scenario_open(&run->arena, file, &run->source, &run->diags);
     if (format && tsim_import_gives_scenario(format))
         return import(run, format, file);
+    if (!format && is_log) {
+        tsim_diag_hint(tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
+                                        "this log says how long steps take, but not what is trained"),
+                       "give what started the job as well: tsim diagnose LAUNCH %s", file);
+        return TSIM_ERR_SCHEMA;
+    }
     tsim_diag_hint(
         tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
                          format ? "this is a file of %s, which gives no job to diagnose"
@@ -83,12 +100,23 @@ static enum tsim_status read_launch(struct diagnose *run) {
     return TSIM_ERR_SCHEMA;
 }
 
-static enum tsim_status read_profile(struct diagnose *run, const char *file) {
+/* A trace of a profiler, or the log of the job. */
+static enum tsim_status read_measurement(struct diagnose *run, const char *file) {
     struct tsim_file_bytes bytes;
-    if (tsim_profile_is_nsys(file))
+    const char *spread;
+    if (tsim_profile_is_nsys(file)) {
+        run->has_profile = true;
         return tsim_profile_read_nsys(&run->arena, file, &run->profile, &run->diags);
-    TSIM_TRY(
-        tsim_text_file_read(&run->arena, file, TSIM_PROFILE_MAX_BYTES, "a trace of a profiler", &bytes, &run->diags));
+    }
+    TSIM_TRY(tsim_text_file_read(&run->arena, file, TSIM_PROFILE_MAX_BYTES, "a log, or a trace of a profiler", &bytes,
+                                 &run->diags));
+    if (tsim_import_log_measured(&run->arena, bytes.text, bytes.size, &run->from_log, &spread)) {
+        run->log_note = tsim_arena_printf(&run->arena, "%s: note: %s: %s, %s\n", file, run->from_log.path,
+                                          run->from_log.value, spread);
+        tsim_heap_free(bytes.text);
+        return TSIM_OK;
+    }
+    run->has_profile = true;
     enum tsim_status status =
         tsim_profile_read_kineto(&run->arena, bytes.file, bytes.text, bytes.size, &run->profile, &run->diags);
     tsim_heap_free(bytes.text);
@@ -135,13 +163,12 @@ static void find_flags(struct diagnose *run) {
 
 static enum tsim_status diagnose(struct diagnose *run) {
     const struct tsim_arguments *arguments = run->arguments;
-    bool has_profile = arguments->n_operands > 1;
+    if (arguments->n_operands > 1)
+        TSIM_TRY(read_measurement(run, arguments->operands[1]));
     TSIM_TRY(read_launch(run));
-    if (has_profile)
-        TSIM_TRY(read_profile(run, arguments->operands[1]));
     tsim_search_bar_init(&run->bar, arguments);
     tsim_memory_keep();
-    const struct tsim_diagnosis_options options = {.profile = has_profile ? &run->profile : NULL,
+    const struct tsim_diagnosis_options options = {.profile = run->has_profile ? &run->profile : NULL,
                                                    .n_threads = tsim_n_jobs(arguments),
                                                    .report = tsim_search_bar_show,
                                                    .context = &run->bar};
@@ -176,12 +203,12 @@ static enum tsim_exit write_results(struct diagnose *run) {
 }
 
 enum tsim_exit tsim_cmd_diagnose(const struct tsim_arguments *arguments) {
-    struct diagnose run = {.arguments = arguments, .notes = ""};
+    struct diagnose run = {.arguments = arguments, .notes = "", .log_note = ""};
     tsim_arena_init(&run.arena);
     tsim_diags_init(&run.diags);
     enum tsim_exit code = tsim_exit_of(diagnose(&run));
     if (code == TSIM_EXIT_OK && !arguments->has[TSIM_OPTION_QUIET])
-        fputs(run.notes, stderr);
+        fprintf(stderr, "%s%s", run.notes, run.log_note);
     tsim_report_diags(arguments, &run.diags);
     if (code == TSIM_EXIT_OK)
         code = write_results(&run);

@@ -55,16 +55,17 @@ static const struct tsim_command COMMANDS[] = {
      "that figure, down to each constant and its source. Nothing is logged. --csv\n"
      "prints one table after the other; the first column is the table's name.",
      1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
-    {"diagnose", "FILE [PROFILE]", "find out why a running job is slow, and which options would help",
-     "FILE is a scenario, or a launch script, a configuration or a log that 'tsim\n"
-     "import' reads; its content tells the format. The measured step is in the log, in\n"
-     "PROFILE (a trace of PyTorch's profiler, or nsys' SQLite), or in --set\n"
+    {"diagnose", "LAUNCH [LOG]", "why a running job is slow, and which options would help",
+     "LAUNCH is what started the job (a script or a configuration), a scenario, or a\n"
+     "log that names the job's settings: any file that 'tsim import' reads. LOG says\n"
+     "how long steps take: a log of Megatron-LM, DeepSpeed, torchtitan or MaxText, or\n"
+     "a profile (a trace of PyTorch's profiler, or nsys' SQLite). So does --set\n"
      "measured.step_time='13.7 s'. A waterfall leads from there to what the same\n"
      "launch should reach on the same machine, with a bar for what nothing explains.\n"
      "It goes on to the best plan: each change stands beside its gain and the option\n"
-     "of the software that makes it. A job slower than the interval of its prediction\n"
-     "has suspects: common faults, each with the step that it would lead to. Nothing\n"
-     "is logged.",
+     "of the software that makes it. If a job is slower than the interval of its\n"
+     "prediction, common faults are listed, each with the step that it would lead to.\n"
+     "Nothing is logged.",
      1, 2,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE) | TSIM_HAS(TSIM_OPTION_ENV),
      tsim_cmd_diagnose},

@@ -69,6 +69,11 @@ static inline bool tsim_import_gives_scenario(const struct tsim_import_format *f
     return format->takes_overrides && format->takes_ignored;
 }
 
+/* The rate of the steps in a program's log, of whatever format, as a --set: measured.step_time and its value; `spread` says
+ * how far steps differ. False: no line has one. */
+bool tsim_import_log_measured(struct tsim_arena *arena, const char *text, size_t size, struct tsim_override *measured,
+                              const char **spread);
+
 /* Reads the files ("-": standard input), one unless the format takes many, each up to the format's limit, then as
  * above. `options` has what --set, --ignore, --env, --gpus and the script's arguments say; nothing else of it is read. Where
  * nothing says how many accelerators there are, and as many as the plan needs do not hold the model, the smallest cluster of twice,

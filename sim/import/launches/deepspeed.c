@@ -363,8 +363,8 @@ static enum tsim_status read_file(struct reading *g, const struct tsim_value **r
 
 static void put_measured(struct reading *g) {
     struct tsim_log_series series;
-    if (tsim_log_series(g->r->document->text, g->r->document->size, "CurrSamplesPerSec=", NULL, &series))
-        tsim_log_put_measured(g->r, "samples_per_s", &series, 1, "");
+    if (tsim_log_series(g->r->document->text, g->r->document->size, TSIM_LOG_DEEPSPEED.label, NULL, &series))
+        tsim_log_put_measured(g->r, &TSIM_LOG_DEEPSPEED, &series);
 }
 
 enum tsim_status tsim_import_deepspeed(struct tsim_arena *arena, const struct tsim_import_input *input,

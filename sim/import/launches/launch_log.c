@@ -297,17 +297,49 @@ double tsim_log_largest(const char *text, size_t size, const char *label) {
     return largest;
 }
 
-void tsim_log_put_measured(struct tsim_recipe *r, const char *key, const struct tsim_log_series *series, double scale,
-                           const char *unit) {
+/* torchtitan has called its tokens a second of one device wps before. */
+const struct tsim_log_rate TSIM_LOG_MEGATRON = {"elapsed time per iteration (ms): ", "global batch size: ", "step_time",
+                                                "s", 1e-3},
+                           TSIM_LOG_DEEPSPEED = {"CurrSamplesPerSec=", NULL, "samples_per_s", "", 1},
+                           TSIM_LOG_TORCHTITAN[2] = {{"  tps: ", NULL, "tokens_per_s_per_gpu", "", 1},
+                                                     {"  wps: ", NULL, "tokens_per_s_per_gpu", "", 1}},
+                           TSIM_LOG_MAXTEXT = {", seconds: ", NULL, "step_time", "s", 1};
+
+static const char *median_text(struct tsim_arena *arena, const struct tsim_log_rate *rate,
+                               const struct tsim_log_series *series) {
+    return tsim_arena_printf(arena, "%.6g%s%s", series->median * rate->scale, *rate->unit ? " " : "", rate->unit);
+}
+
+static const char *spread_text(struct tsim_arena *arena, const struct tsim_log_rate *rate,
+                               const struct tsim_log_series *series) {
+    return tsim_arena_printf(
+        arena, "the median of %zu steps behind %zu of warm-up; the middle half is %.4g to %.4g%s%s", series->n,
+        series->n_warmup, series->low * rate->scale, series->high * rate->scale, *rate->unit ? " " : "", rate->unit);
+}
+
+bool tsim_import_log_measured(struct tsim_arena *arena, const char *text, size_t size, struct tsim_override *measured,
+                              const char **spread) {
+    const struct tsim_log_rate *const RATES[] = {&TSIM_LOG_MEGATRON, &TSIM_LOG_DEEPSPEED, &TSIM_LOG_TORCHTITAN[0],
+                                                 &TSIM_LOG_TORCHTITAN[1], &TSIM_LOG_MAXTEXT};
+    for (size_t i = 0; i < sizeof RATES / sizeof RATES[0]; i++) {
+        struct tsim_log_series series;
+        if (!tsim_log_series(text, size, RATES[i]->label, RATES[i]->same, &series))
+            continue;
+        measured->path = tsim_arena_printf(arena, "measured.%s", RATES[i]->key);
+        measured->value = median_text(arena, RATES[i], &series);
+        *spread = spread_text(arena, RATES[i], &series);
+        return true;
+    }
+    return false;
+}
+
+void tsim_log_put_measured(struct tsim_recipe *r, const struct tsim_log_rate *rate,
+                           const struct tsim_log_series *series) {
     const char *slash = strrchr(r->document->file, '/');
+    const char *key = tsim_arena_printf(r->arena, "measured.%s", rate->key);
     const struct tsim_setting from = {.name = "steps", .value = tsim_recipe_scalar(r, series->line, 1, "")};
     tsim_recipe_put(r, "measured.source", NULL, NULL, "%s", slash ? slash + 1 : r->document->file);
-    tsim_recipe_put(r, tsim_arena_printf(r->arena, "measured.%s", key), &from,
-                    tsim_arena_printf(r->arena, "median of %zu", series->n), "%.6g%s%s", series->median * scale,
-                    *unit ? " " : "", unit);
-    tsim_recipe_note(r, tsim_arena_printf(r->arena, "measured.%s", key), from.value,
-                     tsim_arena_printf(
-                         r->arena, "the median of %zu steps behind %zu of warm-up; the middle half is %.4g to %.4g%s%s",
-                         series->n, series->n_warmup, series->low * scale, series->high * scale, *unit ? " " : "",
-                         unit));
+    tsim_recipe_put(r, key, &from, tsim_arena_printf(r->arena, "median of %zu", series->n), "%s",
+                    median_text(r->arena, rate, series));
+    tsim_recipe_note(r, key, from.value, spread_text(r->arena, rate, series));
 }

@@ -27,9 +27,17 @@ struct tsim_log_series {
  * tenth of the steps, at least one and at most ten, where there are more than two. False: no such line. */
 bool tsim_log_series(const char *text, size_t size, const char *label, const char *same,
                      struct tsim_log_series *series);
+/* A row says where a program's log has the rate of its steps: `label` stands before the number (`same` as in tsim_log_series), which
+ * is measured.KEY after multiplication by `scale`. */
+struct tsim_log_rate {
+    const char *label, *same, *key, *unit;
+    double scale;
+};
+extern const struct tsim_log_rate TSIM_LOG_MEGATRON, TSIM_LOG_DEEPSPEED, TSIM_LOG_TORCHTITAN[2], TSIM_LOG_MAXTEXT;
+
 /* Sets measured.KEY to the median x scale with `unit`, and notes the spread. */
-void tsim_log_put_measured(struct tsim_recipe *r, const char *key, const struct tsim_log_series *series, double scale,
-                           const char *unit);
+void tsim_log_put_measured(struct tsim_recipe *r, const struct tsim_log_rate *rate,
+                           const struct tsim_log_series *series);
 /* Ranks of torchtitan's "device mesh with ['dp_shard', 'tp'], [8, 4]"; 0: there is none. */
 double tsim_log_mesh(const char *text, size_t size);
 /* The largest number behind the label and dots; 0: there is none. */

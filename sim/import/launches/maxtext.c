@@ -540,8 +540,9 @@ enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_resu
         put_software(&g);
         put_parallelism(&g);
         struct tsim_log_series series;
-        if (r->lists_all && tsim_log_series(r->document->text, r->document->size, ", seconds: ", NULL, &series))
-            tsim_log_put_measured(r, "step_time", &series, 1, "s");
+        if (r->lists_all &&
+            tsim_log_series(r->document->text, r->document->size, TSIM_LOG_MAXTEXT.label, NULL, &series))
+            tsim_log_put_measured(r, &TSIM_LOG_MAXTEXT, &series);
     }
     return tsim_recipe_finish(r, CLASSES, N_CLASSES, result);
 }

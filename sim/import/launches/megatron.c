@@ -579,9 +579,9 @@ static void put_measured(struct reading *g) {
     struct tsim_log_series series;
     const char *text = g->text;
     const size_t size = g->r->document->size;
-    if (!tsim_log_series(text, size, "elapsed time per iteration (ms): ", "global batch size: ", &series))
+    if (!tsim_log_series(text, size, TSIM_LOG_MEGATRON.label, TSIM_LOG_MEGATRON.same, &series))
         return;
-    tsim_log_put_measured(g->r, "step_time", &series, 1e-3, "s");
+    tsim_log_put_measured(g->r, &TSIM_LOG_MEGATRON, &series);
     double most_mib = tsim_log_largest(text, size, "max allocated: ");
     if (most_mib > 0)
         tsim_recipe_put(g->r, "measured.memory_peak", NULL, "the most of 'max allocated'", "%.6g MiB", most_mib);

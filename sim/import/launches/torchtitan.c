@@ -683,13 +683,15 @@ static enum tsim_status read_file(struct reading *g) {
     return TSIM_OK;
 }
 
-/* Tokens a second of one device, which it has called wps before. */
 static void put_measured(struct reading *g) {
     struct tsim_log_series series;
     const char *text = g->r->document->text;
     const size_t size = g->r->document->size;
-    if (tsim_log_series(text, size, "  tps: ", NULL, &series) || tsim_log_series(text, size, "  wps: ", NULL, &series))
-        tsim_log_put_measured(g->r, "tokens_per_s_per_gpu", &series, 1, "");
+    for (int i = 0; i < 2; i++)
+        if (tsim_log_series(text, size, TSIM_LOG_TORCHTITAN[i].label, NULL, &series)) {
+            tsim_log_put_measured(g->r, &TSIM_LOG_TORCHTITAN[i], &series);
+            return;
+        }
 }
 
 static enum tsim_status job(struct reading *g, struct tsim_import_result *result) {
