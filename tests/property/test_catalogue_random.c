@@ -222,11 +222,15 @@ static void check_one(const char *text, struct counts *counts) {
         fprintf(stderr, "%g s:\n%s\n", (double)(clock() - began) / CLOCKS_PER_SEC, text);
 }
 
+static bool all_tried(const struct counts *counts) {
+    return counts->n_scaled > 0 && counts->n_exchanged > 0 && counts->n_compared > 0;
+}
+
 START_TEST(laws_of_a_run) {
     const long n_cases = random_cases(30);
     source = random_start(20261122u);
     struct counts counts = {0};
-    while (counts.n_run < n_cases && counts.n_drawn < 30 * n_cases) {
+    while ((counts.n_run < n_cases || !all_tried(&counts)) && counts.n_drawn < 60 * n_cases) {
         char *text = random_scenario(&source);
         check_one(text, &counts);
         free(text);
@@ -234,8 +238,8 @@ START_TEST(laws_of_a_run) {
     printf("%ld of %ld drawn scenarios are valid; %ld scaled, ranks of %ld exchanged, %ld machines with bystanders\n",
            counts.n_run, counts.n_drawn, counts.n_scaled, counts.n_exchanged, counts.n_compared);
     fflush(stdout);
-    ck_assert_int_eq(counts.n_run, n_cases);
-    ck_assert_msg(counts.n_scaled > 0 && counts.n_exchanged > 0 && counts.n_compared > 0, "a law was never tried");
+    ck_assert_int_ge(counts.n_run, n_cases);
+    ck_assert_msg(all_tried(&counts), "a law was never tried");
 }
 END_TEST
 
