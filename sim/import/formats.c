@@ -97,6 +97,8 @@ static const struct sign {
     {"deepspeed", {"\"train_batch_size\"", NULL}, true},
     {"hf-config", {"\"model_type\"", NULL}, true},
     {"megatron", {"--num-layers", NULL}, false},
+    {"llamafactory", {"--finetuning_type", "--stage"}, false},
+    {"hf-trainer", {"--per_device_train_batch_size", NULL}, false},
     {"megatron", {"pretrain_", "--"}, false},
     {"torchtitan", {"[training]", "[model]"}, false},
     {"torchtitan", {"from torchtitan", "Config"}, false},

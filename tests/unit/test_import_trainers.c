@@ -258,6 +258,86 @@ START_TEST(nanotron) {
 }
 END_TEST
 
+/* ---- launch scripts ---- */
+
+/* torchrun: ranks, FSDP, a model by the name of its folder; arguments of the program's own share one warning. */
+START_TEST(script_of_torchrun) {
+    const struct tsim_scenario *sc = imported(
+        "hf-trainer",
+        "torchrun --nproc_per_node=4 --master_port=3389 train.py --model_name_or_path \"models/bigscience_bloom-3b\" "
+        "\\\n"
+        "  --my_own_corpus ./x.json --fp16 True --per_device_train_batch_size 2 --gradient_accumulation_steps 16 \\\n"
+        "  --fsdp \"full_shard auto_wrap\" --model_max_length 512 --gradient_checkpointing False\n",
+        0);
+    ck_assert_int_eq(sc->model->layers, 30);
+    ck_assert_int_eq(sc->n_accelerators, 4);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_int_eq(sc->training.global_batch_size, 128);
+    ck_assert_int_eq(sc->training.sequence_length, 512);
+    ck_assert_int_eq(sc->training.precision, TSIM_FP16);
+}
+END_TEST
+
+/* accelerate launch: DeepSpeed's stage from the name of its file, an adapter of peft, a quantized model. */
+START_TEST(script_of_accelerate) {
+    const struct tsim_scenario *sc =
+        imported("hf-trainer",
+                 "accelerate launch --config_file cfg/deepspeed_zero3.yaml --num_processes 4 sft.py --packing "
+                 "--use_peft --lora_r=64 "
+                 "--model_name_or_path=meta-llama/Llama-2-7b-hf --per_device_train_batch_size=4 --max_seq_length=1024 "
+                 "--load_in_4bit --bf16 --gradient_checkpointing\n",
+                 0);
+    ck_assert_int_eq(sc->n_accelerators, 4);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_int_eq(sc->training.adapter.kind, TSIM_ADAPTER_QLORA);
+    ck_assert_int_eq(sc->training.adapter.rank, 64);
+    ck_assert_int_eq(sc->training.recompute, TSIM_RECOMPUTE_FULL);
+}
+END_TEST
+
+/* deepspeed --include, pairs of dpo, lengths of a source and a target, and a batch of all accelerators (alpaca-lora). */
+START_TEST(scripts_of_others) {
+    const struct tsim_scenario *sc =
+        imported("hf-trainer",
+                 "deepspeed --include localhost:0,1 dpo.py --deepspeed ds_z2.json --model_name_or_path gpt2-xl "
+                 "--per_device_train_batch_size 2 --max_source_length 512 --max_target_length 128 --bf16\n",
+                 0);
+    ck_assert_int_eq(sc->n_accelerators, 2);
+    ck_assert_int_eq(sc->parallelism.zero, 2);
+    ck_assert_int_eq(sc->training.sequence_length, 640);
+    ck_assert_int_eq(sc->training.global_batch_size, 8);
+    sc = imported(
+        "hf-trainer",
+        "#CUDA_VISIBLE_DEVICES=0,1,2 python old.py\nCUDA_VISIBLE_DEVICES=0,1 python finetune.py --base_model "
+        "llama-7b-hf "
+        "--batch_size 256 --micro_batch_size=8 --cutoff_len=512 --lora_r=16 --lora_target_modules='[q_proj,v_proj]'\n",
+        0);
+    ck_assert_int_eq(sc->n_accelerators, 2);
+    ck_assert_int_eq(sc->training.micro_batch_size, 8);
+    ck_assert_int_eq(sc->training.global_batch_size, 256);
+    sc = imported(
+        "llamafactory",
+        "deepspeed --num_gpus 8 src/train_bash.py --deepspeed ds_z3.json --stage sft --do_train --finetuning_type lora "
+        "--model_name_or_path Qwen/Qwen1.5-1.8B --lora_target q_proj,v_proj,lm_head --per_device_train_batch_size 8 "
+        "--fp16\n",
+        0);
+    ck_assert_int_eq(sc->model->layers, 24);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    ck_assert_int_eq(sc->training.global_batch_size, 64);
+}
+END_TEST
+
+START_TEST(scripts_that_are_refused) {
+    static const char *const CASES[][2] = {
+        {"python run_glue.py --model_name_or_path gpt2 --per_device_train_batch_size 2\n", "program"},
+        {"python train.py --model_name_or_path gpt2 --learning_rate 1 --vision_tower clip\n", "--vision_tower"},
+        {"python grpo.py --model_name_or_path gpt2 --learning_rate 1\n", "program"},
+        {"python train.py --per_device_train_batch_size 2\n", ""},
+        {"python serve.py --port 80\n", ""}};
+    check_refused("hf-trainer", CASES[_i][0], CASES[_i][1]);
+}
+END_TEST
+
 static Suite *trainers_suite(void) {
     Suite *suite = suite_create("import_trainers");
     TCase *tests = tcase_create("all");
@@ -270,6 +350,10 @@ static Suite *trainers_suite(void) {
     tcase_add_test(tests, internevo);
     tcase_add_test(tests, axolotl);
     tcase_add_test(tests, nanotron);
+    tcase_add_test(tests, script_of_torchrun);
+    tcase_add_test(tests, script_of_accelerate);
+    tcase_add_test(tests, scripts_of_others);
+    tcase_add_loop_test(tests, scripts_that_are_refused, 0, 5);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,7 +1,7 @@
 /* The file that `accelerate config` writes (huggingface/accelerate, src/accelerate/commands/config/config_args.py and
  * utils/dataclasses.py): machines, precision, and how DeepSpeed, FSDP or Megatron-LM divide a model that the program's code has. */
 #include "config/document.h"
-#include "import/launches/hf_trainer.h"
+#include "import/launches/hf_script.h"
 #include "import/launches/recipes.h"
 #include "import/setting_class_rows.h"
 
@@ -138,17 +138,21 @@ static void add_parallelism(struct tsim_recipe *r) {
         tsim_recipe_not_modelled(r, all, "selective recomputation; here none: --set training.recompute=selective");
 }
 
+void tsim_accelerate_add(struct tsim_recipe *r) {
+    add_world(r);
+    add_precision(r);
+    add_deepspeed(r);
+    add_fsdp(r);
+    add_parallelism(r);
+}
+
 static void build(struct tsim_recipe *r) {
     static const struct tsim_hf_trainer DEFAULTS = {
         .why = "the program's code says it", .micro_batch = 1, .optimizer = "adamw_torch", .is_assumed = true};
     const bool is_megatron = tsim_setting_is(tsim_recipe_find(r, "distributed_type"), "MEGATRON_LM");
     struct tsim_hf_trainer defaults = DEFAULTS;
     defaults.software = is_megatron ? "megatron-core-2024" : NULL;
-    add_world(r);
-    add_precision(r);
-    add_deepspeed(r);
-    add_fsdp(r);
-    add_parallelism(r);
+    tsim_accelerate_add(r);
     tsim_hf_trainer_build(r, &defaults);
     const struct tsim_setting *shards = tsim_recipe_find(r, "megatron_lm_config.megatron_lm_use_distributed_optimizer");
     if (is_megatron && shards && tsim_setting_flag(r, shards))

@@ -6,7 +6,9 @@
 #include "config/document.h"
 #include "config/recognize.h"
 #include "import/launches/gpt.h"
+#include "import/launches/hf_script.h"
 #include "import/launches/hub_names.h"
+#include "import/launches/launch_command.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
@@ -104,6 +106,8 @@ static void put_model(struct reading *g) {
     if (s && !tsim_import_override(&g->r->input, "model") && !tsim_put_hub_model(g->r, s, tsim_setting_text(s)))
         tsim_diag_hint(tsim_recipe_error(g->r, s, "'%.80s' is no model of the catalogue", tsim_setting_text(s)),
                        "--model ID or --hf CONFIG says it");
+    else if (!s && g->defaults->needs_model && !tsim_import_override(&g->r->input, "model"))
+        tsim_diag_hint(tsim_recipe_error(g->r, NULL, "nothing names the model"), "--model ID or --hf CONFIG says it");
     else if (!s || tsim_import_override(&g->r->input, "model"))
         tsim_recipe_assume(g->r, "model", "the model's code says it; --set model=ID", TSIM_DEFAULT_MODEL);
 }
@@ -188,6 +192,7 @@ static const struct tsim_launch_word PROJECTIONS[] = {
     {"down_proj", "down"},
     {"gate_up_proj", "gate-up"},
     {"query_key_value", "qkv"}, /* of GPT-NeoX, Falcon, BLOOM, ChatGLM */
+    {"dense", "output"},
     {"dense_h_to_4h", "up"},
     {"dense_4h_to_h", "down"},
     {"W_pack", "qkv"}, /* of Baichuan */
@@ -202,6 +207,7 @@ static const struct tsim_launch_word PROJECTIONS[] = {
     {"fc1", "up"},
     {"fc2", "down"},
     {"c_fc", "up"},
+    {"c_proj", "output"},
     {NULL, NULL}};
 enum { MOST_TARGETS = 16 };
 
@@ -312,6 +318,9 @@ static void put_targets(struct reading *g, const struct tsim_setting *s) {
         tsim_recipe_refuse(g->r, s, "none of these is a projection of attention or of a feed-forward block");
         return;
     }
+    for (size_t i = 0; i < n && n_ours < MOST_TARGETS; i++) /* of GPT-2 and Qwen, behind both blocks */
+        if (strcmp(words[i], "c_proj") == 0 && !is_put(ours, n_ours, "down"))
+            ours[n_ours++] = "down";
     if (is_of_experts && s)
         tsim_recipe_not_modelled(g->r, s, "adapters of experts; here of attention alone");
     if (is_of_others)
@@ -351,6 +360,15 @@ static void put_attention(struct reading *g) {
                         strcmp(tsim_setting_text(s), "eager") == 0 ? "standard" : "flash");
 }
 
+/* Assumes the usual length, or what the model's positions reach. */
+static void assume_length(struct reading *g) {
+    enum { USUAL_LENGTH = 4096 };
+    const struct tsim_model *model = tsim_recipe_model(g->r);
+    const int64_t most = model && model->position == TSIM_POSITION_LEARNED ? model->positions : USUAL_LENGTH;
+    tsim_recipe_assume(g->r, "training.sequence_length", "the data's code says it; --set training.sequence_length=N",
+                       "%lld", (long long)(most > 0 && most < USUAL_LENGTH ? most : USUAL_LENGTH));
+}
+
 static void put_training(struct reading *g) {
     static const char *const LENGTHS[] = {"max_seq_length", "max_length", "model_max_length", NULL};
     const struct tsim_setting *length = tsim_recipe_find_any(g->r, LENGTHS),
@@ -362,8 +380,7 @@ static void put_training(struct reading *g) {
         tsim_recipe_put(g->r, "training.sequence_length", NULL, g->defaults->why, "%lld",
                         (long long)g->defaults->sequence_length);
     else
-        tsim_recipe_assume(g->r, "training.sequence_length",
-                           "the data's code says it; --set training.sequence_length=N", "4096");
+        assume_length(g);
     put_kind(g);
     put_batch(g);
     put_precision(g);
@@ -435,12 +452,8 @@ static void put_sharding(struct reading *g) {
                    : deepspeed ? stage_of_file(g, deepspeed)
                    : is_full   ? 3
                                : 2 * is_second;
-    if (zero < 0) {
-        tsim_diag_hint(tsim_recipe_error(g->r, deepspeed, "DeepSpeed's own settings stand in '%.60s'",
-                                         tsim_setting_text(deepspeed)),
-                       "tsim import deepspeed takes that file");
-        return;
-    }
+    const bool is_unknown = zero < 0;
+    zero = is_unknown ? 2 : zero;
     if (g->defaults->software)
         tsim_recipe_put(g->r, "software.extends", NULL, g->r->program, "%s", g->defaults->software);
     else
@@ -448,8 +461,12 @@ static void put_sharding(struct reading *g) {
                         from ? "transformers-deepspeed-2024" : "transformers-2024");
     if (is_on(g, "torch_compile"))
         tsim_recipe_put(g->r, "software.fusion", tsim_recipe_find(g->r, "torch_compile"), NULL, "compile");
-    tsim_recipe_put(g->r, "parallelism.zero", from ? from : fsdp, from || fsdp ? NULL : "replicas", "%lld",
-                    (long long)zero);
+    if (is_unknown)
+        tsim_recipe_assume(g->r, "parallelism.zero", "DeepSpeed's own file says it; --set parallelism.zero=N", "%lld",
+                           (long long)zero);
+    else
+        tsim_recipe_put(g->r, "parallelism.zero", from ? from : fsdp, from || fsdp ? NULL : "replicas", "%lld",
+                        (long long)zero);
     const struct tsim_setting *copies = tsim_recipe_find(g->r, "dp_replicate_size");
     const int64_t n = copies ? tsim_setting_int(g->r, copies, 1, 1000000) : 1, shards = g->replicas * g->context;
     if (is_hybrid)
@@ -527,13 +544,57 @@ void tsim_hf_trainer_build(struct tsim_recipe *r, const struct tsim_hf_trainer *
     put_sharding(&g);
 }
 
+/* Tells JSON and YAML from a script. */
+static bool is_script(const struct tsim_import_input *input) {
+    size_t i = 0;
+    while (i < input->size && isspace((unsigned char)input->text[i]))
+        i++;
+    return i < input->size && input->text[i] != '{' && !tsim_looks_like_yaml(input->text, input->size);
+}
+
+/* Imports a script, or (where its root is given) a YAML file with the same names, as alignment-handbook's and trl's recipes. */
+static enum tsim_status import_script(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                      const struct tsim_value *root, struct tsim_import_result *result,
+                                      struct tsim_diags *diags) {
+    enum { MOST_CLASSES = 64 };
+    struct tsim_hf_trainer defaults = {.why = "the Trainer's default",
+                                       .micro_batch = 8,
+                                       .optimizer = "adamw_torch",
+                                       .adapter_rank = 8, /* peft's */
+                                       .needs_model = true};
+    struct tsim_setting_class classes[MOST_CLASSES];
+    size_t n = 0;
+    for (size_t i = 0; i < TSIM_N_HF_SCRIPT; i++)
+        classes[n++] = TSIM_HF_SCRIPT[i];
+    for (size_t i = 0; i < N_CLASSES; i++)
+        classes[n++] = CLASSES[i];
+    TSIM_ASSERT(n <= MOST_CLASSES);
+    struct tsim_recipe r;
+    tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", diags);
+    enum tsim_status status = tsim_recipe_check_size(&r);
+    if (status == TSIM_OK)
+        status = root ? tsim_hf_recipe_read(&r, root) : tsim_hf_script_read(&r);
+    if (status == TSIM_OK) {
+        defaults.has_adapter = tsim_recipe_find(&r, "lora_targets") != NULL;
+        if (tsim_recipe_accepts(&r, classes, n))
+            tsim_hf_trainer_build(&r, &defaults);
+        status = tsim_recipe_finish(&r, classes, n, result);
+    }
+    tsim_recipe_release(&r);
+    return status;
+}
+
 enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct tsim_import_input *input,
                                         struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     const struct tsim_value *root;
     static const struct tsim_hf_trainer DEFAULTS = {
         .why = "the Trainer's default", .micro_batch = 8, .optimizer = "adamw_torch"};
+    if (is_script(input))
+        return import_script(arena, input, NULL, result, diags);
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
+    if (tsim_looks_like_yaml(input->text, input->size))
+        return import_script(arena, input, root, result, diags);
     tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", diags);
     r.lists_all = true;
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);

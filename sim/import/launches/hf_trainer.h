@@ -26,6 +26,7 @@ struct tsim_hf_trainer {
     const char *optimizer;
     const char *software; /* its profile; NULL: transformers, with DeepSpeed or without */
     bool has_adapter;     /* lora_r may be absent */
+    bool needs_model;     /* a file that names none is a mistake */
     bool is_assumed;      /* the file does not say the batch at all */
 };
 

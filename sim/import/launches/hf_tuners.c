@@ -1,7 +1,8 @@
 /* Fine-tuners on Hugging Face's Trainer whose YAML has settings of their own beside it: axolotl (axolotl-ai-cloud/axolotl,
  * src/axolotl/utils/schemas) and LLaMA-Factory (hiyouga/LLaMA-Factory, src/llamafactory/hparams). */
 #include "config/document.h"
-#include "import/launches/hf_trainer.h"
+#include "import/launches/hf_script.h"
+#include "import/launches/launch_command.h"
 #include "import/launches/recipes.h"
 #include "import/setting_class_rows.h"
 
@@ -124,7 +125,8 @@ static const struct tsim_setting_class LLAMA_FACTORY[] = {
         "asft_* use_dft* "
         "dft_* use_eaft* llama_pro* train_mm_proj_only crop_* tokenizer_* adam_mini* muon_* kto_* simpo_* orpo_* "
         "reserved_label_len "
-        "use_legacy_* torch_compile_* jit_mode_eval local_rank nproc_per_node mem_* init_special_tokens"),
+        "launcher.* program resume_lora_training use_legacy_* torch_compile_* jit_mode_eval local_rank nproc_per_node "
+        "mem_* init_special_tokens"),
 };
 enum { N_LLAMA_FACTORY = sizeof LLAMA_FACTORY / sizeof LLAMA_FACTORY[0] };
 
@@ -307,20 +309,48 @@ static void build_llama_factory(struct reading *g) {
         tsim_recipe_put(g->r, "training.master_weights", pure, NULL, "false");
 }
 
+/* llamafactory-cli train, or src/train_bash.py as it was once. */
+static enum tsim_status read_command(struct tsim_recipe *r) {
+    static const char *const ARGUMENTS[] = {"stage",
+                                            "finetuning_type",
+                                            "per_device_train_batch_size",
+                                            "lora_target",
+                                            "template",
+                                            "model_name_or_path",
+                                            "cutoff_len",
+                                            NULL};
+    static const struct tsim_command_kind COMMAND = {ARGUMENTS, "LLaMA-Factory",
+                                                     "llamafactory-cli train --stage sft --model_name_or_path ID ..."};
+    TSIM_TRY(tsim_recipe_check_size(r));
+    TSIM_TRY(tsim_command_read(r, &COMMAND));
+    tsim_hf_script_world(r);
+    return TSIM_OK;
+}
+
 enum tsim_status tsim_import_llama_factory(struct tsim_arena *arena, const struct tsim_import_input *input,
                                            struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     struct reading g = {.r = &r, .why = "LLaMA-Factory's default"};
-    const struct tsim_value *root;
-    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
+    const struct tsim_value *root = NULL;
+    enum tsim_status status = TSIM_OK;
+    const bool is_script = !tsim_looks_like_yaml(input->text, input->size);
+    if (!is_script)
+        TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "LLaMA-Factory", diags);
-    tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
-    if (!tsim_value_find(root, "model_name_or_path"))
+    if (is_script)
+        status = read_command(&r);
+    else
+        tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
+    if (status != TSIM_OK) {
+        tsim_recipe_release(&r);
+        return status;
+    }
+    if (!find(&g, "model_name_or_path"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "model_name_or_path is missing"),
                        "the YAML that llamafactory-cli train takes");
     else if (tsim_recipe_accepts(&r, LLAMA_FACTORY, N_LLAMA_FACTORY))
         build_llama_factory(&g);
-    enum tsim_status status = tsim_recipe_finish(&r, LLAMA_FACTORY, N_LLAMA_FACTORY, result);
+    status = tsim_recipe_finish(&r, LLAMA_FACTORY, N_LLAMA_FACTORY, result);
     tsim_recipe_release(&r);
     return status;
 }

@@ -453,7 +453,7 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
         return;
     if (tsim_value_is_off(s->value))
         note_no_effect(r, s, "off");
-    else if (r->lists_all && !class)
+    else if ((r->lists_all || r->has_others) && !class)
         note_unknown(r, s);
     else if (r->lists_all && class->why && !is_switched_on(s->value))
         note_no_effect(r, s, "one of many values that a program prints");

@@ -59,7 +59,8 @@ struct tsim_recipe {
     int64_t assumed_gpus;   /* nothing says how many accelerators there are: as many as were assumed; else 0 */
     bool fits;              /* the scenario into their memory */
     bool lists_all;         /* a program printed it: every setting stands there, most with the program's default */
-    bool *has_ignored;      /* the file has the setting that this --ignore names */
+    bool has_others; /* arguments of a program of its own stand there too: those that are not known share one warning */
+    bool *has_ignored; /* the file has the setting that this --ignore names */
 };
 
 /* Copies the text, and takes the settings that it carries in comments ("# tsim --set PATH=VALUE" at a line's beginning).

@@ -174,18 +174,22 @@ int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_setting
     int64_t said = per_node ? tsim_setting_int(r, per_node, 1, 10000) : 0;
     int64_t set_each = overridden(&r->input, "cluster.accelerators_per_node"),
             set = overridden(&r->input, "cluster.nodes");
+    const int64_t parts = !set_each && said > of_node && said % of_node == 0 ? said / of_node : 1;
+    said /= parts;
     int64_t each = set_each ? set_each : said ? said : usual_each(least_world, nodes != NULL || set > 0, of_node);
     if (r->input.gpus > 0)
         return put_gpus(r, machine, set_each ? set_each : r->input.gpus < of_node ? r->input.gpus : of_node, of_node);
-    int64_t n = nodes ? tsim_setting_int(r, nodes, 1, 1000000) : (least_world + each - 1) / each;
+    int64_t n = nodes ? parts * tsim_setting_int(r, nodes, 1, 1000000) : (least_world + each - 1) / each;
     if (!check_holds(r, nodes, n * each, least_world))
         return least_world;
     put_machine(r, machine, (set ? set : n) > 1);
-    if (nodes)
+    if (parts > 1)
+        tsim_recipe_assume(r, "cluster.nodes", "each of its nodes is several of these", "%lld", (long long)n);
+    else if (nodes)
         tsim_recipe_put(r, "cluster.nodes", nodes, NULL, "%lld", (long long)n);
     else if (!set && !r->lists_all)
         r->assumed_gpus = n * each;
-    if (!nodes && !set)
+    if (!nodes && !set && parts == 1)
         tsim_recipe_assume(r, "cluster.nodes", "as many as the parallelism needs", "%lld", (long long)n);
     if (each != of_node && !set_each && per_node)
         tsim_recipe_put(r, "cluster.accelerators_per_node", per_node, NULL, "%lld", (long long)each);

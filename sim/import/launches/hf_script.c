@@ -1,0 +1,385 @@
+/* Launch scripts of fine-tuning on Hugging Face's Trainer: torchrun, deepspeed, accelerate launch or python, a program, and
+ * arguments of which those of TrainingArguments (transformers' training_args.py) and of peft and trl are read. Every program has
+ * arguments of its own; those that tsim does not know are named in one warning. */
+#include "import/launches/hf_script.h"
+
+#include "config/document.h"
+#include "import/launches/launch_command.h"
+#include "import/overrides.h"
+#include "import/setting_class_rows.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HEADS "a model with a head of another kind than the next token's"
+
+const struct tsim_setting_class TSIM_HF_SCRIPT[] = {
+    REFUSED(
+        "program=*grpo* program=*ppo* program=*rlhf* program=*rloo* program=*_rl.py program=*reinforce* program=*kto*",
+        "this is reinforcement learning, which also generates text: --set training.kind says it beside --ignore"),
+    REFUSED(
+        "program=*reward* program=*glue* program=*classif* program=*_ner* program=*_qa* program=*swag* program=*_rm.py "
+        "program=*embed* program=*rerank* program=*retriev* program=*seq_cls*",
+        HEADS),
+    REFUSED(
+        "program=*clip* program=*speech* program=*asr* program=*whisper* program=*dreambooth* program=*text_to_image* "
+        "program=*controlnet* program=*unconditional* program=*diffusion* program=*[_-]vl[_./-]* program=*llava* "
+        "program=*vision* vision_tower mm_projector_* mm_tunable_parts mm_vision_* image_folder image_size image_root "
+        "max_pixels min_pixels freeze_vision_* vision_lora* vision_lr freeze_backbone vision_* video_* audio_*",
+        IMAGES),
+    REFUSED("program=*infer* program=*generate* program=*predict* program=*demo* program=*chat.py program=*_server.py",
+            INFERENCE),
+    REFUSED("program=*evaluat* program=*/eval* do_predict=[tT]rue", EVALUATION),
+    REFUSED("teacher_* kd_* distill* draft_model*", "a teacher's distribution"),
+    REFUSED("expert_num moe_enable num_experts", "experts that the program adds to the model"),
+    REFUSED("freeze_* tune_* unfreeze_* num_layer_trainable lisa_* train_only_*",
+            "this trains a part of the model; tsim can do that only with adapters"),
+    SPEED("use_dora modules_to_save additional_target", "more than the adapters' two matrices is trained"),
+    SPEED("unpacked",
+          "samples are not packed: here each has the whole sequence; training.lengths says how long they are"),
+    NOTHING(
+        "program launcher.* fsdp_* deepspeed_* deepspeed lora_* trainable target_modules peft_* use_peft use_lora "
+        "use_qlora "
+        "lora q_lora load_in_* use_4bit use_8bit bits quant* double_quant bnb_* use_nested_quant torch_dtype dtype "
+        "model_name* model_id* tokenizer_* trust_remote_code use_fast_tokenizer model_revision token use_auth_token "
+        "attn_implementation attn_impl use_flash_attn* flash_attn* *flash_attention* low_cpu_mem_usage stage "
+        "finetuning_type template "
+        "packing pack* parallelism_config.* megatron_lm_config.* deepspeed_config.* fsdp_config.* num_processes "
+        "num_machines "
+        "distributed_type mixed_precision dynamo_* compute_environment machine_rank main_* same_network tpu_* use_cpu "
+        "rdzv_* downcast_bf16 debug enable_cpu_affinity offload zero_stage data_* *_data *_file *_path *_dir beta "
+        "loss_type "
+        "master_* node_rank ntasks* cpus_per_task partition account time job_name mem exclusive *_type *_name *_lr "
+        "seed "
+        "num_warmup_steps max_train_samples max_eval_samples max_prompt_length max_source_length max_target_length "
+        "config lazy_preprocess streaming preprocessing_* cutoff_len kind"),
+};
+const size_t TSIM_N_HF_SCRIPT = sizeof TSIM_HF_SCRIPT / sizeof TSIM_HF_SCRIPT[0];
+
+static const char *const ARGUMENTS[] = {"per_device_train_batch_size",
+                                        "gradient_accumulation_steps",
+                                        "model_name_or_path",
+                                        "num_train_epochs",
+                                        "learning_rate",
+                                        "per_gpu_train_batch_size",
+                                        "micro_batch_size",
+                                        "gradient_checkpointing",
+                                        "lr_scheduler_type",
+                                        "model_max_length",
+                                        "finetuning_type",
+                                        NULL};
+static const struct tsim_command_kind COMMAND = {ARGUMENTS, "Hugging Face's Trainer",
+                                                 "torchrun ... train.py --model_name_or_path ID "
+                                                 "--per_device_train_batch_size 4 ..."};
+
+static const struct tsim_setting *find(struct tsim_recipe *r, const char *key) {
+    return tsim_recipe_find(r, key);
+}
+
+static void add(struct tsim_recipe *r, const struct tsim_setting *from, const char *key, const char *text) {
+    tsim_recipe_add(r, from->name, key, tsim_value_new_scalar(r->arena, from->value, text));
+}
+
+/* Tells whether the last setting of one of the keys is there and switched on. */
+static const struct tsim_setting *switched_on(struct tsim_recipe *r, const char *const *keys) {
+    const struct tsim_setting *s = tsim_recipe_find_any(r, keys);
+    return s && !tsim_value_is_off(s->value) && !tsim_setting_is(s, "False") ? s : NULL;
+}
+
+/* Other programs' names of what the Trainer, peft and trl call otherwise; the first of a key's names that is there counts. */
+static void add_other_names(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {{"model_name", "model_name_or_path"},
+                                           {"model_id_or_path", "model_name_or_path"},
+                                           {"base_model", "model_name_or_path"},
+                                           {"base_model_name_or_path", "model_name_or_path"},
+                                           {"pretrained_model_name_or_path", "model_name_or_path"},
+                                           {"model_id", "model_name_or_path"},
+                                           {"model_path", "model_name_or_path"},
+                                           {"model", "model_name_or_path"},
+                                           {"per_gpu_train_batch_size", "per_device_train_batch_size"},
+                                           {"micro_batch_size", "per_device_train_batch_size"},
+                                           {"optimizer", "optim"},
+                                           {"max_seq_len", "max_seq_length"},
+                                           {"max_sequence_length", "max_seq_length"},
+                                           {"seq_len", "max_seq_length"},
+                                           {"seq_length", "max_seq_length"},
+                                           {"block_size", "max_seq_length"},
+                                           {"cutoff_len", "max_seq_length"},
+                                           {"max_len", "max_seq_length"},
+                                           {"context_length", "max_seq_length"},
+                                           {"attn_impl", "attn_implementation"},
+                                           {"gradient_checkpoint", "gradient_checkpointing"},
+                                           {"use_gradient_checkpointing", "gradient_checkpointing"},
+                                           {"lora_rank", "lora_r"},
+                                           {"lora_dim", "lora_r"},
+                                           {"lora_target_modules", "lora_targets"},
+                                           {"lora_target", "lora_targets"},
+                                           {"lora_trainable", "lora_targets"},
+                                           {"target_modules", "lora_targets"},
+                                           {"trainable", "lora_targets"},
+                                           {"deepspeed_config", "deepspeed"},
+                                           {"ds_config", "deepspeed"},
+                                           {"ds_file", "deepspeed"},
+                                           {"accumulation_steps", "gradient_accumulation_steps"},
+                                           {"grad_accum_steps", "gradient_accumulation_steps"},
+                                           {"accumulate_grad_batches", "gradient_accumulation_steps"},
+                                           {"train_batch_size", "per_device_train_batch_size"},
+                                           {"zero_stage", "deepspeed.zero_optimization.stage"},
+                                           {"bf16_mixed_precision_training", "bf16"}};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        const struct tsim_setting *s = find(r, NAMES[i][0]), *usual = find(r, NAMES[i][1]);
+        if (s && !usual)
+            tsim_recipe_add(r, s->name, NAMES[i][1], s->value);
+    }
+    const struct tsim_setting *source = find(r, "max_source_length"), *target = find(r, "max_target_length");
+    static const char *const LENGTHS[] = {"max_seq_length", "max_length", "model_max_length", NULL};
+    if (source && target && !tsim_recipe_find_any(r, LENGTHS))
+        add(r, source, "max_seq_length",
+            tsim_arena_printf(
+                r->arena, "%lld",
+                (long long)(tsim_setting_int(r, source, 1, 100000000) + tsim_setting_int(r, target, 1, 100000000))));
+}
+
+static void drop(struct tsim_recipe *r, const char *key) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++)
+        if (strcmp(r->settings[i].key, key) != 0)
+            r->settings[n++] = r->settings[i];
+    r->n_settings = n;
+}
+
+/* An adapter is there where a switch says so, or where its rank or its targets are and no switch says no. */
+static void add_adapter(struct tsim_recipe *r) {
+    static const char *const SWITCHES[] = {"use_lora", "lora_enable", "lora", "use_peft", "peft", "enable_lora", NULL},
+                             *const OF_4[] = {"q_lora", "use_qlora", "load_in_4bit", "use_4bit", "qlora", NULL},
+                             *const OF_8[] = {"load_in_8bit", "use_8bit", "use_int8_training", NULL};
+    const struct tsim_setting *decides = tsim_recipe_find_any(r, SWITCHES), *is_on = switched_on(r, SWITCHES),
+                              *four = switched_on(r, OF_4), *eight = switched_on(r, OF_8), *rank = find(r, "lora_r"),
+                              *targets = find(r, "lora_targets"), *type = find(r, "finetuning_type"),
+                              *bits = find(r, "bits");
+    const bool is_full = tsim_setting_is(type, "full") || (rank && tsim_setting_int(r, rank, 0, 100000) == 0);
+    if (is_full || (decides && !is_on && !four)) {
+        drop(r, "lora_r");
+        drop(r, "lora_targets");
+        return;
+    }
+    const struct tsim_setting *from = rank                            ? rank
+                                      : is_on                         ? is_on
+                                      : four                          ? four
+                                      : tsim_setting_is(type, "lora") ? type
+                                                                      : targets;
+    if (!from)
+        return;
+    if (!targets)
+        add(r, from, "lora_targets", tsim_setting_is(type, "lora") || find(r, "bits") ? "all" : "q_proj,v_proj");
+    if (bits && !tsim_setting_is(bits, "16"))
+        tsim_recipe_add(r, bits->name, "quantization_bit", bits->value);
+    else if ((four || eight) && !find(r, "quantization_bit"))
+        add(r, four ? four : eight, "quantization_bit", four ? "4" : "8");
+}
+
+static void add_precision(struct tsim_recipe *r) {
+    static const char *const KEYS[] = {
+        "mixed_precision", "launcher.mixed_precision", "torch_dtype", "dtype", "precision", NULL};
+    const struct tsim_setting *s = tsim_recipe_find_any(r, KEYS);
+    const struct tsim_setting *stage = find(r, "zero_stage");
+    if (find(r, "bf16") || find(r, "fp16") || !(s || stage))
+        return;
+    if (!s) /* the default of DeepSpeed-Chat's --dtype */
+        add(r, stage, "fp16", "true");
+    if (tsim_setting_is(s, "bf16") || tsim_setting_is(s, "bfloat16"))
+        add(r, s, "bf16", "true");
+    else if (tsim_setting_is(s, "fp16") || tsim_setting_is(s, "float16"))
+        add(r, s, "fp16", "true");
+}
+
+/* The devices that a list like "0,1,2,3" or "localhost:0,1" has. */
+static int64_t devices_of(const char *text) {
+    const char *colon = strchr(text, ':');
+    const char *list = colon ? colon + 1 : text;
+    int64_t n = 1;
+    if (!isdigit((unsigned char)*list))
+        return 0;
+    for (; *list && *list != ' '; list++) {
+        if (!strchr("0123456789,", *list))
+            return 0;
+        n += *list == ',' && isdigit((unsigned char)list[1]);
+    }
+    return n;
+}
+
+/* The last CUDA_VISIBLE_DEVICES=0,1 of the script that no comment has; 0: there is none. */
+static int64_t visible_devices(const char *text) {
+    static const char NAME[] = "CUDA_VISIBLE_DEVICES=";
+    int64_t n = 0;
+    for (const char *at = text; (at = strstr(at, NAME)); at += strlen(NAME)) {
+        const char *line = at;
+        while (line > text && line[-1] != '\n' && line[-1] != '#')
+            line--;
+        const char *list = at + strlen(NAME);
+        list += *list == '"' || *list == '\'';
+        char digits[64];
+        size_t length = strspn(list, "0123456789,");
+        if ((line > text && line[-1] == '#') || length == 0 || length >= sizeof digits)
+            continue;
+        memcpy(digits, list, length);
+        digits[length] = '\0';
+        n = devices_of(digits);
+    }
+    return n;
+}
+
+/* Adds what deepspeed --include, accelerate launch --num_processes or CUDA_VISIBLE_DEVICES say of the machine. */
+void tsim_hf_script_world(struct tsim_recipe *r) {
+    static const char *const INCLUDES[] = {"launcher.include", "launcher.i", NULL};
+    const struct tsim_setting *include = tsim_recipe_find_any(r, INCLUDES), *each = find(r, "nproc_per_node");
+    int64_t n = include ? devices_of(tsim_setting_text(include)) : 0;
+    if (each && !isdigit((unsigned char)tsim_setting_text(each)[0])) /* gpu, auto */
+        drop(r, "nproc_per_node"), each = NULL;
+    if (!each && n == 0 && !find(r, "num_processes"))
+        n = visible_devices(r->document->text);
+    if (!each && n > 0)
+        tsim_recipe_add(r, include ? include->name : "CUDA_VISIBLE_DEVICES", "nproc_per_node",
+                        tsim_value_new_scalar(r->arena, include ? include->value : &r->at_top,
+                                              tsim_arena_printf(r->arena, "%lld", (long long)n)));
+    if ((each || n > 0) && !find(r, "nnodes") && !find(r, "num_machines"))
+        tsim_recipe_add(r, each ? each->name : "one node", "nnodes",
+                        tsim_value_new_scalar(r->arena, each ? each->value : &r->at_top, "1"));
+}
+
+/* The arguments of `accelerate launch` under the keys of its file; the file itself, where it is there, counts for what the
+ * arguments do not say. */
+static void add_accelerate(struct tsim_recipe *r) {
+    static const char *const NAMES[][2] = {
+        {"launcher.num_processes", "num_processes"},
+        {"launcher.num_machines", "num_machines"},
+        {"launcher.mixed_precision", "mixed_precision"},
+        {"launcher.zero_stage", "deepspeed_config.zero_stage"},
+        {"launcher.deepspeed_config_file", "deepspeed_config.deepspeed_config_file"},
+        {"launcher.offload_optimizer_device", "deepspeed_config.offload_optimizer_device"},
+        {"launcher.fsdp_sharding_strategy", "fsdp_config.fsdp_sharding_strategy"},
+        {"launcher.gradient_accumulation_steps", "gradient_accumulation_steps"}};
+    static const char *const STAGES[][2] = {{"zero0", "0"},  {"zero1", "1"},  {"zero2", "2"},  {"zero3", "3"},
+                                            {"zero_1", "1"}, {"zero_2", "2"}, {"zero_3", "3"}, {"stage1", "1"},
+                                            {"stage2", "2"}, {"stage3", "3"}, {"_z2", "2"},    {"_z3", "3"}};
+    const struct tsim_setting *file = find(r, "launcher.config_file"), *deepspeed = find(r, "launcher.use_deepspeed"),
+                              *fsdp = find(r, "launcher.use_fsdp");
+    const struct tsim_value *root = NULL;
+    size_t size = 0;
+    const char *path = file ? tsim_setting_text(file) : NULL;
+    const char *text = path && r->input.read_beside ? r->input.read_beside(r->arena, r->input.file, path, &size) : NULL;
+    if (text && tsim_document_parse_wide(r->arena, path, text, size, &root, r->diags) == TSIM_OK && root &&
+        root->kind == TSIM_VALUE_MAPPING)
+        tsim_recipe_each(r, root, tsim_recipe_add_leaf, r);
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        const struct tsim_setting *s = find(r, NAMES[i][0]);
+        if (s)
+            tsim_recipe_add(r, s->name, NAMES[i][1], s->value);
+    }
+    if (deepspeed || find(r, "deepspeed_config.zero_stage") || find(r, "deepspeed_config.deepspeed_config_file")) {
+        if (!root)
+            add(r, deepspeed ? deepspeed : file ? file : find(r, "program"), "distributed_type", "DEEPSPEED");
+    } else if (fsdp || find(r, "launcher.fsdp_sharding_strategy")) {
+        add(r, fsdp ? fsdp : find(r, "launcher.fsdp_sharding_strategy"), "distributed_type", "FSDP");
+    } else if (path && !root) {
+        const char *stage = NULL;
+        for (size_t i = 0; i < sizeof STAGES / sizeof STAGES[0] && !stage; i++)
+            stage = strstr(path, STAGES[i][0]) ? STAGES[i][1] : NULL;
+        if (stage) {
+            add(r, file, "deepspeed.zero_optimization.stage", stage);
+            tsim_recipe_note(r, file->name, file->value, "not there: the stage is taken from its name");
+        } else if (strstr(path, "fsdp")) {
+            add(r, file, "fsdp", "full_shard");
+            tsim_recipe_note(r, file->name, file->value, "not there: full sharding is taken from its name");
+        } else {
+            tsim_value_warning(
+                r->diags, file->value, "",
+                "%.100s is not beside the script: replicas are assumed; --set parallelism.zero=N says otherwise", path);
+        }
+        if (!find(r, "bf16") && !find(r, "fp16") && !find(r, "mixed_precision")) {
+            add(r, file, "bf16", "true");
+            tsim_recipe_note(r, file->name, file->value, "not there: bf16 is assumed");
+        }
+    }
+}
+
+/* alpaca-lora's finetune.py and what is made from it: a batch of all accelerators beside that of a pass. */
+static void add_batch(struct tsim_recipe *r) {
+    const struct tsim_setting *all = find(r, "batch_size"), *micro = find(r, "micro_batch_size");
+    drop(r, "train_batch_size"); /* that of an accelerator, whose name it has by now */
+    if (all && micro && find(r, "base_model") && !find(r, "gradient_accumulation_steps"))
+        tsim_recipe_add(r, all->name, "train_batch_size", all->value);
+}
+
+/* The YAML file that --config of trl's programs names, where it is there; arguments count before it. */
+static void add_config(struct tsim_recipe *r) {
+    const struct tsim_setting *s = find(r, "config");
+    const struct tsim_value *root = NULL;
+    size_t size = 0;
+    const char *path = s ? tsim_setting_text(s) : NULL;
+    const char *text = path && r->input.read_beside ? r->input.read_beside(r->arena, r->input.file, path, &size) : NULL;
+    if (!text || tsim_document_parse_wide(r->arena, path, text, size, &root, r->diags) != TSIM_OK ||
+        root->kind != TSIM_VALUE_MAPPING)
+        return;
+    for (size_t i = 0; i < root->n_items; i++)
+        if (!find(r, root->pairs[i].key))
+            tsim_recipe_add(r, root->pairs[i].key, root->pairs[i].key, root->pairs[i].value);
+}
+
+/* The program of trl says how pairs are compared; packing is a switch of it. */
+static void add_kind(struct tsim_recipe *r) {
+    const struct tsim_setting *program = find(r, "program"), *stage = find(r, "stage"), *s = stage ? stage : program;
+    const char *text = s ? tsim_setting_text(s) : "";
+    static const char *const PACKS[] = {"packing", "pack", "packed", "group_texts", NULL};
+    if (find(r, "kind"))
+        return;
+    const bool is_dpo = strstr(text, "dpo") != NULL,
+               is_alone = strstr(text, "orpo") || strstr(text, "simpo") || strstr(text, "cpo");
+    if (!s && find(r, "beta")) /* of trl's DPOConfig */
+        add(r, find(r, "beta"), "kind", "dpo");
+    if (!s || !*text)
+        return;
+    add(r, s, "kind",
+        is_dpo                                                                           ? "dpo"
+        : is_alone                                                                       ? "pairs"
+        : strstr(text, "pretrain") || strstr(text, "run_clm") || strcmp(text, "pt") == 0 ? "pretrain"
+                                                                                         : "sft");
+    if (!is_dpo && !is_alone && !strstr(text, "pretrain") && !strstr(text, "run_clm") && !switched_on(r, PACKS))
+        add(r, s, "unpacked", "true");
+}
+
+static void normalize(struct tsim_recipe *r) {
+    const struct tsim_setting *flash = find(r, "use_flash_attn") ? find(r, "use_flash_attn") : find(r, "flash_attn"),
+                              *deepspeed = find(r, "deepspeed");
+    if (deepspeed && tsim_setting_is(deepspeed, "true")) /* DeepSpeed-Chat's switch beside --zero_stage */
+        drop(r, "deepspeed");
+    add_other_names(r);
+    add_batch(r);
+    add_adapter(r);
+    add_precision(r);
+    add_kind(r);
+    if (flash && !find(r, "attn_implementation"))
+        add(r, flash, "attn_implementation",
+            tsim_value_is_off(flash->value) || tsim_setting_is(flash, "False") || tsim_setting_is(flash, "disabled")
+                ? "eager"
+                : "flash");
+}
+
+enum tsim_status tsim_hf_script_read(struct tsim_recipe *r) {
+    r->has_others = true;
+    TSIM_TRY(tsim_command_read(r, &COMMAND));
+    add_config(r);
+    tsim_hf_script_world(r);
+    add_accelerate(r);
+    tsim_accelerate_add(r);
+    normalize(r);
+    return TSIM_OK;
+}
+
+enum tsim_status tsim_hf_recipe_read(struct tsim_recipe *r, const struct tsim_value *root) {
+    r->has_others = true;
+    tsim_recipe_each(r, root, tsim_recipe_add_leaf, r);
+    normalize(r);
+    return TSIM_OK;
+}
