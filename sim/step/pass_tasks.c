@@ -110,11 +110,12 @@ static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_s
                                       played->scale_up_bytes_per_s, played->nic_bytes_per_s);
 }
 
-/* Experts are exchanged among stage groups of several replicas: where these are simulated apart, they begin together. */
+/* Experts are exchanged among stage groups of several replicas: where these are simulated apart, they begin together, and so
+ * do groups that stay in step. */
 static void join_experts(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task) {
     const struct tsim_step_plan *plan = group->plan;
-    int32_t n = plan->n_exchanging;
-    if (plan->n_replicas == 1 || n <= 1)
+    int32_t n = group->keeps_step ? plan->n_replicas : plan->n_exchanging;
+    if (plan->n_replicas == 1 || plan->n_exchanging <= 1)
         return;
     int64_t among = group->replica / n * plan->schedule.stages + group->stage;
     task->join = (int64_t)TSIM_TASK_OPERATOR << 56 | (int64_t)(stream != TSIM_STREAM_COMPUTE) << 55 | among << 32 |

@@ -6,6 +6,7 @@
 #include "step/background.h"
 #include "step/copies.h"
 #include "step/folding.h"
+#include "step/in_step.h"
 #include "step/link_utilization.h"
 #include "step/pass_tasks.h"
 #include "step/peak_demand.h"
@@ -745,8 +746,10 @@ enum tsim_status tsim_step_simulate_with_late_batches(
         !(run.plan->noise_deviation_frac > 0) && !tsim_is_asynchronous(run.plan->schedule.schedule))
         run.periods =
             tsim_periods_new(scratch, run.engine, run.stage_groups, run.n_stage_groups, sink ? tell : NULL, &run);
-    if (run.plan->is_stepped)
+    if (run.plan->is_stepped) {
+        tsim_find_groups_in_step(run.stage_groups, run.n_stage_groups);
         tsim_expansion_build(&run.links, scratch, placement, run.stage_groups, run.n_stage_groups);
+    }
     if (sink)
         begin_sink(&run, arena);
     enum tsim_status status = tsim_engine_run(run.engine, diags);

@@ -177,6 +177,7 @@ struct tsim_stage_group {
     struct tsim_communicator communicators[TSIM_AXIS_PIPELINE]; /* by axis, as their streams */
     struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE];
     int64_t n_exchanges[2]; /* of experts so far: on the compute stream, beside it */
+    bool keeps_step;        /* exchanges of experts, with those of all other groups (in_step.h) */
     bool plays_pass;        /* the pass under way has operators, else it is one task */
     bool is_told;           /* somebody listens to its operators, each of which is told */
     /* For each axis of collectives in passes (peak_demand.h): true if the links that they cross have room for

@@ -174,6 +174,42 @@ START_TEST(only_one_of_two_reductions_is_held_up) {
 }
 END_TEST
 
+/* ---- in step ---- */
+
+/* Data traffic runs beside the passes, so message by message ranks end it a little apart. */
+static void init_beside(enum tsim_axis axis, enum tsim_routing routing, double cv) {
+    static const struct tsim_tier SHORT = {.ports = N_BELOW, .oversubscription = 8};
+    init_leaves(axis, &SHORT);
+    e.model.experts.ffn_hidden *= 16; /* kernels take a part of the step worth hiding */
+    e.fabric.routing = routing;
+    e.scenario.parallelism.zero = 1;
+    e.scenario.parallelism.overlap = (struct tsim_overlap){.gradients = true, .parameters = true, .pipeline = true};
+    e.scenario.variability.compute_cv = cv;
+    finish();
+}
+
+/* Groups that nothing tells apart wait for each other's bytes, by routes that are hashed, too; where their kernels vary
+ * they drift apart, and some compute while others send. Message by message is no variation (step/in_step.h). */
+START_TEST(groups_stay_in_step_unless_they_vary) {
+    static const enum tsim_axis AXES[] = {TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
+    for (int a = 0; a < 2; a++)
+        for (int hashed = 0; hashed < 2; hashed++) {
+            double fluid_s[2] = {0, 0};
+            for (int varies = 0; varies < 1 + (AXES[a] == TSIM_AXIS_EXPERT); varies++) {
+                init_beside(AXES[a], hashed ? TSIM_ROUTING_ECMP : TSIM_ROUTING_ADAPTIVE, 0.02 * varies);
+                fluid_s[varies] = simulate(TSIM_NETWORK_FLUID, false).time_s;
+                double steps_s = simulate(TSIM_NETWORK_STEPS, false).time_s;
+                ck_assert_msg(fabs(steps_s / fluid_s[varies] - 1) < 0.05,
+                              "axis %d, hashed %d, varies %d: %.6g s fluid, %.6g s by messages", (int)AXES[a], hashed,
+                              varies, fluid_s[varies], steps_s);
+            }
+            if (AXES[a] == TSIM_AXIS_EXPERT)
+                ck_assert_msg(fluid_s[1] < 0.95 * fluid_s[0], "hashed %d: %.6g s in step, %.6g s apart", hashed,
+                              fluid_s[0], fluid_s[1]);
+        }
+}
+END_TEST
+
 /* ---- other topologies ---- */
 
 static void be_dragonfly(void) {
@@ -268,8 +304,10 @@ static Suite *shared_links_suite(void) {
     Suite *suite = suite_create("shared links");
     TCase *tests = tcase_create("by hand");
     tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, groups_meet_on_uplinks);
     tcase_add_test(tests, only_one_of_two_reductions_is_held_up);
+    tcase_add_test(tests, groups_stay_in_step_unless_they_vary);
     tcase_add_test(tests, fluid_against_messages);
     tcase_add_test(tests, axes_with_dimensions_of_their_own_fold);
     tcase_add_test(tests, exchanges_meet_gradients_of_the_same_ranks);
