@@ -50,16 +50,19 @@ static void resolve_adapter(const struct tsim_draft *draft, struct tsim_adapter_
 /* NeMo-RL's GRPO and PPO score with the policy as it was before the round; its share of the memory is that of its examples
  * (examples/configs/grpo_math_1B.yaml: vllm_cfg.gpu_memory_utilization 0.6, num_generations_per_prompt 16), on nodes that
  * do nothing else it is vLLM's own (gpu_memory_utilization 0.9), and so is the number of sequences (max_num_seqs). */
-static void resolve_generation(struct tsim_scenario *sc) {
+static void resolve_generation(struct tsim_draft *draft) {
     static const unsigned SCORING[] = {[TSIM_DPO] = 1u << TSIM_SCORER_REFERENCE,
                                        [TSIM_GRPO] = 1u << TSIM_SCORER_POLICY | 1u << TSIM_SCORER_REFERENCE,
                                        [TSIM_PPO] = (1u << TSIM_N_SCORERS) - 1,
                                        [TSIM_DISTILL] = 0};
+    struct tsim_scenario *sc = &draft->scenario;
     struct tsim_generation_spec *g = &sc->generation;
     if (sc->training.kind > TSIM_SFT && !sc->training.scoring)
         sc->training.scoring = SCORING[sc->training.kind];
     if (!tsim_generates(sc))
         return;
+    if (!tsim_draft_has(draft, "generation.precision"))
+        g->precision = sc->training.precision;
     g->tensor = g->tensor > 0 ? g->tensor : 1;
     g->max_sequences = g->max_sequences > 0 ? g->max_sequences : 256;
     g->prompt = g->prompt > 0 ? g->prompt : 256;
@@ -110,7 +113,7 @@ static void resolve_training(struct tsim_draft *draft) {
     /* one of them */
     sc->training.length = draft->tokens + draft->samples + draft->epochs * sc->data.samples + draft->steps;
     tsim_lengths_measure(sc);
-    resolve_generation(sc);
+    resolve_generation(draft);
 }
 
 /* Fills in what the software does where the scenario is silent. */

@@ -287,17 +287,21 @@ static void precisions_of(const struct tsim_accelerator *a, char text[64]) {
                      tsim_word_of(tsim_precision_words, p));
 }
 
-static void check_precision(const struct check *c) {
+static void check_precision_of(const struct check *c, const char *path, enum tsim_precision precision) {
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
-    enum tsim_precision precision = c->sc->training.precision;
     if (a->peak_flops_per_s[precision] > 0)
         precision = tsim_unquantized(precision); /* attention's and the head's */
     if (a->peak_flops_per_s[precision] > 0)
         return;
     char has[64];
     precisions_of(a, has);
-    tsim_diag_hint(fail(c, "training.precision", "%.40s has no %s", a->name, tsim_precision_name(precision)),
-                   "it has %s", has);
+    tsim_diag_hint(fail(c, path, "%.40s has no %s", a->name, tsim_precision_name(precision)), "it has %s", has);
+}
+
+static void check_precision(const struct check *c) {
+    check_precision_of(c, "training.precision", c->sc->training.precision);
+    if (tsim_generates(c->sc) && c->sc->generation.precision != c->sc->training.precision)
+        check_precision_of(c, "generation.precision", c->sc->generation.precision);
 }
 
 /* Refuses what makes no sense on an accelerator that streams weights in. */
@@ -638,20 +642,21 @@ static void check_generating_nodes(const struct check *c) {
             "generation.nodes says how many generate alone");
 }
 
-/* Whole steps train on the samples of a round; only attention has a cache. */
+/* Whole steps train on the samples of a round. */
 static void check_generation(const struct check *c) {
     const struct tsim_generation_spec *g = &c->sc->generation;
     const struct tsim_training_spec *t = &c->sc->training;
     if (!tsim_generates(c->sc)) {
         if (g->nodes || g->ahead || g->tensor || g->rollouts || g->samples_per_prompt || g->max_sequences ||
-            g->prompt > 0 || g->software)
+            g->prompt > 0 || g->software || tsim_draft_has(c->draft, "generation.precision"))
             tsim_diag_hint(fail(c, "generation", "only grpo and ppo train on what the policy generates"),
                            "training.kind: grpo");
         return;
     }
-    if (c->sc->model->mamba.heads > 0 || c->sc->model->mamba1.width > 0 || c->sc->model->delta.value_heads > 0 ||
-        c->sc->model->memory > 0)
-        refuse(c, "training.kind", "generation with recurrent layers", "a model with attention alone, or kind: sft");
+    if (c->sc->model->recurrent || c->sc->model->memory > 0)
+        refuse(c, "training.kind",
+               c->sc->model->recurrent ? "generation with LSTM cells" : "generation with segments of earlier tokens",
+               "a model of other layers, or kind: sft");
     check_generating_nodes(c);
     if (tsim_generating_accelerators(c->sc) % g->tensor != 0)
         tsim_diag_hint(fail(c, "generation.tensor", "%lld ranks do not divide %lld accelerators", num(g->tensor),

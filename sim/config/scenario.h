@@ -215,6 +215,7 @@ struct tsim_generation_spec {
     int64_t max_sequences;                /* that one engine runs at once, where its memory holds them */
     double prompt;                        /* tokens */
     double memory_frac;                   /* of the accelerator's memory, for weights and KV cache */
+    enum tsim_precision precision;        /* of the products of layers, and what their weights are held in; resolved */
     const struct tsim_software *software; /* of the engine */
 };
 /* Samples of many lengths, lognormal and cut at sequence_length (lengths.h). */

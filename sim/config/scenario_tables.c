@@ -434,6 +434,8 @@ static const struct tsim_key GENERATION_KEYS[] = {
     {QUANTITY_KEY("memory", TSIM_FRACTION, scenario.generation.memory_frac,
                   "share of the accelerator's memory that weights and KV cache may fill; default: 60 %, or 90 % on nodes that only generate"),
      .is_positive = true, .max = 1, .is_omitted_when_zero = true},
+    ENUM_KEY("precision", scenario.generation.precision, tsim_precision_words, NULL,
+             "precision of the engine's layers, whose weights it quantizes as they arrive; default: training.precision"),
     {CUSTOM_KEY("software", read_engine, write_engine, "id, path or mapping: what the engine does; default: " DEFAULT_ENGINE)},
 };
 TSIM_TABLE(GENERATION, GENERATION_KEYS, false);
@@ -719,6 +721,7 @@ static void write_generation(struct tsim_writer *writer, const char *key, const 
 /* Keys that follow from others where nobody writes them, and that change with the plan. */
 static const char *const DERIVED[] = {"software",
                                       "training.gradient_precision",
+                                      "generation.precision",
                                       "training.recompute",
                                       "parallelism.zero",
                                       "parallelism.layers_per_stage",

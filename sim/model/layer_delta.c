@@ -8,7 +8,10 @@
  * with keys and queries with keys of the chunk (4 C n), the inverse of the first with keys and with values (2 C n + 2 C p),
  * what the state holds of keys and gives to queries (4 n p), scores with the new values (2 C p), and the state's update
  * (2 n p); the inverse of a triangle of C x C is C^2 / 3, which is left out. States pass from chunk to chunk in fp32.
- * Backward each product has two of its size. */
+ * Backward each product has two of its size.
+ *
+ * A token behind others reads and writes the state of each head, n x p in fp32, and of the convolution in one kernel
+ * (fla-org/flash-linear-attention, ops/gated_delta_rule/fused_recurrent.py). */
 #include "model/recurrent.h"
 
 #include <math.h>
@@ -35,8 +38,21 @@ static void channel_gates(struct tsim_op_list *list, const struct tsim_op_shape 
     elementwise(list, "delta decays, summed along a chunk", z->t * x->heads * x->n, e + 4, 1);
 }
 
+static double state_bytes(const struct tsim_op_shape *z) {
+    struct delta x = delta_of(z->model, z->tp);
+    double convolved = 2 * (double)z->model->delta.key_heads / z->tp * x.n + x.heads * x.p,
+           earlier = (double)z->model->delta.kernel - 1;
+    return z->b * (x.heads * x.n * x.p * 4 + convolved * earlier * z->element_bytes);
+}
+
 static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct delta x = delta_of(z->model, z->tp);
+    if (z->scenario->cached_tokens > 0) {
+        if (z->model->delta.gate_rank > 0)
+            channel_gates(list, z, &x);
+        elementwise(list, "delta state", state_bytes(z), 2, 1); /* each byte in and out */
+        return;
+    }
     double e = z->element_bytes, c = fmin(x.chunk, z->s), each = z->t / c * x.heads;
     enum tsim_precision precision = z->attention_precision;
     if (z->model->delta.gate_rank > 0)
@@ -101,4 +117,5 @@ const struct tsim_mixer tsim_delta_mixer = {.forward = forward,
                                             .widest_bytes = widest_bytes,
                                             .count = count,
                                             .core_flops = core_flops,
-                                            .add_matrices = add_matrices};
+                                            .add_matrices = add_matrices,
+                                            .state_bytes = state_bytes};

@@ -288,6 +288,14 @@ void tsim_layer_backward(const struct tsim_scenario *sc, enum tsim_part part, in
     kind->mixer->backward(list, &z);
 }
 
+double tsim_layer_cache_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    const struct tsim_mixer *mixer = KINDS[part].mixer;
+    if (mixer && mixer->state_bytes)
+        return mixer->state_bytes(&z);
+    return z.tk * tsim_cached_width(&z) * z.element_bytes;
+}
+
 /* ---- what is kept and handed on ---- */
 
 void tsim_layer_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {

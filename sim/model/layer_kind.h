@@ -120,6 +120,8 @@ struct tsim_layer_kind {
 };
 
 const struct tsim_layer_kind *tsim_layer_kind(enum tsim_part part);
+/* Bytes that one tensor rank keeps of the earlier tokens of a micro-batch, so that it can go on: keys and values, or a state. */
+double tsim_layer_cache_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 
 /* Each asks the kind: see struct tsim_layer_kind. */
 int64_t tsim_part_variants(const struct tsim_model *model, enum tsim_part part);

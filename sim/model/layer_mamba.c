@@ -6,7 +6,10 @@
  * 2 g n channels, the recurrence in chunks, a norm with the gate, and a product back. The recurrence is products: scores of a
  * chunk Q x Q for each group (2 Q n), times the input (2 Q p), each chunk's state (2 n p) and what it gives to the next
  * (2 n p), all for each token and group or head; states pass from chunk to chunk in fp32. Kernels: mamba_ssm,
- * ops/triton/ssd_combined.py. Backward each product has two of its size. */
+ * ops/triton/ssd_combined.py. Backward each product has two of its size.
+ *
+ * A token behind others reads and writes the state of each head, n x p, and of the convolution in one kernel, in the precision of
+ * activations (mamba_ssm, modules/mamba2.py: step; ops/triton/selective_state_update.py). */
 #include "model/recurrent.h"
 
 #include <math.h>
@@ -25,8 +28,18 @@ static struct mamba mamba_of(const struct tsim_model *m, double tp) {
                           .chunk = (double)a->chunk};
 }
 
+static double state_bytes(const struct tsim_op_shape *z) {
+    struct mamba x = mamba_of(z->model, z->tp);
+    double convolved = x.d + 2 * x.g * x.n, earlier = (double)z->model->mamba.kernel - 1;
+    return z->b * (x.heads * x.n * x.p + convolved * earlier) * z->element_bytes;
+}
+
 static void recurrence(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct mamba x = mamba_of(z->model, z->tp);
+    if (z->scenario->cached_tokens > 0) {
+        elementwise(list, "Mamba state", state_bytes(z), 2, 1); /* each byte in and out */
+        return;
+    }
     double e = z->element_bytes, q = fmin(x.chunk, z->s), chunks = z->t / q;
     enum tsim_precision precision = z->attention_precision;
     batched(gemm(list, "Mamba scores", precision, q, q, x.n, e, e), chunks * x.g);
@@ -82,7 +95,8 @@ const struct tsim_mixer tsim_mamba_mixer = {.forward = forward,
                                             .widest_bytes = widest_bytes,
                                             .count = count,
                                             .core_flops = core_flops,
-                                            .add_matrices = add_matrices};
+                                            .add_matrices = add_matrices,
+                                            .state_bytes = state_bytes};
 
 /* ---- none ---- */
 
@@ -128,7 +142,8 @@ const struct tsim_mixer tsim_no_mixer = {.forward = execute_nothing,
                                          .waiting = nothing,
                                          .count = count_nothing,
                                          .core_flops = no_core_flops,
-                                         .add_matrices = add_no_matrices};
+                                         .add_matrices = add_no_matrices,
+                                         .state_bytes = nothing};
 
 const struct tsim_feed_forward tsim_no_feed_forward = {.forward = execute_nothing,
                                                        .backward = execute_nothing,

@@ -7,7 +7,10 @@
  * arXiv:2403.19887, section 6.2).
  * The scan is one kernel that keeps the states on chip: it reads input, step sizes, gate and vectors and writes the result,
  * and backward makes the states again (mamba_ssm, csrc/selective_scan). It is no product: 9 n FLOPs a token and channel go
- * to the vector units, which by convention do not count; it is taken to be as fast as memory, which was not measured. */
+ * to the vector units, which by convention do not count; it is taken to be as fast as memory, which was not measured.
+ *
+ * A token behind others reads and writes the states of all channels and of the convolution instead (mamba_ssm,
+ * modules/mamba_simple.py: step). */
 #include "model/kept.h"
 #include "model/matrices.h"
 #include "model/operator_builders.h"
@@ -26,6 +29,11 @@ static double vectors(const struct scan *x) {
     return x->r + 2 * x->n;
 }
 
+static double state_bytes(const struct tsim_op_shape *z) {
+    struct scan x = scan_of(z->model, z->tp);
+    return z->b * x.d * (x.n + (double)z->model->mamba1.kernel - 1) * z->element_bytes;
+}
+
 static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct scan x = scan_of(z->model, z->tp);
     double e = z->element_bytes, le = z->linear_bytes;
@@ -40,7 +48,8 @@ static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     if (z->model->mamba1.norms)
         elementwise(list, "Mamba norms of vectors", z->t * vectors(&x), 2 * e, 3);
     gemm(list, "Mamba steps", z->attention_precision, z->t, x.d, x.r, e, e);
-    elementwise(list, "Mamba scan", z->t * x.d, 4 * e, 1)->bytes += z->t * 2 * x.n * e;
+    elementwise(list, "Mamba scan", z->t * x.d, 4 * e, 1)->bytes +=
+        z->t * 2 * x.n * e + (z->scenario->cached_tokens > 0 ? 2 * state_bytes(z) : 0);
     cast(list, z, "cast", z->t * x.d);
     gemm(list, "Mamba out", z->linear_precision, z->t, z->h, x.d, le, e);
     tsim_op_reduce_output(list, z, "tensor: reduce, Mamba");
@@ -130,4 +139,5 @@ const struct tsim_mixer tsim_mamba1_mixer = {.forward = forward,
                                              .widest_bytes = widest_bytes,
                                              .count = count,
                                              .core_flops = core_flops,
-                                             .add_matrices = add_matrices};
+                                             .add_matrices = add_matrices,
+                                             .state_bytes = state_bytes};

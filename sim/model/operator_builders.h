@@ -267,6 +267,8 @@ struct tsim_mixer {
     /* FLOPs of a token forward by convention, beside its products with weights, in a sequence so long. */
     double (*core_flops)(const struct tsim_model *model, double length);
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
+    /* Bytes of a state that stands for all earlier tokens of a micro-batch; NULL: keys and values of each do. */
+    double (*state_bytes)(const struct tsim_op_shape *shape);
 };
 struct tsim_feed_forward {
     void (*forward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);

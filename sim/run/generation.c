@@ -44,10 +44,8 @@ double tsim_cache_bytes(const struct tsim_scenario *sc, double tokens) {
     cached.training.lengths.mean = 0;
     cached.cached_tokens = tokens;
     for (int part = 0; part < TSIM_N_PARTS; part++) {
-        if (!(layers.times[part] > 0))
-            continue;
-        struct tsim_op_shape shape = tsim_layer_shape(&cached, (enum tsim_part)part);
-        bytes += layers.times[part] * shape.tk * tsim_cached_width(&shape) * shape.element_bytes;
+        if (layers.times[part] > 0)
+            bytes += layers.times[part] * tsim_layer_cache_bytes(&cached, (enum tsim_part)part);
     }
     return bytes;
 }
@@ -215,7 +213,7 @@ static const struct tsim_scenario *inference_of(struct tsim_arena *arena, const 
     job.software = sc->generation.software;
     job.training = (struct tsim_training_spec){.sequence_length = sc->training.sequence_length,
                                                .global_batch_size = job.n_accelerators / sc->generation.tensor,
-                                               .precision = sc->training.precision,
+                                               .precision = sc->generation.precision,
                                                .gradient_precision = sc->training.gradient_precision,
                                                .optimizer = sc->training.optimizer,
                                                .attention = TSIM_ATTENTION_FLASH};
@@ -248,17 +246,29 @@ static enum tsim_status too_large(const struct tsim_scenario *sc, double needed_
     return TSIM_ERR_INFEASIBLE;
 }
 
+/* Weights of layers are held in the precision of their products, those of the embedding and the head in that of activations. */
+static double weights_bytes_of(const struct tsim_scenario *inference, enum tsim_precision precision) {
+    struct tsim_scenario wide = *inference;
+    const struct tsim_model *m = inference->model;
+    struct tsim_stage_memory memory;
+    wide.training.precision = tsim_unquantized(precision);
+    tsim_stage_memory(&wide, 0, &memory);
+    if (!tsim_is_quantized(precision))
+        return memory.weights_bytes;
+    double bytes = tsim_operand_bytes(wide.training.precision), matrices = m->tied_embeddings ? 1 : 2;
+    double ends = matrices * tsim_padded_vocab_per_rank(inference) * (double)m->hidden;
+    return ends * bytes + (memory.weights_bytes / bytes - ends) * tsim_operand_bytes(precision);
+}
+
 /* An engine holds the weights, and behind them the cache of as many sequences as fit at their mean length. */
 static enum tsim_status size_engines(struct engines *e, const struct tsim_scenario *sc, double mean_tokens,
                                      double most_tokens, double *weights_bytes, double *excess_bytes) {
-    struct tsim_stage_memory memory;
-    tsim_stage_memory(e->scenario, 0, &memory);
     double has_bytes = sc->generation.memory_frac * sc->cluster.node->accelerator->memory_bytes;
-    double left_bytes = has_bytes - memory.weights_bytes, one_bytes = tsim_cache_bytes(e->scenario, most_tokens);
-    *weights_bytes = memory.weights_bytes;
+    *weights_bytes = weights_bytes_of(e->scenario, sc->generation.precision);
+    double left_bytes = has_bytes - *weights_bytes, one_bytes = tsim_cache_bytes(e->scenario, most_tokens);
     *excess_bytes = fmax((one_bytes - left_bytes) / sc->generation.memory_frac, 0);
     if (*excess_bytes > 0)
-        return too_large(sc, memory.weights_bytes + one_bytes, has_bytes, e->diags);
+        return too_large(sc, *weights_bytes + one_bytes, has_bytes, e->diags);
     double slots = fmax(floor(left_bytes / tsim_cache_bytes(e->scenario, mean_tokens)), 1);
     e->slots = (int64_t)fmin(slots, (double)sc->generation.max_sequences);
     return TSIM_OK;
@@ -350,11 +360,13 @@ enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct
 
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, e.scenario);
     double rest_w = tsim_power_at_rest(NULL, cluster).value * (double)g->tensor;
-    *generation = (struct tsim_generation_phase){.has = true,
-                                                 .tokens = responses.mean * (double)g->rollouts,
-                                                 .longest_tokens = responses.mean_longest,
-                                                 .sequences = (double)e.slots,
-                                                 .weights_bytes = weights_bytes};
+    *generation = (struct tsim_generation_phase){
+        .has = true,
+        .tokens = responses.mean * (double)g->rollouts,
+        .longest_tokens = responses.mean_longest,
+        .sequences = (double)e.slots,
+        .weights_bytes = weights_bytes,
+        .received_bytes = weights_bytes_of(e.scenario, tsim_unquantized(sc->training.precision))};
     const int32_t n = responses.n_rounds;
     for (int32_t round = 0; round < n; round++) {
         double energy_j;

@@ -29,10 +29,12 @@ struct tsim_generation_phase {
     double longest_tokens;        /* of the longest response */
     double sequences;             /* that an engine runs at once at the beginning */
     double weights_bytes;         /* of each accelerator meanwhile */
-    double tokens_per_s_per_gpu;  /* generated, over the whole round */
+    double received_bytes; /* of them, as steps of training send them: engines quantize them (vLLM's load_weights) */
+    double tokens_per_s_per_gpu; /* generated, over the whole round */
 };
 
-/* The cache of one sequence's keys and values, so many tokens of it, on one tensor rank: all layers. */
+/* The cache of one sequence, so many tokens of it, on one tensor rank: keys and values of all layers, and the states of those that
+ * have states in their place (Mamba, the delta rule), which do not grow. */
 double tsim_cache_bytes(const struct tsim_scenario *scenario, double tokens);
 
 /* The scenario must generate (tsim_generates). TSIM_ERR_INFEASIBLE: an engine cannot divide the model, or it does not

@@ -126,7 +126,7 @@ static void add_up(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
     if (round->generation.has) {
         generated = tsim_outcome(r, "post_training.generation_s", "simulated on the engine: sim/run/generation.h",
                                  round->generation.time_s, TSIM_TIME_S, TSIM_PARTS(batches));
-        transfer = transfer_time(r, sc, machine->cluster, round->generation.weights_bytes);
+        transfer = transfer_time(r, sc, machine->cluster, round->generation.received_bytes);
     }
     round->scoring_s = scored.value;
     round->training_s = training.value;

@@ -40,6 +40,24 @@ START_TEST(windows_bound_the_cache) {
 }
 END_TEST
 
+/* Nemotron-H 8B: 24 layers of Mamba-2 hold 128 heads x 64 x 128 and 3 tokens of 8,192 + 2 x 8 x 128 channels, 4 of attention
+ * keys and values of 8 heads of 128. Qwen3-Next: 36 layers hold 32 heads x 128 x 128 in fp32 and 3 tokens of 2 x 2,048 + 4,096
+ * channels, 12 keys and values of 2 heads of 256. Only attention's part grows. Falcon Mamba: 64 layers of 8,192 channels x (16 + 3). */
+START_TEST(states_do_not_grow) {
+    static const struct {
+        const char *model;
+        double state, token;
+    } CACHES[] = {{"nemotron-h-8b", 24 * 2 * (128.0 * 64 * 128 + 3 * (8192 + 2048)), 4 * 2 * 2 * 8 * 128},
+                  {"qwen3-next-80b-a3b", 36 * (4 * 32.0 * 128 * 128 + 2 * 3 * 8192), 12 * 2 * 2 * 2 * 256},
+                  {"falcon-mamba-7b", 64 * 2 * 8192.0 * (16 + 3), 0}};
+    for (size_t i = 0; i < sizeof CACHES / sizeof CACHES[0]; i++) {
+        const struct tsim_scenario *sc = load(CACHES[i].model, GPU, "global_batch_size: 2", "");
+        ck_assert_double_eq(tsim_cache_bytes(sc, 1), CACHES[i].state + CACHES[i].token);
+        ck_assert_double_eq(tsim_cache_bytes(sc, 1000), CACHES[i].state + 1000 * CACHES[i].token);
+    }
+}
+END_TEST
+
 /* Each of tensor ranks has its heads of the cache; all have the whole latent vectors. */
 START_TEST(tensor_ranks_share_the_cache) {
     const struct tsim_scenario *sc = load("llama3-405b", NODE, "global_batch_size: 2", "parallelism: {tensor: 8}");
@@ -103,6 +121,41 @@ START_TEST(few_tokens_read_few_experts) {
     double pass_s = (g.time_s - g.prefill_s) / 8 / 1000;
     ck_assert_double_gt(pass_s, 2 * 3.0e9 / a->memory_bytes_per_s);
     ck_assert_double_lt(pass_s, 2 * 20.9e9 / a->memory_bytes_per_s / 2);
+}
+END_TEST
+
+/* A pass of Falcon Mamba over 8 sequences reads the weights, and reads and writes the states; it takes as long behind few tokens as
+ * behind many. */
+START_TEST(recurrent_layers_read_and_write_their_states) {
+    const char *text = "kind: grpo, global_batch_size: 8, recompute: full";
+    struct tsim_generation_phase
+        few = round_of(load("mamba-2.8b", GPU, text, "generation: {prompt: 24, samples_per_prompt: 1, rollouts: 8}"))
+                  .generation,
+        many = round_of(load("mamba-2.8b", GPU, text,
+                             "generation: {prompt: 24, samples_per_prompt: 1, rollouts: 512, max_sequences: 512}"))
+                   .generation;
+    const struct tsim_scenario *sc = load("mamba-2.8b", GPU, "global_batch_size: 8", "");
+    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
+    double rate = a->memory_bytes_per_s * a->memory_sustained_frac, state = tsim_cache_bytes(sc, 1);
+    double few_s = (few.time_s - few.prefill_s) / 1000, many_s = (many.time_s - many.prefill_s) / 1000;
+    ck_assert_double_eq(many.sequences, 512);
+    ck_assert_double_gt(few_s, 2 * 2.77e9 / a->memory_bytes_per_s);
+    ck_assert_double_gt(many_s - few_s, 2 * 504 * state / a->memory_bytes_per_s);
+    ck_assert_double_lt(many_s - few_s, 2 * 504 * state / rate * 2); /* the products of 64 times the tokens among it */
+}
+END_TEST
+
+/* Engines in fp8 hold a byte of each weight but those of the embedding and the head, and a pass of one sequence reads half as
+ * much of layers; the weights are sent in 16 bits. */
+START_TEST(engines_quantize) {
+    struct tsim_generation_phase wide = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1"),
+                                 fp8 = generation_of("llama3-8b", "rollouts: 8, max_sequences: 1, precision: fp8");
+    double ends = 2 * 128256.0 * 4096;
+    ck_assert_double_eq(wide.weights_bytes, 2 * 8030261248.0);
+    ck_assert_double_eq(fp8.weights_bytes, 8030261248.0 + ends);
+    ck_assert_double_eq(fp8.received_bytes, wide.weights_bytes);
+    double saved_s = (wide.time_s - wide.prefill_s - fp8.time_s + fp8.prefill_s) / 8000;
+    ck_assert_double_eq_tol(saved_s * 3.35e12, 8030261248.0 - ends, 0.3 * 8030261248.0);
 }
 END_TEST
 
@@ -349,6 +402,9 @@ static Suite *post_training_suite(void) {
     TCase *tcase = tcase_create("post-training");
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, caches_are_as_published);
+    tcase_add_test(tcase, states_do_not_grow);
+    tcase_add_test(tcase, recurrent_layers_read_and_write_their_states);
+    tcase_add_test(tcase, engines_quantize);
     tcase_add_test(tcase, windows_bound_the_cache);
     tcase_add_test(tcase, tensor_ranks_share_the_cache);
     tcase_add_test(tcase, one_sequence_reads_the_weights);
