@@ -6,43 +6,12 @@
 #include "config/document.h"
 #include "config/recognize.h"
 #include "import/launches/gpt.h"
-#include "import/launches/hf_script.h"
 #include "import/launches/hub_names.h"
-#include "import/launches/launch_command.h"
 #include "import/launches/launch_words.h"
-#include "import/launches/recipes.h"
 #include "import/overrides.h"
-#include "import/setting_class_rows.h"
 
 #include <ctype.h>
 #include <string.h>
-
-static const struct tsim_setting_class CLASSES[] = {
-    REFUSED("auto_find_batch_size=[tT]rue", "a batch that is tried out, not given"),
-    REFUSED("half_precision_backend=apex fp16_backend=apex",
-            "Apex's mixed precision is not modelled: fp16 and bf16 are"),
-    REFUSED("sharded_ddp", "FairScale's sharding: --set parallelism.zero=2 or 3 beside --ignore says it"),
-    REFUSED("use_cpu no_cuda", "training on a CPU"),
-    REFUSED("prediction_loss_only=[tT]rue predict_with_generate=[tT]rue", "this evaluates a model"),
-    NOTHING("prediction_loss_only predict_with_generate"),
-    SPEED("group_by_length length_column_name_", "samples of different lengths: here each has the whole sequence"),
-    SPEED("full_determinism", "slower deterministic kernels"),
-    SPEED("use_liger_kernel", "Liger's fused kernels: software.cross_entropy and software.fusion"),
-    SPEED("bf16_full_eval fp16_full_eval", "evaluation in another precision"),
-    NOTHING(
-        "output_dir overwrite_* do_* eval_* evaluation_* per_device_eval_* per_gpu_* logging_* log_* save_* lr_* "
-        "learning_rate weight_decay adam_* max_grad_norm num_train_epochs warmup_* seed data_seed dataloader_* "
-        "push_to_hub* hub_* report_to run_name disable_tqdm remove_unused_columns label_* load_best_* "
-        "metric_for_best_model greater_is_better ignore_data_skip skip_memory_metrics resume_from_checkpoint "
-        "mp_parameters include_* local_rank ddp_* debug accelerator_config* fsdp_* past_index "
-        "length_column_name restore_callback_* average_tokens_across_devices neftune_* optim_args "
-        "optim_target_modules jit_mode_eval use_ipex tpu_* torchdynamo torch_compile_* fp16_opt_level "
-        "half_precision_backend fp16_backend tf32 split_batches batch_eval_metrics torch_empty_cache_steps "
-        "gradient_checkpointing_kwargs* parallelism_config* project trackio_space_id dispatch_batches "
-        "liger_kernel_config* use_legacy_prediction_loop deepspeed.* dataset_* eos_token pad_token packing_strategy "
-        "model_init_kwargs* _n_gpu n_gpu"),
-};
-enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
 
 static const struct tsim_launch_word OPTIMIZERS[] = {{"adamw_torch", "adamw"},
                                                      {"adamw_torch_fused", "adamw"},
@@ -542,68 +511,4 @@ void tsim_hf_trainer_build(struct tsim_recipe *r, const struct tsim_hf_trainer *
     put_degrees(&g);
     put_training(&g);
     put_sharding(&g);
-}
-
-/* Tells JSON and YAML from a script. */
-static bool is_script(const struct tsim_import_input *input) {
-    size_t i = 0;
-    while (i < input->size && isspace((unsigned char)input->text[i]))
-        i++;
-    return i < input->size && input->text[i] != '{' && !tsim_looks_like_yaml(input->text, input->size);
-}
-
-/* Imports a script, or (where its root is given) a YAML file with the same names, as alignment-handbook's and trl's recipes. */
-static enum tsim_status import_script(struct tsim_arena *arena, const struct tsim_import_input *input,
-                                      const struct tsim_value *root, struct tsim_import_result *result,
-                                      struct tsim_diags *diags) {
-    enum { MOST_CLASSES = 64 };
-    struct tsim_hf_trainer defaults = {.why = "the Trainer's default",
-                                       .micro_batch = 8,
-                                       .optimizer = "adamw_torch",
-                                       .adapter_rank = 8, /* peft's */
-                                       .needs_model = true};
-    struct tsim_setting_class classes[MOST_CLASSES];
-    size_t n = 0;
-    for (size_t i = 0; i < TSIM_N_HF_SCRIPT; i++)
-        classes[n++] = TSIM_HF_SCRIPT[i];
-    for (size_t i = 0; i < N_CLASSES; i++)
-        classes[n++] = CLASSES[i];
-    TSIM_ASSERT(n <= MOST_CLASSES);
-    struct tsim_recipe r;
-    tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", diags);
-    enum tsim_status status = tsim_recipe_check_size(&r);
-    if (status == TSIM_OK)
-        status = root ? tsim_hf_recipe_read(&r, root) : tsim_hf_script_read(&r);
-    if (status == TSIM_OK) {
-        defaults.has_adapter = tsim_recipe_find(&r, "lora_targets") != NULL;
-        if (tsim_recipe_accepts(&r, classes, n))
-            tsim_hf_trainer_build(&r, &defaults);
-        status = tsim_recipe_finish(&r, classes, n, result);
-    }
-    tsim_recipe_release(&r);
-    return status;
-}
-
-enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct tsim_import_input *input,
-                                        struct tsim_import_result *result, struct tsim_diags *diags) {
-    struct tsim_recipe r;
-    const struct tsim_value *root;
-    static const struct tsim_hf_trainer DEFAULTS = {
-        .why = "the Trainer's default", .micro_batch = 8, .optimizer = "adamw_torch"};
-    if (is_script(input))
-        return import_script(arena, input, NULL, result, diags);
-    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
-    if (tsim_looks_like_yaml(input->text, input->size))
-        return import_script(arena, input, root, result, diags);
-    tsim_recipe_init(&r, arena, input, "Hugging Face's Trainer", diags);
-    r.lists_all = true;
-    tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
-    if (!tsim_value_find(root, "per_device_train_batch_size"))
-        tsim_diag_hint(tsim_recipe_error(&r, NULL, "per_device_train_batch_size is missing"),
-                       "what TrainingArguments.to_json_string() gives");
-    else if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES))
-        tsim_hf_trainer_build(&r, &DEFAULTS);
-    enum tsim_status status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);
-    tsim_recipe_release(&r);
-    return status;
 }

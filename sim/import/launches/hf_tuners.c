@@ -2,6 +2,7 @@
  * src/axolotl/utils/schemas) and LLaMA-Factory (hiyouga/LLaMA-Factory, src/llamafactory/hparams). */
 #include "config/document.h"
 #include "import/launches/hf_script.h"
+#include "import/launches/hf_trainer.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/recipes.h"
 #include "import/setting_class_rows.h"

@@ -1,0 +1,10 @@
+/* accelerate.h - private to import: what accelerate's file says, for scripts that name it. */
+#ifndef TSIM_IMPORT_ACCELERATE_H
+#define TSIM_IMPORT_ACCELERATE_H
+
+#include "import/launches/recipe.h"
+
+/* Adds in the keys of hf_trainer.h what the settings of such a file say, which the recipe has by their paths. */
+void tsim_accelerate_add(struct tsim_recipe *r);
+
+#endif
