@@ -253,7 +253,7 @@ static void add_bill(struct tsim_arena *arena, struct tsim_text_table *table,
 
 static const char *step_text(struct tsim_arena *arena, double ratio) {
     if (isnan(ratio))
-        return "not played";
+        return "not simulated";
     return fabs(ratio - 1) < 5e-4 ? "the same" : tsim_arena_printf(arena, "%+.1f %%", 100 * (ratio - 1));
 }
 
@@ -263,7 +263,7 @@ static void print_rivals(struct tsim_arena *arena, const struct tsim_decision *d
     static const struct tsim_column COLUMNS[] = {{"fabric", false},  {"step", true},  {"tiers", true},
                                                  {"switches", true}, {"links", true}, {"price", true}};
     struct tsim_text_table table;
-    bool has_estimate = is_estimate(&decision->network);
+    bool has_estimate = is_estimate(&decision->network), lacks_step = false;
     if (decision->n_rivals == 0)
         return;
     fputs("\nthe network, and others of the same speed\n", out);
@@ -276,8 +276,13 @@ static void print_rivals(struct tsim_arena *arena, const struct tsim_decision *d
         tsim_text_table_add(&table, step_text(arena, decision->rivals[i].step_ratio));
         add_bill(arena, &table, &decision->rivals[i].network);
         has_estimate |= is_estimate(&decision->rivals[i].network);
+        lacks_step |= isnan(decision->rivals[i].step_ratio);
     }
     tsim_text_table_print(&table, style, out);
+    if (lacks_step) {
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4, "not simulated: every rank would have to be simulated, and there are too many");
+    }
     if (has_estimate) {
         fputs("  ", out);
         tsim_text_wrap(

@@ -676,7 +676,7 @@ static bool is_rival(const struct tsim_fabric *own, const struct tsim_fabric *ot
            other->switch_usd > 0;
 }
 
-/* The step of the choice's plan on a fabric, operator by operator; NAN: it is not played. */
+/* The step of the choice's plan on a fabric, operator by operator; NAN: it is not simulated. */
 static double step_on(struct deciding *d, const struct tsim_offer *choice, const struct tsim_fabric *fabric) {
     const struct tsim_scenario *scenario;
     struct tsim_result *result = TSIM_NEW(d->arena, struct tsim_result);
