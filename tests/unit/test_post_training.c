@@ -175,6 +175,60 @@ START_TEST(models_score_in_forward_passes) {
 }
 END_TEST
 
+/* Is it so many FLOPs at the rate that matrix units sustain, and a little more for what memory bounds? */
+static void expect_flops(double time_s, double flops, const struct tsim_scenario *sc, double most) {
+    const struct tsim_accelerator *a = sc->cluster.node->accelerator;
+    double ratio = time_s * a->peak_flops_per_s[TSIM_BF16] * a->matrix_sustained_frac[TSIM_BF16] / flops;
+    ck_assert_msg(ratio > 1 && ratio < most, "%g s are %g of %g FLOPs", time_s, ratio, flops);
+}
+
+/* Llama 3.2 1B (its table is its head) on samples of 1,024 tokens: forward 2 FLOPs a parameter and token, and 4 L h s / 2 of
+ * attention; a step is three times that. DPO scores with a reference. GRPO with policy and reference. PPO scores with four models
+ * and trains two; their engines read each prompt once. One node's links carry the weights to engines of whole models. */
+START_TEST(parts_are_closed_forms) {
+    const double n = 1235814400, forward = 2 * n + 2 * 16.0 * 2048 * 1024;
+    static const struct {
+        const char *kind;
+        double models, trained;
+    } KINDS[] = {{"dpo", 1, 1}, {"grpo", 2, 1}, {"ppo", 4, 2}};
+    for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
+        const char *rest = i == 0 ? "" : "generation: {prompt: 512, rollouts: 64, samples_per_prompt: 1}";
+        const struct tsim_scenario *sc =
+            load("llama3.2-1b", GPU, tsim_arena_printf(&arena, "kind: %s, global_batch_size: 64", KINDS[i].kind), rest);
+        struct tsim_post_training p = round_of(sc);
+        expect_flops(p.scoring_s, KINDS[i].models * 64 * 1024 * forward, sc, 1.5);
+        expect_flops(p.training_s, KINDS[i].trained * 3 * 64 * 1024 * forward, sc, 1.5);
+        SAME(p.training_s, KINDS[i].trained * train(sc).step.terms.time_s);
+        if (i > 0)
+            expect_flops(p.generation.prefill_s, 64 * 512 * 2 * n, sc, 1.6);
+    }
+    const struct tsim_scenario *node = load("llama3.2-1b", NODE, "kind: grpo, global_batch_size: 64", "");
+    SAME(round_of(node).transfer_s, 2 * n / tsim_cluster_build(&arena, node)->scale_up_bytes_per_s);
+}
+END_TEST
+
+/* Of a frozen model nothing is reduced but its adapters' gradients: between two nodes, without overlap, so many bytes longer takes
+ * a larger rank, once there and once back. All of the model takes a hundred times that. */
+START_TEST(frozen_parts_are_not_reduced) {
+    double exposed_s[3], trained[3];
+    static const char *const ADAPTERS[] = {"adapter: {kind: lora, rank: 8}, ", "adapter: {kind: lora, rank: 16}, ", ""};
+    struct tsim_result r = {0};
+    for (int i = 0; i < 3; i++) {
+        r = train(load(
+            "gpt2-medium", "node: dgx-1v, nodes: 2, accelerators_per_node: 1, fabric: ethernet-10",
+            tsim_arena_printf(&arena, "%sglobal_batch_size: 4, precision: fp16, gradient_precision: fp32", ADAPTERS[i]),
+            "parallelism: {zero: 0, overlap: {gradients: false}}\nsimulation: {network: ideal}\n"));
+        exposed_s[i] = r.step.terms.exposed_data_s;
+        trained[i] = r.step.memory.gradients_bytes / 4;
+    }
+    ck_assert_double_eq(trained[1], 2 * trained[0]);
+    ck_assert_double_gt(trained[2], 50 * trained[1]);
+    double nic_rate = tsim_cluster_build(&arena, r.scenario)->nic_bytes_per_s;
+    SAME(exposed_s[1] - exposed_s[0], 4 * (trained[1] - trained[0]) / nic_rate);
+    ck_assert_double_gt(exposed_s[2], 50 * (exposed_s[1] - exposed_s[0]));
+}
+END_TEST
+
 /* PPO trains its critic by as many steps; the run is made of rounds. */
 START_TEST(the_run_counts_rounds) {
     const char *rest = "generation: {prompt: 24, rollouts: 64}";
@@ -411,6 +465,8 @@ static Suite *post_training_suite(void) {
     tcase_add_test(tcase, slots_are_filled_again);
     tcase_add_test(tcase, few_tokens_read_few_experts);
     tcase_add_test(tcase, models_score_in_forward_passes);
+    tcase_add_test(tcase, parts_are_closed_forms);
+    tcase_add_test(tcase, frozen_parts_are_not_reduced);
     tcase_add_test(tcase, no_round_beats_its_bound);
     tcase_add_test(tcase, engines_are_checked_alone);
     tcase_add_test(tcase, the_longer_half_decides);
