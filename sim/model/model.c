@@ -51,12 +51,13 @@ static bool has_experts(const struct tsim_model *m, int64_t layer) {
     return e->count > 0 && layer >= e->first && (layer - e->first + 1) % e->every == 0;
 }
 
-/* The entry of the pattern that a layer is of. */
-static const struct tsim_layer_entry *entry_of(const struct tsim_model *m, int64_t layer) {
+/* The entry of the pattern that a layer is of, and how many of it are left from this layer on. */
+static const struct tsim_layer_entry *entry_of(const struct tsim_model *m, int64_t layer, int64_t *left) {
     int64_t rest = layer % m->pattern_length;
     const struct tsim_layer_entry *entry = m->pattern;
     while (rest >= entry->count)
         rest -= entry++->count;
+    *left = entry->count - rest;
     return entry;
 }
 
@@ -84,7 +85,8 @@ static enum tsim_part of_cells(const struct tsim_model *m, int64_t layer) {
     return layer == m->encoder_layers ? TSIM_PART_LSTM_ATTENTION : TSIM_PART_LSTM_DECODER;
 }
 
-enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
+/* Says of the model's own layers, of which this one is of the entry, what it is. */
+static enum tsim_part of_entry(const struct tsim_model *m, struct tsim_layer_entry entry, int64_t own) {
     enum { DENSE, EXPERTS, ALONE };
     static const enum tsim_part PARTS[][3] = {
         [TSIM_MIXING_ATTENTION] = {TSIM_PART_LAYER, TSIM_PART_EXPERT_LAYER, TSIM_PART_ATTENTION},
@@ -99,23 +101,9 @@ enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
         [TSIM_MIXING_LAST_JOINT] = {TSIM_PART_LAST_JOINT_LAYER, TSIM_PART_LAST_JOINT_LAYER, TSIM_PART_LAST_JOINT_LAYER},
         [TSIM_MIXING_NONE] = {TSIM_PART_FEED_FORWARD, TSIM_PART_EXPERTS, TSIM_PART_FEED_FORWARD},
     };
-    if (m->list)
-        return TSIM_PART_BLOCK;
-    if (m->recurrent)
-        return of_cells(m, layer);
-    if (m->encoder_layers > 0)
-        return layer < m->encoder_layers ? TSIM_PART_ENCODER_LAYER : TSIM_PART_DECODER_LAYER;
-    if (m->generator.layers > 0 && layer < layers_before(m))
-        return layer < m->generator.layers ? TSIM_PART_GENERATOR_LAYER : TSIM_PART_GENERATOR_HEAD;
-    if (layer < layers_before(m))
-        return of_tower(m, layer);
-    layer -= layers_before(m);
-    struct tsim_layer_entry entry = {.kind = m->attention_window > 0 ? TSIM_MIXING_WINDOW : TSIM_MIXING_ATTENTION};
-    if (m->n_pattern > 0)
-        entry = *entry_of(m, layer);
     switch (entry.feed_forward) {
     case TSIM_FOLLOWING_AUTO:
-        return PARTS[entry.kind][has_experts(m, layer) ? EXPERTS : DENSE];
+        return PARTS[entry.kind][has_experts(m, own) ? EXPERTS : DENSE];
     case TSIM_FOLLOWING_DENSE:
         return PARTS[entry.kind][DENSE];
     case TSIM_FOLLOWING_EXPERTS:
@@ -123,7 +111,27 @@ enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
     case TSIM_FOLLOWING_NONE:
         return PARTS[entry.kind][ALONE];
     }
-    TSIM_BUG("layer %lld", (long long)layer);
+    TSIM_BUG("layer %lld", (long long)own);
+}
+
+enum tsim_part tsim_model_layer(const struct tsim_model *m, int64_t layer) {
+    int64_t before = layers_before(m), left;
+    if (m->list)
+        return TSIM_PART_BLOCK;
+    if (m->recurrent)
+        return of_cells(m, layer);
+    if (m->encoder_layers > 0)
+        return layer < m->encoder_layers ? TSIM_PART_ENCODER_LAYER : TSIM_PART_DECODER_LAYER;
+    if (m->generator.layers > 0 && layer < before)
+        return layer < m->generator.layers ? TSIM_PART_GENERATOR_LAYER : TSIM_PART_GENERATOR_HEAD;
+    if (layer < before)
+        return of_tower(m, layer);
+    layer -= before;
+    if (m->n_pattern > 0)
+        return of_entry(m, *entry_of(m, layer, &left), layer);
+    return of_entry(
+        m, (struct tsim_layer_entry){.kind = m->attention_window > 0 ? TSIM_MIXING_WINDOW : TSIM_MIXING_ATTENTION},
+        layer);
 }
 
 /* Counts them among the first `n` layers, without a pattern. */
@@ -132,16 +140,37 @@ static double expert_layers(const struct tsim_model *m, int64_t n) {
     return e->count > 0 && n > e->first ? (double)((n - e->first) / e->every) : 0;
 }
 
-/* Tells how many of the first layers are looked at one by one: those behind them follow from their number alone. */
+/* Tells how many of the first layers are told apart: those behind them follow from their number alone. */
 static int64_t n_told_apart(const struct tsim_model *m) {
     return m->n_pattern > 0 || m->encoder_layers > 0 || m->recurrent ? m->layers : layers_before(m);
+}
+
+/* Counts own layers from .. to - 1 along the pattern. */
+static void count_pattern(const struct tsim_model *m, int64_t from, int64_t to, struct tsim_parts *parts) {
+    int64_t left;
+    const struct tsim_layer_entry *entry = entry_of(m, from, &left), *end = m->pattern + m->n_pattern;
+    while (from < to) {
+        bool is_told = entry->feed_forward == TSIM_FOLLOWING_AUTO && m->experts.count > 0; /* layer by layer */
+        int64_t n = is_told ? 1 : left < to - from ? left : to - from;
+        parts->times[of_entry(m, *entry, from)] += (double)n;
+        from += n;
+        left -= n;
+        if (left == 0) {
+            entry = entry + 1 < end ? entry + 1 : m->pattern;
+            left = entry->count;
+        }
+    }
 }
 
 struct tsim_parts tsim_model_layers(const struct tsim_model *m, int64_t from, int64_t to) {
     struct tsim_parts parts = {0};
     int64_t apart = n_told_apart(m), before = layers_before(m);
-    for (; from < to && from < apart; from++)
+    for (; from < to && from < (m->n_pattern > 0 ? before : apart); from++)
         parts.times[tsim_model_layer(m, from)]++;
+    if (from < to && m->n_pattern > 0) {
+        count_pattern(m, from - before, to - before, &parts);
+        return parts;
+    }
     if (from == to)
         return parts;
     double with_experts = m->list ? 0 : expert_layers(m, to - before) - expert_layers(m, from - before);
@@ -166,6 +195,8 @@ struct tsim_parts tsim_model_parts(const struct tsim_model *m) {
 bool tsim_model_has_one_kind(const struct tsim_model *m) {
     const enum tsim_part first = tsim_model_layer(m, 0);
     int64_t apart = n_told_apart(m), same = 0;
+    if (tsim_model_layer(m, m->layers - 1) != first) /* as a rule, where a tower or an encoder comes first */
+        return false;
     while (same < apart && tsim_model_layer(m, same) == first)
         same++;
     return same == apart && tsim_model_layers(m, apart, m->layers).times[first] == (double)(m->layers - apart);

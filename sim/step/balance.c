@@ -12,6 +12,21 @@
  * fastest of it. */
 #define DOES_NOT_FIT_FACTOR 1e12
 
+/* A part's time follows from which layers it holds and from the model's ends, if it holds one; its memory from how many of
+ * each kind they are. */
+struct known_part {
+    int64_t first, n;
+    bool is_there, is_first, is_last;
+    int32_t kinds; /* the number of the set that it holds; -1: they are too many to be told apart */
+    double time_s;
+};
+struct known_stage {
+    bool is_there, fits;
+    int32_t stage;
+    int32_t *kinds; /* [chunks], of its parts */
+};
+enum { MOST_KNOWN = 1024, MOST_KINDS = 256 };
+
 struct balance {
     struct tsim_scenario *sc; /* its layers_per_chunk are `parts` */
     struct tsim_arena *arena;
@@ -30,12 +45,17 @@ struct balance {
     int64_t *most_layers;            /* alike: of each stage, so many are known to fit, */
     int64_t *too_many;               /* and so many not to */
     double *fewer, *more; /* several, alike: what a part's stage would take with a layer less, more; 0: not known */
-    int32_t *stages;      /* several: of each part */
+    /* Several, not alike: */
+    struct tsim_parts *before; /* [layers + 1], what the first layers are */
+    struct known_part *known;  /* [MOST_KNOWN], the last ones that were asked for, each in the place of its key */
+    struct known_stage *known_stages; /* the same */
+    struct tsim_parts *kinds;         /* [n_kinds], sets that are told apart */
+    int32_t n_kinds, *of_stage;       /* [chunks] */
+    int32_t *stages;                  /* several: of each part */
 };
 
-static double part_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs, int32_t stage,
-                     int32_t chunk) {
-    struct tsim_parts parts = tsim_chunk_parts(sc, stage, chunk);
+static double passes_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs,
+                       const struct tsim_parts *parts, int64_t first_layer) {
     bool splits = tsim_schedule_splits_backward(sc->parallelism.schedule);
     double sum_s = 0;
     for (int kind = 0; kind < TSIM_N_PASS_KINDS; kind++) {
@@ -43,7 +63,7 @@ static double part_s(const struct tsim_scenario *sc, const struct tsim_pass_cost
         struct tsim_pass_cost cost;
         if (kind != TSIM_PASS_FORWARD && is_whole == splits)
             continue;
-        tsim_pass_sum(costs, kind, &parts, tsim_chunk_first_layer(sc, stage, chunk), &cost);
+        tsim_pass_sum(costs, kind, parts, first_layer, &cost);
         sum_s += cost.time_s;
     }
     return sum_s;
@@ -52,8 +72,10 @@ static double part_s(const struct tsim_scenario *sc, const struct tsim_pass_cost
 double tsim_balance_stage_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs, int32_t stage) {
     int32_t chunks = tsim_scenario_schedule(scenario).chunks;
     double sum_s = 0;
-    for (int32_t c = 0; c < chunks; c++)
-        sum_s += part_s(scenario, costs, stage, c);
+    for (int32_t c = 0; c < chunks; c++) {
+        struct tsim_parts parts = tsim_chunk_parts(scenario, stage, c);
+        sum_s += passes_s(scenario, costs, &parts, tsim_chunk_first_layer(scenario, stage, c));
+    }
     return sum_s;
 }
 
@@ -277,9 +299,98 @@ static void partition(struct balance *b) {
 
 /* ---- several parts per stage ---- */
 
-/* A stage's time, with what it counts not to fit. */
-static double whole_cost(const struct balance *b, int32_t stage) {
-    return tsim_balance_stage_s(b->sc, &b->costs, stage) * (stage_fits(b, stage) ? 1 : DOES_NOT_FIT_FACTOR);
+static void count_layers(struct balance *b) {
+    int64_t layers = b->sc->model->layers;
+    int32_t chunks = b->shape.chunks;
+    b->before = TSIM_NEW_ARRAY(b->arena, (size_t)layers + 1, struct tsim_parts);
+    for (int64_t i = 0; i < layers; i++) {
+        b->before[i + 1] = b->before[i];
+        b->before[i + 1].times[tsim_model_layer(b->sc->model, i)]++;
+    }
+    b->known = TSIM_NEW_ARRAY(b->arena, MOST_KNOWN, struct known_part);
+    b->kinds = TSIM_NEW_ARRAY(b->arena, MOST_KINDS, struct tsim_parts);
+    b->known_stages = TSIM_NEW_ARRAY(b->arena, MOST_KNOWN, struct known_stage);
+    int32_t *kinds = TSIM_NEW_ARRAY(b->arena, (size_t)MOST_KNOWN * (size_t)chunks, int32_t);
+    b->of_stage = TSIM_NEW_ARRAY(b->arena, (size_t)chunks, int32_t);
+    for (int32_t i = 0; i < MOST_KNOWN; i++)
+        b->known_stages[i].kinds = &kinds[i * chunks];
+}
+
+static int32_t number_of(struct balance *b, const struct tsim_parts *parts) {
+    for (int32_t i = 0; i < b->n_kinds; i++)
+        if (memcmp(&b->kinds[i], parts, sizeof *parts) == 0)
+            return i;
+    if (b->n_kinds == MOST_KINDS || tsim_model_layers_vary(b->sc->model))
+        return -1;
+    b->kinds[b->n_kinds] = *parts;
+    return b->n_kinds++;
+}
+
+static const struct known_part *know_part(struct balance *b, int32_t part, int64_t first) {
+    int64_t n = b->parts[part];
+    bool is_first = part == 0, is_last = part == b->n_parts - 1;
+    struct known_part *known = &b->known[((size_t)first * 61 + (size_t)n * 4 + 2 * is_first + is_last) % MOST_KNOWN];
+    if (known->is_there && known->first == first && known->n == n && known->is_first == is_first &&
+        known->is_last == is_last)
+        return known;
+    struct tsim_parts parts = b->before[first + n];
+    for (int i = 0; i < TSIM_N_PARTS; i++)
+        parts.times[i] -= b->before[first].times[i];
+    bool has_ends = tsim_model_has_ends(b->sc->model);
+    parts.times[TSIM_PART_EMBEDDING] = has_ends && is_first;
+    parts.times[TSIM_PART_HEAD] = has_ends && is_last;
+    *known = (struct known_part){
+        first, n, true, is_first, is_last, number_of(b, &parts), passes_s(b->sc, &b->costs, &parts, first)};
+    return known;
+}
+
+/* The stage's time; `of_stage` becomes what its parts hold. */
+static double stage_s(struct balance *b, int32_t stage) {
+    double sum_s = 0;
+    if (b->are_alike)
+        return tsim_balance_stage_s(b->sc, &b->costs, stage);
+    for (int32_t c = 0; c < b->shape.chunks; c++) {
+        int32_t part = tsim_schedule_part(&b->shape, stage, c);
+        int64_t first = 0;
+        for (int32_t i = 0; i < part; i++)
+            first += b->parts[i];
+        const struct known_part *known = know_part(b, part, first);
+        sum_s += known->time_s;
+        b->of_stage[c] = known->kinds;
+    }
+    return sum_s;
+}
+
+/* Tells whether the stage whose time was asked for last fits. */
+static bool known_fits(struct balance *b, int32_t stage) {
+    const int32_t *kinds = b->of_stage;
+    size_t hash = (size_t)stage, size = (size_t)b->shape.chunks * sizeof *kinds;
+    for (int32_t c = 0; c < b->shape.chunks; c++) {
+        if (kinds[c] < 0)
+            return stage_fits(b, stage);
+        hash = hash * 257 + (size_t)kinds[c];
+    }
+    struct known_stage *known = &b->known_stages[hash % MOST_KNOWN];
+    if (known->is_there && known->stage == stage && memcmp(known->kinds, kinds, size) == 0)
+        return known->fits;
+    known->is_there = true;
+    known->stage = stage;
+    memcpy(known->kinds, kinds, size);
+    known->fits = stage_fits(b, stage);
+    return known->fits;
+}
+
+/* A stage's time, with what it counts not to fit. Memory is asked about only where that may be less than `least`, and where
+ * it may be more than `known`. */
+static double cost_between(struct balance *b, int32_t stage, double known, double least) {
+    double time_s = stage_s(b, stage);
+    if (!b->heeds_memory || !is_less(time_s, least) || time_s * DOES_NOT_FIT_FACTOR <= known)
+        return time_s;
+    return time_s * ((b->are_alike ? stage_fits(b, stage) : known_fits(b, stage)) ? 1 : DOES_NOT_FIT_FACTOR);
+}
+
+static double whole_cost(struct balance *b, int32_t stage) {
+    return cost_between(b, stage, 0, HUGE_VAL);
 }
 
 /* Finds the stage of each part; of two that hold it (dualpipe), the first. */
@@ -290,7 +401,7 @@ static void find_stages(struct balance *b) {
             b->stages[tsim_schedule_part(&b->shape, stage, c)] = stage;
 }
 
-static void find_costs(const struct balance *b, double *costs) {
+static void find_costs(struct balance *b, double *costs) {
     for (int32_t stage = 0; stage < b->shape.stages; stage++)
         costs[stage] = whole_cost(b, stage);
 }
@@ -318,12 +429,14 @@ static double changed_cost(struct balance *b, int32_t part, int32_t by) {
     return *known;
 }
 
-/* The slower of both parts' stages after a layer has moved. */
-static double shifted_cost(struct balance *b, int32_t from, int32_t to) {
+/* The slower of both parts' stages after a layer has moved; where that is not less than `least`, the first that is not. */
+static double shifted_cost(struct balance *b, int32_t from, int32_t to, double least) {
     if (b->are_alike)
         return fmax(changed_cost(b, from, -1), changed_cost(b, to, 1));
     shift(b, from, to);
-    double then = fmax(whole_cost(b, b->stages[from]), whole_cost(b, b->stages[to]));
+    double then = cost_between(b, b->stages[from], 0, least);
+    if (is_less(then, least))
+        then = fmax(then, cost_between(b, b->stages[to], then, least));
     shift(b, to, from);
     return then;
 }
@@ -358,7 +471,7 @@ static bool move_one(struct balance *b, double *costs) {
                 break; /* wherever the layer goes */
             if (b->stages[to] == slowest)
                 continue;
-            double then = shifted_cost(b, from, to);
+            double then = shifted_cost(b, from, to, least);
             if (is_less(then, least)) {
                 least = then;
                 best_from = from;
@@ -372,14 +485,47 @@ static bool move_one(struct balance *b, double *costs) {
     return true;
 }
 
-static void move_layers(struct balance *b) {
-    double *costs = TSIM_NEW_ARRAY(b->arena, (size_t)b->shape.stages, double);
-    b->fewer = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, double);
-    b->more = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, double);
-    find_stages(b);
+static void move_all(struct balance *b, double *costs) {
     find_costs(b, costs);
     for (int64_t moves = 0; moves < b->sc->model->layers && move_one(b, costs); moves++) {
     }
+}
+
+/* False: the fastest split does not fit, but another one may. */
+static bool is_settled(const struct balance *b) {
+    double states_bytes = 0;
+    bool fits = true;
+    for (int32_t stage = 0; stage < b->shape.stages; stage++) {
+        struct tsim_stage_memory memory;
+        tsim_stage_memory(b->sc, stage, &memory);
+        fits &= memory.total_bytes <= b->capacity_bytes;
+        states_bytes += memory.optimizer_bytes + memory.master_bytes; /* of all layers, however they are split */
+    }
+    return fits || states_bytes > b->shape.stages * b->capacity_bytes;
+}
+
+/* Memory is asked about, where layers differ, only if the split that is fastest without asking does not fit: it takes many
+ * times as long to find out what a stage holds as how long it takes. */
+static void move_layers(struct balance *b) {
+    double *costs = TSIM_NEW_ARRAY(b->arena, (size_t)b->shape.stages, double);
+    size_t size = (size_t)b->n_parts * sizeof *b->parts;
+    find_stages(b);
+    b->heeds_memory = b->are_alike;
+    if (b->are_alike) {
+        b->fewer = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, double);
+        b->more = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, double);
+        move_all(b, costs);
+        return;
+    }
+    int64_t *even = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
+    memcpy(even, b->parts, size);
+    count_layers(b);
+    move_all(b, costs);
+    if (is_settled(b))
+        return;
+    memcpy(b->parts, even, size);
+    b->heeds_memory = true;
+    move_all(b, costs);
 }
 
 const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario) {

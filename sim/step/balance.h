@@ -8,7 +8,8 @@
  * hold after k stages is gone through, and sizes are found by halving. Splits in which a stage does not fit in memory
  * count only where no other exists; memory is asked about only where the fastest split of all does not fit. Several
  * parts per stage: from the even split, a layer is moved from the slowest stage to whichever gains most, until none does;
- * where layers are alike that is the optimum as well. The one nearest to even is taken of equal splits. */
+ * where layers are alike that is the optimum as well, and where they differ memory is asked about only if the split that is
+ * found without asking does not fit. The one nearest to even is taken of equal splits. */
 #ifndef TSIM_STEP_BALANCE_H
 #define TSIM_STEP_BALANCE_H
 
