@@ -72,7 +72,8 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_TRACE_RANKS] = {"trace-ranks", TSIM_OPTION_NEEDS_VALUE, "LIST",
                                  "ranks in the trace: 0,3,8-15 or all (default: a replica)"},
     [TSIM_OPTION_REPORT] = {"report", TSIM_OPTION_NEEDS_VALUE, "FILE", "a page for browsers with charts: FILE.html"},
-    [TSIM_OPTION_OUTPUT] = {"output", TSIM_OPTION_NEEDS_VALUE, "FILE", "write into FILE (buy: a scenario of its choice)"},
+    [TSIM_OPTION_OUTPUT] = {"output", TSIM_OPTION_NEEDS_VALUE, "FILE",
+                            "write into FILE (buy: a scenario of its choice)"},
     [TSIM_OPTION_FORMAT] = {"format", TSIM_OPTION_NEEDS_VALUE, "NAME", "the format (see above)",
                             "csv markdown latex prometheus svg png chakra megatron nemo torchtitan deepspeed slurm "
                             "kubernetes text man bash zsh reference"},
