@@ -4,6 +4,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 Q := $(if $(V),,@)
+# Recipes at a time in the makes that build: as many as there are processors, unless this make was started with a -j of its own.
+PARALLEL = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 VARIANT ?= release
 BUILD := build/$(VARIANT)
 PREFIX ?= /usr/local
@@ -52,7 +54,8 @@ LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
 CATALOGUE_OBJECT := $(BUILD)/sim/config/catalogue.o
 
 .PHONY: all
-all: build/tsim
+all:
+	@$(MAKE) --no-print-directory $(PARALLEL) build/tsim
 
 # ---- set-up: installs what is missing, and says what it does ----
 .PHONY: setup
@@ -102,7 +105,7 @@ $(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)): private ALL_CFLAGS += $(HOT_CFLA
 # ---- running and testing ----
 .PHONY: run test check bench lint format clean install uninstall deb help
 run: setup
-	@$(MAKE) --no-print-directory -j2 build/tsim
+	@$(MAKE) --no-print-directory $(PARALLEL) build/tsim
 	build/tsim run scenarios/llama70b.yaml
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
@@ -139,7 +142,7 @@ $(BUILD)/tests/%.o: tests/%.c $(FLAGS)
 
 # The tests of the normal tier. Recursion, because set-up must be over before pkg-config is asked for anything.
 test: setup
-	@$(MAKE) --no-print-directory -j2 build/tsim $(BUILD)/libtsim.so.$(API) unit-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) build/tsim $(BUILD)/libtsim.so.$(API) unit-programs
 	@tests/run.sh "$(BUILD)" build/tsim
 
 .PHONY: unit-programs
@@ -151,16 +154,16 @@ check: test
 	@tests/run.sh "$(BUILD)" build/tsim long
 	@TSIM_BROWSER=needed tests/browser/run.sh build/tsim
 	@tests/reference_docs.sh build/tsim
-	@$(MAKE) --no-print-directory docs-site
+	@$(MAKE) --no-print-directory $(PARALLEL) docs-site
 	@tests/bench/limits.sh "$(BUILD)" build/tsim
-	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim unit-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) VARIANT=asan DEV=1 build/asan/tsim unit-programs
 	@TSIM_TEST_SLOWNESS=5 tests/run.sh build/asan build/asan/tsim code
 	@tests/docs.sh build/asan/tsim all
 	@printf '%s\n' 1 2 | TSIM_CASES=5000 xargs -P 2 -I{} env TSIM_SEED={} build/asan/tests/property/test_catalogue_random
-	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) CC=clang VARIANT=clang DEV=1 build/clang/tsim unit-programs
 	@tests/run.sh build/clang build/clang/tsim code
-	@$(MAKE) --no-print-directory check-faults check-determinism check-cluster
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory $(PARALLEL) check-faults check-determinism check-cluster
+	@$(MAKE) --no-print-directory $(PARALLEL) lint
 
 # Fuzzing with libFuzzer (clang), FUZZ_S seconds each target; what it finds is left in build/fuzz/found.
 .PHONY: fuzz fuzz-programs
@@ -168,7 +171,7 @@ FUZZ_S ?= 600
 fuzz-programs: $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/libfuzzer_%)
 fuzz: setup
 	@tools/setup.sh clang libclang-rt-14-dev
-	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=fuzz fuzz-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) CC=clang VARIANT=fuzz fuzz-programs
 	@tests/fuzz/run.sh build/fuzz $(FUZZ_S)
 
 # Calls of the system, of malloc and of SQLite that fail under each command: FAULTS=stacks takes each way to get to a call,
@@ -176,7 +179,7 @@ fuzz: setup
 .PHONY: check-faults
 FAULTS ?= stacks
 check-faults: setup
-	@$(MAKE) --no-print-directory -j2 build/tsim
+	@$(MAKE) --no-print-directory $(PARALLEL) build/tsim
 	@tests/faults/run.sh build/tsim $(FAULTS)
 	@tests/faults/situations.sh build/tsim 100
 
@@ -184,11 +187,11 @@ check-faults: setup
 # no data races where threads are.
 .PHONY: check-determinism
 check-determinism: setup
-	@$(MAKE) --no-print-directory -j2 build/tsim
-	@$(MAKE) --no-print-directory -j2 VARIANT=debug build/debug/tsim
-	@$(MAKE) --no-print-directory -j2 VARIANT=asan DEV=1 build/asan/tsim
-	@$(MAKE) --no-print-directory -j2 CC=clang VARIANT=clang DEV=1 build/clang/tsim
-	@$(MAKE) --no-print-directory -j2 VARIANT=tsan build/tsan/tsim
+	@$(MAKE) --no-print-directory $(PARALLEL) build/tsim
+	@$(MAKE) --no-print-directory $(PARALLEL) VARIANT=debug build/debug/tsim
+	@$(MAKE) --no-print-directory $(PARALLEL) VARIANT=asan DEV=1 build/asan/tsim
+	@$(MAKE) --no-print-directory $(PARALLEL) CC=clang VARIANT=clang DEV=1 build/clang/tsim
+	@$(MAKE) --no-print-directory $(PARALLEL) VARIANT=tsan build/tsan/tsim
 	@TSAN_OPTIONS=halt_on_error=1 tests/determinism.sh build/tsim build/debug/tsim build/asan/tsim build/clang/tsim build/tsan/tsim
 
 # Do the tests see a changed operator or constant in sim/? MUTANTS of them, drawn by a seed (0: all), of the files or folders
@@ -203,7 +206,7 @@ mutate: setup
 # Which branches the tests take; below 95 % in the folders whose mistakes would go unnoticed it fails.
 .PHONY: coverage
 coverage: setup
-	@$(MAKE) --no-print-directory -j2 VARIANT=cov build/cov/tsim unit-programs
+	@$(MAKE) --no-print-directory $(PARALLEL) VARIANT=cov build/cov/tsim unit-programs
 	@find build/cov -name '*.gcda' -delete
 	@TSIM_TEST_SLOWNESS=10 tests/run.sh build/cov build/cov/tsim
 	@tests/reference_docs.sh build/cov/tsim
@@ -213,7 +216,7 @@ coverage: setup
 .PHONY: check-cluster
 check-cluster: setup
 	@tools/setup.sh slurm-wlm munge openmpi-bin
-	@$(MAKE) --no-print-directory -j2 build/tsim
+	@$(MAKE) --no-print-directory $(PARALLEL) build/tsim
 	@tests/cluster/run.sh $(CURDIR)/build/tsim
 
 lint:

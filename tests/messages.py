@@ -32,7 +32,8 @@ def messages():
         for number, line in enumerate(lines, 1):
             said = re.search(r"\b(error|warning): (.*)", line)
             is_hint = bool(said) or is_hint and line.startswith("  ")
-            is_quoted = number < len(lines) and lines[number].strip() == "^"
+            has_caret = number < len(lines) and lines[number].strip() == "^"
+            is_quoted = has_caret or re.fullmatch(r"  [a-z_]+: \{.*\}", line)  # a line of the file
             if is_hint and not is_quoted:
                 for run in runs(said[2] if said else line):
                     known.setdefault(run, f"{path}:{number}")

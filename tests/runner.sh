@@ -44,13 +44,14 @@ expect 'what a program says' 0 '^ok    unit/test_sound  100%: Checks: 1'
 expect 'a program that says nothing' 0 '^ok    property/test_silent'
 expect 'what a script says' 0 '^ok    setup_packages.sh  2 passed, 0 failed$'
 expect 'code: no scripts of texts' 0 '^11 passed, 0 failed$' code
-for test in import_recipes scenario; do program unit/test_$test '[ "$TSIM_CASES" = 2000 ]'; done
-long='advice_kept decision_random every_key launch_files laws_random periods_random plan_random plan_uncached proposals network_random step_random'
-for test in $long; do stand_in "build/tests/property/test_$test" '[ "$TSIM_CASES" = 2000 ]'; done
+units='balance chakra hf_config import_recipes scenario schedule_zero_bubble'
+for test in $units; do program unit/test_$test '[ "$TSIM_CASES" = 2000 ]'; done
+long='advice_kept catalogue_random decision_random every_key input_random launch_files laws_random periods_random plan_random plan_uncached proposals network_random step_random'
+for test in $long; do program "property/test_$test" '[ "$TSIM_CASES" = 2000 ]'; done
 for script in accuracy data install layers serve/run widths; do stand_in "tests/$script.sh" '[ "$2" = long ]'; done
 stand_in tests/cli/run.sh '[ "$2" = --long ]'
-expect 'long: whole tests, many cases' 0 '^23 passed, 0 failed$' long
-rm "$work"/build/tests/unit/test_{import_recipes,scenario}
+expect 'long: whole tests, many cases' 0 '^29 passed, 0 failed$' long
+for test in $units; do rm "$work/build/tests/unit/test_$test"; done
 for test in $long; do rm "$work/build/tests/property/test_$test"; done
 for script in accuracy data install layers serve/run widths cli/run; do stand_in "tests/$script.sh" ''; done
 stand_in tests/setup_packages.sh 'for i in 1 2 3; do echo "because $i"; sleep 0.1; done; exit 1'

@@ -1,7 +1,6 @@
 #include "import/setting_class.h"
 
 #include <fnmatch.h>
-#include <stdio.h>
 #include <string.h>
 
 bool tsim_value_is_null(const struct tsim_value *value) {
@@ -28,21 +27,27 @@ static bool value_matches(const char *pattern, const struct tsim_value *value) {
     return value->kind == TSIM_VALUE_SCALAR && fnmatch(pattern, value->text, 0) == 0;
 }
 
-static bool matches(const char *pattern, const char *key, const struct tsim_value *value) {
-    char key_pattern[128];
-    size_t length = strcspn(pattern, "=");
-    snprintf(key_pattern, sizeof key_pattern, "%.*s", (int)length, pattern);
-    return fnmatch(key_pattern, key, 0) == 0 && (!pattern[length] || value_matches(pattern + length + 1, value));
+/* The pattern of LENGTH characters is one of keys, or KEY=VALUE. Most begin with another letter than the key, which is seen without
+ * fnmatch. */
+static bool matches(const char *pattern, size_t length, const char *key, const struct tsim_value *value) {
+    char text[128];
+    if (pattern[0] != key[0] && !strchr("*?[", pattern[0]))
+        return false;
+    length = length < sizeof text ? length : sizeof text - 1;
+    memcpy(text, pattern, length);
+    text[length] = '\0';
+    char *equals = strchr(text, '=');
+    if (equals)
+        *equals = '\0';
+    return fnmatch(text, key, 0) == 0 && (!equals || value_matches(equals + 1, value));
 }
 
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
                                                        const struct tsim_setting_class *classes, size_t n_classes) {
     for (size_t i = 0; i < n_classes; i++)
         for (const char *at = classes[i].patterns; *at; at += strspn(at, " ")) {
-            char pattern[128];
             size_t length = strcspn(at, " ");
-            snprintf(pattern, sizeof pattern, "%.*s", (int)length, at);
-            if (matches(pattern, key, value))
+            if (matches(at, length, key, value))
                 return &classes[i];
             at += length;
         }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED 20261123u
+#define SEED 6
 enum { MAX_SETTINGS = 4 };
 
 /* A second is enough for these. */
@@ -122,7 +122,7 @@ END_TEST
 
 START_TEST(random_ones) {
     struct random_source random = random_start(SEED);
-    long n_cases = random_cases(24);
+    long n_cases = random_cases(12);
     int n_lines = 0;
     for (long i = 0; i < n_cases; i++) {
         struct tsim_scenario_source source;

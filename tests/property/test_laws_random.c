@@ -13,7 +13,7 @@
  * - more recomputation: not less time, not more memory; a higher ZeRO stage: not more memory of states;
  * - an ideal network: the step is not longer than with links that are shared.
  *
- * TSIM_CASES says how many valid scenarios are drawn (75), TSIM_SEED from which seed. Each obeys the laws of one run
+ * TSIM_CASES says how many valid scenarios are drawn (20), TSIM_SEED from which seed. Each obeys the laws of one run
  * (support/run_laws.h) and one of these, in turn. */
 #include "partition/memory.h"
 #include "study/curves/sweep.h"
@@ -320,7 +320,7 @@ static const struct law {
 enum { N_LAWS = sizeof LAWS / sizeof LAWS[0] };
 
 START_TEST(laws_between_runs) {
-    const long n_cases = random_cases(45);
+    const long n_cases = random_cases(20);
     source = random_start(20261123u);
     long n_run = 0, n_drawn = 0, n_tried[N_LAWS] = {0};
     while (n_run < n_cases && n_drawn < 30 * n_cases) {

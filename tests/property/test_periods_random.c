@@ -1,7 +1,7 @@
 /* Steps that leave out what repeats, over random plans with many micro-batches: every figure is that of the
  * step that goes through everything, bit by bit; bytes on links, which are sums of fractions, nearly so. Who listens is
  * told the same tasks. (A step to which somebody listens who needs events leaves nothing out.) Prints its seed;
- * TSIM_CASES says how many plans there are (35), and half as many of many chunks. */
+ * TSIM_CASES says how many plans there are (10), and half as many of many chunks. */
 #include "step/program.h"
 #include "support/check_main.h"
 #include "support/random_plan.h"
@@ -260,12 +260,12 @@ static void expect_the_same(void (*random_of)(struct random_source *, struct exa
 }
 
 START_TEST(random_plans) {
-    expect_the_same(random_long_plan, random_cases(20));
+    expect_the_same(random_long_plan, random_cases(10));
 }
 END_TEST
 
 START_TEST(random_plans_of_many_chunks) {
-    expect_the_same(random_deep_plan, random_cases(20) / 2);
+    expect_the_same(random_deep_plan, random_cases(10) / 2);
 }
 END_TEST
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N_PLANS = 50, N_BOUNDS = 30 };
+enum { N_PLANS = 50, N_BOUNDS = 12 };
 #define SEED 20261124u
 
 static void check_bound(struct tsim_arena *arena, const struct example *e, int number) {
@@ -269,10 +269,10 @@ START_TEST(search_finds_what_all_simulations_find) {
 }
 END_TEST
 
-/* A hundred and thirty candidates, more than the search remembers the costs of at a time: each has the best plan, and
+/* Seventy-two candidates, more than the search remembers the costs of at a time: each has the best plan, and
  * its figures, that it has alone. */
 START_TEST(many_candidates_are_each_their_own) {
-    enum { N = 130 };
+    enum { N = 72 };
     static const int64_t ONE[] = {1}, TWO[] = {1, 2};
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct tsim_plan_candidate candidates[N];

@@ -151,7 +151,7 @@ static void plain_split(struct tsim_scenario *sc, const struct tsim_pass_costs *
 START_TEST(the_split_is_that_of_the_plain_recursion) {
     struct random_source random = {11};
     int n_uneven = 0;
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < random_cases(50); i++) {
         struct tsim_parallelism_spec *p = &example.scenario.parallelism;
         example_init(&example);
         p->pipeline = 1 << random_between(&random, 0, 4);

@@ -546,7 +546,7 @@ static void read_damaged(const void *context, const char *text, size_t size) {
 }
 
 START_TEST(damaged_files_are_scenarios_or_errors) {
-    const size_t n_trials = (size_t)random_cases(25);
+    const size_t n_trials = (size_t)random_cases(12);
     size_t size;
     const char *text = damage_file(recipe_file(_i), &size);
     const struct damage damage = {.junk = "\"'{}[]()$:,9-\n\xff&*#\\",

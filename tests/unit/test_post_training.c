@@ -278,7 +278,7 @@ START_TEST(mistakes_are_named) {
         {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {prompt: 1024}",
          "leaves nothing to generate"},
         {"gpt2-medium", "kind: dpo, global_batch_size: 5, micro_batch_size: 1", "", "5 samples are not whole pairs"},
-        {"bert-large", "kind: dpo, global_batch_size: 16", "", "is not a decoder of language"},
+        {"bert-large", "kind: dpo, global_batch_size: 16", "", "decoder of language"},
         {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {nodes: 1}", "none is left to train"},
         {"gpt2-medium", "kind: grpo, global_batch_size: 16", "generation: {ahead: 1}", "do not do both at once"},
         {"gpt2-medium", "kind: sft, global_batch_size: 16", "generation: {nodes: 1}",

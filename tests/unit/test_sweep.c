@@ -1,5 +1,6 @@
 /* Sweeps into a database: the same rows for any number of threads, nothing computed twice, and what shards and mergers
  * make of them. Scenarios are small; their figures do not matter here. */
+#include "base/text_sink.h"
 #include "base/version.h"
 #include "results/store_merge.h"
 #include "results/store_query.h"
@@ -76,20 +77,23 @@ static struct tsim_sweep_progress run(const char *name, int32_t n_threads) {
 static const char *rows_of(const char *name, const char *sql) {
     struct tsim_store *store;
     struct tsim_query *query;
-    const char *text = "";
+    struct tsim_text_sink text;
     bool is_there;
+    tsim_text_sink_open(&text, SIZE_MAX);
     ck_assert_int_eq(tsim_store_open(&arena, path_of(name), TSIM_STORE_READ, &store, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_query_open(&arena, store, sql, &query, &diags), TSIM_OK);
     while (tsim_query_next(query, &is_there, &diags) == TSIM_OK && is_there) {
         for (int i = 0; i < tsim_query_n_columns(query); i++) {
             const char *value = tsim_query_text(query, i);
-            text = tsim_arena_printf(&arena, "%s%s|", text, value ? value : "-");
+            fprintf(text.stream, "%s|", value ? value : "-");
         }
-        text = tsim_arena_printf(&arena, "%s\n", text);
+        fputc('\n', text.stream);
     }
     tsim_query_close(query);
     tsim_store_close(store);
-    return text;
+    const char *rows = tsim_arena_printf(&arena, "%s", tsim_text_sink_text(&text));
+    tsim_text_sink_release(&text);
+    return rows;
 }
 
 /* As they lie in the file: not even the order may depend on threads. */
