@@ -373,6 +373,11 @@ static enum tsim_status explain_unit(const char *text, const char *unit, enum ts
             explain(out.hint, "for example '%s'", tsim_dimension_example(dimension));
             return TSIM_ERR_UNIT;
         }
+    if (unit[0] == '.' && strstr(text, "..")) {
+        explain(out.why, "'%.60s' is a range, where one number is expected%s", text, "");
+        explain(out.hint, "list the values, as in 4,6,8%s", "");
+        return TSIM_ERR_SCHEMA;
+    }
     char suggestion[MAX_UNIT_TEXT];
     explain(out.why, "unknown unit '%.40s' in '%.60s'", unit, text);
     if (suggest_unit(dimension, unit, suggestion))

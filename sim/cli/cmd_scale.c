@@ -223,13 +223,15 @@ static void print_table(struct run *run) {
     printf("%s scaling: %s\n\n", run->scale.is_weak ? "weak" : "strong",
            run->scale.is_weak ? "the batch per accelerator stays" : "the global batch stays");
     tsim_text_table_print(&table, &style, stdout);
-    if (judge(&run->scale) != TSIM_EXIT_OK)
-        return;
-    print_knee(run, tsim_fold_open(&fold, &style, stdout));
-    tsim_fold_close(&fold);
-    if (run->arguments->has[TSIM_OPTION_REPLAN])
+    bool runs = judge(&run->scale) == TSIM_EXIT_OK;
+    if (runs) {
+        print_knee(run, tsim_fold_open(&fold, &style, stdout));
+        tsim_fold_close(&fold);
+    }
+    if (run->arguments->has[TSIM_OPTION_REPLAN]) /* above all where the plan as given runs at no count */
         print_best(run, &style);
-    print_curve(run, &style);
+    if (runs)
+        print_curve(run, &style);
 }
 
 /* ---- CSV and JSON ---- */

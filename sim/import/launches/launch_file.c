@@ -304,10 +304,11 @@ static enum tsim_status check(struct carrying *c) {
             tsim_diag_hint(diag, "its profile names no launch files (software.launch); --set software=ID is another");
         return TSIM_ERR_INFEASIBLE;
     }
-    if (scenario->model->kind != TSIM_MODEL_TRANSFORMER || scenario->model->list || scenario->model->encoder_layers ||
-        scenario->model->image.patch) {
+    const struct tsim_model *model = scenario->model;
+    if (model->kind != TSIM_MODEL_TRANSFORMER || model->list || model->encoder_layers || model->image.patch ||
+        model->diffusion.values || model->tower.layers || model->generator.layers) {
         tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = scenario->file}, "model",
-                         "--format %s needs a transformer with a single stack of layers", c->format);
+                         "--format %s needs a transformer of language with a single stack of layers", c->format);
         return TSIM_ERR_INFEASIBLE;
     }
     return TSIM_OK;
