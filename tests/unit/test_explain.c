@@ -133,6 +133,24 @@ START_TEST(traffic_that_meets_is_a_row) {
 }
 END_TEST
 
+/* The row is no remainder: it is what the step timed of the collectives, less what each pass has of them where it is played alone. On one
+ * node, where no other traffic is, the two agree to the tick, and there is no such row. */
+START_TEST(traffic_that_meets_nothing_has_no_row) {
+    static const struct { int64_t tensor, context; } PLANS[] = {{8, 1}, {4, 2}, {1, 8}};
+    e.scenario.cluster.nodes = 1;
+    /* Ranks of a context group reduce their gradients, too: after the passes. */
+    e.scenario.parallelism.overlap.gradients = e.scenario.parallelism.overlap.parameters = false;
+    use_plan(PLANS[_i].tensor, 1, PLANS[_i].context);
+    struct tsim_explanation explanation = explained();
+    expect_sums(&explanation);
+    ck_assert(explanation.account.plays_operators);
+    struct tsim_explained_operators operators = rows_of(&explanation);
+    for (int32_t i = 0; i < operators.n; i++)
+        ck_assert_msg(!strstr(operators.rows[i].name, "beside other traffic"), "%s: %g s", operators.rows[i].name,
+                      operators.rows[i].time_s);
+}
+END_TEST
+
 /* A host that needs 1 ms for each operator: the accelerator waits most of the time. */
 START_TEST(a_slow_host_is_a_row) {
     e.software.host_time_per_op_s = 1e-3;
@@ -501,6 +519,7 @@ static Suite *explain_suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, shares_add_up_to_the_step);
     tcase_add_loop_test(tests, traffic_that_meets_is_a_row, 0, 4);
+    tcase_add_loop_test(tests, traffic_that_meets_nothing_has_no_row, 0, 3);
     tcase_add_test(tests, a_slow_host_is_a_row);
     tcase_add_test(tests, kernels_of_a_slow_accelerator);
     tcase_add_test(tests, a_product_has_its_roofline);

@@ -92,7 +92,7 @@ static const struct {
     {GPT("  ngroups_mamba: 8\n"), "model.ngroups_mamba", "(Mamba, Griffin, Hyena)"},
     {"exp_manager: {name: megatron_griffin}\n" TRAINER MODEL, "exp_manager.name", "(Mamba, Griffin, Hyena)"},
     {"model: {_target_: nemo.collections.llm.gpt.model.ssm.MambaModel}\n", "model._target_", "(Mamba, Griffin, Hyena)"},
-    {GPT("  mm_cfg: {llm: {freeze: True}}\n"), "model.mm_cfg.llm.freeze", "images or sound and text"},
+    {GPT("  mm_cfg: {llm: {freeze: True}}\n"), "model.mm_cfg.llm.freeze", "images or sound"},
     {"model: {_target_: nemo.collections.vlm.neva.model.llava.LlavaModel}\n", "model._target_", "images or sound"},
     {GPT("  peft: {peft_scheme: lora, lora_tuning: {adapter_dim: 32}}\n"), "model.peft.peft_scheme", "an adapter"},
     {"inference: {greedy: False}\n" TRAINER "prompts: ['Q: How are you?']\nport: 5555\n", "prompts",
