@@ -2,6 +2,7 @@
  * the answer is what --json prints; under /view it is what --report shows. */
 #include "base/file_bytes.h"
 #include "cli/command.h"
+#include "config/catalogue_load.h"
 #include "config/document.h"
 #include "config/json_schema.h"
 #include "report/page/page.h"
@@ -446,6 +447,7 @@ static bool confine(struct tsim_arena *arena) {
 static enum tsim_status try_files(struct tsim_arena *arena, struct tsim_diags *diags) {
     struct tsim_store *store;
     TSIM_TRY(tsim_evidence_keep(arena, diags));
+    tsim_catalogue_keep(arena);
     if (!served->has[TSIM_OPTION_DB])
         return TSIM_OK;
     TSIM_TRY(tsim_store_open(arena, served->value[TSIM_OPTION_DB],

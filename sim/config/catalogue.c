@@ -341,14 +341,16 @@ static const struct tsim_value *generate_single(const struct resolver *r, const 
 struct tsim_file_cache {
     struct tsim_arena *arena;
     struct cached_file *first;
+    bool looks_again; /* a file that has changed is read anew */
 };
 
 struct cached_file {
     struct cached_file *next;
-    dev_t device;
-    ino_t inode;
+    struct stat info; /* as it was read */
     const struct tsim_value *root;
 };
+
+static _Thread_local struct tsim_file_cache *kept;
 
 struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena) {
     struct tsim_file_cache *cache = TSIM_NEW(arena, struct tsim_file_cache);
@@ -356,18 +358,34 @@ struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena) {
     return cache;
 }
 
+struct tsim_file_cache *tsim_file_cache_of_thread(struct tsim_arena *arena) {
+    return kept ? kept : tsim_file_cache_new(arena);
+}
+
+void tsim_catalogue_keep(struct tsim_arena *arena) {
+    kept = arena ? tsim_file_cache_new(arena) : NULL;
+    if (kept)
+        kept->looks_again = true;
+}
+
+static bool is_same_file(const struct tsim_file_cache *cache, const struct stat *a, const struct stat *b) {
+    bool is_it = a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+    return is_it && (!cache->looks_again || (a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+                                             a->st_mtim.tv_nsec == b->st_mtim.tv_nsec));
+}
+
 /* NULL after a mistake, with a diag. */
 static const struct tsim_value *read_file(struct tsim_reader *reader, const char *file, const struct stat *info) {
     struct tsim_file_cache *cache = reader->files;
     const struct tsim_value *root = NULL;
     for (const struct cached_file *item = cache ? cache->first : NULL; item; item = item->next)
-        if (item->device == info->st_dev && item->inode == info->st_ino)
+        if (is_same_file(cache, &item->info, info))
             return item->root;
     if (tsim_document_read(cache ? cache->arena : reader->arena, file, &root, reader->diags) != TSIM_OK)
         return NULL;
     if (cache) {
         struct cached_file *item = TSIM_NEW(cache->arena, struct cached_file);
-        *item = (struct cached_file){cache->first, info->st_dev, info->st_ino, root};
+        *item = (struct cached_file){cache->first, *info, root};
         cache->first = item;
     }
     return root;

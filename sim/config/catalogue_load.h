@@ -32,6 +32,10 @@ bool tsim_catalogue_find_kind(const char *word, enum tsim_catalogue_kind *kind);
  * `arena`. */
 const char *tsim_catalogue_folder(struct tsim_arena *arena);
 
+/* Keeps the files that scenarios name, parsed, in `arena` for the scenarios that this thread opens from now on (a server's).
+ * One that has changed is read anew. NULL ends that. */
+void tsim_catalogue_keep(struct tsim_arena *arena);
+
 /* Lists all ids of a kind, sorted. Returns TSIM_ERR_IO if there is no catalogue. */
 enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *const **ids,
                                      size_t *n_ids, struct tsim_diags *diags);

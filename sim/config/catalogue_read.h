@@ -9,6 +9,8 @@
 
 /* Files as they were first read, for reading many scenarios that name the same ones. Its values live in its arena. */
 struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena);
+/* Returns what the thread keeps (tsim_catalogue_keep), else a new one. */
+struct tsim_file_cache *tsim_file_cache_of_thread(struct tsim_arena *arena);
 
 /* The mapping that a reference stands for, without `extends`. A scalar with '/' or ending in .yaml is a path relative
  * to the file that names it; another scalar is an id; a mapping is taken as it is. Cycles and chains of over 16 files

@@ -399,7 +399,7 @@ static bool is_launch_name(const char *file) {
 
 static enum tsim_status open_document(struct tsim_arena *arena, const char *file, const struct tsim_value *document,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags) {
-    struct tsim_reader reader = {.arena = arena, .diags = diags, .files = tsim_file_cache_new(arena)};
+    struct tsim_reader reader = {.arena = arena, .diags = diags, .files = tsim_file_cache_of_thread(arena)};
     size_t first = diags->n_items;
     TSIM_TRY(refuse_other_kinds(document, arena, diags));
     const struct tsim_value *root =

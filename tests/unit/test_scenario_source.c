@@ -1,4 +1,5 @@
 /* A scenario file that is read once and loaded many times gives what loading the file each time gives. */
+#include "config/catalogue_load.h"
 #include "config/scenario.h"
 #include "support/check_main.h"
 
@@ -97,6 +98,22 @@ START_TEST(catalogue_files_are_read_once) {
 }
 END_TEST
 
+/* A kept file serves the scenarios that are opened later, as long as it is as it was. */
+START_TEST(kept_files_are_read_anew_when_they_change) {
+    static const int LAYERS[] = {4, 4, 6, 12};
+    const char *file = write_scenario();
+    tsim_catalogue_keep(&other);
+    for (size_t i = 0; i < sizeof LAYERS / sizeof LAYERS[0]; i++) {
+        struct tsim_scenario_source source;
+        if (i > 0 && LAYERS[i] != LAYERS[i - 1])
+            write_model(LAYERS[i]);
+        ck_assert_int_eq(tsim_scenario_open(&arena, file, &source, &diags), TSIM_OK);
+        ck_assert_int_eq(load_from(&source, 0)->model->layers, LAYERS[i]);
+    }
+    tsim_catalogue_keep(NULL);
+}
+END_TEST
+
 START_TEST(mistakes_keep_their_places) {
     const char *file = write_scenario();
     struct tsim_scenario_source source;
@@ -121,6 +138,7 @@ static Suite *scenario_source_suite(void) {
     tcase_add_test(tests, loads_are_as_from_the_file);
     tcase_add_test(tests, it_is_opened_again_without_its_file);
     tcase_add_test(tests, catalogue_files_are_read_once);
+    tcase_add_test(tests, kept_files_are_read_anew_when_they_change);
     tcase_add_test(tests, mistakes_keep_their_places);
     suite_add_tcase(suite, tests);
     return suite;
