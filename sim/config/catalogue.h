@@ -384,6 +384,7 @@ struct tsim_node {
     bool nics_on_accelerator;     /* what they carry does not cross the accelerator's slot to its host */
     double nic_bytes_per_s;       /* per NIC and direction, wire */
     double host_link_bytes_per_s; /* PCIe per accelerator and direction */
+    double host_time_factor;      /* of the host times of software profiles, which are of x86 hosts */
     int64_t host_cores;
     double host_memory_bytes;
     double host_memory_bytes_per_s; /* peak, all sockets; 0: not known */

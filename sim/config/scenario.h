@@ -440,6 +440,11 @@ struct tsim_scenario {
     size_t n_estimates;
 };
 
+/* Returns what the scenario's host takes for what a software profile's host takes so long for. */
+static inline double tsim_host_s(const struct tsim_scenario *scenario, double profile_s) {
+    return profile_s * scenario->cluster.node->host_time_factor;
+}
+
 /* Groups of replicas that sum up gradients among themselves alone; 0: all replicas do together. */
 static inline int64_t tsim_workers_apart(const struct tsim_parallelism_spec *parallelism) {
     return parallelism->local_sgd.workers > 0 ? parallelism->local_sgd.workers : parallelism->parameter_server.workers;

@@ -16,8 +16,8 @@
 static const char OF_OPTIMIZER[] = "training.optimizer of the scenario (sim/model/optimizer.h)";
 
 static struct tsim_amount of_node(struct tsim_term_recorder *r, const struct tsim_node *node, const char *key,
-                                  double value) {
-    return tsim_of_file(r, TSIM_CATALOGUE_NODES, node->name, key, value, TSIM_BYTES_PER_S);
+                                  double value, enum tsim_dimension dimension) {
+    return tsim_of_file(r, TSIM_CATALOGUE_NODES, node->name, key, value, dimension);
 }
 
 /* Returns the time of so many bytes or FLOPs for each parameter, at a rate. */
@@ -30,11 +30,11 @@ static struct tsim_amount for_each(struct tsim_term_recorder *r, const char *nam
 static struct tsim_amount by_host(struct tsim_term_recorder *r, const struct tsim_scenario *sc, struct tsim_amount held,
                                   double backward_s, const struct tsim_optimizer_cost *cost) {
     const struct tsim_node *node = sc->cluster.node;
-    struct tsim_amount link = of_node(r, node, "host_link", node->host_link_bytes_per_s);
+    struct tsim_amount link = of_node(r, node, "host_link", node->host_link_bytes_per_s, TSIM_BYTES_PER_S);
     struct tsim_amount memory = tsim_product(
         r, "an accelerator's share of the host's memory", "part of the peak x peak / accelerators", TSIM_BYTES_PER_S,
         TSIM_PARTS(tsim_given(r, "part of the peak", HOST_MEMORY_FRAC, TSIM_FRACTION, "Ren et al. 2021, table 4"),
-                   of_node(r, node, "host_memory_bandwidth", node->host_memory_bytes_per_s),
+                   of_node(r, node, "host_memory_bandwidth", node->host_memory_bytes_per_s, TSIM_BYTES_PER_S),
                    tsim_inverse(tsim_of_scenario(r, "cluster.accelerators_per_node",
                                                  (double)sc->cluster.accelerators_per_node, TSIM_COUNT))));
     struct tsim_amount down = for_each(r, "gradients to the host", held,
@@ -75,12 +75,14 @@ static struct tsim_amount launches(struct tsim_term_recorder *r, const struct ts
     if (software->update_ops_per_tensor == 0)
         return tsim_given(r, "launches by the host", 0, TSIM_TIME_S,
                           "update_ops_per_tensor 0: a few kernels for all tensors");
-    return tsim_product(r, "launches by the host", "tensors x operators x time of a launch", TSIM_TIME_S,
-                        TSIM_PARTS(tsim_given(r, "tensors", n_tensors(sc), TSIM_COUNT, "counted (sim/cost/update.c)"),
-                                   tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "update_ops_per_tensor",
-                                                (double)software->update_ops_per_tensor, TSIM_COUNT),
-                                   tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "host_time_per_op",
-                                                software->host_time_per_op_s, TSIM_TIME_S)));
+    return tsim_product(
+        r, "launches by the host", "tensors x operators x time of a launch", TSIM_TIME_S,
+        TSIM_PARTS(tsim_given(r, "tensors", n_tensors(sc), TSIM_COUNT, "counted (sim/cost/update.c)"),
+                   tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "update_ops_per_tensor",
+                                (double)software->update_ops_per_tensor, TSIM_COUNT),
+                   tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "host_time_per_op",
+                                software->host_time_per_op_s, TSIM_TIME_S),
+                   of_node(r, sc->cluster.node, "host_time_factor", sc->cluster.node->host_time_factor, TSIM_COUNT)));
 }
 
 static struct tsim_amount by_accelerator(struct tsim_term_recorder *r, const struct tsim_scenario *sc,

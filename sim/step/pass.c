@@ -150,7 +150,7 @@ static enum tsim_bound bound_of(enum tsim_limit limit) {
 /* That the host takes for each launch. */
 static double launch_s(const struct tsim_scenario *sc) {
     bool casts = tsim_is_quantized(sc->training.precision) && sc->software->host_time_per_fp8_op_s > 0;
-    return casts ? sc->software->host_time_per_fp8_op_s : sc->software->host_time_per_op_s;
+    return tsim_host_s(sc, casts ? sc->software->host_time_per_fp8_op_s : sc->software->host_time_per_op_s);
 }
 
 /* This many launches wait in a stream's queue before the next one blocks (forums.developer.nvidia.com, CUDA stream are
@@ -162,7 +162,8 @@ struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *sc) {
     double each_s =
         software->cuda_graphs == TSIM_GRAPHS_STEP
             ? 0
-            : fmax(launch_s(sc), fmax(software->host_time_per_collective_s, software->host_time_per_checkpoint_s));
+            : fmax(launch_s(sc),
+                   tsim_host_s(sc, fmax(software->host_time_per_collective_s, software->host_time_per_checkpoint_s)));
     return (struct tsim_pass_launches){each_s, software->launch_blocking ? 0 : QUEUED_LAUNCHES * each_s};
 }
 
@@ -215,7 +216,8 @@ static void walk_list(struct walk *w, struct tsim_op_list *list) {
             row.memory_s = fmin(cost.hbm_bytes / tsim_memory_rate(w->cluster->accelerator), cost.time_s);
             row.bound = TSIM_BOUND_COMMUNICATION;
             if (cost.time_s > 0)
-                row.host_s = launch_s(w->scenario) + w->scenario->software->host_time_per_collective_s;
+                row.host_s =
+                    launch_s(w->scenario) + tsim_host_s(w->scenario, w->scenario->software->host_time_per_collective_s);
         } else {
             struct tsim_kernel_cost cost;
             tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, op, &cost);
@@ -287,14 +289,14 @@ static void capture(const struct walk *w, enum tsim_part part) {
         w->rows[i].host_s = 0;
     }
     if (software->cuda_graphs == TSIM_GRAPHS_LAYERS && host_s > 0)
-        w->rows[0].host_s = fmin(host_s, software->host_time_per_op_s);
+        w->rows[0].host_s = fmin(host_s, tsim_host_s(w->scenario, software->host_time_per_op_s));
 }
 
 static void tell_rows(struct walk *w, enum tsim_part part) {
     bool recomputes = w->kind == TSIM_PASS_BACKWARD || w->kind == TSIM_PASS_INPUT_GRADIENT;
     if (w->n_rows > 0 && recomputes && !tsim_layer_kind(part)->is_end &&
         w->scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
-        w->rows[0].host_s += w->scenario->software->host_time_per_checkpoint_s;
+        w->rows[0].host_s += tsim_host_s(w->scenario, w->scenario->software->host_time_per_checkpoint_s);
     capture(w, part);
     expose(w);
     for (int32_t i = 0; i < w->n_rows; i++)

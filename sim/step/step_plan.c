@@ -251,7 +251,7 @@ static void add_compressed_reduction(const struct tsim_step_plan *plan, struct t
     enum tsim_precision precision = sc->training.gradient_precision;
     double flops_per_s = tsim_matrix_rate(
                a, a->peak_flops_per_s[precision] > 0 ? precision : tsim_unquantized(sc->training.precision)),
-           kernel_s = fmax(a->kernel_latency_s, sc->software->host_time_per_op_s);
+           kernel_s = fmax(a->kernel_latency_s, tsim_host_s(sc, sc->software->host_time_per_op_s));
     struct tsim_compression_cost each;
     tsim_compression_cost(sc, data.n_ranks, &each);
     begin_group(reduce);

@@ -36,6 +36,7 @@ static void init_hardware(struct example *e) {
                                  .nics = 8,
                                  .nic_bytes_per_s = 10e9,
                                  .host_link_bytes_per_s = 10e9,
+                                 .host_time_factor = 1,
                                  .power_limit_w = 8000};
     e->fabric = (struct tsim_fabric){
         .name = "example-fabric", .link_bytes_per_s = 10e9, .efficiency_frac = 1, .oversubscription = 1};
