@@ -573,7 +573,13 @@ enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
  * other kernels says, one with `te`. SHIFTED: operator by operator on a copy of the fp32 logits without the last
  * token's (huggingface/transformers before its loss functions of 2025, models/llama/modeling_llama.py:
  * shift_logits). */
-enum tsim_cross_entropy { TSIM_LOSS_BY_FUSION, TSIM_LOSS_WRITTEN_OUT, TSIM_LOSS_FUSED, TSIM_LOSS_SHIFTED };
+enum tsim_cross_entropy {
+    TSIM_LOSS_BY_FUSION,
+    TSIM_LOSS_WRITTEN_OUT,
+    TSIM_LOSS_FUSED,
+    TSIM_LOSS_FUSED_FP32,
+    TSIM_LOSS_SHIFTED
+};
 
 /* The scales of fp8 operands come from one of three places. DELAYED takes the largest values of earlier steps, so that
  * the kernel that makes a tensor can write it in fp8. CURRENT takes the tensor's own largest value, which one pass
@@ -598,7 +604,7 @@ enum tsim_bias_activation { TSIM_BIAS_IN_PRODUCT, TSIM_BIAS_PASS };
 
 /* Rows of tokens are brought into the order of their experts and back either by one kernel each, which also forms the
  * weighted sum of the experts' results, or operator by operator (layer_experts.c). */
-enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT };
+enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT, TSIM_PERMUTATION_PRODUCTS };
 /* An expert's limits and last bias: in the kernels beside them, or PyTorch's operators one after another. */
 enum tsim_expert_epilogue { TSIM_EPILOGUE_FUSED, TSIM_EPILOGUE_WRITTEN_OUT };
 
@@ -719,6 +725,7 @@ struct tsim_software {
     int64_t data_blocks;         /* compute units that a data-parallel collective holds at most; 0 = the library's */
     bool casts_weights;          /* fully sharded: those in 16 bits are made of the fp32 copy as they are gathered */
     bool keeps_gradients;        /* those summed up in fp32 stay in the weights' precision, too */
+    bool copies_buckets;         /* gradients are copied into a bucket to be reduced, and back; not fully sharded */
     bool converts_sums;          /* those summed up in fp32 are converted, all at once, to be sent: flat_bytes */
     bool keeps_outputs;          /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
     double flat_bucket_elements; /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
@@ -731,7 +738,7 @@ struct tsim_software {
 static inline bool tsim_loss_is_fused(const struct tsim_software *software) {
     if (software->cross_entropy == TSIM_LOSS_BY_FUSION)
         return software->fusion == TSIM_FUSION_TE;
-    return software->cross_entropy == TSIM_LOSS_FUSED;
+    return software->cross_entropy == TSIM_LOSS_FUSED || software->cross_entropy == TSIM_LOSS_FUSED_FP32;
 }
 
 /* ---- provenance, for `show` and for the estimates that a run uses ---- */

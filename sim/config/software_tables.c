@@ -40,7 +40,8 @@ static const struct tsim_word SCALINGS[] = {
 static const struct tsim_word EPILOGUES[] = {
     {"fused", TSIM_EPILOGUE_FUSED}, {"written-out", TSIM_EPILOGUE_WRITTEN_OUT}, {NULL, 0}};
 static const struct tsim_word PERMUTATIONS[] = {
-    {"fused", TSIM_PERMUTATION_FUSED}, {"written-out", TSIM_PERMUTATION_WRITTEN_OUT}, {NULL, 0}};
+    {"fused", TSIM_PERMUTATION_FUSED}, {"written-out", TSIM_PERMUTATION_WRITTEN_OUT},
+    {"products", TSIM_PERMUTATION_PRODUCTS}, {NULL, 0}};
 static const struct tsim_word BATCH_NORMS[] = {{"apart", TSIM_BATCH_NORM_APART},
                                                {"sums-fused", TSIM_BATCH_NORM_SUMS_FUSED},
                                                {"fused", TSIM_BATCH_NORM_FUSED}, {NULL, 0}};
@@ -73,6 +74,7 @@ static const struct tsim_word SELECTIVES[] = {
     {"attention", TSIM_SELECTIVE_ATTENTION}, {"operators", TSIM_SELECTIVE_OPERATORS}, {NULL, 0}};
 static const struct tsim_word CROSS_ENTROPIES[] = {
     {"by-fusion", TSIM_LOSS_BY_FUSION}, {"written-out", TSIM_LOSS_WRITTEN_OUT}, {"fused", TSIM_LOSS_FUSED},
+    {"fused-fp32", TSIM_LOSS_FUSED_FP32},
     {"shifted", TSIM_LOSS_SHIFTED}, {NULL, 0}};
 static const struct tsim_word INTERLEAVINGS[] = {
     {"groups-of-pipeline", TSIM_INTERLEAVING_OF_PIPELINE}, {"groups-of-any-size", TSIM_INTERLEAVING_OF_ANY}, {NULL, 0}};
@@ -198,7 +200,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {CHOICE("selective_recompute", selective_recompute, SELECTIVES, "attention",
             "parts that recompute: selective covers: the core of attention, or operators (every second matrix product, and cheap operators)")},
     {CHOICE("cross_entropy", cross_entropy, CROSS_ENTROPIES, "by-fusion",
-            "the loss: operator by operator in fp32, on a shifted copy of the logits (shifted), or one kernel; "
+            "the loss: operator by operator in fp32, on a shifted copy of the logits (shifted), or one kernel (fused-fp32: "
+            "on a copy of the logits in fp32); "
             "by-fusion: one kernel with fusion: te")},
     {INTEGER(struct tsim_software, "loss_metrics", loss_metrics, 100,
              "metrics that compute cross-entropy again from the logits of each training step"), .default_text = "0"},
@@ -258,7 +261,8 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {FLAG("fp8_dispatch", fp8_dispatch,
           "training in fp8, tokens and gradients travel to experts in fp8, and back in 16 bits")},
     {CHOICE("expert_permutation", expert_permutation, PERMUTATIONS, "fused",
-            "rows of tokens into the order of their experts and back: one kernel each, or operator by operator")},
+            "rows of tokens into the order of their experts and back: one kernel each, operator by operator, or into buffers of "
+            "a capacity_factor by products with masks")},
     {CHOICE("expert_epilogue", expert_epilogue, EPILOGUES, "fused",
             "limits (experts.limited) and last biases of experts: in the kernels beside them, or PyTorch's operators "
             "one after another"),
@@ -295,6 +299,9 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
           "gathered, and not kept")},
     {FLAG("keeps_gradients", keeps_gradients,
           "gradients that are summed up in fp32 stay in the weights' precision as well")},
+    {FLAG("copies_buckets", copies_buckets,
+          "gradients are copied into a bucket to be reduced, and back (unless fully sharded)"),
+     .is_omitted_when_zero = true},
     {FLAG("converts_sums", converts_sums,
           "gradients that are summed up in fp32 are converted to the training's precision, all at once, and sent in it")},
     {FLAG("keeps_outputs", keeps_outputs,

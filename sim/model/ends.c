@@ -56,8 +56,15 @@ static double written_out_loss_bytes(double e) {
     return converted_bytes(e) + 8;
 }
 
+/* Of a logit as the loss and what is computed beside it find it. */
+static double loss_element_bytes(const struct tsim_op_shape *z) {
+    return z->software->cross_entropy == TSIM_LOSS_FUSED_FP32 ? 4 : z->element_bytes;
+}
+
 static double loss_bytes(const struct tsim_op_shape *z, bool backward) {
     double e = z->element_bytes;
+    if (z->software->cross_entropy == TSIM_LOSS_FUSED_FP32) /* converted; backward in place and converted back */
+        return converted_bytes(e) + (backward ? 8 : 4);
     if (tsim_loss_is_fused(z->software))
         return 2 * e;
     if (z->software->cross_entropy == TSIM_LOSS_SHIFTED) /* copied; backward into zeros of the whole */
@@ -97,7 +104,8 @@ static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     elementwise(list, "loss", head.t * vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
     double metrics = (double)z->software->loss_metrics;
     if (metrics > 0)
-        elementwise(list, "metrics of the loss", head.t * vocab, metrics * written_out_loss_bytes(e), 6 * metrics);
+        elementwise(list, "metrics of the loss", head.t * vocab,
+                    metrics * written_out_loss_bytes(loss_element_bytes(z)), 6 * metrics);
 }
 
 static void pooler_backward(struct tsim_op_list *list, const struct tsim_op_shape *head) {

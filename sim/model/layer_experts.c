@@ -24,6 +24,11 @@
  *   permute, back      zeros 1; index_add reads k and adds, 2k                                            3k + 1
  * Fused it is 1 + k each way.
  *
+ * By products (GShard, Lepikhin et al. 2020, arXiv:2006.16668, algorithm 2; MaxText layers/moe.py, dense_matmul and
+ * generate_masks: "BSM,BSEC -> EBCM", "EBCM,BSEC -> BSM") a sample of s tokens has buffers of c = s k capacity_factor rows,
+ * and masks of s x c say which token each holds, one of them with the router's weights. Each way is a product of c x h x s,
+ * as are its gradients: of the tokens, of the rows, and of the weights, which are summed over the mask.
+ *
  * With the activation in the products the first writes, beside its result, what the second takes, in fp8 and once more
  * transposed; backward the second's input gradient does so with the gradient of the first's result.
  *
@@ -153,13 +158,45 @@ static void join_experts(struct tsim_op_list *list, const struct tsim_op_shape *
 }
 
 static bool is_permutation_fused(const struct tsim_op_shape *z) {
-    return z->software->expert_permutation == TSIM_PERMUTATION_FUSED;
+    return z->software->expert_permutation != TSIM_PERMUTATION_WRITTEN_OUT;
+}
+
+static bool is_permuted_by_products(const struct tsim_op_shape *z) {
+    return z->software->expert_permutation == TSIM_PERMUTATION_PRODUCTS && z->model->experts.capacity_factor > 0;
+}
+
+/* Rows of all buffers of a sample. */
+static double rows_of_sample(const struct tsim_op_shape *z, const struct experts *x) {
+    return (double)z->scenario->training.sequence_length * x->active * z->model->experts.capacity_factor;
+}
+
+/* One product a sample: tokens or their gradients into buffers (`fills`), or back. */
+static void mask_product(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
+                         const char *name, bool fills) {
+    double s = (double)z->scenario->training.sequence_length, rows = rows_of_sample(z, x), e = z->element_bytes;
+    batched(gemm(list, name, z->attention_precision, fills ? rows : s, z->h, fills ? s : rows, e, e), x->own / s);
+}
+
+/* Two masks, one with the router's weights and one of bits in bytes. */
+static void masks(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    elementwise(list, "masks", x->own * rows_of_sample(z, x), z->element_bytes + 1, 1);
+}
+
+/* The gradient of the router's weights: products of rows and gradients, summed over each expert's part of the mask. */
+static void masks_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
+    double s = (double)z->scenario->training.sequence_length, rows = rows_of_sample(z, x), e = z->element_bytes;
+    batched(gemm(list, "masks, gradient", z->attention_precision, s, rows, z->h, e, e), x->own / s);
+    elementwise(list, "masks, sum", x->own * rows, e, 1);
 }
 
 /* Passes and kernels where it is written out. */
 static void permutation(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x,
-                        const char *name, double passes, double kernels) {
+                        const char *name, bool fills, double passes, double kernels) {
     bool fused = is_permutation_fused(z);
+    if (is_permuted_by_products(z)) {
+        mask_product(list, z, x, name, fills);
+        return;
+    }
     elementwise(list, name, x->own * z->h, (fused ? 1 + x->active : passes) * z->element_bytes, fused ? 1 : kernels);
 }
 
@@ -233,8 +270,10 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     double e = z->element_bytes, le = z->linear_bytes, up = tsim_model_up_products(z->model);
     int32_t first = list->n;
     router_forward(list, z, &x);
+    if (is_permuted_by_products(z))
+        masks(list, z, &x);
     swap_widths(list, z, &x, "tensor: tokens to slices");
-    permutation(list, z, &x, "permute", 2 * x.active, PERMUTE_KERNELS);
+    permutation(list, z, &x, "permute", true, 2 * x.active, PERMUTE_KERNELS);
     exchange(list, z, &x, "expert: dispatch", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
@@ -259,7 +298,7 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: combine", e);
-    permutation(list, z, &x, "unpermute", 6 * x.active + 1, UNPERMUTE_KERNELS);
+    permutation(list, z, &x, "unpermute", false, 6 * x.active + 1, UNPERMUTE_KERNELS);
     swap_widths(list, z, &x, "tensor: slices to tokens");
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
@@ -290,7 +329,9 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     struct experts x = experts_of(z);
     double e = z->element_bytes;
     swap_widths(list, z, &x, "tensor: tokens to slices");
-    permutation(list, z, &x, "unpermute", 6 * x.active + 2, UNPERMUTE_BACK_KERNELS);
+    if (is_permuted_by_products(z))
+        masks_backward(list, z, &x);
+    permutation(list, z, &x, "unpermute", true, 6 * x.active + 2, UNPERMUTE_BACK_KERNELS);
     exchange(list, z, &x, "expert: combine, gradient", dispatched_bytes(z));
     sort_rows(list, z, &x, "sort by expert");
     join_rows(list, z, &x, "tensor: gather, experts", false);
@@ -321,7 +362,7 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     join_rows(list, z, &x, "tensor: scatter, experts", true);
     sort_rows(list, z, &x, "sort by sender");
     exchange(list, z, &x, "expert: dispatch, gradient", e);
-    permutation(list, z, &x, "permute", 3 * x.active + 1, PERMUTE_BACK_KERNELS);
+    permutation(list, z, &x, "permute", false, 3 * x.active + 1, PERMUTE_BACK_KERNELS);
     swap_widths(list, z, &x, "tensor: slices to tokens");
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);

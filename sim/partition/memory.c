@@ -294,6 +294,8 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_s
         return 16;
     case TSIM_LOSS_FUSED:
         return (software->fusion == TSIM_FUSION_TE ? 1 : 2) * k->element_bytes;
+    case TSIM_LOSS_FUSED_FP32: /* with the copy, which its gradient takes over, and one more that a metric works on */
+        return k->element_bytes + 4 + (software->loss_metrics > 0 ? 4 : 0);
     case TSIM_LOSS_BY_FUSION:
     case TSIM_LOSS_WRITTEN_OUT:
         break;

@@ -307,6 +307,10 @@ static void reduction(const struct tsim_step_plan *plan, const struct data_group
     if (share.expert > 0 && !tsim_is_frozen(plan->scenario))
         add_reduction(plan, data->expert, tsim_expert_shards(plan->scenario), share.expert, share.n_pieces, true,
                       reduce);
+    if (plan->scenario->software->copies_buckets &&
+        !plan->shards_fully) /* read and written on the way there and back */
+        reduce->kernel_s += (share.trained + (tsim_is_frozen(plan->scenario) ? 0 : share.expert)) * 4 *
+                            tsim_gradient_bytes(plan->scenario) / tsim_memory_rate(plan->cluster->accelerator);
 }
 
 /* The largest tensor that is left goes to the rank that has least (InternLM/InternEvo@00a2a34 internlm/solver/optimizer/

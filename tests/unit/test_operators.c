@@ -691,6 +691,22 @@ START_TEST(loss_and_its_metrics) {
 }
 END_TEST
 
+/* On a copy in fp32: converted 2 + 4 and read 4; backward written over the copy, 4 + 4, and converted 4 + 2. What is
+ * computed beside it reads the copy: 4 + 4. */
+START_TEST(loss_of_a_copy_in_fp32) {
+    struct tsim_op_list list;
+    double logits = 1024.0 * 32768;
+    example_init(&e);
+    e.software.cross_entropy = TSIM_LOSS_FUSED_FP32;
+    e.software.loss_metrics = 3;
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &list);
+    ck_assert_double_eq(find(&list, "loss")->bytes, logits * (6 + 4));
+    ck_assert_double_eq(find(&list, "metrics of the loss")->bytes, 3 * logits * 8);
+    tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &list);
+    ck_assert_double_eq(find(&list, "loss")->bytes, logits * (8 + 6));
+}
+END_TEST
+
 static Suite *operators_suite(void) {
     Suite *suite = suite_create("operators");
     TCase *tcase = tcase_create("analytic");
@@ -724,6 +740,7 @@ static Suite *operators_suite(void) {
     tcase_add_test(tcase, recomputed_by_operator);
     tcase_add_test(tcase, pieces_of_a_ring);
     tcase_add_test(tcase, loss_and_its_metrics);
+    tcase_add_test(tcase, loss_of_a_copy_in_fp32);
     suite_add_tcase(suite, tcase);
     return suite;
 }

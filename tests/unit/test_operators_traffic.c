@@ -539,6 +539,30 @@ START_TEST(permutation_written_out) {
 }
 END_TEST
 
+/* Buffers of 1,024 x 2 x 1.5 rows for a sample of 1,024 tokens: each way a product with a mask, and back the same and the
+ * mask's gradient; without a capacity there are no masks. */
+START_TEST(permutation_by_products) {
+    struct tsim_op_list forward, backward;
+    example_init(&e);
+    e.model.experts =
+        (struct tsim_experts){.count = 8, .active = 2, .ffn_hidden = 4096, .every = 1, .capacity_factor = 1.5};
+    e.software.expert_permutation = TSIM_PERMUTATION_PRODUCTS;
+    example_finish(&e);
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+    tsim_operators_backward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &backward);
+    double each = 2.0 * 3072 * 1024 * 1024;
+    ck_assert_double_eq(find(&forward, "permute")->flops, each);
+    ck_assert_double_eq(find(&forward, "unpermute")->flops, each);
+    ck_assert_double_eq(find(&forward, "masks")->bytes, 3.0 * 1024 * 3072);
+    ck_assert_double_eq(find(&backward, "permute")->flops, each);
+    ck_assert_double_eq(find(&backward, "unpermute")->flops, each);
+    ck_assert_double_eq(find(&backward, "masks, gradient")->flops, each);
+    e.model.experts.capacity_factor = 0;
+    tsim_operators_forward(&e.scenario, TSIM_PART_EXPERT_LAYER, 0, &forward);
+    ck_assert_double_eq(find(&forward, "permute")->bytes, 2.0 * 3 * MI);
+}
+END_TEST
+
 static double all_bytes(const struct tsim_op_list *list, const char *name) {
     double bytes = 0;
     for (int32_t i = 0; i < list->n; i++)
@@ -700,6 +724,7 @@ static Suite *traffic_suite(void) {
     tcase_add_test(tcase, patches);
     tcase_add_test(tcase, expert_layer);
     tcase_add_test(tcase, permutation_written_out);
+    tcase_add_test(tcase, permutation_by_products);
     tcase_add_test(tcase, expert_epilogue_written_out);
     tcase_add_test(tcase, activation_in_products_of_experts);
     tcase_add_test(tcase, gathered_samples_are_copied);
