@@ -691,8 +691,8 @@ START_TEST(loss_and_its_metrics) {
 }
 END_TEST
 
-/* On a copy in fp32: converted 2 + 4 and read 4; backward written over the copy, 4 + 4, and converted 4 + 2. What is
- * computed beside it reads the copy: 4 + 4. */
+/* A copy of the logits in fp32 is written (2 + 4 bytes) and read by the loss (4) and by what is computed beside it (4 + 4);
+ * backward the gradient is written over it (4 + 4) and converted (4 + 2). */
 START_TEST(loss_of_a_copy_in_fp32) {
     struct tsim_op_list list;
     double logits = 1024.0 * 32768;
