@@ -175,7 +175,7 @@ START_TEST(a_sweep_that_is_interrupted_again_and_again_ends) {
         struct heard heard = {0};
         int64_t n_kept = progress.n_kept;
         progress = run_heard("bursts.db", 2, interrupt, &heard);
-        ck_assert(n_kept == 45 || (progress.n_kept > n_kept && heard.first_batch == 1));
+        ck_assert(n_kept == 45 || (progress.n_kept > n_kept && heard.first_batch < 45));
         n_computed += progress.n_done - progress.n_found;
         if (heard.is_signalled)
             forget_interrupt();
