@@ -46,7 +46,7 @@ def test_answers():
             ("check", lambda: tsim.check(TEXT), ["check", "-"], TEXT), ("explain", lambda: tsim.explain(FILE), ["explain", FILE], None),
             ("a term", lambda: tsim.explain(FILE, term="mfu"), ["explain", FILE, "mfu"], None), ("compare", lambda: tsim.compare(FILE, FILE, cluster__nodes=64, parallelism__data="auto"), ["compare", FILE, FILE, "--set", "cluster.nodes=64", *auto], None),
             ("sweep", lambda: tsim.sweep(TEXT, {"parallelism.tensor": [4, 8], "training.recompute": ["none", "full"]}, parallelism__data="auto", jobs=2), ["sweep", "-", "--no-db", "--vary", "parallelism.tensor=4,8", "--vary", "training.recompute=none,full", *auto], TEXT),
-            ("scale", lambda: tsim.scale(FILE, gpus=[512, 1024]), ["scale", FILE, "--no-db", "--gpus", "512,1024"], None), ("plan", lambda: tsim.plan(FILE, {"cluster.nodes": [4]}), ["plan", FILE, "--vary", "cluster.nodes=4"], None),
+            ("scale", lambda: tsim.scale(FILE, gpus=[512, 1024]), ["scale", FILE, "--no-db", "--gpus", "512,1024"], None), ("plan", lambda: tsim.plan(FILE, {"cluster.nodes": [4]}, {"model.layers": 8}), ["plan", FILE, "--vary", "cluster.nodes=4", "--set", "model.layers=8"], None),
             ("buy", lambda: tsim.buy(model="llama3-8b", tokens="100 B", deadline="90 days", vary={"cluster.node": ["dgx-h100"], "cluster.fabric": ["ib-ndr"], "cluster.nodes": [8]}), ["buy", "--model", "llama3-8b", "--tokens", "100 B", "--deadline", "90 days", "--vary", "cluster.node=dgx-h100", "--vary", "cluster.fabric=ib-ndr", "--vary", "cluster.nodes=8"], None),
             ("validate", lambda: tsim.validate(root / "scenarios/published/accelerate-7b-a100-4-001.yaml"), ["validate", str(root / "scenarios/published/accelerate-7b-a100-4-001.yaml")], None)]:
         result, expected = answer(), printed(*words, "--json", "--quiet", text=text)
@@ -83,7 +83,7 @@ def test_mistakes():
     error = raised(tsim.TsimError, lambda: tsim.command("serve"))
     check("a command that the library has not", error and error.status == 2 and "serve" in str(error), error)
     check("an empty text", raised(tsim.ScenarioError, lambda: tsim.run("\n")))
-    error = raised(KeyError, lambda: tsim.plan(FILE, {"cluster.nodes": [4]}).chart("front"))
+    error = raised(KeyError, lambda: tsim.plan(FILE, {"cluster.nodes": [4]}, {"model.layers": 8}).chart("front"))
     check("a chart that nobody asked for", error and "charts=True" in str(error), error)
 
 
