@@ -116,11 +116,12 @@ static void print_example(struct tsim_arena *arena, const struct tsim_style *sty
 
 static const char *score_text(struct tsim_arena *arena, const struct tsim_textbook *textbook) {
     const size_t *n = textbook->n_right;
-    return tsim_arena_printf(arena,
-                             "%zu of the text's %zu numbers agree. Where they differ tsim is right about %zu, the text "
-                             "about %zu; %zu answer another question, and of %zu nobody can know.",
-                             textbook->n_agree, textbook->n_values, n[TSIM_TEXTBOOK_TSIM], n[TSIM_TEXTBOOK_TEXT],
-                             n[TSIM_TEXTBOOK_BOTH], n[TSIM_TEXTBOOK_NOBODY]);
+    return tsim_arena_printf(
+        arena,
+        "%zu of the text's %zu numbers agree. Among those that differ, tsim is right about %zu and "
+        "the text about %zu; %zu answer another question, and about %zu nobody can tell.",
+        textbook->n_agree, textbook->n_values, n[TSIM_TEXTBOOK_TSIM], n[TSIM_TEXTBOOK_TEXT], n[TSIM_TEXTBOOK_BOTH],
+        n[TSIM_TEXTBOOK_NOBODY]);
 }
 
 static void print_people(struct tsim_arena *arena, const struct tsim_textbook *textbook) {
@@ -172,23 +173,28 @@ static void markdown_example(struct tsim_arena *arena, const struct tsim_textboo
 static void print_markdown(struct tsim_arena *arena, const struct tsim_textbook *textbook) {
     fputs(
         "# A textbook's worked examples\n\n"
-        "Written by `make docs-textbook` from `tsim textbook --markdown`; a test fails where it is not what this "
-        "build\n"
-        "computes. `tsim textbook ID` prints one example.\n\n"
+        "This page sets the numbers of a textbook beside those that tsim computes, and says which are right.\n"
+        "`make docs-textbook` writes it from `tsim textbook --markdown`: do not edit it. A test fails if it is not "
+        "what "
+        "this\n"
+        "build computes. `tsim textbook ID` prints one example.\n\n"
         "The text is the chapter \"Model Training\" of Vijay Janapa Reddi, *Machine Learning Systems*, volume 1\n"
         "([harvard-edge/cs249r_book](https://github.com/harvard-edge/cs249r_book),\n"
         "`book/quarto/contents/vol1/training/training.qmd` at 97118ba0d8, February 2026). Examples of other texts say "
         "so.\n"
-        "Every number of tsim's is computed when the command runs, by the expression below its table: from scenarios "
-        "in\n"
-        "`scenarios/textbook` (in square brackets: the scenario, then what is set in it), from the catalogue, or by a "
-        "function of\n"
-        "`sim/`. `scenarios/textbook/examples/examples.yaml` holds them and says what each function gives.\n\n"
-        "*Agree* means within the rounding of the text's inputs and results, 5 % where nothing else is said. Where "
-        "they\n"
-        "differ, *right* says which one is: *tsim* (the text is mistaken or leaves out what counts), *text*, *both* "
-        "(they\n"
-        "answer different questions) or *unknown* (the text reports a measurement without its settings).\n\n",
+        "tsim computes its numbers when the command runs. Below each table stands the expression of each number: a run "
+        "of a\n"
+        "scenario in `scenarios/textbook` (in square brackets: the scenario, then what is set in it), a value of the\n"
+        "catalogue, or a function of `sim/`. `scenarios/textbook/examples/examples.yaml` holds the expressions and "
+        "says "
+        "what\n"
+        "each function gives.\n\n"
+        "Two numbers *agree* if they differ by no more than the rounding of the text's inputs and results (5 % unless\n"
+        "said otherwise). If they differ, *right* says which one is right: *tsim* (the text is mistaken or leaves out "
+        "what\n"
+        "counts), *text*, *both* (they answer different questions) or *unknown* (the text gives a measurement without "
+        "its\n"
+        "settings).\n\n",
         stdout);
     puts(score_text(arena, textbook));
     for (size_t i = 0; i < textbook->n_examples; i++)
