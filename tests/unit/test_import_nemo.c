@@ -207,6 +207,13 @@ START_TEST(recipes_of_bridge) {
     ck_assert_int_eq(sc->training.precision, TSIM_FP8);
     ck_assert_int_ne(import_beside("train: {global_batch_size: 64}\n", "nobodys_recipe", &result), TSIM_OK);
     ck_assert_int_ne(import_beside("model: {made_up: 3}\n", "llama3_8b", &result), TSIM_OK);
+    ck_assert_int_eq(import_beside("train: {train_iters: 50}\n", "qwen3_235b_a22b_pretrain_config", &result), TSIM_OK);
+    sc = load_text(result.yaml);
+    ck_assert_str_eq(sc->model->name, "qwen3-235b-a22b");
+    ck_assert_int_eq(sc->parallelism.pipeline, 16);
+    ck_assert_int_eq(sc->parallelism.context, 2);
+    ck_assert_int_eq(sc->parallelism.expert, 8);
+    ck_assert_int_eq(sc->training.global_batch_size, 32);
 }
 END_TEST
 
