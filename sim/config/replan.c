@@ -1,4 +1,5 @@
 /* A job under a plan. */
+#include "config/lengths.h"
 #include "config/plan_choice.h"
 #include "config/rules.h"
 
@@ -40,6 +41,33 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
         draft->n_shape = (size_t)job->cluster.fabric->torus_dimensions; /* resolved, in the cluster */
 }
 
+/* The stages of a job have its plan, but for what they say themselves. */
+static bool replan_stages(struct tsim_arena *arena, const struct tsim_scenario *job,
+                          const struct tsim_plan_choice *choice, struct tsim_training_spec *training) {
+    struct tsim_stage_spec *stages = TSIM_NEW_ARRAY(arena, job->training.n_stages, struct tsim_stage_spec);
+    bool are_valid = true;
+    for (size_t i = 0; i < job->training.n_stages && are_valid; i++) {
+        const struct tsim_stage_spec *said = &job->training.stages[i];
+        struct tsim_scenario stage = *job;
+        struct tsim_plan_choice of_stage = *choice;
+        stage.training.stages = NULL;
+        stage.training.n_stages = 0;
+        if (said->sequence_length > 0)
+            stage.training.sequence_length = said->sequence_length;
+        if (said->global_batch_size > 0)
+            stage.training.global_batch_size = said->global_batch_size;
+        if (said->micro_batch_size > 0)
+            of_stage.value[TSIM_PLAN_MICRO_BATCH] = said->micro_batch_size;
+        if (said->context > 0)
+            of_stage.value[TSIM_PLAN_CONTEXT] = said->context;
+        tsim_lengths_measure(&stage);
+        stages[i] = *said;
+        are_valid = tsim_scenario_replan(arena, &stage, &of_stage, &stages[i].scenario);
+    }
+    training->stages = stages;
+    return are_valid;
+}
+
 bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
                           const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario) {
     /* Mistakes are said about values: of a document without text. */
@@ -60,5 +88,5 @@ bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *
         tsim_draft_finish(draft, arena);
     tsim_diags_release(&diags);
     *scenario = &draft->scenario;
-    return is_valid;
+    return is_valid && replan_stages(arena, job, choice, &draft->scenario.training);
 }

@@ -198,10 +198,10 @@ static const struct tsim_scenario *read_stage(struct tsim_reader *reader, const 
         if (value)
             (void)tsim_value_set(reader->arena, root, tsim_stage_keys[k].path, value, NULL, 0, &root, &unheard);
     }
-    bool is_valid = read_draft(&quiet, own, root, NULL, false);
+    bool is_valid = read_draft(&quiet, own, root, NULL, draft->is_job);
     tsim_diags_release(&unheard);
     quiet.diags = reader->diags;
-    if (!is_valid && !read_draft(&quiet, own, root, NULL, false)) /* again, to say why not */
+    if (!is_valid && !read_draft(&quiet, own, root, NULL, draft->is_job)) /* again, to say why not */
         return NULL;
     own->scenario.draft = own;
     return &own->scenario;
@@ -227,7 +227,7 @@ static bool read_draft(struct tsim_reader *reader, struct tsim_draft *draft, con
     tsim_schema_read(reader, &tsim_scenario_table, root, "", draft);
     if (reader->diags->n_errors == n_errors)
         resolve(draft, reader);
-    if (reader->diags->n_errors == n_errors && draft->scenario.training.n_stages > 0 && !is_job)
+    if (reader->diags->n_errors == n_errors && draft->scenario.training.n_stages > 0)
         read_stages(reader, draft);
     return reader->diags->n_errors == n_errors;
 }

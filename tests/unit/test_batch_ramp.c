@@ -1,5 +1,6 @@
 /* batch_ramp.h and stages.h: a batch that grows, against a log of BLOOM's run and against steps of each size simulated by
  * themselves; stages of a curriculum against runs of each. */
+#include "config/plan_choice.h"
 #include "run/batch_ramp.h"
 #include "run/stages.h"
 #include "support/training_rig.h"
@@ -119,6 +120,33 @@ START_TEST(stages_are_checked) {
 }
 END_TEST
 
+/* A plan is of the stages as well: found for a job, it is what a scenario with that plan is; one that a stage cannot have is none. */
+START_TEST(stages_have_the_plan) {
+    static const char *const TEXT =
+        "schema: tsim/v1\nname: small\nmodel: llama3.2-1b\ncluster: {node: dgx-h100}\nparallelism: {tensor: 2}\n"
+        "training: {global_batch_size: 16, tokens: 1 G, stages: [{sequence_length: 1024, global_batch_size: %d, "
+        "tokens: 10 M}]}\n";
+    struct tsim_plan_choice plan = {.value = {[TSIM_PLAN_TENSOR] = 2,
+                                              [TSIM_PLAN_PIPELINE] = 1,
+                                              [TSIM_PLAN_VIRTUAL] = 1,
+                                              [TSIM_PLAN_CONTEXT] = 1,
+                                              [TSIM_PLAN_EXPERT] = 1,
+                                              [TSIM_PLAN_MICRO_BATCH] = 1,
+                                              [TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_1F1B}};
+    const struct tsim_scenario *read = load_text(tsim_arena_printf(&arena, TEXT, 8)), *planned;
+    plan.value[TSIM_PLAN_ZERO] = read->parallelism.zero;
+    plan.value[TSIM_PLAN_SEQUENCE] = read->parallelism.sequence;
+    ck_assert(tsim_scenario_replan(&arena, read, &plan, &planned));
+    struct tsim_result by_file = train(read), by_plan = train(planned);
+    ck_assert_double_gt(by_file.early.time_s, 0);
+    SAME(by_plan.early.time_s, by_file.early.time_s);
+    SAME(by_plan.campaign.days, by_file.campaign.days);
+    plan.value[TSIM_PLAN_TENSOR] = 1; /* eight replicas for a batch of four */
+    ck_assert(tsim_scenario_replan(&arena, read, &plan, &planned));
+    ck_assert(!tsim_scenario_replan(&arena, load_text(tsim_arena_printf(&arena, TEXT, 4)), &plan, &planned));
+}
+END_TEST
+
 /* 64 samples at once leave no room for the activations that one at a time needs little of. */
 START_TEST(a_stage_that_does_not_fit_is_refused) {
     const struct tsim_scenario *scenario =
@@ -143,6 +171,7 @@ static Suite *batch_ramp_suite(void) {
     tcase_add_test(tests, stages_are_runs_of_their_own);
     tcase_add_test(tests, stages_are_checked);
     tcase_add_test(tests, a_stage_that_does_not_fit_is_refused);
+    tcase_add_test(tests, stages_have_the_plan);
     suite_add_tcase(suite, tests);
     return suite;
 }
