@@ -207,7 +207,7 @@ START_TEST(parts_are_closed_forms) {
 }
 END_TEST
 
-/* Of a frozen model nothing is reduced but its adapters' gradients: between two nodes, without overlap, so many bytes longer takes
+/* A frozen model reduces nothing but its adapters' gradients: between two nodes, without overlap, so many bytes longer takes
  * a larger rank, once there and once back. All of the model takes a hundred times that. */
 START_TEST(frozen_parts_are_not_reduced) {
     double exposed_s[3], trained[3];
