@@ -289,7 +289,7 @@ static bool has_run(const struct tsim_plan *plan) {
     return !isnan(figure(plan, TSIM_OUTCOME_DAYS));
 }
 
-static void add_run_price(struct tsim_text_table *table, const struct tsim_plan *plan) {
+static void add_run_price(struct tsim_text_table *table, const struct tsim_plan *plan, bool with_failures) {
     char text[96], low[48], high[48];
     tsim_text_table_add(table, days_text(figure(plan, TSIM_OUTCOME_DAYS), text, sizeof text));
     if (isnan(plan->days.p10)) {
@@ -303,7 +303,7 @@ static void add_run_price(struct tsim_text_table *table, const struct tsim_plan 
     tsim_text_table_add(table, tsim_supported_range_text(&plan->cost_usd, "USD", text, sizeof text));
     tsim_text_table_add(table,
                         megawatt_hours_text(figure(plan, TSIM_OUTCOME_ENERGY_KWH) * TSIM_KWH_J, text, sizeof text));
-    if (!has_failures(plan))
+    if (!with_failures)
         return;
     double interval_s = figure(plan, TSIM_OUTCOME_CHECKPOINT_INTERVAL);
     add(table, "%lld", (int64_t)figure(plan, TSIM_OUTCOME_SPARES));
@@ -312,15 +312,12 @@ static void add_run_price(struct tsim_text_table *table, const struct tsim_plan 
 }
 
 /* Per million million tokens, or samples. */
-static void add_trillion_price(struct tsim_text_table *table, const struct tsim_plan *plan, bool with_all) {
+static void add_trillion_price(struct tsim_text_table *table, const struct tsim_plan *plan) {
     double each = is_of_samples(plan) ? (double)plan->candidate->job->training.sequence_length : 1;
     char text[96];
-    if (with_all)
-        tsim_text_table_add(table,
-                            tsim_rate_text(plan->price.time_s * each * TRILLION / TSIM_DAY_S, text, sizeof text));
+    tsim_text_table_add(table, tsim_rate_text(plan->price.time_s * each * TRILLION / TSIM_DAY_S, text, sizeof text));
     tsim_text_table_add(table, money_text(plan->price.cost_usd * each * TRILLION, text, sizeof text));
-    if (with_all)
-        tsim_text_table_add(table, megawatt_hours_text(plan->price.energy_j * each * TRILLION, text, sizeof text));
+    tsim_text_table_add(table, megawatt_hours_text(plan->price.energy_j * each * TRILLION, text, sizeof text));
 }
 
 /* The same plan when its step takes as long as the interval has it: are the limits on days and rent still kept? */
@@ -342,6 +339,11 @@ static void print_risks(struct tsim_arena *arena, const struct tsim_plan_output 
                                          tsim_quantity_human(value, dimension, most, sizeof most),
                                          tsim_quantity_human(limit->value, dimension, allowed, sizeof allowed)));
     }
+}
+
+/* The names of clusters leave no room for it on a line. */
+static bool shows_failures(const struct tsim_plan_output *output, const struct tsim_plan *plan) {
+    return has_failures(plan) && !is_choice(output);
 }
 
 /* The columns of what plans reach, how many measured runs say so, and what they cost. */
@@ -366,11 +368,9 @@ static size_t price_columns(const struct tsim_plan_output *output, const struct 
     columns[n++] = (struct tsim_column){"rent", true};
     columns[n++] = (struct tsim_column){"likely", true};
     columns[n++] = (struct tsim_column){"MWh", true};
-    if (has_failures(plan)) {
+    if (shows_failures(output, plan)) {
         columns[n++] = (struct tsim_column){"spares", true};
         columns[n++] = (struct tsim_column){"saves each", true};
-    } else {
-        columns[n++] = (struct tsim_column){of_samples ? "rent/T samples" : "rent/T tokens", true};
     }
     return n;
 }
@@ -395,9 +395,9 @@ static void print_prices(struct tsim_arena *arena, const struct tsim_plan_output
         else
             add(&table, plan->n_similar_runs == 0 ? "none" : "%lld", plan->n_similar_runs);
         if (has_run(&plans[0]))
-            add_run_price(&table, plan);
-        if (!has_run(&plans[0]) || !has_failures(&plans[0]))
-            add_trillion_price(&table, plan, !has_run(&plans[0]));
+            add_run_price(&table, plan, shows_failures(output, &plans[0]));
+        else
+            add_trillion_price(&table, plan);
     }
     tsim_text_table_print(&table, style, out);
     for (size_t i = 0; i < n && has_run(&plans[0]); i++)
