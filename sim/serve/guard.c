@@ -2,7 +2,9 @@
 
 #include <string.h>
 
-bool tsim_serve_is_loopback(const char *host) {
+/* Tells whether a name of an address is this machine's own: "127.0.0.1", "localhost", "[::1]", with or without a port.
+ * A name that somebody else's name server points here (DNS rebinding) is not. */
+static bool is_loopback(const char *host) {
     static const char *const NAMES[] = {"127.0.0.1", "localhost", "[::1]"};
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
         size_t length = strlen(NAMES[i]);
@@ -37,7 +39,7 @@ static bool is_own_origin(const struct tsim_serve_claims *claims) {
 
 const char *tsim_serve_refusal(const struct tsim_serve_claims *claims, const char *token, int *status) {
     *status = 403;
-    if (!claims->host || (!token && !tsim_serve_is_loopback(claims->host)))
+    if (!claims->host || (!token && !is_loopback(claims->host)))
         return "this server answers only under its own address";
     if (claims->origin && !is_own_origin(claims))
         return "pages of other origins are not answered";

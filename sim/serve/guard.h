@@ -16,10 +16,6 @@ struct tsim_serve_claims {
     bool is_page;                           /* a page is asked for, which links elsewhere may lead to */
 };
 
-/* Tells whether a name of an address is this machine's own: "127.0.0.1", "localhost", "[::1]", with or without a port.
- * A name that somebody else's name server points here (DNS rebinding) is not. */
-bool tsim_serve_is_loopback(const char *host);
-
 /* NULL: answer it; else why not. `token` is NULL where none is needed, which is on loopback addresses alone. *status is HTTP's. */
 const char *tsim_serve_refusal(const struct tsim_serve_claims *claims, const char *token, int *status);
 

@@ -13,7 +13,8 @@ static struct tsim_place place(const struct tsim_replay_member *member) {
     return (struct tsim_place){member->execution->file, 0, 0};
 }
 
-struct tsim_replay_member *tsim_replay_member(const struct tsim_replay_run *run, int32_t rank) {
+/* NULL: not traced. */
+static struct tsim_replay_member *member_of(const struct tsim_replay_run *run, int32_t rank) {
     return rank >= 0 && rank < run->topology->n_ranks ? run->by_rank[rank] : NULL;
 }
 
@@ -193,7 +194,7 @@ static enum tsim_status find_parties(struct tsim_replay_run *run, int32_t g, str
     parties->streams = tsim_arena_array(run->arena, (size_t)group->n_ranks, sizeof *parties->streams);
     parties->n = 0;
     for (int32_t i = 0; i < group->n_ranks; i++) {
-        const struct tsim_replay_member *member = tsim_replay_member(run, group->ranks[i]);
+        const struct tsim_replay_member *member = member_of(run, group->ranks[i]);
         const struct tsim_replay_stream *stream = member ? stream_of(member, TSIM_REPLAY_GROUP, g) : NULL;
         const struct tsim_replay_stream *first = parties->n > 0 ? parties->streams[0] : NULL;
         if (!member)
@@ -295,7 +296,7 @@ static enum tsim_status check_peer(struct tsim_replay_run *run, const struct tsi
 static enum tsim_status meet_messages(struct tsim_replay_run *run, struct tsim_replay_member *member,
                                       const struct tsim_replay_stream *stream, int64_t *join) {
     int32_t rank = member->execution->rank, peer = (int32_t)stream->number;
-    struct tsim_replay_member *other = tsim_replay_member(run, peer);
+    struct tsim_replay_member *other = member_of(run, peer);
     bool is_send = stream->category == TSIM_REPLAY_SENDS;
     TSIM_TRY(check_peer(run, member, stream));
     for (int32_t k = 0; !other && k < stream->n; k++)

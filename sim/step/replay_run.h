@@ -98,7 +98,5 @@ void tsim_replay_signals(struct tsim_replay_run *run, struct tsim_replay_member 
  * takes part in them. */
 enum tsim_status tsim_replay_groups(struct tsim_replay_run *run);
 enum tsim_status tsim_replay_meet(struct tsim_replay_run *run);
-/* NULL: not traced. */
-struct tsim_replay_member *tsim_replay_member(const struct tsim_replay_run *run, int32_t rank);
 
 #endif

@@ -39,9 +39,6 @@ const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g);
 /* The batch of a step; `world`: how many accelerators there are. */
 void tsim_gpt_put_batch(struct tsim_gpt *g, int64_t world, int64_t sequence_length);
 
-/* Rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */
-int64_t tsim_vocabulary_of(const char *name);
-
 /* Writes where a run takes place. `nodes` and `per_node` may be NULL; then `least_world` accelerators are assumed, and
  * so is a machine that is not named. Overrides of cluster.nodes count. Returns nodes x accelerators per node. */
 int64_t tsim_recipe_put_cluster(struct tsim_recipe *r, const struct tsim_setting *nodes,

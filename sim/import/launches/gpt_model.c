@@ -44,7 +44,8 @@ static bool has_part(const char *name, const char *part) {
     return strstr(lower, part) != NULL;
 }
 
-int64_t tsim_vocabulary_of(const char *name) {
+/* Rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */
+static int64_t vocabulary_of(const char *name) {
     for (size_t i = 0; i < sizeof VOCABULARIES / sizeof VOCABULARIES[0]; i++)
         if (has_part(name, VOCABULARIES[i].part))
             return VOCABULARIES[i].rows;
@@ -63,7 +64,7 @@ static const struct tsim_setting *known_tokenizer(struct tsim_gpt *g, int64_t *r
     const struct tsim_setting *found = NULL;
     for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
         const struct tsim_setting *s = tsim_recipe_find(g->r, KEYS[i]);
-        int64_t known = s ? tsim_vocabulary_of(tsim_setting_text(s)) : 0;
+        int64_t known = s ? vocabulary_of(tsim_setting_text(s)) : 0;
         if (!found && known > 0) {
             found = s;
             *rows = known;

@@ -82,7 +82,7 @@ static void put_own(struct tsim_shell *s, struct tsim_shell_fields *f, size_t po
     put(s, f, s->text[pos], tsim_shell_place(s, pos));
 }
 
-void tsim_shell_close_field(struct tsim_shell *s, struct tsim_shell_fields *f) {
+static void close_field(struct tsim_shell *s, struct tsim_shell_fields *f) {
     if (!f->is_open)
         return;
     uint32_t *at = TSIM_NEW_ARRAY(s->arena, f->n, uint32_t);
@@ -111,7 +111,7 @@ static void put_word(struct tsim_shell *s, struct tsim_shell_fields *f, const st
     for (size_t i = 0; word->text[i] && s->status == TSIM_OK; i++) {
         char c = word->text[i];
         if (!is_quoted && !f->never_splits && (c == ' ' || c == '\t' || c == '\n'))
-            tsim_shell_close_field(s, f);
+            close_field(s, f);
         else
             put(s, f, c, word->at ? word->at[i] : place);
     }
@@ -132,7 +132,7 @@ static void put_words(struct tsim_shell *s, struct tsim_shell_fields *f, const s
         if (i > 0 && f->never_splits)
             put(s, f, ' ', words[i].at ? words[i].start : place);
         else if (i > 0)
-            tsim_shell_close_field(s, f);
+            close_field(s, f);
         put_word(s, f, &words[i], is_quoted, place);
     }
 }
@@ -359,7 +359,7 @@ static void read_region(struct tsim_shell *s, struct tsim_shell_fields *f, size_
         } else if (c == '$') {
             expand(s, f, is_quoted || in_quotes);
         } else if ((c == ' ' || c == '\n') && !is_quoted && !in_quotes && !f->never_splits) {
-            tsim_shell_close_field(s, f);
+            close_field(s, f);
             s->pos++;
         } else {
             put_own(s, f, s->pos);
@@ -414,7 +414,7 @@ static void assign_default(struct tsim_shell *s, const char *name, size_t close)
     struct tsim_shell_fields word = {.never_splits = true};
     const size_t from = s->pos;
     read_region(s, &word, close, true);
-    tsim_shell_close_field(s, &word);
+    close_field(s, &word);
     struct tsim_shell_word *kept = TSIM_NEW_ARRAY(s->arena, 1, struct tsim_shell_word);
     if (word.n_words > 0 && s->status == TSIM_OK) {
         kept[0] = word.words[0];
@@ -743,7 +743,7 @@ struct tsim_shell_word tsim_shell_read_document(struct tsim_shell *s, const stru
             put_own(s, &f, s->pos++);
         else
             read_quoted(s, &f, "$`\\");
-    tsim_shell_close_field(s, &f);
+    close_field(s, &f);
     s->size = size;
     s->pos = s->status == TSIM_OK ? after : size;
     if (f.n_words > 0 && s->status == TSIM_OK)
@@ -795,5 +795,5 @@ void tsim_shell_read_word(struct tsim_shell *s, struct tsim_shell_fields *f) {
             s->pos++;
         }
     }
-    tsim_shell_close_field(s, f);
+    close_field(s, f);
 }

@@ -66,7 +66,6 @@ struct tsim_shell_document tsim_shell_read_document_name(struct tsim_shell *s);
 struct tsim_shell_word tsim_shell_read_document(struct tsim_shell *s, const struct tsim_shell_document *document);
 /* The value of ((...)) whose inside is text[from, to). */
 int64_t tsim_shell_arithmetic(struct tsim_shell *s, size_t from, size_t to);
-void tsim_shell_close_field(struct tsim_shell *s, struct tsim_shell_fields *fields);
 void tsim_shell_release_fields(struct tsim_shell_fields *fields);
 
 /* The text that printf gives for a format and its arguments: %s, %d, %i, %u and %%, with width and zeros. */

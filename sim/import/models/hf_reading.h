@@ -61,7 +61,6 @@ bool tsim_hf_has_tower(const struct tsim_value *type);
 void tsim_hf_add_tower(struct tsim_hf_reading *r);
 const char *tsim_hf_put_tower(struct tsim_arena *arena, const struct tsim_tower *tower, const char *text);
 void tsim_hf_note(struct tsim_hf_reading *r, const char *text);
-void tsim_hf_is_missing(struct tsim_hf_reading *r, const char *key);
 void tsim_hf_failed(struct tsim_hf_reading *r, enum tsim_status status);
 struct tsim_diag *tsim_hf_refuse(struct tsim_hf_reading *r, const char *key, const char *message);
 

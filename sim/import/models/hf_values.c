@@ -29,7 +29,7 @@ void tsim_hf_failed(struct tsim_hf_reading *r, enum tsim_status status) {
         r->status = status;
 }
 
-void tsim_hf_is_missing(struct tsim_hf_reading *r, const char *key) {
+static void is_missing(struct tsim_hf_reading *r, const char *key) {
     struct tsim_diag *diag =
         tsim_value_error(r->diags, TSIM_ERR_SCHEMA, r->root, key, "missing: a model of type '%s' needs it", r->type);
     tsim_diag_hint(
@@ -65,7 +65,7 @@ int64_t tsim_hf_number(struct tsim_hf_reading *r, const char *key, int64_t least
 
 int64_t tsim_hf_required(struct tsim_hf_reading *r, const char *key, int64_t most) {
     if (!tsim_hf_find(r, key)) {
-        tsim_hf_is_missing(r, key);
+        is_missing(r, key);
         return 1;
     }
     return tsim_hf_number(r, key, 1, most, 1);
