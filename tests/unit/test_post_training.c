@@ -207,8 +207,8 @@ START_TEST(parts_are_closed_forms) {
 }
 END_TEST
 
-/* A frozen model reduces nothing but its adapters' gradients: between two nodes, without overlap, so many bytes longer takes
- * a larger rank, once there and once back. All of the model takes a hundred times that. */
+/* A frozen model reduces nothing but its adapters' gradients: between two nodes, without overlap, a larger rank takes longer by its
+ * bytes, once there and once back. All of the model takes more than fifty times that. */
 START_TEST(frozen_parts_are_not_reduced) {
     double exposed_s[3], trained[3];
     static const char *const ADAPTERS[] = {"adapter: {kind: lora, rank: 8}, ", "adapter: {kind: lora, rank: 16}, ", ""};
