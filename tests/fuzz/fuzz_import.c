@@ -26,7 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(text, data, size);
     text[size] = '\0';
     for (size_t i = 0; i < TSIM_N_IMPORT_FORMATS; i++)
-        if (look_of_format(TSIM_IMPORT_FORMATS[i].name) == look)
+        if (look_of_format(TSIM_IMPORT_FORMATS[i].name) == look ||
+            (look == TEXT && strcmp(TSIM_IMPORT_FORMATS[i].name, "hf-trainer") == 0)) /* scripts and YAML beside JSON */
             tsim_import_bytes(TSIM_IMPORT_FORMATS[i].name, text, size);
     free(text);
     return 0;
