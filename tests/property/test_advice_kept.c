@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED 6
+#define SEED 4
 enum { MAX_SETTINGS = 4 };
 
 /* A second is enough for these. */
@@ -124,7 +124,8 @@ START_TEST(random_ones) {
     struct random_source random = random_start(SEED);
     long n_cases = random_cases(12);
     int n_lines = 0;
-    for (long i = 0; i < n_cases; i++) {
+    /* Few are valid and small: the first cases may get no advice, so that more are drawn until one does. */
+    for (long i = 0; i < n_cases || (n_lines == 0 && i < 30 * n_cases); i++) {
         struct tsim_scenario_source source;
         char *text = random_scenario(&random);
         renew();
