@@ -124,7 +124,7 @@ START_TEST(random_ones) {
     struct random_source random = random_start(SEED);
     long n_cases = random_cases(12);
     int n_lines = 0;
-    /* Few are valid and small: the first cases may get no advice, so that more are drawn until one does. */
+    /* Few random scenarios are valid and small. If none of the first cases gets advice, more are drawn. */
     for (long i = 0; i < n_cases || (n_lines == 0 && i < 30 * n_cases); i++) {
         struct tsim_scenario_source source;
         char *text = random_scenario(&random);

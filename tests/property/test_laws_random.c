@@ -330,7 +330,7 @@ START_TEST(laws_between_runs) {
     const long n_cases = random_cases(20);
     source = random_start(20261123u);
     long n_run = 0, n_drawn = 0, n_tried[N_LAWS] = {0};
-    /* A law says nothing of some scenarios: more are drawn until each law was tried. */
+    /* Each law applies to some scenarios only: scenarios are drawn until every law was tried. */
     while ((n_run < n_cases || !is_each_tried(n_tried)) && n_drawn < 60 * n_cases) {
         char *text = random_scenario(&source);
         struct run run;

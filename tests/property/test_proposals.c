@@ -132,7 +132,7 @@ static struct tsim_parallelism_spec plan_of(const struct tsim_scenario *sc) {
     return p;
 }
 
-/* A copy without the stages, which each scenario has its own array of. */
+/* A copy without the stages: each scenario has its own array of them, so that their addresses differ. */
 static struct tsim_training_spec training_of(const struct tsim_scenario *sc) {
     struct tsim_training_spec t = sc->training;
     t.stages = NULL;

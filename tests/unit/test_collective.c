@@ -494,10 +494,11 @@ START_TEST(random_requests) {
         best.algorithm = TSIM_ALGORITHM_AUTO;
         best.protocol = TSIM_PROTOCOL_AUTO;
         ck_assert_double_le(cost_of(c, ideal).time_s, cost.time_s);
-        /* NCCL does not count what a broadcast's first chunk waits for: it changes to the protocol that suits more bytes
-         * a little late, and AUTO is not the best that there is. */
-        if (request.op != TSIM_BROADCAST || cost_of(c, more).protocol == cost.protocol)
-            ck_assert_double_ge(cost_of(c, more).time_s, cost.time_s * (1 - 1e-9));
+        /* NCCL ignores how long the first chunk of a broadcast takes when it chooses the protocol. Its choice is then not
+         * always the fastest, and a broadcast of more bytes may be faster by another protocol. */
+        if (request.op == TSIM_BROADCAST)
+            more.protocol = cost.protocol;
+        ck_assert_double_ge(cost_of(c, more).time_s, cost.time_s * (1 - 1e-9));
         if (cost.algorithm != TSIM_ALGORITHM_HIERARCHICAL && request.op != TSIM_ALL_TO_ALL &&
             request.op != TSIM_SEND_RECV && request.op != TSIM_BROADCAST)
             ck_assert_double_le(cost_of(c, best).time_s, cost.time_s);

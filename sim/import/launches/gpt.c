@@ -24,8 +24,9 @@ static int64_t put_cluster(struct tsim_gpt *g) {
     int64_t ranks = g->tensor * g->context, experts = g->expert * g->expert_tensor;
     int64_t least = g->pipeline * (experts > ranks ? experts : ranks);
     least = least > g->least_world ? least : g->least_world;
-    const struct tsim_setting *ranks_per_node = said(g, "nproc_per_node"),
-                              *nodes = said(g, "nnodes"); /* notes in order */
+    /* Each may write a note. As arguments of one call they would be written in an order that the compiler chooses. */
+    const struct tsim_setting *ranks_per_node = said(g, "nproc_per_node");
+    const struct tsim_setting *nodes = said(g, "nnodes");
     return tsim_recipe_put_cluster(g->r, nodes, ranks_per_node, tsim_recipe_find(g->r, "machine"), least);
 }
 

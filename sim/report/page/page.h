@@ -26,8 +26,7 @@ struct tsim_page_extent {
     const struct tsim_logged *logged; /* NULL: the run is in no database */
     int32_t most_slices;
     bool ignore_memory;
-    bool
-        is_brief; /* without advice and sensitivities, which run the scenario again and again, and kernels of one layer */
+    bool is_brief; /* one simulation alone: without advice and sensitivities, which run the scenario again and again */
 };
 
 /* Simulates the scenario once more, with what `tsim explain` runs beside it, and adds: the summary, explain's tables,

@@ -22,9 +22,8 @@ bool tsim_page_kernels_want_item(const struct tsim_page_kernels *kernels, const 
 void tsim_page_kernels_take(struct tsim_page_kernels *kernels, const struct tsim_step_task *task);
 /* Adds "kernels" to the run: {"stage", "microbatch", "layer", "operators": [{"operator", "phase", "pass", "stream",
  * "bound", "in_layer", "begin_s", "end_s", "flops", "hbm_bytes", "sent_bytes"}]}, in the order in which they ended;
- * nothing where none were told. A brief answer has those of the layer alone: a page draws them while a slider moves. */
-void tsim_page_kernels_json(const struct tsim_page_kernels *kernels, int32_t stage, bool is_brief,
-                            struct tsim_json *run);
+ * nothing where none were told. */
+void tsim_page_kernels_json(const struct tsim_page_kernels *kernels, int32_t stage, struct tsim_json *run);
 void tsim_page_kernels_release(struct tsim_page_kernels *kernels);
 
 #endif

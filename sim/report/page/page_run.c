@@ -72,10 +72,9 @@ static void add_roof(struct tsim_json *run, const struct tsim_scenario *sc) {
     tsim_json_number(roof, "bytes_per_s", accelerator->memory_bytes_per_s);
 }
 
-static void add_kernels(struct tsim_json *run, struct tsim_page_kernels *kernels, const struct tsim_result *result,
-                        bool is_brief) {
+static void add_kernels(struct tsim_json *run, struct tsim_page_kernels *kernels, const struct tsim_result *result) {
     if (result->step.simulated)
-        tsim_page_kernels_json(kernels, tsim_explain_critical_rank(result)->stage, is_brief, run);
+        tsim_page_kernels_json(kernels, tsim_explain_critical_rank(result)->stage, run);
     tsim_page_kernels_release(kernels);
 }
 
@@ -138,7 +137,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     add_stretches(run, &prediction->result.campaign);
     tsim_json_integer(run, "n_slices", recorder.n);
     tsim_json_take(run, "slices", slices);
-    add_kernels(run, &recorder.kernels, &prediction->result, extent->is_brief);
+    add_kernels(run, &recorder.kernels, &prediction->result);
     tsim_json_parsed(run, "scenario", tsim_scenario_json(arena, scenario));
     return TSIM_OK;
 }

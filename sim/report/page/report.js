@@ -178,11 +178,11 @@ function gantt(parent, run) {
   const communication = el("input", {type: "checkbox"}), reset = el("button", {}, "show everything"), zoom = el("button", {}, "zoom in"), near = el("button", {}, "zoom to kernels");
   const s = part(parent, "The pipeline over time", el("p", {className: "soft"}, `The first replica, as simulated${run.n_slices > n ? `: the first ${count(n)} of ${count(run.n_slices)} slices` : ""}. The wheel zooms, dragging moves, a double click shows everything.${kernels ? " One micro-batch of the slowest stage is drawn down to its kernels." : ""}`),
     el("div", {className: "tools"}, el("label", {}, communication, " communication streams"), zoom, kernels ? near : "", reset)), svg = chart(s, run.id + "streams"), floor = svg.querySelector(".floor"), ticks = [...svg.querySelectorAll(".tick")];
-  /* Said of a slice when the pointer comes to it: there may be thousands. */
-  const unsaid = new Set(rects);
+  /* There may be thousands of slices: each gets its whole hint when the pointer first comes to it. */
+  const unhinted = new Set(rects);
   svg.addEventListener("pointerover", e => {
     const r = e.target;
-    if (!unsaid.delete(r)) return;
+    if (!unhinted.delete(r)) return;
     const begin = +r.getAttribute("x"), width = +r.getAttribute("width"), [what, chunk] = r.dataset.hint.split(", "), [, kind, microbatch] = /^(.*?)(?: (\d+))?$/.exec(what);
     r.dataset.hint = [`${kind}, stage ${Math.floor(r.getAttribute("y") / 4)}`, microbatch ? `micro-batch ${microbatch}, ${chunk}` : "", `${time(begin)} to ${time(begin + width)}: ${time(width)}`].filter(t => t).join("\n");
   });

@@ -15,7 +15,7 @@ database or a file. A mistake raises ScenarioError, whose text names file, line 
 import json
 import os
 
-from .library import ScenarioError, TsimError, command, version
+from .binding import ScenarioError, TsimError, command, version
 from .results import Chart, Result, Table, charts_of, flat
 
 __all__ = ["run", "check", "explain", "compare", "sweep", "plan", "buy", "scale", "validate", "catalogue", "show", "command",
