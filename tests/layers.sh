@@ -35,7 +35,13 @@ library: base config model partition cluster cost engine network step campaign r
 INSIDE='import/models:
 import/launches:
 import/machines:
-import/traces:'
+import/traces:
+step/pass:
+step/groups: step/pass
+step/account: step/groups
+step/folding: step/groups
+step/input:
+step/replay:'
 
 # The sources under sim/ with one of the endings.
 sources() {

@@ -95,7 +95,7 @@ static struct tsim_amount shared(struct tsim_term_recorder *recorder, const stru
 }
 
 /* Returns the rate of a copy to the host. All accelerators of a node copy at once: each over its own link, and over its
- * share of what it has in common with others, as copies within a step do (step/copies.h). */
+ * share of what it has in common with others, as copies within a step do (step/groups/copies.h). */
 static struct tsim_amount way_to_host(struct tsim_term_recorder *recorder, const struct tsim_scenario *sc) {
     const struct tsim_node *node = sc->cluster.node;
     double n = (double)sc->cluster.accelerators_per_node, on_switch = (double)node->accelerators_per_switch;

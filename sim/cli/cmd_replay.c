@@ -1,4 +1,4 @@
-/* Execution traces on a cluster: step/replay.h. */
+/* Execution traces on a cluster: step/replay/replay.h. */
 #include "cli/command.h"
 
 #include "base/version.h"
@@ -7,7 +7,7 @@
 #include "import/traces/chakra_file.h"
 #include "report/terminal/figures.h"
 #include "results/format.h"
-#include "step/replay.h"
+#include "step/replay/replay.h"
 
 #include <math.h>
 #include <stdlib.h>

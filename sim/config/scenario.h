@@ -301,7 +301,7 @@ struct tsim_parallelism_spec {
 
 enum tsim_access { TSIM_ACCESS_RANDOM, TSIM_ACCESS_SEQUENTIAL };
 
-/* The input pipeline (step/input_pipeline.h). A batch of it is a micro-batch of one replica. */
+/* The input pipeline (step/input/input_pipeline.h). A batch of it is a micro-batch of one replica. */
 struct tsim_data_spec {
     bool has; /* false: data are always there; then nothing else counts */
     const struct tsim_storage *storage;

@@ -48,7 +48,7 @@
  * Grouped products. The products of several experts are launched side by side on a few streams; each is too small to
  * fill the chip alone, and its tiles do not mix freely with the next one's: `grouped_products` is their rate over that of
  * one product (cuBLAS on four streams, on B200 0.95 of it under the power limit, on A100 all of it). Short ones wait for their launches, which
- * is the host's time (step/pass.h).
+ * is the host's time (step/pass/pass.h).
  *
  * Convolutions in groups. A group's few columns fill a tile badly, so libraries let a tile take several groups, or do
  * without matrix units where each channel is a group (CUTLASS, include/cutlass/conv/convolution.h: GroupMode's
@@ -119,7 +119,7 @@
  * capabilities 7.x to 10.x), at the clock of the data sheet.
  *
  * Not here: caches (a tensor that fits in L2 is still counted as HBM traffic), clocks that vary with load (in
- * `sustained`), launch limits of the host (step/pass.h). */
+ * `sustained`), launch limits of the host (step/pass/pass.h). */
 #ifndef TSIM_COST_COMPUTE_H
 #define TSIM_COST_COMPUTE_H
 

@@ -1,6 +1,6 @@
 /* history.h - what one rank of a job does in a step, as a graph: kernels, collectives, messages, and what waits for
  * what. Execution traces of Chakra are this on disk (import/traces/chakra_file.h); it comes from a real run or from a
- * simulated one (report/export/history_record.h), and is simulated by step/replay.h. */
+ * simulated one (report/export/history_record.h), and is simulated by step/replay/replay.h. */
 #ifndef TSIM_PARTITION_HISTORY_H
 #define TSIM_PARTITION_HISTORY_H
 

@@ -254,7 +254,7 @@ static double gathered_less_at_attention(const struct tsim_scenario *sc, int32_t
 }
 
 /* ZeRO-2: whole gradients of the layer that is worked on, and beside the passes of the one that is reduced meanwhile
- * (step/stage_group.c, await_bucket). DeepSpeed's buckets are counted with the flat tensors. */
+ * (step/groups/stage_group.c, await_bucket). DeepSpeed's buckets are counted with the flat tensors. */
 static double unreduced_bytes(const struct tsim_scenario *sc, int32_t stage) {
     if (sc->parallelism.zero != 2 || sc->parallelism.data * sc->parallelism.context == 1 ||
         sc->software->flat_bucket_elements > 0)

@@ -2,7 +2,7 @@
  * (reliability.checkpoint.local.copies), and to a storage that is reached over them (reliability.checkpoint.network).
  *
  * Every accelerator's part begins with the step after the checkpoint and shares the NICs with the step's collectives and
- * messages on the engine, as an equal (step/background.h). As much gets through in each step as the engine says; the last step
+ * messages on the engine, as an equal (step/groups/background.h). As much gets through in each step as the engine says; the last step
  * is simulated with what is left for it. So with S bytes for each accelerator, a step of T that takes T' while B of them
  * flow, and one that takes T" beside the last S - nB of them, n = floor(S / B):
  *

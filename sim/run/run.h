@@ -3,7 +3,7 @@
 #define TSIM_RUN_RUN_H
 
 #include "run/result.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 
 struct tsim_step_sink;
 

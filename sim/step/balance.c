@@ -3,7 +3,7 @@
 #include "model/model.h"
 #include "partition/memory.h"
 #include "partition/schedule.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #ifndef TSIM_STEP_BALANCE_H
 #define TSIM_STEP_BALANCE_H
 
-#include "step/pass.h"
+#include "step/pass/pass.h"
 
 /* The scenario itself unless it asks for a balanced split; else a copy with the layers that it comes to. */
 const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario);

@@ -2,16 +2,16 @@
 
 #include "cluster/power.h"
 #include "model/model.h"
-#include "step/account.h"
-#include "step/background.h"
-#include "step/copies.h"
-#include "step/folding.h"
-#include "step/in_step.h"
-#include "step/link_utilization.h"
-#include "step/pass_tasks.h"
-#include "step/peak_demand.h"
-#include "step/periods.h"
-#include "step/stage_group.h"
+#include "step/account/account.h"
+#include "step/account/link_utilization.h"
+#include "step/account/peak_demand.h"
+#include "step/account/periods.h"
+#include "step/folding/folding.h"
+#include "step/folding/in_step.h"
+#include "step/groups/background.h"
+#include "step/groups/copies.h"
+#include "step/groups/pass_tasks.h"
+#include "step/groups/stage_group.h"
 
 #include <math.h>
 #include <string.h>

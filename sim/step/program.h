@@ -47,7 +47,7 @@
 
 #include "cost/collective.h"
 #include "engine/engine.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 
 #define TSIM_STEP_TICK_S 1e-12 /* the engine's tick in a step */
 

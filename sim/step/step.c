@@ -12,7 +12,7 @@
 #include "step/balance.h"
 #include "step/bound.h"
 #include "step/fit_changes.h"
-#include "step/step_input.h"
+#include "step/input/step_input.h"
 #include "step/step_terms.h"
 #include "step/step_variation.h"
 

@@ -3,7 +3,7 @@
 #ifndef TSIM_STEP_STEP_H
 #define TSIM_STEP_STEP_H
 
-#include "step/pass.h"
+#include "step/pass/pass.h"
 #include "step/step_result.h"
 
 struct tsim_step_sink;

@@ -7,11 +7,11 @@
 #include "model/operators.h"
 #include "model/parameter_bytes.h"
 #include "partition/memory.h"
-#include "step/copies.h"
-#include "step/folding.h"
-#include "step/noise.h"
-#include "step/pass_tasks.h"
-#include "step/stage_group.h"
+#include "step/folding/folding.h"
+#include "step/groups/copies.h"
+#include "step/groups/noise.h"
+#include "step/groups/pass_tasks.h"
+#include "step/groups/stage_group.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "cost/update.h"
 #include "partition/partition.h"
-#include "step/folding.h"
+#include "step/folding/folding.h"
 #include "step/program.h"
 
 enum tsim_copy_direction { TSIM_COPY_OUT, TSIM_COPY_IN, TSIM_N_COPY_DIRECTIONS }; /* to the host, from it */

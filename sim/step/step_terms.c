@@ -7,7 +7,7 @@
 #include "model/parameter_bytes.h"
 #include "partition/partition.h"
 #include "step/part_counts.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 
 #include <string.h>
 
@@ -34,8 +34,8 @@ static struct tsim_amount exposed_time(const struct walk *w, const struct tsim_p
     if (op->exposed_s == op->time_s)
         return tsim_sum(w->r, op->op->name, "all of it: nothing runs beside it", TSIM_TIME_S, TSIM_PARTS(alone));
     return tsim_outcome(w->r, op->op->name,
-                        "part that concurrent kernels do not hide, simulated (sim/step/pass_program.h)", op->exposed_s,
-                        TSIM_TIME_S, TSIM_PARTS(alone));
+                        "part that concurrent kernels do not hide, simulated (sim/step/pass/pass_program.h)",
+                        op->exposed_s, TSIM_TIME_S, TSIM_PARTS(alone));
 }
 
 static void visit(void *context, const struct tsim_pass_operator *op) {
@@ -131,22 +131,23 @@ static struct tsim_amount of_kernels(const struct walk *w, const char *name, con
     }
     if (wait_s != 0)
         tsim_part_add(
-            &all,
-            tsim_outcome(r, "waiting for the host",
-                         "kernels that had not been launched, simulated (sim/step/host_stream.h)", wait_s, TSIM_TIME_S,
-                         TSIM_PARTS(tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "host_time_per_op",
-                                                 software->host_time_per_op_s, TSIM_TIME_S))));
+            &all, tsim_outcome(r, "waiting for the host",
+                               "kernels that had not been launched, simulated (sim/step/pass/host_stream.h)", wait_s,
+                               TSIM_TIME_S,
+                               TSIM_PARTS(tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, software->name, "host_time_per_op",
+                                                       software->host_time_per_op_s, TSIM_TIME_S))));
     if (copy_wait_s != 0)
         tsim_part_add(&all,
                       tsim_outcome(r, "waiting for copies to and from the host",
                                    "copies that outlast their pass, beside what else crosses the accelerator's "
-                                   "slot, and what they take of HBM from kernels, simulated (sim/step/copies.h)",
+                                   "slot, and what they take of HBM from kernels, simulated (sim/step/groups/copies.h)",
                                    copy_wait_s, TSIM_TIME_S,
                                    TSIM_PARTS(tsim_of_file(r, TSIM_CATALOGUE_NODES, w->cluster->node->name, "host_link",
                                                            w->cluster->host_link_bytes_per_s, TSIM_BYTES_PER_S))));
     if (chance_s != 0)
-        tsim_part_add(&all, tsim_outcome(r, "variation between passes", "drawn for each, simulated (sim/step/noise.h)",
-                                         chance_s, TSIM_TIME_S, NULL, 0));
+        tsim_part_add(&all,
+                      tsim_outcome(r, "variation between passes", "drawn for each, simulated (sim/step/groups/noise.h)",
+                                   chance_s, TSIM_TIME_S, NULL, 0));
     return tsim_sum_of(&all, name, "over the parts of the slowest rank's stage", TSIM_TIME_S);
 }
 

@@ -1,7 +1,7 @@
 #include "step/step_variation.h"
 
 #include "base/quantile.h"
-#include "step/noise.h"
+#include "step/groups/noise.h"
 #include "step/unplayed.h"
 
 #include <math.h>

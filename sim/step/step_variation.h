@@ -2,7 +2,7 @@
 #ifndef TSIM_STEP_STEP_VARIATION_H
 #define TSIM_STEP_STEP_VARIATION_H
 
-#include "step/step_input.h"
+#include "step/input/step_input.h"
 #include "step/step_result.h"
 
 /* A job holds what is the same in all steps. */

@@ -2,7 +2,7 @@
 
 #include "model/model.h"
 #include "network/pattern.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "model/kept.h"
 #include "results/outcome.h"
 #include "run/run.h"
-#include "step/input_pipeline.h"
+#include "step/input/input_pipeline.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Execution traces: read, replayed on two nodes, written and read again. */
 #include "fuzz/fuzz.h"
 #include "import/traces/chakra_file.h"
-#include "step/replay.h"
+#include "step/replay/replay.h"
 
 static const char SCENARIO[] =
     "{schema: tsim/v1, name: two, model: mlp-mnist, cluster: {node: dgx-h100, nodes: 2, fabric: ib-ndr}}";

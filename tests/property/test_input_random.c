@@ -1,7 +1,7 @@
-/* Laws of a step that is fed (step/step_input.h), over random plans and pipelines of input: terms add up, none is
+/* Laws of a step that is fed (step/input/step_input.h), over random plans and pipelines of input: terms add up, none is
  * negative; no step is shorter than without waiting, than what its slowest rank waits beside the rest, or than the
  * storage, the cores or the links need; more of everything never makes it longer; the same twice. Prints its seed. */
-#include "step/step_input.h"
+#include "step/input/step_input.h"
 #include "support/check_main.h"
 #include "support/random_plan.h"
 

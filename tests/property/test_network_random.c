@@ -6,7 +6,7 @@
 #include "cluster/placement.h"
 #include "cluster/topology.h"
 #include "run/run.h"
-#include "step/folding.h"
+#include "step/folding/folding.h"
 #include "support/check_main.h"
 #include "support/random.h"
 

@@ -3,7 +3,7 @@
 #include "import/traces/chakra_file.h"
 #include "report/export/history_record.h"
 #include "run/run.h"
-#include "step/replay.h"
+#include "step/replay/replay.h"
 #include "support/training_rig.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
  * long as the fullest direction of its slot has bytes for. */
 #include "cost/update.h"
 #include "partition/memory.h"
+#include "step/input/step_input.h"
 #include "step/program.h"
-#include "step/step_input.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
 

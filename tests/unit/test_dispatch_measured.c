@@ -3,7 +3,7 @@
  * node what a rank gets over NVLink, and between nodes what it sends over RDMA, each with the rank's own part. */
 #include "config/catalogue_load.h"
 #include "model/routing.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 #include "support/check_main.h"
 #include "support/example.h"
 

@@ -1,5 +1,5 @@
 /* Pauses for evaluation: forward passes alone, against sums of passes. */
-#include "step/pass.h"
+#include "step/pass/pass.h"
 #include "support/training_rig.h"
 
 #include <math.h>

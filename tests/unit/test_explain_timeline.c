@@ -1,6 +1,6 @@
 /* The chain of tasks that a step consists of: as the engine ran them, and by hand. */
 #include "report/terminal/explain_timeline.h"
-#include "step/step_input.h"
+#include "step/input/step_input.h"
 #include "support/check_main.h"
 #include "support/example.h"
 

@@ -1,7 +1,7 @@
 /* The input pipeline: rates and waits that come out of the simulation, against closed forms and worked examples of
  * Machine Learning Systems, chapter on training (harvard-edge/cs249r_book). */
 #include "cost/compute.h"
-#include "step/step_input.h"
+#include "step/input/step_input.h"
 #include "support/training_rig.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "model/layer_list.h"
 #include "partition/memory.h"
 #include "run/run.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 #include "support/training_rig.h"
 
 #include <inttypes.h>

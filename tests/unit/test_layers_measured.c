@@ -1,6 +1,6 @@
 /* Layers played with what overlaps in them, against those that were measured alone. */
 #include "config/scenario.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 #include "support/arena_rig.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "cost/compute.h"
 #include "partition/memory.h"
 #include "partition/schedule.h"
-#include "step/pass_alone.h"
+#include "step/pass/pass_alone.h"
 #include "step/program.h"
 #include "support/arena_rig.h"
 #include "support/example.h"

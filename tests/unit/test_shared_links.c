@@ -3,7 +3,7 @@
  * messages played one by one. */
 #include "model/parameter_bytes.h"
 #include "partition/partition.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 #include "step/program.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
@@ -189,7 +189,7 @@ static void init_beside(enum tsim_axis axis, enum tsim_routing routing, double c
 }
 
 /* Groups that nothing tells apart wait for each other's bytes, by routes that are hashed, too; where their kernels vary
- * they drift apart, and some compute while others send. Message by message is no variation (step/in_step.h). */
+ * they drift apart, and some compute while others send. Message by message is no variation (step/folding/in_step.h). */
 START_TEST(groups_stay_in_step_unless_they_vary) {
     static const enum tsim_axis AXES[] = {TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT};
     for (int a = 0; a < 2; a++)

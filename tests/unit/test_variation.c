@@ -1,7 +1,7 @@
 /* Noise and stragglers against order statistics: what a step waits for is the slowest of those that it joins. */
 #include "base/normal.h"
 #include "run/run.h"
-#include "step/peak_demand.h"
+#include "step/account/peak_demand.h"
 #include "support/check_main.h"
 #include "support/example.h"
 

@@ -191,7 +191,7 @@ static void add_collective(const struct tsim_recorder *r, struct recorded_stage_
 }
 
 /* An all-to-all that sends one copy of a token to each node: that exchange, and beside it the one on each node; then a
- * node that takes no time, on a stream of its own, for what waits for both (step/pass.h). */
+ * node that takes no time, on a stream of its own, for what waits for both (step/pass/pass.h). */
 static void add_dispatch(const struct tsim_recorder *r, struct recorded_stage_group *group,
                          const struct pass_collective *c, const struct lead *lead) {
     const struct tsim_experts *experts = &r->scenario->model->experts;

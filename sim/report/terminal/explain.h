@@ -16,7 +16,7 @@
 #include "report/terminal/explain_timeline.h"
 #include "report/terminal/figures.h"
 #include "results/prediction.h"
-#include "step/step_input.h"
+#include "step/input/step_input.h"
 #include "study/curves/sensitivity.h"
 
 struct tsim_explanation {

@@ -4,7 +4,7 @@
 #include "partition/partition.h"
 #include "report/terminal/explain_sections.h"
 #include "results/verdict.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 
 #include <math.h>
 #include <string.h>

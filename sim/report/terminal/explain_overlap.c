@@ -2,7 +2,7 @@
  * beside it takes, what of it the step waits for, and why. */
 #include "partition/partition.h"
 #include "report/terminal/explain_sections.h"
-#include "step/pass.h"
+#include "step/pass/pass.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,87 @@
+#include "step/account/link_utilization.h"
+
+#include <string.h>
+
+/* Bytes are sums of fractions: loads that differ by less are the same, and keep their order. */
+#define SAME_FRAC 1e-9
+
+struct sums {
+    struct tsim_link_utilization link_utilizations[TSIM_N_LINK_SORTS];
+    double sum_frac[TSIM_N_LINK_SORTS], n_links[TSIM_N_LINK_SORTS]; /* of all that the links stand for */
+    double time_s;
+};
+
+/* True if it is the busiest of its sort so far; it stands for so many. */
+static bool add_link(struct sums *sums, int32_t sort, double bytes, double capacity_bytes_per_s, int32_t multiplicity) {
+    struct tsim_link_utilization *use = &sums->link_utilizations[sort];
+    double frac = sums->time_s > 0 ? bytes / (capacity_bytes_per_s * sums->time_s) : 0;
+    use->n_links++;
+    sums->n_links[sort] += multiplicity;
+    sums->sum_frac[sort] += multiplicity * frac;
+    if (frac <= use->highest_frac * (1 + SAME_FRAC))
+        return false;
+    use->highest_frac = frac;
+    use->highest_bytes = bytes;
+    use->highest_capacity_bytes_per_s = capacity_bytes_per_s;
+    return true;
+}
+
+static void add_topology(struct sums *sums, const struct tsim_step_links *step_links) {
+    const struct tsim_topology *t = step_links->topology;
+    for (int32_t i = 0; i < t->n_links; i++) {
+        int32_t sort = tsim_topology_link_sort(t, i);
+        double bytes = tsim_engine_resource_flowed(step_links->links.engine, step_links->links.first_resource + i);
+        if (step_links->stands && !step_links->stands[i])
+            continue;
+        if (t->bytes_per_s[i] > 0 && add_link(sums, sort, bytes, t->bytes_per_s[i], 1))
+            tsim_topology_link_name(t, i, sums->link_utilizations[sort].busiest,
+                                    sizeof sums->link_utilizations[sort].busiest);
+    }
+}
+
+static void add_member(struct sums *sums, const struct tsim_stage_group *group, const struct tsim_member *member) {
+    const struct tsim_cluster *cluster = group->plan->cluster;
+    const struct {
+        enum tsim_link_kind kind;
+        int32_t resource;
+        double bytes_per_s;
+    } links[] = {{TSIM_LINK_OUT, member->scale_up_out, cluster->scale_up_bytes_per_s},
+                 {TSIM_LINK_IN, member->scale_up_in, cluster->scale_up_bytes_per_s},
+                 {TSIM_LINK_NIC_OUT, member->nic_out, cluster->nic_bytes_per_s},
+                 {TSIM_LINK_NIC_IN, member->nic_in, cluster->nic_bytes_per_s}};
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
+        double bytes = tsim_engine_resource_flowed(group->engine, links[i].resource);
+        struct tsim_link_utilization *use = &sums->link_utilizations[links[i].kind];
+        if (links[i].bytes_per_s > 0 &&
+            add_link(sums, (int32_t)links[i].kind, bytes, links[i].bytes_per_s, group->account->multiplicity))
+            snprintf(use->busiest, sizeof use->busiest, "stage %d: %s", group->stage,
+                     tsim_link_sort_name((int32_t)links[i].kind));
+    }
+}
+
+void tsim_link_utilization_find(struct tsim_arena *arena, const struct tsim_step_links *step_links,
+                                const struct tsim_stage_group *stage_groups, int32_t n_stage_groups,
+                                struct tsim_step_simulation *simulation) {
+    struct sums sums = {.time_s = simulation->time_s};
+    if (step_links)
+        add_topology(&sums, step_links);
+    for (int32_t i = 0; i < n_stage_groups && !step_links; i++)
+        for (int32_t m = 0; m < stage_groups[i].n_members; m++)
+            add_member(&sums, &stage_groups[i], &stage_groups[i].members[m]);
+    struct tsim_link_utilization *link_utilizations =
+        TSIM_NEW_ARRAY(arena, TSIM_N_LINK_SORTS, struct tsim_link_utilization);
+    int32_t n = 0;
+    for (int32_t sort = 0; sort < TSIM_N_LINK_SORTS; sort++) {
+        struct tsim_link_utilization *use = &sums.link_utilizations[sort];
+        if (!(use->highest_frac > 0))
+            continue;
+        use->sort = tsim_link_sort_name(sort);
+        use->mean_frac = sums.sum_frac[sort] / sums.n_links[sort];
+        int32_t at = n++;
+        for (; at > 0 && link_utilizations[at - 1].highest_frac * (1 + SAME_FRAC) < use->highest_frac; at--)
+            link_utilizations[at] = link_utilizations[at - 1];
+        link_utilizations[at] = *use;
+    }
+    simulation->link_utilizations = link_utilizations;
+    simulation->n_link_utilizations = n;
+}

@@ -1,0 +1,27 @@
+/* noise.h - private to sim/step: kernels that do not always take the same time, and accelerators that are always slow.
+ *
+ * Each kernel's time is normal with the coefficient of variation cv (variability.compute_cv), independent of all
+ * others. A stage group's ranks (tensor x context) wait for the slowest of them at each collective: over a stretch of
+ * kernels t_1, t_2 ... between two collectives that is the maximum of g normals with deviation cv * sqrt(sum t^2),
+ * longer than the mean by E(g) of that and with a deviation of its own, D(g) of that (base/normal.h). A pass is the sum
+ * of its stretches: one number is drawn for it. The simulation shows how long replicas and pipeline stages then wait
+ * for each other.
+ *
+ * Stragglers: each accelerator is slow with probability `fraction`, by its rank and the seed, in every step.
+ *
+ * Everything is a function of (seed, step, stage, replica, item, segment): the same in any order. */
+#ifndef TSIM_STEP_NOISE_H
+#define TSIM_STEP_NOISE_H
+
+#include "step/groups/stage_group.h"
+
+/* The time that noise adds to the kernels of a pass or segment, in s; may be negative, not below half of them. */
+double tsim_noise_s(const struct tsim_stage_group *group, int32_t item, int32_t segment,
+                    const struct tsim_pass_cost *cost, double kernels_s);
+
+/* The plan's factors from variability.compute_cv and the stage group's ranks. */
+void tsim_noise_plan(const struct tsim_scenario *scenario, struct tsim_step_plan *plan);
+
+bool tsim_is_straggler(const struct tsim_scenario *scenario, int32_t rank);
+
+#endif

@@ -1,0 +1,628 @@
+#include "step/pass/pass.h"
+
+#include "cost/collective.h"
+#include "cost/compute.h"
+#include "model/routing.h"
+#include "partition/partition.h"
+#include "step/pass/pass_alone.h"
+#include "step/program.h"
+
+#include <math.h>
+#include <string.h>
+
+struct walk {
+    struct tsim_term_recorder *recorder; /* NULL, but for tsim_pass_collective_term */
+    const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
+    const struct tsim_placement *placement;
+    const char *phase;
+    enum tsim_pass_kind kind; /* input or weight gradient: the others are left out */
+    bool is_alone;            /* no other micro-batch's pass hides exchanges */
+    tsim_pass_visit_fn visit;
+    void *context;
+    struct tsim_pass_operator *rows; /* of the part so far */
+    int32_t n_rows;
+};
+
+enum { MOST_ROWS = 2 * TSIM_MAX_OPS };
+
+/* Dispatch per node reaches this part of the links' rates: 0.78 to 0.99 in DeepEP's first table, 8 to 64 H800
+ * (tests/unit/test_dispatch_measured.c). */
+#define PER_NODE_LINK_FRAC 0.85
+/* It holds so many compute units (DeepSeek-AI 2024, section 3.2.2; Megatron-Core's moe_deepep_num_sms), and between nodes
+ * copies go through a buffer on each side, which doubles what is read and written (DeepEP, csrc/kernels/internode.cu). */
+#define PER_NODE_UNITS 20
+#define PER_NODE_STAGED 2
+
+/* See the header. One of a token's copies in `request` goes to each node, and on to each rank, that has experts of it.
+ */
+static void per_node_cost(const struct walk *w, const struct tsim_collective_request *request,
+                          struct tsim_collective_cost *cost) {
+    const struct tsim_experts *experts = &w->scenario->model->experts;
+    int32_t nodes = request->group.n_nodes, on_node = request->group.max_ranks_per_node;
+    struct tsim_collective_request part = *request;
+    struct tsim_collective_cost across;
+    part.group =
+        (struct tsim_group){.n_ranks = nodes, .n_nodes = nodes, .max_ranks_per_node = 1, .min_ranks_per_node = 1};
+    double copy_bytes = request->bytes / (double)experts->active;
+    part.bytes = copy_bytes * tsim_routing_nodes(experts, nodes);
+    tsim_collective_cost(w->cluster, &part, &across);
+    part.group = (struct tsim_group){
+        .n_ranks = on_node, .n_nodes = 1, .max_ranks_per_node = on_node, .min_ranks_per_node = on_node};
+    part.bytes = copy_bytes * tsim_routing_ranks(experts, nodes, on_node);
+    tsim_collective_cost(w->cluster, &part, cost);
+    struct tsim_term_recorder *r = w->recorder;
+    const struct tsim_collective_cost *both[] = {&across, cost};
+    struct tsim_amount flows[2], latencies[2];
+    for (int i = 0; i < 2; i++) {
+        const char *where = i == 0 ? "between nodes" : "on the node";
+        struct tsim_amount whole = {.value = both[i]->time_s, .term = both[i]->term};
+        latencies[i] = tsim_given(r, tsim_record_text(r, "latency %s", where), both[i]->latency_s, TSIM_TIME_S,
+                                  "NCCL's tuning model (sim/cost/collective.h)");
+        flows[i] = tsim_sum(r, tsim_record_text(r, "flow %s", where), "time - latency", TSIM_TIME_S,
+                            TSIM_PARTS(whole, tsim_inverse(latencies[i])));
+    }
+    struct tsim_amount flow = tsim_product(
+        r, "flow", "the slower of the two / its part of the rate", TSIM_TIME_S,
+        TSIM_PARTS(tsim_largest(r, "slower of the two", "they go on at once", TSIM_TIME_S, flows, 2),
+                   tsim_inverse(tsim_given(r, "part of the links' rates",
+                                           request->network == TSIM_NETWORK_IDEAL ? 1 : PER_NODE_LINK_FRAC,
+                                           TSIM_FRACTION, "DeepEP's first table (sim/step/pass/pass.c)"))));
+    struct tsim_amount time = tsim_sum(r, "all_to_all of one copy to each node, alone", "latencies + flow", TSIM_TIME_S,
+                                       TSIM_PARTS(latencies[1], latencies[0], flow));
+    cost->latency_s += across.latency_s;
+    cost->time_s = time.value;
+    cost->term = time.term;
+    cost->scale_up_bytes += across.scale_up_bytes;
+    cost->nic_bytes += across.nic_bytes;
+    cost->hbm_bytes += PER_NODE_STAGED * across.hbm_bytes;
+    cost->sm_frac =
+        fmin(fmax(cost->sm_frac, across.sm_frac), PER_NODE_UNITS / (double)w->cluster->accelerator->compute_units);
+}
+
+static void collective_cost(const struct walk *w, const struct tsim_op *op, struct tsim_collective_cost *cost) {
+    unsigned axes = op->axis == TSIM_AXIS_EXPERT ? w->placement->expert_axes : 1u << op->axis;
+    struct tsim_collective_request request = {.op = tsim_collective_of(op),
+                                              .bytes = op->collective_bytes,
+                                              .group = tsim_placement_group(w->placement, axes),
+                                              .network = w->scenario->simulation.network,
+                                              .recorder = w->recorder};
+    if (op->once_per_node) {
+        per_node_cost(w, &request, cost);
+        return;
+    }
+    tsim_collective_cost(w->cluster, &request, cost);
+    if (op->collective == TSIM_OP_RING_EXCHANGE) { /* one message to the neighbour for every other rank of the ring */
+        struct tsim_amount extra = tsim_product(
+            w->recorder, "latency of the other messages", "messages x latency of one", TSIM_TIME_S,
+            TSIM_PARTS(tsim_given(w->recorder, "messages", request.group.n_ranks - 2, TSIM_COUNT, "ranks of the ring"),
+                       tsim_given(w->recorder, "latency of one", cost->latency_s, TSIM_TIME_S,
+                                  "NCCL's tuning model (sim/cost/collective.h)")));
+        struct tsim_amount one = {.value = cost->time_s, .term = cost->term};
+        struct tsim_amount time = tsim_sum(w->recorder, "exchange around the ring, alone", "flow and latencies",
+                                           TSIM_TIME_S, TSIM_PARTS(one, extra));
+        cost->latency_s += extra.value;
+        cost->time_s = time.value;
+        cost->term = time.term;
+    }
+}
+
+static bool is_product(const struct tsim_op *op) {
+    return op->kind == TSIM_OP_GEMM || op->kind == TSIM_OP_FLASH;
+}
+
+/* Is the operator left out of this kind of pass? */
+static bool is_elsewhere(const struct walk *w, const struct tsim_op *op) {
+    return (w->kind == TSIM_PASS_INPUT_GRADIENT && op->is_weight_gradient) ||
+           (w->kind == TSIM_PASS_WEIGHT_GRADIENT && !op->is_weight_gradient);
+}
+
+/* The product that the collective at `at` runs beside, or NULL. */
+static const struct tsim_op *partner(const struct walk *w, const struct tsim_op_list *list, int32_t at) {
+    if (list->ops[at].overlap == TSIM_PIPELINED_PREVIOUS)
+        return at > 0 && is_product(&list->ops[at - 1]) ? &list->ops[at - 1] : NULL;
+    if (list->ops[at].overlap == TSIM_EXPOSED)
+        return NULL;
+    for (int32_t i = at + 1; i < list->n; i++) {
+        const struct tsim_op *op = &list->ops[i];
+        if (is_elsewhere(w, op) && w->kind == TSIM_PASS_WEIGHT_GRADIENT)
+            continue;
+        if (op->kind == TSIM_OP_COLLECTIVE)
+            return NULL;
+        if (is_product(op)) /* operators after an absent weight gradient wait for the collective's result */
+            return is_elsewhere(w, op) ? NULL : op;
+    }
+    return NULL;
+}
+
+static enum tsim_bound bound_of(enum tsim_limit limit) {
+    switch (limit) {
+    case TSIM_LIMIT_MATRIX:
+        return TSIM_BOUND_COMPUTE;
+    case TSIM_LIMIT_MEMORY:
+        return TSIM_BOUND_MEMORY;
+    case TSIM_LIMIT_LATENCY:
+        break;
+    }
+    return TSIM_BOUND_LATENCY;
+}
+
+/* That the host takes for each launch. */
+static double launch_s(const struct tsim_scenario *sc) {
+    bool casts = tsim_is_quantized(sc->training.precision) && sc->software->host_time_per_fp8_op_s > 0;
+    return tsim_host_s(sc, casts ? sc->software->host_time_per_fp8_op_s : sc->software->host_time_per_op_s);
+}
+
+/* This many launches wait in a stream's queue before the next one blocks (forums.developer.nvidia.com, CUDA stream are
+ * blocked when launch lots of kernels, 2018: about 1000). */
+#define QUEUED_LAUNCHES 1024
+
+struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *sc) {
+    const struct tsim_software *software = sc->software;
+    double each_s =
+        software->cuda_graphs == TSIM_GRAPHS_STEP
+            ? 0
+            : fmax(launch_s(sc),
+                   tsim_host_s(sc, fmax(software->host_time_per_collective_s, software->host_time_per_checkpoint_s)));
+    return (struct tsim_pass_launches){each_s, software->launch_blocking ? 0 : QUEUED_LAUNCHES * each_s};
+}
+
+/* The weight gradient of the product, where it is there, goes behind the exchange at `at`, whose rows do not wait for it. */
+static void delay_weight_gradient(struct tsim_op_list *list, int32_t product, int32_t at) {
+    struct tsim_op delayed[TSIM_MAX_OPS];
+    int32_t n = 0, to = product;
+    for (int32_t i = product; i <= at; i++)
+        if (list->ops[i].is_weight_gradient)
+            delayed[n++] = list->ops[i];
+        else
+            list->ops[to++] = list->ops[i];
+    list->ops[to - 1].overlap = TSIM_CONCURRENT_NEXT;
+    memcpy(&list->ops[to], delayed, (size_t)n * sizeof *delayed);
+}
+
+/* Exchanges that no other pass hides are waited for; but the one that sends rows' gradients back runs beside the last
+ * weight gradient of the experts (Megatron-Core, models/common/model_chunk_schedule_plan.py: mlp_bwd_dw beside
+ * dispatch_bwd). */
+static void wait_for_exchanges(struct tsim_op_list *list) {
+    int32_t product = -1; /* since the last collective */
+    for (int32_t i = 0; i < list->n; i++) {
+        if (list->ops[i].overlap == TSIM_CONCURRENT_PASS) {
+            list->ops[i].overlap = TSIM_EXPOSED;
+            if (product >= 0 && list->ops[product].is_weight_gradient)
+                delay_weight_gradient(list, product, i);
+        }
+        product = list->ops[i].kind == TSIM_OP_COLLECTIVE ? -1 : is_product(&list->ops[i]) ? i : product;
+    }
+}
+
+static void walk_list(struct walk *w, struct tsim_op_list *list) {
+    if (w->is_alone)
+        wait_for_exchanges(list);
+    for (int32_t i = 0; i < list->n; i++) {
+        const struct tsim_op *op = &list->ops[i];
+        if (is_elsewhere(w, op))
+            continue;
+        struct tsim_pass_operator row = {.op = op, .phase = w->phase};
+        if (op->kind == TSIM_OP_COLLECTIVE) {
+            struct tsim_collective_cost cost;
+            collective_cost(w, op, &cost);
+            row.time_s = cost.time_s;
+            row.latency_s = cost.latency_s;
+            row.partner = partner(w, list, i);
+            row.sm_frac = cost.sm_frac;
+            row.scale_up_bytes = cost.scale_up_bytes;
+            row.nic_bytes = cost.nic_bytes;
+            row.hbm_bytes = cost.hbm_bytes;
+            row.memory_s = fmin(cost.hbm_bytes / tsim_memory_rate(w->cluster->accelerator), cost.time_s);
+            row.bound = TSIM_BOUND_COMMUNICATION;
+            if (cost.time_s > 0)
+                row.host_s =
+                    launch_s(w->scenario) + tsim_host_s(w->scenario, w->scenario->software->host_time_per_collective_s);
+        } else {
+            struct tsim_kernel_cost cost;
+            tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, op, &cost);
+            row.time_s = cost.time_s;
+            row.matrix_s = cost.matrix_s;
+            row.matrix_power_s = cost.matrix_power_s;
+            row.memory_s = cost.memory_s;
+            row.exchange_s = cost.exchange_s;
+            row.hbm_bytes = op->bytes;
+            row.bound = bound_of(cost.limit);
+            row.host_s = fmax(op->kernels, op->launches) * launch_s(w->scenario);
+        }
+        TSIM_ASSERT(w->n_rows < MOST_ROWS);
+        w->rows[w->n_rows++] = row;
+    }
+}
+
+/* Collectives that run beside the whole part are waited for together: each has the share of its time. */
+static void share_out(const struct walk *w, double *exposed_s) {
+    double exposed_sum_s = 0, time_sum_s = 0;
+    for (int32_t i = 0; i < w->n_rows; i++)
+        if (w->rows[i].op->overlap == TSIM_CONCURRENT_PASS) {
+            exposed_sum_s += exposed_s[i];
+            time_sum_s += w->rows[i].time_s;
+        }
+    for (int32_t i = 0; i < w->n_rows && time_sum_s > 0; i++)
+        if (w->rows[i].op->overlap == TSIM_CONCURRENT_PASS)
+            exposed_s[i] = exposed_sum_s * w->rows[i].time_s / time_sum_s;
+}
+
+/* Finds what each collective of the part exposes: all of its time, or what playing the part says. */
+static void expose(const struct walk *w) {
+    double exposed_s[MOST_ROWS] = {0};
+    struct tsim_pass_program program = {.n = 0};
+    struct tsim_arena arena;
+    struct tsim_pass_builder builder = {
+        .arena = &arena, .program = &program, .n_chunks = (double)w->scenario->parallelism.tensor};
+    bool overlaps = false;
+    for (int32_t i = 0; i < w->n_rows; i++) {
+        w->rows[i].exposed_s = w->rows[i].op->kind == TSIM_OP_COLLECTIVE ? w->rows[i].time_s : 0;
+        overlaps |= w->rows[i].exposed_s > 0 && w->rows[i].op->overlap != TSIM_EXPOSED;
+    }
+    if (!overlaps)
+        return;
+    tsim_arena_init(&arena);
+    for (int32_t i = 0; i < w->n_rows; i++)
+        tsim_pass_builder_add(&builder, &w->rows[i]);
+    tsim_pass_builder_close(&builder);
+    if (!tsim_pass_program_is_plain(&program)) {
+        bool is_ideal = w->scenario->simulation.network == TSIM_NETWORK_IDEAL;
+        tsim_pass_program_play(&program, is_ideal ? NULL : w->cluster, tsim_pass_launches(w->scenario), exposed_s);
+        share_out(w, exposed_s);
+        for (int32_t i = 0; i < w->n_rows; i++)
+            w->rows[i].exposed_s = exposed_s[i];
+    }
+    tsim_arena_release(&arena);
+}
+
+/* A graph is launched at once, in about the time of one kernel: 2.5 us and 1 ns for each of its nodes since CUDA 12.6,
+ * 200 ns for each before (NVIDIA's technical blog, Constant Time Launch for Straight-Line CUDA Graphs, 2024; the
+ * figures are recalled). The software's time for an operator stands for it: Python calls a graph, too. */
+static void capture(const struct walk *w, enum tsim_part part) {
+    const struct tsim_software *software = w->scenario->software;
+    bool is_captured = software->cuda_graphs == TSIM_GRAPHS_STEP ||
+                       (software->cuda_graphs == TSIM_GRAPHS_LAYERS && tsim_layer_has_graph(w->scenario->model, part));
+    double host_s = 0;
+    for (int32_t i = 0; i < w->n_rows && is_captured; i++) {
+        host_s += w->rows[i].host_s;
+        w->rows[i].host_s = 0;
+    }
+    if (software->cuda_graphs == TSIM_GRAPHS_LAYERS && host_s > 0)
+        w->rows[0].host_s = fmin(host_s, tsim_host_s(w->scenario, software->host_time_per_op_s));
+}
+
+static void tell_rows(struct walk *w, enum tsim_part part) {
+    bool recomputes = w->kind == TSIM_PASS_BACKWARD || w->kind == TSIM_PASS_INPUT_GRADIENT;
+    if (w->n_rows > 0 && recomputes && !tsim_layer_kind(part)->is_end &&
+        w->scenario->training.recompute >= TSIM_RECOMPUTE_FULL)
+        w->rows[0].host_s += tsim_host_s(w->scenario, w->scenario->software->host_time_per_checkpoint_s);
+    capture(w, part);
+    expose(w);
+    for (int32_t i = 0; i < w->n_rows; i++)
+        w->visit(w->context, &w->rows[i]);
+    w->n_rows = 0;
+}
+
+/* Visits what a backward pass executes again of the forward pass, and then the backward pass itself. */
+static void visit_backward(struct walk *w, enum tsim_part part, int64_t at) {
+    const struct tsim_scenario *sc = w->scenario;
+    struct tsim_op_list list, again;
+    enum tsim_pass_kind kind = w->kind;
+    bool runs_again = !tsim_layer_kind(part)->is_end && sc->training.recompute != TSIM_RECOMPUTE_NONE;
+    if (runs_again && kind != TSIM_PASS_WEIGHT_GRADIENT) {
+        w->kind = TSIM_PASS_FORWARD;
+        w->phase = "recompute";
+        tsim_operators_again(sc, part, at, &again);
+        walk_list(w, &again);
+    }
+    w->kind = kind;
+    w->phase = "backward";
+    tsim_operators_backward(sc, part, at, &list);
+    walk_list(w, &list);
+    tell_rows(w, part);
+}
+
+static void visit_forward(struct walk *w, enum tsim_part part, int64_t at) {
+    struct tsim_op_list list;
+    tsim_operators_forward(w->scenario, part, at, &list);
+    walk_list(w, &list);
+    tell_rows(w, part);
+}
+
+void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                     const struct tsim_placement *placement, enum tsim_part part, int way, tsim_pass_visit_fn visit,
+                     void *context) {
+    struct tsim_pass_operator rows[MOST_ROWS];
+    enum tsim_pass_kind kind = tsim_kind_of_way(way);
+    struct walk w = {.scenario = scenario,
+                     .cluster = cluster,
+                     .placement = placement,
+                     .rows = rows,
+                     .phase = "forward",
+                     .kind = kind,
+                     .is_alone = tsim_way_is_alone(way),
+                     .visit = visit,
+                     .context = context};
+    int64_t n = tsim_part_variants(scenario->model, part);
+    for (int64_t at = 0; at < n; at++)
+        if (kind == TSIM_PASS_FORWARD)
+            visit_forward(&w, part, at);
+        else
+            visit_backward(&w, part, n - 1 - at);
+}
+
+/* Do passes of the step go this way? */
+static bool is_gone(const struct tsim_schedule_shape *shape, int way) {
+    bool splits = tsim_schedule_splits_backward(shape->schedule);
+    return (splits || tsim_kind_of_way(way) <= TSIM_PASS_BACKWARD) &&
+           (shape->hides_exchanges || !tsim_way_is_alone(way));
+}
+
+/* ---- programs ---- */
+
+static void add_to_program(void *context, const struct tsim_pass_operator *row) {
+    tsim_pass_builder_add(context, row);
+}
+
+void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                              const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                              bool joins_kernels, struct tsim_pass_programs *programs) {
+    const struct tsim_schedule_shape shape = tsim_scenario_schedule(scenario);
+    const struct tsim_parts there = tsim_model_parts(scenario->model);
+    memset(programs, 0, sizeof *programs);
+    for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
+        for (int part = 0; part < TSIM_N_PARTS; part++) {
+            struct tsim_pass_builder builder = {
+                .arena = arena, .program = &programs->of[way][part], .n_chunks = (double)scenario->parallelism.tensor};
+            if (!is_gone(&shape, way) || there.times[part] <= 0)
+                continue;
+            tsim_pass_visit(scenario, cluster, placement, (enum tsim_part)part, way, add_to_program, &builder);
+            tsim_pass_builder_close(&builder);
+            if (joins_kernels && !scenario->software->launch_blocking)
+                tsim_pass_program_join_kernels(builder.program);
+            builder.program->memo = tsim_part_memo_new(arena);
+        }
+}
+
+/* ---- sums ---- */
+
+struct sum {
+    struct tsim_pass_cost cost;
+    double stretch_s2; /* squares since the last collective */
+    struct tsim_pass_builder builder;
+    double *exposed_frac; /* by row of the program: of a collective's time; arena */
+};
+
+static double *exposed_term(struct tsim_pass_cost *cost, enum tsim_axis axis) {
+    return axis == TSIM_AXIS_CONTEXT  ? &cost->exposed_context_s
+           : axis == TSIM_AXIS_EXPERT ? &cost->exposed_expert_s
+           : axis == TSIM_AXIS_DATA   ? &cost->exposed_data_s
+                                      : &cost->exposed_tensor_s;
+}
+
+static void end_stretch(struct sum *sum) {
+    sum->cost.stretches_s += sqrt(sum->stretch_s2);
+    sum->stretch_s2 = 0;
+}
+
+static void add_operator(void *context, const struct tsim_pass_operator *row) {
+    struct sum *sum = context;
+    struct tsim_pass_cost *cost = &sum->cost;
+    bool recomputed = strcmp(row->phase, "recompute") == 0;
+    if (row->op->kind == TSIM_OP_COLLECTIVE) {
+        *exposed_term(cost, row->op->axis) += row->exposed_s;
+        end_stretch(sum);
+    } else {
+        *(recomputed ? &cost->recompute_s : &cost->compute_s) += row->time_s;
+        double square_s2 = row->time_s * row->time_s / fmax(row->op->kernels, 1);
+        cost->squares_s2 += square_s2;
+        sum->stretch_s2 += square_s2;
+    }
+    sum->exposed_frac[sum->builder.row] = row->time_s > 0 ? row->exposed_s / row->time_s : 0;
+    tsim_pass_builder_add(&sum->builder, row);
+    cost->flops += row->op->flops;
+    cost->matrix_busy_s += row->matrix_power_s;
+    cost->memory_busy_s += row->memory_s;
+    cost->hbm_bytes += row->hbm_bytes;
+    cost->scale_up_bytes += row->scale_up_bytes;
+    cost->nic_bytes += row->nic_bytes;
+    cost->host_s += row->host_s;
+}
+
+/* Converts a time to the ticks of a step; a million seconds at most, so that a few can be added to what is counted. */
+static tsim_tick ticks(double time_s) {
+    return time_s > 0 ? (tsim_tick)llround(fmin(time_s, 1e6) / TSIM_STEP_TICK_S) : 0;
+}
+
+static tsim_tick counted(tsim_tick at) {
+    return at < TSIM_LAST_TICK ? at : TSIM_LAST_TICK;
+}
+
+/* An entry's time on the compute stream; of a collective beside kernels what it exposes. */
+static tsim_tick alone(const struct tsim_played *played, const double *exposed_frac) {
+    switch (played->kind) {
+    case TSIM_PLAYED_KERNEL:
+        return ticks(played->flow_s);
+    case TSIM_PLAYED_COLLECTIVE:
+        return ticks(played->latency_s) + ticks(played->flow_s);
+    case TSIM_PLAYED_BESIDE:
+        return ticks(exposed_frac[played->row] * (played->latency_s + played->flow_s));
+    case TSIM_PLAYED_START:
+    case TSIM_PLAYED_WAIT:
+        break;
+    }
+    return 0;
+}
+
+/* Plays the part from a compute stream, or from a host, that was never busy. */
+static struct tsim_launch_map play_launches(const struct tsim_pass_program *program, const double *exposed_frac,
+                                            double most_ahead_s) {
+    struct tsim_launch_map map;
+    for (int from = 0; from < TSIM_N_OF_PASS; from++) {
+        struct tsim_host_stream host = {
+            .is_there = true, .ahead = ticks(most_ahead_s), .free_at = from == TSIM_HOST ? 0 : TSIM_LONG_AGO};
+        tsim_tick free = from == TSIM_COMPUTE ? 0 : TSIM_LONG_AGO;
+        for (int32_t i = 0; i < program->n; i++) {
+            const struct tsim_played *played = &program->at[i];
+            if (played->kind != TSIM_PLAYED_BESIDE && played->kind != TSIM_PLAYED_WAIT)
+                free = tsim_host_follow(&host,
+                                        (struct tsim_launch){ticks(played->host_s), ticks(played->later_host_s),
+                                                             ticks(played->before_last_s)},
+                                        free);
+            free = counted(free + alone(played, exposed_frac));
+            host.free_at = counted(host.free_at);
+        }
+        map.after[TSIM_COMPUTE][from] = free;
+        map.after[TSIM_HOST][from] = host.free_at;
+    }
+    return map;
+}
+
+static struct tsim_pass_cost part_cost(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                       const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                                       enum tsim_part part, int way, struct tsim_part_launches *launches) {
+    struct tsim_pass_program program = {.n = 0};
+    struct sum sum = {
+        .builder = {.arena = arena, .program = &program, .n_chunks = (double)scenario->parallelism.tensor},
+        .exposed_frac = TSIM_NEW_ARRAY(arena, MOST_ROWS * (size_t)tsim_part_variants(scenario->model, part), double)};
+    tsim_pass_visit(scenario, cluster, placement, part, way, add_operator, &sum);
+    tsim_pass_builder_close(&sum.builder);
+    end_stretch(&sum);
+    struct tsim_pass_launches host = tsim_pass_launches(scenario);
+    if (host.each_s > 0)
+        *launches = (struct tsim_part_launches){.map = play_launches(&program, sum.exposed_frac, host.most_ahead_s),
+                                                .n_layers = (double)tsim_part_variants(scenario->model, part)};
+    double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
+    sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
+                      sum.cost.exposed_data_s;
+    int64_t variants = tsim_part_variants(scenario->model, part);
+    if (variants > 1) /* their mean */
+        tsim_pass_scale(&sum.cost, 1 / (double)variants);
+    return sum.cost;
+}
+
+static struct tsim_pass_cost *cost_of(struct tsim_part_costs *part, int way) {
+    struct tsim_pass_cost *const COSTS[TSIM_N_PASS_KINDS] = {&part->forward, &part->backward, &part->input_gradient,
+                                                             &part->weight_gradient};
+    return tsim_way_is_alone(way) ? &part->alone[tsim_kind_of_way(way)] : COSTS[way];
+}
+
+void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                           const struct tsim_placement *placement, struct tsim_pass_costs *costs) {
+    struct tsim_parts there = tsim_model_parts(scenario->model);
+    const struct tsim_schedule_shape shape = tsim_scenario_schedule(scenario);
+    memset(costs, 0, sizeof *costs);
+    costs->has_launches = tsim_pass_launches(scenario).each_s > 0;
+    costs->model = scenario->model;
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    for (int i = 0; i < TSIM_N_PARTS; i++) {
+        enum tsim_part part = (enum tsim_part)i;
+        struct tsim_part_costs *of_part = &costs->parts[part];
+        if (there.times[part] <= 0)
+            continue;
+        for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
+            if (is_gone(&shape, way))
+                *cost_of(of_part, way) =
+                    part_cost(&arena, scenario, cluster, placement, part, way, &of_part->launches[way]);
+    }
+    tsim_arena_release(&arena);
+}
+
+static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *part, double times) {
+    sum->time_s += times * part->time_s;
+    sum->compute_s += times * part->compute_s;
+    sum->recompute_s += times * part->recompute_s;
+    sum->exposed_tensor_s += times * part->exposed_tensor_s;
+    sum->exposed_context_s += times * part->exposed_context_s;
+    sum->exposed_expert_s += times * part->exposed_expert_s;
+    sum->exposed_data_s += times * part->exposed_data_s;
+    sum->host_s += times * part->host_s;
+    sum->host_excess_s += times * part->host_excess_s;
+    sum->flops += times * part->flops;
+    sum->matrix_busy_s += times * part->matrix_busy_s;
+    sum->memory_busy_s += times * part->memory_busy_s;
+    sum->hbm_bytes += times * part->hbm_bytes;
+    sum->scale_up_bytes += times * part->scale_up_bytes;
+    sum->nic_bytes += times * part->nic_bytes;
+    sum->squares_s2 += times * part->squares_s2;
+    sum->stretches_s += times * part->stretches_s;
+}
+
+const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, int way) {
+    const struct tsim_pass_cost *const COSTS[TSIM_N_PASS_KINDS] = {&part->forward, &part->backward,
+                                                                   &part->input_gradient, &part->weight_gradient};
+    return tsim_way_is_alone(way) ? &part->alone[tsim_kind_of_way(way)] : COSTS[way];
+}
+
+static void go_through(const struct tsim_pass_costs *costs, int way, enum tsim_part part, double times,
+                       tsim_tick at[TSIM_N_OF_PASS]) {
+    const struct tsim_part_launches *launches = &costs->parts[part].launches[way];
+    if (times > 0)
+        tsim_launch_map_apply(&launches->map, times / launches->n_layers, at);
+}
+
+/* Layers of one kind in a row at a time; where all are, as in a part of a list of them, the model is not asked. */
+static void go_through_layers(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts,
+                              int64_t first_layer, tsim_tick at[TSIM_N_OF_PASS]) {
+    int n_kinds = 0;
+    enum tsim_part last = (enum tsim_part)0;
+    int64_t n = 0, n_alike, onwards = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? 1 : -1;
+    for (int part = 0; part < TSIM_N_PARTS; part++) {
+        if (tsim_layer_kind((enum tsim_part)part)->is_end || !(parts->times[part] > 0))
+            continue;
+        n += (int64_t)parts->times[part];
+        last = (enum tsim_part)part;
+        n_kinds++;
+    }
+    if (n_kinds == 1)
+        go_through(costs, way, last, parts->times[last], at);
+    for (int64_t i = 0; i < n && n_kinds > 1; i += n_alike) {
+        int64_t layer = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? first_layer + i : first_layer + n - 1 - i;
+        enum tsim_part part = tsim_model_layer(costs->model, layer);
+        for (n_alike = 1; i + n_alike < n; n_alike++)
+            if (tsim_model_layer(costs->model, layer + onwards * n_alike) != part)
+                break;
+        go_through(costs, way, part, (double)n_alike, at);
+    }
+}
+
+/* The length of the pass, whose kernels wait for their launches. */
+static double launched_s(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts,
+                         int64_t first_layer) {
+    tsim_tick at[TSIM_N_OF_PASS] = {0, 0};
+    enum tsim_part first = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? TSIM_PART_EMBEDDING : TSIM_PART_HEAD,
+                   last = tsim_kind_of_way(way) == TSIM_PASS_FORWARD ? TSIM_PART_HEAD : TSIM_PART_EMBEDDING;
+    go_through(costs, way, first, parts->times[first], at);
+    go_through_layers(costs, way, parts, first_layer, at);
+    go_through(costs, way, last, parts->times[last], at);
+    return TSIM_STEP_TICK_S * (double)at[TSIM_COMPUTE];
+}
+
+void tsim_pass_sum(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts, int64_t first_layer,
+                   struct tsim_pass_cost *sum) {
+    memset(sum, 0, sizeof *sum);
+    for (int part = 0; part < TSIM_N_PARTS; part++)
+        if (parts->times[part] > 0)
+            add_times(sum, tsim_part_cost(&costs->parts[part], way), parts->times[part]);
+    sum->host_excess_s = costs->has_launches ? fmax(launched_s(costs, way, parts, first_layer) - sum->time_s, 0) : 0;
+    sum->compute_s += sum->host_excess_s;
+    sum->time_s += sum->host_excess_s;
+}
+
+void tsim_pass_scale(struct tsim_pass_cost *cost, double factor) {
+    struct tsim_pass_cost whole = *cost;
+    memset(cost, 0, sizeof *cost);
+    add_times(cost, &whole, factor);
+}
+
+const struct tsim_term *tsim_pass_collective_term(struct tsim_term_recorder *recorder,
+                                                  const struct tsim_scenario *scenario,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement, const struct tsim_op *op) {
+    const struct walk w = {.recorder = recorder, .scenario = scenario, .cluster = cluster, .placement = placement};
+    struct tsim_collective_cost cost;
+    collective_cost(&w, op, &cost);
+    return cost.term;
+}

@@ -1,0 +1,102 @@
+/* pass.h - what one micro-batch's forward or backward pass through a part of the model costs while nothing else runs.
+ *
+ * Kernels of a pass run one after another on the compute stream; collectives stand among them or run beside them, as
+ * operators.h says. All ranks of a tensor x context group run the pass in lock-step. A part is played once, alone, on an
+ * engine of its own (pass_program.h): it is as long as its last operator takes to end, and its collectives expose the
+ * time for which the compute stream waits for them or is slowed down by them.
+ *
+ * The step plays the same operators again among all else that goes on (pass_tasks.h). These costs are what it compares
+ * that with (slowdown, the host's limit), what a pass takes where it is one task, and what bounds and balances use.
+ *
+ * An all-to-all that sends one copy of a token to each node takes max(between nodes, on a node): each rank sends to the
+ * ranks of its own number on other nodes, while what arrived is handed on, a copy for each rank (DeepEP; DeepSeek-AI
+ * 2024, section 3.2.2).
+ *
+ * The host launches kernels one after another, too, and each waits for its launch: of each part how this comes about is
+ * played once (host_stream.h), and gives the length of a pass that is one task. */
+#ifndef TSIM_STEP_PASS_H
+#define TSIM_STEP_PASS_H
+
+#include "model/model.h"
+#include "partition/schedule.h"
+#include "step/pass/host_stream.h"
+#include "step/pass/pass_program.h"
+
+struct tsim_pass_cost {
+    double time_s;      /* sum of the next six */
+    double compute_s;   /* kernels, and what the host adds where it is slower */
+    double recompute_s; /* kernels executed a second time */
+    double exposed_tensor_s, exposed_context_s, exposed_expert_s;
+    double exposed_data_s;               /* exchanges of embedding vectors */
+    double host_s;                       /* the host takes to launch its operators */
+    double host_excess_s;                /* part of compute_s: accelerator waiting for launches */
+    double flops;                        /* executed on the matrix units, recomputation included */
+    double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */
+    double hbm_bytes, scale_up_bytes, nic_bytes;
+    /* Noise (noise.h) needs two sums: of the squares of the kernels' times, and of the roots of such sums over each
+     * stretch between two collectives that wait for all. */
+    double squares_s2, stretches_s;
+};
+
+/* Says how a part's launches and kernels follow one another; it is played once. */
+struct tsim_part_launches {
+    struct tsim_launch_map map;
+    double n_layers; /* that it goes through: all of a kind that vary */
+};
+
+struct tsim_part_costs {
+    struct tsim_pass_cost forward, backward; /* backward includes recomputation */
+    /* The backward pass in two; set when the schedule splits it. Weight gradients have their products, what is made
+     * with them, and the gathers of their inputs (sequence parallelism, gathered again); a reduction that the whole
+     * pass hides behind the product of a weight gradient is exposed in the input gradient. */
+    struct tsim_pass_cost input_gradient, weight_gradient;
+    struct tsim_pass_cost alone[TSIM_N_PASS_KINDS]; /* where experts' exchanges hide under another micro-batch's pass */
+    struct tsim_part_launches launches[TSIM_N_PASS_WAYS];
+};
+
+struct tsim_pass_costs {
+    struct tsim_part_costs parts[TSIM_N_PARTS]; /* of a kind whose layers differ, their mean; 0: the model has none */
+    bool has_launches;                          /* the host can be in the way of kernels */
+    const struct tsim_model *model;
+};
+
+void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                           const struct tsim_placement *placement, struct tsim_pass_costs *costs);
+
+/* The same, worked out once for all plans that agree in what it depends on: tensor, context and expert ranks and where
+ * they lie, micro-batch, recomputation, overlaps, whether the backward pass is split. For one job on one cluster. */
+struct tsim_pass_memo;
+struct tsim_pass_memo *tsim_pass_memo_new(struct tsim_arena *arena);
+const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, const struct tsim_scenario *scenario,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement);
+
+struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *scenario);
+
+/* The sum of parts, each so often, and what their kernels wait for launches, in the order of the model's layers from the
+ * first one on. */
+void tsim_pass_sum(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts, int64_t first_layer,
+                   struct tsim_pass_cost *sum);
+const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, int way);
+
+void tsim_pass_scale(struct tsim_pass_cost *cost, double factor);
+
+typedef void (*tsim_pass_visit_fn)(void *context, const struct tsim_pass_operator *row);
+/* Visits all variants of a part, each once, if they differ (the blocks of a layer list). */
+void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
+                     const struct tsim_placement *placement, enum tsim_part part, int way, tsim_pass_visit_fn visit,
+                     void *context);
+
+/* Builds the programs of all parts of the model. `joins_kernels` makes one kernel of those that follow one another, for
+ * callers that need only the collectives. */
+void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                              const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                              bool joins_kernels, struct tsim_pass_programs *programs);
+
+/* Returns the term of what a collective among a part's operators takes alone; NULL if it takes no time. */
+const struct tsim_term *tsim_pass_collective_term(struct tsim_term_recorder *recorder,
+                                                  const struct tsim_scenario *scenario,
+                                                  const struct tsim_cluster *cluster,
+                                                  const struct tsim_placement *placement, const struct tsim_op *op);
+
+#endif

@@ -1,0 +1,102 @@
+/* replay_run.h - private to sim/step: the ranks of a replay (replay.h) with their streams, and what they do together.
+ */
+#ifndef TSIM_STEP_REPLAY_RUN_H
+#define TSIM_STEP_REPLAY_RUN_H
+
+#include "cluster/placement.h"
+#include "cluster/topology.h"
+#include "engine/engine.h"
+#include "step/replay/replay.h"
+
+enum tsim_replay_category {
+    TSIM_REPLAY_HOST,
+    TSIM_REPLAY_KERNELS,
+    TSIM_REPLAY_MEMORY,
+    TSIM_REPLAY_GROUP,
+    TSIM_REPLAY_SENDS,
+    TSIM_REPLAY_RECEIVES
+};
+
+struct tsim_replay_stream {
+    enum tsim_replay_category category;
+    int64_t number; /* thread, stream, group, other rank */
+    int32_t n, at;  /* nodes; the next of them */
+    int32_t *nodes;
+    int32_t stream; /* of the engine */
+    struct tsim_replay_member *member;
+};
+
+/* Several ranks do this at the same time. */
+struct tsim_replay_meeting {
+    int64_t join; /* -1: alone */
+    int32_t n_parties;
+    double latency_s, flow_s; /* of the collective or message, alone */
+    double scale_up_bytes, nic_bytes;
+    /* Set for a message that does not wait for its receiver; else NULL and -1. */
+    struct tsim_replay_member *receiver; /* of a send: on whose links it arrives */
+    int32_t arrival;                     /* the signal that the send lowers and the receive waits for */
+};
+
+/* A node that lowers more signals than a task can hands the rest on to streams of a single task each. */
+struct tsim_replay_fan {
+    int32_t wait, n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
+    bool is_done;
+};
+
+struct tsim_replay_interval {
+    double begin_s, end_s;
+    int category; /* 0 kernels, 1 communication, 2 host */
+};
+
+struct tsim_replay_member { /* a traced rank */
+    struct tsim_replay_run *run;
+    const struct tsim_history *execution;
+    int32_t n_streams;
+    struct tsim_replay_stream *streams;
+    int32_t *stream_of; /* [nodes] */
+    int32_t *waits;     /* [nodes]: a signal, -1 none */
+    int32_t *n_lowers;  /* [nodes] */
+    int32_t (*lowers)[TSIM_TASK_MAX_SIGNALS];
+    struct tsim_replay_meeting *meetings; /* [nodes], of communication */
+    int32_t *groups; /* [1 + groups of the execution]: that of the run; first that of all ranks; -1: not used */
+    int32_t device, scale_up_out, scale_up_in, nic_out, nic_in; /* resources; -1: none */
+    struct tsim_replay_interval *intervals;
+    int32_t n_intervals;
+};
+
+struct tsim_replay_group { /* ranks that all know to be together */
+    const char *name;
+    int32_t n_ranks;
+    const int32_t *ranks; /* ascending */
+    struct tsim_group shape;
+};
+
+struct tsim_replay_run {
+    struct tsim_arena *arena;
+    struct tsim_diags *diags;
+    const struct tsim_scenario *scenario;
+    const struct tsim_cluster *cluster;
+    const struct tsim_topology *topology;
+    struct tsim_replay_options options;
+    struct tsim_engine *engine;
+    int32_t n_members;
+    struct tsim_replay_member *members;
+    struct tsim_replay_member **by_rank; /* [ranks of the cluster] */
+    struct tsim_replay_group *groups;
+    size_t n_groups, group_capacity;
+    const struct tsim_history_group *told;
+    int32_t n_told;
+    int32_t n_waiting_messages;         /* of traced pairs, larger than eager_bytes */
+    struct tsim_replay_stream **owners; /* by stream of the engine; NULL: a fan */
+    int32_t n_owners;
+};
+
+/* replay_order.c: streams, and the signals between them. */
+void tsim_replay_order(struct tsim_replay_run *run, struct tsim_replay_member *member);
+void tsim_replay_signals(struct tsim_replay_run *run, struct tsim_replay_member *member);
+/* replay_meet.c. Before the order: the groups of all executions. After it: what collectives and messages cost, and who
+ * takes part in them. */
+enum tsim_status tsim_replay_groups(struct tsim_replay_run *run);
+enum tsim_status tsim_replay_meet(struct tsim_replay_run *run);
+
+#endif
