@@ -51,6 +51,11 @@ struct tsim_coordinates tsim_placement_coordinates(const struct tsim_placement *
     return coordinates;
 }
 
+int32_t tsim_placement_replica(const struct tsim_placement *placement, int32_t rank) {
+    struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
+    return at.at[TSIM_AXIS_DATA] * placement->size[TSIM_AXIS_EXPERT] + at.at[TSIM_AXIS_EXPERT];
+}
+
 int32_t tsim_placement_node(const struct tsim_placement *placement, int32_t rank) {
     return rank / placement->ranks_per_node;
 }

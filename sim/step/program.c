@@ -559,19 +559,14 @@ static void observe(void *context, int32_t stream, int64_t label, tsim_tick read
         tsim_communicator_ended(&group->communicators[axis], end);
 }
 
-/* Numbers the replicas that are simulated. If exchanges of experts are folded, too, the first replica stands for
- * all. */
-static void number_replicas(const struct step_run *run, struct tsim_arena *arena, struct tsim_step_outline *outline) {
+/* Finds the replicas that are simulated for others. If exchanges of experts are folded, too, the first stands for all. */
+static const int32_t *find_stand_ins(const struct step_run *run, struct tsim_arena *arena) {
     const struct tsim_step_plan *plan = run->plan;
-    int32_t n = (int32_t)plan->scenario->parallelism.data, n_each = plan->n_exchanging;
-    int32_t *replicas = TSIM_NEW_ARRAY(arena, (size_t)plan->n_replicas, int32_t),
+    int32_t n = (int32_t)plan->scenario->parallelism.data, n_each = plan->n_exchanging,
             *stand_ins = TSIM_NEW_ARRAY(arena, (size_t)n, int32_t);
-    for (int32_t i = n - 1; i >= 0; i--) {
+    for (int32_t i = 0; i < n; i++)
         stand_ins[i] = plan->n_replicas == 1 ? 0 : plan->stand_ins.of[i / n_each] * n_each + i % n_each;
-        replicas[stand_ins[i]] = i;
-    }
-    outline->replicas = replicas;
-    outline->stand_ins = stand_ins;
+    return stand_ins;
 }
 
 static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
@@ -588,7 +583,7 @@ static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
         outline.n_operators = n_operators;
         outline.has_launches = run->stage_groups[0].host.is_there;
     }
-    number_replicas(run, arena, &outline);
+    outline.stand_ins = find_stand_ins(run, arena);
     run->sink->begin(run->sink->context, &outline);
     for (int32_t i = 0; i < run->n_stage_groups && outline.n_operators; i++)
         run->stage_groups[i].is_told = run->sink->wants_operators(run->sink->context, i);

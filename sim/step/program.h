@@ -201,7 +201,6 @@ struct tsim_step_task {
 struct tsim_step_outline {
     int32_t n_stage_groups, n_stages;
     int64_t n_messages;       /* messages' numbers */
-    const int32_t *replicas;  /* of those that are simulated: its number among all */
     const int32_t *stand_ins; /* by replica: which of them is simulated for it */
     /* The number of operators in a micro-batch's passes by stage, wanted launches included; NULL if passes are not
      * played by operators. */

@@ -229,7 +229,7 @@ END_TEST
 /* Between stages 1 and 2 alone: 32 micro-batches forward and backward. */
 START_TEST(arrows_to_ranks_that_are_left_out_are_left_out) {
     use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
-    json_t *events = traced(".json", "1-2");
+    json_t *events = traced(".json", "3-4"); /* of two ranks of each stage, the second and the first */
     ck_assert_uint_eq(expect_whole_arrows(events), 32 * 2);
     for (size_t i = 0; i < json_array_size(events); i++) {
         double pid = number(json_array_get(events, i), "pid");
@@ -392,7 +392,7 @@ START_TEST(every_operator_is_there_as_often_as_it_runs) {
     use_operators();
     json_t *both[2];
     for (int rank = 0; rank < 2; rank++) {
-        json_t *events = traced(".json", rank == 0 ? "0" : "1");
+        json_t *events = traced(".json", rank == 0 ? "0" : "4");
         both[rank] = counts_of_names(events);
         json_decref(events);
     }
@@ -443,7 +443,7 @@ static void expect_complaint(const char *ending, const char *ranks, enum tsim_st
 }
 
 START_TEST(what_is_wrong_is_said) {
-    static const char *const LISTS[] = {"", "x", "1,", "3-1", "1-", "-1", "1;2", "99999999999999999999", "4", "0-4"};
+    static const char *const LISTS[] = {"", "x", "1,", "3-1", "1-", "-1", "1;2", "99999999999999999999", "8", "0-8"};
     use_pipeline(4, 1, TSIM_SCHEDULE_1F1B);
     for (size_t i = 0; i < sizeof LISTS / sizeof LISTS[0]; i++)
         expect_complaint(".json", LISTS[i], TSIM_ERR_RANGE);

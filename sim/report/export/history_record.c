@@ -842,9 +842,8 @@ static int32_t rank_on_stage(const struct tsim_recorder *r, int32_t rank, int32_
 }
 
 static int32_t stage_group_of(const struct tsim_recorder *r, int32_t rank) {
-    struct tsim_coordinates at = tsim_placement_coordinates(r->placement, rank);
-    int32_t replica = at.at[TSIM_AXIS_DATA] * r->placement->size[TSIM_AXIS_EXPERT] + at.at[TSIM_AXIS_EXPERT];
-    return r->stand_ins[replica] * r->n_stages + at.at[TSIM_AXIS_PIPELINE];
+    int32_t replica = tsim_placement_replica(r->placement, rank);
+    return r->stand_ins[replica] * r->n_stages + tsim_placement_coordinates(r->placement, rank).at[TSIM_AXIS_PIPELINE];
 }
 
 void tsim_recorder_history(struct tsim_recorder *r, struct tsim_arena *arena, int32_t rank,

@@ -1,6 +1,7 @@
 #include "report/export/trace.h"
 
 #include "cluster/cluster.h"
+#include "cluster/placement.h"
 #include "cluster/power.h"
 #include "partition/memory.h"
 #include "report/terminal/digits.h"
@@ -11,13 +12,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Passes have a thread of their own where their operators are told. A trace has operators of at most so many ranks, and
- * of as many micro-batches as have about so many of them and their launches: what a browser opens in a second. */
+/* Passes have a thread of their own where their operators are told. A trace has operators of at most so many rows, and
+ * of as many micro-batches as have about so many of them and their launches: six megabytes, which a browser opens in a
+ * second. */
 enum {
-    MOST_DEFAULT_RANKS = 64,
+    MOST_DEFAULT_ROWS = 64,
     N_GAUGES = 3 /* a stream has so many */,
     PASSES_THREAD = TSIM_N_TOLD_STREAMS,
-    MOST_OPERATORS = 40000
+    MOST_OPERATORS = 25000
 };
 
 /* Micro-batches whose operators are told: the first n of all, and the last. */
@@ -31,8 +33,10 @@ struct gauges {
     int64_t values[N_GAUGES];
 };
 
-struct traced_rank {
+/* A stage group that is simulated, of one replica or for several alike. */
+struct row {
     bool is_traced;
+    int32_t replica, n_alike; /* the first replica, and how many there are */
     double activation_bytes;
     struct gauges gauges[TSIM_N_STREAMS];
 };
@@ -41,12 +45,13 @@ struct tsim_trace {
     struct tsim_arena *arena;
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
+    const struct tsim_placement *placement;
     struct tsim_schedule_shape shape;
     struct tsim_text_file *file;
     const char *file_name;
     struct tsim_rank_list chosen; /* no ranges: the default */
-    struct traced_rank *ranks;
-    int32_t n_ranks;
+    struct row *rows;
+    int32_t n_rows;
     double (*pass_bytes)[TSIM_N_PASS_KINDS]; /* [stage][chunk]: by how much a pass changes the activations */
     double idle_w, link_w;                   /* an accelerator at rest, and what its links take when they are busy */
     uint8_t *is_sent;                        /* by message: an arrow has begun */
@@ -104,7 +109,7 @@ static void put_memory(struct tsim_trace *trace, int64_t pid, int64_t ns, const 
 /* One line for all that changes. */
 static void set_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64_t ns, const int64_t values[N_GAUGES]) {
     static const char *const KEYS[N_GAUGES] = {"\"power W\":", "\"scale-up GB/s\":", "\"NIC GB/s\":"};
-    struct gauges *gauges = &trace->ranks[pid].gauges[stream];
+    struct gauges *gauges = &trace->rows[pid].gauges[stream];
     if (memcmp(gauges->values, values, sizeof gauges->values) == 0)
         return;
     char *at = put_time(begin_event(trace, "C", pid), ",\"ts\":", ns);
@@ -122,12 +127,32 @@ static void rest_gauges(struct tsim_trace *trace, int64_t pid, int stream, int64
     set_gauges(trace, pid, stream, ns, IDLE);
 }
 
-/* ---- ranks ---- */
+/* ---- rows ---- */
 
-static bool is_chosen(const struct tsim_trace *trace, int32_t rank) {
-    if (!trace->chosen.ranges)
-        return rank < trace->shape.stages && rank < MOST_DEFAULT_RANKS;
-    return tsim_rank_list_has(&trace->chosen, rank);
+/* Finds which replicas each row stands for. */
+static void find_replicas(struct tsim_trace *trace, const struct tsim_step_outline *outline) {
+    for (int32_t replica = (int32_t)trace->scenario->parallelism.data - 1; replica >= 0; replica--)
+        for (int32_t stage = 0; stage < trace->shape.stages; stage++) {
+            struct row *row = &trace->rows[outline->stand_ins[replica] * trace->shape.stages + stage];
+            row->replica = replica;
+            row->n_alike++;
+        }
+}
+
+/* Chooses the rows that hold ranks of the list, or stand for those that do. */
+static void choose_rows(struct tsim_trace *trace, const struct tsim_step_outline *outline) {
+    const struct tsim_placement *placement = trace->placement;
+    int32_t n_stages = trace->shape.stages;
+    for (int32_t i = 0; i < n_stages && i < MOST_DEFAULT_ROWS; i++)
+        trace->rows[i].is_traced = !trace->chosen.ranges;
+    for (int32_t rank = 0; rank < placement->n_ranks && trace->chosen.ranges; rank++) {
+        int32_t stage = tsim_placement_coordinates(placement, rank).at[TSIM_AXIS_PIPELINE];
+        if (tsim_rank_list_has(&trace->chosen, rank))
+            trace->rows[outline->stand_ins[tsim_placement_replica(placement, rank)] * n_stages + stage].is_traced =
+                true;
+    }
+    for (int32_t i = 0; i < trace->n_rows; i++)
+        trace->n_traced += trace->rows[i].is_traced;
 }
 
 /* The memory that stays: everything but activations. */
@@ -137,15 +162,42 @@ static double state_bytes(const struct tsim_trace *trace, int32_t stage) {
     return memory.total_bytes - memory.activations_bytes;
 }
 
-/* A replica has its number among all, those that are not simulated too. */
-static void begin_rank(struct tsim_trace *trace, const int32_t *replicas, int32_t i) {
-    char name[96];
+static const char *text_of_ranks(struct tsim_trace *trace, const int32_t *ranks, int32_t n) {
+    enum { MOST_RANGES = 8 };
+    const char *text = n > 1 ? "ranks" : "rank";
+    for (int32_t i = 0, last = 0, n_ranges = 0; i < n; i = last + 1) {
+        for (last = i; last + 1 < n && ranks[last + 1] == ranks[last] + 1; last++)
+            ;
+        if (++n_ranges > MOST_RANGES)
+            return tsim_arena_printf(trace->arena, "%s and on to %d", text, ranks[n - 1]);
+        text = tsim_arena_printf(trace->arena, last > i ? "%s%s %d-%d" : "%s%s %d", text, i > 0 ? "," : "", ranks[i],
+                                 ranks[last]);
+    }
+    return text;
+}
+
+/* Names a row after the ranks of the job that it is of: "stage 1 of replica 3: ranks 24-31". */
+static const char *name_of_row(struct tsim_trace *trace, int32_t i) {
+    const struct tsim_placement *placement = trace->placement;
+    const struct row *row = &trace->rows[i];
+    struct tsim_coordinates at = {.at[TSIM_AXIS_DATA] = row->replica / placement->size[TSIM_AXIS_EXPERT]};
+    at.at[TSIM_AXIS_EXPERT] = row->replica % placement->size[TSIM_AXIS_EXPERT];
+    at.at[TSIM_AXIS_PIPELINE] = i % trace->shape.stages;
+    int32_t n_members = placement->size[TSIM_AXIS_TENSOR] * placement->size[TSIM_AXIS_CONTEXT],
+            *ranks = TSIM_NEW_ARRAY(trace->arena, (size_t)n_members, int32_t);
+    tsim_placement_ranks(placement, tsim_placement_rank(placement, &at),
+                         1u << TSIM_AXIS_TENSOR | 1u << TSIM_AXIS_CONTEXT, ranks);
+    const char *members = text_of_ranks(trace, ranks, n_members), *of_replica = "";
+    if (trace->n_rows > trace->shape.stages)
+        of_replica = tsim_arena_printf(trace->arena, " of replica %d", row->replica);
+    if (row->n_alike > 1)
+        members = tsim_arena_printf(trace->arena, "%s (%d replicas alike)", members, row->n_alike);
+    return tsim_arena_printf(trace->arena, "stage %d%s: %s", i % trace->shape.stages, of_replica, members);
+}
+
+static void begin_row(struct tsim_trace *trace, int32_t i) {
     int32_t stage = i % trace->shape.stages;
-    bool has_replicas = trace->n_ranks > trace->shape.stages;
-    snprintf(name, sizeof name, "rank %d: stage %d", i, stage);
-    if (has_replicas)
-        snprintf(name, sizeof name, "rank %d: replica %d, stage %d", i, replicas[i / trace->shape.stages], stage);
-    put_name(trace, "process_name", i, 0, name);
+    put_name(trace, "process_name", i, 0, name_of_row(trace, i));
     for (int s = 0; s < TSIM_N_STREAMS; s++)
         put_name(trace, "thread_name", i, s, STREAM_NAMES[s]);
     if (trace->has_operators) {
@@ -183,10 +235,10 @@ static void begin_passes(struct tsim_trace *trace) {
 static void begin_window(struct tsim_trace *trace, const struct tsim_step_outline *outline) {
     struct window *w = &trace->window;
     int64_t n_operators = 0;
-    if (!outline->n_operators || trace->n_traced > MOST_DEFAULT_RANKS)
+    if (!outline->n_operators || trace->n_traced > MOST_DEFAULT_ROWS)
         return;
-    for (int32_t i = 0; i < trace->n_ranks; i++)
-        n_operators += trace->ranks[i].is_traced ? outline->n_operators[i % outline->n_stages] : 0;
+    for (int32_t i = 0; i < trace->n_rows; i++)
+        n_operators += trace->rows[i].is_traced ? outline->n_operators[i % outline->n_stages] : 0;
     trace->has_operators = n_operators > 0;
     trace->has_launches = outline->has_launches;
     w->n_microbatches = tsim_schedule_chunk_microbatches(&trace->shape);
@@ -201,23 +253,21 @@ static bool is_in_window(const struct window *window, const struct tsim_pass_ite
 
 static void begin(void *context, const struct tsim_step_outline *outline) {
     struct tsim_trace *trace = context;
-    trace->n_ranks = outline->n_stage_groups;
-    trace->ranks = TSIM_NEW_ARRAY(trace->arena, (size_t)trace->n_ranks, struct traced_rank);
+    trace->n_rows = outline->n_stage_groups;
+    trace->rows = TSIM_NEW_ARRAY(trace->arena, (size_t)trace->n_rows, struct row);
     trace->is_sent = TSIM_NEW_ARRAY(trace->arena, (size_t)outline->n_messages / 8 + 1, uint8_t);
     begin_passes(trace);
-    for (int32_t i = 0; i < trace->n_ranks; i++) {
-        trace->ranks[i].is_traced = is_chosen(trace, i);
-        trace->n_traced += trace->ranks[i].is_traced;
-    }
+    find_replicas(trace, outline);
+    choose_rows(trace, outline);
     begin_window(trace, outline);
-    for (int32_t i = 0; i < trace->n_ranks; i++)
-        if (trace->ranks[i].is_traced)
-            begin_rank(trace, outline->replicas, i);
+    for (int32_t i = 0; i < trace->n_rows; i++)
+        if (trace->rows[i].is_traced)
+            begin_row(trace, i);
 }
 
 static bool wants_operators(void *context, int32_t stage_group) {
     const struct tsim_trace *trace = context;
-    return trace->has_operators && trace->ranks[stage_group].is_traced;
+    return trace->has_operators && trace->rows[stage_group].is_traced;
 }
 
 /* ---- slices ---- */
@@ -297,7 +347,7 @@ static char *put_args(const struct tsim_trace *trace, const struct tsim_step_tas
     if (task->segment > 0 || (task->kind == TSIM_TASK_PASS && !task->is_last_segment))
         at = put_whole(at, ",\"segment\":", task->segment);
     if (task->to_stage_group >= 0)
-        at = put_whole(at, ",\"to rank\":", task->to_stage_group);
+        at = put_whole(at, ",\"to stage\":", task->to_stage_group % trace->shape.stages);
     at = put_amount(at, ",\"FLOP\":", task->flops);
     at = put_amount(at, ",\"scale-up bytes\":", task->scale_up_bytes);
     at = put_amount(at, ",\"NIC bytes\":", task->nic_bytes);
@@ -335,7 +385,7 @@ static void put_arrow(struct tsim_trace *trace, const struct tsim_step_task *tas
 static void take_message(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns) {
     uint8_t *cell = &trace->is_sent[task->message / 8], bit = (uint8_t)(1 << task->message % 8);
     bool is_end = task->kind == TSIM_TASK_PASS;
-    if (is_end ? !(*cell & bit) : !trace->ranks[task->to_stage_group].is_traced)
+    if (is_end ? !(*cell & bit) : !trace->rows[task->to_stage_group].is_traced)
         return; /* its other end is not among the ranks */
     *cell |= bit;
     put_arrow(trace, task, is_end, begin_ns);
@@ -349,10 +399,9 @@ static void count_memory(struct tsim_trace *trace, const struct tsim_step_task *
     if (is_forward ? task->segment != 0 : !task->is_last_segment)
         return;
     int32_t stage = task->stage_group % trace->shape.stages;
-    struct traced_rank *rank = &trace->ranks[task->stage_group];
-    rank->activation_bytes += trace->pass_bytes[stage * trace->shape.chunks + task->item->chunk][task->item->kind];
-    put_memory(trace, task->stage_group, is_forward ? begin_ns : end_ns, "activations",
-               fmax(rank->activation_bytes, 0));
+    struct row *row = &trace->rows[task->stage_group];
+    row->activation_bytes += trace->pass_bytes[stage * trace->shape.chunks + task->item->chunk][task->item->kind];
+    put_memory(trace, task->stage_group, is_forward ? begin_ns : end_ns, "activations", fmax(row->activation_bytes, 0));
 }
 
 /* The links' share of the power is that of the streams beside compute. */
@@ -364,7 +413,7 @@ static double power_w(const struct tsim_trace *trace, const struct tsim_step_tas
 }
 
 static void count_rates(struct tsim_trace *trace, const struct tsim_step_task *task, int64_t begin_ns, int64_t end_ns) {
-    struct gauges *gauges = &trace->ranks[task->stage_group].gauges[task->stream];
+    struct gauges *gauges = &trace->rows[task->stage_group].gauges[task->stream];
     if (end_ns <= begin_ns)
         return;
     double duration_s = task->end_s - task->begin_s, scale = 1e-8 / duration_s;
@@ -379,7 +428,7 @@ static void count_rates(struct tsim_trace *trace, const struct tsim_step_task *t
 static void take(void *context, const struct tsim_step_task *task) {
     struct tsim_trace *trace = context;
     int64_t begin_ns = nearest(task->begin_s * 1e9), end_ns = nearest(task->end_s * 1e9);
-    if (!trace->ranks[task->stage_group].is_traced ||
+    if (!trace->rows[task->stage_group].is_traced ||
         ((task->kind == TSIM_TASK_GO || task->kind == TSIM_TASK_INPUT) && end_ns == begin_ns))
         return;
     if (task->op) {
@@ -407,6 +456,7 @@ enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_sce
     *opened = (struct tsim_trace){.arena = arena,
                                   .scenario = scenario,
                                   .cluster = tsim_cluster_build(arena, scenario),
+                                  .placement = tsim_placement_build(arena, scenario),
                                   .shape = tsim_scenario_schedule(scenario),
                                   .file_name = file,
                                   .sink = {.begin = begin,
@@ -418,6 +468,13 @@ enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_sce
         struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"},
                                                   "", "'%s' is not a list of ranks", ranks);
         tsim_diag_hint(diag, "as in 0,3,8-15, or all");
+        return TSIM_ERR_RANGE;
+    }
+    int64_t wrong = tsim_rank_list_beyond(&opened->chosen, opened->placement->n_ranks);
+    if (wrong >= 0) {
+        tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"}, "",
+                         "there is no rank %lld; the job's ranks are 0 to %d", (long long)wrong,
+                         opened->placement->n_ranks - 1);
         return TSIM_ERR_RANGE;
     }
     const struct tsim_accelerator *accelerator = opened->cluster->accelerator;
@@ -433,15 +490,6 @@ const struct tsim_step_sink *tsim_trace_sink(struct tsim_trace *trace) {
     return &trace->sink;
 }
 
-static enum tsim_status check_ranks(const struct tsim_trace *trace, struct tsim_diags *diags) {
-    int64_t wrong = trace->ranks ? tsim_rank_list_beyond(&trace->chosen, trace->n_ranks) : -1;
-    if (wrong < 0)
-        return TSIM_OK;
-    tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"}, "",
-                     "there is no rank %lld; the simulated ranks are 0 to %d", (long long)wrong, trace->n_ranks - 1);
-    return TSIM_ERR_RANGE;
-}
-
 const char *tsim_trace_window(const struct tsim_trace *trace) {
     const struct window *w = &trace->window;
     if (!trace->has_operators || w->n >= w->n_microbatches - 1)
@@ -452,9 +500,9 @@ const char *tsim_trace_window(const struct tsim_trace *trace) {
 }
 
 enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *diags) {
-    for (int32_t i = 0; i < trace->n_ranks; i++)
-        for (int s = 0; s < TSIM_N_STREAMS && trace->ranks[i].is_traced; s++)
-            rest_gauges(trace, i, s, trace->ranks[i].gauges[s].end_ns);
+    for (int32_t i = 0; i < trace->n_rows; i++)
+        for (int s = 0; s < TSIM_N_STREAMS && trace->rows[i].is_traced; s++)
+            rest_gauges(trace, i, s, trace->rows[i].gauges[s].end_ns);
     put_text(trace, "\n]");
     if (tsim_trace_window(trace)) {
         put_text(trace, ",\"otherData\":{\"window\":\"");
@@ -462,11 +510,7 @@ enum tsim_status tsim_trace_close(struct tsim_trace *trace, struct tsim_diags *d
         put_text(trace, "\"}");
     }
     put_text(trace, "}\n");
-    enum tsim_status status = check_ranks(trace, diags);
-    if (status == TSIM_OK)
-        return tsim_text_file_close(trace->file, diags);
-    tsim_trace_discard(trace);
-    return status;
+    return tsim_text_file_close(trace->file, diags);
 }
 
 void tsim_trace_discard(struct tsim_trace *trace) {
