@@ -251,6 +251,43 @@ START_TEST(input_beside_both) {
 }
 END_TEST
 
+/* All at once, on two nodes: activations leave and come back, all-reduces of tensor ranks cross slot and NIC, the next
+ * batch comes in, and a checkpoint leaves the host for the other node's, over the NICs alone and without end. Into
+ * the accelerator come activations once, batches of three times as many bytes, and what the NICs bring, N; so long is the step.
+ * The NICs always have something to carry, so of T x NIC bytes the checkpoint gets all but N. With few copies and no
+ * batch the NICs are short, not the slot: collectives have half of them. */
+START_TEST(all_at_once) {
+    const double NIC = 5e9;
+    for (int fold = 0; fold < 2; fold++) {
+        struct tsim_input_pipeline_flow flow;
+        struct tsim_background checkpoint = {.direction = TSIM_DIRECTION_BOTH, .is_of_host = true};
+        use_slots(1);
+        e.node.scale_up = TSIM_SCALE_UP_SWITCH;
+        e.node.nics = 1;
+        e.node.nic_bytes_per_s = e.fabric.link_bytes_per_s = NIC;
+        e.scenario.cluster.nodes = 2;
+        e.scenario.parallelism.tensor = 2;
+        e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+        e.scenario.simulation.fold = fold == 0;
+        double alone_s = simulate().time_s, bytes = simulate().stage_groups[0].nic_bytes;
+        e.scenario.cluster.background = &checkpoint;
+        e.scenario.cluster.n_background = 1;
+        double copy_s = offloaded_s(1);
+        use_input(3 * copy_s * LINK);
+        struct tsim_step_simulation all = feed(&flow);
+        ck_assert_double_gt(
+            copy_s, bytes / NIC); /* in each direction twice the time that the NICs need beside the checkpoint */
+        ck_assert_double_eq_tol(all.time_s, 3 * copy_s + copy_s + bytes / LINK, 0.02 * all.time_s);
+        ck_assert_double_eq_tol(all.background->bytes, all.time_s * NIC - bytes, 0.02 * bytes);
+        e.scenario.data.has = false;
+        offloaded_s(0.01);
+        struct tsim_step_simulation short_of_nics = simulate();
+        ck_assert_double_eq_tol(short_of_nics.time_s, alone_s + bytes / NIC, 0.02 * alone_s);
+        ck_assert_double_eq_tol(short_of_nics.background->bytes, short_of_nics.time_s * NIC - bytes, 0.02 * bytes);
+    }
+}
+END_TEST
+
 static Suite *copies_suite(void) {
     Suite *suite = suite_create("copies");
     TCase *tc = tcase_create("analytic");
@@ -264,6 +301,7 @@ static Suite *copies_suite(void) {
     tcase_add_test(tc, update_by_the_host);
     tcase_add_test(tc, input_alone);
     tcase_add_test(tc, input_beside_both);
+    tcase_add_test(tc, all_at_once);
     suite_add_tcase(suite, tc);
     return suite;
 }
