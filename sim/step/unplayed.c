@@ -2,6 +2,7 @@
 
 #include "model/model.h"
 #include "network/pattern.h"
+#include "step/folding/stand_ins.h"
 #include "step/pass/pass.h"
 
 #include <math.h>
@@ -135,22 +136,41 @@ static enum tsim_status check_axes(const struct check *c, struct tsim_arena *are
     return status;
 }
 
+/* Builds what the checks need; false where no links are shared. */
+static bool begin_check(struct check *c, struct tsim_arena *arena, const struct tsim_scenario *scenario) {
+    *c = (struct check){.scenario = scenario, .cluster = tsim_cluster_build(arena, scenario)};
+    if (!has_shared_links(c->cluster))
+        return false;
+    c->placement = tsim_placement_build(arena, scenario);
+    c->topology = tsim_topology_build(arena, scenario, c->cluster);
+    note_operators(c);
+    return true;
+}
+
 enum tsim_status tsim_refuse_unplayed(const struct tsim_scenario *scenario, struct tsim_diags *diags) {
     struct tsim_arena arena;
-    struct check c = {.scenario = scenario};
+    struct check c;
     if (scenario->simulation.network != TSIM_NETWORK_FLUID || scenario->simulation.detail != TSIM_DETAIL_PASSES)
         return TSIM_OK;
     tsim_arena_init(&arena);
-    c.cluster = tsim_cluster_build(&arena, scenario);
-    enum tsim_status status = TSIM_OK;
-    if (has_shared_links(c.cluster)) {
-        c.placement = tsim_placement_build(&arena, scenario);
-        c.topology = tsim_topology_build(&arena, scenario, c.cluster);
-        note_operators(&c);
-        status = check_axes(&c, &arena, diags);
-    }
+    enum tsim_status status = begin_check(&c, &arena, scenario) ? check_axes(&c, &arena, diags) : TSIM_OK;
     tsim_arena_release(&arena);
     return status;
+}
+
+bool tsim_experts_keep_step(const struct tsim_scenario *scenario) {
+    struct tsim_arena arena;
+    struct check c;
+    int32_t link;
+    bool is_varied = scenario->variability.compute_cv > 0 || tsim_has_slow_accelerators(scenario) ||
+                     scenario->cluster.n_background > 0;
+    if (is_varied || scenario->parallelism.expert == 1 || scenario->simulation.network == TSIM_NETWORK_IDEAL)
+        return false;
+    tsim_arena_init(&arena);
+    bool keeps_step = begin_check(&c, &arena, scenario) && c.axes[TSIM_AXIS_EXPERT].bytes > 0 &&
+                      find_load(&c, &arena, TSIM_AXIS_EXPERT, &link) > MOST_LOAD;
+    tsim_arena_release(&arena);
+    return keeps_step;
 }
 
 bool tsim_is_played(const struct tsim_scenario *scenario) {

@@ -74,6 +74,21 @@ START_TEST(expert_groups_over_leaves) {
 }
 END_TEST
 
+/* Groups of experts that meet on links are said to keep in step, unless something tells them apart. */
+START_TEST(experts_that_keep_step) {
+    const char *across = write_plan("{extends: mixtral-8x7b, layers: 4}", "expert: 8, " ACROSS);
+    ck_assert(tsim_experts_keep_step(load(across, "fluid", "8")));
+    ck_assert(tsim_experts_keep_step(load(across, "steps", "8")));
+    ck_assert(!tsim_experts_keep_step(load(across, "ideal", "8")));
+    ck_assert(!tsim_experts_keep_step(load(across, "fluid", "1")));
+    struct tsim_scenario varied = *load(across, "fluid", "8");
+    varied.variability.compute_cv = 0.01;
+    ck_assert(!tsim_experts_keep_step(&varied));
+    ck_assert(
+        !tsim_experts_keep_step(load(write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS), "fluid", "8")));
+}
+END_TEST
+
 /* Variants are screened pass by pass only where the detail is open and no groups meet on links. */
 START_TEST(what_is_screened_by_passes) {
     const char *across = write_plan("gpt2-medium", "tensor: 8, sequence: true, " ACROSS);
@@ -114,6 +129,7 @@ static Suite *unplayed_suite(void) {
     tcase_add_test(tests, tensor_groups_over_leaves);
     tcase_add_test(tests, context_groups_over_leaves);
     tcase_add_test(tests, expert_groups_over_leaves);
+    tcase_add_test(tests, experts_that_keep_step);
     tcase_add_test(tests, what_is_screened_by_passes);
     tcase_add_test(tests, played_message_by_message);
     tcase_add_test(tests, overlap_does_not_go_past_the_fabric);

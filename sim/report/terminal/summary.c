@@ -5,6 +5,7 @@
 #include "results/measured.h"
 #include "results/outcome.h"
 #include "results/verdict.h"
+#include "step/unplayed.h"
 
 #include <math.h>
 #include <string.h>
@@ -482,6 +483,11 @@ static void print_notes(struct tsim_screen *screen, const struct tsim_result *re
         !(experts->imbalance_frac > 0))
         tsim_screen_line(screen, "assumed",
                          "each expert gets as many tokens as the others, apart from chance (experts.imbalance)");
+    if (tsim_experts_keep_step(scenario))
+        tsim_screen_line(
+            screen, "in step",
+            "groups of experts meet on links at the same time; on hardware that varies they drift apart and "
+            "wait less: variability.compute_cv=0.01");
     if (!scenario->reliability.has)
         tsim_screen_line(screen, "not modelled", "failures, checkpoints%s: add a margin to the whole run",
                          result->step.variation.has ? "" : ", stragglers");
