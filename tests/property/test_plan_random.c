@@ -269,6 +269,55 @@ START_TEST(search_finds_what_all_simulations_find) {
 }
 END_TEST
 
+static double step_of(struct tsim_arena *arena, const struct tsim_scenario *planned, enum tsim_detail detail) {
+    const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true};
+    struct tsim_scenario scenario = *planned;
+    struct tsim_result run;
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    scenario.simulation.detail = detail;
+    ck_assert_int_eq(tsim_train_run(arena, &scenario, &options, &run, &diags), TSIM_OK);
+    tsim_diags_release(&diags);
+    return run.step.terms.time_s;
+}
+
+/* What is found has the steps of its operators, to the last digit; some are others pass by pass. */
+START_TEST(plans_are_played_by_operators) {
+    static const int64_t TENSOR[] = {4}, PIPELINE[] = {2};
+    const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {
+        [TSIM_PLAN_TENSOR] = {TENSOR, 1}, [TSIM_PLAN_PIPELINE] = {PIPELINE, 1}};
+    struct tsim_arena arena;
+    struct example e;
+    tsim_arena_init(&arena);
+    example_init(&e);
+    e.scenario.cluster.nodes = 8; /* tensor groups go over two, and their passes meet messages and gradients */
+    e.scenario.cluster.accelerators_per_node = 2;
+    e.scenario.training.global_batch_size = 32;
+    e.scenario.parallelism.overlap.pipeline = e.scenario.parallelism.says_overlap_pipeline = true;
+    e.scenario.parallelism.overlap.gradients = e.scenario.parallelism.overlap.parameters = true;
+    e.accelerator.memory_bytes = 1e15;
+    example_finish(&e);
+    e.scenario.parallelism.zero_group_ranks = 0;
+    ck_assert_int_eq(e.scenario.simulation.detail, TSIM_DETAIL_AUTO);
+    struct tsim_plan_space space;
+    tsim_plan_space_of(&arena, &e.scenario, axes, TSIM_PLAN_COARSE, &space);
+    struct tsim_plan_search search = {.space = &space, .n_threads = 1};
+    search.ranking.objective = TSIM_OUTCOME_STEP_TIME;
+    struct tsim_plan_result found = find(&arena, &search);
+    int n_apart = 0;
+    ck_assert_uint_gt(found.n_best, 4);
+    for (size_t i = 0; i < found.n_best; i++) {
+        const struct tsim_scenario *planned;
+        double found_s = found.best[i].point.outcome.value[TSIM_OUTCOME_STEP_TIME];
+        ck_assert(tsim_scenario_replan(&arena, &e.scenario, &found.best[i].choice, &planned));
+        ck_assert_double_eq(found_s, step_of(&arena, planned, TSIM_DETAIL_OPERATORS));
+        n_apart += fabs(step_of(&arena, planned, TSIM_DETAIL_PASSES) / found_s - 1) > 1e-6;
+    }
+    ck_assert_int_gt(n_apart, 0);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
 /* Seventy-two candidates, more than the search remembers the costs of at a time: each has the best plan, and
  * its figures, that it has alone. */
 START_TEST(many_candidates_are_each_their_own) {
@@ -321,6 +370,7 @@ static Suite *plan_random_suite(void) {
     tcase_set_timeout(tcase, 60 + (double)random_cases(N_PLANS) / 5);
     tcase_add_test(tcase, nothing_beats_its_bound);
     tcase_add_test(tcase, search_finds_what_all_simulations_find);
+    tcase_add_test(tcase, plans_are_played_by_operators);
     tcase_add_test(tcase, many_candidates_are_each_their_own);
     suite_add_tcase(suite, tcase);
     return suite;
