@@ -110,11 +110,11 @@ names() {
 }
 
 # A sentence of a comment, a document or a help text has a subject: one that opens with "Of" or "What" and does not ask hides who does what, as
-# does a comment above a function or a type that opens with "Where" or "How".
+# does a comment above a function or a type that opens with "Where", "How" or "The same of".
 comments() {
     {
         find sim tests -name '*.[ch]' -o -name '*.def' | sort | xargs grep -nE '(/\*+ |^ *\* +|\. )(Of|What) ' /dev/null
-        find sim -name '*.[ch]' -o -name '*.def' | sort | xargs grep -nE '^ */\*+ (As|Behind|Beside|How|Where|Whether|Which|Who|Whose) ' /dev/null
+        find sim tests -name '*.[ch]' -o -name '*.def' | sort | xargs grep -nE '^ */\*+ (As|Behind|Beside|How|Same|That of|The same (as|by|for|of|where|with)|Those of|Where|Whether|Which|Who|Whose) ' /dev/null
         grep -nE '(^|\. )(Of|What) ' docs/*.md README.md CONTRIBUTING.md /dev/null 2>/dev/null
         find Makefile .ci docs hardware models scenarios tests tools -type f ! -name layers.sh \
             \( -name Makefile -o -name run -o -name cmd -o -name '*.sh' -o -name '*.py' -o -name '*.js' -o -name '*.yaml' \) 2>/dev/null |

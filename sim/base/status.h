@@ -67,7 +67,7 @@ struct tsim_diag *tsim_diags_error(struct tsim_diags *list, enum tsim_status sta
                                    const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
 struct tsim_diag *tsim_diags_warning(struct tsim_diags *list, struct tsim_place at, const char *field,
                                      const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same for functions that have a '...' of their own. */
+/* Does the same for functions that have a '...' of their own. */
 struct tsim_diag *tsim_diags_verror(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
                                     const char *field, const char *format, va_list args);
 struct tsim_diag *tsim_diags_vwarning(struct tsim_diags *list, struct tsim_place at, const char *field,

@@ -83,7 +83,7 @@ static inline double tsim_by_rule(enum tsim_term_rule rule, const struct tsim_am
     return rule == TSIM_TERM_CEILING ? ceil(value) : rule == TSIM_TERM_FLOOR ? floor(value) : value;
 }
 
-/* The same of a node; its own value for GIVEN and OUTCOME. */
+/* Returns the value that a node's rule makes of its parts; GIVEN and OUTCOME nodes have a value of their own. */
 static inline double tsim_term_by_rule(const struct tsim_term *term) {
     bool is_known = term->rule == TSIM_TERM_GIVEN || term->rule == TSIM_TERM_OUTCOME;
     return is_known ? term->value : tsim_by_rule(term->rule, term->parts, term->n_parts);
@@ -186,7 +186,7 @@ const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *reco
 struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *name, double value,
                                enum tsim_dimension dimension);
 
-/* The same, and always the leaf: for a figure whose tree is long. */
+/* Does the same, and always returns the leaf: for a figure whose tree is long. */
 struct tsim_amount tsim_elsewhere(struct tsim_term_recorder *recorder, const char *name, double value,
                                   enum tsim_dimension dimension);
 

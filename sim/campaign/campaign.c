@@ -55,7 +55,7 @@ static struct tsim_amount samples_of_run(struct tsim_term_recorder *r, const str
                         TSIM_PARTS(length, tsim_inverse(tsim_sample_tokens_of(r, sc))));
 }
 
-/* Those of the early steps, and what of the run's samples is left for steps of the whole batch. */
+/* Returns the steps of a run: the early ones, and those of the whole batch that train on the samples left. */
 static struct tsim_amount steps_of_run(struct tsim_term_recorder *r, const char *name, const struct tsim_scenario *sc,
                                        const struct tsim_early_steps *early) {
     if (!early->has)

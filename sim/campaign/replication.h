@@ -101,7 +101,7 @@ enum { TSIM_CAMPAIGN_MOST_EVENTS = 1000000 };
 
 void tsim_campaign_replicate(const struct tsim_campaign_job *job, int64_t replication, struct tsim_replication *out);
 
-/* The same, and `take` hears every stretch of time from the first to the last: `loss` is what it is charged to,
+/* Does the same, and `take` hears every stretch of time from the first to the last: `loss` is what it is charged to,
  * TSIM_CAMPAIGN_RUNNING while there is progress; `amount` is then the work done in it, also where it is lost later.
  * Stretches follow each other without gaps. Beside them it hears stretches of TSIM_CAMPAIGN_AWAY, in which `amount`
  * nodes are in repair, and of TSIM_CAMPAIGN_GONE, in which as many are preempted. */

@@ -80,7 +80,7 @@ enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim
 /* Writes the document where --json says and releases it. */
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
 
-/* The same for a document that `write` writes piece by piece; its failures are told through `write`'s own context. */
+/* Does the same for a document that `write` writes piece by piece; its failures are told through `write`'s own context. */
 typedef enum tsim_status (*tsim_json_parts_fn)(void *context, FILE *out);
 enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context);
 

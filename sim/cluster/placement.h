@@ -55,7 +55,7 @@ struct tsim_group tsim_placement_group_of(const struct tsim_placement *placement
  * groups of a training step run at the same time, and the slowest is what the others wait for. */
 struct tsim_group tsim_placement_group(const struct tsim_placement *placement, unsigned axes);
 
-/* The same of the groups that begin in one pipeline stage. */
+/* Returns the slowest of the groups that begin in one pipeline stage. */
 struct tsim_group tsim_placement_group_at(const struct tsim_placement *placement, unsigned axes, int32_t stage);
 
 /* Says which ranks have their successor along the axis on their own node, so that the two talk over the node's links.

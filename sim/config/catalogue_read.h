@@ -18,7 +18,7 @@ struct tsim_file_cache *tsim_file_cache_of_thread(struct tsim_arena *arena);
 const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                 const struct tsim_value *reference, const char *path);
 
-/* The same for a file that is at hand: follows the `extends` of its root. */
+/* Does the same for a file that is at hand: follows the `extends` of its root. */
 const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                      const struct tsim_value *root);
 

@@ -15,11 +15,11 @@ enum { TSIM_DOCUMENT_MAX_BYTES = 4 * 1000 * 1000 };
 enum tsim_status tsim_document_read(struct tsim_arena *arena, const char *file, const struct tsim_value **root,
                                     struct tsim_diags *diags);
 
-/* The same for text in memory; `file` is what places say. The text is copied. */
+/* Does the same for text in memory; `file` is what places say. The text is copied. */
 enum tsim_status tsim_document_parse(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                      const struct tsim_value **root, struct tsim_diags *diags);
 
-/* The same for a file of others, which is not merged with another: up to TSIM_DOCUMENT_WIDE_KEYS keys in a mapping, and of
+/* Does the same for a file of others, which is not merged with another: up to TSIM_DOCUMENT_WIDE_KEYS keys in a mapping, and of
  * keys that are repeated the last counts, as in Python's readers of YAML and JSON, with a warning. */
 enum { TSIM_DOCUMENT_WIDE_KEYS = 50000 };
 enum tsim_status tsim_document_parse_wide(struct tsim_arena *arena, const char *file, const char *text, size_t size,

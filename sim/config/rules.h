@@ -9,7 +9,7 @@
  * work. */
 void tsim_draft_validate(const struct tsim_draft *draft, struct tsim_reader *reader);
 
-/* The same of what does not depend on the plan. */
+/* Checks what does not depend on the plan. */
 void tsim_draft_validate_job(const struct tsim_draft *draft, struct tsim_reader *reader);
 
 /* Warns of what is written and the named software does not have, in a finished draft. */

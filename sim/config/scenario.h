@@ -450,7 +450,7 @@ static inline int64_t tsim_workers_apart(const struct tsim_parallelism_spec *par
     return parallelism->local_sgd.workers > 0 ? parallelism->local_sgd.workers : parallelism->parameter_server.workers;
 }
 
-/* Those of the cluster that do not generate alone. */
+/* Returns the nodes of the cluster that train; the others only generate. */
 static inline int64_t tsim_training_nodes(const struct tsim_scenario *scenario) {
     return scenario->cluster.nodes - scenario->generation.nodes;
 }
@@ -539,16 +539,16 @@ struct tsim_scenario_source {
 /* Reads FILE ("-": standard input) and what it extends. */
 enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, struct tsim_scenario_source *source,
                                     struct tsim_diags *diags);
-/* The same for text in memory; `name` is what places say. */
+/* Does the same for text in memory; `name` is what places say. */
 enum tsim_status tsim_scenario_open_text(struct tsim_arena *arena, const char *name, const char *text,
                                          struct tsim_scenario_source *source, struct tsim_diags *diags);
-/* The same for a tree of values that did not come from a file of ours; mistakes are shown where its values stand. */
+/* Does the same for a tree of values that did not come from a file of ours; mistakes are shown where its values stand. */
 enum tsim_status tsim_scenario_open_value(struct tsim_arena *arena, const struct tsim_value *root,
                                           struct tsim_scenario_source *source, struct tsim_diags *diags);
 /* A tree with overrides applied. All of their mistakes are reported; returns the first. */
 enum tsim_status tsim_scenario_override(struct tsim_arena *arena, const struct tsim_override *overrides,
                                         size_t n_overrides, const struct tsim_value **root, struct tsim_diags *diags);
-/* The same text again, in another arena. */
+/* Reads the same text again, into another arena. */
 enum tsim_status tsim_scenario_reopen(struct tsim_arena *arena, const struct tsim_scenario_source *from,
                                       struct tsim_scenario_source *source, struct tsim_diags *diags);
 /* Works as tsim_scenario_load does. The scenario must not outlive the source. */

@@ -107,7 +107,7 @@ struct tsim_reader {
  * them; fields whose value is wrong keep what they had. */
 void tsim_schema_read(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *mapping,
                       const char *path, void *object);
-/* The same of a value that may be no mapping, which is a mistake: then false. */
+/* Does the same for a value that may be no mapping, which is a mistake: then false. */
 bool tsim_schema_read_mapping(struct tsim_reader *reader, const struct tsim_table *table,
                               const struct tsim_value *value, const char *path, void *object);
 

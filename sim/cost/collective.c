@@ -1,5 +1,6 @@
-/* A collective is described once as a *plan*: latency, payload on each kind of link, fraction of each link's rate that
- * the protocol reaches, a rate of its own, kernels. A plan's time is then
+/* A *plan* describes a collective: its latency, its payload on each kind of link (`up` bytes on the node's links, `nic`
+ * bytes on NICs), the fraction f of a link's rate that the protocol reaches, a bound on S/t of its own, and the compute
+ * units that its kernels hold. A plan's time is
  *
  *   t = latency + max( up / (f * scale_up), nic / (f * nic_share), S / bound ) + fill
  *
@@ -8,7 +9,7 @@
  * Symbols: n ranks on N nodes, g on a node (g_min on the one that holds fewest), S bytes.
  *   ring            a rank forwards V bytes in all: 2(n-1)/n S for all_reduce, (n-1)/n S for all_gather and
  *                   reduce_scatter, S for broadcast. With g ranks of a channel on a node g - 1 forward over the node's
- *                   links and one over a NIC; the channels take turns, so a rank sends V(g-1)/g up and V/g out.
+ *                   links and one over a NIC. Channels take turns at the NICs, so a rank sends V(g-1)/g up and V/g out.
  *   tree            all_reduce: a chain on the node carries S up and S down, 2S(g-1)/g a rank. Two binary trees carry
  *                   S/2 each between nodes, and a node with two children in one tree is a leaf in the other: it sends
  *                   S/2 + 2 S/2 and S/2 = 2S; of three nodes 3/2 S, of two S. Spread over the node's g NIC shares.
@@ -18,9 +19,9 @@
  *   hierarchical    scatter (g-1)/g S, ring of N over S/g, gather (g-1)/g S, one after the other.
  *   pairwise        S/n to each of g - 1 ranks on the node and n - g others; on one node over as many channels each as
  *                   NCCL gives a message, which on NVLink 5 do not fill its links until messages are long.
- * Payload only: what LL adds in flags is in the fraction f.
+ * These are payloads; the flags that LL adds are in the fraction f.
  *
- * fill: what a pipeline of pieces costs beyond the flow of its bytes.
+ * `fill` is the time that a pipeline of pieces costs beyond the flow of its bytes:
  *   nvls            each of n_c channels x g parts works through its bytes b in rounds of 16 KiB (few bytes) to 128 KiB
  *                   (many): max((b / 16 KiB)^0.7, b / 128 KiB) rounds, a smooth form of NCCL's steps. A round adds a
  *                   latency; the link's measured rate holds that of the largest rounds, so only what smaller ones add
@@ -31,12 +32,12 @@
  *                   chunk from 32 KiB such that there are about K = 4 x depth of them: K (1 - exp(-S / (K n_c 32 KiB)))
  *                   hops. 2 nodes of 8 A100 on EFA, 1 MiB to 2 GiB: within 20 % of measured; without it half of it.
  *
- * First chunk of a broadcast: what follows fills the pipe, but the first one is stored and forwarded at each NIC, whole,
- * as the proxy posts a chunk once the kernel has filled it; with Simple at each rank, too, where LL and LL128 hand on
- * line by line. It has each NIC on its way to itself, also where other groups of the node use the same: each is busy
- * for one hop of many. NCCL's model has the hops alone, so it is not in the choice of a protocol.
+ * The first chunk of a broadcast is stored and forwarded whole at each NIC, because the proxy posts a chunk once the kernel
+ * has filled it. Simple does so at each rank, too, where LL and LL128 hand on line by line. The chunk has each NIC on its
+ * way to itself even if other groups of the node use the same NICs, since each is busy with it for one hop of many. NCCL's
+ * model has the hops alone, so this time is not in the choice of a protocol.
  *
- * Ignored here: other traffic (the engine shares links), stragglers, the host's launch time. */
+ * Not modelled here: other traffic (the engine shares links), stragglers, the host's launch time. */
 #include "cost/collective.h"
 
 #include "config/provenance.h"
@@ -82,7 +83,7 @@ static double mesh_links(const struct tsim_cluster *cluster, const struct tsim_g
     return cluster->node->scale_up == TSIM_SCALE_UP_MESH ? fewest - 1 : 1;
 }
 
-/* The rate of one accelerator towards the group's other ranks on its node. */
+/* Returns the rate of one accelerator towards the group's other ranks on its node, in bytes/s. */
 static struct tsim_amount up_rate(const struct problem *p) {
     if (!p->recorder)
         return (struct tsim_amount){.value = p->cluster->pair_bytes_per_s * p->mesh_links};
@@ -118,7 +119,7 @@ static struct tsim_amount node_hop(const struct problem *p, int row, enum tsim_p
                 TSIM_TIME_S);
 }
 
-/* Simple's data is followed by a flush: twice over the fabric. */
+/* Returns what a hop of this fabric takes beyond NCCL's. A flush follows Simple's data, so it crosses the fabric twice. */
 static double fabric_extra_s(const struct problem *p, enum tsim_protocol protocol) {
     double extra = fmax(0, p->cluster->fabric_latency_s - REFERENCE_FABRIC_LATENCY_S);
     return protocol == TSIM_PROTOCOL_SIMPLE ? 2 * extra : extra;
@@ -156,7 +157,7 @@ static struct tsim_amount ring_latency(const struct problem *p, enum tsim_protoc
                                  hops(p, "between nodes", fabric_steps, fabric_hop(p, ROW_RING, protocol))));
 }
 
-/* Whole steps between the root of a binary tree of so many nodes and its leaves. */
+/* Returns the steps between the root of a binary tree of so many nodes and its leaves. */
 static double tree_depth(double nodes) {
     double depth = 0;
     for (; nodes >= 2; nodes /= 2)
@@ -175,14 +176,15 @@ static double channels(const struct problem *p, double on_node) {
     return doubles ? fmin(on_node, 2 * n) : n;
 }
 
-/* Messages have as many as collectives, rounded up to a power of two (src/graph/paths.cc, ncclTopoComputeP2pChannels): 32 for 24. */
+/* Messages have as many channels as collectives, rounded up to a power of two: 32 for 24 (src/graph/paths.cc,
+ * ncclTopoComputeP2pChannels). */
 static double message_channels(const struct problem *p) {
     return exp2(ceil(log2(channels(p, NODE_CHANNELS[p->cluster->accelerator->nccl_generation]))));
 }
 
-/* Accesses to memory for each byte that rings, trees and chains forward. It is stored in the channel's buffer, where it arrives, and
- * then written to the result, or added to what is read of the rank's own. It is read from the buffer while it is still in the
- * cache (a chunk a channel: CHUNK_BYTES); all buffers together do not stay there (4 MiB a channel). */
+/* Memory is accessed twice for each byte that rings, trees and chains forward. The byte is stored in the channel's buffer
+ * where it arrives, and then written to the result or added to a byte that is read of the rank's own. Reading the buffer is
+ * not counted: a chunk (CHUNK_BYTES) is still in the cache then, although all buffers (4 MiB a channel) are not. */
 #define RING_TOUCHES 2
 
 /* ---- plans ---- */
@@ -234,12 +236,12 @@ static double tree_correction(double bytes, enum tsim_protocol protocol) {
     return table[below] + (at - below) * (next - table[below]);
 }
 
-/* The busiest node sends so much, in units of S: see above. */
+/* Returns what the busiest node sends, in units of S (`tree` above). */
 static double tree_sends(double nodes) {
     return nodes >= 4 ? 2 : nodes == 3 ? 1.5 : nodes == 2 ? 1 : 0;
 }
 
-/* The bound of S/t: S goes up and down each channel. */
+/* Returns the bound on S/t: S goes up and down each channel. */
 static double tree_bound(const struct problem *p) {
     if (p->nodes == 1 || p->is_ideal)
         return 0;
@@ -247,7 +249,7 @@ static double tree_bound(const struct problem *p) {
     return n_channels * TREE_CHANNEL_BYTES_PER_S[p->cluster->accelerator->nccl_generation][p->nodes == 2 ? 0 : 1] / 2;
 }
 
-/* Hops that Simple's chunks wait for: see above. */
+/* Returns the time of the hops that Simple's chunks wait for (`fill` above). */
 static double tree_fill_s(const struct problem *p, double n_channels) {
     double n_chunks = TREE_CHUNKS_PER_DEPTH * (p->g - 1 + tree_depth(p->nodes));
     double full = n_chunks * n_channels * TREE_LEAST_CHUNK_BYTES;
@@ -347,7 +349,7 @@ static void hierarchical_plan(const struct problem *p, enum tsim_protocol protoc
         .hbm_bytes = RING_TOUCHES * 2 * (fraction(p->g) * p->bytes + fraction(p->nodes) * p->bytes / p->g)};
 }
 
-/* The share of the node's links that messages to all of its other ranks fill at once. */
+/* Returns the fraction of the node's links that messages to all of its other ranks fill at once. */
 static double messages_frac(const struct problem *p) {
     double message_bytes = p->bytes / p->n, each = P2P_CHANNELS; /* channels to one rank */
     if (p->is_ideal || p->link != LINK_NVLINK || p->nodes > 1)
@@ -411,7 +413,7 @@ static void direct_plan(const struct problem *p, enum tsim_protocol protocol, st
 
 /* ---- time and choice ---- */
 
-/* Nothing to send, or no such limit: no time. */
+/* Returns bytes / rate; 0 if there is nothing to send or no such limit. */
 static double over(double bytes, double bytes_per_s) {
     return bytes > 0 && bytes_per_s > 0 ? bytes / bytes_per_s : 0;
 }
@@ -551,7 +553,7 @@ bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collectiv
     return false;
 }
 
-/* Send and receive have no LL128; LL by size where nothing is wanted. */
+/* Send and receive have no LL128. If no protocol is asked for, short messages take LL. */
 static enum tsim_protocol message_protocol(const struct problem *p, enum tsim_protocol wanted) {
     double message = p->op == TSIM_ALL_TO_ALL ? p->bytes / p->n : p->bytes;
     if (p->is_ideal || !can_protocol(p, TSIM_PROTOCOL_LL))
@@ -590,7 +592,8 @@ static void choose(const struct problem *p, const struct tsim_collective_request
         consider(p, nvls_plan, protocol, best);
 }
 
-/* TPU, Trainium, Gaudi and the like have engines for this beside their cores. */
+/* Returns the fraction of the compute units that channels hold: none on TPU, Trainium, Gaudi and the like, which have engines
+ * for collectives beside their cores. */
 static double compute_units_frac(const struct tsim_accelerator *accelerator, double n_channels) {
     if (accelerator->execution != TSIM_EXECUTION_LAUNCHED)
         return 0;
@@ -614,14 +617,15 @@ double tsim_bus_factor(enum tsim_collective_op op, int32_t n_ranks) {
     return 1;
 }
 
-/* A node's ranks of the group send with so much while no other group sends: with a NIC each, as far as there are. */
+/* Returns the rate at which the group's ranks of a node send while no other group does: each has a NIC, if there are as
+ * many. */
 static double own_nics_bytes_per_s(const struct problem *p) {
     const struct tsim_cluster *cluster = p->cluster;
     double each = cluster->nics_per_accelerator, all = each * (double)cluster->accelerators_per_node;
     return cluster->nic_bytes_per_s / each * fmin(all, p->g_min * fmax(1, each));
 }
 
-/* The latency of a broadcast with what its first chunk waits for: see above. */
+/* Returns the latency of a broadcast, with the waits of its first chunk (above). */
 static struct tsim_amount first_chunk_latency(const struct problem *p, const struct plan *plan) {
     double bytes = fmin(CHUNK_BYTES[protocol_index(plan->protocol)] * plan->channels, p->bytes) / plan->link_frac;
     double waits_s = p->nodes > 1 ? (p->nodes - 1) * over(bytes, own_nics_bytes_per_s(p)) : 0;

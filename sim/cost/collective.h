@@ -1,5 +1,5 @@
-/* collective.h - what one collective costs on this cluster when it runs alone, and what it demands of each link. Pure
- * functions, well under a microsecond a call.
+/* collective.h - the time of one collective on this cluster when it runs alone, and what it demands of each link. Pure
+ * functions; a call takes well under a microsecond.
  *
  * `bytes` is nccl-tests' size S, whatever the operation:
  *   all_reduce      the buffer of one rank                     bus bandwidth = S/t * 2(n-1)/n
@@ -8,9 +8,12 @@
  *   all_to_all      what one rank sends, its own part included S/t * (n-1)/n
  *   broadcast, send_recv   the message                         S/t
  *
- * time = latency + flow; flow is the slowest of the links at the rates that the algorithm's protocol reaches on them.
- * The latencies, protocol bandwidths and the choice of algorithm and protocol follow NCCL's own tuning model (tables in
- * nccl_tables.h); the link rates are ours (measured ring and in-switch bandwidths of the node, NIC shares). */
+ * n is the number of ranks and t the time; the right column is the bus bandwidth that nccl-tests prints.
+ *
+ * time = latency + flow. The flow ends when the slowest link has carried its bytes, at the rate that the protocol reaches
+ * on that link. Latencies, the protocols' rates and the choice of algorithm and protocol follow NCCL's own tuning model
+ * (nccl_tables.h). The rates of links are the catalogue's: a node's measured ring and in-switch bandwidths, and each
+ * accelerator's share of the NICs. */
 #ifndef TSIM_COST_COLLECTIVE_H
 #define TSIM_COST_COLLECTIVE_H
 
@@ -52,30 +55,30 @@ struct tsim_collective_request {
     enum tsim_collective_op op;
     double bytes; /* S above */
     struct tsim_group group;
-    enum tsim_algorithm algorithm;       /* one that cannot do the op here (see tsim_collective_can) counts as AUTO */
-    enum tsim_protocol protocol;         /* likewise */
-    enum tsim_network network;           /* IDEAL: no latency, no start-up, Simple */
-    struct tsim_term_recorder *recorder; /* NULL: `term` stays so, too */
+    enum tsim_algorithm algorithm;       /* counts as AUTO if it cannot do the op here (tsim_collective_can) */
+    enum tsim_protocol protocol;         /* counts as AUTO if the algorithm does not have it */
+    enum tsim_network network;           /* with IDEAL there is no latency, and the protocol is Simple */
+    struct tsim_term_recorder *recorder; /* NULL: the cost's `term` is NULL, too */
 };
 
 struct tsim_collective_cost {
     enum tsim_algorithm algorithm; /* chosen; AUTO when there is nothing to do (one rank or zero bytes) */
     enum tsim_protocol protocol;
-    double latency_s;                 /* before and between the flow of bytes; uses no link */
-    double time_s;                    /* alone */
-    const struct tsim_term *term;     /* of time_s: how it comes about */
+    double latency_s;                 /* part of the time in which no link is used */
+    double time_s;                    /* latency and flow, with nothing else on the links */
+    const struct tsim_term *term;     /* the formula of time_s as a tree */
     double scale_up_bytes;            /* payload that one accelerator sends (and receives) on its scale-up link */
-    double nic_bytes;                 /* the same on its NIC share; the busiest accelerator where nodes are uneven */
-    double bound_bytes_per_s;         /* bytes / flow at best by algorithm and protocol alone; 0: the links decide */
-    double bus_bandwidth_bytes_per_s; /* as nccl-tests prints it */
-    double sm_frac;                   /* of the accelerator's compute units that the kernels occupy while it runs */
-    double hbm_bytes;                 /* read and written on one accelerator */
+    double nic_bytes;                 /* payload that the busiest accelerator sends (and receives) on its NIC share */
+    double bound_bytes_per_s;         /* the most that algorithm and protocol let flow; 0: only the links limit it */
+    double bus_bandwidth_bytes_per_s; /* S/t times the factor of the table above */
+    double sm_frac;                   /* fraction of an accelerator's compute units that the kernels occupy */
+    double hbm_bytes;                 /* bytes read and written in one accelerator's memory */
 };
 
-/* The share of the compute units that kernels beside a collective lose: those that its blocks hold, and of the rate of the
- * others what it takes of HBM's. Every kernel loses both, products too, whose operands mostly come from caches: beside an
- * all-gather on 8 A100 products ran 1.76 and attention 1.83 times as long (NVIDIA/nccl issue 1428), where this says 1.81, and
- * products on H100 1.70 times, where it says 1.68 (tests/unit/test_collective.c; docs/physics.md, Overlap). */
+/* Returns the fraction of its rate that a kernel loses while it runs beside a collective. The collective's blocks hold
+ * `sm_frac` of the compute units, and its traffic takes `memory_frac` of HBM's bandwidth from the kernels on the other
+ * units. Products lose both, too, although their operands mostly come from caches: docs/physics.md, Collectives, has the
+ * measurements. */
 static inline double tsim_collective_taken_frac(double sm_frac, double memory_frac) {
     return 1 - (1 - sm_frac) * (1 - memory_frac);
 }
@@ -87,16 +90,17 @@ void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_
 bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collective_op op, const struct tsim_group *group,
                          enum tsim_algorithm algorithm);
 
-/* Factor from S/t to bus bandwidth (table above). */
+/* Returns the factor from S/t to bus bandwidth (table above). */
 double tsim_bus_factor(enum tsim_collective_op op, int32_t n_ranks);
 
-/* "all_reduce", "nvls", "LL128"; the words of the command line. */
+/* Return the words of the command line: "all_reduce", "nvls", "LL128". */
 const char *tsim_collective_op_name(enum tsim_collective_op op);
 const char *tsim_algorithm_name(enum tsim_algorithm algorithm);
 const char *tsim_protocol_name(enum tsim_protocol protocol);
 
-/* The plain alpha-beta form (Thakur, Rabenseifner, Gropp 2005): n ranks, links of bandwidth_bytes_per_s each way, alpha_s
- * per message. The textbook's examples ask for it. */
+/* Returns the plain alpha-beta form (Thakur, Rabenseifner, Gropp 2005) of a ring's all-reduce, 2(n-1) (alpha + S/(nB)),
+ * where B is the bandwidth of a link each way and alpha the time of a message without bytes. The textbook's examples ask
+ * for it. */
 double tsim_ring_all_reduce_s(double n, double bytes, double bandwidth_bytes_per_s, double alpha_s);
 
 #endif

@@ -1,23 +1,29 @@
-/* update.h - what the optimizer's update of a stage costs one of its ranks.
+/* update.h - the time of the optimizer's update on one rank of a stage.
  *
- * On the accelerator it is memory traffic or, where that is longer, vector operations (model/optimizer.h), then the
- * products that GaLore has, and the latency of a few multi-tensor kernels. Offloaded, the host does it: gradients come
- * while the last micro-batch's backward pass releases them, and weights go back piece by piece while it works on the
- * next (Ren et al. 2021, ZeRO-Offload, sections 4 and 5); the accelerators of a node share its memory. */
+ * On the accelerator an update takes its memory traffic, or its vector operations where these take longer
+ * (model/optimizer.h), then GaLore's products, then the latency of a few multi-tensor kernels.
+ *
+ * Offloaded, the host does the update. Gradients reach it while the last micro-batch's backward pass releases them. Weights
+ * go back piece by piece while it works on the next piece (Ren et al. 2021, ZeRO-Offload, sections 4 and 5). The
+ * accelerators of a node share the host's memory. */
 #ifndef TSIM_COST_UPDATE_H
 #define TSIM_COST_UPDATE_H
 
 #include "cluster/cluster.h"
 
-/* `backward_s`: of the pass that the gradients leave beside; `hbm_bytes`: moved in the accelerator's memory. */
+/* Returns the time of the update. `backward_s` is the backward pass beside which gradients leave for the host; `hbm_bytes`
+ * becomes the traffic in the accelerator's memory. */
 struct tsim_amount tsim_update_recorded(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                                         const struct tsim_cluster *cluster, int32_t stage, double backward_s,
                                         double *hbm_bytes);
 
-/* The host's update of a stage says what it moves for one of its ranks, and how long update and weights take together, once it has
- * the gradients, with nothing else on the link and in its memory. time_s 0: the accelerator does it, or nobody. */
+/* The host's update for one rank of a stage. */
 struct tsim_host_update {
-    double time_s, gradient_bytes, weight_bytes, memory_bytes;
+    double time_s; /* from the last gradient's arrival to the last weight's, with link and memory to itself; 0 if
+                              the accelerator does the update, or nobody */
+    double gradient_bytes; /* from the accelerator to the host */
+    double weight_bytes;   /* from the host to the accelerator */
+    double memory_bytes;   /* read and written in the host's memory */
 };
 void tsim_host_update(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster, int32_t stage,
                       struct tsim_host_update *update);

@@ -18,7 +18,7 @@ struct tsim_kept {
 /* Saved by one layer, as the scenario recomputes; the layer with everything kept (`whole`). */
 double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
-/* The same by tensor; their sum is tsim_layer_activation_bytes. */
+/* Lists the same by tensor; their sum is tsim_layer_activation_bytes. */
 void tsim_layer_activations(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_kept *kept);
 
 /* The part of a layer that the weight gradients need, between the input gradient and them. */

@@ -167,7 +167,7 @@ static bool is_winograd(const struct batch *b, const struct tsim_list_layer *l) 
     return b->precision == TSIM_FP32 && l->kernel_area == 9 && l->stride == 1 && !is_depthwise(l) && !l->is_transposed;
 }
 
-/* The same products with 3 x 3 kernels, by Winograd. `m`, `n`, `k` are those of one of the 16 of a group. */
+/* Costs products with 3 x 3 kernels by Winograd's algorithm. `m`, `n`, `k` are those of one of the 16 of a group. */
 static struct tsim_op *winograd(struct tsim_op_list *list, const char *name, const struct batch *b,
                                 const struct tsim_list_layer *l, double m, double n, double k) {
     struct tsim_op *op = product(list, name, b, 16 * (double)l->groups, m, n, k, tensor_bytes(b, l));

@@ -62,8 +62,8 @@ bool tsim_model_is_of_samples(const struct tsim_model *model);
  * list: tsim_list_flops_per_sample. */
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
                                              struct tsim_amount first_length, double last_length);
-/* The same of a frozen model, whose weights have no gradients, with so many trained parameters beside them: 4 N + 6 of
- * each. */
+/* Returns the FLOPs of a frozen model, whose weights have no gradients, with `trained` parameters beside them: 4 for each
+ * frozen parameter and 6 for each trained one. */
 struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
                                                     struct tsim_amount length, double trained);
 double tsim_model_flops_per_token(const struct tsim_model *model, double first_length, double last_length);

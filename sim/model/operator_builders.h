@@ -219,11 +219,11 @@ double tsim_op_ring_pieces(const struct tsim_op_shape *z); /* 1: no ring */
 
 void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                              const struct tsim_op_linear *linear);
-/* The same for a product of `rows` x k by k x n that tensor ranks do not share: its operands are on this rank, and never in
+/* Does the same for a product of `rows` x k by k x n that tensor ranks do not share: its operands are on this rank, and never in
  * fewer bits than attention's. */
 void tsim_op_unshared_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *input,
                                const char *weight, double rows, double n, double k);
-/* The same of a layer's product. */
+/* Does the same for a layer's product. */
 void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
                               const struct tsim_op_linear *linear);
 

@@ -208,7 +208,7 @@ static void project_forward(struct tsim_op_list *list, const struct tsim_op_shap
     rotary(list, z, "rotary", false);
 }
 
-/* The same by way of latent vectors: projections down and the norms of what they give on each rank's own tokens, whole
+/* Lists attention by way of latent vectors: projections down and the norms of what they give on each rank's own tokens, whole
  * on every tensor rank; projections up over the tensor ranks, after the (short) latents are gathered. */
 static void project_latent_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     const struct tsim_latent *latent = &z->model->latent;

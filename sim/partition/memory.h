@@ -53,7 +53,7 @@ struct tsim_stage_memory {
 /* The recorded term of what a layer keeps begins so, and goes on with the word of its kind. */
 #define TSIM_KEPT_BY_ONE "kept by one "
 
-/* The same with how each comes about. */
+/* The memory of a stage, with how each part comes about. */
 struct tsim_stage_terms {
     struct tsim_amount weights, gradients, master, optimizer, activations, buffers, host;
 };

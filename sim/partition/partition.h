@@ -55,10 +55,11 @@ struct tsim_held_parameters {
 };
 struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *recorder,
                                                  const struct tsim_scenario *scenario, int32_t stage);
-/* The same of what is trained: all of it, or the adapters of a frozen model. */
+/* Returns the same of what is trained: all of it, or the adapters of a frozen model. */
 struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *recorder,
                                                     const struct tsim_scenario *scenario, int32_t stage);
-/* Those of a frozen tower that a chunk holds, of one tensor rank; 0 where it is trained, or there are adapters. */
+/* Returns the parameters of a frozen tower that a chunk of one tensor rank holds; 0 if the tower is trained or there are
+ * adapters. */
 double tsim_chunk_tower_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 double tsim_chunk_adapter_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* One layer of that tensor rank, and its experts. */
@@ -75,7 +76,7 @@ void tsim_layer_product_parameters(const struct tsim_scenario *scenario, double 
 /* Fully sharded, a unit (layer or product) is gathered when the one so many places before it is done: one more than
  * parallelism.prefetch, or one where each gather is waited for. So many are held whole at a time. */
 int32_t tsim_unit_places(const struct tsim_scenario *scenario);
-/* The same of a product, in the order that the pass goes through layer after layer. With gather_ahead it is gathered
+/* Returns the same of a product, in the order that the pass goes through layer after layer. With gather_ahead it is gathered
  * when a product begins after which, up to this one, fewer parameters come (DeepSpeed, stage3_prefetch_bucket_size:
  * what comes next is fetched until it is that many), at most two layers ahead. */
 enum { TSIM_MOST_PLACES = 2 * TSIM_N_LAYER_PRODUCTS };

@@ -66,7 +66,7 @@ void tsim_json_text(struct tsim_json *parent, const char *key, const char *text)
 /* A document given as text; text that is not JSON is our bug. */
 struct tsim_json *tsim_json_new_parsed(const char *json_text);
 void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *json_text);
-/* The same for what a database says, which may be anything: as text where it is not JSON. NULL is left out. */
+/* Does the same for what a database says, which may be anything: as text where it is not JSON. NULL is left out. */
 void tsim_json_parsed_or_text(struct tsim_json *parent, const char *key, const char *json_text);
 
 /* Indented by two blanks; an object or array that holds only scalars stays on one line. Ends with a newline.

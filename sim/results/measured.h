@@ -22,7 +22,7 @@ void tsim_measured_of(const struct tsim_result *result, struct tsim_measured_row
  * metrics; "-" for NAN. Returns `buffer`. */
 const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size);
 
-/* The same value in the unit of the figure in JSON: TFLOP/s for the tflops metrics, SI for all others. */
+/* Returns the value in the unit of the figure in JSON: TFLOP/s for the tflops metrics, SI for all others. */
 double tsim_metric_in_json(enum tsim_metric metric, double value);
 
 #endif

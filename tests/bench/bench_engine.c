@@ -135,7 +135,7 @@ static bool next_in_ring(void *context, int32_t stream, struct tsim_task *task) 
     return k < system->n_tasks;
 }
 
-/* As many senders into one receiver as there are streams: every end re-rates all the others. */
+/* Every stream sends to one receiver, so every end re-rates all the others. */
 static bool next_incast(void *context, int32_t stream, struct tsim_task *task) {
     struct system *system = context;
     int64_t k = system->n_done[stream]++;

@@ -295,7 +295,7 @@ static void problem(const struct subject *subject, const struct fault *fault, co
     n_problems++;
 }
 
-/* As it was before, with nothing beside it. */
+/* The file is as it was before, with nothing beside it. */
 static bool is_untouched(const char *name) {
     char path[100];
     struct text now;

@@ -81,7 +81,7 @@ static void mark(void) {
     syscall(SYS_close, (int)fd);
 }
 
-/* How many calls of this kind, this one too, have come through these functions. */
+/* Counts the calls of this kind that have come through these functions, this one included. */
 static long n_through_here(enum kind of) {
     void *frames[MOST_FRAMES];
     uint64_t hash = 14695981039346656037u + (uint64_t)of; /* FNV-1a */

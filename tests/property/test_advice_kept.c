@@ -77,7 +77,7 @@ static void check_logged(const struct tsim_scenario *scenario, const struct tsim
                       prediction->advice[i], again.advice[i]);
 }
 
-/* How many lines; -1: refused, too large, or there is no memory for it. */
+/* Counts the lines of advice; -1: the scenario is refused, too large, or there is no memory for it. */
 static int check_all(const struct tsim_scenario_source *source) {
     static const struct tsim_run_options STEADY = {.is_steady = true};
     const struct tsim_scenario *scenario;
@@ -141,7 +141,7 @@ START_TEST(random_ones) {
 }
 END_TEST
 
-/* How many changes make it fit on accelerators of so much memory; each is set, and its memory compared. */
+/* Counts the changes that make it fit on accelerators of so much memory; each is set, and its memory compared. */
 static int check_fits(const struct tsim_scenario_source *source, const char *memory) {
     static const struct tsim_run_options PLAIN = {.ignore_memory = false};
     struct tsim_override settings[1 + MAX_SETTINGS] = {{"cluster.node.accelerator.memory", memory}};

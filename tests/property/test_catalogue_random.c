@@ -63,7 +63,7 @@ static void check_spares(const char *text, const struct run *run) {
         run->result.step.terms.time_s);
 }
 
-/* As many of the nodes of `like`, whatever they are for. */
+/* Draws as many of the nodes of `like`, whatever they are for. */
 static const struct tsim_scenario *machine_of(struct tsim_arena *arena, struct tsim_diags *diags,
                                               const struct tsim_scenario *like, int nodes) {
     struct tsim_scenario_source *machine = TSIM_NEW(arena, struct tsim_scenario_source);

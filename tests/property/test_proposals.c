@@ -154,7 +154,7 @@ static void check_same(const struct tsim_scenario *a, const struct tsim_scenario
         check_same(a->training.stages[i].scenario, b->training.stages[i].scenario, set_json);
 }
 
-/* How many of them both take; *n_refused: neither. */
+/* Counts the proposals that both take; *n_refused becomes the number that neither takes. */
 static long check_plans(const struct tsim_scenario_source *source, const struct tsim_scenario *job, long *n_refused) {
     static const struct tsim_plan_axis NONE[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct tsim_plan_space space;

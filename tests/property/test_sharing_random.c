@@ -252,7 +252,7 @@ START_TEST(random_systems_have_the_naive_rates) {
 }
 END_TEST
 
-/* Where a small rest of a large capacity is shared, doubles do not say what it is; but whatever it is taken for, what
+/* If a small rest of a large capacity is shared, doubles do not say what it is; but whatever it is taken for, what
  * flows must fit, and everybody must have a reason not to be faster. */
 START_TEST(wide_systems_have_the_property) {
     for (uint64_t seed = SEED; seed < SEED + 1000; seed++) {

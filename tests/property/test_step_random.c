@@ -116,7 +116,7 @@ static bool is_alone(const struct tsim_parallelism_spec *p) {
 
 /* ---- two levels of detail ---- */
 
-/* How far the steps of random plans are apart, played by operators and by passes. */
+/* Measures how far the steps of random plans are apart, played by operators and by passes. */
 struct apart {
     double sum, most;
     int n;

@@ -18,7 +18,7 @@
 /* A message is known by a key word; its whole text stands once, in tests/cli (tests/messages.py). */
 #define assert_says(text, part) ck_assert_msg(strstr(text, part) != NULL, "'%s' does not say '%s'", text, part)
 
-/* As ck_assert_msg, for inner loops: Check reports every assertion that holds through a file, a microsecond each. */
+/* Does what ck_assert_msg does, for inner loops: Check reports every assertion that holds through a file, a microsecond each. */
 #define TSIM_ALWAYS(condition, ...)                                                                                    \
     do {                                                                                                               \
         if (!(condition))                                                                                              \

@@ -28,7 +28,7 @@ static inline int32_t random_between(struct random_source *source, int32_t low, 
     return low + (int32_t)(random_u64(source) % (uint64_t)((int64_t)high - low + 1));
 }
 
-/* How many random cases a test tries: TSIM_CASES in the environment, which `make check` sets to many, or `usual`. */
+/* Returns how many random cases a test tries: TSIM_CASES in the environment, which `make check` sets to many, or `usual`. */
 static inline long random_cases(long usual) {
     const char *cases = getenv("TSIM_CASES");
     return cases ? strtol(cases, NULL, 10) : usual;

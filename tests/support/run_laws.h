@@ -21,7 +21,7 @@ struct run {
 
 /* False: refused, with a message, or too large for a test. Either way run_end is due. */
 bool run_start(struct run *run, const char *text, const struct tsim_override *overrides, size_t n_overrides);
-/* The same of a scenario that is there, changed by a test. False: refused. */
+/* Does the same for a scenario that a test has changed. False: refused. */
 bool run_scenario(struct run *run, const struct tsim_scenario *scenario);
 void run_end(struct run *run);
 

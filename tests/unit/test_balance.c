@@ -265,7 +265,7 @@ START_TEST(a_heavy_head_takes_the_place_of_layers) {
 }
 END_TEST
 
-/* Where no split fits, the fastest of all is taken, however short its passes are. */
+/* If no split fits, the fastest of all is taken, however short its passes are. */
 START_TEST(where_nothing_fits_the_fastest_is_taken) {
     example.model.layers = 11;
     example.model.vocab = 400000;

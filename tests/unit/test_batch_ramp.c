@@ -56,7 +56,7 @@ START_TEST(the_time_is_that_of_every_size) {
 }
 END_TEST
 
-/* By samples: as many as without a ramp, in more steps and more time. */
+/* A run by samples has as many as without a ramp, in more steps and more time. */
 START_TEST(a_run_of_samples_takes_longer) {
     const struct tsim_override ramp = {"training.batch_ramp", "{from: 256, increment: 32, samples: 10000000}"};
     struct tsim_result with = run("llama70b", &ramp, 1), without = run("llama70b", NULL, 0);

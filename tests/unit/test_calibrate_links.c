@@ -58,7 +58,7 @@ static const char *program(enum tsim_collective_op op) {
     return op == TSIM_ALL_TO_ALL ? "alltoall" : tsim_collective_op_name(op);
 }
 
-/* As nccl-tests prints it, times with 10 digits. */
+/* Writes what nccl-tests prints, times with 10 digits. */
 static const char *text_of(const struct truth *t, enum tsim_collective_op op, int32_t n_nodes, const char *device) {
     const char *text = tsim_arena_printf(&arena,
                                          "# Collective test starting: %s_perf\n%s#\n#       size         count      "

@@ -105,7 +105,7 @@ START_TEST(nothing_meets) {
 }
 END_TEST
 
-/* Where copies of the optimizer's state cross the host's memory, at 4 GB/s, so does what is written. */
+/* If copies of the optimizer's state cross the host's memory, at 4 GB/s, so does what is written. */
 START_TEST(the_hosts_memory_is_shared) {
     struct played p = play(load_text(tsim_arena_printf(&arena, FORMAT, "4 GB/s", 16, 32, "true", "auto", "fluid",
                                                        "mode: async, network: nics, bandwidth: 1 TB/s")));

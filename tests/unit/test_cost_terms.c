@@ -37,7 +37,7 @@ static void expect_terms(const struct tsim_accelerator *a, const struct tsim_op 
     expect_term_rules(time.term);
 }
 
-/* As the catalogue has it, and with what only kernels of its own tell. */
+/* The accelerator is the catalogue's, with what only measured kernels of its own tell. */
 static void expect_kernel(const struct tsim_accelerator *a, const struct tsim_op *op) {
     struct tsim_accelerator fitted = *a;
     fitted.accumulation_exposed_frac = 0.4;

@@ -77,7 +77,7 @@ START_TEST(operators_do_what_is_counted) {
 }
 END_TEST
 
-/* Behind the last joint layer's text there is nothing: its operators are an output, a block and four vectors fewer. */
+/* Nothing follows the last joint layer's text: its operators are an output, a block and four vectors fewer. */
 START_TEST(last_joint_layer) {
     struct tsim_op_list joint, last;
     struct tsim_kept kept, of_last;

@@ -276,7 +276,7 @@ START_TEST(setting) {
 }
 END_TEST
 
-/* Where a scalar stands in the way a mapping takes its place, in a list as well. */
+/* A mapping takes the place of a scalar that stands in the way, in a list as well. */
 START_TEST(setting_below_an_item) {
     const struct tsim_value *root = parse_good("list: [a, b]\n");
     const struct tsim_value *changed = set(root, "list[0].node", "x");

@@ -483,7 +483,7 @@ END_TEST
 
 /* ---- the order of creation ---- */
 
-/* Which of 0, 1, 2, 3 comes at which place, in the p-th of the 24 permutations. */
+/* Returns which of 0, 1, 2, 3 comes at a place of the p-th of the 24 permutations. */
 static void permute(int p, int order[4]) {
     int left[4] = {0, 1, 2, 3};
     for (int i = 0, divisor = 6; i < 4; i++) {

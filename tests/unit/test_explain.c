@@ -273,7 +273,7 @@ START_TEST(the_tables_add_up_to_the_step) {
 }
 END_TEST
 
-/* As much is exposed as the step's terms say, and no more than what is needed. */
+/* The exposed time is what the step's terms say, and no more than what is needed. */
 START_TEST(overlaps_are_the_exposed_terms) {
     e.scenario.cluster.nodes = 2;
     use_plan(2, 2, 2);
@@ -311,7 +311,7 @@ START_TEST(bytes_that_are_sent) {
 }
 END_TEST
 
-/* That of a scenario of the repository: sensitivities change what it was read from. */
+/* Takes a scenario of the repository: sensitivities change what it was read from. */
 static struct tsim_explanation explained_file(const char *file, const struct tsim_override *settings, size_t n,
                                               bool has_sensitivities) {
     const struct tsim_run_options options = {.ignore_memory = true};

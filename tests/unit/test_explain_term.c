@@ -313,7 +313,7 @@ START_TEST(what_a_run_may_have_has_trees) {
 }
 END_TEST
 
-/* By chance, with slow accelerators, with operators as events, and with a host that is waited for. */
+/* Scenarios are drawn by chance: with slow accelerators, with operators as events, and with a host that is waited for. */
 START_TEST(ways_to_play_a_step_have_trees) {
     for (int way = 0; way < 4; way++) {
         e.scenario.simulation.steps = 5;

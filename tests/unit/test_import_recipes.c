@@ -502,7 +502,7 @@ START_TEST(lost_values_are_named) {
 }
 END_TEST
 
-/* Where no command has them, all that was assigned is read, and what variables hand on once. */
+/* If no command has them, all that was assigned is read, and what variables hand on once. */
 START_TEST(arguments_are_read_once) {
     struct tsim_import_result result = {.yaml = NULL};
     ck_assert_int_eq(import_text("megatron", "A='" SIZES "'\nB=\"$A --lr 1\"\nC=\"$B\"\nD=\"$C\"\n", &result), TSIM_OK);

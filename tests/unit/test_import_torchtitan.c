@@ -138,7 +138,7 @@ START_TEST(configurations_in_python) {
 }
 END_TEST
 
-/* Which of several functions has to be said; a setting that nobody knows is an error at its place; circles end. */
+/* The one of several functions that is meant has to be said; a setting that nobody knows is an error at its place; circles end. */
 START_TEST(configurations_in_python_that_are_refused) {
     static const struct {
         const char *function, *text;

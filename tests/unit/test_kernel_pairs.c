@@ -35,7 +35,7 @@ static void begin(void *context, const struct tsim_step_outline *outline) {
     p->sequence->begin(p->sequence->context, outline);
 }
 
-/* As many times what is predicted as the operator's name has letters. */
+/* Returns the prediction times the number of letters of the operator's name. */
 static double slowness(const char *name) {
     return (double)strlen(name);
 }

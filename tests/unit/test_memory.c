@@ -110,7 +110,7 @@ START_TEST(outputs_in_flight) {
 }
 END_TEST
 
-/* Beside sums of 4 bytes 2 more a parameter; sums of 2 bytes are the gradients themselves. */
+/* Sums of 4 bytes leave 2 more bytes a parameter for gradients; sums of 2 bytes are the gradients themselves. */
 START_TEST(gradients_beside_their_sums) {
     struct tsim_stage_memory plain, kept;
     init_22b();
@@ -391,7 +391,7 @@ START_TEST(shared_expert_waits) {
 }
 END_TEST
 
-/* Where every layer has experts, the width of a dense block is nobody's. */
+/* If every layer has experts, the width of a dense block is nobody's. */
 START_TEST(no_dense_layers) {
     struct tsim_stage_memory narrow, wide;
     example_init(&e);

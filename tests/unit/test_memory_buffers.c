@@ -272,7 +272,7 @@ START_TEST(two_stacks) {
 }
 END_TEST
 
-/* Beside the layers of both stacks: dropout's masks of both embeddings, the encoder's result for the decoder's layers,
+/* A model holds more than the layers of both stacks: dropout's masks of both embeddings, the encoder's result for the decoder's layers,
  * the two final norms' inputs and the head's. */
 START_TEST(kept_beside_layers) {
     for (int64_t encoder = 1; encoder <= 4; encoder += 3) {

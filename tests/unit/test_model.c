@@ -1,4 +1,4 @@
-/* Which layers have experts, and parameters of a mixture by hand. */
+/* Tests which layers have experts, and the parameters of a mixture by hand. */
 #include "model/model.h"
 #include "support/check_main.h"
 
@@ -33,7 +33,7 @@ static void assert_layers(const struct tsim_model *m, const enum tsim_part *kind
     }
 }
 
-/* By the definition of the catalogue, layer by layer: l has experts where l >= first and (l - first + 1) % every == 0.
+/* The definition of the catalogue, layer by layer: l has experts where l >= first and (l - first + 1) % every == 0.
  */
 START_TEST(expert_layers) {
     for (int64_t first = 0; first < 8; first++)

@@ -194,7 +194,7 @@ START_TEST(norms_of_heads) {
 }
 END_TEST
 
-/* Where nothing is fused: three products of queries, keys and values leave three gradients of their input, two sums of
+/* Nothing is fused: three products of queries, keys and values leave three gradients of their input, two sums of
  * 3 x 2 bytes; a gate's two products one sum; one product's two gradients of 4 U each are joined, read and written. */
 START_TEST(gradients_of_one_input) {
     for (int i = 0; i < 8; i++) {

@@ -93,7 +93,7 @@ static double update_s(void) {
     return tsim_update_recorded(NULL, &e.scenario, &cluster, 0, 1, &hbm_bytes).value;
 }
 
-/* Where the host launches the update tensor by tensor, it takes what the launches take if the accelerator is faster: of 2
+/* If the host launches the update tensor by tensor, it takes what the launches take if the accelerator is faster: of 2
  * layers with 4 matrices and 2 layer norms and a table 17 tensors, 10 operators each of 1 ms. */
 START_TEST(host_launches_each_tensor) {
     e.software.update_ops_per_tensor = 10;

@@ -260,7 +260,7 @@ START_TEST(every_figure_with_a_column_is_in_the_database) {
 }
 END_TEST
 
-/* By its name, by its column and by its words: no two figures share one. */
+/* A figure is found by its name, its column and its words: no two figures share one. */
 START_TEST(every_figure_is_found) {
     enum tsim_outcome_figure figure, columns[TSIM_N_OUTCOME_COLUMNS];
     const char *near;

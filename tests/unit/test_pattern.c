@@ -147,7 +147,7 @@ START_TEST(everyone_is_reached_once) {
 }
 END_TEST
 
-/* Where nodes hold equally many, message k of all is a permutation. */
+/* If nodes hold equally many, message k of all is a permutation. */
 START_TEST(nobody_receives_two_at_a_time) {
     make(4, first_ranks(32), 32,
          (struct tsim_collective_request){.op = TSIM_ALL_TO_ALL, .algorithm = TSIM_ALGORITHM_PAIRWISE, .bytes = 1e6});

@@ -148,7 +148,7 @@ START_TEST(experts_are_folded) {
 }
 END_TEST
 
-/* By definition: a rank's group are the ranks that agree with it on every other axis. */
+/* A rank's group are, by definition, the ranks that agree with it on every other axis. */
 static struct tsim_group group_by_definition(const struct tsim_placement *p, int32_t rank, unsigned axes) {
     struct tsim_coordinates mine = tsim_placement_coordinates(p, rank);
     struct tsim_group group = {0};

@@ -43,7 +43,7 @@ START_TEST(plan_is_resolved) {
 }
 END_TEST
 
-/* By the rules of scenarios that are read: 3 tensor ranks and 8 heads; 64 / (2 x 3) samples; 8 layers on 2 x 3 chunks;
+/* The rules of scenarios that are read say: 3 tensor ranks and 8 heads; 64 / (2 x 3) samples; 8 layers on 2 x 3 chunks;
  * ZeRO-3 with a pipeline; expert ranks without experts; 1f1b with two chunks. */
 START_TEST(rules_are_those_of_scenarios) {
     struct example e;

@@ -143,7 +143,7 @@ START_TEST(instructions_of_an_element) {
 }
 END_TEST
 
-/* As on B300, with operands of 16 bits, less the products: each quantizes both of its operands. The traffic is
+/* Operators are those on B300, with operands of 16 bits, less the products: each quantizes both of its operands. The traffic is
  * counted; launches, which are not, are the rest. */
 START_TEST(quantizing_the_operands) {
     static const struct {

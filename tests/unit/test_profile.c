@@ -208,7 +208,7 @@ START_TEST(a_trace_of_pytorch_2) {
 }
 END_TEST
 
-/* As PyTorch 1.8 to 1.12 wrote it: other categories, microseconds since 1970. A thousand kernels of 2 us with 2 us
+/* PyTorch 1.8 to 1.12 wrote it so: other categories, microseconds since 1970. A thousand kernels of 2 us with 2 us
  * between: busy is 2,000 us to a nanosecond. */
 START_TEST(a_trace_of_pytorch_1) {
     const char *text =
@@ -231,7 +231,7 @@ START_TEST(a_trace_of_pytorch_1) {
 }
 END_TEST
 
-/* As PyTorch 2.4 writes it, nanoseconds behind the point, with marks of the host alone. Two steps of 100 us on the host,
+/* PyTorch 2.4 writes it so: nanoseconds behind the point, with marks of the host alone. Two steps of 100 us on the host,
  * which runs ahead: each launches a product of 130.5 us, and when it marks the first the device is still at work on what
  * was launched before. A step has its own product and takes as long; 160 us of one stream in 100 us cannot be. */
 START_TEST(a_host_that_runs_ahead) {

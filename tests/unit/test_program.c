@@ -408,7 +408,7 @@ START_TEST(reduced_tensor_by_tensor) {
 }
 END_TEST
 
-/* The same with ZeRO-1, on 8 nodes of 8: 8 layers of four matrices, the embedding and the head are the whole of what
+/* With ZeRO-1, on 8 nodes of 8: 8 layers of four matrices, the embedding and the head are the whole of what
  * 34 ranks own, and 8 layers' norms and the last one what 17 others do; 13 have nothing to send. */
 START_TEST(weights_come_back_by_broadcasts) {
     enum { N_MATRICES = 8 * 4 + 2, N_VECTORS = 8 * 2 + 1 };

@@ -1,4 +1,4 @@
-/* Which points are the best, and which objectives and limits make sense. */
+/* Tests which points are the best, and which objectives and limits make sense. */
 #include "config/document.h"
 #include "study/search/ranking.h"
 #include "support/arena_rig.h"

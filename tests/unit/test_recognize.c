@@ -138,7 +138,7 @@ START_TEST(usual_fabrics_are_there) {
 }
 END_TEST
 
-/* As NCCL, Slurm and comments have them. */
+/* NCCL, Slurm and comments have them so. */
 static const struct {
     const char *text, *id;
 } TEXTS[] = {{"NVIDIA H100 80GB HBM3", "h100-sxm"},

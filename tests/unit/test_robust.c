@@ -1,4 +1,4 @@
-/* Whether an order survives: two runs of a node's small model, where a step is all products, or products and a network. */
+/* Tests whether an order survives: two runs of a node's small model, where a step is all products, or products and a network. */
 #include "study/search/robust.h"
 #include "support/arena_rig.h"
 

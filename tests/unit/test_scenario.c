@@ -140,7 +140,7 @@ START_TEST(learned_positions_bound_the_default_length) {
 }
 END_TEST
 
-/* As even as can be; multiples of `wrap` in every dimension where the number allows it. */
+/* The shape is as even as can be, with multiples of `wrap` in every dimension where the number allows it. */
 static const struct torus_case {
     const char *torus, *nodes;
     int64_t shape[3];

@@ -188,7 +188,7 @@ START_TEST(a_solve_looks_only_at_what_changes) {
 }
 END_TEST
 
-/* The same where the operator's share would be the smaller one: then the collective gives way. With weight 1 each and
+/* If the operator's share would be the smaller one, the collective gives way. With weight 1 each and
  * 0.1 c + x <= 1: level 1 / 1.1 < 1, so c = x = 1 / 1.1. */
 START_TEST(a_smaller_share_takes_from_a_larger_one) {
     int32_t link = resource(1), memory = resource(1);
@@ -200,7 +200,7 @@ START_TEST(a_smaller_share_takes_from_a_larger_one) {
 }
 END_TEST
 
-/* Where capacity stays free nobody is in anybody's way: no solve for starts, none for ends. */
+/* While capacity stays free nobody is in anybody's way: no solve for starts, none for ends. */
 START_TEST(free_capacity_needs_no_solve) {
     int32_t wide = resource(10);
     for (int32_t a = 0; a < 9; a++)

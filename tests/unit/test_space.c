@@ -1,4 +1,4 @@
-/* Which points a sweep has, in which order, and what is wrong with axes that are none. */
+/* Tests which points a sweep has, in which order, and what is wrong with axes that are none. */
 #include "config/document.h"
 #include "study/search/space.h"
 #include "support/arena_rig.h"

@@ -96,7 +96,7 @@ static const char *rows_of(const char *name, const char *sql) {
     return rows;
 }
 
-/* As they lie in the file: not even the order may depend on threads. */
+/* Points are read as they lie in the file: not even the order may depend on threads. */
 static const char *points_in(const char *name) {
     return rows_of(name, "SELECT * FROM points");
 }

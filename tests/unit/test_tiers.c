@@ -277,7 +277,7 @@ START_TEST(the_next_checkpoint_waits_for_the_writing) {
 }
 END_TEST
 
-/* Where others hold copies, what goes back to the storage is the loss of two nodes of a pair: at the rate a of lost
+/* If others hold copies, what goes back to the storage is the loss of two nodes of a pair: at the rate a of lost
  * nodes and in a restart r, a x a r / (n - 1). Hourly failures of 8 nodes with restarts of 6 min: 1 / (70 h). */
 START_TEST(pairs_are_lost_at_their_rate) {
     struct tsim_campaign_job job = job_of(0, HOUR);

@@ -36,7 +36,7 @@ static double executed(bool is_backward) {
     return all;
 }
 
-/* By hand, multiplications of a sample of 2,048 tokens, one image among them. LLaVA-1.5: 577 tokens of 1,024 through 24 layers of 12
+/* Multiplications were counted by hand, for a sample of 2,048 tokens, one image among them. LLaVA-1.5: 577 tokens of 1,024 through 24 layers of 12
  * h^2 and 2 x 577 h of scores, 576 patches of 588 values, 576 tokens through 1,024 x 4,096 + 4,096 x 4,096; of the language model 32
  * layers of 4 h^2 + 3 x 11,008 h and, causal, half of 2 x 2,048 h, and the head. Qwen2.5-VL: 1,024 patches of 1,176 values, 32 layers
  * of 4 h^2 + 3 x 3,420 h (h = 1,280) of which 28 attend to 64 and 4 to 1,024 tokens; 256 tokens through 5,120^2 + 5,120 x 3,584. */

@@ -327,7 +327,7 @@ START_TEST(kernels_add_up_to_the_terms) {
 }
 END_TEST
 
-/* Beside gradients' reductions kernels take longer, one after another all the same; passes enclose theirs. */
+/* Kernels beside gradients' reductions take longer, one after another all the same; passes enclose theirs. */
 START_TEST(passes_are_their_operators) {
     use_operators();
     json_t *events = traced(".json", "all");
@@ -375,7 +375,7 @@ START_TEST(kernels_begin_after_their_launches) {
 }
 END_TEST
 
-/* How many slices there are of each name. */
+/* Counts the slices of each name. */
 static json_t *counts_of_names(const json_t *events) {
     json_t *counts = json_object();
     for (size_t i = 0; i < json_array_size(events); i++) {

@@ -95,7 +95,7 @@ int64_t tsim_setting_int(struct tsim_recipe *r, const struct tsim_setting *s, in
 bool tsim_setting_parse_int(const char *text, int64_t *value);
 double tsim_setting_number(struct tsim_recipe *r, const struct tsim_setting *s);
 bool tsim_setting_flag(struct tsim_recipe *r, const struct tsim_setting *s);
-/* The same by key. */
+/* These find the setting by its key; one that is not there has the value `otherwise`. */
 int64_t tsim_recipe_int(struct tsim_recipe *r, const char *key, int64_t least, int64_t most, int64_t otherwise);
 bool tsim_recipe_flag(struct tsim_recipe *r, const char *key, bool otherwise);
 bool tsim_recipe_is(struct tsim_recipe *r, const char *key, const char *text);
@@ -104,7 +104,7 @@ bool tsim_recipe_is(struct tsim_recipe *r, const char *key, const char *text);
 void tsim_recipe_put(struct tsim_recipe *r, const char *path, const struct tsim_setting *from, const char *why,
                      const char *format, ...) __attribute__((format(printf, 5, 6)));
 void tsim_recipe_put_int(struct tsim_recipe *r, const char *path, const struct tsim_setting *from, int64_t value);
-/* The same for what the file does not say: it is listed in the scenario's head. */
+/* Does the same for what the file does not say: it is listed in the scenario's head. */
 void tsim_recipe_assume(struct tsim_recipe *r, const char *path, const char *why, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* fp16 in Megatron-LM and DeepSpeed, whose defaults are the same: a dynamic scale grows after a window of 1,000 steps
@@ -130,7 +130,7 @@ void tsim_recipe_not_modelled(struct tsim_recipe *r, const struct tsim_setting *
 /* Refuses the settings whose classes say that they change what is run. Called before the scenario is built, so that
  * nobody is asked for sizes that such a file has no need of. True: none was refused; else tsim_recipe_finish ends. */
 bool tsim_recipe_accepts(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes);
-/* The same where the code finds that a setting cannot be taken as it is: an error that tells of --ignore. */
+/* Refuses one setting that the code cannot take as it is: an error that tells of --ignore. */
 void tsim_recipe_refuse(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

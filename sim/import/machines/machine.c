@@ -32,7 +32,7 @@ static bool is_kind(const struct tsim_accelerator *part, const struct tsim_impor
     return part->compute_capability > 0 && (is_linked(m) ? known->links > 0 : known->card_devices[0] > 0);
 }
 
-/* The same links: all, or (H800's 8, a machine with fewer) as they are. */
+/* Links of the same kind: all, or (H800's 8, a machine with fewer) as they are. */
 static bool is_like(const struct tsim_accelerator *part, const struct tsim_imported_machine *m, bool by_links) {
     const struct tsim_known_as *known = part->known_as;
     if (!is_kind(part, m))

@@ -30,7 +30,7 @@ enum { TSIM_CHAKRA_MAX_BYTES = 256 * 1000 * 1000 };
  * cycle, a collective or message without size or peer. Dependencies on nodes that are not in the file are a warning. */
 enum tsim_status tsim_chakra_parse(struct tsim_arena *arena, const char *file, const char *bytes, size_t size,
                                    struct tsim_history *execution, struct tsim_diags *diags);
-/* The same of a file, TSIM_ERR_IO where it cannot be read. The rank is that in its name, else -1. */
+/* Does the same for a file; returns TSIM_ERR_IO if it cannot be read. The rank is that in its name, else -1. */
 enum tsim_status tsim_chakra_read(struct tsim_arena *arena, const char *file, struct tsim_history *execution,
                                   struct tsim_diags *diags);
 

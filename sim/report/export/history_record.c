@@ -39,7 +39,7 @@ struct count {
     int32_t *nodes;
     size_t n, capacity;
 };
-/* That of reductions, and two of each communicator. */
+/* A stage group has one count of reductions and two of each communicator. */
 enum { MOST_COUNTS = 1 + 2 * TSIM_AXIS_PIPELINE };
 
 struct recorded_stage_group {

@@ -50,7 +50,7 @@ void tsim_page_add_decision(struct tsim_json *page, struct tsim_json *decision);
 /* A search for plans: its JSON, with the space that was searched and the limits. It stands before the runs. */
 void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const struct tsim_plan_output *output);
 
-/* The same for a page that is there already (tsim serve): the data as one object, with the charts as the markup that
+/* Does the same for a page that is there already (tsim serve): the data as one object, with the charts as the markup that
  * stands in its "charts". */
 void tsim_page_write_view(struct tsim_json *page, FILE *out);
 

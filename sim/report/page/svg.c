@@ -39,7 +39,7 @@ static void put_escaped(const char *text, FILE *out) {
     }
 }
 
-/* Those of the report's page. */
+/* The colours and widths are those of the report's page. */
 static const char STYLE[] =
     "<style>\n"
     ".paper{fill:#fff}.ink{fill:#1c2128}.soft{fill:#5b6470}.warn{fill:#b3261e}.head{fill:#1c2128;font-size:16px;"

@@ -257,7 +257,7 @@ static const char *step_text(struct tsim_arena *arena, double ratio) {
     return fabs(ratio - 1) < 5e-4 ? "the same" : tsim_arena_printf(arena, "%+.1f %%", 100 * (ratio - 1));
 }
 
-/* The same cluster and plan on other fabrics of its speed: what the step takes there, and what its network is made of. */
+/* Prints what the step takes on other fabrics of its speed, with the same cluster and plan, and what each network is made of. */
 static void print_rivals(struct tsim_arena *arena, const struct tsim_decision *decision, const struct tsim_style *style,
                          FILE *out) {
     static const struct tsim_column COLUMNS[] = {{"fabric", false},  {"step", true},  {"tiers", true},

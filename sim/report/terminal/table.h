@@ -78,13 +78,13 @@ void tsim_text_table_print(const struct tsim_text_table *table, const struct tsi
  * long and marks with ".." what is. */
 size_t tsim_columns_fit(const struct tsim_style *style, int *widths, const bool *is_number, size_t n_columns);
 void tsim_text_cut(FILE *out, const char *text, int width);
-/* The same as a text, in `arena` unless it is `text` itself; width >= 3. */
+/* Returns the text that tsim_text_cut prints, in `arena` unless it is `text` itself; width >= 3. */
 const char *tsim_text_cut_short(struct tsim_arena *arena, const char *text, int width);
-/* The end of it: of a path of keys that says what it is. */
+/* Returns the end of a path of keys, which says what the key is. */
 const char *tsim_path_cut_short(struct tsim_arena *arena, const char *path, int width);
-/* One cell of CSV (RFC 4180), before a comma or the end of its line; NULL is empty. For what is written row by row. */
+/* Writes one cell of CSV (RFC 4180) and the comma or line end behind it; NULL is empty. */
 void tsim_csv_cell(const char *text, bool is_last, FILE *out);
-/* RFC 4180, titles first; lines end with a newline alone. */
+/* Writes the table as CSV (RFC 4180), titles first; lines end with a newline alone. */
 void tsim_text_table_print_csv(const struct tsim_text_table *table, FILE *out);
 
 #endif

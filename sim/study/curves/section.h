@@ -32,7 +32,8 @@ enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_s
                                    const struct tsim_section_words *words, struct tsim_section *section,
                                    struct tsim_diags *diags);
 
-/* Those of the points: without keys of the section, so that other limits or another objective find the same points. */
+/* Returns the overrides that points depend on. Keys of the section itself are left out, so that a search with other limits
+ * or another objective finds the same points. */
 struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const struct tsim_override *overrides,
                                                size_t n, size_t *n_left);
 

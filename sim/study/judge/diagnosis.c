@@ -245,7 +245,7 @@ static enum tsim_status find_changes(struct study *study, const struct tsim_plan
     return TSIM_OK;
 }
 
-/* Those of the changes whose bits are in `taken`; `settings` has room for all and the replicas. */
+/* Picks the changes whose bits are in `taken`; `settings` has room for all of them and the replicas. */
 static size_t pick(const struct changes *changes, unsigned taken, struct tsim_override *settings) {
     size_t n = 0;
     for (size_t i = 0; i < changes->n; i++)

@@ -61,7 +61,7 @@ enum tsim_kernel_class tsim_kernel_class_of(const char *name) {
     static const char *const OPTIMIZER[] = {"adam", "multi_tensor_apply", "multitensorapply", "foreach", "lamb", NULL};
     static const char *const ATTENTION[] = {"flash", "fmha", "sdpa", "attention", NULL};
     static const char *const BACKWARD[] = {"bwd", "backward", "dgrad", "bprop", NULL};
-    /* Those of cuDNN (fprop, dgrad, wgrad of xmma and CUTLASS; the older scudnn, h884cudnn; its engines), of PyTorch
+    /* Kernels of cuDNN (fprop, dgrad, wgrad of xmma and CUTLASS; the older scudnn, h884cudnn; its engines), of PyTorch
      * (conv_depthwise2d) and MIOpen; not what cuDNN does of norms and layouts. */
     static const char *const CONVOLUTION[] = {
         "fprop",          "dgrad",         "wgrad",         "implicit_gemm", "convolve",  "convolution",

@@ -88,7 +88,7 @@ int64_t tsim_plan_stride(const struct tsim_plan_candidate *candidate, enum tsim_
  * plan are passed over at once: to list a space so is many times faster than to ask each of its positions. */
 bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
                            struct tsim_plan_choice *choice);
-/* The same of plans that are no refinements. */
+/* Does the same for plans that are no refinements. */
 bool tsim_plan_coarse_from(const struct tsim_plan_candidate *candidate, int64_t *position,
                            struct tsim_plan_choice *choice);
 
