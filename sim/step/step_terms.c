@@ -21,7 +21,7 @@ struct walk {
     const struct tsim_stage_group_account *account;
     double pass_s[TSIM_N_PASS_KINDS]; /* of a step, by what passes do */
     struct tsim_part_list compute, recompute, exposed[TSIM_N_AXES];
-    /* The same of one pass through a part: */
+    /* These are the terms of one pass through a part. */
     struct tsim_part_list once_compute, once_recompute, once_exposed[TSIM_N_AXES];
     double once_s;
 };

@@ -81,7 +81,7 @@ static void lower(struct tsim_task *task, int32_t signal) {
     task->lowers[task->n_lowers++] = signal;
 }
 
-/* Those of the stage group's ranks that have messages to send in this part begin with them. */
+/* Starts the messages of a part, on those ranks of the stage group that have some to send. */
 static void open_part(struct tsim_stage_group *group, int32_t part, const struct tsim_data_collective *collective,
                       struct tsim_task *task) {
     struct tsim_expansion *e = tsim_stage_group_expansion(group, collective);
