@@ -38,50 +38,28 @@ static const char *screen_of(const struct tsim_prediction *prediction, int64_t r
 #define ck_assert_lacks(haystack, needle)                                                                              \
     ck_assert_msg(strstr((haystack), (needle)) == NULL, "'%s' is in:\n%s", (needle), (haystack))
 
-START_TEST(json_has_every_figure) {
+/* The figures are the rows of outcome.def (test_outcome.c); here is what stands beside them. */
+START_TEST(json_of_a_run) {
     example_result_init(&r);
     r.example.model.causal = false;
-    ck_assert_str_eq(
-        json_of(&r.prediction, 17),
-        "{\n"
-        "  \"schema\": \"tsim/summary/v1\",\n"
-        "  \"scenario\": \"example\",\n"
-        "  \"run_id\": 17,\n"
-        "  \"status\": \"ok\",\n"
-        "  \"accelerators\": 8,\n"
-        "  \"step\": {\"time_s\": 10, \"compute_s\": 5, \"bubble_s\": 1.5, \"communication_exposed_s\": 1, "
-        "\"data_stall_s\": 0.5, \"optimizer_s\": 1, \"recompute_s\": 1},\n"
-        "  \"communication_exposed\": {\"tensor_s\": 0.5, \"pipeline_s\": 0.25, \"data_s\": 0.125, \"context_s\": "
-        "0.0625, "
-        "\"expert_s\": 0.0625},\n"
-        "  \"throughput\": {\"tokens_per_s\": 65536, \"tokens_per_s_per_gpu\": 8192, \"samples_per_s\": 64, "
-        "\"model_tflops_per_gpu\": 400, \"hardware_tflops_per_gpu\": 450, \"mfu\": 0.4, \"hfu\": 0.45},\n"
-        "  \"fractions\": {\"bubble\": 0.15, \"communication_exposed\": 0.1, \"data_stall\": 0.05},\n"
-        "  \"memory\": {\"fits\": true, \"may_not_fit\": false, \"capacity_bytes\": 100000000000, \"peak_bytes\": "
-        "64000000000, "
-        "\"weights_bytes\": 1000000000, \"gradients_bytes\": 2000000000, \"master_bytes\": 4000000000, "
-        "\"optimizer_bytes\": 8000000000, \"activations_bytes\": 16000000000, \"buffers_bytes\": 33000000000},\n"
-        "  \"energy\": {\"step_j\": 50000, \"mean_power_w\": 5000},\n"
-        "  \"model\": {\"parameters\": 134217728, \"active_parameters\": 134217728, \"step_model_flops\": 1e+18, "
-        "\"step_hardware_flops\": 1.125e+18},\n"
-        "  \"bottleneck\": {\n"
-        "    \"kind\": \"memory\",\n"
-        "    \"axis\": \"machine\",\n"
-        "    \"shares\": {\"compute\": 0.25, \"memory\": 0.375, \"communication\": 0.1, \"bubble\": 0.15, \"data\": "
-        "0.05, "
-        "\"host\": 0.075},\n"
-        "    \"advice\": [\"larger products\"]\n"
-        "  },\n"
-        "  \"campaign\": {\"steps\": 1000, \"days\": 2.5, \"energy_kwh\": 15.5, \"co2_kg\": 6.25, "
-        "\"electricity_usd\": 1.5, \"rent_usd\": 2000, \"purchase_usd\": 240000, \"breakeven_runs\": 120},\n"
-        "  \"regimen\": {\n    \"notes\": []\n  },\n"
-        "  \"measured\": [\n"
-        "    {\"metric\": \"step_time\", \"measured\": 8, \"predicted\": 10, \"error\": 0.25},\n"
-        "    {\"metric\": \"model_tflops_per_gpu\", \"measured\": 320, \"predicted\": 400, \"error\": 0.25}\n"
-        "  ],\n"
-        "  \"simulator\": {\"version\": \"" TSIM_VERSION
-        "\", \"events\": 12345, \"wall_s\": 0.25, \"peak_rss_bytes\": 20000000}\n"
-        "}\n");
+    const char *json = json_of(&r.prediction, 17);
+    ck_assert_contains(json, "{\n"
+                             "  \"schema\": \"tsim/summary/v1\",\n"
+                             "  \"scenario\": \"example\",\n"
+                             "  \"run_id\": 17,\n"
+                             "  \"status\": \"ok\",\n");
+    ck_assert_contains(
+        json, "    \"shares\": {\"compute\": 0.25, \"memory\": 0.375, \"communication\": 0.1, \"bubble\": 0.15, "
+              "\"data\": 0.05, \"host\": 0.075},\n"
+              "    \"advice\": [\"larger products\"]\n");
+    ck_assert_contains(
+        json, "  \"measured\": [\n"
+              "    {\"metric\": \"step_time\", \"measured\": 8, \"predicted\": 10, \"error\": 0.25},\n"
+              "    {\"metric\": \"model_tflops_per_gpu\", \"measured\": 320, \"predicted\": 400, \"error\": 0.25}\n"
+              "  ],\n"
+              "  \"simulator\": {\"version\": \"" TSIM_VERSION
+              "\", \"events\": 12345, \"wall_s\": 0.25, \"peak_rss_bytes\": 20000000}\n"
+              "}\n");
 }
 END_TEST
 
@@ -412,7 +390,7 @@ END_TEST
 static Suite *summary_suite(void) {
     Suite *suite = suite_create("summary");
     TCase *tests = tcase_create("summary");
-    tcase_add_test(tests, json_has_every_figure);
+    tcase_add_test(tests, json_of_a_run);
     tcase_add_test(tests, json_leaves_out_what_was_not_modelled);
     tcase_add_test(tests, json_of_what_does_not_fit);
     tcase_add_test(tests, bottleneck_kinds);

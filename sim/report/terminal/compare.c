@@ -213,17 +213,13 @@ static void find_outputs(struct tsim_arena *arena, const struct tsim_outcome *a,
         {"B", NULL, TSIM_FIGURE_TEXT},          {NULL, "a", TSIM_FIGURE_NUMBER},
         {NULL, "b", TSIM_FIGURE_NUMBER},        {"change", "change", TSIM_FIGURE_CHANGE}};
     tsim_figures_init(&c->outputs, arena, "outputs", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    enum { N_LIKELY = TSIM_OUTCOME_ENERGY_LIKELY_P90 - TSIM_OUTCOME_DAYS_LIKELY_P10 + 1 };
-    enum tsim_outcome_figure figures[TSIM_N_OUTCOME_COLUMNS + N_LIKELY];
-    tsim_outcome_columns(figures);
-    for (int i = 0; i < N_LIKELY; i++) /* days, money and energy of the whole run, which points do not have */
-        figures[TSIM_N_OUTCOME_COLUMNS + i] = (enum tsim_outcome_figure)(TSIM_OUTCOME_DAYS_LIKELY_P10 + i);
-    for (int i = 0; i < TSIM_N_OUTCOME_COLUMNS + N_LIKELY; i++) {
-        enum tsim_outcome_figure figure = figures[i];
+    for (enum tsim_outcome_figure figure = 0; figure < TSIM_N_OUTCOMES; figure++) {
         const struct tsim_outcome_spec *spec = tsim_outcome_spec(figure);
+        /* Days, money and energy of the whole run, which points do not have, are told, too. */
+        bool is_likely = figure >= TSIM_OUTCOME_DAYS_LIKELY_P10 && figure <= TSIM_OUTCOME_ENERGY_LIKELY_P90;
         double values[] = {a->value[figure], b->value[figure]};
         bool is_same = (isnan(values[0]) && isnan(values[1])) || fabs(values[1] - values[0]) <= 0;
-        if (is_same || tsim_step_term(figure))
+        if (is_same || tsim_step_term(figure) || !(is_likely || spec->column->name))
             continue;
         tsim_figures_add_text(&c->outputs, spec->name);
         for (int k = 0; k < 2; k++) {
