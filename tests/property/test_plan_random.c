@@ -281,7 +281,7 @@ static double step_of(struct tsim_arena *arena, const struct tsim_scenario *plan
     return run.step.terms.time_s;
 }
 
-/* What is found has the steps of its operators, to the last digit; some are others pass by pass. */
+/* The plans that are found have the steps of their operators, to the last digit; some are others pass by pass. */
 START_TEST(plans_are_played_by_operators) {
     static const int64_t TENSOR[] = {4}, PIPELINE[] = {2};
     const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS] = {
