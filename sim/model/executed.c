@@ -1,6 +1,9 @@
 #include "model/executed.h"
 
+#include "config/provenance.h"
 #include "model/model.h"
+
+#include <math.h>
 
 struct executed {
     double passes;                   /* of a step through such a part, on all accelerators */
@@ -60,4 +63,35 @@ struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *r, const st
                                               once)));
     }
     return tsim_sum_of(&all, "model.step_hardware_flops", "executed by the products, part by part", TSIM_FLOPS);
+}
+
+/* The shortest sequences and the smallest batch with which the run begins, or goes on. */
+static void take_least(struct tsim_training_spec *t) {
+    if (t->batch_ramp.samples > 0)
+        t->global_batch_size = (int64_t)fmin((double)t->global_batch_size, t->batch_ramp.from);
+    for (size_t i = 0; i < t->n_stages; i++) {
+        const struct tsim_stage_spec *stage = &t->stages[i]; /* it says 0 where it is as the end */
+        if (stage->sequence_length > 0 && stage->sequence_length < t->sequence_length)
+            t->sequence_length = stage->sequence_length;
+        if (stage->global_batch_size > 0 && stage->global_batch_size < t->global_batch_size)
+            t->global_batch_size = stage->global_batch_size;
+    }
+}
+
+double tsim_least_run_flops(const struct tsim_scenario *sc) {
+    struct tsim_scenario whole = *sc;
+    struct tsim_training_spec *t = &whole.training;
+    struct tsim_parallelism_spec *p = &whole.parallelism;
+    take_least(t);
+    double samples = t->length_kind == TSIM_LENGTH_TOKENS  ? t->length / tsim_sample_tokens_of(NULL, &whole).value
+                     : t->length_kind == TSIM_LENGTH_STEPS ? t->length * (double)t->global_batch_size
+                                                           : t->length;
+    t->micro_batch_size = 1;
+    t->recompute = TSIM_RECOMPUTE_NONE;
+    t->recompute_parts = 0;
+    p->tensor = p->context = p->expert = p->data = 1;
+    p->expert_tensor = 0;
+    p->sequence = false;
+    whole.n_microbatches = 1;
+    return samples * tsim_executed_recorded(NULL, &whole).value;
 }

@@ -16,4 +16,8 @@
 struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *recorder,
                                           const struct tsim_scenario *scenario); /* of a step */
 
+/* No plan of the scenario executes less in the whole run: nothing is recomputed, and no product is padded for its ranks.
+ * Where a run begins with shorter sequences or smaller batches, all of it is taken to have them. 0: it has no length. */
+double tsim_least_run_flops(const struct tsim_scenario *scenario);
+
 #endif

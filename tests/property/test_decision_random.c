@@ -1,5 +1,6 @@
 /* Laws of what to buy, over random goals among a few clusters: the first offer is not dominated by any other in chance, cost
- * and days; chances do not fall as the budget or the time grow; the same bytes come from one thread and from three. Prints its
+ * and days; chances do not fall as the budget or the time grow; the same bytes come from one thread and from three. And over
+ * the whole catalogue: the choice is what simulating every plan of every machine finds. Prints its
  * seed (another one: TSIM_SEED in the environment); TSIM_CASES says how many goals are drawn, one for two hundred of them (1). */
 #include "report/terminal/decision_output.h"
 #include "support/arena_rig.h"
@@ -114,12 +115,94 @@ START_TEST(laws_hold) {
 }
 END_TEST
 
+/* ---- the catalogue ---- */
+
+/* A job that every plan of every machine can be simulated for: of a catalogue's model a few layers, or a small mixture. */
+static const char *const JOBS[] = {
+    "model: {extends: llama2-7b, layers: 2}\ntraining: {global_batch_size: 64, tokens: 100 G}\n",
+    "model: {extends: mixtral-8x7b, layers: 2}\ntraining: {global_batch_size: 32, sequence_length: 2048, tokens: 60 "
+    "G}\n",
+    "model: {extends: gpt2-xl, layers: 4}\ntraining: {global_batch_size: 96, tokens: 200 G}\nreliability: {}\n",
+    "model: {extends: llama2-7b, layers: 4}\ntraining: {global_batch_size: 64, adapter: {kind: lora, rank: 16}, "
+    "tokens: 200 G}\n"};
+enum { N_JOBS = sizeof JOBS / sizeof JOBS[0], CASES_A_CATALOGUE = 60 };
+
+static struct tsim_decision decide_catalogue(const char *job, const struct goal *goal, const char *nodes,
+                                             enum tsim_decision_objective objective, bool is_exhaustive) {
+    struct tsim_scenario_source source;
+    struct tsim_decision decision;
+    struct tsim_override overrides[3];
+    size_t n = 0;
+    const char *text = tsim_arena_printf(
+        &arena, "schema: tsim/v1\nname: job\ncluster: {node: dgx-h100, nodes: 2, fabric: ib-ndr}\n%sgoal: {%s}\n", job,
+        goal->deadline_days > 0 && goal->budget_usd > 0
+            ? tsim_arena_printf(&arena, "deadline: %.9g d, budget: %.9g USD", goal->deadline_days, goal->budget_usd)
+        : goal->deadline_days > 0 ? tsim_arena_printf(&arena, "deadline: %.9g d", goal->deadline_days)
+                                  : tsim_arena_printf(&arena, "budget: %.9g USD", goal->budget_usd));
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "job", text, &source, &diags), TSIM_OK);
+    if (nodes)
+        overrides[n++] = (struct tsim_override){"cluster.nodes", nodes, NULL};
+    const struct tsim_decision_search search = {.source = &source,
+                                                .overrides = overrides,
+                                                .n_overrides = n,
+                                                .has_fabrics = true,
+                                                .objective = objective,
+                                                .n_threads = 2,
+                                                .is_exhaustive = is_exhaustive};
+    enum tsim_status status = tsim_decide(&arena, &search, NULL, NULL, &decision, &diags);
+    ck_assert_msg(status == TSIM_OK, "%s", diags.n_items > 0 ? diags.items[0].message : "no reason");
+    ck_assert_uint_gt(decision.n_offers, 0);
+    return decision;
+}
+
+static size_t n_left_out(const struct tsim_decision *decision) {
+    size_t n = 0;
+    for (size_t i = 0; i < decision->n_machines; i++)
+        n += decision->machines[i].is_dear;
+    return n;
+}
+
+/* The choice is the one among the plans of all machines, each of them simulated: no machine that is left out for its peak
+ * would win, and no plan that a bound excludes. */
+START_TEST(the_search_finds_what_simulating_every_plan_finds) {
+    struct random_source random = random_start(SEED);
+    size_t left_out = 0;
+    int64_t n_pruned = 0;
+    long n_cases = random_cases(CASES_A_CATALOGUE) / CASES_A_CATALOGUE;
+    for (long i = 0; i < n_cases; i++) {
+        const char *job = JOBS[random_between(&random, 0, N_JOBS - 1)];
+        struct goal goal = random_goal(&random);
+        enum tsim_decision_objective objective =
+            (enum tsim_decision_objective)random_between(&random, 0, TSIM_N_DECISION_OBJECTIVES - 1);
+        const char *nodes = random_between(&random, 0, 1) ? "2" : NULL;
+        struct tsim_decision found = decide_catalogue(job, &goal, nodes, objective, false),
+                             all = decide_catalogue(job, &goal, nodes, objective, true);
+        const struct tsim_offer *a = &found.offers[0], *b = &all.offers[0];
+        ck_assert_uint_eq(n_left_out(&all), 0);
+        ck_assert_msg(a->purchase == b->purchase && strcmp(a->plan->set_json, b->plan->set_json) == 0 &&
+                          a->chance_of_both == b->chance_of_both && a->mean_usd == b->mean_usd,
+                      "case %ld, %g days, %g USD: %s %s, %g, %g USD; of all %s %s, %g, %g USD", i, goal.deadline_days,
+                      goal.budget_usd, TSIM_PURCHASE_WORDS[a->purchase], a->plan->set_json, a->chance_of_both,
+                      a->mean_usd, TSIM_PURCHASE_WORDS[b->purchase], b->plan->set_json, b->chance_of_both, b->mean_usd);
+        left_out += n_left_out(&found);
+        n_pruned += all.n_simulated - found.n_simulated;
+        tsim_diags_release(&diags);
+        tsim_diags_init(&diags);
+        tsim_arena_reset(&arena);
+    }
+    printf("%ld goals: %zu machines left out, %lld simulations spared\n", n_cases, left_out, (long long)n_pruned);
+    ck_assert_uint_gt(left_out, 0);
+    ck_assert_int_gt(n_pruned, 0);
+}
+END_TEST
+
 static Suite *decision_random_suite(void) {
     Suite *suite = suite_create("decision_random");
     TCase *tests = tcase_create("laws");
     tcase_set_timeout(tests, 0);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, laws_hold);
+    tcase_add_test(tests, the_search_finds_what_simulating_every_plan_finds);
     suite_add_tcase(suite, tests);
     return suite;
 }

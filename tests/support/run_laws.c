@@ -1,6 +1,7 @@
 #include "support/run_laws.h"
 
 #include "config/catalogue_read.h"
+#include "model/executed.h"
 
 /* A few milliseconds are enough for these. Ranks that differ are simulated each by itself, and a step and its input
  * pipeline take turns. */
@@ -109,6 +110,12 @@ static void check_rates(const char *text, const struct tsim_scenario *sc, const 
     LAW(isnan(r->step.throughput.hfu) || !(peak_flops_per_s > 0) ||
             is_near(r->step.throughput.hfu * r->step.terms.time_s * n * peak_flops_per_s, r->step.hardware_flops, 1e-9),
         "HFU is not of the FLOPs executed");
+    struct tsim_scenario of_a_step = *sc;
+    of_a_step.training.length_kind = TSIM_LENGTH_STEPS;
+    of_a_step.training.length = 1;
+    double least_flops = tsim_least_run_flops(&of_a_step);
+    LAW(least_flops <= r->step.hardware_flops * (1 + 1e-9), "any plan executes %g FLOPs, this one %g", least_flops,
+        r->step.hardware_flops);
 }
 
 /* Days are the work and what was lost. */

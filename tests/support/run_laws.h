@@ -1,7 +1,8 @@
 /* run_laws.h - one run of a scenario that is a text, and what is true of every run's result, whatever was drawn:
  * - conservation: terms add up to the step, kinds of memory to the peak, tokens to the batch, energy to power times
  *   time and to that of the ranks, the days of a campaign to its work and what was lost;
- * - bounds: no faster than the peak of the matrix units, no more power than all limits together, MFU and HFU below 1. */
+ * - bounds: no faster than the peak of the matrix units, no more power than all limits together, MFU and HFU below 1, no less
+ *   executed than any plan of the scenario executes. */
 #ifndef TSIM_TESTS_SUPPORT_RUN_LAWS_H
 #define TSIM_TESTS_SUPPORT_RUN_LAWS_H
 

@@ -336,11 +336,10 @@ static void print_searched(struct tsim_arena *arena, const struct tsim_decision 
         n_left_out += decision->machines[i].left_out != NULL;
         n_dear += decision->machines[i].is_dear;
     }
-    const char *dear =
-        n_dear == 0 ? ""
-        : decision->is_interrupted
-            ? tsim_arena_printf(arena, "%zu whose matrix products are dear, ", n_dear)
-            : tsim_arena_printf(arena, "%zu that lose even if a step took a fifth less than predicted, ", n_dear);
+    const char *dear = n_dear == 0 ? ""
+                       : decision->is_interrupted
+                           ? tsim_arena_printf(arena, "%zu whose matrix products are dear, ", n_dear)
+                           : tsim_arena_printf(arena, "%zu that lose even at their peak, ", n_dear);
     const char *of =
         decision->n_machines > 0
             ? tsim_arena_printf(

@@ -190,19 +190,22 @@ static double failing_frac(const struct tsim_offer *offer) {
     return isnan(goodput) ? 0 : fmax(0, 1 - goodput);
 }
 
+static double reserved_usd_per_s(const struct tsim_scenario *job) {
+    return job->cost.reserved_usd_per_s > 0 ? job->cost.reserved_usd_per_s
+                                            : job->cluster.node->accelerator->reserved_usd_per_s;
+}
+
 /* False: it has no price. */
 static bool price(struct tsim_offer *offer) {
     const struct tsim_scenario *job = job_of(offer);
     const struct tsim_cost_spec *c = &job->cost;
     double accelerators = nodes_with_spares(offer) * (double)job->cluster.accelerators_per_node;
-    double reserved =
-        c->reserved_usd_per_s > 0 ? c->reserved_usd_per_s : job->cluster.node->accelerator->reserved_usd_per_s;
     switch (offer->purchase) {
     case TSIM_PURCHASE_RENT:
         offer->asked_usd_per_day = figure(offer, TSIM_OUTCOME_RENT) / mean_days(offer);
         return offer->asked_usd_per_day > 0;
     case TSIM_PURCHASE_RESERVE:
-        offer->asked_usd_per_day = accelerators * reserved * TSIM_DAY_S;
+        offer->asked_usd_per_day = accelerators * reserved_usd_per_s(job) * TSIM_DAY_S;
         offer->least_days = c->commitment_s / TSIM_DAY_S;
         return offer->asked_usd_per_day > 0;
     case TSIM_PURCHASE_BUY:
@@ -255,16 +258,14 @@ struct deciding {
     struct tsim_diags *diags;
 };
 
-/* `most_s_per_token` is of each candidate; NULL: none has any. */
-static enum tsim_status search_space(struct deciding *d, const struct tsim_space *axes,
-                                     const double *most_s_per_token) {
+static enum tsim_status search_space(struct deciding *d, const struct tsim_space *axes) {
     struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
     struct tsim_plan_result *result = TSIM_NEW(d->arena, struct tsim_plan_result);
     struct tsim_plan_search search = {.space = space,
                                       .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
                                       .n_threads = d->search->n_threads,
                                       .is_for_candidates = true,
-                                      .most_s_per_token = most_s_per_token,
+                                      .is_exhaustive = d->search->is_exhaustive,
                                       .heeds_interrupt = d->search->heeds_interrupt};
     struct tsim_space *priced = TSIM_NEW(d->arena, struct tsim_space);
     tsim_space_of_machines(d->arena, d->search->source, d->overrides, d->n_overrides, d->search->has_fabrics, axes,
@@ -318,65 +319,51 @@ static const struct tsim_catalogue_machine *machine_of(const struct tsim_decisio
 
 /* ---- machines that are left out ---- */
 
-/* The most that may be claimed of a cost that is no less than `usd`: what a machine measured best could have. */
-static double most_chance(const struct tsim_scenario *job, double usd) {
-    struct tsim_price_cases prices;
-    int n = 0;
-    tsim_price_cases_of(job, &prices);
-    for (int j = 0; j < TSIM_PRICE_POINTS; j++)
-        n += !(job->goal.budget_usd > 0) || usd * prices.asked[j] <= job->goal.budget_usd;
-    return tsim_chance_shown((double)n / TSIM_PRICE_POINTS, TSIM_GROUNDS_MEASURED);
-}
-
-static bool may_win_so(const struct tsim_decision *decision, enum tsim_decision_objective objective,
-                       const struct tsim_scenario *job, double usd, double days) {
-    const struct tsim_goal_spec *goal = &job->goal;
-    const struct tsim_offer *best = &decision->offers[0];
-    bool is_likely = best->chance_of_both >= TSIM_CHANCE_LIKELY;
-    double chance = goal->deadline_s > 0 && days * TSIM_DAY_S > goal->deadline_s ? 0 : most_chance(job, usd);
-    if (!isfinite(usd))
+/* An offer that is no worse than any that the machine could make with more than half of `most_accelerators` and not more
+ * than them: they do nothing but products at their peak, and have the evidence of machines measured best. The days are those
+ * of all of them, and cost so much of half of them; only a purchase costs the same however long it takes. False: there is no
+ * such price. */
+static bool best_imaginable(struct tsim_arena *arena, const struct tsim_scenario *job, enum tsim_purchase purchase,
+                            double most_accelerators, struct tsim_offer *offer) {
+    const struct tsim_cost_spec *c = &job->cost;
+    struct tsim_plan_candidate *candidate = TSIM_NEW(arena, struct tsim_plan_candidate);
+    struct tsim_plan *plan = TSIM_NEW(arena, struct tsim_plan);
+    double days = tsim_least_accelerator_s(job) / TSIM_DAY_S / most_accelerators,
+           paid_frac = job->reliability.preemption_per_s > 0 ? 1 - job->reliability.discount_frac : 1,
+           each_usd_per_s = purchase == TSIM_PURCHASE_RENT      ? c->rent_usd_per_s * paid_frac
+                            : purchase == TSIM_PURCHASE_RESERVE ? reserved_usd_per_s(job)
+                                                                : 0;
+    candidate->job = job;
+    plan->candidate = candidate;
+    plan->point.outcome.value[TSIM_OUTCOME_MEAN_DAYS] = 1; /* and no energy */
+    for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
+        plan->days_at.at[i] = days;
+    plan->days = tsim_until_the_loss(arena, job, &plan->days_at, &plan->missed_frac);
+    *offer = (struct tsim_offer){.plan = plan, .purchase = purchase, .evidence = TSIM_GROUNDS_MEASURED};
+    offer->asked_usd_per_day = most_accelerators * each_usd_per_s * TSIM_DAY_S;
+    offer->least_days = purchase == TSIM_PURCHASE_RESERVE ? c->commitment_s / TSIM_DAY_S / 2 : 0;
+    offer->asked_usd = purchase == TSIM_PURCHASE_BUY ? c->purchase_usd * ceil(most_accelerators / 2) : 0;
+    offer->delivery_days = purchase == TSIM_PURCHASE_BUY ? c->delivery_s / TSIM_DAY_S : 0;
+    if (!(offer->asked_usd_per_day + offer->asked_usd > 0))
         return false;
-    if (is_likely && objective != TSIM_DECIDE_BY_CHANCE ? chance < TSIM_CHANCE_LIKELY : chance < best->chance_of_both)
-        return false;
-    if (!(is_likely && objective != TSIM_DECIDE_BY_CHANCE) && chance > best->chance_of_both)
-        return true;
-    if (!is_likely) {
-        double late = goal->deadline_s > 0 ? days * TSIM_DAY_S / goal->deadline_s : 1,
-               dear = goal->budget_usd > 0 ? usd / goal->budget_usd : 1;
-        return fmax(1, fmax(late, dear)) < miss_ratio(goal, best);
-    }
-    if (objective == TSIM_DECIDE_BY_ENERGY)
-        return true;
-    return is_by_days(goal, objective) ? days < best->days.p50 : usd < best->mean_usd;
+    tsim_offer_evaluate(offer, &TSIM_NO_CHANGES);
+    return true;
 }
 
-/* Returns how many times its least possible cost a run could cost and still be better than the best offer; 0: not even
- * once. */
-static double most_ratio_so(const struct tsim_decision *decision, enum tsim_decision_objective objective,
-                            const struct tsim_scenario *job, double usd, double days) {
-    enum { MOST_RATIO = 64 };
-    double low = 1, high = MOST_RATIO;
-    if (!may_win_so(decision, objective, job, usd, days))
-        return 0;
-    if (may_win_so(decision, objective, job, high * usd, days)) /* no cost decides */
-        return (double)INFINITY;
-    for (int i = 0; i < HALVINGS; i++) {
-        double middle = (low + high) / 2;
-        *(may_win_so(decision, objective, job, middle * usd, days) ? &low : &high) = middle;
-    }
-    return high;
-}
-
-/* Returns how many times the time of its products a run on the machine could take by prediction and still be better than
- * the best offer; 0: it loses even if it did nothing but products at the rate of long ones. The prediction may be wrong:
- * what counts is TSIM_LEAST_OF_PREDICTED of it. A purchase costs the same however long it takes. */
-static double most_slowness(const struct tsim_decision *decision, enum tsim_decision_objective objective,
-                            const struct tsim_catalogue_machine *machine) {
-    struct tsim_machine_floor floor = tsim_machine_floor(machine->job, TSIM_LEAST_OF_PREDICTED);
-    if (may_win_so(decision, objective, machine->job, floor.purchase_usd, floor.days))
-        return (double)INFINITY;
-    return fmax(most_ratio_so(decision, objective, machine->job, floor.rent_usd, floor.days),
-                most_ratio_so(decision, objective, machine->job, floor.reserved_usd, floor.days));
+/* Could an offer of the machine be better than the best one, as far as its peak says? */
+static bool may_win(const struct tsim_decision *decision, enum tsim_decision_objective objective,
+                    const struct tsim_scenario *job) {
+    struct tsim_arena scratch;
+    bool may = false;
+    tsim_arena_init(&scratch);
+    for (int purchase = 0; purchase < TSIM_N_PURCHASES && !may; purchase++)
+        for (double accelerators = 1; accelerators <= TSIM_MOST_BOUGHT_ACCELERATORS && !may; accelerators *= 2) {
+            struct tsim_offer offer;
+            may = best_imaginable(&scratch, job, (enum tsim_purchase)purchase, accelerators, &offer) &&
+                  tsim_offer_is_better(&decision->job->goal, objective, &offer, &decision->offers[0]);
+        }
+    tsim_arena_release(&scratch);
+    return may;
 }
 
 /* ---- the catalogue ---- */
@@ -400,36 +387,24 @@ static void add_first(struct deciding *d, struct sizes *sizes, const struct tsim
         sizes->list[sizes->n++] = (struct tsim_cluster_size){machine, d->decision->job->cluster.nodes};
 }
 
-/* Searches the sizes that have been added since. Plans on machines that are dear are bounded by the best offer: a run
- * that is bound to lose is not simulated. */
+/* Searches the sizes that have been added since. */
 static enum tsim_status search_sizes(struct deciding *d, struct sizes *sizes) {
     const struct tsim_cluster_size *list = sizes->list + sizes->n_tried;
     size_t n = sizes->n - sizes->n_tried;
     struct tsim_space space;
-    double *most = NULL;
     if (n == 0)
         return TSIM_OK;
-    if (d->decision->n_offers > 0) {
-        most = TSIM_NEW_ARRAY(d->arena, n, double);
-        for (size_t i = 0; i < n; i++) {
-            const struct tsim_scenario *job = list[i].machine->job;
-            double accelerators = (double)(list[i].nodes * list[i].machine->accelerators_per_node);
-            most[i] = list[i].machine->is_dear
-                          ? most_slowness(d->decision, d->search->objective, list[i].machine) *
-                                tsim_machine_floor(job, 1).accelerator_s / (accelerators * tsim_job_tokens(job))
-                          : (double)INFINITY;
-        }
-    }
     TSIM_TRY(tsim_clusters_space(d->arena, list, n, &space, d->diags));
     sizes->n_tried = sizes->n;
-    return search_space(d, &space, most);
+    return search_space(d, &space);
 }
 
 /* Clusters that the batch does not divide over have no plan: half of each, until one has. */
 static enum tsim_status search_halves(struct deciding *d, struct sizes *sizes) {
     struct tsim_decision *decision = d->decision;
     struct tsim_space space;
-    for (bool is_smaller = true; is_smaller && decision->n_offers == 0 && !decision->is_interrupted;) {
+    bool is_free = !tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes");
+    for (bool is_smaller = is_free; is_smaller && decision->n_offers == 0 && !decision->is_interrupted;) {
         is_smaller = false;
         for (size_t i = 0; i < sizes->n; i++) {
             struct tsim_cluster_size *size = &sizes->list[i];
@@ -437,7 +412,7 @@ static enum tsim_status search_halves(struct deciding *d, struct sizes *sizes) {
             size->nodes = tsim_round_nodes(size->machine->job, ceil((double)size->nodes / 2));
         }
         TSIM_TRY(tsim_clusters_space(d->arena, sizes->list, sizes->n, &space, d->diags));
-        TSIM_TRY(search_space(d, &space, NULL));
+        TSIM_TRY(search_space(d, &space));
     }
     return TSIM_OK;
 }
@@ -483,26 +458,23 @@ static enum tsim_status refine(struct deciding *d, struct sizes *sizes) {
     return TSIM_OK;
 }
 
-/* Machines that were left out for their price, and could still be better than the best: until there is none. Those that
- * had a plan which was not bound to lose are dear no longer. */
+/* Machines that were put off for their price, and could still be better than the best: until there is none. Where there is no
+ * best, all of them. */
 static enum tsim_status search_dear(struct deciding *d, struct sizes *sizes) {
     struct tsim_decision *decision = d->decision;
-    for (bool is_more = true; is_more && decision->n_offers > 0 && !decision->is_interrupted;) {
+    for (bool is_more = true; is_more && !decision->is_interrupted;) {
+        bool takes_all = d->search->is_exhaustive || decision->n_offers == 0;
         is_more = false;
         for (size_t i = 0; i < decision->n_machines; i++) {
             struct tsim_catalogue_machine *machine = &decision->machines[i];
-            if (!machine->is_dear || !machine->left_out ||
-                !(most_slowness(decision, d->search->objective, machine) > 0))
+            if (!machine->is_dear || !(takes_all || may_win(decision, d->search->objective, machine->job)))
                 continue;
-            machine->left_out = NULL; /* looked at, once */
+            machine->left_out = NULL;
+            machine->is_dear = false;
             add_first(d, sizes, machine);
             is_more = true;
         }
         TSIM_TRY(search_sizes(d, sizes));
-        for (size_t i = 0; i < decision->n_offers; i++) {
-            const struct tsim_catalogue_machine *of = machine_of(decision, &decision->offers[i]);
-            decision->machines[of - decision->machines].is_dear = false;
-        }
         TSIM_TRY(refine(d, sizes));
     }
     return TSIM_OK;
@@ -524,10 +496,10 @@ static enum tsim_status search_catalogue(struct deciding *d) {
         return TSIM_ERR_INFEASIBLE;
     }
     TSIM_TRY(search_sizes(d, sizes));
-    if (!tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes"))
-        TSIM_TRY(search_halves(d, sizes));
+    TSIM_TRY(search_halves(d, sizes));
     TSIM_TRY(refine(d, sizes));
-    return search_dear(d, sizes);
+    TSIM_TRY(search_dear(d, sizes));
+    return search_halves(d, sizes);
 }
 
 /* ---- why not ---- */
@@ -975,27 +947,37 @@ static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision
 
 /* ---- what is left out ---- */
 
-/* Nothing but its price is said of a machine that the search ended before. */
+/* The least that the products of a run cost at the machine's peak; INFINITY: it would come after the date. */
+static double least_usd(const struct tsim_scenario *job) {
+    const struct tsim_cost_spec *c = &job->cost;
+    double accelerator_s = tsim_least_accelerator_s(job), reserved = reserved_usd_per_s(job),
+           left_s = job->goal.deadline_s > 0 ? job->goal.deadline_s - c->delivery_s : (double)INFINITY;
+    double usd = (double)INFINITY;
+    if (c->rent_usd_per_s > 0)
+        usd = c->rent_usd_per_s * accelerator_s;
+    if (reserved > 0)
+        usd = fmin(usd, reserved * accelerator_s);
+    if (c->purchase_usd > 0 && left_s > 0)
+        usd = fmin(usd, c->purchase_usd * fmax(1, accelerator_s / left_s));
+    return usd;
+}
+
+/* Nothing but its peak is known of a machine that cannot win. */
 static void say_dear(struct tsim_arena *arena, struct tsim_decision *decision) {
     const struct tsim_offer *best = &decision->offers[0];
     for (size_t i = 0; i < decision->n_machines; i++) {
         struct tsim_catalogue_machine *machine = &decision->machines[i];
         if (!machine->is_dear)
             continue;
-        struct tsim_machine_floor floor = tsim_machine_floor(machine->job, TSIM_LEAST_OF_PREDICTED);
-        double least_usd = fmin(floor.rent_usd, fmin(floor.reserved_usd, floor.purchase_usd));
-        if (!machine->left_out)
-            machine->left_out = "each of its plans is bound to cost more than the choice, or is no likelier to meet "
-                                "the goal, even if a "
-                                "step took a fifth less than predicted";
-        else if (!isfinite(least_usd))
+        double usd = least_usd(machine->job);
+        if (!isfinite(usd))
             machine->left_out = "it would come after the date";
         else
             machine->left_out = tsim_arena_printf(
-                arena, "its products alone, a fifth faster than their full rate, cost %s%s", usd_text(arena, least_usd),
-                least_usd < best->mean_usd ? "; it cannot be likelier to meet the goal than the choice"
-                                           : tsim_arena_printf(arena, "; the choice is expected to cost %s in all",
-                                                               usd_text(arena, best->mean_usd)));
+                arena, "its products alone, at its peak all the time, cost %s%s", usd_text(arena, usd),
+                usd < best->mean_usd ? "; it cannot be likelier to meet the goal than the choice"
+                                     : tsim_arena_printf(arena, "; the choice is expected to cost %s in all",
+                                                         usd_text(arena, best->mean_usd)));
     }
 }
 
@@ -1079,7 +1061,7 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
     TSIM_TRY(read_goal(&d));
     decision->overrides = d.overrides;
     decision->n_overrides = d.n_overrides;
-    TSIM_TRY(search->axes ? search_space(&d, search->axes, NULL) : search_catalogue(&d));
+    TSIM_TRY(search->axes ? search_space(&d, search->axes) : search_catalogue(&d));
     if (decision->n_offers == 0)
         return TSIM_OK;
     decision->is_met = decision->offers[0].chance_of_both >= TSIM_CHANCE_LIKELY;

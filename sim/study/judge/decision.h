@@ -80,6 +80,7 @@ struct tsim_decision_search {
     bool has_fabrics;              /* candidates that name a node are on the fabric that its NICs fill */
     enum tsim_decision_objective objective;
     int32_t n_threads;
+    bool is_exhaustive; /* no machine that could run the job is left out, and every plan is simulated: for tests */
     bool heeds_interrupt;
 };
 

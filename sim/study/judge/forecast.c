@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "results/loss_law.h"
 #include "step/step_variation.h"
+#include "study/search/clusters.h"
 
 #include <math.h>
 
@@ -92,6 +93,9 @@ static struct tsim_percentiles days_of(struct tsim_arena *arena, const struct ts
                 for (int o = 0; o < l.n; o++)
                     days[n++] = m.at[i] * s.at[k] * (c->work_s + l.at[o] * (1 + failing * (r.at[j] - 1))) / TSIM_DAY_S;
     tsim_sort_ascending(days, n);
+    double least = tsim_least_accelerator_s(result->scenario) / (double)result->scenario->n_accelerators / TSIM_DAY_S;
+    for (size_t i = 0; i < n; i++)
+        days[i] = fmax(days[i], least);
     for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
         at->at[i] = tsim_points_quantile(days, n, frac_of(i, TSIM_DISTRIBUTION_POINTS));
     return tsim_points_percentiles(days, n);
@@ -112,20 +116,23 @@ static bool is_to_a_loss(const struct tsim_scenario *sc) {
 }
 
 /* Each case of the days takes each case of the tokens. */
-static void until_the_loss(struct tsim_arena *arena, const struct tsim_scenario *sc, struct tsim_uncertainty *u) {
+struct tsim_percentiles tsim_until_the_loss(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                            struct tsim_distribution *days_at, double *missed_frac) {
+    if (!is_to_a_loss(sc))
+        return tsim_points_percentiles(days_at->at, TSIM_DISTRIBUTION_POINTS);
     struct tsim_tokens_needed needed = tsim_goal_tokens(sc);
     double *days = TSIM_NEW_ARRAY(arena, (size_t)TSIM_DISTRIBUTION_POINTS * TSIM_LOSS_CASES, double);
     size_t n = 0;
     for (int t = 0; t < TSIM_LOSS_CASES; t++) {
         double ratio = needed.at[t] / sc->training.length;
-        u->missed_frac += ratio > MOST_TOKENS_RATIO ? 1.0 / TSIM_LOSS_CASES : 0;
+        *missed_frac += ratio > MOST_TOKENS_RATIO ? 1.0 / TSIM_LOSS_CASES : 0;
         for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
-            days[n++] = fmin(ratio, MOST_TOKENS_RATIO) * u->days_at.at[i];
+            days[n++] = fmin(ratio, MOST_TOKENS_RATIO) * days_at->at[i];
     }
     tsim_sort_ascending(days, n);
     for (int i = 0; i < TSIM_DISTRIBUTION_POINTS; i++)
-        u->days_at.at[i] = tsim_points_quantile(days, n, frac_of(i, TSIM_DISTRIBUTION_POINTS));
-    u->days = tsim_points_percentiles(days, n);
+        days_at->at[i] = tsim_points_quantile(days, n, frac_of(i, TSIM_DISTRIBUTION_POINTS));
+    return tsim_points_percentiles(days, n);
 }
 
 /* ---- money ---- */
@@ -265,7 +272,7 @@ void tsim_forecast(struct tsim_arena *arena, struct tsim_prediction *prediction)
     u->has_run = true;
     u->days = days_of(arena, prediction, &u->days_at);
     if (is_to_a_loss(prediction->result.scenario))
-        until_the_loss(arena, prediction->result.scenario, u);
+        u->days = tsim_until_the_loss(arena, prediction->result.scenario, &u->days_at, &u->missed_frac);
     u->cost_usd = rents(&prediction->result, u);
     u->energy_kwh = scaled(u->days, c->energy_kwh, c->mean_days);
     record(prediction, "days", &u->days, TSIM_FRACTION, "campaign.days", c->days, TSIM_FRACTION);

@@ -12,6 +12,8 @@
  *       at 1, which one half of it is below, with 5 % below its low end and 5 % above its high one
  * s     stragglers: the step of other draws over that of this one (step_variation.h)
  *
+ * and no case is below what the products take at the accelerators' peak (study/search/clusters.h).
+ *
  * The factors are taken to be independent, and each is at its quantiles: nothing is drawn. Energy is in proportion to
  * the days: what the machine draws is taken as it is.
  *
@@ -37,6 +39,11 @@ int tsim_electricity_case(int i, int j);
 
 /* The tokens to the goal's loss, with the scenario's model and batch. */
 struct tsim_tokens_needed tsim_goal_tokens(const struct tsim_scenario *scenario);
+
+/* Makes of the days of a run those until the loss, where that is the goal; a part of them, which is added to
+ * `missed_frac`, ends without it. Returns the days' quantiles. */
+struct tsim_percentiles tsim_until_the_loss(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                                            struct tsim_distribution *days_at, double *missed_frac);
 
 /* Fills in the uncertainty's days, cost_usd, energy_kwh and because, where the run has a campaign and the step an
  * interval. */

@@ -21,13 +21,9 @@
 
 /* ---- which machines ---- */
 
-/* A machine is left out only if it loses even where it needs this part of the time that is its least by prediction: the
- * interval of machines on which nothing was measured begins there in one case of ten (0.82). */
-#define TSIM_LEAST_OF_PREDICTED 0.8
-
 /* The most that a product may cost on a machine, over what it costs on the cheapest one, if it is to be among the first
  * that are searched. Losses beside products take about a third of a step (TSIM_REACHED_FRAC), so a machine that loses
- * nothing at all makes up for a price 1.5 times as high. A dearer one is searched where nothing proves that it loses. */
+ * nothing at all makes up for a price 1.5 times as high. A dearer one is searched where its peak does not prove that it loses. */
 #define TSIM_MOST_PRICE_RATIO 1.6
 
 /* The largest cluster that is tried. The largest with a measured run has 12,288 accelerators. */

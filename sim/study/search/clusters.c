@@ -1,6 +1,7 @@
 #include "study/search/clusters.h"
 
 #include "config/recognize.h"
+#include "model/executed.h"
 #include "model/model.h"
 #include "results/loss_law.h"
 #include "study/search/buy_judgements.h"
@@ -238,8 +239,9 @@ int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes) {
     }
 }
 
-double tsim_job_tokens(const struct tsim_scenario *job) {
-    double length = job->training.length; /* in whatever it is said */
+/* The length of the job, in whatever it is said. */
+static double tokens_of(const struct tsim_scenario *job) {
+    double length = job->training.length;
     switch (job->training.length_kind) {
     case TSIM_LENGTH_TOKENS:
         return length;
@@ -250,25 +252,8 @@ double tsim_job_tokens(const struct tsim_scenario *job) {
     }
 }
 
-struct tsim_machine_floor tsim_machine_floor(const struct tsim_scenario *job, double of_predicted) {
-    const struct tsim_accelerator *a = job->cluster.node->accelerator;
-    const struct tsim_cost_spec *c = &job->cost;
-    /* Frozen weights have no gradients: a third of the products are not there. */
-    double flops = TSIM_FLOPS_PER_TOKEN * tsim_model_active_parameters(job->model) * tsim_job_tokens(job) *
-                   (job->training.adapter.kind == TSIM_ADAPTER_NONE ? 1 : 2.0 / 3);
-    double accelerator_s = of_predicted * flops / sustained_per_s(job);
-    double left_s = job->goal.deadline_s > 0 ? job->goal.deadline_s - c->delivery_s : (double)INFINITY;
-    double reserved = c->reserved_usd_per_s > 0 ? c->reserved_usd_per_s : a->reserved_usd_per_s;
-    struct tsim_machine_floor floor = {(double)INFINITY, (double)INFINITY, (double)INFINITY,
-                                       accelerator_s / (TSIM_MOST_BOUGHT_ACCELERATORS * TSIM_DAY_S), accelerator_s};
-    if (c->rent_usd_per_s > 0)
-        floor.rent_usd = c->rent_usd_per_s * accelerator_s *
-                         (job->reliability.preemption_per_s > 0 ? 1 - job->reliability.discount_frac : 1);
-    if (reserved > 0)
-        floor.reserved_usd = reserved * accelerator_s;
-    if (c->purchase_usd > 0 && left_s > 0)
-        floor.purchase_usd = c->purchase_usd * fmax(1, accelerator_s / left_s);
-    return floor;
+double tsim_least_accelerator_s(const struct tsim_scenario *job) {
+    return tsim_least_run_flops(job) / job->cluster.node->accelerator->peak_flops_per_s[job->training.precision];
 }
 
 double tsim_nodes_for(const struct tsim_catalogue_machine *machine, double days) {
@@ -276,7 +261,7 @@ double tsim_nodes_for(const struct tsim_catalogue_machine *machine, double days)
     const struct tsim_accelerator *a = job->cluster.node->accelerator;
     double active = tsim_model_active_parameters(job->model), all = tsim_model_parameters(job->model);
     double per_s = sustained_per_s(job) * TSIM_REACHED_FRAC;
-    double for_time = TSIM_FLOPS_PER_TOKEN * active * tsim_job_tokens(job) / (per_s * days * TSIM_DAY_S);
+    double for_time = TSIM_FLOPS_PER_TOKEN * active * tokens_of(job) / (per_s * days * TSIM_DAY_S);
     double for_memory = TSIM_STATE_BYTES_PER_PARAMETER * all / (TSIM_STATE_MEMORY_FRAC * a->memory_bytes);
     double most = (double)TSIM_MOST_BOUGHT_ACCELERATORS / (double)machine->accelerators_per_node;
     return fmin(most, fmax(for_time, for_memory) / (double)machine->accelerators_per_node);

@@ -17,18 +17,9 @@ struct tsim_catalogue_machine {
     bool is_dear;                    /* it is left out for the price of its products alone */
 };
 
-/* No run of the job on a machine undercuts this by prediction: its products at the rate of long ones on all the time, and
- * nothing beside them. Where the prediction is too long, `of_predicted` of that. INFINITY: it cannot be had so. */
-struct tsim_machine_floor {
-    double rent_usd, reserved_usd,
-        purchase_usd;     /* bought: as many as end by the goal's date, one where there is none */
-    double days;          /* on the largest cluster that is tried */
-    double accelerator_s; /* the products, at that rate */
-};
-struct tsim_machine_floor tsim_machine_floor(const struct tsim_scenario *job, double of_predicted);
-
-/* The length of the job, in whatever it is said. */
-double tsim_job_tokens(const struct tsim_scenario *job);
+/* The time of one accelerator that no run of the job undercuts, whatever its plan and however wrong a prediction: its
+ * products (model/executed.h) at the accelerator's peak all the time, and nothing beside them. */
+double tsim_least_accelerator_s(const struct tsim_scenario *job);
 
 /* The last value that is said for a path; NULL: none is. */
 const char *tsim_override_of(const struct tsim_override *overrides, size_t n, const char *path);

@@ -189,9 +189,7 @@ static bool is_excluded(const struct search *search, const struct item *item) {
         return true;
     const struct item *own = &search->known.own[item->candidate], *safe = &search->known.safe;
     if (search->options->is_for_candidates)
-        return (own->fate != FATE_OPEN && item->objective < own->objective) ||
-               (search->options->most_s_per_token &&
-                item->price.time_s > search->options->most_s_per_token[item->candidate]);
+        return own->fate != FATE_OPEN && item->objective < own->objective;
     if (!item->may_not_fit && (safe->fate == FATE_OPEN || item->objective >= safe->objective))
         return false;
     if (own->fate == FATE_OPEN || item->objective >= own->objective)

@@ -32,9 +32,6 @@ struct tsim_plan_search {
      * whatever the error of their memory is (results/verdict.h); a plan that may not fit counts as too large. Then
      * there is no front, only `own` has campaigns, and the five best are not completed. */
     bool is_for_candidates;
-    /* With `is_for_candidates`: for each candidate, plans that are bound to take longer for a token are excluded; NULL:
-     * none is. */
-    const double *most_s_per_token;
     bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked where one came */
 };
 
