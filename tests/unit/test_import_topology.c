@@ -1,7 +1,10 @@
 /* Topologies of machines: what nvidia-smi and NCCL say of them, as nodes. Values are read off the files by hand. */
+#include "config/document.h"
+#include "config/recognize.h"
 #include "import/formats.h"
 #include "support/training_rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The node of a scenario around what the import wrote. */
@@ -36,11 +39,11 @@ static void check_close(double actual, double expected) {
     ck_assert_double_eq_tol(actual / expected, 1, 1e-5);
 }
 
-/* Eight GPUs of 18 NVLinks each to every other: a switch; ten NICs. A DGX H100's links: 18 x 25 GB/s each way. */
+/* Eight GPUs of 18 NVLinks each to every other: a switch; eight of ten NICs beside them. A DGX H100's links: 18 x 25 GB/s each way. */
 START_TEST(dgx_h100_by_nvidia_smi) {
     const struct tsim_node *n = imported("nvidia-topo", "tests/data/import/dgx-h100-topo.txt", NULL);
     ck_assert_int_eq(n->accelerators, 8);
-    ck_assert_int_eq(n->nics, 10);
+    ck_assert_int_eq(n->nics, 8);
     ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_SWITCH);
     check_close(n->scale_up_bytes_per_s, 18 * 25e9);
     ck_assert_str_eq(n->accelerator->name, "h100-sxm");
@@ -202,7 +205,7 @@ END_TEST
 
 START_TEST(what_the_catalogue_does_not_have) {
     assert_says(refused("nccl-xml", rccl(4, 3, "device=\"0x74a0\"", "sm=\"228\" gcn=\"942\"")), /* MI300A */
-                "gfx942, 228 compute units, PCI device 0x74a0, 3 xGMI links");
+                "an Instinct MI300A");
     assert_says(refused("nccl-xml", rccl(4, 3, "", "sm=\"90\" gcn=\"908\"")), /* MI100 */
                 "gfx908, 3 xGMI links");
     assert_says(refused("nccl-xml", rccl(8, 7, "", "sm=\"80\" gcn=\"gfx942\"")),
@@ -270,13 +273,77 @@ START_TEST(pcie_generations) {
     for (int i = 0; i < 2; i++)
         gpus =
             tsim_arena_printf(&arena,
-                              "%s<pci busid=\"0000:0%d:00.0\" class=\"0x030200\" link_speed=\"%s\" link_width=\"%d\">"
+                              "%s<pci busid=\"0000:0%d:00.0\" class=\"0x030200\" device=\"0x20b5\" link_speed=\"%s\" "
+                              "link_width=\"%d\">"
                               "<gpu dev=\"%d\" sm=\"80\" rank=\"%d\"/></pci>",
                               gpus, i + 1, PCIE[_i].speed, PCIE[_i].lanes, i, i);
     const struct tsim_node *n = imported_text(
         "nccl-xml", tsim_arena_printf(&arena, "<system version=\"1\"><cpu numaid=\"0\">%s</cpu></system>", gpus));
     ck_assert_int_eq(n->accelerators, 2);
     check_close(n->host_link_bytes_per_s, PCIE[_i].bytes_per_s);
+}
+END_TEST
+
+/* A cloud's file (NCCL_TOPO_FILE) has PCI devices alone: with the accelerator named it is the node of that, with as many as the
+ * file has, and NICs as fast as a usual port that 16 lanes of 8 GT/s carry (15.75 GB/s = 126 Gb/s: 100 Gb/s). */
+START_TEST(a_file_of_a_cloud) {
+    static const char SWITCH[] =
+        "<pci busid=\"ffff:ff:0%d.0\" class=\"0x060400\" link_speed=\"8 GT/s\" link_width=\"16\">"
+        "<pci busid=\"%d\" class=\"0x030200\" link_speed=\"8 GT/s\" link_width=\"16\"/>"
+        "<pci busid=\"%d\" class=\"0x030200\" link_speed=\"8 GT/s\" link_width=\"16\"/>"
+        "<pci busid=\"%d\" class=\"0x020000\" link_speed=\"8 GT/s\" link_width=\"16\"/></pci>";
+    const char *text = "<system version=\"1\"><cpu numaid=\"0\">";
+    const struct tsim_override a100 = {"accelerator", "a100-40gb"}, l40s = {"accelerator", "l40s"};
+    struct tsim_import_result result = {NULL, NULL};
+    for (int i = 1; i <= 4; i++)
+        text = tsim_arena_printf(&arena, "%s%s", text,
+                                 tsim_arena_printf(&arena, SWITCH, i, 10 * i, 10 * i + 1, 10 * i + 2));
+    text = tsim_arena_printf(&arena, "%s</cpu></system>", text);
+    struct tsim_import_input input = {
+        .file = "text", .text = text, .size = strlen(text), .overrides = &a100, .n_overrides = 1};
+    const struct tsim_import_format *format = tsim_import_format_find("nccl-xml");
+    ck_assert_int_eq(format->read(&arena, &input, &result, &diags), TSIM_OK);
+    const struct tsim_node *n = node_of(result.yaml);
+    ck_assert_int_eq(n->accelerators, 8);
+    ck_assert_int_eq(n->nics, 4);
+    check_close(n->nic_bytes_per_s, 100e9 / 8);
+    ck_assert_int_eq(n->scale_up, TSIM_SCALE_UP_SWITCH);
+    check_close(n->scale_up_bytes_per_s, 12 * 25e9);
+    input.overrides = &l40s;
+    ck_assert_int_eq(format->read(&arena, &input, &result, &diags), TSIM_OK);
+    ck_assert_int_eq(node_of(result.yaml)->scale_up, TSIM_SCALE_UP_PCIE);
+    ck_assert_int_eq(node_of(result.yaml)->accelerators_per_switch, 2);
+    input.n_overrides = 0;
+    ck_assert_int_eq(format->read(&arena, &input, &result, &diags), TSIM_ERR_INFEASIBLE);
+}
+END_TEST
+
+/* hardware/pci-devices.yaml names what the catalogue does not have, and what it has that is nearest. */
+START_TEST(devices_that_the_catalogue_does_not_have) {
+    const struct tsim_accelerator *const *known;
+    const struct tsim_value *table;
+    size_t n;
+    ck_assert_int_eq(tsim_known_accelerators(&arena, &known, &n, &diags), TSIM_OK);
+    ck_assert_int_eq(
+        tsim_document_read(&arena,
+                           tsim_arena_printf(&arena, "%s/hardware/pci-devices.yaml", tsim_catalogue_folder(&arena)),
+                           &table, &diags),
+        TSIM_OK);
+    for (size_t maker = 0; maker < table->n_items; maker++)
+        for (size_t i = 0; i < table->pairs[maker].value->n_items; i++) {
+            const struct tsim_pair *row = &table->pairs[maker].value->pairs[i];
+            const struct tsim_value *nearest = tsim_value_find(row->value, "nearest");
+            const unsigned device = (unsigned)strtoul(row->key, NULL, 16);
+            bool is_there = nearest == NULL;
+            for (size_t k = 0; k < n; k++) {
+                is_there |= nearest && strcmp(known[k]->name, nearest->text) == 0;
+                for (size_t d = 0; d < TSIM_MOST_KNOWN; d++)
+                    ck_assert_msg(known[k]->known_as->pci_devices[d] != device &&
+                                      known[k]->known_as->card_devices[d] != device,
+                                  "%s is %s", row->key, known[k]->name);
+            }
+            ck_assert_msg(is_there && tsim_value_find(row->value, "name"), "%s", row->key);
+        }
 }
 END_TEST
 
@@ -296,6 +363,8 @@ static Suite *topology_suite(void) {
     tcase_add_test(tests, what_the_catalogue_does_not_have);
     tcase_add_test(tests, without_nics);
     tcase_add_test(tests, a_tree_as_it_is);
+    tcase_add_test(tests, a_file_of_a_cloud);
+    tcase_add_test(tests, devices_that_the_catalogue_does_not_have);
     tcase_add_loop_test(tests, pcie_generations, 0, sizeof PCIE / sizeof PCIE[0]);
     suite_add_tcase(suite, tests);
     return suite;

@@ -8,8 +8,8 @@
  * <object type="Bridge" bridge_type="1-1" pci_type="0604 [8086:2030] ...">
  * <object type="PCIDev" pci_busid="0000:1b:00.0" pci_type="0302 [10de:2330] [10de:16c1] a1" pci_link_speed="63.015385">
  * <object type="OSDev" osdev_type="3" name="mlx5_0"/>
- * pci_type is class, maker and device; osdev_type 3 is InfiniBand's and RoCE's, in hwloc 3 a set of bits of which 8 is that
- * one. Links between accelerators are a matrix where hwloc was built with the maker's library (distances2 of the name
+ * pci_type is class, maker and device; osdev_type 3 is InfiniBand's and RoCE's and EFA's, from hwloc 3 on a set of bits of
+ * which 32 is that one. Links between accelerators are a matrix where hwloc was built with the maker's library (distances2 of the name
  * NVLinkBandwidth or XGMIBandwidth), else NVSwitches show as bridges of class 0680. PCIe links of accelerators at rest
  * are slow to save power, so their speed is not read. */
 
@@ -30,7 +30,7 @@ struct gpu {
 
 struct reading {
     struct object path[TSIM_XML_MOST_DEPTH + 1]; /* [depth]: the element there */
-    int n_objects;
+    int n_objects, version;
     bool has_topology, has_links, has_switch;
     struct gpu gpus[MOST];
     int n_gpus;
@@ -57,9 +57,10 @@ static void begin_pci(struct reading *g, int depth, const char **attributes) {
 
 /* A device with a port of InfiniBand or RoCE. Two ports of one are a NIC; of several kinds the fastest are a job's. */
 static void begin_os(struct reading *g, int depth, const char **attributes) {
-    const char *type = tsim_xml_attribute(attributes, "osdev_type");
+    const long type = strtol(tsim_xml_attribute(attributes, "osdev_type"), NULL, 0);
     int number = g->path[depth - 1].number;
-    bool is_fabric = strcmp(type, "3") == 0 || strncmp(tsim_xml_attribute(attributes, "name"), "mlx5_", 5) == 0;
+    bool is_fabric = (g->version < 3 ? type == 3 : (type & 32) != 0) ||
+                     strncmp(tsim_xml_attribute(attributes, "name"), "mlx5_", 5) == 0;
     if (!is_fabric || g->path[depth - 1].kind != DEVICE || number == g->last_nic || g->device_link < g->nic_link)
         return;
     g->n_nics = g->device_link > g->nic_link ? 1 : g->n_nics + 1;
@@ -71,8 +72,10 @@ static const char *begin(void *context, int depth, const char *name, const char 
     struct reading *g = context;
     const char *type = tsim_xml_attribute(attributes, "type");
     struct object object = {.number = ++g->n_objects};
-    if (depth == 0 && strcmp(name, "topology") == 0)
+    if (depth == 0 && strcmp(name, "topology") == 0) {
         g->has_topology = true;
+        g->version = atoi(tsim_xml_attribute(attributes, "version"));
+    }
     if (strncmp(name, "distances2", 10) == 0) {
         const char *matrix = tsim_xml_attribute(attributes, "name");
         g->has_links |= strcmp(matrix, "NVLinkBandwidth") == 0 || strcmp(matrix, "XGMIBandwidth") == 0;

@@ -72,17 +72,18 @@ static const struct tsim_accelerator *first_like(const struct parts *parts, cons
     return NULL;
 }
 
-/* Finds the accelerator by what --set says, by its PCI device, or by what it is like. NULL: nothing is like it. AMD's
- * devices of one architecture differ by more than their memory: one that is not known is not like the others. */
+/* Finds the accelerator by what --set says, by its PCI device, or by what it is like. NULL: nothing is like it. A
+ * device that is not known is not like others of its architecture and links: they differ by more than their memory. */
 static const struct tsim_accelerator *part_of(const struct parts *parts, const struct tsim_imported_machine *m,
                                               const struct tsim_import_input *input) {
     const char *accelerator = tsim_import_override(input, "accelerator");
     const struct tsim_accelerator *part = accelerator ? named_part(parts, m, accelerator) : NULL;
     for (size_t i = 0; i < parts->n && !part; i++)
-        if (has_device(parts->items[i]->known_as, m->device) && is_like(parts->items[i], m, false))
+        if ((has_device(parts->items[i]->known_as, m->device) && is_like(parts->items[i], m, false)) ||
+            (m->accelerator && is_kind(parts->items[i], m) && strcmp(parts->items[i]->name, m->accelerator) == 0))
             part = parts->items[i];
     bool is_unsaid = m->gcn ? m->device > 0 || !*m->gcn : m->sm == 0 && !is_linked(m);
-    if (part || is_unsaid)
+    if (part || is_unsaid || m->device > 0)
         return part;
     part = first_like(parts, m, true);
     return part || m->sm == 0 ? part : first_like(parts, m, false);
@@ -143,15 +144,71 @@ static const char *known_parts(struct tsim_arena *arena, const struct parts *par
     return text;
 }
 
+/* Finds the row of hardware/pci-devices.yaml for a device that the catalogue does not have; NULL: there is none. */
+static const struct tsim_value *foreign_device(struct tsim_arena *arena, const struct tsim_imported_machine *m) {
+    const char *folder = m->device > 0 ? tsim_catalogue_folder(arena) : NULL;
+    const struct tsim_value *table, *maker, *row = NULL;
+    struct tsim_diags unheard;
+    tsim_diags_init(&unheard);
+    if (folder && tsim_document_read(arena, tsim_arena_printf(arena, "%s/hardware/pci-devices.yaml", folder), &table,
+                                     &unheard) == TSIM_OK) {
+        maker = tsim_value_find(table, m->gcn ? "amd" : "nvidia");
+        row = maker ? tsim_value_find(maker, tsim_arena_printf(arena, "0x%04x", m->device)) : NULL;
+    }
+    tsim_diags_release(&unheard);
+    return row;
+}
+
+static const char *text_of(const struct tsim_value *row, const char *key) {
+    const struct tsim_value *value = row ? tsim_value_find(row, key) : NULL;
+    return value && value->kind == TSIM_VALUE_SCALAR ? value->text : NULL;
+}
+
 static enum tsim_status is_unknown(struct tsim_arena *arena, const struct parts *parts,
                                    const struct tsim_imported_machine *m, struct tsim_place place,
                                    struct tsim_diags *diags) {
+    const struct tsim_value *row = foreign_device(arena, m);
+    const char *name = text_of(row, "name"), *nearest = text_of(row, "nearest");
     bool is_of_nvlinks = m->is_cube || (is_linked(m) && !m->gcn);
+    if (name) {
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "",
+                                        "the accelerator is %s (PCI device 0x%04x), which the catalogue does not have",
+                                        name, m->device),
+                       nearest ? "--set accelerator=%s takes the nearest that it has"
+                               : "--set accelerator=ID says which to take",
+                       nearest);
+        return TSIM_ERR_INFEASIBLE;
+    }
     tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "", "no %s of the catalogue is %s: %s",
                                     is_of_nvlinks ? "node" : "accelerator",
                                     is_of_nvlinks ? "like this one" : "this one", described(arena, m)),
                    "--set accelerator=ID says which to take; %s %s", m->gcn ? "known are" : "NVLinks are known of",
                    known_parts(arena, parts, m->gcn != NULL));
+    return TSIM_ERR_INFEASIBLE;
+}
+
+/* A cloud's file for NCCL has neither links nor devices: the accelerator that --set names says whether it has links. */
+static enum tsim_status complete(struct tsim_arena *arena, const struct parts *parts, struct tsim_imported_machine *m,
+                                 const struct tsim_import_input *input, struct tsim_place place,
+                                 struct tsim_diags *diags) {
+    const char *accelerator = tsim_import_override(input, "accelerator");
+    if (!m->is_of_unsaid_links)
+        return TSIM_OK;
+    for (size_t i = 0; accelerator && i < parts->n; i++) {
+        const struct tsim_accelerator *part = parts->items[i];
+        if (strcmp(part->name, accelerator) == 0 && !part->known_as->gfx && part->known_as->links > 0) {
+            m->has_switch = true;
+            m->nvlinks = (int)part->known_as->links;
+        }
+    }
+    if (accelerator)
+        return TSIM_OK;
+    tsim_diag_hint(
+        tsim_diags_error(diags, TSIM_ERR_INFEASIBLE, place, "",
+                         "the file says neither which accelerators these are%s nor how they are linked",
+                         m->sm > 0 ? tsim_arena_printf(arena, " (%s)", described(arena, m)) : ""),
+        "--set accelerator=ID says it, as h100-sxm or h100-pcie; in the file that NCCL writes in a running job "
+        "(NCCL_TOPO_DUMP_FILE) it stands");
     return TSIM_ERR_INFEASIBLE;
 }
 
@@ -211,7 +268,8 @@ static const char *nics(struct tsim_arena *arena, const struct tsim_imported_mac
     if (bandwidth)
         return tsim_arena_printf(arena, "%snic_bandwidth: %s  # --set\n", text, bandwidth);
     return m->nic_bytes_per_s > 0
-               ? tsim_arena_printf(arena, "%snic_bandwidth: %.6g Gb/s\n", text, 8 * m->nic_bytes_per_s / 1e9)
+               ? tsim_arena_printf(arena, "%snic_bandwidth: %.6g Gb/s%s\n", text, 8 * m->nic_bytes_per_s / 1e9,
+                                   m->is_nic_rate_of_link ? "  # what its PCIe link carries" : "")
                : text;
 }
 
@@ -228,7 +286,7 @@ static const char *node_text(struct tsim_arena *arena, const struct tsim_importe
                           "schema: tsim/node/v1\nname: imported\nextends: %s\nsource: \"%s of %s; what it "
                           "does not say is %s's\"\naccelerators: %d\n",
                           like->name, m->program, shown, like->name, m->n_accelerators);
-    bool is_told = set || m->device > 0 || !is_linked(m);
+    bool is_told = set || m->accelerator || m->device > 0 || !is_linked(m);
     if (is_told && strcmp(accelerator, like->accelerator->name) != 0)
         text = tsim_arena_printf(arena, "%saccelerator: %s%s\n", text, accelerator, set ? "  # --set" : "");
     text = tsim_arena_printf(arena, "%s%s", text, nics(arena, m, input));
@@ -291,8 +349,13 @@ static const char *notes(struct tsim_arena *arena, const struct parts *parts, co
                          const struct tsim_accelerator *part, const struct tsim_node *like,
                          const struct tsim_import_input *input) {
     const char *text = tsim_arena_printf(arena, "%s: note: values that it lacks come from %s\n", m->file, like->name);
+    if (m->is_nic_rate_of_link && m->nic_bytes_per_s > 0 && !tsim_import_override(input, "nic_bandwidth"))
+        text = tsim_arena_printf(arena,
+                                 "%s%s: note: the rate of the NICs is taken as the largest that their PCIe links "
+                                 "carry: --set nic_bandwidth='100 Gb/s' says another\n",
+                                 text, m->file);
     const char *others = others_like(arena, parts, part, m);
-    if (tsim_import_override(input, "accelerator") || has_device(part->known_as, m->device))
+    if (tsim_import_override(input, "accelerator") || m->accelerator || has_device(part->known_as, m->device))
         return text;
     return tsim_arena_printf(arena, "%s%s: note: the accelerator is taken as %s (%s)%s%s%s\n", text, m->file,
                              m->is_cube ? like->accelerator->name : part->name, described(arena, m),
@@ -310,14 +373,17 @@ static void warn(const struct tsim_imported_machine *m, const struct tsim_import
                            "NVLinks between some of the accelerators are not modelled: all traffic takes PCIe");
 }
 
-enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_imported_machine *m,
+enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_imported_machine *machine,
                                     const struct tsim_import_input *input, struct tsim_import_result *result,
                                     struct tsim_diags *diags) {
+    struct tsim_imported_machine completed = *machine;
+    const struct tsim_imported_machine *m = &completed;
     struct tsim_place place = {.file = tsim_arena_strdup(arena, input->file)};
     const struct tsim_node *like = NULL;
     struct parts parts;
     TSIM_TRY(check_overrides(input, place, diags));
     TSIM_TRY(tsim_known_accelerators(arena, &parts.items, &parts.n, diags));
+    TSIM_TRY(complete(arena, &parts, &completed, input, place, diags));
     const struct tsim_accelerator *part = part_of(&parts, m, input);
     if (part)
         TSIM_TRY(node_like(arena, &parts, m, part, &like, diags));

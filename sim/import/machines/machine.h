@@ -10,14 +10,17 @@ enum { TSIM_MACHINE_MOST_DEVICES = 256 };
 struct tsim_imported_machine {
     const char *program, *file;
     int n_accelerators, n_nics;
-    int sm;            /* compute capability x 10; 0: not said */
-    const char *gcn;   /* AMD's architecture without "gfx": "942", or "" where it is not said; NULL: not AMD's */
-    unsigned device;   /* of PCI; 0: not said */
-    int compute_units; /* of AMD's; 0: not said */
-    int nvlinks;       /* of one accelerator, or its xGMI links; 0: none */
-    int n_targets;     /* accelerators that xGMI links of one reach; below 0: not said */
-    bool has_switch;   /* NVLinks reach every other accelerator alike */
-    bool is_cube;      /* they reach some, as on DGX-1V */
+    int sm;                  /* compute capability x 10; 0: not said */
+    const char *gcn;         /* AMD's architecture without "gfx": "942", or "" where it is not said; NULL: not AMD's */
+    unsigned device;         /* of PCI; 0: not said */
+    int compute_units;       /* of AMD's; 0: not said */
+    int nvlinks;             /* of one accelerator, or its xGMI links; 0: none */
+    int n_targets;           /* accelerators that xGMI links of one reach; below 0: not said */
+    bool has_switch;         /* NVLinks reach every other accelerator alike */
+    bool is_cube;            /* they reach some, as on DGX-1V */
+    bool is_of_unsaid_links; /* NVIDIA's, and the file has neither links nor PCI devices: it may be a board or a card */
+    bool is_nic_rate_of_link;   /* `nic_bytes_per_s` is what the NIC's PCIe link can carry */
+    const char *accelerator;    /* its id, where the file has its name; NULL: it has not */
     int per_switch, per_socket; /* accelerators below one PCIe switch and on one socket; 0: all */
     double nic_bytes_per_s, host_link_bytes_per_s, uplink_bytes_per_s; /* 0: not said */
 };

@@ -1,5 +1,7 @@
 #include "import/machines/machine.h"
 
+#include "config/recognize.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ struct matrix {
     const char *cells[MOST][MOST]; /* GPU x GPU */
     int n, n_rows;
     int n_nics;
+    bool is_near[MOST]; /* a NIC that has an accelerator below the same PCIe bridges */
 };
 
 struct reading {
@@ -58,7 +61,7 @@ static void read_head(struct reading *g, char *line) {
     char *rest = line;
     for (char *token = strtok_r(line, " \t\r", &rest); token; token = strtok_r(NULL, " \t\r", &rest)) {
         g->m->n += is_device(token, "GPU") && g->m->n < MOST;
-        g->m->n_nics += is_nic(token);
+        g->m->n_nics += is_nic(token) && g->m->n_nics < MOST;
     }
 }
 
@@ -83,6 +86,10 @@ static enum tsim_status read_row(struct reading *g, char *line) {
     }
     if (column < g->m->n)
         return fail(g, g->line, 1, tsim_arena_printf(g->arena, "%d connections for %d GPUs", column, g->m->n));
+    for (int nic = 0; nic < g->m->n_nics; nic++) {
+        const char *token = strtok_r(NULL, " \t\r", &rest);
+        g->m->is_near[nic] |= token && (strcmp(token, "PIX") == 0 || strcmp(token, "PXB") == 0);
+    }
     g->m->n_rows++;
     return TSIM_OK;
 }
@@ -114,6 +121,32 @@ static enum tsim_status read_lines(struct reading *g) {
 
 /* ---- what it is ---- */
 
+/* NICs that stand below the bridges of an accelerator are those of a job; where there are such, the others (a DGX H100 has
+ * two of ten) lead to storage. */
+static int count_nics(const struct matrix *m) {
+    int n_near = 0;
+    for (int i = 0; i < m->n_nics; i++)
+        n_near += m->is_near[i];
+    return n_near > 0 ? n_near : m->n_nics;
+}
+
+/* The name that nvidia-smi prints in the same file, above the matrix: "NVIDIA H100 80GB HBM3". */
+static enum tsim_status read_name(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                  struct tsim_imported_machine *machine, struct tsim_diags *diags) {
+    static const char MAKER[] = "NVIDIA ";
+    const struct tsim_accelerator *part = NULL;
+    for (const char *c = input->text, *end = c + input->size; c && c < end && !part;) {
+        const char *stop = memchr(c, '\n', (size_t)(end - c));
+        size_t length = (size_t)((stop ? stop : end) - c);
+        char *line = tsim_arena_strndup(arena, c, length < LINE_BYTES ? length : LINE_BYTES), *at = strstr(line, MAKER);
+        if (at)
+            TSIM_TRY(tsim_accelerator_named(arena, at + strlen(MAKER), &part, diags));
+        c = stop ? stop + 1 : end;
+    }
+    machine->accelerator = part ? part->name : NULL;
+    return TSIM_OK;
+}
+
 static int nvlinks_of(const char *cell) {
     return is_device(cell, "NV") ? atoi(cell + 2) : 0;
 }
@@ -137,7 +170,7 @@ static void classify(const struct matrix *m, struct tsim_imported_machine *machi
         n_linked += links > 0;
     }
     machine->n_accelerators = m->n;
-    machine->n_nics = m->n_nics;
+    machine->n_nics = count_nics(m);
     machine->has_switch = m->n > 1 && n_linked == m->n - 1;
     machine->nvlinks = machine->has_switch ? least : sum;
     machine->is_cube = m->n == 8 && n_linked == 4 && sum == 6;
@@ -154,5 +187,6 @@ enum tsim_status tsim_import_nvidia_topo(struct tsim_arena *arena, const struct 
     struct tsim_imported_machine machine = {.program = "nvidia-smi topo -m", .file = input->file};
     TSIM_TRY(read_lines(&g));
     classify(g.m, &machine);
+    TSIM_TRY(read_name(arena, input, &machine, diags));
     return tsim_machine_write(arena, &machine, input, result, diags);
 }
