@@ -5,7 +5,7 @@
 #include "report/text_file.h"
 #include "run/run.h"
 #include "study/judge/kernel_pairs.h"
-#include "study/judge/profile_nsys.h"
+#include "study/judge/profile_database.h"
 
 #include <math.h>
 #include <string.h>
@@ -247,7 +247,8 @@ static enum tsim_exit write_all(const struct tsim_arguments *arguments, struct t
     if (write_tables(arguments, arena, p, &c, pairs, &status))
         return status;
     if (p->has_steps)
-        printf("%.0f steps of %s, beside %s\n\n", p->n_steps, p->file, result->scenario->name);
+        printf("%.0f steps of %s%s, beside %s\n\n", p->n_steps, p->file,
+               p->is_by_update ? ", each from the optimizer's update to the next" : "", result->scenario->name);
     else
         printf("all of %s, taken as one step, beside %s\n\n", p->file, result->scenario->name);
     print_step(arena, p, &c);
@@ -263,10 +264,10 @@ static enum tsim_exit write_all(const struct tsim_arguments *arguments, struct t
 static enum tsim_status read_profile(struct tsim_arena *arena, const char *file, struct tsim_profile *profile,
                                      struct tsim_diags *diags) {
     struct tsim_file_bytes bytes;
-    if (strcmp(file, "-") != 0 && tsim_profile_is_nsys(file))
-        return tsim_profile_read_nsys(arena, file, profile, diags);
+    if (strcmp(file, "-") != 0 && tsim_profile_is_database(file))
+        return tsim_profile_read_database(arena, file, profile, diags);
     TSIM_TRY(tsim_text_file_read(arena, file, TSIM_PROFILE_MAX_BYTES, "a trace of a profiler", &bytes, diags));
-    enum tsim_status status = tsim_profile_read_kineto(arena, bytes.file, bytes.text, bytes.size, profile, diags);
+    enum tsim_status status = tsim_profile_read_text(arena, bytes.file, bytes.text, bytes.size, profile, diags);
     tsim_heap_free(bytes.text);
     return status;
 }

@@ -5,7 +5,7 @@
 #include "import/launches/launch_file.h"
 #include "report/terminal/diagnosis_output.h"
 #include "report/text_file.h"
-#include "study/judge/profile_nsys.h"
+#include "study/judge/profile_database.h"
 
 #include <string.h>
 
@@ -104,9 +104,9 @@ static enum tsim_status read_launch(struct diagnose *run) {
 static enum tsim_status read_measurement(struct diagnose *run, const char *file) {
     struct tsim_file_bytes bytes;
     const char *spread;
-    if (tsim_profile_is_nsys(file)) {
+    if (tsim_profile_is_database(file)) {
         run->has_profile = true;
-        return tsim_profile_read_nsys(&run->arena, file, &run->profile, &run->diags);
+        return tsim_profile_read_database(&run->arena, file, &run->profile, &run->diags);
     }
     TSIM_TRY(tsim_text_file_read(&run->arena, file, TSIM_PROFILE_MAX_BYTES, "a log, or a trace of a profiler", &bytes,
                                  &run->diags));
@@ -118,7 +118,7 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
     }
     run->has_profile = true;
     enum tsim_status status =
-        tsim_profile_read_kineto(&run->arena, bytes.file, bytes.text, bytes.size, &run->profile, &run->diags);
+        tsim_profile_read_text(&run->arena, bytes.file, bytes.text, bytes.size, &run->profile, &run->diags);
     tsim_heap_free(bytes.text);
     return status;
 }

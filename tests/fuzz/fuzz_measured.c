@@ -1,10 +1,10 @@
 /* Files of measurements: nccl-tests' tables and JSON (and links fitted to them), calibration files of kernels,
- * traces of PyTorch's profiler, databases of Nsight Systems. */
+ * traces of PyTorch's profiler, tables and databases of rocprof and Nsight Systems. */
 #include "fuzz/fuzz.h"
 #include "study/judge/calibrate.h"
 #include "study/judge/calibrate_links.h"
 #include "study/judge/profile.h"
-#include "study/judge/profile_nsys.h"
+#include "study/judge/profile_database.h"
 
 enum { MOST_ROWS = 12 }; /* links are fitted to: with more the fit takes nearly all of the time */
 
@@ -19,14 +19,14 @@ static void read_collectives(struct tsim_arena *arena, const char *text, size_t 
 
 static void read_profile(struct tsim_arena *arena, const char *text, size_t size, struct tsim_diags *diags) {
     struct tsim_profile profile;
-    tsim_profile_read_kineto(arena, "trace.json", text, size, &profile, diags);
+    tsim_profile_read_text(arena, "trace.json", text, size, &profile, diags);
 }
 
 static void read_files(struct tsim_arena *arena, const char *file, struct tsim_diags *diags) {
     struct tsim_calibration calibration;
     struct tsim_profile profile;
-    if (tsim_profile_is_nsys(file))
-        tsim_profile_read_nsys(arena, file, &profile, diags);
+    if (tsim_profile_is_database(file))
+        tsim_profile_read_database(arena, file, &profile, diags);
     else
         tsim_calibrate_kernels(arena, file, NULL, &calibration, diags);
 }

@@ -1,6 +1,6 @@
 /* Profiles: classes of kernels by names as the libraries give them, figures of made-up traces worked out by hand, both
  * sorts of files, damaged ones. */
-#include "study/judge/profile_nsys.h"
+#include "study/judge/profile_database.h"
 #include "support/damage.h"
 
 #include <sqlite3.h>
@@ -151,8 +151,8 @@ START_TEST(a_database_of_nsys) {
     ck_assert_int_eq(sqlite3_open(file, &db), SQLITE_OK);
     ck_assert_int_eq(sqlite3_exec(db, SQL, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    ck_assert(tsim_profile_is_nsys(file));
-    enum tsim_status status = tsim_profile_read_nsys(&arena, file, &p, &diags);
+    ck_assert(tsim_profile_is_database(file));
+    enum tsim_status status = tsim_profile_read_database(&arena, file, &p, &diags);
     unlink(file);
     ck_assert_int_eq(status, TSIM_OK);
     check_figures(&p);
@@ -319,6 +319,110 @@ START_TEST(damaged_traces) {
 }
 END_TEST
 
+/* Kernels of two steps without marks, in microseconds: the updates of Adam end at 10, 110 and 210. So a step takes 100 us; it has a product of 40, a reduction from 50 to 90 beside it, and an update of 10. */
+static const struct {
+    const char *name;
+    int start_us, end_us, device, stream;
+} KERNELS[] = {{"multi_tensor_apply<AdamFunctor, float>", 0, 10, 4, 1},
+               {"Cijk_gemm", 20, 60, 4, 1},
+               {"ncclDevKernel_Generic", 50, 90, 4, 2},
+               {"Cijk_gemm", 60, 70, 5, 1},
+               {"multi_tensor_apply<AdamFunctor, float>", 100, 110, 4, 1},
+               {"Cijk_gemm", 120, 160, 4, 1},
+               {"ncclDevKernel_Generic", 150, 190, 4, 2},
+               {"multi_tensor_apply<AdamFunctor, float>", 200, 210, 4, 1},
+               {"Cijk_gemm", 220, 260, 4, 1}};
+enum { N_KERNELS = sizeof KERNELS / sizeof KERNELS[0] };
+#define BOOT_NS 1700000000000000000 /* an origin where a double of seconds is a quarter of a microsecond off */
+
+static void check_updates(const struct tsim_profile *p) {
+    ck_assert(p->is_by_update);
+    ck_assert_double_eq(p->n_steps, 2);
+    ck_assert_double_eq_tol(p->step_s, 100e-6, 1e-12);
+    ck_assert_double_eq_tol(p->class_s[TSIM_KERNEL_PRODUCT], 40e-6, 1e-12);
+    ck_assert_double_eq_tol(p->class_s[TSIM_KERNEL_OPTIMIZER], 10e-6, 1e-12);
+    ck_assert_double_eq_tol(p->exposed_s, 30e-6, 1e-12);
+    ck_assert_uint_eq(p->n_other_device, 1);
+}
+
+/* Heads as the programs write them; `row` has the fields of a kernel in the order name, begin, end, device, queue. */
+static const struct {
+    const char *head, *row;
+    bool has_duration;
+} TABLES[] = {
+    {"\"Kind\",\"Kernel_Name\",\"Start_Timestamp\",\"End_Timestamp\",\"Agent_Id\",\"Queue_Id\",\"Grid_Size_X\"\n",
+     "\"KERNEL_DISPATCH\",\"%s\",%lld,%lld,\"Agent %d\",%d,256\n", false},
+    {"\"Index\",\"KernelName\",\"BeginNs\",\"EndNs\",\"gpu-id\",\"queue-id\",\"DurationNs\"\r\n",
+     "0,\"%s\",%lld,%lld,%d,%d,17\r\n", false},
+    {"CorrId,Name,Start (ns),Duration (ns),Device,Strm\n", "1,\"%s\",%lld,%lld,NVIDIA H100 80GB HBM3 (%d),%d\n", true},
+};
+
+START_TEST(tables_of_kernels) {
+    const char *text = TABLES[_i].head;
+    struct tsim_profile p;
+    for (int i = 0; i < N_KERNELS; i++) {
+        const long long start = BOOT_NS + 1000LL * KERNELS[i].start_us, end = BOOT_NS + 1000LL * KERNELS[i].end_us;
+        text = tsim_arena_printf(&arena, "%s%s", text,
+                                 tsim_arena_printf(&arena, TABLES[_i].row, KERNELS[i].name, start,
+                                                   TABLES[_i].has_duration ? end - start : end, KERNELS[i].device,
+                                                   KERNELS[i].stream));
+    }
+    ck_assert(tsim_profile_is_table(text, strlen(text)));
+    ck_assert_int_eq(tsim_profile_read_text(&arena, "t.csv", text, strlen(text), &p, &diags), TSIM_OK);
+    check_updates(&p);
+    text = tsim_arena_printf(&arena, "%s%s", TABLES[_i].head, "\"a\",b\n");
+    ck_assert_int_eq(tsim_profile_read_text(&arena, "t.csv", text, strlen(text), &p, &diags), TSIM_ERR_SYNTAX);
+    ck_assert_int_eq(diags.items[diags.n_items - 1].at.line, 2);
+}
+END_TEST
+
+/* Databases of ROCm: tables as their schemas have them, a row a kernel. */
+static const struct {
+    const char *tables, *row;
+} DATABASES[] = {
+    {"CREATE TABLE rocpd_info_kernel_symbol_0a_1b(id INTEGER PRIMARY KEY, guid TEXT, kernel_name TEXT, display_name "
+     "TEXT);"
+     "CREATE TABLE rocpd_memory_copy_0a_1b(id INTEGER PRIMARY KEY, start BIGINT, \"end\" BIGINT, dst_agent_id INT, "
+     "src_agent_id INT, "
+     "stream_id INT);"
+     "CREATE TABLE rocpd_kernel_dispatch_0a_1b(id INTEGER PRIMARY KEY, agent_id INT, kernel_id INT, queue_id INT, "
+     "stream_id INT, start "
+     "BIGINT, \"end\" BIGINT);",
+     "INSERT INTO rocpd_info_kernel_symbol_0a_1b(id, kernel_name, display_name) VALUES (%d, 'mangled', '%s');"
+     "INSERT INTO rocpd_kernel_dispatch_0a_1b(kernel_id, start, \"end\", agent_id, stream_id) VALUES (%d, %lld, %lld, "
+     "%d, %d);"},
+    {"CREATE TABLE rocpd_string(id INTEGER PRIMARY KEY, string TEXT); INSERT INTO rocpd_string VALUES (100, "
+     "'KernelExecution');"
+     "CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY, gpuId INT, queueId INT, sequenceId INT, start INT, end INT, "
+     "description_id INT, "
+     "opType_id INT);",
+     "INSERT INTO rocpd_string VALUES (%d, '%s');"
+     "INSERT INTO rocpd_op(description_id, start, end, gpuId, queueId, opType_id) VALUES (%d, %lld, %lld, %d, %d, "
+     "100);"},
+};
+
+START_TEST(databases_of_rocm) {
+    const char *sql = DATABASES[_i].tables;
+    char file[64];
+    sqlite3 *db;
+    struct tsim_profile p;
+    for (int i = 0; i < N_KERNELS; i++)
+        sql = tsim_arena_printf(&arena, "%s%s", sql,
+                                tsim_arena_printf(&arena, DATABASES[_i].row, i + 1, KERNELS[i].name, i + 1,
+                                                  BOOT_NS + 1000LL * KERNELS[i].start_us,
+                                                  BOOT_NS + 1000LL * KERNELS[i].end_us, KERNELS[i].device,
+                                                  KERNELS[i].stream));
+    snprintf(file, sizeof file, "/tmp/tsim-test-rocm-%ld.db", (long)getpid());
+    ck_assert_int_eq(sqlite3_open(file, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    enum tsim_status status = tsim_profile_read_database(&arena, file, &p, &diags);
+    unlink(file);
+    ck_assert_int_eq(status, TSIM_OK);
+    check_updates(&p);
+}
+END_TEST
+
 static Suite *profile_suite(void) {
     Suite *suite = suite_create("profile");
     TCase *tests = tcase_create("all");
@@ -331,6 +435,8 @@ static Suite *profile_suite(void) {
     tcase_add_test(tests, a_host_that_runs_ahead);
     tcase_add_test(tests, more_kernels_than_a_step_holds);
     tcase_add_test(tests, a_database_of_nsys);
+    tcase_add_loop_test(tests, tables_of_kernels, 0, (int)(sizeof TABLES / sizeof TABLES[0]));
+    tcase_add_loop_test(tests, databases_of_rocm, 0, (int)(sizeof DATABASES / sizeof DATABASES[0]));
     tcase_add_test(tests, without_steps);
     tcase_add_test(tests, mistakes_have_a_place);
     tcase_add_test(tests, damaged_traces);

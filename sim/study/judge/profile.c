@@ -251,7 +251,47 @@ static size_t count_steps(struct step *marks, size_t n_marks) {
     return n;
 }
 
+/* Kernels that change the weights, of whatever library. Those that only copy or scale gradients are not. */
+static bool is_update(const char *name) {
+    static const char *const PARTS[] = {"adam", "lamb", "adafactor", "lion", "sgd", "addcdiv", NULL};
+    char lower[512];
+    size_t n = 0;
+    for (; name[n] && n + 1 < sizeof lower; n++)
+        lower[n] = (char)tolower((unsigned char)name[n]);
+    lower[n] = '\0';
+    return has_any(lower, PARTS);
+}
+
+/* A product or attention is of a forward pass where an update stands before it. */
+static bool is_work(enum tsim_kernel_class class) {
+    return class == TSIM_KERNEL_PRODUCT || class == TSIM_KERNEL_CONVOLUTION || class == TSIM_KERNEL_ATTENTION;
+}
+
+/* Marks steps from the end of an update to the end of the next. Other kernels that stand between those of an update belong to it, as
+ * long as no work begins. */
+static void mark_by_updates(struct tsim_profile_builder *b) {
+    bool *updates = tsim_arena_alloc(b->arena, b->n_names * sizeof *updates);
+    double begin_s = NAN, end_s = NAN; /* of the step; of the update that goes on, NAN: none does */
+    for (size_t i = 0; i < b->n_names; i++)
+        updates[i] = is_update(b->names[i].name);
+    for (size_t i = 0; i <= b->n_events; i++) {
+        const struct event *e = i < b->n_events ? &b->events[i] : NULL;
+        if (e && updates[e->name])
+            end_s = e->end_s;
+        if (isnan(end_s) || (e && !is_work(b->names[e->name].class)))
+            continue;
+        if (!isnan(begin_s))
+            tsim_profile_add_step(b, true, -1, begin_s, end_s);
+        begin_s = end_s;
+        end_s = NAN;
+    }
+}
+
 static void find_steps(struct tsim_profile_builder *b, struct tsim_profile *p) {
+    if (b->n_steps[0] + b->n_steps[1] == 0) {
+        mark_by_updates(b);
+        p->is_by_update = b->n_steps[1] > 0;
+    }
     bool is_device = b->n_steps[1] > 0;
     size_t n = count_steps(b->steps[is_device], b->n_steps[is_device]);
     double from_s = HUGE_VAL, to_s = -HUGE_VAL;
@@ -335,6 +375,10 @@ static void release(struct tsim_profile_builder *b) {
     tsim_heap_free(b->steps[1]);
 }
 
+void tsim_profile_abandon(struct tsim_profile_builder *b) {
+    release(b);
+}
+
 enum tsim_status tsim_profile_end(struct tsim_profile_builder *b, struct tsim_profile *profile,
                                   struct tsim_diags *diags) {
     struct tsim_profile p = {.file = b->file, .n_other_device = b->n_other_device};
@@ -342,10 +386,10 @@ enum tsim_status tsim_profile_end(struct tsim_profile_builder *b, struct tsim_pr
         qsort(b->events, b->n_events, sizeof *b->events, by_start);
     find_steps(b, &p);
     if (b->n_events == 0) {
-        tsim_diag_hint(
-            tsim_diags_error(diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = b->file}, "",
-                             "there is no kernel of an accelerator in it"),
-            "a trace of PyTorch's profiler with ProfilerActivity.CUDA, or a SQLite export of nsys with kernels");
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = b->file}, "",
+                                        "there is no kernel of an accelerator in it"),
+                       "a trace of PyTorch's profiler with ProfilerActivity.CUDA, a SQLite export of nsys, or what "
+                       "rocprofv3 writes");
         release(b);
         return TSIM_ERR_SCHEMA;
     }

@@ -32,8 +32,9 @@ struct tsim_profiled_kernel { /* one kernel that ran */
 
 struct tsim_profile {
     const char *file;
-    double n_steps; /* that were seen */
-    bool has_steps; /* marked; else all kernels are taken as one step */
+    double n_steps;    /* that were seen */
+    bool has_steps;    /* marked, or told apart by the optimizer; else all kernels are taken as one step */
+    bool is_by_update; /* steps go from the optimizer's update to the next, because none is marked */
     /* In a step: */
     double step_s;    /* from its beginning to the next one's; see tsim_profile_add_step */
     double busy_s;    /* at least one kernel runs */
@@ -68,9 +69,14 @@ void tsim_profile_add_launch(struct tsim_profile_builder *builder, int64_t corre
  * last as long as those, where that is longer than the marks are apart. A kernel whose launch is not told counts. */
 void tsim_profile_add_step(struct tsim_profile_builder *builder, bool is_device, int64_t number, double start_s,
                            double end_s);
-/* TSIM_ERR_SCHEMA: no kernel. Steps that cannot hold their kernels are a warning. Releases the builder. */
+/* Finds the steps and adds up. Where none is marked, kernels of Adam, SGD and the like tell them: a step goes from the end of an
+ * update to the end of the next one, and what stands before the first and behind the last update is left out. With less than two
+ * updates all kernels are one step.
+ * TSIM_ERR_SCHEMA: no kernel. Steps that cannot hold their kernels are a warning. Releases the builder. */
 enum tsim_status tsim_profile_end(struct tsim_profile_builder *builder, struct tsim_profile *profile,
                                   struct tsim_diags *diags);
+
+void tsim_profile_abandon(struct tsim_profile_builder *builder); /* releases it, of a file that cannot be read */
 
 enum tsim_kernel_class tsim_kernel_class_of(const char *name);
 const char *tsim_kernel_class_name(enum tsim_kernel_class class);
@@ -80,6 +86,18 @@ const char *tsim_kernel_class_name(enum tsim_kernel_class class);
 enum { TSIM_PROFILE_MAX_BYTES = 1000 * 1000 * 1000 };
 enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                           struct tsim_profile *profile, struct tsim_diags *diags);
+
+/* A table of kernels (CSV) of rocprof, rocprofv3 or `nsys stats`, in memory. TSIM_ERR_SYNTAX with its line. */
+bool tsim_profile_is_table(const char *text, size_t size);
+enum tsim_status tsim_profile_read_table(struct tsim_arena *arena, const char *file, const char *text, size_t size,
+                                         struct tsim_profile *profile, struct tsim_diags *diags);
+/* Either of the two, as its first line tells. */
+static inline enum tsim_status tsim_profile_read_text(struct tsim_arena *arena, const char *file, const char *text,
+                                                      size_t size, struct tsim_profile *profile,
+                                                      struct tsim_diags *diags) {
+    return (tsim_profile_is_table(text, size) ? tsim_profile_read_table
+                                              : tsim_profile_read_kineto)(arena, file, text, size, profile, diags);
+}
 
 /* ---- beside a prediction ---- */
 struct tsim_profile_line {

@@ -273,11 +273,7 @@ enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *
     struct reader t = {.builder = builder, .text = text, .c = text, .end = text + size};
     if (read_trace(&t))
         return tsim_profile_end(builder, profile, diags);
-    struct tsim_profile unused;
-    struct tsim_diags ignored;
-    tsim_diags_init(&ignored);
-    tsim_profile_end(builder, &unused, &ignored); /* releases it */
-    tsim_diags_release(&ignored);
+    tsim_profile_abandon(builder);
     struct tsim_place place = place_of(&t, tsim_arena_strdup(arena, file));
     tsim_diag_hint(t.is_own ? tsim_diags_error(diags, TSIM_ERR_SYNTAX, place, "",
                                                "this trace was written by tsim: nothing in it was measured")

@@ -1,10 +1,10 @@
-#include "study/judge/profile_nsys.h"
+#include "study/judge/profile_database.h"
 
 #include "results/sql.h"
 
 #include <string.h>
 
-bool tsim_profile_is_nsys(const char *file) {
+bool tsim_profile_is_database(const char *file) {
     static const char MAGIC[] = "SQLite format 3";
     char start[sizeof MAGIC] = "";
     FILE *in = fopen(file, "rb");
@@ -57,8 +57,62 @@ static bool read_steps(const struct tsim_store *store, struct tsim_profile_build
     return step == TSIM_SQL_DONE;
 }
 
+/* ---- of ROCm ---- */
+
+/* rocprofv3 puts an id of the run behind the names of its tables; that of the first run counts. NULL: there is no such table. */
+static const char *rocpd_run(struct tsim_arena *arena, const struct tsim_store *store) {
+    static const char TABLE[] = "rocpd_kernel_dispatch";
+    static const char GOOD[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    struct tsim_statement s = tsim_sql_prepare(
+        store,
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'rocpd_kernel_dispatch%' ORDER BY name");
+    const char *run = NULL;
+    while (!run && tsim_sql_step(&s) == TSIM_SQL_ROW) {
+        const char *name = tsim_sql_copy(arena, &s, 0);
+        run = strspn(name, GOOD) == strlen(name) ? name + strlen(TABLE) : NULL;
+    }
+    tsim_sql_finalize(&s);
+    return run;
+}
+
+/* Times are nanoseconds since the machine's start or 1970, where a double of seconds would round them: since the first kernel. */
+static const char *read_rocpd(struct tsim_arena *arena, const struct tsim_store *store, const char *run,
+                              struct tsim_profile_builder *builder) {
+    const char *origin = tsim_arena_printf(arena, "(SELECT min(start) FROM \"rocpd_kernel_dispatch%s\")", run);
+    const char *kernels = tsim_arena_printf(arena,
+                                            "SELECT coalesce(i.display_name, i.kernel_name), k.agent_id, k.start - %s, "
+                                            "k.\"end\" - %s, coalesce(k.stream_id, -1), -1 "
+                                            "FROM \"rocpd_kernel_dispatch%s\" k LEFT JOIN "
+                                            "\"rocpd_info_kernel_symbol%s\" i ON i.id = k.kernel_id ORDER BY k.start",
+                                            origin, origin, run, run);
+    const char *copies = tsim_arena_printf(
+        arena,
+        "SELECT 'memcpy', max(coalesce(src_agent_id, 0), coalesce(dst_agent_id, 0)), start - %s, \"end\" - %s, "
+        "coalesce(stream_id, -1), -1 FROM \"rocpd_memory_copy%s\" ORDER BY start",
+        origin, origin, run);
+    if (!read_kernels(store, builder, kernels, false))
+        return "rocpd_kernel_dispatch";
+    bool has_copies = tsim_sql_has_table(store, tsim_arena_printf(arena, "rocpd_memory_copy%s", run));
+    return has_copies && !read_kernels(store, builder, copies, true) ? "rocpd_memory_copy" : NULL;
+}
+
+static const char *read_rpd(const struct tsim_store *store, struct tsim_profile_builder *builder) {
+#define RPD(name, condition)                                                                                           \
+    "SELECT " name                                                                                                     \
+    ", o.gpuId, o.start - (SELECT min(start) FROM rocpd_op), o.end - (SELECT min(start) FROM rocpd_op), "              \
+    "o.queueId, -1 FROM rocpd_op o LEFT JOIN rocpd_string d ON d.id = o.description_id LEFT JOIN rocpd_string t ON "   \
+    "t.id = o.opType_id WHERE t.string " condition " ORDER BY o.start"
+    bool is_read =
+        read_kernels(store, builder, RPD("coalesce(nullif(d.string, ''), t.string)", "= 'KernelExecution'"), false) &&
+        read_kernels(store, builder, RPD("'memcpy'", "LIKE 'Copy%'"), true);
+#undef RPD
+    return is_read ? NULL : "rocpd_op";
+}
+
+/* ---- of Nsight Systems ---- */
+
 /* The name of the table that cannot be read, NULL when all can that are there. */
-static const char *read_tables(const struct tsim_store *store, struct tsim_profile_builder *builder) {
+static const char *read_nsys(const struct tsim_store *store, struct tsim_profile_builder *builder) {
     static const struct {
         const char *table, *sql;
         bool is_copy;
@@ -86,25 +140,25 @@ static const char *read_tables(const struct tsim_store *store, struct tsim_profi
     return tsim_sql_has_table(store, "NVTX_EVENTS") && !read_steps(store, builder) ? "NVTX_EVENTS" : NULL;
 }
 
-enum tsim_status tsim_profile_read_nsys(struct tsim_arena *arena, const char *file, struct tsim_profile *profile,
-                                        struct tsim_diags *diags) {
+enum tsim_status tsim_profile_read_database(struct tsim_arena *arena, const char *file, struct tsim_profile *profile,
+                                            struct tsim_diags *diags) {
     struct tsim_store *store;
     TSIM_TRY(tsim_sql_open_foreign(arena, file, &store, diags));
     struct tsim_profile_builder *builder = tsim_profile_begin(arena, file);
-    const char *failed = read_tables(store, builder);
+    const char *run = rocpd_run(arena, store);
+    const char *failed = run                                     ? read_rocpd(arena, store, run, builder)
+                         : tsim_sql_has_table(store, "rocpd_op") ? read_rpd(store, builder)
+                                                                 : read_nsys(store, builder);
     if (tsim_sql_has_table(store, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"))
         tsim_diag_hint(tsim_diags_warning(diags, (struct tsim_place){.file = file}, "",
                                           "CUDA graphs were traced as a whole: their kernels are not in the profile"),
                        "nsys profile --cuda-graph-trace=node");
     tsim_store_close(store);
     if (failed) {
-        struct tsim_profile unused;
-        struct tsim_diags ignored;
-        tsim_diags_init(&ignored);
-        tsim_profile_end(builder, &unused, &ignored); /* releases it */
-        tsim_diags_release(&ignored);
+        tsim_profile_abandon(builder);
         tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = file}, "",
-                         "cannot read the table %s as Nsight Systems writes it", failed);
+                         "cannot read the table %s as %s writes it", failed,
+                         strncmp(failed, "rocpd", 5) == 0 ? "rocprofv3 or rocmProfileData" : "Nsight Systems");
         return TSIM_ERR_DB;
     }
     return tsim_profile_end(builder, profile, diags);
