@@ -683,6 +683,9 @@ struct tsim_software {
     enum tsim_fusion fusion;
     double dropout; /* fraction of the elements that are dropped; 0: no such kernels and masks */
     double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;
+    double host_time_per_pass_s; /* of an engine that generates: what it does between two passes */
+    double refit_bytes_per_s;    /* the whole model, gathered, sent to engines and loaded; 0: what links allow */
+    double offload_bytes_per_s, onload_bytes_per_s; /* to the host's memory and back, each accelerator; 0: its link's */
     bool launch_blocking;          /* the host waits for each kernel: its time comes on top (CUDA_LAUNCH_BLOCKING=1) */
     double host_time_per_fp8_op_s; /* training in fp8; 0: as in 16 bits */
     enum tsim_cuda_graphs cuda_graphs;

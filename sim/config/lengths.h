@@ -1,9 +1,9 @@
 /* lengths.h - samples of many lengths (supervised fine-tuning) in batches: packed, or padded.
  *
  * Lengths are lognormal with a mean and a coefficient of variation, cut at the longest that is taken (`sequence_length`).
- *   packed   samples fill sequences of sequence_length, one behind the other, which are what a batch counts. Packs are taken as
- *            full: packing the longest first leaves less than 1 % (Krell et al. 2021, arXiv:2107.02027). A token attends to
- *            its own sample.
+ *   packed   samples fill sequences of sequence_length, one behind the other, which are what a batch counts. Each goes where it
+ *            first fits, the longest first. The empty rest is worked on; less than 1 %, as short samples leave (Krell et al.
+ *            2021, arXiv:2107.02027), is taken as none. A token attends to its own sample.
  *   longest  each micro-batch of b samples is as long as its longest, E[max of b]. Replicas meet at the end of a step, and the
  *            slowest of d is longer by sigma / sqrt(m) times the expected maximum of d normals, with sigma the standard
  *            deviation of a micro-batch's length and m micro-batches. Rounded up to what tensor and context ranks divide.
@@ -37,7 +37,7 @@ static inline bool tsim_is_packed(const struct tsim_scenario *scenario) {
 
 static inline double tsim_samples_of_sequence(const struct tsim_scenario *scenario) {
     const struct tsim_training_spec *t = &scenario->training;
-    return tsim_is_packed(scenario) ? (double)t->sequence_length / t->lengths.sample : 1;
+    return tsim_is_packed(scenario) ? (double)t->sequence_length * t->lengths.fill / t->lengths.sample : 1;
 }
 
 static inline double tsim_attended_length(const struct tsim_scenario *scenario) {

@@ -227,6 +227,7 @@ struct tsim_lengths_spec {
     int64_t pass;    /* resolved: tokens that a pass takes for each sample of a batch, padding among them */
     double useful;   /* of them, those that are not padding, on average */
     double sample;   /* tokens of a sample as it is cut, on average */
+    double fill;     /* of packs, the share that is no padding */
     double attended; /* tokens of its own sample that a token may attend to, on average over tokens */
 };
 

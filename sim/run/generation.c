@@ -31,6 +31,7 @@ struct engines {
     struct decode decode[MOST_BATCHES]; /* of growing batches */
     int n_decode;
     double prefill_s_per_token, prefill_j_per_token;
+    double host_time_per_pass_s, rest_w; /* between decode passes; of an engine at rest */
 };
 
 /* ---- passes ---- */
@@ -167,8 +168,8 @@ static struct engine run_engine(const struct engines *e, const double *responses
         double passes = queue.items[0].end - now, batch = (double)queue.n;
         struct decode d = decode_of(e, batch);
         double tokens = cached / batch + (passes - 1) / 2; /* of a sequence's cache: the mean over the passes */
-        engine.time_s += passes * (d.time_s + d.time_s_per_token * tokens);
-        engine.energy_j += passes * (d.energy_j + d.energy_j_per_token * tokens);
+        engine.time_s += passes * (e->host_time_per_pass_s + d.time_s + d.time_s_per_token * tokens);
+        engine.energy_j += passes * (e->host_time_per_pass_s * e->rest_w + d.energy_j + d.energy_j_per_token * tokens);
         cached += passes * batch;
         now += passes;
         while (queue.n > 0 && queue.items[0].end <= now)
@@ -306,12 +307,14 @@ static enum tsim_status begin(struct tsim_arena *arena, const struct tsim_scenar
                               struct responses *responses, double *weights_bytes, double *excess_bytes,
                               struct tsim_diags *diags) {
     const struct tsim_generation_spec *g = &sc->generation;
-    *e = (struct engines){.arena = arena,
-                          .scenario = inference_of(arena, sc),
-                          .diags = diags,
-                          .n = tsim_generating_accelerators(sc) / g->tensor,
-                          .prompt = g->prompt,
-                          .samples_per_prompt = g->samples_per_prompt};
+    *e =
+        (struct engines){.arena = arena,
+                         .scenario = inference_of(arena, sc),
+                         .diags = diags,
+                         .n = tsim_generating_accelerators(sc) / g->tensor,
+                         .prompt = g->prompt,
+                         .host_time_per_pass_s = g->software->host_time_per_pass_s * sc->cluster.node->host_time_factor,
+                         .samples_per_prompt = g->samples_per_prompt};
     *excess_bytes = 0;
     if (!e->scenario)
         return refused(sc, diags);
@@ -329,7 +332,7 @@ enum tsim_status tsim_generation_check(struct tsim_arena *arena, const struct ts
 }
 
 /* Engines share the samples; those that are done rest. Returns the slowest. */
-static struct engine run_round(const struct engines *e, const double *responses, int64_t rollouts, double rest_w,
+static struct engine run_round(const struct engines *e, const double *responses, int64_t rollouts,
                                struct running *items, double *energy_j) {
     struct engine slowest = {0};
     double busy_s = 0;
@@ -342,7 +345,7 @@ static struct engine run_round(const struct engines *e, const double *responses,
         if (engine.time_s > slowest.time_s)
             slowest = engine;
     }
-    *energy_j += rest_w * ((double)e->n * slowest.time_s - busy_s);
+    *energy_j += e->rest_w * ((double)e->n * slowest.time_s - busy_s);
     return slowest;
 }
 
@@ -359,7 +362,7 @@ enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct
     TSIM_TRY(play_passes(&e, g->prompt + responses.longest));
 
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, e.scenario);
-    double rest_w = tsim_power_at_rest(NULL, cluster).value * (double)g->tensor;
+    e.rest_w = tsim_power_at_rest(NULL, cluster).value * (double)g->tensor;
     *generation = (struct tsim_generation_phase){
         .has = true,
         .tokens = responses.mean * (double)g->rollouts,
@@ -370,8 +373,7 @@ enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct
     const int32_t n = responses.n_rounds;
     for (int32_t round = 0; round < n; round++) {
         double energy_j;
-        struct engine slowest =
-            run_round(&e, responses.tokens + round * g->rollouts, g->rollouts, rest_w, items, &energy_j);
+        struct engine slowest = run_round(&e, responses.tokens + round * g->rollouts, g->rollouts, items, &energy_j);
         generation->rounds_s[round] = slowest.time_s;
         generation->time_s += slowest.time_s / n;
         generation->prefill_s += slowest.prefill_s / n;

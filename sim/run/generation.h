@@ -6,13 +6,12 @@
  * response is complete (continuous batching: Yu et al. 2022, Orca). A response's length is drawn from training.lengths
  * less the prompt. A decode pass gives every running sequence one token. Its time is played on the engine for batches of
  * powers of two and two lengths of the cache; between them it is a straight line in both, as its weights, cache and
- * products are. The round is over with its longest response: engines that are done wait at rest.
+ * products are. Between two passes the engine schedules and samples for software.host_time_per_pass, by its host. The round is over with its longest response: engines that are done wait at rest.
  *
  * Engines are on all accelerators, or on nodes of their own (generation.nodes). Rounds differ by their draws: TSIM_ROUNDS
  * of them are generated, and figures are their means.
  *
- * Not modelled: what an engine does between two passes (scheduling, sampling), speculative decoding, responses that are
- * interrupted and finished later. So generation takes at least this long. */
+ * Not modelled: speculative decoding, responses that are interrupted and finished later. */
 #ifndef TSIM_RUN_GENERATION_H
 #define TSIM_RUN_GENERATION_H
 

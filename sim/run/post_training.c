@@ -2,6 +2,7 @@
 
 #include "cluster/power.h"
 #include "config/provenance.h"
+#include "partition/memory.h"
 #include "run/evaluation.h"
 
 static int scorers_of(const struct tsim_scenario *sc) {
@@ -9,6 +10,10 @@ static int scorers_of(const struct tsim_scenario *sc) {
     for (int scorer = 0; scorer < TSIM_N_SCORERS; scorer++)
         n += (sc->training.scoring >> scorer & 1) != 0;
     return n;
+}
+
+static bool trains_critic(const struct tsim_scenario *sc) {
+    return (sc->training.scoring >> TSIM_SCORER_CRITIC & 1) != 0;
 }
 
 static double samples_of(const struct tsim_scenario *sc) {
@@ -38,10 +43,69 @@ static struct tsim_amount transfer_time(struct tsim_term_recorder *r, const stru
     if (is_apart && sent_bytes > weights_bytes)
         bytes = tsim_given(r, "weights of a rank that trains", sent_bytes, TSIM_BYTES,
                            "the whole model over the ranks that hold it once; engines hand on what they get");
-    return tsim_product(
-        r, "post_training.transfer_s", "weights of a rank / rate of its links", TSIM_TIME_S,
+    struct tsim_amount links = tsim_product(
+        r, "by the links", "weights of a rank / rate of its links", TSIM_TIME_S,
         TSIM_PARTS(bytes, tsim_inverse(tsim_given(r, on_node ? "links of the node" : "share of the NICs", rate,
                                                   TSIM_BYTES_PER_S, "the cluster (sim/cluster/cluster.h)"))));
+    if (!(sc->software->refit_bytes_per_s > 0))
+        return tsim_largest(r, "post_training.transfer_s", "each rank gets its own part", TSIM_TIME_S,
+                            TSIM_PARTS(links));
+    struct tsim_amount gathered = tsim_product(
+        r, "by the software", "weights of the model / rate", TSIM_TIME_S,
+        TSIM_PARTS(tsim_given(r, "weights of the model", weights_bytes * (double)sc->generation.tensor, TSIM_BYTES,
+                              "each rank gathers all of it, tensor after tensor, and its engine keeps a part"),
+                   tsim_inverse(tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, sc->software->name, "refit_rate",
+                                             sc->software->refit_bytes_per_s, TSIM_BYTES_PER_S))));
+    return tsim_largest(r, "post_training.transfer_s", "the slower", TSIM_TIME_S, TSIM_PARTS(links, gathered));
+}
+
+/* ---- models that wait in the host's memory ---- */
+
+struct held {
+    double weights_bytes, states_bytes; /* of the rank that has most */
+};
+
+static struct held held_of(const struct tsim_scenario *sc) {
+    struct held most = {0, 0};
+    for (int32_t stage = 0; stage < sc->parallelism.pipeline; stage++) {
+        struct tsim_stage_memory m;
+        tsim_stage_memory(sc, stage, &m);
+        double states_bytes = m.master_bytes + m.optimizer_bytes;
+        if (m.weights_bytes + states_bytes > most.weights_bytes + most.states_bytes)
+            most = (struct held){m.weights_bytes, states_bytes};
+    }
+    return most;
+}
+
+/* Copies of so many bytes by a rate of the software, or by the host's link. */
+static struct tsim_amount copy_time(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                    const struct tsim_cluster *cluster, const char *name, double bytes,
+                                    const char *rate_key, double rate) {
+    struct tsim_amount speed =
+        rate > 0 ? tsim_of_file(r, TSIM_CATALOGUE_SOFTWARE, sc->software->name, rate_key, rate, TSIM_BYTES_PER_S)
+                 : tsim_given(r, "host_link", cluster->host_link_bytes_per_s, TSIM_BYTES_PER_S, "the node");
+    return tsim_product(
+        r, name, "bytes of the rank that holds most / rate", TSIM_TIME_S,
+        TSIM_PARTS(tsim_given(r, "bytes", bytes, TSIM_BYTES, "weights and states: tsim explain memory.peak_bytes"),
+                   tsim_inverse(speed)));
+}
+
+/* A policy that trains makes room for engines on the same accelerators, and the policy for the reference: it leaves, the reference
+ * comes and is overwritten by the policy that returns. */
+static struct tsim_amount copies_time(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
+                                      const struct tsim_cluster *cluster) {
+    const struct tsim_software *software = sc->software;
+    struct held held = held_of(sc);
+    bool makes_room = tsim_generates(sc) && sc->generation.nodes == 0;
+    double all_bytes = makes_room ? (trains_critic(sc) ? 2 : 1) * (held.weights_bytes + held.states_bytes) : 0;
+    double reference_bytes = (sc->training.scoring >> TSIM_SCORER_REFERENCE & 1) != 0 ? 3 * held.weights_bytes : 0;
+    if (!(cluster->host_link_bytes_per_s > 0) || !(all_bytes + reference_bytes > 0))
+        return (struct tsim_amount){0};
+    return tsim_sum(
+        r, "post_training.copies_s", "to the host and back", TSIM_TIME_S,
+        TSIM_PARTS(copy_time(r, sc, cluster, "leave", all_bytes, "offload_rate", software->offload_bytes_per_s),
+                   copy_time(r, sc, cluster, "return", all_bytes, "onload_rate", software->onload_bytes_per_s),
+                   copy_time(r, sc, cluster, "reference", reference_bytes, "", 0)));
 }
 
 /* ---- rounds of engines that are ahead ---- */
@@ -89,17 +153,13 @@ static struct tsim_machine machine_of_scorer(struct tsim_arena *arena, const str
     return sc->teaching ? tsim_machine_of(arena, sc->teaching, memo ? memo->teacher : NULL) : *machine;
 }
 
-static bool trains_critic(const struct tsim_scenario *sc) {
-    return (sc->training.scoring >> TSIM_SCORER_CRITIC & 1) != 0;
-}
-
 /* Accelerators that neither train nor generate are switched on. */
 static double rest_j(const struct tsim_scenario *sc, const struct tsim_machine *machine,
                      const struct tsim_post_training *round) {
     double rest_w = tsim_power_at_rest(NULL, machine->cluster).value;
     double at_work_s = round->scoring_s + round->training_s;
     if (sc->generation.nodes == 0)
-        return rest_w * (double)sc->n_accelerators * round->transfer_s;
+        return rest_w * (double)sc->n_accelerators * (round->transfer_s + round->copies_s);
     return rest_w * ((double)sc->n_accelerators * (round->time_s - at_work_s) +
                      (double)tsim_generating_accelerators(sc) * (round->time_s - round->generation.time_s));
 }
@@ -122,7 +182,7 @@ static void add_up(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                      TSIM_PARTS(tsim_given(r, "models that score", scorers_of(sc), TSIM_COUNT,
                                            sc->teaching ? "the teacher" : "training.scoring of the scenario"),
                                 passes));
-    struct tsim_amount generated = {0}, transfer = {0};
+    struct tsim_amount generated = {0}, transfer = {0}, copies = copies_time(r, sc, machine->cluster);
     if (round->generation.has) {
         generated = tsim_outcome(r, "post_training.generation_s", "simulated on the engine: sim/run/generation.h",
                                  round->generation.time_s, TSIM_TIME_S, TSIM_PARTS(batches));
@@ -131,18 +191,19 @@ static void add_up(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
     round->scoring_s = scored.value;
     round->training_s = training.value;
     round->transfer_s = transfer.value;
-    double in_turn_s = generated.value + scored.value + training.value + transfer.value;
+    round->copies_s = copies.value;
+    double in_turn_s = generated.value + scored.value + training.value + transfer.value + copies.value;
     if (sc->generation.ahead > 0 && round->generation.has)
         round->time_s =
             tsim_outcome(r, "post_training.time_s",
                          "rounds of many lengths, generated ahead and trained on side by side: sim/run/post_training.h",
-                         tsim_rounds_ahead_s(round->generation.rounds_s, scored.value + training.value, transfer.value,
-                                             sc->generation.ahead),
-                         TSIM_TIME_S, TSIM_PARTS(generated, scored, training, transfer))
+                         tsim_rounds_ahead_s(round->generation.rounds_s, scored.value + training.value + copies.value,
+                                             transfer.value, sc->generation.ahead),
+                         TSIM_TIME_S, TSIM_PARTS(generated, scored, training, transfer, copies))
                 .value;
     else
         round->time_s = tsim_sum(r, "post_training.time_s", "one after another", TSIM_TIME_S,
-                                 TSIM_PARTS(generated, scored, training, transfer))
+                                 TSIM_PARTS(generated, scored, training, transfer, copies))
                             .value;
     round->beside_s = in_turn_s - round->time_s;
     round->energy_j = round->generation.energy_j + scorers_of(sc) * scoring->energy_j +

@@ -4,11 +4,14 @@
  *   generation  the policy gives the samples (generation.h); dpo has them
  *   scoring     a forward pass of all samples for each model in training.scoring, by the plan that trains
  *   training    a step for each batch of the samples; where a critic scores, it is trained by as many
- *   transfer    each rank of the engines gets its part of the new weights
+ *   transfer    each rank of the engines gets its part of the new weights; where the software gathers all of the model tensor by
+ *               tensor (NeMo-RL: software.refit_rate), it takes the whole model by that rate
+ *   copies      what trains leaves for the host's memory, weights, master weights and optimizer states, and returns, so that
+ *               engines on the same accelerators have room; the policy makes room for the reference, which then comes from the
+ *               host, and returns (NeMo-RL: use_reference_model, by pinned memory)
  *
- * These follow one another on the same accelerators (as NeMo-RL, verl and OpenRLHF do with colocated engines). A model that is
- * not at work lies in the host's memory; its copies there and back are not counted, nor is the computation of rewards
- * that are rules.
+ * These follow one another on the same accelerators (as NeMo-RL, verl and OpenRLHF do with colocated engines). Engines drop
+ * their weights and get new ones. The computation of rewards that are rules is not counted.
  *
  * With nodes of their own (generation.nodes) engines rest while the others train, and these while engines generate, unless engines
  * are `ahead`: then round i is generated as soon as round i - 1 is, and the weights that came of round i - 1 - ahead are there
@@ -33,7 +36,7 @@ struct tsim_post_training {
     struct tsim_generation_phase generation; /* without `has` where nothing is generated */
     double steps;                            /* of the policy in a round */
     double time_s, energy_j;                 /* of a round, whole cluster */
-    double scoring_s, training_s, transfer_s;
+    double scoring_s, training_s, transfer_s, copies_s;
     double beside_s; /* of these and generation, what ran beside one another */
     double samples_per_s;
 };

@@ -95,6 +95,25 @@ START_TEST(passes) {
 }
 END_TEST
 
+/* Samples of 0.6 of a pack have one each; of 0.5, two; of 0.3, three. Where short and long ones are mixed, short ones fill the rest;
+ * what stays empty is padding. */
+START_TEST(packs) {
+    static const struct {
+        double mean, cv, least, most;
+    } CASES[] = {{600, 0, 0.6, 0.6}, {500, 0, 1, 1}, {300, 0, 0.9, 0.9}, {700, 0.2, 0.7, 0.75}, {400, 1, 1, 1}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        init(CASES[i].mean, CASES[i].cv, TSIM_BATCHING_PACKED);
+        e.scenario.training.sequence_length = 1000;
+        resolve();
+        double useful = tsim_useful_length(&e.scenario) / 1000;
+        ck_assert_msg(useful >= CASES[i].least - 1e-9 && useful <= CASES[i].most + 1e-9, "%g", useful);
+        ck_assert_double_eq(tsim_pass_length(&e.scenario), 1000);
+        ck_assert_double_eq_tol(tsim_samples_of_sequence(&e.scenario),
+                                1000 * useful / e.scenario.training.lengths.sample, 1e-9);
+    }
+}
+END_TEST
+
 /* Memory is that of the longest sample, whatever is padded to. */
 START_TEST(memory) {
     struct tsim_stage_memory padded, whole;
@@ -117,6 +136,7 @@ static Suite *lengths_suite(void) {
     tcase_add_test(tests, lognormal);
     tcase_add_test(tests, limits);
     tcase_add_test(tests, passes);
+    tcase_add_test(tests, packs);
     tcase_add_test(tests, memory);
     return suite;
 }

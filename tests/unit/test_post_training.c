@@ -71,14 +71,18 @@ static struct tsim_post_training round_of(const struct tsim_scenario *sc) {
     struct tsim_result result = train(sc);
     const struct tsim_post_training *p = &result.post_training;
     ck_assert(p->has);
-    SAME(p->time_s, p->generation.time_s + p->scoring_s + p->training_s + p->transfer_s);
+    SAME(p->time_s, p->generation.time_s + p->scoring_s + p->training_s + p->transfer_s + p->copies_s);
     return *p;
 }
 
 static struct tsim_generation_phase generation_of(const char *model, const char *rest) {
-    return round_of(load(model, GPU,
-                         "kind: grpo, global_batch_size: 8, recompute: full, adapter: {kind: lora, targets: [output]}",
-                         tsim_arena_printf(&arena, "generation: {prompt: 24, samples_per_prompt: 1, %s}", rest)))
+    return round_of(
+               load(model, GPU,
+                    "kind: grpo, global_batch_size: 8, recompute: full, adapter: {kind: lora, targets: [output]}",
+                    tsim_arena_printf(&arena,
+                                      "generation: {prompt: 24, samples_per_prompt: 1, software: {extends: vllm-2025, "
+                                      "host_time_per_pass: 0 s}, %s}",
+                                      rest)))
         .generation;
 }
 
@@ -95,6 +99,27 @@ START_TEST(one_sequence_reads_the_weights) {
     ck_assert_double_eq(g.tokens, 8 * 1000);
     ck_assert_double_gt(passes_s, 1000 * pass_s * a->memory_sustained_frac);
     ck_assert_double_lt(passes_s, 1000 * pass_s * 1.25);
+}
+END_TEST
+
+/* An engine works on the host between two passes, for each: 1,000 of them for eight responses at once, three times as long on a host
+ * that takes three times as long. */
+START_TEST(hosts_work_between_passes) {
+    double time_s[3];
+    static const char *const NODES[] = {"node: single-h100-sxm", "node: single-h100-sxm",
+                                        "node: {extends: single-h100-sxm, host_time_factor: 3}"};
+    for (int i = 0; i < 3; i++)
+        time_s[i] =
+            round_of(load("llama3-8b", NODES[i],
+                          "kind: grpo, global_batch_size: 8, recompute: full, adapter: {kind: lora, targets: [output]}",
+                          tsim_arena_printf(
+                              &arena,
+                              "generation: {prompt: 24, rollouts: 8, samples_per_prompt: 1, software: {extends: "
+                              "vllm-2025, host_time_per_pass: %s}}",
+                              i == 0 ? "0 s" : "2 ms")))
+                .generation.time_s;
+    ck_assert_double_eq_tol(time_s[1] - time_s[0], 1000 * 0.002, 1e-6);
+    ck_assert_double_eq_tol(time_s[2] - time_s[0], 1000 * 0.006, 0.01); /* the prefill is launched by the same host */
 }
 END_TEST
 
@@ -204,6 +229,30 @@ START_TEST(parts_are_closed_forms) {
     }
     const struct tsim_scenario *node = load("llama3.2-1b", NODE, "kind: grpo, global_batch_size: 64", "");
     SAME(round_of(node).transfer_s, 2 * n / tsim_cluster_build(&arena, node)->scale_up_bytes_per_s);
+}
+END_TEST
+
+/* Adam's 14 bytes a parameter leave for the host and return, 8 ranks with a part each of the 12 that ZeRO-1 divides; a pinned copy of
+ * the weights makes room for the reference, which comes in its place and goes again. A software that gathers the whole model takes its
+ * bytes by its rate. The link of the node decides where the software has no rates. */
+START_TEST(models_wait_in_the_host) {
+    const char *training = "kind: grpo, global_batch_size: 64";
+    const struct tsim_scenario *sc = load("llama3.2-1b", NODE, training, "");
+    const double n = 1235814400, link = sc->cluster.node->host_link_bytes_per_s;
+    struct tsim_post_training own = round_of(sc);
+    ck_assert_double_eq_tol(own.copies_s, (2 * (2 + 12.0 / 8) + 3 * 2) * n / link, 1e-3 * own.copies_s);
+    sc =
+        load("llama3.2-1b", NODE, training,
+             "software: {extends: megatron-core-2025, offload_rate: 2 GB/s, onload_rate: 10 GB/s, refit_rate: 5 GB/s}");
+    struct tsim_post_training slow = round_of(sc);
+    ck_assert_double_eq_tol(slow.copies_s, (2 + 12.0 / 8) * n * (1 / 2e9 + 1 / 10e9) + 3 * 2 * n / link,
+                            1e-3 * slow.copies_s);
+    SAME(slow.transfer_s, 2 * n / 5e9);
+    ck_assert_double_gt(slow.energy_j, own.energy_j);
+    sc = load("llama3.2-1b", NODE ", nodes: 2, fabric: ib-ndr", training, "generation: {nodes: 1}");
+    ck_assert_double_eq_tol(round_of(sc).copies_s, 3 * 2 * n / link, 1e-3 * own.copies_s);
+    sc = load("llama3.2-1b", NODE, "kind: grpo, global_batch_size: 64, scoring: [policy]", "");
+    ck_assert_double_eq_tol(round_of(sc).copies_s, 2 * (2 + 12.0 / 8) * n / link, 1e-3 * own.copies_s);
 }
 END_TEST
 
@@ -435,12 +484,12 @@ START_TEST(engines_on_nodes_of_their_own) {
         SAME(all.step.mean_power_w, four.step.mean_power_w);
         SAME(p.generation.time_s, two.post_training.generation.time_s);
         SAME(p.scoring_s, four.post_training.scoring_s);
-        SAME(p.time_s + p.beside_s, p.generation.time_s + p.scoring_s + p.training_s + p.transfer_s);
+        SAME(p.time_s + p.beside_s, p.generation.time_s + p.scoring_s + p.training_s + p.transfer_s + p.copies_s);
         ck_assert_double_gt(p.transfer_s, 0);
         SAME(all.campaign.rent_usd, all.campaign.days * 24 * 48 * 3);
         double rest_w = tsim_power_at_rest(NULL, tsim_cluster_build(&arena, all.scenario)).value;
         double work_j = p.generation.energy_j + four.post_training.energy_j - four.post_training.generation.energy_j -
-                        32 * rest_w * four.post_training.transfer_s;
+                        32 * rest_w * (four.post_training.transfer_s + four.post_training.copies_s);
         SAME(p.energy_j,
              work_j + rest_w * (32 * (p.time_s - p.scoring_s - p.training_s) + 16 * (p.time_s - p.generation.time_s)));
     }
@@ -463,10 +512,12 @@ static Suite *post_training_suite(void) {
     tcase_add_test(tcase, tensor_ranks_share_the_cache);
     tcase_add_test(tcase, one_sequence_reads_the_weights);
     tcase_add_test(tcase, slots_are_filled_again);
+    tcase_add_test(tcase, hosts_work_between_passes);
     tcase_add_test(tcase, few_tokens_read_few_experts);
     tcase_add_test(tcase, models_score_in_forward_passes);
     tcase_add_test(tcase, parts_are_closed_forms);
     tcase_add_test(tcase, frozen_parts_are_not_reduced);
+    tcase_add_test(tcase, models_wait_in_the_host);
     tcase_add_test(tcase, no_round_beats_its_bound);
     tcase_add_test(tcase, engines_are_checked_alone);
     tcase_add_test(tcase, the_longer_half_decides);

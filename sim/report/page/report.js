@@ -153,7 +153,7 @@ function whereStepGoes(parent, run) {
 function whereRoundGoes(parent, run) {
   const p = run.summary.post_training;
   if (!p) return;
-  const rows = [["generation", p.generation_s], ["scoring", p.scoring_s], ["training", p.training_s], ["transfer of the weights", p.transfer_s]].filter(r => has(r[1]));
+  const rows = [["generation", p.generation_s], ["scoring", p.scoring_s], ["training", p.training_s], ["transfer of the weights", p.transfer_s], ["copies to the host and back", p.copies_s]].filter(r => has(r[1]));
   const s = part(parent, "Where the round goes", el("p", {className: "soft"}, `A round of post-training takes ${seconds(p.time_s)}: its parts run one after another on the same accelerators. The step below is a training step of the round.`),
     table([{title: "part", text: true, of: r => r[0]}, {title: "time", of: r => seconds(r[1])}, {title: "of the round", of: r => percent(r[1] / p.time_s)}], rows));
   if (has(p.generation_s)) s.append(el("p", {className: "soft"}, "Generation takes at least this long: scheduling and sampling are not counted."),

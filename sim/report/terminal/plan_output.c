@@ -47,7 +47,8 @@ static const struct {
     const char *word, *cause;
 } ROUND_PARTS[] = {{TSIM_OUTCOME_GENERATION_TIME, "generation", "generation"},
                    {TSIM_OUTCOME_SCORING_TIME, "scoring", "scoring"},
-                   {TSIM_OUTCOME_TRANSFER_TIME, "transfer", "the transfer of the weights"}};
+                   {TSIM_OUTCOME_TRANSFER_TIME, "transfer", "the transfer of the weights"},
+                   {TSIM_OUTCOME_COPIES_TIME, "copies", "copies to the host and back"}};
 enum { N_ROUND_PARTS = sizeof ROUND_PARTS / sizeof ROUND_PARTS[0], MOST_PARTS = TSIM_N_STEP_TERMS + N_ROUND_PARTS };
 
 static bool has_rounds(const struct tsim_plan *plan) {

@@ -119,8 +119,11 @@ static void print_lengths(struct tsim_screen *screen, const struct tsim_result *
     if (!(l->mean > 0))
         return;
     if (l->batching == TSIM_BATCHING_PACKED)
-        tsim_screen_line(screen, "samples", "packed: a token attends to %s tokens of its own sample",
-                         tsim_screen_count(screen, round(l->attended)));
+        tsim_screen_line(
+            screen, "samples", "packed: a token attends to %s tokens of its own sample%s",
+            tsim_screen_count(screen, round(l->attended)),
+            l->fill < 1 ? tsim_arena_printf(&screen->arena, "; %.0f %% of the packs are padding", 100 * (1 - l->fill))
+                        : "");
     else
         tsim_screen_line(screen, "samples",
                          "%s tokens long on average, padded to %s: %.0f %% of the computation is padding",
@@ -336,14 +339,18 @@ static void print_post_training(struct tsim_screen *screen, const struct tsim_re
                              ? tsim_arena_printf(&screen->arena, "; %s of them side by side",
                                                  tsim_screen_human(screen, p->beside_s, TSIM_TIME_S))
                              : "";
+    const char *copies = p->copies_s > 0 ? tsim_arena_printf(&screen->arena, ", copies to the host and back %s",
+                                                             tsim_screen_human(screen, p->copies_s, TSIM_TIME_S))
+                                         : "";
     const char *generated =
         g->has ? tsim_arena_printf(&screen->arena, "generation %s, ", tsim_screen_human(screen, g->time_s, TSIM_TIME_S))
                : "";
-    tsim_screen_line(
-        screen, "round", "%s: %s%s %s, training %s%s%s%s", tsim_screen_human(screen, p->time_s, TSIM_TIME_S), generated,
-        sc->teaching ? "the teacher's passes" : "scoring", tsim_screen_human(screen, p->scoring_s, TSIM_TIME_S),
-        tsim_screen_human(screen, p->training_s, TSIM_TIME_S), g->has ? ", transfer of the weights " : "",
-        g->has ? tsim_screen_human(screen, p->transfer_s, TSIM_TIME_S) : "", beside);
+    tsim_screen_line(screen, "round", "%s: %s%s %s, training %s%s%s%s%s",
+                     tsim_screen_human(screen, p->time_s, TSIM_TIME_S), generated,
+                     sc->teaching ? "the teacher's passes" : "scoring",
+                     tsim_screen_human(screen, p->scoring_s, TSIM_TIME_S),
+                     tsim_screen_human(screen, p->training_s, TSIM_TIME_S), g->has ? ", transfer of the weights " : "",
+                     g->has ? tsim_screen_human(screen, p->transfer_s, TSIM_TIME_S) : "", copies, beside);
     if (sc->generation.nodes > 0)
         tsim_screen_line(
             screen, "", "%s accelerators generate, %s train%s",
@@ -357,8 +364,8 @@ static void print_post_training(struct tsim_screen *screen, const struct tsim_re
                 : ", in turn");
     if (g->has)
         tsim_screen_line(screen, "generation",
-                         "%s tokens/s per accelerator, %s sequences at once, the longest response %s tokens; at least: "
-                         "scheduling and sampling are not counted",
+                         "%s tokens/s per accelerator, %s sequences at once, the longest response %s tokens; "
+                         "rewards are not counted",
                          tsim_screen_count(screen, round(g->tokens_per_s_per_gpu)),
                          tsim_screen_count(screen, g->sequences), tsim_screen_count(screen, g->longest_tokens));
 }
