@@ -291,6 +291,22 @@ static const char *formats_of(struct tsim_arena *arena, enum tsim_launch_kind la
     return names;
 }
 
+/* The first kind of layer that mixes tokens otherwise than by attention, over all of them or in a window; NULL: there is none.
+ * Megatron-LM starts Mamba-2 by another program (pretrain_mamba.py), and has nothing for most others. */
+static const char *other_mixer(const struct carrying *c) {
+    const struct tsim_model *model = c->w.scenario->model;
+    const struct tsim_value *pattern = tsim_value_find_path(c->w.resolved, "model.pattern");
+    for (size_t i = 0; i < model->n_pattern; i++)
+        if (model->pattern[i].kind != TSIM_MIXING_ATTENTION && model->pattern[i].kind != TSIM_MIXING_WINDOW)
+            return tsim_value_find(pattern->items[i], "kind")->text;
+    return NULL;
+}
+
+/* DeepSpeed's JSON says nothing of the model, which another file builds. */
+static bool builds_model(const struct carrying *c) {
+    return c->kind->write != tsim_write_deepspeed;
+}
+
 static enum tsim_status check(struct carrying *c) {
     const struct tsim_scenario *scenario = c->w.scenario;
     if (!(c->kind->launches & 1u << c->w.launch)) {
@@ -309,6 +325,14 @@ static enum tsim_status check(struct carrying *c) {
         model->diffusion.values || model->tower.layers || model->generator.layers) {
         tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = scenario->file}, "model",
                          "--format %s needs a transformer of language with a single stack of layers", c->format);
+        return TSIM_ERR_INFEASIBLE;
+    }
+    const char *mixer = builds_model(c) ? other_mixer(c) : NULL;
+    if (mixer) {
+        tsim_diag_hint(tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = scenario->file},
+                                        "model", "--format %s starts models of attention: %s has layers of kind %s",
+                                        c->format, model->name, mixer),
+                       "its software starts them by a program and options that tsim neither writes nor reads");
         return TSIM_ERR_INFEASIBLE;
     }
     return TSIM_OK;
@@ -342,8 +366,8 @@ enum tsim_status tsim_launch_file(struct tsim_arena *arena, const char *format, 
                            .kind = &KINDS[i],
                            .format = format,
                            .root = scenario->source->root};
-    TSIM_TRY(check(c));
     TSIM_TRY(resolved_document(arena, scenario, &c->w.resolved, diags));
+    TSIM_TRY(check(c));
     enum tsim_status status = c->kind->reads ? write_until_same(c) : write_job(c);
     if (status == TSIM_OK) {
         warn_of_carried(c);
@@ -412,7 +436,7 @@ static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *sce
             c.kind = &KINDS[i];
             c.format = TSIM_LAUNCH_FORMATS[i].name;
         }
-    if (c.kind && check(&c) == TSIM_OK && resolved_document(arena, scenario, &c.w.resolved, &unheard) == TSIM_OK) {
+    if (c.kind && resolved_document(arena, scenario, &c.w.resolved, &unheard) == TSIM_OK && check(&c) == TSIM_OK) {
         bool has_keys = c.kind->write == tsim_write_deepspeed || c.kind->write == tsim_write_nemo;
         write(&c);
         *lines = (struct launch_lines){.items = TSIM_NEW_ARRAY(arena, c.w.out.size + 1, const char *)};
