@@ -8,6 +8,7 @@
 #include "import/launches/hf_trainer.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/recipes.h"
+#include "import/overrides.h"
 #include "import/setting_class_rows.h"
 
 #include <ctype.h>
@@ -321,15 +322,15 @@ static void add_accelerate(struct tsim_recipe *r) {
         } else if (strstr(path, "fsdp")) {
             add(r, file, "fsdp", "full_shard");
             tsim_recipe_note(r, file->name, file->value, "not there: full sharding is taken from its name");
-        } else {
-            tsim_value_warning(
-                r->diags, file->value, "",
-                "%.100s is not beside the script: replicas are assumed; --set parallelism.zero=N says otherwise", path);
+        } else if (!tsim_import_override(&r->input, "parallelism.zero")) {
+            tsim_diag_hint(
+                tsim_recipe_error(r, file, "'%.100s' is not there: it says how the model is divided", path),
+                "put it beside this file, or say it: --set parallelism.zero=0 (replicas) to 3 (full sharding)");
         }
-        if (!find(r, "bf16") && !find(r, "fp16") && !find(r, "mixed_precision")) {
-            add(r, file, "bf16", "true");
-            tsim_recipe_note(r, file->name, file->value, "not there: bf16 is assumed");
-        }
+        if (!find(r, "bf16") && !find(r, "fp16") && !find(r, "mixed_precision") &&
+            !tsim_import_override(&r->input, "training.precision"))
+            tsim_diag_hint(tsim_recipe_error(r, file, "'%.100s' is not there: it says the precision", path),
+                           "put it beside this file, or say it: --set training.precision=bf16");
     }
 }
 

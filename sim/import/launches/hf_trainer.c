@@ -422,7 +422,11 @@ static void put_sharding(struct reading *g) {
                    : is_full   ? 3
                                : 2 * is_second;
     const bool is_unknown = zero < 0;
-    zero = is_unknown ? 2 : zero;
+    if (is_unknown && !tsim_import_override(&g->r->input, "parallelism.zero"))
+        tsim_diag_hint(tsim_recipe_error(g->r, deepspeed,
+                                         "'%.100s' is not there: it says how DeepSpeed divides the states",
+                                         tsim_setting_text(deepspeed)),
+                       "put it beside this file, or say the stage: --set parallelism.zero=0, 1, 2 or 3");
     if (g->defaults->software)
         tsim_recipe_put(g->r, "software.extends", NULL, g->r->program, "%s", g->defaults->software);
     else
@@ -430,10 +434,7 @@ static void put_sharding(struct reading *g) {
                         from ? "transformers-deepspeed-2024" : "transformers-2024");
     if (is_on(g, "torch_compile"))
         tsim_recipe_put(g->r, "software.fusion", tsim_recipe_find(g->r, "torch_compile"), NULL, "compile");
-    if (is_unknown)
-        tsim_recipe_assume(g->r, "parallelism.zero", "DeepSpeed's own file says it; --set parallelism.zero=N", "%lld",
-                           (long long)zero);
-    else
+    if (!is_unknown)
         tsim_recipe_put(g->r, "parallelism.zero", from ? from : fsdp, from || fsdp ? NULL : "replicas", "%lld",
                         (long long)zero);
     const struct tsim_setting *copies = tsim_recipe_find(g->r, "dp_replicate_size");
