@@ -68,7 +68,7 @@ check() {
         catalogue_files storage hardware/storage/*.yaml
         catalogue_files model models/architectures/*.yaml
         catalogue_files software models/software/*.yaml
-        measured_files scenarios/published/*.yaml scenarios/compared/*.yaml scenarios/campaigns/*.yaml
+        measured_files scenarios/published/*.yaml scenarios/compared/*.yaml scenarios/campaigns/*.yaml scenarios/time-to-train/*.yaml
     )
     [ -z "$found" ] && return 0
     echo "$found"
@@ -112,5 +112,5 @@ if [ -n "$found" ]; then
     exit 1
 fi
 # shellcheck disable=SC2046 # the list is of files
-"$1" check scenarios/*.yaml scenarios/campaigns/*.yaml $(printf '%s\n' scenarios/{published,compared}/*.yaml |
+"$1" check scenarios/*.yaml scenarios/campaigns/*.yaml scenarios/time-to-train/*.yaml $(printf '%s\n' scenarios/{published,compared}/*.yaml |
     awk -v every="$([ "${2:-}" = long ] && echo 1 || echo 6)" 'NR % every == 0')

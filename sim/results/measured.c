@@ -68,7 +68,8 @@ const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer
     if (unit->shown == TSIM_COUNT && tsim_metric_is_speed(metric) && value >= 1000 && value < 1e6)
         return tsim_count_text(value, buffer, size);
     if (unit->shown == TSIM_FLOPS_PER_S || (unit->shown == TSIM_COUNT && !tsim_metric_is_speed(metric))) {
-        snprintf(buffer, size, "%.1f", tsim_metric_in_json(metric, value));
+        double shown = tsim_metric_in_json(metric, value);
+        snprintf(buffer, size, shown < 1 ? "%.3g" : "%.1f", shown); /* a day's part may be all of a run */
         return buffer;
     }
     return tsim_outcome_text(COMPARISONS[metric].figure, tsim_metric_in_json(metric, value), buffer, size);
