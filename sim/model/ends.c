@@ -156,10 +156,11 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
 /* ---- of all stacks ---- */
 
 /* Tokens of each stack are looked up, in the same table. */
-void tsim_embedding_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void embedding_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at,
+                              struct tsim_op_list *list) {
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
     int n = tsim_op_stacks(sc, stacks);
-    (void)at;
+    (void)part, (void)at;
     if (tsim_model_diffuses(sc->model)) {
         tsim_diffusion_embedding_forward(list, &stacks[0]);
         return;
@@ -174,10 +175,11 @@ void tsim_embedding_forward(const struct tsim_scenario *sc, int64_t at, struct t
     }
 }
 
-void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void embedding_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at,
+                               struct tsim_op_list *list) {
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
     int n = tsim_op_stacks(sc, stacks);
-    (void)at;
+    (void)part, (void)at;
     if (tsim_model_diffuses(sc->model)) {
         tsim_diffusion_embedding_backward(list, &stacks[0]);
         return;
@@ -193,10 +195,10 @@ void tsim_embedding_backward(const struct tsim_scenario *sc, int64_t at, struct 
 }
 
 /* The head follows the last stack; the result of the others is normalized, too. */
-void tsim_head_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void end_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
     int n = tsim_op_stacks(sc, stacks);
-    (void)at;
+    (void)part, (void)at;
     if (tsim_model_diffuses(sc->model)) {
         tsim_diffusion_head_forward(list, &stacks[0]);
         return;
@@ -206,10 +208,10 @@ void tsim_head_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_o
         tsim_op_norm_forward(list, &stacks[i], "final norm, encoder");
 }
 
-void tsim_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void end_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
     struct tsim_op_shape stacks[TSIM_MAX_STACKS];
     int n = tsim_op_stacks(sc, stacks);
-    (void)at;
+    (void)part, (void)at;
     if (tsim_model_diffuses(sc->model)) {
         tsim_diffusion_head_backward(list, &stacks[0]);
         return;
@@ -218,3 +220,6 @@ void tsim_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_
     for (int i = 0; i < n - 1 && !sc->model->recurrent; i++)
         tsim_op_norm_backward(list, &stacks[i], "final norm, encoder");
 }
+
+const struct tsim_whole_layer tsim_embedding_end = {.forward = embedding_forward, .backward = embedding_backward};
+const struct tsim_whole_layer tsim_head_end = {.forward = end_forward, .backward = end_backward};

@@ -62,17 +62,17 @@ void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shap
     tsim_op_norm_backward(list, z, "norm, cross");
 }
 
-void tsim_decoder_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void layer_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
     struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
-    (void)at;
+    (void)part, (void)at;
     tsim_op_attention_forward(list, &z);
     tsim_op_cross_forward(list, &z, &encoder);
     tsim_op_ffn_forward(list, &z);
 }
 
-void tsim_decoder_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void layer_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
     struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
-    (void)at;
+    (void)part, (void)at;
     tsim_op_ffn_backward(list, &z);
     tsim_op_cross_backward(list, &z, &encoder);
     tsim_op_attention_backward(list, &z);
@@ -93,25 +93,29 @@ void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *
         tsim_keep(kept, "cross attention: its core", tsim_core_kept_bytes(&cross));
 }
 
-void tsim_decoder_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+static void layer_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
     struct tsim_op_shape z = tsim_op_shape_last(sc), encoder = tsim_op_shape_first(sc);
+    (void)part;
     tsim_keep_attention(&z, parts, kept);
     tsim_keep_cross(&z, &encoder, parts, kept);
     tsim_keep_ffn(&z, "feed-forward: inner tensors", z.f, parts, kept);
     tsim_keep_core(&z, parts, kept);
 }
 
-double tsim_decoder_waiting_bytes(const struct tsim_scenario *sc) {
+static double layer_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_op_shape_last(sc);
+    (void)part;
     return z.linear_bytes * (tsim_attention_waiting(&z) + tsim_ffn_waiting(&z, z.f));
 }
 
-double tsim_decoder_widest_bytes(const struct tsim_scenario *sc) {
+static double layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_op_shape_last(sc);
+    (void)part;
     return tsim_ffn_widest_bytes(&z);
 }
 
-void tsim_decoder_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
+static void layer_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *parameters) {
+    (void)part;
     tsim_count_attention(m, parameters);
     tsim_count_ffn_norms(m, parameters);
     parameters->cross = parameters->attention;
@@ -119,18 +123,32 @@ void tsim_decoder_count(const struct tsim_model *m, struct tsim_layer_parameters
     parameters->ffn = tsim_count_mlp(m, (double)m->ffn_hidden);
 }
 
-void tsim_decoder_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+static void layer_matrices(const struct tsim_model *m, enum tsim_part part, double times,
+                           struct tsim_matrices *matrices) {
+    (void)part;
     tsim_matrices_add_attention(matrices, m, 2 * times);
     tsim_matrices_add_ffn(matrices, m, times, (double)m->ffn_hidden);
 }
 
 /* Keys and values of the cross attention meet the encoder's tokens, all other parameters the decoder's; its queries meet
  * the keys of both. */
-void tsim_decoder_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first_length,
-                        double last_length, struct tsim_layer_flops *flops) {
+static void layer_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
+                        double first_length, double last_length, struct tsim_layer_flops *flops) {
     double of_encoder = (double)(2 * m->kv_heads * m->head_dim * m->hidden);
     double macs = (p->attention + p->ffn + p->cross - of_encoder) * last_length + of_encoder * first_length,
            scores = last_length * (last_length + first_length);
+    (void)part;
     *flops = (struct tsim_layer_flops){2 * macs / first_length,
                                        4 * (double)(m->heads * m->head_dim) * scores / first_length};
 }
+
+const struct tsim_whole_layer tsim_decoder_layer = {.forward = layer_forward,
+                                                    .backward = layer_backward,
+                                                    .count = layer_count,
+                                                    .flops = layer_flops,
+                                                    .add_matrices = layer_matrices,
+                                                    .keep = layer_keep,
+                                                    .shape = tsim_op_shape_last,
+                                                    .flow_bytes = tsim_stream_bytes,
+                                                    .waiting_bytes = layer_waiting_bytes,
+                                                    .widest_bytes = layer_widest_bytes};

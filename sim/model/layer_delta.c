@@ -88,8 +88,6 @@ static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
                                    .kept_result = "delta rule: result"};
 }
 
-TSIM_RECURRENT_FUNCTIONS(mixer_of)
-
 /* Each head has a decay and each step a bias, one for a head, or for a channel where channels decay; the norm of a head is of one scale for
  * all of them. */
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
@@ -109,13 +107,4 @@ static double core_flops(const struct tsim_model *m, double length) {
            (fmin(x.chunk, length) * (6 * x.n + 4 * x.p) + 6 * x.n * x.p + 2 * (double)m->delta.gate_rank * (x.n + x.p));
 }
 
-const struct tsim_mixer tsim_delta_mixer = {.forward = forward,
-                                            .backward = backward,
-                                            .keep = keep,
-                                            .keep_core = tsim_keep_nothing,
-                                            .waiting = waiting,
-                                            .widest_bytes = widest_bytes,
-                                            .count = count,
-                                            .core_flops = core_flops,
-                                            .add_matrices = add_matrices,
-                                            .state_bytes = state_bytes};
+TSIM_RECURRENT_MIXER(tsim_delta_mixer, mixer_of);

@@ -104,9 +104,10 @@ static void ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape *
 
 /* ---- a modulated layer ---- */
 
-void tsim_modulated_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void modulated_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at,
+                              struct tsim_op_list *list) {
     struct tsim_op_shape z = tsim_op_shape_first(sc), text = text_shape(&z);
-    (void)at;
+    (void)part, (void)at;
     vectors_forward(list, &z, VECTORS);
     tsim_op_attention_forward(list, &z);
     scale_forward(list, &z, "modulation, scale 1");
@@ -116,9 +117,10 @@ void tsim_modulated_forward(const struct tsim_scenario *sc, int64_t at, struct t
     ffn_forward(list, &z);
 }
 
-void tsim_modulated_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void modulated_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at,
+                               struct tsim_op_list *list) {
     struct tsim_op_shape z = tsim_op_shape_first(sc), text = text_shape(&z);
-    (void)at;
+    (void)part, (void)at;
     ffn_backward(list, &z);
     if (text.s > 0)
         tsim_op_cross_backward(list, &z, &text);
@@ -128,8 +130,10 @@ void tsim_modulated_backward(const struct tsim_scenario *sc, int64_t at, struct 
     vectors_backward(list, &z, VECTORS);
 }
 
-void tsim_modulated_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+static void modulated_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts,
+                           struct tsim_kept *kept) {
     struct tsim_op_shape z = tsim_op_shape_first(sc), text = text_shape(&z);
+    (void)part;
     tsim_keep_attention(&z, parts, kept);
     if (text.s > 0)
         tsim_keep_cross(&z, &text, parts, kept);
@@ -138,19 +142,22 @@ void tsim_modulated_keep(const struct tsim_scenario *sc, unsigned parts, struct 
     tsim_keep_core(&z, parts, kept);
 }
 
-double tsim_modulated_waiting_bytes(const struct tsim_scenario *sc) {
+static double modulated_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_op_shape_first(sc);
     double attentions = z.model->diffusion.text_tokens > 0 ? 2 : 1;
+    (void)part;
     return z.linear_bytes * (attentions * tsim_attention_waiting(&z) + tsim_ffn_waiting(&z, z.f));
 }
 
-double tsim_modulated_widest_bytes(const struct tsim_scenario *sc) {
+static double modulated_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_op_shape_first(sc);
+    (void)part;
     return tsim_ffn_widest_bytes(&z);
 }
 
-void tsim_modulated_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+static void modulated_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *p) {
     double h = (double)m->hidden;
+    (void)part;
     tsim_count_attention(m, p);
     tsim_count_ffn_norms(m, p);
     p->ffn = tsim_count_mlp(m, (double)m->ffn_hidden);
@@ -161,8 +168,10 @@ void tsim_modulated_count(const struct tsim_model *m, struct tsim_layer_paramete
     }
 }
 
-void tsim_modulated_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+static void modulated_matrices(const struct tsim_model *m, enum tsim_part part, double times,
+                               struct tsim_matrices *matrices) {
     double h = (double)m->hidden;
+    (void)part;
     tsim_matrices_add_attention(matrices, m, (m->diffusion.text_tokens > 0 ? 2 : 1) * times);
     tsim_matrices_add_ffn(matrices, m, times, (double)m->ffn_hidden);
     if (!m->diffusion.shared_modulation)
@@ -170,11 +179,11 @@ void tsim_modulated_matrices(const struct tsim_model *m, double times, struct ts
 }
 
 /* Keys and values of the text meet its tokens, and the product of c one vector of a sample. */
-void tsim_modulated_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double length,
-                          double unused, struct tsim_layer_flops *flops) {
+static void modulated_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
+                            double length, double unused, struct tsim_layer_flops *flops) {
     double x = (double)m->diffusion.text_tokens, q = (double)(m->heads * m->head_dim),
            of_text = x > 0 ? (double)(2 * m->kv_heads * m->head_dim * m->hidden) : 0;
-    (void)unused;
+    (void)part, (void)unused;
     double products =
         p->attention + p->ffn + p->cross - of_text + of_text * x / length + product_of_vectors(m, VECTORS) / length;
     *flops = (struct tsim_layer_flops){2 * products, 4 * q * (length + x)};
@@ -248,8 +257,10 @@ static void stream_to_core_backward(struct tsim_op_list *list, const struct tsim
     tsim_op_norm_backward(list, z, "norm 1");
 }
 
-static void joint_forward(const struct tsim_scenario *sc, struct tsim_op_list *list, bool is_last) {
+static void joint_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
+    bool is_last = part == TSIM_PART_LAST_JOINT_LAYER;
     struct tsim_op_shape z = tsim_op_shape_first(sc), text = text_shape(&z), joined = joined_shape(&z, &text);
+    (void)at;
     vectors_forward(list, &z, VECTORS);
     vectors_forward(list, &z, is_last ? VECTORS_OF_LAST_TEXT : VECTORS);
     stream_to_core(list, &z, "attention qkv", false);
@@ -260,8 +271,10 @@ static void joint_forward(const struct tsim_scenario *sc, struct tsim_op_list *l
         stream_from_core(list, &text, "attention output, text", true);
 }
 
-static void joint_backward(const struct tsim_scenario *sc, struct tsim_op_list *list, bool is_last) {
+static void joint_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
+    bool is_last = part == TSIM_PART_LAST_JOINT_LAYER;
     struct tsim_op_shape z = tsim_op_shape_first(sc), text = text_shape(&z), joined = joined_shape(&z, &text);
+    (void)at;
     if (!is_last)
         stream_from_core_backward(list, &text, true);
     stream_from_core_backward(list, &z, false);
@@ -270,26 +283,6 @@ static void joint_backward(const struct tsim_scenario *sc, struct tsim_op_list *
     stream_to_core_backward(list, &z, false);
     vectors_backward(list, &z, is_last ? VECTORS_OF_LAST_TEXT : VECTORS);
     vectors_backward(list, &z, VECTORS);
-}
-
-void tsim_joint_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    (void)at;
-    joint_forward(sc, list, false);
-}
-
-void tsim_joint_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    (void)at;
-    joint_backward(sc, list, false);
-}
-
-void tsim_last_joint_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    (void)at;
-    joint_forward(sc, list, true);
-}
-
-void tsim_last_joint_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    (void)at;
-    joint_backward(sc, list, true);
 }
 
 /* The last layer has no text operators behind the core of attention. */
@@ -303,35 +296,29 @@ static void keep_stream(const struct tsim_op_shape *z, unsigned parts, bool is_l
     tsim_keep_ffn(z, "feed-forward: inner tensors", z->f, parts, kept);
 }
 
-static void joint_keep(const struct tsim_scenario *sc, unsigned parts, bool is_last, struct tsim_kept *kept) {
+static void joint_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
     struct tsim_op_shape z = tsim_op_shape_first(sc), text = text_shape(&z), joined = joined_shape(&z, &text);
     keep_stream(&z, parts, false, kept);
-    keep_stream(&text, parts, is_last, kept);
+    keep_stream(&text, parts, part == TSIM_PART_LAST_JOINT_LAYER, kept);
     tsim_keep_core(&joined, parts, kept);
 }
 
-void tsim_joint_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
-    joint_keep(sc, parts, false, kept);
-}
-
-void tsim_last_joint_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
-    joint_keep(sc, parts, true, kept);
-}
-
 /* Both streams go on to the next. */
-double tsim_joint_flow_bytes(const struct tsim_scenario *sc) {
+static double joint_flow_bytes(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = tsim_op_shape_first(sc);
     return tsim_stream_bytes(sc) + text_shape(&z).t * z.h * z.element_bytes;
 }
 
-double tsim_joint_waiting_bytes(const struct tsim_scenario *sc) {
+static double joint_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_op_shape_first(sc), text = text_shape(&z);
+    (void)part;
     return z.linear_bytes * (tsim_attention_waiting(&z) + tsim_ffn_waiting(&z, z.f) + tsim_attention_waiting(&text) +
                              tsim_ffn_waiting(&text, text.f));
 }
 
 /* Twice the parameters, but of the last one's text no output, no feed-forward block, and two vectors. */
-static void joint_count(const struct tsim_model *m, struct tsim_layer_parameters *p, bool is_last) {
+static void joint_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *p) {
+    bool is_last = part == TSIM_PART_LAST_JOINT_LAYER;
     double h = (double)m->hidden, output = (double)(m->heads * m->head_dim) * h + (m->bias ? h : 0);
     tsim_count_attention(m, p);
     p->attention = 2 * p->attention - (is_last ? output : 0);
@@ -340,32 +327,48 @@ static void joint_count(const struct tsim_model *m, struct tsim_layer_parameters
     p->modulation = product_of_vectors(m, VECTORS) + product_of_vectors(m, is_last ? VECTORS_OF_LAST_TEXT : VECTORS);
 }
 
-void tsim_joint_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
-    joint_count(m, p, false);
-}
-
-void tsim_last_joint_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
-    joint_count(m, p, true);
-}
-
-void tsim_joint_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+static void joint_matrices(const struct tsim_model *m, enum tsim_part part, double times,
+                           struct tsim_matrices *matrices) {
     double h = (double)m->hidden;
+    (void)part;
     tsim_matrices_add_attention(matrices, m, 2 * times);
     tsim_matrices_add_ffn(matrices, m, 2 * times, (double)m->ffn_hidden);
     tsim_matrices_add(matrices, 2 * times, h, VECTORS * h, true);
 }
 
 /* Half of the parameters are the image's; the text's meet its tokens. */
-void tsim_joint_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double length, double unused,
-                      struct tsim_layer_flops *flops) {
+static void joint_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
+                        double length, double unused, struct tsim_layer_flops *flops) {
     struct tsim_layer_parameters whole = {0};
     double x = (double)m->diffusion.text_tokens, q = (double)(m->heads * m->head_dim);
-    (void)unused;
-    tsim_joint_count(m, &whole);
+    (void)part, (void)unused;
+    joint_count(m, TSIM_PART_JOINT_LAYER, &whole);
     double image = (whole.attention + whole.ffn) / 2, text = p->attention + p->ffn - image;
     *flops = (struct tsim_layer_flops){2 * (image + text * x / length + p->modulation / length),
                                        4 * q * (length + x) * (length + x) / length};
 }
+
+const struct tsim_whole_layer tsim_modulated_layer = {.forward = modulated_forward,
+                                                      .backward = modulated_backward,
+                                                      .count = modulated_count,
+                                                      .flops = modulated_flops,
+                                                      .add_matrices = modulated_matrices,
+                                                      .keep = modulated_keep,
+                                                      .shape = tsim_op_shape_first,
+                                                      .flow_bytes = tsim_stream_bytes,
+                                                      .waiting_bytes = modulated_waiting_bytes,
+                                                      .widest_bytes = modulated_widest_bytes};
+
+const struct tsim_whole_layer tsim_joint_layer = {.forward = joint_forward,
+                                                  .backward = joint_backward,
+                                                  .count = joint_count,
+                                                  .flops = joint_flops,
+                                                  .add_matrices = joint_matrices,
+                                                  .keep = joint_keep,
+                                                  .shape = tsim_op_shape_first,
+                                                  .flow_bytes = joint_flow_bytes,
+                                                  .waiting_bytes = joint_waiting_bytes,
+                                                  .widest_bytes = modulated_widest_bytes};
 
 /* ---- the ends ---- */
 

@@ -15,7 +15,7 @@ static void generator_scenario(const struct tsim_scenario *sc, struct tsim_scena
     own->model = sc->model->generator.network;
 }
 
-struct tsim_op_shape tsim_op_shape_generator(const struct tsim_scenario *sc) {
+static struct tsim_op_shape shape_of_generator(const struct tsim_scenario *sc) {
     struct tsim_scenario own;
     generator_scenario(sc, &own);
     struct tsim_op_shape z = tsim_op_shape_first(&own);
@@ -25,57 +25,74 @@ struct tsim_op_shape tsim_op_shape_generator(const struct tsim_scenario *sc) {
 
 /* ---- a layer ---- */
 
-void tsim_generator_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void layer_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
     struct tsim_scenario own;
-    (void)at;
+    (void)part, (void)at;
     generator_scenario(sc, &own);
     tsim_inner_forward(&tsim_attention_mixer, &own, list);
 }
 
-void tsim_generator_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
+static void layer_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
     struct tsim_scenario own;
-    (void)at;
+    (void)part, (void)at;
     generator_scenario(sc, &own);
     tsim_inner_backward(&tsim_attention_mixer, &own, list);
 }
 
-void tsim_generator_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+static void layer_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *p) {
+    (void)part;
     tsim_inner_count(&tsim_attention_mixer, m->generator.network, p);
 }
 
-void tsim_generator_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+static void layer_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
     struct tsim_scenario own;
+    (void)part;
     generator_scenario(sc, &own);
     tsim_inner_keep(&tsim_attention_mixer, &own, parts, kept);
 }
 
-void tsim_generator_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+static void layer_matrices(const struct tsim_model *m, enum tsim_part part, double times,
+                           struct tsim_matrices *matrices) {
+    (void)part;
     tsim_inner_matrices(&tsim_attention_mixer, m->generator.network, times, matrices);
 }
 
-void tsim_generator_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first_length,
-                          double last_length, struct tsim_layer_flops *flops) {
-    (void)p, (void)last_length;
+static void layer_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
+                        double first_length, double last_length, struct tsim_layer_flops *flops) {
+    (void)part, (void)p, (void)last_length;
     *flops = tsim_inner_flops(&tsim_attention_mixer, m->generator.network, first_length);
 }
 
-double tsim_generator_waiting_bytes(const struct tsim_scenario *sc) {
+static double layer_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_scenario own;
+    (void)part;
     generator_scenario(sc, &own);
     return tsim_inner_waiting_bytes(&tsim_attention_mixer, &own);
 }
 
-double tsim_generator_widest_bytes(const struct tsim_scenario *sc) {
+static double layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_scenario own;
+    (void)part;
     generator_scenario(sc, &own);
     return tsim_inner_widest_bytes(&own);
 }
 
 /* Its own tokens, and the vectors of the table, which both networks take. */
-double tsim_generator_flow_bytes(const struct tsim_scenario *sc) {
-    struct tsim_op_shape z = tsim_op_shape_generator(sc);
+static double layer_flow_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = shape_of_generator(sc);
     return z.t * z.h * z.element_bytes + tsim_stream_bytes(sc);
 }
+
+const struct tsim_whole_layer tsim_generator_layer = {.forward = layer_forward,
+                                                      .backward = layer_backward,
+                                                      .count = layer_count,
+                                                      .flops = layer_flops,
+                                                      .add_matrices = layer_matrices,
+                                                      .keep = layer_keep,
+                                                      .shape = shape_of_generator,
+                                                      .flow_bytes = layer_flow_bytes,
+                                                      .waiting_bytes = layer_waiting_bytes,
+                                                      .widest_bytes = layer_widest_bytes};
 
 /* ---- its head ---- */
 
@@ -83,11 +100,11 @@ static double masked(const struct tsim_op_shape *z) {
     return z->t * z->model->generator.masked_frac;
 }
 
-void tsim_generator_head_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape z = tsim_op_shape_first(sc), own = tsim_op_shape_generator(sc);
+static void head_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc), own = shape_of_generator(sc);
     double e = z.element_bytes, n = masked(&z), vocab = tsim_padded_vocab_per_rank(sc);
     enum tsim_precision precision = z.attention_precision;
-    (void)at;
+    (void)part, (void)at;
     gemm(list, "table to generator", precision, z.t, own.h, z.h, e, e);
     elementwise(list, "masked, pick", n * own.h, 2 * e, 1);
     gemm(list, "generator to table", precision, n, z.h, own.h, e, e);
@@ -98,10 +115,10 @@ void tsim_generator_head_forward(const struct tsim_scenario *sc, int64_t at, str
     elementwise(list, "tokens put in, and looked up", z.t * z.h, 3 * e, 3);
 }
 
-void tsim_generator_head_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape z = tsim_op_shape_first(sc), own = tsim_op_shape_generator(sc);
+static void head_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc), own = shape_of_generator(sc);
     double e = z.element_bytes, n = masked(&z), vocab = tsim_padded_vocab_per_rank(sc);
-    (void)at;
+    (void)part, (void)at;
     elementwise(list, "tokens looked up, gradient", z.t * z.h, e + 2 * z.gradient_bytes, 3)->is_weight_gradient = true;
     elementwise(list, "generator, loss", n * vocab, e + 4 + 16, 3);
     tsim_op_unshared_backward(list, &z, "generator, logits, input", "generator, logits, weight", n, vocab, z.h);
@@ -111,39 +128,55 @@ void tsim_generator_head_backward(const struct tsim_scenario *sc, int64_t at, st
     tsim_op_unshared_backward(list, &z, "table to generator, input", "table to generator, weight", z.t, own.h, z.h);
 }
 
-void tsim_generator_head_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
-    struct tsim_op_shape z = tsim_op_shape_first(sc), own = tsim_op_shape_generator(sc);
+static void head_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc), own = shape_of_generator(sc);
     double e = z.element_bytes, n = masked(&z);
-    (void)parts;
+    (void)part, (void)parts;
     tsim_keep(kept, "vectors of the table", z.t * z.h * e);
     tsim_keep(kept, "masked tokens, before and behind activation and norm", n * (own.h + 3 * z.h) * e);
     tsim_keep(kept, "generator's logits, in fp32", n * tsim_padded_vocab_per_rank(sc) * 4);
 }
 
 /* Two products with biases, and a norm. */
-void tsim_generator_head_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+static void head_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *p) {
     double h = (double)m->hidden, own = (double)m->generator.hidden;
+    (void)part;
     p->norms = tsim_count_norm(m);
     p->latent = 2 * h * own + h + own;
 }
 
-void tsim_generator_head_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first_length,
-                               double last_length, struct tsim_layer_flops *flops) {
+static void head_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
+                       double first_length, double last_length, struct tsim_layer_flops *flops) {
     double h = (double)m->hidden, own = (double)m->generator.hidden, frac = m->generator.masked_frac;
-    (void)p, (void)first_length, (void)last_length;
+    (void)part, (void)p, (void)first_length, (void)last_length;
     *flops = (struct tsim_layer_flops){.products = 2 * (h * own + frac * (h * own + h * (double)m->vocab))};
 }
 
-void tsim_generator_head_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+static void head_matrices(const struct tsim_model *m, enum tsim_part part, double times,
+                          struct tsim_matrices *matrices) {
+    (void)part;
     tsim_matrices_add(matrices, 2 * times, (double)m->hidden, (double)m->generator.hidden, true);
 }
 
-double tsim_generator_head_waiting_bytes(const struct tsim_scenario *sc) {
-    struct tsim_op_shape z = tsim_op_shape_first(sc), own = tsim_op_shape_generator(sc);
+static double head_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tsim_op_shape z = tsim_op_shape_first(sc), own = shape_of_generator(sc);
+    (void)part;
     return z.element_bytes * (z.t * (z.h + own.h) + masked(&z) * (own.h + 2 * z.h + tsim_padded_vocab_per_rank(sc)));
 }
 
-double tsim_generator_head_widest_bytes(const struct tsim_scenario *sc) {
+static double head_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = tsim_op_shape_first(sc);
+    (void)part;
     return masked(&z) * tsim_padded_vocab_per_rank(sc) * 4;
 }
+
+const struct tsim_whole_layer tsim_generator_head = {.forward = head_forward,
+                                                     .backward = head_backward,
+                                                     .count = head_count,
+                                                     .flops = head_flops,
+                                                     .add_matrices = head_matrices,
+                                                     .keep = head_keep,
+                                                     .shape = tsim_op_shape_first,
+                                                     .flow_bytes = tsim_stream_bytes,
+                                                     .waiting_bytes = head_waiting_bytes,
+                                                     .widest_bytes = head_widest_bytes};

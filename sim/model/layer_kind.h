@@ -89,41 +89,22 @@ struct tsim_kept;
 
 struct tsim_mixer;
 struct tsim_feed_forward;
+struct tsim_whole_layer;
 
-/* If a kind is a mixer with a feed-forward block behind it, these two answer, and the pointers below them are NULL. */
+/* A kind is a mixer with a feed-forward block behind it, or a whole. */
 struct tsim_layer_kind {
     const char *word; /* that people use: "expert layer" */
-    bool is_end;      /* the embedding or the head: not one of the model's layers */
     const struct tsim_mixer *mixer;
     const struct tsim_feed_forward *feed_forward;
-    /* Returns how many different layers of this kind a model has, one after another; NULL: all are alike. */
-    int64_t (*variants)(const struct tsim_model *model);
-    /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
-    void (*forward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-    void (*backward)(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-    /* The rest is asked of layers alone. */
-    void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters); /* adds to zeros */
-    /* Counts by convention (struct tsim_layer_flops), in stacks of so many tokens; NULL: lists count theirs whole. */
-    void (*flops)(const struct tsim_model *model, const struct tsim_layer_parameters *parameters, double first_length,
-                  double last_length, struct tsim_layer_flops *flops);
-    void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-    /* Do frameworks that make a CUDA graph of each layer make one of this? NULL: never. Shapes of a graph are fixed, and
-     * it takes and gives one tensor alone. */
-    bool (*has_graph)(const struct tsim_model *model);
-    /* Tells what it keeps for its backward pass, without what `parts` (enum tsim_recompute_part) execute again. */
-    void (*keep)(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-    double (*flow_bytes)(const struct tsim_scenario *scenario);    /* what it hands to the next, of all tensor ranks */
-    double (*widest_bytes)(const struct tsim_scenario *scenario);  /* its widest inner tensor */
-    double (*waiting_bytes)(const struct tsim_scenario *scenario); /* weight gradients wait with; NULL: never split */
-    struct tsim_op_shape (*shape)(
-        const struct tsim_scenario *scenario); /* on one accelerator; NULL: never recomputed */
+    const struct tsim_whole_layer *whole;
+    bool is_end; /* the embedding or the head: not one of the model's layers */
 };
 
 const struct tsim_layer_kind *tsim_layer_kind(enum tsim_part part);
 /* Bytes that one tensor rank keeps of the earlier tokens of a micro-batch, so that it can go on: keys and values, or a state. */
 double tsim_layer_cache_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 
-/* Each asks the kind: see struct tsim_layer_kind. */
+/* Each asks the kind: see operator_builders.h. */
 int64_t tsim_part_variants(const struct tsim_model *model, enum tsim_part part);
 void tsim_layer_forward(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
                         struct tsim_op_list *list);
@@ -135,7 +116,7 @@ void tsim_layer_keep(const struct tsim_scenario *scenario, enum tsim_part part, 
 double tsim_layer_flow_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 struct tsim_op_shape tsim_layer_shape(const struct tsim_scenario *scenario, enum tsim_part part);
 bool tsim_layer_has_experts(enum tsim_part part);
-/* Is it of a tower that is not trained? Nothing before it needs a gradient, so its backward pass is empty. */
+/* Is it not trained, nor anything before it? */
 bool tsim_layer_is_frozen(const struct tsim_scenario *scenario, enum tsim_part part);
 struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, enum tsim_part part);
 struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,

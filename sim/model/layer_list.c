@@ -32,11 +32,14 @@ double tsim_list_parameters(const struct tsim_model *m) {
     return n;
 }
 
-void tsim_block_count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
+static void block_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *parameters) {
+    (void)part;
     parameters->block = tsim_list_parameters(m) / (double)m->layers;
 }
 
-void tsim_block_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+static void block_matrices(const struct tsim_model *m, enum tsim_part part, double times,
+                           struct tsim_matrices *matrices) {
+    (void)part;
     for (size_t i = 0; i < m->n_list; i++) {
         const struct tsim_list_layer *l = &m->list[i];
         if (l->kind == TSIM_LIST_PRODUCT)
@@ -394,7 +397,7 @@ static void loss(struct tsim_op_list *list, const struct batch *b, const struct 
     elementwise(list, "loss", out_elements(b, last), b->e + 4, 3);
 }
 
-int64_t tsim_block_variants(const struct tsim_model *m) {
+static int64_t variants(const struct tsim_model *m) {
     return m->layers;
 }
 
@@ -412,10 +415,12 @@ static bool has_loss(const struct tsim_model *m, int64_t block) {
     return block == m->layers - 1 && !m->has_blocks_behind;
 }
 
-void tsim_block_forward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
+static void block_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t block,
+                          struct tsim_op_list *list) {
     const struct tsim_model *m = sc->model;
     struct batch all = batch_of(sc);
     size_t from, to;
+    (void)part;
     find_block(m, block, &from, &to);
     for (int pass = 0; pass < passes_of(m, from); pass++) {
         struct batch b = batch_of_pass(&all, pass);
@@ -429,10 +434,12 @@ void tsim_block_forward(const struct tsim_scenario *sc, int64_t block, struct ts
     }
 }
 
-void tsim_block_backward(const struct tsim_scenario *sc, int64_t block, struct tsim_op_list *list) {
+static void block_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t block,
+                           struct tsim_op_list *list) {
     const struct tsim_model *m = sc->model;
     struct batch all = batch_of(sc);
     size_t from, to;
+    (void)part;
     find_block(m, block, &from, &to);
     for (int pass = passes_of(m, from); pass-- > 0;) {
         struct batch b = batch_of_pass(&all, pass);
@@ -462,7 +469,7 @@ void tsim_list_part(const struct tsim_model *m, int64_t first_block, int64_t n_b
     part->has_blocks_behind = to < m->n_list;
 }
 
-double tsim_list_result_bytes(const struct tsim_scenario *sc) {
+static double result_bytes(const struct tsim_scenario *sc) {
     struct batch b = batch_of(sc);
     return out_elements(&b, &sc->model->list[sc->model->n_list - 1]) * b.e;
 }
@@ -470,10 +477,10 @@ double tsim_list_result_bytes(const struct tsim_scenario *sc) {
 /* ---- memory ---- */
 
 /* The mean of the blocks. */
-void tsim_block_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
+static void block_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
     struct batch b = batch_of(sc);
     double product_bytes = 0, norm_bytes = 0, pool_bytes = 0, blocks = (double)sc->model->layers;
-    (void)parts; /* nothing of a list is executed again */
+    (void)part, (void)parts; /* nothing of a list is executed again */
     for (size_t i = 0; i < sc->model->n_list; i++) {
         const struct tsim_list_layer *l = &sc->model->list[i];
         struct batch at = batch_at(&b, l);
@@ -493,10 +500,26 @@ void tsim_block_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim
     tsim_keep(kept, "inputs of pools, places of maxima", pool_bytes / blocks);
 }
 
-double tsim_block_widest_bytes(const struct tsim_scenario *sc) {
+static double block_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct batch b = batch_of(sc);
     double widest = 0;
+    (void)part;
     for (size_t i = 0; i < sc->model->n_list; i++)
         widest = fmax(widest, fmax(in_elements(&b, &sc->model->list[i]), out_elements(&b, &sc->model->list[i])));
     return widest * b.e;
 }
+
+static bool has_graph(const struct tsim_model *m) {
+    (void)m;
+    return true;
+}
+
+const struct tsim_whole_layer tsim_block_layer = {.variants = variants,
+                                                  .has_graph = has_graph,
+                                                  .forward = block_forward,
+                                                  .backward = block_backward,
+                                                  .count = block_count,
+                                                  .add_matrices = block_matrices,
+                                                  .keep = block_keep,
+                                                  .flow_bytes = result_bytes,
+                                                  .widest_bytes = block_widest_bytes};

@@ -44,21 +44,7 @@ double tsim_list_macs(const struct tsim_model *model);
 /* Model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input gradient; GANs as above. */
 double tsim_list_flops_per_sample(const struct tsim_model *model);
 
-/* The kind of layer (layer_kind.h) that a list's blocks are: they are numbered 0 .. layers - 1. */
-int64_t tsim_block_variants(const struct tsim_model *model);
-void tsim_block_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_block_forward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
-void tsim_block_backward(const struct tsim_scenario *scenario, int64_t block, struct tsim_op_list *list);
-
-void tsim_block_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-
 /* The model that consecutive blocks are by themselves. */
 void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);
-double tsim_list_result_bytes(const struct tsim_scenario *scenario); /* one micro-batch's last tensor */
-
-/* Inputs of products and norms, and the places of maxima are kept. Activation functions and additions work in place:
- * what follows keeps their result. */
-void tsim_block_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-double tsim_block_widest_bytes(const struct tsim_scenario *scenario);
 
 #endif

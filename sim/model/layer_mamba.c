@@ -71,8 +71,6 @@ static struct tsim_recurrent mixer_of(const struct tsim_model *m, double tp) {
                                    .kept_result = "Mamba: result"};
 }
 
-TSIM_RECURRENT_FUNCTIONS(mixer_of)
-
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
     struct tsim_recurrent x = mixer_of(m, 1);
     double h = (double)m->hidden, of_a_head = 3; /* step's bias, decay, and what goes past the state */
@@ -87,16 +85,7 @@ static double core_flops(const struct tsim_model *m, double length) {
     return 2 * fmin(x.chunk, length) * (x.g * x.n + x.d) + 4 * x.n * x.d;
 }
 
-const struct tsim_mixer tsim_mamba_mixer = {.forward = forward,
-                                            .backward = backward,
-                                            .keep = keep,
-                                            .keep_core = tsim_keep_nothing,
-                                            .waiting = waiting,
-                                            .widest_bytes = widest_bytes,
-                                            .count = count,
-                                            .core_flops = core_flops,
-                                            .add_matrices = add_matrices,
-                                            .state_bytes = state_bytes};
+TSIM_RECURRENT_MIXER(tsim_mamba_mixer, mixer_of);
 
 /* ---- none ---- */
 

@@ -85,10 +85,11 @@ static void attention_backward(struct tsim_op_list *list, const struct tsim_op_s
     linear_backward(list, z, "attention q, input", "attention q, weight", z->t, z->h, z->h);
 }
 
-static void layer_forward(const struct tsim_scenario *sc, enum tsim_part part, struct tsim_op_list *list) {
+static void layer_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
     struct tsim_op_shape z = shape_of(sc, part), encoder = tsim_op_shape_first(sc);
     struct cell c = cell_of(z.model, part);
     double e = z.element_bytes;
+    (void)at;
     if (part == TSIM_PART_LSTM_DECODER)
         elementwise(list, "attention beside the input", z.t * c.input, 2 * e, 1);
     for (int i = 0; i < (int)c.directions; i++) {
@@ -104,10 +105,11 @@ static void layer_forward(const struct tsim_scenario *sc, enum tsim_part part, s
         attention_forward(list, &z, &encoder);
 }
 
-static void layer_backward(const struct tsim_scenario *sc, enum tsim_part part, struct tsim_op_list *list) {
+static void layer_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
     struct tsim_op_shape z = shape_of(sc, part), encoder = tsim_op_shape_first(sc);
     struct cell c = cell_of(z.model, part);
     double e = z.element_bytes;
+    (void)at;
     if (c.has_attention)
         attention_backward(list, &z, &encoder);
     if (c.has_residual)
@@ -128,10 +130,11 @@ static void layer_backward(const struct tsim_scenario *sc, enum tsim_part part, 
 
 /* ---- what is kept and counted ---- */
 
-static void layer_keep(const struct tsim_scenario *sc, enum tsim_part part, struct tsim_kept *kept) {
+static void layer_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
     struct tsim_op_shape z = shape_of(sc, part), encoder = tsim_op_shape_first(sc);
     struct cell c = cell_of(z.model, part);
     double e = z.element_bytes;
+    (void)parts;
     tsim_keep(kept, "LSTM: input", z.t * c.input * e);
     tsim_keep(kept, "LSTM: gates, cells and result", c.directions * z.t * 6 * z.h * e);
     tsim_keep(kept, "masks of dropout", c.directions * z.t * z.h * z.mask_bytes);
@@ -163,10 +166,11 @@ static void layer_count(const struct tsim_model *m, enum tsim_part part, struct 
         p->cross = 2 * h * h + h + 1 + h;
 }
 
-static void layer_flops(const struct tsim_model *m, enum tsim_part part, double first_length, double last_length,
-                        struct tsim_layer_flops *flops) {
+static void layer_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
+                        double first_length, double last_length, struct tsim_layer_flops *flops) {
     struct cell c = cell_of(m, part);
     double h = (double)m->hidden, frac = is_of_decoder(part) ? last_length / first_length : 1;
+    (void)p;
     *flops = (struct tsim_layer_flops){.products = 2 * c.directions * 4 * h * (c.input + h) * frac};
     if (!c.has_attention)
         return;
@@ -184,38 +188,24 @@ static void layer_matrices(const struct tsim_model *m, enum tsim_part part, doub
         tsim_matrices_add(matrices, 2 * times, h, h, true);
 }
 
-#define OF_CELL(name_, part_)                                                                                          \
-    void name_##_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {                      \
-        (void)at;                                                                                                      \
-        layer_forward(sc, part_, list);                                                                                \
-    }                                                                                                                  \
-    void name_##_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {                     \
-        (void)at;                                                                                                      \
-        layer_backward(sc, part_, list);                                                                               \
-    }                                                                                                                  \
-    void name_##_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {                                  \
-        layer_count(m, part_, p);                                                                                      \
-    }                                                                                                                  \
-    void name_##_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {                        \
-        (void)parts;                                                                                                   \
-        layer_keep(sc, part_, kept);                                                                                   \
-    }                                                                                                                  \
-    void name_##_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {                  \
-        layer_matrices(m, part_, times, matrices);                                                                     \
-    }                                                                                                                  \
-    void name_##_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first, double last,   \
-                       struct tsim_layer_flops *flops) {                                                               \
-        (void)p;                                                                                                       \
-        layer_flops(m, part_, first, last, flops);                                                                     \
-    }                                                                                                                  \
-    double name_##_waiting_bytes(const struct tsim_scenario *sc) {                                                     \
-        return layer_waiting_bytes(sc, part_);                                                                         \
-    }                                                                                                                  \
-    double name_##_widest_bytes(const struct tsim_scenario *sc) {                                                      \
-        return layer_widest_bytes(sc, part_);                                                                          \
-    }
-OF_CELL(tsim_lstm, TSIM_PART_LSTM)
-OF_CELL(tsim_lstm_both_ways, TSIM_PART_LSTM_BOTH_WAYS)
-OF_CELL(tsim_lstm_wide, TSIM_PART_LSTM_WIDE)
-OF_CELL(tsim_lstm_attention, TSIM_PART_LSTM_ATTENTION)
-OF_CELL(tsim_lstm_decoder, TSIM_PART_LSTM_DECODER)
+const struct tsim_whole_layer tsim_lstm_layer = {.forward = layer_forward,
+                                                 .backward = layer_backward,
+                                                 .count = layer_count,
+                                                 .flops = layer_flops,
+                                                 .add_matrices = layer_matrices,
+                                                 .keep = layer_keep,
+                                                 .shape = tsim_op_shape_first,
+                                                 .flow_bytes = tsim_stream_bytes,
+                                                 .waiting_bytes = layer_waiting_bytes,
+                                                 .widest_bytes = layer_widest_bytes};
+
+const struct tsim_whole_layer tsim_lstm_decoder_layer = {.forward = layer_forward,
+                                                         .backward = layer_backward,
+                                                         .count = layer_count,
+                                                         .flops = layer_flops,
+                                                         .add_matrices = layer_matrices,
+                                                         .keep = layer_keep,
+                                                         .shape = tsim_op_shape_last,
+                                                         .flow_bytes = tsim_stream_bytes,
+                                                         .waiting_bytes = layer_waiting_bytes,
+                                                         .widest_bytes = layer_widest_bytes};

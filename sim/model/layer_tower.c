@@ -31,7 +31,7 @@ void tsim_tower_scenario(const struct tsim_scenario *sc, struct tsim_scenario *o
     own->parallelism.context = 1;
 }
 
-struct tsim_op_shape tsim_op_shape_tower(const struct tsim_scenario *sc) {
+static struct tsim_op_shape shape_of_tower(const struct tsim_scenario *sc) {
     struct tsim_scenario own;
     tsim_tower_scenario(sc, &own);
     struct tsim_op_shape z = tsim_op_shape_first(&own);
@@ -51,87 +51,82 @@ static double projected_tokens(const struct tsim_model *m) {
 
 /* ---- a layer of the tower ---- */
 
-static void layer_forward(const struct tsim_scenario *sc, const struct tsim_mixer *mixer, struct tsim_op_list *list) {
-    struct tsim_scenario own;
-    tsim_tower_scenario(sc, &own);
-    tsim_inner_forward(mixer, &own, list);
+static const struct tsim_mixer *mixer_of(enum tsim_part part) {
+    return part == TSIM_PART_TOWER_WINDOW_LAYER ? &tsim_window_mixer : &tsim_attention_mixer;
 }
 
-static void layer_backward(const struct tsim_scenario *sc, const struct tsim_mixer *mixer, struct tsim_op_list *list) {
+static void layer_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
+    struct tsim_scenario own;
+    (void)at;
+    tsim_tower_scenario(sc, &own);
+    tsim_inner_forward(mixer_of(part), &own, list);
+}
+
+static void layer_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at, struct tsim_op_list *list) {
+    struct tsim_scenario own;
+    (void)at;
+    tsim_tower_scenario(sc, &own);
+    if (!tsim_tower_is_frozen(sc))
+        tsim_inner_backward(mixer_of(part), &own, list);
+}
+
+static void layer_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *p) {
+    tsim_inner_count(mixer_of(part), m->tower.network, p);
+}
+
+static void layer_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {
     struct tsim_scenario own;
     tsim_tower_scenario(sc, &own);
     if (!tsim_tower_is_frozen(sc))
-        tsim_inner_backward(mixer, &own, list);
+        tsim_inner_keep(mixer_of(part), &own, parts, kept);
 }
 
-static void layer_keep(const struct tsim_scenario *sc, const struct tsim_mixer *mixer, unsigned parts,
-                       struct tsim_kept *kept) {
+static double layer_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_scenario own;
     tsim_tower_scenario(sc, &own);
-    if (!tsim_tower_is_frozen(sc))
-        tsim_inner_keep(mixer, &own, parts, kept);
+    return tsim_tower_is_frozen(sc) ? 0 : tsim_inner_waiting_bytes(mixer_of(part), &own);
 }
 
-static double layer_waiting_bytes(const struct tsim_scenario *sc, const struct tsim_mixer *mixer) {
+static double layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_scenario own;
-    tsim_tower_scenario(sc, &own);
-    return tsim_tower_is_frozen(sc) ? 0 : tsim_inner_waiting_bytes(mixer, &own);
-}
-
-static double layer_widest_bytes(const struct tsim_scenario *sc) {
-    struct tsim_scenario own;
+    (void)part;
     tsim_tower_scenario(sc, &own);
     return tsim_inner_widest_bytes(&own);
 }
 
+static void layer_matrices(const struct tsim_model *m, enum tsim_part part, double times,
+                           struct tsim_matrices *matrices) {
+    if (!m->tower.frozen)
+        tsim_inner_matrices(mixer_of(part), m->tower.network, times, matrices);
+}
+
 /* Counts what the tower takes of a sample, over the sample's tokens. */
-static void layer_flops(const struct tsim_model *m, const struct tsim_mixer *mixer, double length,
-                        struct tsim_layer_flops *flops) {
+static void layer_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
+                        double length, double unused, struct tsim_layer_flops *flops) {
     double tokens = (double)m->tower.image.tokens, frac = tsim_tower_tokens(m) / length;
-    *flops = tsim_inner_flops(mixer, m->tower.network, tokens);
+    (void)p, (void)unused;
+    *flops = tsim_inner_flops(mixer_of(part), m->tower.network, tokens);
     flops->products *= frac;
     flops->core *= frac;
 }
 
 /* The tower's tokens, and those of the text, which are looked up on the first stage. */
-double tsim_tower_flow_bytes(const struct tsim_scenario *sc) {
-    struct tsim_op_shape z = tsim_op_shape_tower(sc);
+static double layer_flow_bytes(const struct tsim_scenario *sc) {
+    struct tsim_op_shape z = shape_of_tower(sc);
     return z.t * z.h * z.element_bytes + tsim_stream_bytes(sc);
 }
 
-/* Defines the functions of a row of the kinds by those of the tower's own kind. */
-#define OF_TOWER(name_, mixer_)                                                                                        \
-    void name_##_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {                      \
-        (void)at;                                                                                                      \
-        layer_forward(sc, &mixer_, list);                                                                              \
-    }                                                                                                                  \
-    void name_##_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {                     \
-        (void)at;                                                                                                      \
-        layer_backward(sc, &mixer_, list);                                                                             \
-    }                                                                                                                  \
-    void name_##_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {                                  \
-        tsim_inner_count(&mixer_, m->tower.network, p);                                                                \
-    }                                                                                                                  \
-    void name_##_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {                        \
-        layer_keep(sc, &mixer_, parts, kept);                                                                          \
-    }                                                                                                                  \
-    void name_##_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {                  \
-        if (!m->tower.frozen)                                                                                          \
-            tsim_inner_matrices(&mixer_, m->tower.network, times, matrices);                                           \
-    }                                                                                                                  \
-    void name_##_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double first, double last,   \
-                       struct tsim_layer_flops *flops) {                                                               \
-        (void)p, (void)last;                                                                                           \
-        layer_flops(m, &mixer_, first, flops);                                                                         \
-    }                                                                                                                  \
-    double name_##_waiting_bytes(const struct tsim_scenario *sc) {                                                     \
-        return layer_waiting_bytes(sc, &mixer_);                                                                       \
-    }                                                                                                                  \
-    double name_##_widest_bytes(const struct tsim_scenario *sc) {                                                      \
-        return layer_widest_bytes(sc);                                                                                 \
-    }
-OF_TOWER(tsim_tower, tsim_attention_mixer)
-OF_TOWER(tsim_tower_window, tsim_window_mixer)
+const struct tsim_whole_layer tsim_tower_layer = {.forward = layer_forward,
+                                                  .backward = layer_backward,
+                                                  .count = layer_count,
+                                                  .flops = layer_flops,
+                                                  .add_matrices = layer_matrices,
+                                                  .keep = layer_keep,
+                                                  .shape = shape_of_tower,
+                                                  .flow_bytes = layer_flow_bytes,
+                                                  .is_frozen = tsim_tower_is_frozen,
+                                                  .waiting_bytes = layer_waiting_bytes,
+                                                  .widest_bytes = layer_widest_bytes};
 
 /* ---- the projector ---- */
 
@@ -171,12 +166,13 @@ static bool is_row_parallel(const struct tsim_op_shape *z) {
     return z->tp > 1 && z->model->tower.products == 2;
 }
 
-void tsim_projector_forward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape z = projected_shape(sc), tower = tsim_op_shape_tower(sc);
+static void projector_forward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at,
+                              struct tsim_op_list *list) {
+    struct tsim_op_shape z = projected_shape(sc), tower = shape_of_tower(sc);
     struct product products[MOST_PRODUCTS];
     double e = z.element_bytes, le = z.linear_bytes;
     int n = products_of(z.model, z.tp, products);
-    (void)at;
+    (void)part, (void)at;
     tsim_op_norm_forward(list, &tower, "norm of the tower");
     if (z.model->tower.pools)
         elementwise(list, "mean of patches", tower.t * tower.h, e, 1);
@@ -191,12 +187,13 @@ void tsim_projector_forward(const struct tsim_scenario *sc, int64_t at, struct t
     elementwise(list, "images into the sequence", z.t * z.h, 2 * e, 1);
 }
 
-void tsim_projector_backward(const struct tsim_scenario *sc, int64_t at, struct tsim_op_list *list) {
-    struct tsim_op_shape z = projected_shape(sc), tower = tsim_op_shape_tower(sc);
+static void projector_backward(const struct tsim_scenario *sc, enum tsim_part part, int64_t at,
+                               struct tsim_op_list *list) {
+    struct tsim_op_shape z = projected_shape(sc), tower = shape_of_tower(sc);
     struct product products[MOST_PRODUCTS];
     double e = z.element_bytes;
     int n = products_of(z.model, z.tp, products);
-    (void)at;
+    (void)part, (void)at;
     if (tsim_is_frozen(sc))
         return;
     elementwise(list, "images out of the sequence", z.t * z.h, 2 * e, 1);
@@ -217,11 +214,12 @@ void tsim_projector_backward(const struct tsim_scenario *sc, int64_t at, struct 
     tsim_op_norm_backward(list, &tower, "norm of the tower");
 }
 
-void tsim_projector_keep(const struct tsim_scenario *sc, unsigned parts, struct tsim_kept *kept) {
-    struct tsim_op_shape z = projected_shape(sc), tower = tsim_op_shape_tower(sc);
+static void projector_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts,
+                           struct tsim_kept *kept) {
+    struct tsim_op_shape z = projected_shape(sc), tower = shape_of_tower(sc);
     struct product products[MOST_PRODUCTS];
     int n = products_of(z.model, z.tp, products);
-    (void)parts;
+    (void)part, (void)parts;
     if (tsim_is_frozen(sc))
         return;
     tsim_keep(kept, "input of the tower's last norm", tower.ts * tower.h * tower.element_bytes);
@@ -239,37 +237,54 @@ static double parameters_of_products(const struct tsim_model *m) {
 }
 
 /* One product alone is whole on every tensor rank. */
-void tsim_projector_count(const struct tsim_model *m, struct tsim_layer_parameters *p) {
+static void projector_count(const struct tsim_model *m, enum tsim_part part, struct tsim_layer_parameters *p) {
+    (void)part;
     p->norms = tsim_count_norm(m->tower.network);
     *(m->tower.products == 1 ? &p->latent : &p->ffn) = parameters_of_products(m);
 }
 
-void tsim_projector_flops(const struct tsim_model *m, const struct tsim_layer_parameters *p, double length,
-                          double unused, struct tsim_layer_flops *flops) {
-    (void)p, (void)unused;
+static void projector_flops(const struct tsim_model *m, enum tsim_part part, const struct tsim_layer_parameters *p,
+                            double length, double unused, struct tsim_layer_flops *flops) {
+    (void)part, (void)p, (void)unused;
     *flops = (struct tsim_layer_flops){.products = 2 * parameters_of_products(m) * projected_tokens(m) / length};
 }
 
-void tsim_projector_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {
+static void projector_matrices(const struct tsim_model *m, enum tsim_part part, double times,
+                               struct tsim_matrices *matrices) {
     struct product products[MOST_PRODUCTS];
+    (void)part;
     for (int i = products_of(m, 1, products); i-- > 0;)
         tsim_matrices_add(matrices, times, products[i].n, products[i].k, true);
 }
 
-double tsim_projector_waiting_bytes(const struct tsim_scenario *sc) {
+static double projector_waiting_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = projected_shape(sc);
     struct product products[MOST_PRODUCTS];
     double elements = 0;
+    (void)part;
     for (int i = products_of(z.model, z.tp, products); i-- > 0;)
         elements += z.t * (products[i].n + products[i].k);
     return tsim_is_frozen(sc) ? 0 : elements * z.linear_bytes;
 }
 
-double tsim_projector_widest_bytes(const struct tsim_scenario *sc) {
+static double projector_widest_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     struct tsim_op_shape z = projected_shape(sc);
     struct product products[MOST_PRODUCTS];
     double widest = 0;
+    (void)part;
     for (int i = products_of(z.model, z.tp, products); i-- > 0;)
         widest = products[i].n > widest ? products[i].n : widest;
     return z.t * widest * z.element_bytes;
 }
+
+const struct tsim_whole_layer tsim_projector_layer = {.forward = projector_forward,
+                                                      .backward = projector_backward,
+                                                      .count = projector_count,
+                                                      .flops = projector_flops,
+                                                      .add_matrices = projector_matrices,
+                                                      .keep = projector_keep,
+                                                      .shape = tsim_op_shape_first,
+                                                      .flow_bytes = tsim_stream_bytes,
+                                                      .is_frozen = tsim_is_frozen,
+                                                      .waiting_bytes = projector_waiting_bytes,
+                                                      .widest_bytes = projector_widest_bytes};

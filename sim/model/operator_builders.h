@@ -284,40 +284,38 @@ extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_enc
     tsim_mamba1_mixer, tsim_delta_mixer, tsim_sparse_mixer, tsim_segment_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
-/* The functions of kinds that are not made of two. */
-void tsim_embedding_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_embedding_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_decoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_decoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_decoder_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_decoder_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_decoder_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_decoder_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                        double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_decoder_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_decoder_widest_bytes(const struct tsim_scenario *scenario);
-void tsim_modulated_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_modulated_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_modulated_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_modulated_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_modulated_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_modulated_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                          double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_modulated_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_modulated_widest_bytes(const struct tsim_scenario *scenario);
-void tsim_joint_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_joint_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_joint_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_joint_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_joint_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_joint_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                      double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_joint_flow_bytes(const struct tsim_scenario *scenario);
-double tsim_joint_waiting_bytes(const struct tsim_scenario *scenario);
-void tsim_last_joint_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_last_joint_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_last_joint_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_last_joint_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
+/* A kind that is not made of two has functions for the whole; `part` tells apart kinds that share them. */
+struct tsim_whole_layer {
+    /* Returns how many different layers of this kind a model has, one after another; NULL: all are alike. */
+    int64_t (*variants)(const struct tsim_model *model);
+    /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
+    void (*forward)(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at, struct tsim_op_list *list);
+    void (*backward)(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at, struct tsim_op_list *list);
+    /* The rest is asked of layers alone, not of ends. */
+    void (*count)(const struct tsim_model *model, enum tsim_part part,
+                  struct tsim_layer_parameters *parameters); /* adds to zeros */
+    /* Counts by convention (struct tsim_layer_flops), in stacks of so many tokens; NULL: lists count theirs whole. */
+    void (*flops)(const struct tsim_model *model, enum tsim_part part, const struct tsim_layer_parameters *parameters,
+                  double first_length, double last_length, struct tsim_layer_flops *flops);
+    void (*add_matrices)(const struct tsim_model *model, enum tsim_part part, double times,
+                         struct tsim_matrices *matrices);
+    /* Do frameworks that make a CUDA graph of each layer make one of this? NULL: never. Shapes of a graph are fixed, and
+     * it takes and gives one tensor alone. */
+    bool (*has_graph)(const struct tsim_model *model);
+    /* Is it not trained? Nothing before it needs a gradient, so its backward pass is empty. NULL: never. */
+    bool (*is_frozen)(const struct tsim_scenario *scenario);
+    /* Tells what it keeps for its backward pass, without what `parts` (enum tsim_recompute_part) execute again. */
+    void (*keep)(const struct tsim_scenario *scenario, enum tsim_part part, unsigned parts, struct tsim_kept *kept);
+    double (*flow_bytes)(const struct tsim_scenario *scenario); /* what it hands to the next, of all tensor ranks */
+    double (*widest_bytes)(const struct tsim_scenario *scenario, enum tsim_part part); /* its widest inner tensor */
+    double (*waiting_bytes)(const struct tsim_scenario *scenario,
+                            enum tsim_part part); /* weight gradients wait with; NULL: never split */
+    struct tsim_op_shape (*shape)(
+        const struct tsim_scenario *scenario); /* on one accelerator; NULL: never recomputed */
+};
+extern const struct tsim_whole_layer tsim_embedding_end, tsim_decoder_layer, tsim_modulated_layer, tsim_joint_layer,
+    tsim_tower_layer, tsim_projector_layer, tsim_generator_layer, tsim_generator_head, tsim_lstm_layer,
+    tsim_lstm_decoder_layer, tsim_block_layer, tsim_head_end;
 
 /* Attention to the tokens of another stack, or of a text (layer_decoder.c); from norm to residual. */
 void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_op_shape *other);
@@ -326,114 +324,14 @@ void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shap
 void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *other, unsigned parts,
                      struct tsim_kept *kept);
 
-/* Vision-language models (layer_tower.c). */
+/* A vision-language model's tower (layer_tower.c): is it not trained, and the scenario as it sees it. */
 bool tsim_tower_is_frozen(const struct tsim_scenario *scenario);
-struct tsim_op_shape tsim_op_shape_tower(const struct tsim_scenario *scenario);
-double tsim_tower_flow_bytes(const struct tsim_scenario *scenario);
-void tsim_tower_scenario(const struct tsim_scenario *scenario, struct tsim_scenario *own); /* as the tower sees it */
-void tsim_tower_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_tower_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_tower_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_tower_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_tower_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_tower_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                      double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_tower_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_tower_widest_bytes(const struct tsim_scenario *scenario);
-void tsim_tower_window_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_tower_window_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_tower_window_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_tower_window_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_tower_window_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_tower_window_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                             double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_tower_window_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_tower_window_widest_bytes(const struct tsim_scenario *scenario);
-void tsim_projector_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_projector_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_projector_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_projector_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_projector_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_projector_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                          double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_projector_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_projector_widest_bytes(const struct tsim_scenario *scenario);
-
-/* A generator beside the model (layer_generator.c). */
-struct tsim_op_shape tsim_op_shape_generator(const struct tsim_scenario *scenario);
-double tsim_generator_flow_bytes(const struct tsim_scenario *scenario);
-void tsim_generator_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_generator_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_generator_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_generator_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_generator_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_generator_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                          double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_generator_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_generator_widest_bytes(const struct tsim_scenario *scenario);
-void tsim_generator_head_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_generator_head_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_generator_head_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_generator_head_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_generator_head_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_generator_head_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                               double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_generator_head_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_generator_head_widest_bytes(const struct tsim_scenario *scenario);
-
-/* Recurrent networks (layer_recurrent.c). */
-void tsim_lstm_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_lstm_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_lstm_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_lstm_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                     double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_lstm_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_lstm_widest_bytes(const struct tsim_scenario *scenario);
-void tsim_lstm_both_ways_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_both_ways_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_both_ways_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_lstm_both_ways_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_lstm_both_ways_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_lstm_both_ways_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                               double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_lstm_both_ways_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_lstm_both_ways_widest_bytes(const struct tsim_scenario *scenario);
-void tsim_lstm_wide_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_wide_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_wide_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_lstm_wide_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_lstm_wide_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_lstm_wide_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                          double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_lstm_wide_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_lstm_wide_widest_bytes(const struct tsim_scenario *scenario);
-void tsim_lstm_attention_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_attention_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_attention_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_lstm_attention_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_lstm_attention_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_lstm_attention_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                               double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_lstm_attention_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_lstm_attention_widest_bytes(const struct tsim_scenario *scenario);
-void tsim_lstm_decoder_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_decoder_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_lstm_decoder_count(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-void tsim_lstm_decoder_keep(const struct tsim_scenario *scenario, unsigned parts, struct tsim_kept *kept);
-void tsim_lstm_decoder_matrices(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-void tsim_lstm_decoder_flops(const struct tsim_model *model, const struct tsim_layer_parameters *parameters,
-                             double first_length, double last_length, struct tsim_layer_flops *flops);
-double tsim_lstm_decoder_waiting_bytes(const struct tsim_scenario *scenario);
-double tsim_lstm_decoder_widest_bytes(const struct tsim_scenario *scenario);
+void tsim_tower_scenario(const struct tsim_scenario *scenario, struct tsim_scenario *own);
 
 /* The ends of a diffusion transformer, which ends.c asks. */
 void tsim_diffusion_embedding_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_diffusion_embedding_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_diffusion_head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_diffusion_head_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
-void tsim_head_forward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
-void tsim_head_backward(const struct tsim_scenario *scenario, int64_t at, struct tsim_op_list *list);
 
 #endif

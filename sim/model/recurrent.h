@@ -30,9 +30,8 @@ double tsim_recurrent_waiting(const struct tsim_op_shape *shape, const struct ts
 void tsim_recurrent_matrices(const struct tsim_model *model, double times, const struct tsim_recurrent *mixer,
                              struct tsim_matrices *matrices);
 
-/* Defines the functions that a row of struct tsim_mixer names, by its `mixer_of(model, tensor ranks)`: forward, backward, keep, waiting,
- * widest_bytes, add_matrices. */
-#define TSIM_RECURRENT_FUNCTIONS(mixer_of)                                                                             \
+/* Defines a mixer by its `mixer_of(model, tensor ranks)`; its file defines count, core_flops and state_bytes. */
+#define TSIM_RECURRENT_MIXER(name, mixer_of)                                                                           \
     static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {                                    \
         struct tsim_recurrent x = mixer_of(z->model, z->tp);                                                           \
         tsim_recurrent_forward(list, z, &x);                                                                           \
@@ -55,6 +54,16 @@ void tsim_recurrent_matrices(const struct tsim_model *model, double times, const
     static void add_matrices(const struct tsim_model *m, double times, struct tsim_matrices *matrices) {               \
         struct tsim_recurrent x = mixer_of(m, 1);                                                                      \
         tsim_recurrent_matrices(m, times, &x, matrices);                                                               \
-    }
+    }                                                                                                                  \
+    const struct tsim_mixer name = {.forward = forward,                                                                \
+                                    .backward = backward,                                                              \
+                                    .keep = keep,                                                                      \
+                                    .keep_core = tsim_keep_nothing,                                                    \
+                                    .waiting = waiting,                                                                \
+                                    .widest_bytes = widest_bytes,                                                      \
+                                    .count = count,                                                                    \
+                                    .core_flops = core_flops,                                                          \
+                                    .add_matrices = add_matrices,                                                      \
+                                    .state_bytes = state_bytes}
 
 #endif
