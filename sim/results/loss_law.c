@@ -32,7 +32,7 @@ struct tsim_amount tsim_critical_batch(struct tsim_term_recorder *r, struct tsim
     struct tsim_amount power = tsim_power(r, "loss to its exponent", "loss^(1 / 0.21)", TSIM_FRACTION, loss,
                                           tsim_given(r, "exponent", 1 / 0.21, TSIM_FRACTION, KAPLAN));
     return tsim_product(
-        r, "regimen.critical_batch_tokens", "2e8 / loss^4.76", TSIM_COUNT,
+        r, "scaling_laws.critical_batch_tokens", "2e8 / loss^4.76", TSIM_COUNT,
         TSIM_PARTS(tsim_given(r, "tokens at a loss of 1", 2e8, TSIM_COUNT, KAPLAN), tsim_inverse(power)));
 }
 

@@ -33,7 +33,7 @@ struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *r, struct tsi
                                         struct tsim_amount tokens) {
     const struct tsim_loss_law *fit = &TSIM_LOSS_FITS[TSIM_LOSS_FIT_HOFFMANN];
     return tsim_sum(
-        r, "regimen.loss_nats", "1.69 + 406.4 / parameters^0.34 + 410.7 / tokens^0.28", TSIM_FRACTION,
+        r, "scaling_laws.loss_nats", "1.69 + 406.4 / parameters^0.34 + 410.7 / tokens^0.28", TSIM_FRACTION,
         TSIM_PARTS(of_paper(r, "loss of language itself", fit->floor, HOFFMANN ", approach 3"),
                    loss_of(r, "because the model has few parameters", parameters, fit->per_parameters,
                            fit->parameters_exponent),
@@ -43,7 +43,7 @@ struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *r, struct tsi
 /* U (1 + r (1 - exp(-(epochs - 1) / r))): what is seen again wears off. */
 struct tsim_amount tsim_effective_tokens(struct tsim_term_recorder *r, struct tsim_amount unique_tokens,
                                          struct tsim_amount epochs) {
-    static const char *const NAME = "regimen.effective_tokens";
+    static const char *const NAME = "scaling_laws.effective_tokens";
     struct tsim_amount one = definition(r, "the first epoch", 1);
     if (epochs.value <= 1)
         return tsim_product(r, NAME, "the data's tokens x epochs", TSIM_COUNT, TSIM_PARTS(unique_tokens, epochs));
@@ -83,16 +83,17 @@ static void fill_data(struct tsim_arena *arena, struct tsim_term_recorder *r, st
     struct tsim_amount best = tsim_given(r, "tokens a parameter", TSIM_TOKENS_PER_PARAMETER, TSIM_COUNT, HOFFMANN);
     struct tsim_amount square = tsim_product(r, "parameters of the same compute, squared", "parameters x tokens / 20",
                                              TSIM_COUNT, TSIM_PARTS(n, tokens, tsim_inverse(best)));
-    struct tsim_amount parameters = tsim_power(
-        r, "regimen.optimal_parameters", "sqrt(parameters x tokens / 20): the same compute at 20 tokens a parameter",
-        TSIM_COUNT, square, definition(r, "square root", 0.5));
-    out->tokens_per_parameter = tsim_product(r, "regimen.tokens_per_parameter", "tokens of the run / parameters",
+    struct tsim_amount parameters =
+        tsim_power(r, "scaling_laws.optimal_parameters",
+                   "sqrt(parameters x tokens / 20): the same compute at 20 tokens a parameter", TSIM_COUNT, square,
+                   definition(r, "square root", 0.5));
+    out->tokens_per_parameter = tsim_product(r, "scaling_laws.tokens_per_parameter", "tokens of the run / parameters",
                                              TSIM_FRACTION, TSIM_PARTS(tokens, tsim_inverse(n)))
                                     .value;
     out->optimal_parameters = parameters.value;
     out->optimal_tokens =
-        tsim_product(r, "regimen.optimal_tokens", "20 tokens for each of the best number of parameters", TSIM_COUNT,
-                     TSIM_PARTS(best, parameters))
+        tsim_product(r, "scaling_laws.optimal_tokens", "20 tokens for each of the best number of parameters",
+                     TSIM_COUNT, TSIM_PARTS(best, parameters))
             .value;
     if (arena && out->tokens_per_parameter < TSIM_TOKENS_PER_PARAMETER / 2)
         note(out, arena,
@@ -115,11 +116,11 @@ static void fill_batch(struct tsim_arena *arena, struct tsim_term_recorder *r, s
     out->loss_nats = loss.value;
     out->critical_batch_tokens = critical.value;
     out->tokens_factor =
-        factor_of(r, "regimen.tokens_factor", "1 + batch / critical batch (McCandlish et al. 2018, arXiv:1812.06162)",
-                  batch, critical);
+        factor_of(r, "scaling_laws.tokens_factor",
+                  "1 + batch / critical batch (McCandlish et al. 2018, arXiv:1812.06162)", batch, critical);
     out->steps_factor =
-        factor_of(r, "regimen.steps_factor", "1 + critical batch / batch (McCandlish et al. 2018, arXiv:1812.06162)",
-                  critical, batch);
+        factor_of(r, "scaling_laws.steps_factor",
+                  "1 + critical batch / batch (McCandlish et al. 2018, arXiv:1812.06162)", critical, batch);
     if (arena && out->tokens_factor > 2)
         note(
             out, arena,
@@ -138,7 +139,7 @@ static void note_epochs(struct tsim_arena *arena, double unique_tokens, struct t
 static void fill_images(struct tsim_arena *arena, struct tsim_term_recorder *r, struct tsim_amount batch,
                         struct tsim_scaling_laws *out) {
     static const char *const GOYAL = "Goyal et al. 2017 (arXiv:1706.02677)";
-    out->learning_rate = tsim_product(r, "regimen.learning_rate", "0.1 x batch / 256", TSIM_FRACTION,
+    out->learning_rate = tsim_product(r, "scaling_laws.learning_rate", "0.1 x batch / 256", TSIM_FRACTION,
                                       TSIM_PARTS(of_paper(r, "learning rate of a batch of 256", 0.1, GOYAL), batch,
                                                  tsim_inverse(of_paper(r, "that batch", 256, GOYAL))))
                              .value;
@@ -175,7 +176,7 @@ void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *resul
     struct tsim_amount tokens = fresh;
     if (has_data) {
         data = tsim_of_scenario(r, "data.samples", sc->data.samples, TSIM_COUNT);
-        epochs = tsim_product(r, "regimen.epochs", "samples of the run / samples of the data", TSIM_FRACTION,
+        epochs = tsim_product(r, "scaling_laws.epochs", "samples of the run / samples of the data", TSIM_FRACTION,
                               TSIM_PARTS(samples, tsim_inverse(data)));
         unique = tsim_product(r, "tokens of the data", "samples x sequence", TSIM_COUNT, TSIM_PARTS(data, sequence));
         out->epochs = epochs.value;
