@@ -522,10 +522,35 @@ const char *tsim_quantity_short(double value, enum tsim_dimension dimension, cha
     return buffer;
 }
 
-/* Three significant digits of a value below 1000; what rounds up to the next power of ten keeps its digits. */
+const char *tsim_quantity_prefix(double *value, double turn) {
+    double size = fabs(*value), least = turn / 1000;
+    size_t best = 0;
+    for (size_t i = 1; i < N_PREFIXES; i++)
+        if ((PREFIXES[i].kind == UP && size >= least * PREFIXES[i].scale) ||
+            (PREFIXES[i].kind == DOWN && size > 0 && size < least * 1e3 * PREFIXES[i].scale))
+            best = i;
+    *value /= PREFIXES[best].scale;
+    return PREFIXES[best].symbol;
+}
+
+/* Three significant digits; what rounds up to the next power of ten keeps its digits. */
 static void three_digits(double value, char *buffer, size_t size) {
     int decimals = fabs(value) >= 99.95 ? 0 : fabs(value) >= 9.995 ? 1 : 2;
-    snprintf(buffer, size, "%.*f", decimals, value);
+    if (value == 0)
+        snprintf(buffer, size, "0");
+    else if (fabs(value) >= 999.5 || fabs(value) < 0.00995)
+        snprintf(buffer, size, fabs(value) < 1e6 && fabs(value) >= 1 ? "%.0f" : "%.3g", value);
+    else
+        snprintf(buffer, size, "%.*f", decimals, value);
+}
+
+/* With a prefix where the value is large: "80.0 GB". */
+static const char *with_prefix(double value, const char *unit, char *buffer, size_t size) {
+    char number[32];
+    const char *prefix = fabs(value) < 1 ? "" : tsim_quantity_prefix(&value, 999.5);
+    three_digits(value, number, sizeof number);
+    snprintf(buffer, size, "%s%s%s%s", number, *prefix || *unit ? " " : "", prefix, unit);
+    return buffer;
 }
 
 struct human_scale {
@@ -544,26 +569,16 @@ static const char *humanize(double value, const struct human_scale *scales, size
     char number[32];
     while (value == 0 && scales[i].scale < 1 && i + 1 < n_scales)
         i++; /* 0 s rather than 0 ps */
-    double shown = value / scales[i].scale;
-    if (fabs(shown) >= 999.5 || (shown != 0 && fabs(shown) < 0.00995))
-        snprintf(number, sizeof number, fabs(shown) < 1e6 && fabs(shown) >= 1 ? "%.0f" : "%.3g", shown);
-    else
-        three_digits(shown, number, sizeof number);
-    snprintf(buffer, size, "%s%s%s", value == 0 ? "0" : number, scales[i].unit[0] ? " " : "", scales[i].unit);
+    three_digits(value / scales[i].scale, number, sizeof number);
+    snprintf(buffer, size, "%s %s", number, scales[i].unit);
     return buffer;
 }
 
-/* clang-format off */
-#define SCALES_UP(unit)                                                                                                \
-    {1e3, 1e3, "k" unit}, {1e6, 1e6, "M" unit}, {1e9, 1e9, "G" unit}, {1e12, 1e12, "T" unit},                          \
-    {1e15, 1e15, "P" unit}, {1e18, 1e18, "E" unit}
-/* clang-format on */
 #define HUMANIZE(scales) humanize(value, (scales), sizeof(scales) / sizeof(scales)[0], buffer, size)
 
 static const char *human_count(double value, char *buffer, size_t size) {
-    static const struct human_scale scales[] = {{0, 1, ""}, SCALES_UP("")};
     if (value != floor(value) || fabs(value) >= 10000)
-        return HUMANIZE(scales);
+        return with_prefix(value, "", buffer, size);
     snprintf(buffer, size, "%.0f", value);
     return buffer;
 }
@@ -584,36 +599,26 @@ static const char *human_time(double value, char *buffer, size_t size) {
 }
 
 static const char *human_joules(double value, char *buffer, size_t size) {
-    static const struct human_scale scales[] = {{0, 1, "J"},
-                                                {KILOWATT_HOUR / 1e3, KILOWATT_HOUR / 1e3, "Wh"},
-                                                {KILOWATT_HOUR, KILOWATT_HOUR, "kWh"},
-                                                {KILOWATT_HOUR * 1e3, KILOWATT_HOUR * 1e3, "MWh"},
-                                                {KILOWATT_HOUR * 1e6, KILOWATT_HOUR * 1e6, "GWh"}};
-    return HUMANIZE(scales);
+    const double watt_hour = KILOWATT_HOUR / 1e3;
+    return fabs(value) < watt_hour * 0.9995 ? with_prefix(value, "J", buffer, size)
+                                            : with_prefix(value / watt_hour, "Wh", buffer, size);
 }
 
 static const char *human_rate(double value, char *buffer, size_t size) {
-    static const struct human_scale scales[] = {{0, 1 / HOUR, "/h"}, {0.01, 1, "/s"}, SCALES_UP(" /s")};
-    return HUMANIZE(scales);
+    static const struct human_scale scales[] = {{0, 1 / HOUR, "/h"}, {0.01, 1, "/s"}};
+    return fabs(value) < 999.5 ? HUMANIZE(scales) : with_prefix(value, " /s", buffer, size);
 }
 
 static const char *human_money(double value, enum tsim_dimension dimension, char *buffer, size_t size) {
-    static const struct human_scale amounts[] = {
-        {0, 1, "USD"}, {1e3, 1e3, "k USD"}, {1e6, 1e6, "M USD"}, {1e9, 1e9, "G USD"}};
     static const struct human_scale rates[] = {{0, 1 / HOUR, "USD/h"}};
     static const struct human_scale prices[] = {{0, 1 / KILOWATT_HOUR, "USD/kWh"}};
     if (dimension == TSIM_USD)
-        return HUMANIZE(amounts);
+        return with_prefix(value, fabs(value) < 999.5 ? "USD" : " USD", buffer, size);
     return dimension == TSIM_USD_PER_S ? HUMANIZE(rates) : HUMANIZE(prices);
 }
 
 const char *tsim_quantity_human(double value, enum tsim_dimension dimension, char *buffer, size_t size) {
-    static const struct human_scale bytes[] = {{0, 1, "B"}, SCALES_UP("B")},
-                                    byte_rates[] = {{0, 1, "B/s"}, SCALES_UP("B/s")},
-                                    flops[] = {{0, 1, "FLOP"}, SCALES_UP("FLOP")},
-                                    flop_rates[] = {{0, 1, "FLOP/s"}, SCALES_UP("FLOP/s")},
-                                    hertz[] = {{0, 1, "Hz"}, SCALES_UP("Hz")}, watts[] = {{0, 1, "W"}, SCALES_UP("W")},
-                                    percent[] = {{0, 0.01, "%"}}, kg_per_j[] = {{0, 1 / KILOWATT_HOUR, "kg/kWh"}},
+    static const struct human_scale percent[] = {{0, 0.01, "%"}}, kg_per_j[] = {{0, 1 / KILOWATT_HOUR, "kg/kWh"}},
                                     kg[] = {{0, 1, "kg"}, {1e3, 1e3, "t"}, {1e6, 1e6, "kt"}};
     if (!isfinite(value)) {
         snprintf(buffer, size, "n/a");
@@ -625,21 +630,21 @@ const char *tsim_quantity_human(double value, enum tsim_dimension dimension, cha
     case TSIM_FRACTION:
         return HUMANIZE(percent);
     case TSIM_BYTES:
-        return HUMANIZE(bytes);
+        return with_prefix(value, "B", buffer, size);
     case TSIM_BYTES_PER_S:
-        return HUMANIZE(byte_rates);
+        return with_prefix(value, "B/s", buffer, size);
     case TSIM_FLOPS:
-        return HUMANIZE(flops);
+        return with_prefix(value, "FLOP", buffer, size);
     case TSIM_FLOPS_PER_S:
-        return HUMANIZE(flop_rates);
+        return with_prefix(value, "FLOP/s", buffer, size);
     case TSIM_TIME_S:
         return human_time(value, buffer, size);
     case TSIM_PER_S:
         return human_rate(value, buffer, size);
     case TSIM_HZ:
-        return HUMANIZE(hertz);
+        return with_prefix(value, "Hz", buffer, size);
     case TSIM_WATTS:
-        return HUMANIZE(watts);
+        return with_prefix(value, "W", buffer, size);
     case TSIM_JOULES:
         return human_joules(value, buffer, size);
     case TSIM_USD:

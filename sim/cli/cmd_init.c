@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "base/among.h"
 #include "config/recognize.h"
 #include "report/text_file.h"
 #include "study/search/starter.h"
@@ -72,9 +73,8 @@ static bool check_id(struct init *init, enum tsim_catalogue_kind kind, const cha
         return true;
     if (tsim_catalogue_list(&init->arena, kind, &ids, &n_ids, &init->diags) != TSIM_OK)
         return false;
-    for (size_t i = 0; i < n_ids; i++)
-        if (strcmp(ids[i], id) == 0)
-            return true; /* a node that no file has: single-ACCELERATOR */
+    if (tsim_is_among(id, ids, n_ids))
+        return true; /* a node that no file has: single-ACCELERATOR */
     const char *near = tsim_catalogue_nearest(&init->arena, kind, id);
     fprintf(stderr, "tsim init: there is no %s '%s'", tsim_catalogue_word(kind), id);
     fprintf(stderr, near ? "; did you mean '%s'?\n" : "\n", near);

@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "base/among.h"
 #include "model/model.h"
 #include "report/terminal/table.h"
 #include "results/format.h"
@@ -61,7 +62,7 @@ static void print_ridge_points(const struct tsim_accelerator *accelerator, const
 
 /* The name is in the heading, and the file's own source is the first of those below the table. */
 static bool is_said_elsewhere(const struct tsim_catalogue_entry *entry) {
-    return strcmp(entry->key, "name") == 0 || strcmp(entry->key, "source") == 0 || strcmp(entry->key, "schema") == 0;
+    return TSIM_IS_ONE_OF(entry->key, "name", "source", "schema");
 }
 
 /* "0.74 (0.715 to 0.77)", "0 (as flash3)". */

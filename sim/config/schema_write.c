@@ -1,5 +1,7 @@
 #include "config/schema.h"
 
+#include "base/among.h"
+
 #include <string.h>
 
 static void append(struct tsim_writer *writer, const char *text, size_t length) {
@@ -186,10 +188,7 @@ static void write_plain(struct tsim_writer *writer, const struct tsim_key *key, 
 }
 
 static bool is_estimate(const struct tsim_writer *writer, const char *path) {
-    for (size_t i = 0; i < writer->n_estimate_paths; i++)
-        if (strcmp(writer->estimate_paths[i], path) == 0)
-            return true;
-    return false;
+    return tsim_is_among(path, writer->estimate_paths, writer->n_estimate_paths);
 }
 
 static void write_key(struct tsim_writer *writer, const struct tsim_key *key, const char *path, const void *field) {

@@ -1,5 +1,7 @@
 #include "config/value.h"
 
+#include "base/among.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -243,10 +245,7 @@ static const struct tsim_value *with_pair(struct tsim_arena *arena, const struct
 }
 
 static bool is_reference_key(const struct setting *setting, const char *key) {
-    for (size_t i = 0; key && i < setting->n_reference_keys; i++)
-        if (strcmp(setting->reference_keys[i], key) == 0)
-            return true;
-    return false;
+    return key && tsim_is_among(key, setting->reference_keys, setting->n_reference_keys);
 }
 
 /* The new value of `at` (NULL: nothing there yet), which stands under `key`, once `path` below it is set; NULL after an

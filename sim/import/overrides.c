@@ -1,5 +1,7 @@
 #include "import/overrides.h"
 
+#include "base/among.h"
+
 #include <string.h>
 
 const char *tsim_import_override(const struct tsim_import_input *input, const char *path) {
@@ -10,8 +12,5 @@ const char *tsim_import_override(const struct tsim_import_input *input, const ch
 }
 
 bool tsim_import_ignores(const struct tsim_import_input *input, const char *key) {
-    for (size_t i = 0; i < input->n_ignored; i++)
-        if (strcmp(input->ignored[i], key) == 0)
-            return true;
-    return false;
+    return tsim_is_among(key, input->ignored, input->n_ignored);
 }

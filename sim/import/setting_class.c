@@ -1,12 +1,13 @@
 #include "import/setting_class.h"
 
+#include "base/among.h"
+
 #include <fnmatch.h>
 #include <string.h>
 
 bool tsim_value_is_null(const struct tsim_value *value) {
     return value->kind == TSIM_VALUE_SCALAR && !value->is_quoted &&
-           (strcmp(value->text, "null") == 0 || strcmp(value->text, "None") == 0 || strcmp(value->text, "~") == 0 ||
-            value->text[0] == '\0');
+           TSIM_IS_ONE_OF(value->text, "null", "None", "~", "");
 }
 
 bool tsim_value_is_off(const struct tsim_value *value) {

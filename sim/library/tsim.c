@@ -1,5 +1,6 @@
 #include "library/tsim.h"
 
+#include "base/among.h"
 #include "base/text_sink.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -329,22 +330,8 @@ static char **command_line(struct tsim_arena *arena, const struct tsim_command *
     return all;
 }
 
-static bool asks_for_page(const char *const *words, size_t n_words) {
-    for (size_t i = 0; i < n_words; i++)
-        if (strcmp(words[i], "--report=-") == 0)
-            return true;
-    return false;
-}
-
-static bool is_offered(const char *name) {
-    for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++)
-        if (strcmp(COMMANDS[i], name) == 0)
-            return true;
-    return false;
-}
-
 static enum tsim_exit work(const char *name, const char *const *words, size_t n_words, struct tsim_answer *answer) {
-    const struct tsim_command *command = is_offered(name) ? tsim_command_find(name) : NULL;
+    const struct tsim_command *command = TSIM_IS_AMONG(name, COMMANDS) ? tsim_command_find(name) : NULL;
     struct tsim_arena arena;
     struct tsim_arguments arguments;
     enum tsim_exit code = TSIM_EXIT_USAGE;
@@ -376,7 +363,7 @@ enum tsim_job_status tsim_job_command(struct tsim_job *job, const char *name, co
     tsim_text_sink_open(&view, SIZE_MAX - 1);
     job->caller.results = results.stream;
     job->caller.messages = messages.stream;
-    answer.view = asks_for_page(words, n_words) ? view.stream : NULL;
+    answer.view = tsim_is_among("--report=-", words, n_words) ? view.stream : NULL;
     tsim_caller_set(&job->caller);
     pthread_sigmask(SIG_SETMASK, NULL, &before);
     enum tsim_exit code = work(name, words, n_words, &answer);

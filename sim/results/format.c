@@ -59,35 +59,38 @@ static double to_place(double value, int place) {
     return pow(10, place) * floor(value / pow(10, place) + 0.5);
 }
 
-static const char *const PREFIXES[] = {"", "k", "M", "G", "T", "P", "E"};
+/* A power of 1000 and its prefix. */
+struct thousands {
+    const char *prefix;
+    double scale;
+};
 
-/* Returns the prefix that leaves one to three digits before the point. */
-static int prefix_of(double value) {
-    int prefix = 0;
-    for (; value >= 1000 && prefix + 1 < (int)(sizeof PREFIXES / sizeof PREFIXES[0]); prefix++)
-        value /= 1000;
-    return prefix;
+/* Returns what leaves one to three digits before the point. */
+static struct thousands thousands_of(double value) {
+    double shown = value;
+    const char *prefix = value < 1 ? "" : tsim_quantity_prefix(&shown, 1000);
+    return (struct thousands){prefix, *prefix ? value / shown : 1};
 }
 
-static void digits_text(double value, int place, int prefix, char *buffer, size_t size) {
-    int decimals = 3 * prefix - place;
-    snprintf(buffer, size, "%.*f", decimals > 0 ? decimals : 0, to_place(value, place) / pow(1000, prefix));
+static void digits_text(double value, int place, struct thousands in, char *buffer, size_t size) {
+    int decimals = (int)lround(log10(in.scale)) - place;
+    snprintf(buffer, size, "%.*f", decimals > 0 ? decimals : 0, to_place(value, place) / in.scale);
 }
 
 /* "20 M USD", "3.1 GWh": a prefix stands apart from dollars alone. */
-static const char *with_unit(const char *digits, int prefix, const char *unit, char *buffer, size_t size) {
-    bool is_apart = prefix > 0 && strcmp(unit, "USD") == 0;
-    snprintf(buffer, size, "%s%s%s%s%s", digits, prefix > 0 || *unit ? " " : "", PREFIXES[prefix], is_apart ? " " : "",
-             unit);
+static const char *with_unit(const char *digits, struct thousands in, const char *unit, char *buffer, size_t size) {
+    bool is_apart = *in.prefix && strcmp(unit, "USD") == 0;
+    snprintf(buffer, size, "%s%s%s%s%s", digits, *in.prefix || *unit ? " " : "", in.prefix, is_apart ? " " : "", unit);
     return buffer;
 }
 
 const char *tsim_supported_text(const struct tsim_percentiles *range, double value, const char *unit, char *buffer,
                                 size_t size) {
     char digits[64];
-    int place = supported_place(range, value), prefix = prefix_of(to_place(value, place));
-    digits_text(value, place, prefix, digits, sizeof digits);
-    return with_unit(digits, prefix, unit, buffer, size);
+    int place = supported_place(range, value);
+    struct thousands in = thousands_of(to_place(value, place));
+    digits_text(value, place, in, digits, sizeof digits);
+    return with_unit(digits, in, unit, buffer, size);
 }
 
 const char *tsim_supported_range_text(const struct tsim_percentiles *range, const char *unit, char *buffer,
@@ -97,11 +100,12 @@ const char *tsim_supported_range_text(const struct tsim_percentiles *range, cons
         snprintf(buffer, size, "-");
         return buffer;
     }
-    int place = supported_place(range, range->p90), prefix = prefix_of(to_place(range->p90, place));
-    digits_text(range->p10, supported_place(range, range->p10), prefix, low, sizeof low);
-    digits_text(range->p90, place, prefix, high, sizeof high);
+    int place = supported_place(range, range->p90);
+    struct thousands in = thousands_of(to_place(range->p90, place));
+    digits_text(range->p10, supported_place(range, range->p10), in, low, sizeof low);
+    digits_text(range->p90, place, in, high, sizeof high);
     snprintf(digits, sizeof digits, "%s-%s", low, high);
-    return with_unit(digits, prefix, unit, buffer, size);
+    return with_unit(digits, in, unit, buffer, size);
 }
 
 const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size) {

@@ -1,5 +1,6 @@
 /* YAML of NVIDIA-NeMo/Automodel (nemo_automodel/recipes/llm, components/distributed/config.py, components/_peft/lora.py): models of
  * Hugging Face under PyTorch's FSDP2, which the Trainer's keys say, too. */
+#include "base/among.h"
 #include "config/document.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/omegaconf.h"
@@ -130,7 +131,7 @@ static void add_targets(struct tsim_recipe *r) {
         const char *name = item->kind == TSIM_VALUE_SCALAR ? item->text : "", *dot = strrchr(name, '.');
         name = dot ? dot + 1 : name;
         name += name[0] == '*' && name[1] != '_' && name[1] ? 1 : 0;
-        if (strcmp(name, "*_proj") == 0 || strcmp(name, "*") == 0 || strcmp(name, "*proj") == 0) {
+        if (TSIM_IS_ONE_OF(name, "*_proj", "*", "*proj")) {
             add(r, s, "lora_targets", "all");
             return;
         }

@@ -1,5 +1,6 @@
 #include "import/launches/gpt.h"
 
+#include "base/among.h"
 #include "config/catalogue_load.h"
 #include "import/launches/launch_words.h"
 #include "import/overrides.h"
@@ -43,11 +44,7 @@ static bool is_deepspeed(struct tsim_gpt *g) {
 }
 
 static bool says_none(const struct tsim_setting *s) {
-    static const char *const OFF[] = {"false", "False", "null", "None"};
-    for (size_t i = 0; i < sizeof OFF / sizeof OFF[0]; i++)
-        if (strcmp(tsim_setting_text(s), OFF[i]) == 0)
-            return true;
-    return false;
+    return TSIM_IS_ONE_OF(tsim_setting_text(s), "false", "False", "null", "None");
 }
 
 /* fp8 and fp4 are a flag (NeMo) or a format. fp8_hybrid and fp8_e4m3 are flags of Megatron-LM before 2024; in NeMo they

@@ -1,5 +1,7 @@
 #include "import/launches/gpt.h"
 
+#include "base/among.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -385,9 +387,9 @@ static void put_positions(struct tsim_gpt *g) {
         type = rotary, text = "rope";
     if (strcmp(text, "learned_absolute") == 0 || strcmp(text, "absolute") == 0) /* BigScience's, like rotary */
         word = "learned";
-    else if (strcmp(text, "rope") == 0 || strcmp(text, "alibi") == 0 || strcmp(text, "none") == 0)
+    else if (TSIM_IS_ONE_OF(text, "rope", "alibi", "none"))
         word = text;
-    else if (strcmp(text, "mrope") == 0 || strcmp(text, "yarn") == 0 || strcmp(text, "rotary") == 0)
+    else if (TSIM_IS_ONE_OF(text, "mrope", "yarn", "rotary"))
         word = "rope";
     if (!word) {
         tsim_recipe_refuse(g->r, type, "'%.40s' is not modelled: learned_absolute, rope, yarn, mrope and none are",

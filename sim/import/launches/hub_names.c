@@ -1,5 +1,6 @@
 #include "import/launches/hub_names.h"
 
+#include "base/among.h"
 #include "config/catalogue_load.h"
 #include "config/document.h"
 
@@ -140,10 +141,7 @@ static bool may_stand_beside(const char *word) {
         "mini",    "small",      "nano",      "lite",     "toy",    "random",       "dummy",    "debug",     "test",
         "sheared", "minitron",   "embedding", "reranker", "mot",    "frankenmerge", "expanded", "air",       "flash",
         "large",   "xl",         "medium"};
-    for (size_t i = 0; i < sizeof OF_OTHERS / sizeof OF_OTHERS[0]; i++)
-        if (strcmp(word, OF_OTHERS[i]) == 0)
-            return false;
-    return !is_size(word);
+    return !TSIM_IS_AMONG(word, OF_OTHERS) && !is_size(word);
 }
 
 /* The longest run of words that names a model and its size, beside words that change nothing: "dolphin-2.9-llama3-8b". */

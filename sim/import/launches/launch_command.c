@@ -1,5 +1,6 @@
 #include "import/launches/launch_command.h"
 
+#include "base/among.h"
 #include "import/launches/shell.h"
 
 #include <ctype.h>
@@ -144,15 +145,13 @@ static size_t end_of_launcher(struct reading *g, const struct words *w) {
 
 /* Few of a launcher's arguments count. */
 static const char *key_in(struct reading *g, const char *name, bool is_launcher) {
-    static const char *const COUNTING[] = {"nnodes", "nproc_per_node", "machine", "gres"};
     const char *key = tsim_argument_key(g->r->arena, name);
     if (!is_launcher)
         return key;
     key = g->is_mpi ? key : tsim_launcher_key(key); /* its -N is another */
-    for (size_t i = 0; i < sizeof COUNTING / sizeof COUNTING[0]; i++)
-        if (strcmp(key, COUNTING[i]) == 0)
-            return key;
-    return tsim_arena_printf(g->r->arena, "launcher.%s", key);
+    return TSIM_IS_ONE_OF(key, "nnodes", "nproc_per_node", "machine", "gres")
+               ? key
+               : tsim_arena_printf(g->r->arena, "launcher.%s", key);
 }
 
 static const char *lost_from(const struct reading *g, const char *name, size_t length) {

@@ -1,5 +1,6 @@
 #include "import/launches/launch_file.h"
 
+#include "base/among.h"
 #include "config/document.h"
 #include "import/flow_text.h"
 #include "import/launches/launch_writer.h"
@@ -82,16 +83,13 @@ static void carry(struct carrying *c, const char *path, const char *value) {
 
 /* A file's name stands where an id may: the file lies beside the scenario, and not beside what is written. */
 static bool names_a_file(const struct tsim_value *value, const char *key) {
-    static const char *const IDS[] = {"extends", "model",   "software", "node",
-                                      "fabric",  "storage", "region",   "accelerator"};
     if (value->kind == TSIM_VALUE_MAPPING)
         for (size_t i = 0; i < value->n_items; i++)
             if (names_a_file(value->pairs[i].value, value->pairs[i].key))
                 return true;
-    for (size_t i = 0; value->kind == TSIM_VALUE_SCALAR && i < sizeof IDS / sizeof IDS[0]; i++)
-        if (strcmp(key, IDS[i]) == 0)
-            return strchr(value->text, '/') || strstr(value->text, ".yaml");
-    return false;
+    return value->kind == TSIM_VALUE_SCALAR &&
+           TSIM_IS_ONE_OF(key, "extends", "model", "software", "node", "fabric", "storage", "region", "accelerator") &&
+           (strchr(value->text, '/') || strstr(value->text, ".yaml"));
 }
 
 /* Carries a key as it was written, which is short, or with every default if what was written would not be found. */
@@ -107,11 +105,7 @@ static void carry_written(struct carrying *c, const char *path) {
 }
 
 static bool is_said(const char *key) {
-    static const char *const SAID[] = {"schema", "name", "model", "cluster", "training", "software", "parallelism"};
-    for (size_t i = 0; i < sizeof SAID / sizeof SAID[0]; i++)
-        if (strcmp(SAID[i], key) == 0)
-            return true;
-    return false;
+    return TSIM_IS_ONE_OF(key, "schema", "name", "model", "cluster", "training", "software", "parallelism");
 }
 
 static void carry_what_none_says(struct carrying *c) {

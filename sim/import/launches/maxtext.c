@@ -1,5 +1,6 @@
 #include "import/launches/maxtext.h"
 
+#include "base/among.h"
 #include "config/catalogue_load.h"
 #include "config/document.h"
 #include "import/launches/gpt.h"
@@ -299,10 +300,7 @@ static bool is_size(const char *key) {
                                         "mlp_dim",
                                         "moe_mlp_dim",
                                         "num_decoder_layers"};
-    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++)
-        if (strcmp(key, SIZES[i]) == 0)
-            return true;
-    return false;
+    return TSIM_IS_AMONG(key, SIZES);
 }
 
 /* Tells whether the sizes are those of the model of that name: then the file is the model's own. */

@@ -1,5 +1,6 @@
 #include "import/launches/recipes.h"
 
+#include "base/among.h"
 #include "config/document.h"
 #include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
@@ -99,10 +100,7 @@ static bool tells_in_list(const char *key) {
                                           "fine_grained_activation_offloading",
                                           "defer_embedding_wgrad_compute",
                                           "delay_wgrad_compute"};
-    for (size_t i = 0; i < sizeof TELLING / sizeof TELLING[0]; i++)
-        if (strcmp(key, TELLING[i]) == 0)
-            return true;
-    return false;
+    return TSIM_IS_AMONG(key, TELLING);
 }
 
 static bool is_given(struct tsim_recipe *r, const char *key) {

@@ -1,5 +1,6 @@
 #include "import/launches/recipes.h"
 
+#include "base/among.h"
 #include "config/catalogue_load.h"
 #include "config/document.h"
 #include "import/launches/gpt.h"
@@ -99,8 +100,7 @@ static void add_preset(struct reading *g, const struct tsim_value *root) {
     }
     for (size_t i = 0; i < root->n_items; i++) {
         const struct tsim_pair *pair = &root->pairs[i];
-        bool is_parent =
-            strcmp(pair->key, "extends") == 0 || strcmp(pair->key, "includes") == 0 || strcmp(pair->key, "bases") == 0;
+        bool is_parent = TSIM_IS_ONE_OF(pair->key, "extends", "includes", "bases");
         if (!is_parent && pair->value->kind != TSIM_VALUE_MAPPING && !is_of_primus(pair->key))
             tsim_recipe_add(g->r, pair->key, pair->key, resolved(g, pair->value));
     }

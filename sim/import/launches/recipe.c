@@ -1,5 +1,6 @@
 #include "import/launches/recipe.h"
 
+#include "base/among.h"
 #include "base/quantity.h"
 #include "config/document.h"
 #include "config/recognize.h"
@@ -272,15 +273,11 @@ double tsim_setting_number(struct tsim_recipe *r, const struct tsim_setting *s) 
 }
 
 bool tsim_setting_flag(struct tsim_recipe *r, const struct tsim_setting *s) {
-    static const char *const YES[] = {"true", "True", "1", "yes"}, *const NO[] = {"false", "False", "0", "no"};
     const char *text = tsim_setting_text(s);
-    for (size_t i = 0; i < sizeof YES / sizeof YES[0]; i++) {
-        if (strcmp(text, YES[i]) == 0)
-            return true;
-        if (strcmp(text, NO[i]) == 0)
-            return false;
-    }
-    tsim_recipe_error(r, s, "'%.60s' is neither true nor false", text);
+    if (TSIM_IS_ONE_OF(text, "true", "True", "1", "yes"))
+        return true;
+    if (!TSIM_IS_ONE_OF(text, "false", "False", "0", "no"))
+        tsim_recipe_error(r, s, "'%.60s' is neither true nor false", text);
     return false;
 }
 

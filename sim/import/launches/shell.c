@@ -1,5 +1,7 @@
 #include "import/launches/shell_words.h"
 
+#include "base/among.h"
+
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -977,7 +979,7 @@ static void read_redirection(struct reader *r) {
 static void end_listed(struct reader *r, char operation, bool is_double) {
     const struct list *command = &r->command;
     const char *name = command->n > 0 ? command->words[0].text : "";
-    bool is_test = strcmp(name, "[") == 0 || strcmp(name, "[[") == 0 || strcmp(name, "test") == 0;
+    bool is_test = TSIM_IS_ONE_OF(name, "[", "[[", "test");
     int result = is_test ? condition_of(command) : 1;
     bool was_skipped = r->skips_next;
     if (is_test)

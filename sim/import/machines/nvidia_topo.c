@@ -1,5 +1,6 @@
 #include "import/machines/machine.h"
 
+#include "base/among.h"
 #include "config/recognize.h"
 
 #include <ctype.h>
@@ -66,11 +67,7 @@ static void read_head(struct reading *g, char *line) {
 }
 
 static bool is_connection(const char *token) {
-    static const char *const WORDS[] = {"X", "PIX", "PXB", "PHB", "NODE", "SYS", "SOC", "PSB"};
-    for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++)
-        if (strcmp(token, WORDS[i]) == 0)
-            return true;
-    return is_device(token, "NV");
+    return TSIM_IS_ONE_OF(token, "X", "PIX", "PXB", "PHB", "NODE", "SYS", "SOC", "PSB") || is_device(token, "NV");
 }
 
 static enum tsim_status read_row(struct reading *g, char *line) {

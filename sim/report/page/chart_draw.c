@@ -1,5 +1,7 @@
 #include "report/page/chart_draw.h"
 
+#include "base/quantity.h"
+
 #include <string.h>
 
 void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, FILE *out) {
@@ -67,11 +69,8 @@ void tsim_chart_parts_legend(FILE *out, const struct chart_parts *parts, const s
 
 /* "500", "2 k", "100 T". */
 static const char *tick_text(double value, char *buffer, size_t size) {
-    static const char *const PREFIXES[] = {"", " k", " M", " G", " T", " P", " E"};
-    int prefix = 0;
-    for (; value >= 999.5 && prefix < 6; prefix++)
-        value /= 1000;
-    snprintf(buffer, size, "%.3g%s", value, PREFIXES[prefix]);
+    const char *prefix = value < 1 ? "" : tsim_quantity_prefix(&value, 999.5);
+    snprintf(buffer, size, "%.3g%s%s", value, *prefix ? " " : "", prefix);
     return buffer;
 }
 

@@ -1,5 +1,6 @@
 #include "report/terminal/compare.h"
 
+#include "base/among.h"
 #include "config/document.h"
 #include "results/format.h"
 
@@ -57,13 +58,9 @@ static const char *large_text(struct tsim_arena *arena, double number, const cha
 
 /* "50000000000 B/s" -> "50 GB/s"; other texts as they are. */
 static const char *scaled_text(struct tsim_arena *arena, const char *text) {
-    static const char *const UNITS[] = {"s", "B", "B/s", "b/s", "W", "J", "FLOP/s", "Hz"}, *const PREFIXES[] = {
-                                                                                               "n", "u", "m", "", "k",
-                                                                                               "M", "G", "T", "P"};
+    static const char *const UNITS[] = {"s", "B", "B/s", "b/s", "W", "J", "FLOP/s", "Hz"};
     char *unit;
     double number = strtod(text, &unit);
-    bool is_known = false;
-    int prefix = 3;
     if (unit == text || (*unit && *unit != ' '))
         return text;
     unit += *unit == ' ';
@@ -72,13 +69,8 @@ static const char *scaled_text(struct tsim_arena *arena, const char *text) {
         return rate ? rate : large;
     if (!*unit)
         return text;
-    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++)
-        is_known |= strcmp(unit, UNITS[i]) == 0;
-    for (; is_known && fabs(number) >= 999.95 && prefix < 8; prefix++)
-        number /= 1000;
-    for (; is_known && number != 0 && fabs(number) < 0.99995 && prefix > 0; prefix--)
-        number *= 1000;
-    return tsim_arena_printf(arena, "%.4g %s%s", number, PREFIXES[prefix], unit);
+    const char *prefix = TSIM_IS_AMONG(unit, UNITS) ? tsim_quantity_prefix(&number, 999.95) : "";
+    return tsim_arena_printf(arena, "%.4g %s%s", number, prefix, unit);
 }
 
 static const char *short_text(struct tsim_arena *arena, const char *text) {
@@ -88,12 +80,9 @@ static const char *short_text(struct tsim_arena *arena, const char *text) {
 
 /* True of what is told elsewhere, or is not an input of the simulation. */
 static bool is_told(const char *path) {
-    static const char *const TOLD[] = {"name", "description", "measured", "schema", "derived"};
-    for (size_t i = 0; i < sizeof TOLD / sizeof TOLD[0]; i++)
-        if (strcmp(path, TOLD[i]) == 0)
-            return true;
     size_t length = strlen(path);
-    return length > 7 && strcmp(path + length - 7, ".source") == 0;
+    return TSIM_IS_ONE_OF(path, "name", "description", "measured", "schema", "derived") ||
+           (length > 7 && strcmp(path + length - 7, ".source") == 0);
 }
 
 /* Has keys of its own, and is not one value with its source; nothing passes for an empty one. */

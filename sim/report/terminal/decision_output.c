@@ -27,11 +27,8 @@ static const char *days_text(struct tsim_arena *arena, const struct tsim_percent
 
 /* A value that was rounded shows no more digits than it was rounded to. */
 static const char *short_text(struct tsim_arena *arena, double value, const char *unit) {
-    static const char *const PREFIXES[] = {" ", " k", " M", " G", " T"};
-    size_t i = 0;
-    for (; i + 1 < sizeof PREFIXES / sizeof PREFIXES[0] && fabs(value) >= 1000; i++)
-        value /= 1000;
-    return tsim_arena_printf(arena, "%.3g%s%s", value, PREFIXES[i], unit);
+    const char *prefix = fabs(value) < 1 ? "" : tsim_quantity_prefix(&value, 1000);
+    return tsim_arena_printf(arena, "%.3g %s%s", value, prefix, unit);
 }
 
 static const char *money(struct tsim_arena *arena, double usd) {

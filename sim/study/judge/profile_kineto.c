@@ -1,5 +1,7 @@
 #include "study/judge/profile.h"
 
+#include "base/among.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,21 +171,13 @@ static bool read_field(struct reader *t, const char *key, struct fields *f) {
     return skip_value(t, 1);
 }
 
-static bool is_one_of(const char *text, const char *const *words, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(text, words[i]) == 0)
-            return true;
-    return false;
-}
-#define IS_ONE_OF(text, words) is_one_of(text, words, sizeof(words) / sizeof(words)[0])
-
 /* Categories as they are called today, and as they were before PyTorch 1.13. */
 static bool take(struct reader *t, const struct fields *f) {
     static const char *const KERNELS[] = {"kernel", "Kernel"},
                              *const COPIES[] = {"gpu_memcpy", "gpu_memset", "Memcpy", "Memset"},
                              *const CALLS[] = {"cuda_runtime", "cuda_driver", "Runtime"},
                              *const NOTES[] = {"user_annotation", "gpu_user_annotation", "Operator", "cpu_op"};
-    bool is_copy = IS_ONE_OF(f->category, COPIES), is_kernel = IS_ONE_OF(f->category, KERNELS);
+    bool is_copy = TSIM_IS_AMONG(f->category, COPIES), is_kernel = TSIM_IS_AMONG(f->category, KERNELS);
     if (strcmp(f->phase, "X") != 0 || !f->has_start || !f->has_duration)
         return true;
     if (!(fabs(f->start_us) <= MOST_US) || !(f->duration_us >= 0 && f->duration_us <= MOST_US))
@@ -195,9 +189,9 @@ static bool take(struct reader *t, const struct fields *f) {
     if (is_copy || is_kernel)
         tsim_profile_add_kernel(t->builder, &(struct tsim_profile_event){f->name, is_copy, f->device, f->stream,
                                                                          f->correlation, start_s, end_s});
-    else if (IS_ONE_OF(f->category, CALLS))
+    else if (TSIM_IS_AMONG(f->category, CALLS))
         tsim_profile_add_launch(t->builder, f->correlation, start_s);
-    else if (IS_ONE_OF(f->category, NOTES) && strncmp(f->name, "ProfilerStep#", 13) == 0)
+    else if (TSIM_IS_AMONG(f->category, NOTES) && strncmp(f->name, "ProfilerStep#", 13) == 0)
         tsim_profile_add_step(t->builder, f->category[0] == 'g', strtoll(f->name + 13, NULL, 10), start_s, end_s);
     return true;
 }

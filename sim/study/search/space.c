@@ -1,5 +1,6 @@
 #include "study/search/space.h"
 
+#include "base/among.h"
 #include "base/quantity.h"
 #include "config/document.h"
 #include "config/schema.h"
@@ -184,10 +185,7 @@ static void add_zip(struct builder *b, const struct tsim_value *mapping, const c
 }
 
 static bool has_path(const struct builder *b, size_t first, const char *path) {
-    for (size_t i = first; i < b->n_paths; i++)
-        if (strcmp(b->paths[i], path) == 0)
-            return true;
-    return false;
+    return tsim_is_among(path, b->paths + first, b->n_paths - first);
 }
 
 static void add_points(struct builder *b, const struct tsim_value *list) {
@@ -462,10 +460,7 @@ void tsim_space_of(struct tsim_arena *arena, const struct tsim_choice *choices, 
 }
 
 bool tsim_space_varies(const struct tsim_space *space, const char *path) {
-    for (size_t i = 0; i < space->n_paths; i++)
-        if (strcmp(space->paths[i], path) == 0)
-            return true;
-    return false;
+    return tsim_is_among(path, space->paths, space->n_paths);
 }
 
 /* The choice with what is added to it, whose paths become some of the space. */
