@@ -307,6 +307,14 @@ static void fill_candidate(struct tsim_arena *arena, const struct tsim_scenario 
 
 /* ---- the space ---- */
 
+static const struct tsim_override PLAINEST[] = {
+    {"parallelism.tensor", "1", NULL},           {"parallelism.pipeline", "1", NULL},
+    {"parallelism.virtual_pipeline", "1", NULL}, {"parallelism.context", "1", NULL},
+    {"parallelism.expert", "1", NULL},           {"parallelism.data", "auto", NULL},
+    {"parallelism.schedule", "1f1b", NULL},      {"parallelism.layers_per_stage", "auto", NULL},
+    {"training.micro_batch_size", "1", NULL},    {"training.recompute", "none", NULL}};
+enum { N_PLAINEST = sizeof PLAINEST / sizeof PLAINEST[0] };
+
 void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *job,
                         const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], enum tsim_plan_extent extent,
                         struct tsim_plan_space *space) {
@@ -316,12 +324,45 @@ void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *jo
         .candidates = candidate, .n_candidates = 1, .n_points = candidate->n_points, .extent = extent};
 }
 
+/* Could another plan, or another number of accelerators, be without this mistake? */
+static bool is_of_a_plan(const struct tsim_diag *diag) {
+    static const char *const KEYS[] = {
+        "parallelism",      "training.global_batch_size", "training.micro_batch_size", "training.recompute",
+        "training.offload", "training.batch_ramp",        "training.stages",           "cluster",
+        "simulation"};
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)
+        if (strncmp(diag->field, KEYS[i], strlen(KEYS[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Tells mistakes that all plans of the job have, because they are its own: a search would only count its plans as not valid.
+ * `overrides` has room for the plan that asks for least. */
+static enum tsim_status check_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
+                                  struct tsim_override *overrides, size_t n, struct tsim_diags *diags) {
+    const struct tsim_scenario *unused;
+    struct tsim_diags all;
+    size_t n_before = diags->n_errors;
+    for (size_t i = 0; i < N_PLAINEST; i++)
+        overrides[n++] = PLAINEST[i];
+    tsim_diags_init(&all);
+    tsim_scenario_load_from(arena, source, overrides, n, &unused, &all);
+    for (size_t i = 0; i < all.n_items; i++) {
+        const struct tsim_diag *diag = &all.items[i];
+        if (!diag->is_warning && !is_of_a_plan(diag))
+            *tsim_diags_error(diags, diag->status, diag->at, diag->field, "%s", diag->message) = *diag;
+    }
+    tsim_diags_release(&all);
+    return diags->n_errors > n_before ? TSIM_ERR_INFEASIBLE : TSIM_OK;
+}
+
 static enum tsim_status read_candidate(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                        const struct tsim_override *overrides, size_t n_overrides,
                                        const struct tsim_plan_axis said[TSIM_N_PLAN_KEYS], enum tsim_plan_extent extent,
-                                       struct tsim_plan_candidate *candidate, struct tsim_diags *diags) {
+                                       bool is_first, struct tsim_plan_candidate *candidate, struct tsim_diags *diags) {
     size_t n = n_overrides;
-    struct tsim_override *all = TSIM_NEW_ARRAY(arena, n_overrides + candidate->n_settings, struct tsim_override);
+    struct tsim_override *all =
+        TSIM_NEW_ARRAY(arena, n_overrides + candidate->n_settings + N_PLAINEST, struct tsim_override);
     const struct tsim_scenario *job;
     for (size_t i = 0; i < n_overrides; i++)
         all[i] = overrides[i];
@@ -329,7 +370,7 @@ static enum tsim_status read_candidate(struct tsim_arena *arena, const struct ts
         all[n++] = (struct tsim_override){candidate->settings[i]->path, candidate->settings[i]->text};
     TSIM_TRY(tsim_scenario_load_job(arena, source, all, n, &job, diags));
     fill_candidate(arena, job, said, extent, candidate);
-    return TSIM_OK;
+    return is_first ? check_job(arena, source, all, n, diags) : TSIM_OK;
 }
 
 enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
@@ -350,7 +391,7 @@ enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsi
     for (size_t i = 0; i < space->n_candidates; i++) {
         list[i].settings = TSIM_NEW_ARRAY(arena, others.most_settings, const struct tsim_space_setting *);
         list[i].n_settings = tsim_space_settings(&others, (int64_t)i, list[i].settings);
-        TSIM_TRY(read_candidate(arena, source, overrides, n_overrides, said, extent, &list[i], diags));
+        TSIM_TRY(read_candidate(arena, source, overrides, n_overrides, said, extent, i == 0, &list[i], diags));
         list[i].first_position = space->n_points;
         space->n_points += list[i].n_points;
     }
