@@ -651,8 +651,13 @@ static inline bool tsim_is_in(unsigned set, int64_t value) {
 /* Settings that the software has where a scenario is silent. */
 struct tsim_software_defaults {
     enum tsim_precision fp16_gradients, bf16_gradients; /* training in fp16, and in bf16 or below */
+    bool halves_sharded_gradients;                      /* with ZeRO-2 and -3 they are of the training's 16 bits */
     enum tsim_recompute recompute;                      /* none, selective or full */
     int64_t zero, zero_staged;                          /* stage of ZeRO, and that beside a pipeline */
+    int64_t zero_group;                                 /* ranks that share, as in parallelism.zero_group */
+    bool sequence;                                      /* sequence parallelism, where tensor ranks can have it */
+    int schedule;                                       /* enum tsim_schedule of a pipeline with one chunk a stage */
+    int optimizer;                                      /* enum tsim_optimizer */
     const char *source;
 };
 
@@ -736,6 +741,8 @@ struct tsim_software {
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c. 0: no limit */
     double gather_ahead_parameters; /* product by product: see tsim_layer_product_places. 0: parallelism.prefetch */
     int64_t bucket_elements;        /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
+    double bucket_bytes;            /* gradients reduced at once, in bytes: in place of bucket_elements; 0: not said */
+    int64_t year;                   /* of the youngest release that it describes; 0: not said */
 };
 
 static inline bool tsim_loss_is_fused(const struct tsim_software *software) {

@@ -116,20 +116,49 @@ static void resolve_training(struct tsim_draft *draft) {
     resolve_generation(draft);
 }
 
+/* The precision with the fewest errors of range that software and accelerator both have, 16 bits before more: software
+ * of 2020 knows no bf16, and a V100 has none. */
+static enum tsim_precision usual_precision(const struct tsim_scenario *sc) {
+    static const enum tsim_precision USUAL[] = {TSIM_BF16, TSIM_FP16, TSIM_TF32, TSIM_FP32};
+    for (size_t i = 0; i < sizeof USUAL / sizeof USUAL[0]; i++)
+        if (tsim_is_in(sc->software->supports.precisions, USUAL[i]) &&
+            sc->cluster.node->accelerator->peak_flops_per_s[USUAL[i]] > 0)
+            return USUAL[i];
+    return TSIM_BF16;
+}
+
+static enum tsim_precision usual_gradients(const struct tsim_software_defaults *defaults, enum tsim_precision precision,
+                                           int64_t zero) {
+    if (precision < TSIM_FP16)
+        return TSIM_FP32;
+    if (defaults->halves_sharded_gradients && zero >= 2)
+        return tsim_unquantized(precision);
+    return precision == TSIM_FP16 ? defaults->fp16_gradients : defaults->bf16_gradients;
+}
+
 /* Fills in what the software does where the scenario is silent. */
 static void resolve_software_defaults(struct tsim_draft *draft) {
     struct tsim_training_spec *training = &draft->scenario.training;
-    const struct tsim_software_defaults *defaults = &draft->scenario.software->defaults;
-    if (!tsim_draft_has(draft, "training.gradient_precision"))
-        training->gradient_precision = training->precision == TSIM_FP16   ? defaults->fp16_gradients
-                                       : training->precision >= TSIM_BF16 ? defaults->bf16_gradients
-                                                                          : TSIM_FP32;
+    struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
+    const struct tsim_software *software = draft->scenario.software;
+    const struct tsim_software_defaults *defaults = &software->defaults;
+    if (!tsim_draft_has(draft, "training.precision"))
+        training->precision = usual_precision(&draft->scenario);
+    if (!tsim_draft_has(draft, "training.optimizer"))
+        training->optimizer = (enum tsim_optimizer)defaults->optimizer;
     if (!tsim_draft_has(draft, "training.recompute"))
         training->recompute = defaults->recompute;
     bool is_unsharded = training->compression.kind != TSIM_UNCOMPRESSED ||
                         (draft->schedule >= 0 && tsim_is_asynchronous((enum tsim_schedule)draft->schedule));
     if (!tsim_draft_has(draft, "parallelism.zero") && !is_unsharded)
-        draft->zero = draft->scenario.parallelism.pipeline > 1 ? defaults->zero_staged : defaults->zero;
+        draft->zero = p->pipeline > 1 ? defaults->zero_staged : defaults->zero;
+    if (!tsim_draft_has(draft, "training.gradient_precision"))
+        training->gradient_precision = usual_gradients(defaults, training->precision, draft->zero);
+    if (!tsim_draft_has(draft, "parallelism.sequence")) /* the tokens of an image seldom divide */
+        p->sequence = p->tensor > 1 && draft->scenario.model->image.patch == 0 && defaults->sequence &&
+                      tsim_is_in(software->supports.splits, TSIM_SPLIT_SEQUENCE);
+    if (!tsim_draft_has(draft, "parallelism.zero_group"))
+        draft->zero_group = TSIM_ZERO_GROUP_USUAL;
 }
 
 /* A compiled program is what the accelerator's compiler makes of it, whatever profile is named; where compute and
@@ -287,8 +316,6 @@ static void resolve_sayings(struct tsim_draft *draft) {
     p->says_overlap_expert = tsim_draft_has(draft, "parallelism.overlap.expert");
     p->says_schedule = draft->schedule >= 0;
     p->says_layers = draft->layers;
-    if (!tsim_draft_has(draft, "parallelism.sequence")) /* the tokens of an image seldom divide */
-        p->sequence = p->tensor > 1 && draft->scenario.model->image.patch == 0;
     if (!tsim_has_tensor_overlap(draft->scenario.training.precision) &&
         !tsim_draft_has(draft, "parallelism.overlap.tensor"))
         p->overlap.tensor = false;
@@ -306,6 +333,14 @@ void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader) {
     resolve_sayings(draft);
 }
 
+/* The software's, if it cuts the ranks into equal groups: what nobody asked for is no error. */
+static int64_t usual_zero_group(const struct tsim_draft *draft) {
+    const struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
+    int64_t own = draft->scenario.software->defaults.zero_group, ranks = draft->data * p->context;
+    int64_t group = own == -1 ? draft->scenario.cluster.accelerators_per_node / p->tensor : own;
+    return draft->zero > 0 && group > 0 && group < ranks && ranks % group == 0 && p->expert == 1 ? group : 0;
+}
+
 void tsim_draft_fill_plan(struct tsim_draft *draft) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     int64_t n = draft->scenario.n_accelerators;
@@ -320,7 +355,9 @@ void tsim_draft_fill_plan(struct tsim_draft *draft) {
         p->overlap.expert = software->overlap.expert || draft->schedule == TSIM_SCHEDULE_DUALPIPE;
     p->schedule = draft->schedule >= 0      ? (enum tsim_schedule)draft->schedule
                   : p->virtual_pipeline > 1 ? TSIM_SCHEDULE_INTERLEAVED
-                                            : TSIM_SCHEDULE_1F1B;
+                                            : (enum tsim_schedule)software->defaults.schedule;
+    if (draft->zero_group == TSIM_ZERO_GROUP_USUAL)
+        draft->zero_group = usual_zero_group(draft);
 }
 
 /* ---- what follows from a valid draft ---- */

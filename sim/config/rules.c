@@ -1130,8 +1130,21 @@ static void check_caveat(const struct check *c, const char *path, int64_t degree
                            c->sc->software->name, caveat);
 }
 
+/* Software knows the accelerators of its year, and those that its makers had before others. */
+static void check_year(const struct check *c) {
+    const struct tsim_software *software = c->sc->software;
+    const struct tsim_accelerator *accelerator = c->sc->cluster.node->accelerator;
+    if (software->year > 0 && accelerator->year > software->year + 1)
+        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
+                                          "%s is software of %lld, and %s came in %lld: it has no kernels made for it",
+                                          software->name, num(software->year), accelerator->name,
+                                          num(accelerator->year)),
+                       "a later profile (tsim list software), or leave this where old software is what runs");
+}
+
 static void check_caveats(const struct check *c) {
     const struct tsim_caveats *caveats = &c->sc->software->caveats;
+    check_year(c);
     check_caveat(c, "parallelism.tensor", c->sc->parallelism.tensor, caveats->tensor);
     check_caveat(c, "parallelism.pipeline", c->sc->parallelism.pipeline, caveats->pipeline);
     check_caveat(c, "parallelism.context", c->sc->parallelism.context, caveats->context);

@@ -5,6 +5,9 @@
 #include "config/scenario.h"
 #include "config/schema.h"
 
+/* Not said: the software's, once the number of ranks is known. */
+enum { TSIM_ZERO_GROUP_USUAL = -2 };
+
 /* The tables' struct: the scenario, and what resolving turns into its fields. Resolving writes back, so that the writer
  * prints resolved values. */
 struct tsim_draft {
@@ -19,7 +22,7 @@ struct tsim_draft {
     bool master_weights;
     int64_t data; /* 0: what is left of the cluster */
     int64_t zero;
-    int64_t zero_group;    /* 0: all, -1: within a node */
+    int64_t zero_group;    /* 0: all, -1: within a node, or TSIM_ZERO_GROUP_USUAL */
     const int64_t *layers; /* per chunk in model order; NULL: auto */
     size_t n_layers;
     double tokens, samples, steps, epochs; /* 0: not given */

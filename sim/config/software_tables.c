@@ -1,5 +1,6 @@
 #include "config/catalogue_keys.h"
 #include "config/catalogue_read.h"
+#include "config/enum_words.h"
 #include "config/scenario.h"
 
 /* clang-format off */
@@ -92,6 +93,7 @@ static const struct tsim_word USUAL_RECOMPUTES[] = {
     {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL}, {NULL, 0}};
 static const struct tsim_word FP16_GRADIENTS[] = {{"fp32", TSIM_FP32}, {"fp16", TSIM_FP16}, {NULL, 0}};
 static const struct tsim_word BF16_GRADIENTS[] = {{"fp32", TSIM_FP32}, {"bf16", TSIM_BF16}, {NULL, 0}};
+static const struct tsim_word SHARING[] = {{"all", 0}, {"node", -1}, {NULL, 0}};
 static const struct tsim_word ALL_NICS[] = {{"all", 0}, {NULL, 0}};
 
 #define OVERLAP(name_, help_)                                                                                          \
@@ -134,10 +136,19 @@ static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / s
 static const struct tsim_key DEFAULT_KEYS[] = {
     DEFAULT("fp16_gradients", fp16_gradients, FP16_GRADIENTS, "fp32", "training.gradient_precision of training in fp16"),
     DEFAULT("bf16_gradients", bf16_gradients, BF16_GRADIENTS, "fp32", "the same for training in bf16 or fewer bits"),
+    {.key = "halves_sharded_gradients", .kind = TSIM_KEY_BOOL,
+     .offset = offsetof(struct tsim_software_defaults, halves_sharded_gradients), .default_text = "false",
+     .help = "with zero: 2 or 3, gradients are of the training's 16 bits, whatever the two keys before say"},
+    DEFAULT("optimizer", optimizer, tsim_optimizer_words, "adamw", "training.optimizer"),
     DEFAULT("recompute", recompute, USUAL_RECOMPUTES, "none", "training.recompute"),
     {INTEGER(struct tsim_software_defaults, "zero", zero, 3, "parallelism.zero"), .default_text = "1"},
     {INTEGER(struct tsim_software_defaults, "zero_with_pipeline", zero_staged, 2, "the same beside a pipeline"),
      .default_text = "1"},
+    {INTEGER(struct tsim_software_defaults, "zero_group", zero_group, 1e9,
+             "parallelism.zero_group, where it divides the ranks"), .words = SHARING, .default_text = "all"},
+    {.key = "sequence", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_software_defaults, sequence),
+     .default_text = "true", .help = "parallelism.sequence beside tensor ranks, if supports.splits has it"},
+    DEFAULT("schedule", schedule, tsim_schedule_words, "1f1b", "parallelism.schedule with one chunk a stage"),
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_software_defaults, source),
      .help = "where they were read"}};
 static const struct tsim_table DEFAULTS = {DEFAULT_KEYS, sizeof DEFAULT_KEYS / sizeof DEFAULT_KEYS[0], false};
@@ -335,6 +346,12 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .min = 1, .max = 1e15, .is_omitted_when_zero = true, .default_text = "0"},
     {INTEGER(struct tsim_software, "bucket", bucket_elements, 1e15,
              "gradients reduced at once; default: max(40 M, 1 M x data-parallel size)"), .is_omitted_when_zero = true},
+    {QUANTITY(struct tsim_software, "bucket_bytes", TSIM_BYTES, bucket_bytes,
+              "the same in bytes of gradients, as PyTorch's bucket_cap_mb; not zero: in place of bucket"),
+     .default_text = "0", .is_omitted_when_zero = true},
+    {INTEGER(struct tsim_software, "year", year, 3000,
+             "year of its youngest release that the profile describes; accelerators that came more than a year later are warned of"),
+     .is_omitted_when_zero = true},
 };
 const struct tsim_table tsim_software_table = {SOFTWARE_KEYS, sizeof SOFTWARE_KEYS / sizeof SOFTWARE_KEYS[0], true};
 /* clang-format on */

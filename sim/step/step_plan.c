@@ -416,8 +416,10 @@ static int32_t n_buckets(const struct tsim_step_plan *plan, const struct data_gr
                          const struct tsim_chunk_plan *chunk) {
     if (!chunk->has_embedding)
         return 1;
-    double bucket = plan->scenario->software->bucket_elements > 0
-                        ? (double)plan->scenario->software->bucket_elements
+    const struct tsim_software *software = plan->scenario->software;
+    double bucket = software->bucket_bytes > 0 ? software->bucket_bytes / tsim_gradient_bytes(plan->scenario)
+                    : software->bucket_elements > 0
+                        ? (double)software->bucket_elements
                         : fmax(DEFAULT_BUCKET_ELEMENTS, DEFAULT_BUCKET_ELEMENTS_PER_RANK * data->dense.n_ranks);
     double n = fmin(ceil(chunk->parameters / bucket), fmax(chunk->n_layers, 1));
     return (int32_t)fmax(n, 1);
