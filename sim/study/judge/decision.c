@@ -547,9 +547,13 @@ static const char *over_text(struct tsim_arena *arena, double ratio, enum limite
     return which == LIMITED_DAYS ? ratio_text(arena, ratio, "later", "late") : ratio_text(arena, ratio, "more", "much");
 }
 
-static const char *amount_text(struct tsim_arena *arena, double amount, enum limited which) {
+/* Returns a value of an offer's days or cost with as many digits as its range supports, as the table of offers has it. */
+static const char *amount_text(struct tsim_arena *arena, const struct tsim_offer *offer, double amount,
+                               enum limited which) {
+    char text[64];
     return which == LIMITED_DAYS ? tsim_arena_printf(arena, amount < 10 ? "%.2g days" : "%.0f days", amount)
-                                 : usd_text(arena, amount);
+                                 : tsim_arena_strdup(arena, tsim_supported_text(range_of(offer, which), amount, "USD",
+                                                                                text, sizeof text));
 }
 
 /* Tells what speaks for an offer all the same, where that is a tenth or more: "; it takes 33 % less time". */
@@ -578,10 +582,10 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
         enum limited which = is_late ? LIMITED_DAYS : LIMITED_USD;
         const struct tsim_percentiles *range = range_of(other, which);
         bool is_rare = range->p50 <= limit_of(goal, which); /* the middle case keeps it */
-        const char *what =
-            tsim_arena_printf(arena, "in %s it %s %s%s", is_rare ? "one case of ten" : "the middle case",
-                              is_late ? "takes" : "costs", amount_text(arena, is_rare ? range->p90 : range->p50, which),
-                              is_late && other->delivery_days > 0 ? ", delivery included" : "");
+        const char *what = tsim_arena_printf(arena, "in %s it %s %s%s", is_rare ? "one case of ten" : "the middle case",
+                                             is_late ? "takes" : "costs",
+                                             amount_text(arena, other, is_rare ? range->p90 : range->p50, which),
+                                             is_late && other->delivery_days > 0 ? ", delivery included" : "");
         const char *gains = other->chance_of_both >= TSIM_CHANCE_LIKELY ? gains_text(arena, best, other) : "";
         return tsim_arena_printf(arena, "its chance of the goal is %s, against %s: %s%s",
                                  tsim_chance_text(arena, other->chance_of_both),
@@ -590,9 +594,11 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
     if (best->chance_of_both < TSIM_CHANCE_LIKELY && miss_ratio(goal, other) > miss_ratio(goal, best)) {
         double late = other->days.p50 / limit_of(goal, LIMITED_DAYS);
         enum limited which = late >= other->cost_usd.p50 / limit_of(goal, LIMITED_USD) ? LIMITED_DAYS : LIMITED_USD;
-        return tsim_arena_printf(arena, "it misses by more: in the middle case %s, against %s",
-                                 amount_text(arena, range_of(other, which)->p50, which),
-                                 amount_text(arena, range_of(best, which)->p50, which));
+        const char *its = amount_text(arena, other, range_of(other, which)->p50, which);
+        const char *bests = amount_text(arena, best, range_of(best, which)->p50, which);
+        return strcmp(its, bests) == 0
+                   ? tsim_arena_printf(arena, "it misses by a little more: in the middle case, too, %s", its)
+                   : tsim_arena_printf(arena, "it misses by more: in the middle case %s, against %s", its, bests);
     }
     if (objective == TSIM_DECIDE_BY_ENERGY)
         return tsim_arena_printf(arena, "it needs %.0f %% more energy",
@@ -934,7 +940,7 @@ static void say_miss(struct tsim_arena *arena, struct tsim_decision *decision, e
         return;
     decision->misses[decision->n_misses++] =
         tsim_arena_printf(arena, "%sthe %s is %s, %s (in nine cases of ten; %s %s)", before, WHAT[which],
-                          amount_text(arena, amount, which), over_text(arena, ratio, which),
+                          amount_text(arena, offer, amount, which), over_text(arena, ratio, which),
                           TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer));
 }
 
