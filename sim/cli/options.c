@@ -2,9 +2,11 @@
 
 #include "config/recognize.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 const struct tsim_exit_meaning TSIM_EXITS[TSIM_N_EXITS] = {{TSIM_EXIT_OK, "done"},
                                                            {TSIM_EXIT_USAGE, "wrong usage"},
@@ -29,7 +31,7 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_LOSS] = {"loss", TSIM_OPTION_NEEDS_VALUE, "L",
                           "train until this loss, in nats a token: 1.9 (goal.loss)"},
     [TSIM_OPTION_DEADLINE] = {"deadline", TSIM_OPTION_NEEDS_VALUE, "TIME",
-                              "time until the run is over: '90 days' (goal.deadline)"},
+                              "until it is over: '90 days' or a date (goal.deadline)"},
     [TSIM_OPTION_BUDGET] = {"budget", TSIM_OPTION_NEEDS_VALUE, "MONEY",
                             "the most it may cost: '20 M USD' (goal.budget)"},
     [TSIM_OPTION_SET] = {"set", TSIM_OPTION_NEEDS_VALUE, "PATH=VALUE",
@@ -271,6 +273,47 @@ static bool take_limit(const struct parser *parser, enum tsim_option option, con
                     is_time ? "a time from 1 ms on, as in 30 s or 2 h" : "a size from 1 MB on, as in 8 GB", text);
 }
 
+/* ---- dates ---- */
+
+static bool is_leap(int64_t year) {
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+/* Reads YYYY-MM-DD as days from the first of January 1970; false: it has another form, or there is no such day. */
+static bool read_date(const char *text, int64_t *days) {
+    static const int64_t LENGTHS[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    static const char FORM[] = "dddd-dd-dd";
+    for (size_t i = 0; i < sizeof FORM; i++) /* its end, too */
+        if (FORM[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != FORM[i])
+            return false;
+    int64_t year = strtol(text, NULL, 10), month = strtol(text + 5, NULL, 10), day = strtol(text + 8, NULL, 10);
+    if (year < 1970 || month < 1 || month > 12 || day < 1 || day > LENGTHS[month - 1] + (month == 2 && is_leap(year)))
+        return false;
+    *days = day - 1;
+    for (int64_t y = 1970; y < year; y++)
+        *days += 365 + is_leap(y);
+    for (int64_t m = 1; m < month; m++)
+        *days += LENGTHS[m - 1] + (m == 2 && is_leap(year));
+    return true;
+}
+
+/* Today's day (UTC) in the same count: the one of the environment's SOURCE_DATE_EPOCH where that is set, so that an answer can
+ * be had again. */
+static int64_t today(void) {
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    int64_t seconds = epoch ? strtoll(epoch, NULL, 10) : (int64_t)time(NULL);
+    return seconds / (24 * 60 * 60);
+}
+
+/* A date as a time from today. */
+static bool take_date(const struct parser *parser, const char *text, int64_t days) {
+    int64_t left = days - today();
+    if (left <= 0)
+        return complain(parser, "--deadline %s is not after today", text);
+    add_override(parser, "goal.deadline", tsim_arena_printf(parser->arena, "%lld days", (long long)left), "deadline");
+    return true;
+}
+
 static bool take_goal(const struct parser *parser, enum tsim_option option, const char *text) {
     static const struct {
         enum tsim_option option;
@@ -278,13 +321,17 @@ static bool take_goal(const struct parser *parser, enum tsim_option option, cons
         const char *path, *needs;
     } GOALS[] = {{TSIM_OPTION_TOKENS, TSIM_COUNT, "goal.tokens", "a number of tokens, as in 15T or 300B"},
                  {TSIM_OPTION_LOSS, TSIM_FRACTION, "goal.loss", "a loss in nats a token, as in 1.9"},
-                 {TSIM_OPTION_DEADLINE, TSIM_TIME_S, "goal.deadline", "a time from today, as in '90 days'"},
+                 {TSIM_OPTION_DEADLINE, TSIM_TIME_S, "goal.deadline",
+                  "a time from today, as in '90 days', or a date, as in 2030-06-30"},
                  {TSIM_OPTION_BUDGET, TSIM_USD, "goal.budget", "money, as in '20 M USD'"}};
     size_t i = 0;
     double value;
     char why[160], hint[160];
     while (GOALS[i].option != option)
         i++;
+    int64_t days;
+    if (option == TSIM_OPTION_DEADLINE && read_date(text, &days))
+        return take_date(parser, text, days);
     bool takes_bare = GOALS[i].dimension == TSIM_FRACTION;
     if (tsim_quantity_parse(text, GOALS[i].dimension, takes_bare, &value, why, hint) != TSIM_OK || !(value > 0))
         return complain(parser, "--%s needs %s, not '%s'", OPTIONS[option].name, GOALS[i].needs, text);
