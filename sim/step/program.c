@@ -479,7 +479,7 @@ static void tell_operators(struct step_run *run, int32_t stream, int64_t label, 
     enum tsim_task_kind kind = tsim_label_kind(label);
     struct telling telling = {run, stream, label};
     int axis = (int)run->owners[stream].stream - TSIM_STREAM_BESIDE;
-    if (!run->sink->wants_operators(run->sink->context, (int32_t)(group - run->stage_groups)))
+    if (axis >= 0 ? !group->beside[axis].cursor.is_told : !group->cursor.is_told)
         return;
     if (axis >= 0 && group->beside[axis].playing)
         tell_played(&telling, group->beside[axis].playing, group->beside[axis].cursor.part, false, begin, end);
@@ -569,6 +569,14 @@ static const int32_t *find_stand_ins(const struct step_run *run, struct tsim_are
     return stand_ins;
 }
 
+static const bool *told_items_of(const struct step_run *run, struct tsim_arena *arena,
+                                 const struct tsim_stage_plan *stage) {
+    bool *told = TSIM_NEW_ARRAY(arena, (size_t)stage->n_items, bool);
+    for (int32_t i = 0; i < stage->n_items; i++)
+        told[i] = run->sink->wants_item(run->sink->context, &stage->items[i]);
+    return told;
+}
+
 static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
     const struct tsim_schedule_shape *schedule = &run->plan->schedule;
     struct tsim_step_outline outline = {.n_stage_groups = run->n_stage_groups,
@@ -585,8 +593,14 @@ static void begin_sink(const struct step_run *run, struct tsim_arena *arena) {
     }
     outline.stand_ins = find_stand_ins(run, arena);
     run->sink->begin(run->sink->context, &outline);
-    for (int32_t i = 0; i < run->n_stage_groups && outline.n_operators; i++)
-        run->stage_groups[i].is_told = run->sink->wants_operators(run->sink->context, i);
+    const bool **told_items = TSIM_NEW_ARRAY(arena, (size_t)schedule->stages, const bool *);
+    for (int32_t i = 0; i < run->n_stage_groups && outline.n_operators; i++) {
+        struct tsim_stage_group *group = &run->stage_groups[i];
+        group->is_told = run->sink->wants_operators(run->sink->context, i);
+        if (group->is_told && run->sink->wants_item && !told_items[group->stage])
+            told_items[group->stage] = told_items_of(run, arena, group->stage_plan);
+        group->told_items = told_items[group->stage];
+    }
 }
 
 /* Looks for a period after a tick in which one may be over. */

@@ -212,7 +212,8 @@ struct tsim_step_outline {
 /* Listens to a step: `begin` before the first task. The tasks of a stream come in the order of time, a pass after its
  * operators. A period that repeats is simulated once and told as often as it happens (periods.h), unless the sink
  * needs the tasks' events. Operators are told where `wants_operators` says so of their stage group and `wants_item` of
- * their item. Without the first none is told, without the second those of all items. */
+ * their item. Without the first none is told, without the second those of all items; other passes are joined as if
+ * there were no sink. */
 struct tsim_step_sink {
     void (*begin)(void *context, const struct tsim_step_outline *outline);
     void (*take)(void *context, const struct tsim_step_task *task);

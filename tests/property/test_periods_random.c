@@ -1,6 +1,6 @@
 /* Steps that leave out what repeats, over random plans with many micro-batches: every figure is that of the
  * step that goes through everything, bit by bit; bytes on links, which are sums of fractions, nearly so. Who listens is
- * told the same tasks. (A step to which somebody listens who needs events leaves nothing out.) Prints its seed;
+ * told the same tasks, also of the operators of one micro-batch alone. (A step to which somebody listens who needs events leaves nothing out.) Prints its seed;
  * TSIM_CASES says how many plans there are (10), and half as many of many chunks. */
 #include "step/program.h"
 #include "support/check_main.h"
@@ -27,7 +27,8 @@ struct heard {
     int64_t n_messages;
 };
 
-static struct heard some, all_tasks;
+static struct heard some, all_tasks, of_one;
+static int32_t wanted; /* micro-batch */
 
 static void hear_begin(void *context, const struct tsim_step_outline *outline) {
     struct heard *heard = context;
@@ -51,6 +52,11 @@ static void hear_task(void *context, const struct tsim_step_task *task) {
         h->item = *task->item;
     if (task->op)
         h->op = *task->op;
+}
+
+static bool wants_item(void *context, const struct tsim_pass_item *item) {
+    (void)context;
+    return item->microbatch == wanted && item->chunk == 0;
 }
 
 static bool wants_first(void *context, int32_t stage_group) {
@@ -104,8 +110,12 @@ static void expect_same_tasks(struct heard *a, struct heard *b, const char *plan
 
 static struct tsim_step_simulation simulate(struct tsim_arena *arena, const struct tsim_scenario *sc, bool is_whole,
                                             struct heard *heard) {
-    const struct tsim_step_sink sink = {hear_begin, hear_task, heard, .needs_events = is_whole,
-                                        .wants_operators = wants_first};
+    const struct tsim_step_sink sink = {hear_begin,
+                                        hear_task,
+                                        heard,
+                                        .needs_events = is_whole,
+                                        .wants_operators = wants_first,
+                                        .wants_item = heard == &of_one ? wants_item : NULL};
     struct tsim_step_simulation simulation;
     heard->n = 0;
     struct tsim_diags diags;
@@ -225,6 +235,25 @@ static void random_deep_plan(struct random_source *random, struct example *e) {
     example_finish(e);
 }
 
+/* Drops operators of micro-batches that are not wanted. */
+static void keep_wanted(struct heard *heard) {
+    size_t n = 0;
+    for (size_t i = 0; i < heard->n; i++)
+        if (!heard->tasks[i].op.name || wants_item(NULL, &heard->tasks[i].item))
+            heard->tasks[n++] = heard->tasks[i];
+    heard->n = n;
+}
+
+/* The operators of one micro-batch are told as if all were, and the step takes as long. */
+static void check_one_of(struct tsim_arena *arena, const struct tsim_scenario *sc, double time_s, const char *plan) {
+    wanted = (int32_t)sc->n_microbatches / 2;
+    struct tsim_step_simulation simulation = simulate(arena, sc, false, &of_one);
+    keep_wanted(&all_tasks);
+    ck_assert_msg(simulation.time_s == time_s, "%s: %.15g s, told of one micro-batch %.15g s", plan, time_s,
+                  simulation.time_s);
+    expect_same_tasks(&of_one, &all_tasks, plan);
+}
+
 static void describe_plan(int i, const struct tsim_scenario *sc, char *text, size_t size) {
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     snprintf(text, size, "case %d: tensor %d pipeline %d x %d context %d data %d zero %d %s %d micro-batches%s", i,
@@ -249,6 +278,7 @@ static void expect_the_same(void (*random_of)(struct random_source *, struct exa
         struct tsim_step_simulation whole = simulate(&arena, &e.scenario, true, &all_tasks);
         compare(&shortened, &whole, plan);
         expect_same_tasks(&some, &all_tasks, plan);
+        check_one_of(&arena, &e.scenario, whole.time_s, plan);
         n_shortened += shortened.repeated_events > 0;
         repeated += (double)shortened.repeated_events;
         all += (double)whole.events;

@@ -247,10 +247,6 @@ static void begin_window(struct tsim_trace *trace, const struct tsim_step_outlin
         w->n = n_operators < MOST_OPERATORS / 2 ? (int32_t)(MOST_OPERATORS / n_operators) - 1 : 1;
 }
 
-static bool is_in_window(const struct window *window, const struct tsim_pass_item *item) {
-    return item->microbatch < window->n || item->microbatch == window->n_microbatches - 1;
-}
-
 static void begin(void *context, const struct tsim_step_outline *outline) {
     struct tsim_trace *trace = context;
     trace->n_rows = outline->n_stage_groups;
@@ -268,6 +264,11 @@ static void begin(void *context, const struct tsim_step_outline *outline) {
 static bool wants_operators(void *context, int32_t stage_group) {
     const struct tsim_trace *trace = context;
     return trace->has_operators && trace->rows[stage_group].is_traced;
+}
+
+static bool wants_item(void *context, const struct tsim_pass_item *item) {
+    const struct window *window = &((const struct tsim_trace *)context)->window;
+    return item->microbatch < window->n || item->microbatch == window->n_microbatches - 1;
 }
 
 /* ---- slices ---- */
@@ -431,12 +432,9 @@ static void take(void *context, const struct tsim_step_task *task) {
     if (!trace->rows[task->stage_group].is_traced ||
         ((task->kind == TSIM_TASK_GO || task->kind == TSIM_TASK_INPUT) && end_ns == begin_ns))
         return;
-    if (task->op) {
-        if (is_in_window(&trace->window, task->item))
-            put_slice(trace, task, begin_ns, end_ns);
-        return;
-    }
     put_slice(trace, task, begin_ns, end_ns);
+    if (task->op)
+        return;
     if (task->message >= 0)
         take_message(trace, task, begin_ns);
     if (task->kind == TSIM_TASK_PASS)
@@ -463,7 +461,8 @@ enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_sce
                                            .take = take,
                                            .context = opened,
                                            .wants_launches = true,
-                                           .wants_operators = wants_operators}};
+                                           .wants_operators = wants_operators,
+                                           .wants_item = wants_item}};
     if (ranks && !tsim_rank_list_parse(arena, ranks, &opened->chosen)) {
         struct tsim_diag *diag = tsim_diags_error(diags, TSIM_ERR_RANGE, (struct tsim_place){.file = "--trace-ranks"},
                                                   "", "'%s' is not a list of ranks", ranks);

@@ -341,6 +341,11 @@ static bool are_played_alike(const struct tsim_stage_group *group, int64_t from,
            (from >= sp->met_until && to < sp->met_from);
 }
 
+/* Does nobody listen to the operators of the passes from the one item to the other, or to all of them? */
+static bool are_told_alike(const struct tsim_stage_group *group, int64_t from, int64_t to) {
+    return !group->is_told || !group->told_items || !memchr(group->told_items + from, true, (size_t)(to - from));
+}
+
 /* Does the whole schedule have at `index + step` what it has at `index`, so many slots later? */
 static bool repeats_at(const struct tsim_periods *periods, const struct tsim_stage_group *group, int64_t index,
                        int64_t step, struct period *period) {
@@ -353,7 +358,8 @@ static bool repeats_at(const struct tsim_periods *periods, const struct tsim_sta
      * each one or the last alone reductions. */
     bool is_same = a.kind == b.kind && a.pair == b.pair && a.is_alone == b.is_alone && a.chunk == b.chunk &&
                    a.microbatch > 0 && b.microbatch < periods->last_microbatch;
-    if (further < 0 || !(is_same || is_alike(periods, group, a, b)) || !are_played_alike(group, index, index + step))
+    if (further < 0 || !(is_same || is_alike(periods, group, a, b)) || !are_played_alike(group, index, index + step) ||
+        tsim_stage_group_tells(group, index) != tsim_stage_group_tells(group, index + step))
         return false;
     if (!period->is_known[is_other]) {
         period->slots[is_other] = further;
@@ -419,7 +425,8 @@ static int64_t end_of_repeats(const struct tsim_periods *periods, const struct t
         at++;
         int64_t slots = may_pass ? step / regular.step * regular.slots : 0;
         if (may_pass && at >= from && at < to && period->is_known[0] && period->is_known[1] &&
-            period->slots[0] == slots && period->slots[1] == slots && are_played_alike(group, at, to + step))
+            period->slots[0] == slots && period->slots[1] == slots && are_played_alike(group, at, to + step) &&
+            are_told_alike(group, at, to + step))
             at = to;
     }
     return at;

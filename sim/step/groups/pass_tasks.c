@@ -234,7 +234,7 @@ static tsim_tick add_entry(struct tsim_stage_group *group, const struct tsim_pla
 
 /* The cursor stands at the beginning of a part that can be taken as a whole. */
 static bool is_whole(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w) {
-    if (group->is_told || w->step > 0)
+    if (w->is_told || w->step > 0)
         return false;
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
         if (w->program->uses[axis] && !is_apart(group, axis))
@@ -326,6 +326,7 @@ bool tsim_pass_tasks_begin(struct tsim_stage_group *group, int32_t item, int32_t
     bool is_last = segment == tsim_stage_group_n_segments(group, item) - 1, copies = group->plan->has_copies;
     if (!plays)
         *w = (struct tsim_pass_cursor){.is_one_task = true, .cost = *cost};
+    w->is_told = tsim_stage_group_tells(group, item + tsim_stage_group_n_left_out(group));
     w->begins_copies = copies && segment == 0 && tsim_copies_begin_with(group, item);
     w->ends_copies = copies && is_last && tsim_copies_end_with(group, item);
     group->plays_pass = plays;

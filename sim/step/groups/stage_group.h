@@ -35,7 +35,7 @@ static inline bool tsim_label_is_operator(int64_t label) {
 
 /* The position of a stream in the operators of a pass. */
 struct tsim_pass_cursor {
-    bool is_active, is_alone;
+    bool is_active, is_alone, is_told;
     enum tsim_pass_kind kind;
     bool has_embedding, has_head;
     int64_t from, to; /* layers of the model */
@@ -179,7 +179,8 @@ struct tsim_stage_group {
     int64_t n_exchanges[2]; /* of experts so far: on the compute stream, beside it */
     bool keeps_step;        /* exchanges of experts, with those of all other groups (in_step.h) */
     bool plays_pass;        /* the pass under way has operators, else it is one task */
-    bool is_told;           /* somebody listens to its operators, each of which is told */
+    bool is_told;           /* somebody listens to its operators ... */
+    const bool *told_items; /* ... of these items of the whole schedule, NULL: of all; each of them is told */
     /* For each axis of collectives in passes (peak_demand.h): true if the links that they cross have room for
      * everything but the stage group's own data stream. If they have room for that too, what each rank sends is only
      * counted. */
@@ -309,6 +310,10 @@ static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stag
 /* Items that were left out. */
 static inline int32_t tsim_stage_group_n_left_out(const struct tsim_stage_group *group) {
     return (int32_t)(group->items - group->stage_plan->items);
+}
+/* Does somebody listen to the operators of this item of the whole schedule? */
+static inline bool tsim_stage_group_tells(const struct tsim_stage_group *group, int64_t index) {
+    return group->is_told && (!group->told_items || group->told_items[index]);
 }
 
 /* Are the operators of an item's pass played? One that is cut through the middle of a layer, or of a layer list, stays a
