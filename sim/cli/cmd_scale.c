@@ -128,11 +128,10 @@ static void add_row(struct run *run, struct tsim_text_table *table, const struct
 static void print_knee(const struct run *run, FILE *out) {
     const struct tsim_scale *scale = &run->scale;
     double limit_frac = run->arguments->until_efficiency_frac;
-    char excess[32], limit[32];
+    char excess[32], limit[32], count[96];
     if (limit_frac > 0 && scale->has_last_above)
-        fprintf(out, "\nefficiency is at least %s up to %lld GPUs\n",
-                tsim_percent_text(limit_frac, limit, sizeof limit),
-                (long long)scale->rows[scale->last_above].n_accelerators);
+        fprintf(out, "\nefficiency is at least %s up to %s GPUs\n", tsim_percent_text(limit_frac, limit, sizeof limit),
+                tsim_count_text((double)scale->rows[scale->last_above].n_accelerators, count, sizeof count));
     if (!scale->has_knee) {
         fprintf(out, "\nno knee: %s\n",
                 n_that_run(scale) < 2 ? "fewer than two counts run"
@@ -140,8 +139,9 @@ static void print_knee(const struct run *run, FILE *out) {
                                       : "the curve bends nowhere");
         return;
     }
-    fprintf(out, "\nknee %s %lld GPUs: %s, %s takes %s more of a step than with perfect scaling, %.0f %% of the loss\n",
-            limit_frac > 0 ? "at" : "after", (long long)scale->rows[scale->knee].n_accelerators,
+    fprintf(out, "\nknee %s %s GPUs: %s, %s takes %s more of a step than with perfect scaling, %.0f %% of the loss\n",
+            limit_frac > 0 ? "at" : "after",
+            tsim_count_text((double)scale->rows[scale->knee].n_accelerators, count, sizeof count),
             limit_frac > 0 ? "there" : "at the next count", tsim_step_term(scale->knee_cause)->cause,
             seconds_text(scale->knee_excess_s, excess, sizeof excess), 100 * scale->knee_share_frac);
 }

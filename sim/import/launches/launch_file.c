@@ -447,6 +447,11 @@ static bool options_of(struct tsim_arena *arena, const struct tsim_scenario *sce
     return is_written;
 }
 
+/* A script may have said the same in fewer words. */
+static const char *shorthand(const char *line) {
+    return strcmp(line, "--recompute-granularity selective") == 0 ? " (or --recompute-activations)" : "";
+}
+
 const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scenario *before,
                                 const struct tsim_scenario *after) {
     struct launch_lines old, new;
@@ -463,8 +468,8 @@ const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scen
     for (size_t i = 0; i < old.n; i++) {
         size_t length = strcspn(old.items[i], " =:");
         if (length > 0 && !has_line(&new, old.items[i], length))
-            changes = tsim_arena_printf(arena, "%s%swithout %.*s", changes ? changes : "", changes ? ", " : "",
-                                        (int)length, old.items[i]);
+            changes = tsim_arena_printf(arena, "%s%swithout %s%s", changes ? changes : "", changes ? ", " : "",
+                                        old.items[i], shorthand(old.items[i]));
     }
     return changes;
 }

@@ -303,9 +303,12 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
         tsim_text_wrap(out, style, 0, comparison->alike);
     if (comparison->step_change_frac > 1)
         fprintf(out, "\nB's step takes %.3g times as long as A's\n", 1 + comparison->step_change_frac);
+    else if (fabs(comparison->step_change_frac) < 5e-4)
+        fputs("\nB's step takes as long as A's\n", out);
     else if (!isnan(comparison->step_change_frac))
-        fprintf(out, "\nB's step takes %s of A's\n",
-                tsim_percent_text(1 + comparison->step_change_frac, text, sizeof text));
+        fprintf(out, "\nB's step takes %s %s than A's\n",
+                tsim_percent_text(fabs(comparison->step_change_frac), text, sizeof text),
+                comparison->step_change_frac < 0 ? "less" : "longer");
     if (comparison->sensitivity.n_cells > 0) {
         heading(out, style, "time per token if one input moves by a tenth (B's over A's)");
         tsim_figures_print(&comparison->sensitivity, style, out);

@@ -91,6 +91,23 @@ static const char *signed_time(struct tsim_arena *arena, double seconds) {
                              tsim_quantity_human(fabs(seconds), TSIM_TIME_S, text, sizeof text));
 }
 
+/* Cuts a title in two at the last space that leaves its beginning at most TITLE_COLUMNS wide. Returns the rest, indented as
+ * a row of its own; NULL if all of it fits. */
+enum { TITLE_COLUMNS = 60 };
+static const char *cut_title(struct tsim_arena *arena, const char **title) {
+    size_t length = strlen(*title), at = length;
+    if (length <= TITLE_COLUMNS)
+        return NULL;
+    for (size_t i = TITLE_COLUMNS; i > TITLE_COLUMNS / 2 && at == length; i--)
+        if ((*title)[i] == ' ')
+            at = i;
+    if (at == length)
+        return NULL;
+    const char *rest = tsim_arena_printf(arena, "    %s", *title + at + 1);
+    *title = tsim_arena_printf(arena, "%.*s", (int)at, *title);
+    return rest;
+}
+
 static void print_bars(struct tsim_arena *arena, const struct tsim_diagnosis_output *output,
                        const struct tsim_style *style, FILE *out) {
     const struct tsim_diagnosis *d = output->diagnosis;
@@ -100,12 +117,19 @@ static void print_bars(struct tsim_arena *arena, const struct tsim_diagnosis_out
     for (size_t i = 0; i < d->n_bars; i++) {
         const struct tsim_diagnosis_bar *bar = &d->bars[i];
         bool is_level = tsim_bar_is_level(bar->kind), has_mfu = isfinite(bar->mfu);
-        tsim_text_table_add(&table, title_of(arena, output, i));
+        const char *title = title_of(arena, output, i), *rest = cut_title(arena, &title);
+        tsim_text_table_add(&table, title);
         tsim_text_table_add(&table, has_mfu && is_level ? tsim_arena_printf(arena, "%.1f %%", 100 * bar->mfu) : "");
         tsim_text_table_add(&table,
                             has_mfu && !is_level ? tsim_arena_printf(arena, "%+.1f", 100 * bar->mfu_change) : "");
         tsim_text_table_add(&table, is_level ? tsim_quantity_human(bar->time_s, TSIM_TIME_S, text, sizeof text) : "");
         tsim_text_table_add(&table, is_level ? "" : signed_time(arena, bar->change_s));
+        for (title = rest; title; title = rest) {
+            rest = cut_title(arena, &title);
+            tsim_text_table_add(&table, title);
+            for (size_t column = 1; column < sizeof PRINTED / sizeof PRINTED[0]; column++)
+                tsim_text_table_add(&table, "");
+        }
     }
     tsim_text_table_print(&table, style, out);
 }

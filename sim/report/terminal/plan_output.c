@@ -110,8 +110,9 @@ static void print_loss(const struct tsim_plan *best, const struct tsim_plan *pla
     }
     double excess_frac = plan->price.time_s / best->price.time_s - 1, step_s = period_s(best);
     size_t n = find_terms(best, plan, terms), n_said = 0;
-    int length = snprintf(line, sizeof line, "%zu takes %s time:", number + 1,
-                          tsim_error_text(excess_frac, number_text, sizeof number_text));
+    int length = snprintf(line, sizeof line, "%zu takes %s %s time:", number + 1,
+                          tsim_percent_text(fabs(excess_frac), number_text, sizeof number_text),
+                          excess_frac < 0 ? "less" : "more");
     for (size_t i = 0; i < n && n_said < MOST_TERMS && length > 0 && (size_t)length < sizeof line; i++) {
         if (fabs(terms[i].excess_s) < LEAST_TERM_FRAC * step_s)
             break;
@@ -569,11 +570,11 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output
             out, style, 0,
             tsim_arena_printf(
                 arena,
-                "run the best plan that fits even if its peak is %.0f %% higher (%s%s%s, %s, step %s: %s time) with",
+                "run the best plan that fits even if its peak is %.0f %% higher (%s%s%s, %s, step %s, %s longer) with",
                 100 * (TSIM_NINE_IN_TEN_PEAKS - 1), name, *name ? ": " : "", tsim_plan_text(arena, safe),
                 tsim_gigabytes_text(figure(safe, TSIM_OUTCOME_MEMORY_PEAK), peak, sizeof peak),
                 tsim_quantity_human(figure(safe, TSIM_OUTCOME_STEP_TIME), TSIM_TIME_S, step, sizeof step),
-                tsim_error_text(safe->price.time_s / best->price.time_s - 1, more, sizeof more)));
+                tsim_percent_text(safe->price.time_s / best->price.time_s - 1, more, sizeof more)));
         tsim_plan_print_settings(arena, safe->set_json, style, out);
     }
     tsim_text_wrap(out, style, 0,
