@@ -64,10 +64,12 @@ static double days_under(const struct tsim_offer *offer, const struct tsim_chang
 
 static double cost_under(const struct tsim_offer *offer, const struct tsim_changes *changes, double days, double price,
                          double electricity) {
-    bool is_bought = offer->purchase == TSIM_PURCHASE_BUY;
-    double asked = price * (is_bought ? changes->purchase : changes->rent);
-    return asked * (offer->asked_usd + offer->asked_usd_per_day * fmax(days, offer->least_days)) + offer->usd +
-           days * (offer->usd_per_day + electricity * changes->power_price * offer->power_usd_per_day);
+    /* Of a purchase, 1 but for the part that is machines. */
+    double bought = 1 + (changes->purchase - 1) * offer->machines_frac;
+    return price *
+               (bought * offer->asked_usd + changes->rent * offer->asked_usd_per_day * fmax(days, offer->least_days)) +
+           offer->usd +
+           days * (bought * offer->usd_per_day + electricity * changes->power_price * offer->power_usd_per_day);
 }
 
 double tsim_most_chance(enum tsim_grounds evidence) {
@@ -195,6 +197,11 @@ static double reserved_usd_per_s(const struct tsim_scenario *job) {
                                             : job->cluster.node->accelerator->reserved_usd_per_s;
 }
 
+/* Is the network's price one of its own, and not a part of the machines'? */
+static bool has_priced_network(const struct tsim_scenario *job) {
+    return job->cluster.nodes > 1 && job->cluster.fabric && job->cluster.fabric->switch_usd > 0;
+}
+
 /* False: it has no price. */
 static bool price(struct tsim_offer *offer) {
     const struct tsim_scenario *job = job_of(offer);
@@ -211,6 +218,7 @@ static bool price(struct tsim_offer *offer) {
     case TSIM_PURCHASE_BUY:
         offer->usd = offer->capital.facility_usd;
         offer->asked_usd = offer->capital.usd - offer->usd;
+        offer->machines_frac = 1 - (has_priced_network(job) ? offer->capital.network_usd / offer->asked_usd : 0);
         offer->usd_per_day = offer->asked_usd * c->maintenance_frac * TSIM_DAY_S / TSIM_YEAR_S;
         offer->power_usd_per_day = figure(offer, TSIM_OUTCOME_ELECTRICITY) / mean_days(offer);
         offer->delivery_days = c->delivery_s / TSIM_DAY_S;

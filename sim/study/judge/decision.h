@@ -45,6 +45,7 @@ struct tsim_offer {
     enum tsim_purchase purchase;
     double asked_usd_per_day, asked_usd; /* these are multiplied by p */
     double usd_per_day, power_usd_per_day, usd;
+    double machines_frac;             /* of what is asked: all but the network, where this has a price of its own */
     double least_days, delivery_days; /* days that are paid for at least; days before the run begins */
     double failing_frac;              /* the share of the days that failures cost */
     double mean_usd;
@@ -65,7 +66,7 @@ extern const char *const TSIM_DECISION_OBJECTIVES[TSIM_N_DECISION_OBJECTIVES]; /
 
 /* The world as it might be: each factor 1 and the delay 0 where nothing differs. */
 struct tsim_changes {
-    double rent, purchase, power_price, failures; /* times as much */
+    double rent, purchase, power_price, failures; /* times as much; purchase: of the machines */
     double slip;                                  /* of the days on the accelerator of `slipping` */
     const struct tsim_offer *slipping;
     double delay_days; /* the delivery of what is bought is so much later */
