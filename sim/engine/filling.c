@@ -55,23 +55,29 @@ static void include(struct tsim_sharing *sharing, int32_t activity) {
         touch(sharing, sharing->demands[i].resource);
 }
 
-static bool has_new_user(const struct tsim_sharing *sharing, const struct tsim_sharing_resource *r) {
-    for (int32_t i = r->first_user; i >= 0; i = sharing->demands[i].next_user)
-        if (sharing->activities[sharing->demands[i].activity].is_new)
-            return true;
-    return false;
+/* Returns the weight of the heaviest newcomer on the resource; 0: none. */
+static double newcomers_weight(const struct tsim_sharing *sharing, const struct tsim_sharing_resource *r) {
+    double heaviest = 0;
+    for (int32_t i = r->first_user; i >= 0; i = sharing->demands[i].next_user) {
+        const struct tsim_sharing_activity *a = &sharing->activities[sharing->demands[i].activity];
+        if (a->is_new && a->weight > heaviest)
+            heaviest = a->weight;
+    }
+    return heaviest;
 }
 
-/* Whom a newcomer meets will join sooner or later: it spares rounds where that costs little. */
+/* Whom a newcomer meets will join sooner or later: it spares rounds where that costs little. Those that weigh more seldom
+ * do: a kernel leaves collectives what they have. */
 static void include_marked(struct tsim_sharing *sharing) {
     for (size_t m = 0; m < sharing->n_marked; m++) {
         struct tsim_sharing_resource *r = &sharing->resources[sharing->marked[m]];
         r->is_marked = false;
-        bool has_new = has_new_user(sharing, r);
+        double weight = newcomers_weight(sharing, r);
         for (int32_t i = r->first_user; i >= 0; i = sharing->demands[i].next_user) {
             int32_t user = sharing->demands[i].activity;
             const struct tsim_sharing_activity *a = &sharing->activities[user];
-            if (a->is_new || a->bottleneck == sharing->marked[m] || (has_new && a->n_demands <= FEW_DEMANDS))
+            if (a->is_new || a->bottleneck == sharing->marked[m] ||
+                (a->weight <= weight && a->n_demands <= FEW_DEMANDS))
                 include(sharing, user);
         }
     }
@@ -238,8 +244,7 @@ static void fill_one(struct tsim_sharing *sharing) {
     for (int32_t i = a->first_demand; i >= 0; i = sharing->demands[i].next_demand) {
         const struct tsim_sharing_demand *d = &sharing->demands[i];
         struct tsim_sharing_resource *r = &sharing->resources[d->resource];
-        double load = a->weight * d->per_unit, outside = r->used - d->per_unit * a->rate;
-        outside = r->n_users == 1 || outside < 0 ? 0 : outside;
+        double load = a->weight * d->per_unit, outside = tsim_sharing_used_beside(sharing, d);
         r->n_inside = 1;
         r->remaining = r->capacity - outside;
         lowest = least(lowest, r->capacity / load);

@@ -141,8 +141,23 @@ void tsim_sharing_book(struct tsim_sharing *sharing, int32_t resource, double un
     tsim_flowed_add(&sharing->resources[resource].flowed, units);
 }
 
+double tsim_sharing_used_beside(const struct tsim_sharing *sharing, const struct tsim_sharing_demand *demand) {
+    enum { FEW_USERS = 8 };
+    const struct tsim_sharing_resource *r = &sharing->resources[demand->resource];
+    if (r->n_users > FEW_USERS) {
+        double used = r->used - demand->per_unit * sharing->activities[demand->activity].rate;
+        return used > 0 ? used : 0;
+    }
+    double used = 0;
+    for (int32_t i = r->first_user; i >= 0; i = sharing->demands[i].next_user)
+        if (&sharing->demands[i] != demand)
+            used += sharing->demands[i].per_unit * sharing->activities[sharing->demands[i].activity].rate;
+    return used;
+}
+
 static void leave_resource(struct tsim_sharing *sharing, const struct tsim_sharing_demand *d) {
     struct tsim_sharing_resource *r = &sharing->resources[d->resource];
+    double rest = tsim_sharing_used_beside(sharing, d);
     if (d->previous_user >= 0)
         sharing->demands[d->previous_user].next_user = d->next_user;
     else
@@ -155,7 +170,7 @@ static void leave_resource(struct tsim_sharing *sharing, const struct tsim_shari
     }
     if (r->used >= r->capacity * (1 - TSIM_SHARING_TOLERANCE))
         mark(sharing, d->resource);
-    r->used -= d->per_unit * sharing->activities[d->activity].rate;
+    r->used = rest;
 }
 
 void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double work) {

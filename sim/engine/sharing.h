@@ -148,6 +148,10 @@ static inline double tsim_sharing_rate(const struct tsim_sharing *sharing, int32
     return sharing->activities[activity].rate;
 }
 
+/* Returns what is used of the demand's resource by all but its activity: where they are few a fresh sum, which does not show
+ * what came before. */
+double tsim_sharing_used_beside(const struct tsim_sharing *sharing, const struct tsim_sharing_demand *demand);
+
 /* Units of ended activities; those under way are the owner's to add, who knows the time. */
 double tsim_sharing_flowed(const struct tsim_sharing *sharing, int32_t resource);
 
