@@ -64,7 +64,7 @@ static double days_under(const struct tsim_offer *offer, const struct tsim_chang
 
 static double cost_under(const struct tsim_offer *offer, const struct tsim_changes *changes, double days, double price,
                          double electricity) {
-    /* Of a purchase, 1 but for the part that is machines. */
+    /* The price of machines scales the part of a purchase that is machines. */
     double bought = 1 + (changes->purchase - 1) * offer->machines_frac;
     return price *
                (bought * offer->asked_usd + changes->rent * offer->asked_usd_per_day * fmax(days, offer->least_days)) +
