@@ -274,7 +274,7 @@ async function test(name, f) {
   await test("a round of post-training has its parts", async () => {
     const page = await open(browser, "round.html", "light"), section = page.locator("section:has(> h2:text-is('Where the round goes'))");
     const rows = await section.locator("table").first().locator("tbody tr").evaluateAll(all => all.map(r => [...r.cells].map(c => c.textContent)));
-    assert.deepStrictEqual(rows.map(r => r[0]), ["generation", "scoring", "training", "transfer of the weights"]);
+    assert.deepStrictEqual(rows.map(r => r[0]), ["generation", "scoring", "training", "transfer of the weights", "copies to the host and back"]);
     const shares = rows.map(r => parseFloat(r[2]));
     assert(Math.abs(shares.reduce((a, b) => a + b) - 100) < 0.3, shares.join());
     assert.match(await section.locator("table").nth(1).innerText(), /[\d,]+ tokens\/s[^]*longest response\s+[\d,]+ tokens/);

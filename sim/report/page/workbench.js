@@ -265,14 +265,18 @@ const fade = isOld => main.classList.toggle("old", isOld);
 const glance = (text, isWarning) => { byId("glance").textContent = text; byId("glance").className = isWarning ? "warn" : ""; };
 const atAGlance = s => s.step ? [seconds(s.step.time_s), "MFU " + percent((s.throughput || {}).mfu), memory(s.memory.peak_bytes), has((s.campaign || {}).days) ? lasting(s.campaign.days) : "", usd((s.campaign || {}).rent_usd)].filter(t => t).join(" \u00b7 ") : "does not fit in memory";
 
-function showView(data) {
+/* While a control is moved, a part that is out of sight is not drawn (workbench.css); it takes the height that it had. */
+function showView(data, isBrief) {
   fade(false);
+  main.classList.toggle("brief", isBrief);
   const open = new Set([...main.querySelectorAll("details[open] > summary")].map(s => s.textContent)), top = scrollY;
+  const heights = new Map([...main.querySelectorAll("section.part")].map(s => [s.firstChild.textContent, s.offsetHeight]));
   byId("charts").innerHTML = data.charts; /* drawn by the server, which escapes all names */
   main.replaceChildren();
   showReport(data);
   byId("charts").replaceChildren();
   for (const s of main.querySelectorAll("details > summary")) if (open.has(s.textContent)) s.parentNode.open = true;
+  if (isBrief) for (const s of main.querySelectorAll("section.part")) if (heights.has(s.firstChild.textContent)) s.style.containIntrinsicBlockSize = `auto ${heights.get(s.firstChild.textContent)}px`;
   scrollTo(0, top);
 }
 /* "a.b=1 --set c=2: step ..., 7 % faster" is what report.js shows as advice. */
@@ -324,7 +328,7 @@ async function compute(isBrief) {
     fillControls();
     glance(atAGlance(data.runs[0].summary), !data.runs[0].summary.memory.fits);
     if (!isShown || text !== state.text && !isBrief) throw new DOMException("", "AbortError");
-    showView(data);
+    showView(data, isBrief);
     if (state.tab === "campaign") showCampaign();
     say(isBrief ? "" : `computed in ${Math.round(performance.now() - began)} ms`);
   } catch (e) {
@@ -334,9 +338,9 @@ async function compute(isBrief) {
   if (waiting !== null) { const next = waiting; waiting = null; compute(next); }
 }
 function changed() {
-  remember();
   clearTimeout(later);
   compute(true);
+  remember();
   later = setTimeout(() => { compute(false); askAgain(); }, 400);
 }
 /* An answer to a question is of the scenario as it was: a short one is asked for again, a long one is faint until it is wanted. */
@@ -392,7 +396,7 @@ async function answerQuestion() {
     if (state.tab !== tab || asking !== mine) return;
     answered = {tab, text, took_ms: performance.now() - began};
     for (const s of data.view.sweeps) for (const key of ["sweep_id", "started_at", "version"]) delete s.about[0][key]; /* of a database that nobody keeps */
-    showView(data.view);
+    showView(data.view, false);
     showMistakes(data.diagnostics || []);
     say(data.view.plans.length || data.view.sweeps.length ? "A row or a point opens as the scenario." : "");
   } catch (e) {
@@ -439,7 +443,7 @@ async function showRuns() {
   part(main, "Runs of the database", rows.length ? sortable([{title: "run", key: "run_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "status", key: "status", text: true}, {title: "accelerators", key: "accelerators", show: count}, {title: "step", key: "step_time_s", show: seconds}, {title: "tokens/s", key: "tokens_per_s", show: amount}, {title: "MFU", key: "mfu", show: percent}], rows, "run_id").element : el("p", {}, "None yet: the button below logs the scenario as it is, and so does ", el("code", {}, "tsim run"), " with the same database."));
   const logs = el("button", {type: "button", onclick: async () => { try { const run = await ask("api/run?log", state.text); main.replaceChildren(); await showRuns(); say(`logged as run ${run.run_id}`); } catch (e) { say(e.message, true); } }}, "log the scenario as a run");
   main.append(el("p", {}, logs));
-  if (listed.sweeps.length) part(main, "Sweeps of the database", sortable([{title: "sweep", key: "sweep_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "points", key: "points", show: count}, {title: "ok", key: "ok", show: count}, {title: "axes", key: "axes", text: true}], listed.sweeps.map(s => Object.assign(s, {opens: async () => { const shown = await ask("view/report?run=sweep:" + s.sweep_id); showView(shown.view); }})), "sweep_id").element);
+  if (listed.sweeps.length) part(main, "Sweeps of the database", sortable([{title: "sweep", key: "sweep_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "points", key: "points", show: count}, {title: "ok", key: "ok", show: count}, {title: "axes", key: "axes", text: true}], listed.sweeps.map(s => Object.assign(s, {opens: async () => { const shown = await ask("view/report?run=sweep:" + s.sweep_id); showView(shown.view, false); }})), "sweep_id").element);
 }
 
 /* ---- tabs, the address, the pin, downloads ---- */
