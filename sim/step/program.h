@@ -1,46 +1,48 @@
 /* program.h - one optimizer step as lazily generated programs on the engine.
  *
- * A *stage group* is the ranks that run a pipeline stage of one replica in lock-step: its tensor x context
- * ranks. Each stage group has the streams that its work needs:
- *   compute     forward and backward passes in the schedule's order, then gradient norm and optimizer
- *   data        collectives over the data-parallel group: parameter gathers, gradient reductions
- *   send next   activations to the next model part
- *   send prev   gradients to the previous one (both on the compute stream when point to point is not overlapped)
- *   out, in     copies to the host and from it (copies.h); batch: those of the input pipeline
- *   beside      one for each axis whose collectives run beside a pass's own kernels
- *   host        the thread that launches what the compute stream plays (host_stream.h), without tasks of its own;
- *               kernels wait for it
+ * A *stage group* is the ranks that run a pipeline stage of one replica in lock-step: its tensor x context ranks. Each
+ * stage group has the streams that its work needs:
+ *   compute     runs forward and backward passes in the schedule's order, then the gradient's norm and the optimizer
+ *   data        runs collectives of the data-parallel group: gathers of parameters, reductions of gradients
+ *   send next   carries activations to the next part of the model
+ *   send prev   carries gradients to the previous part (both sends are on the compute stream without overlap.pipeline)
+ *   out, in     copy to the host and from it (copies.h)
+ *   batch       copies batches of the input pipeline from the host
+ *   beside      runs the collectives beside a pass's own kernels, one stream for each axis
+ *   host        launches what the compute stream plays (host_stream.h); it has no tasks of its own, and kernels wait for it
  * A rank's work exists only as the state of these small machines; nothing is laid out in advance.
  *
- * The compute stream plays a pass operator by operator (pass_program.h, pass_tasks.h): each kernel is a task, and so is
- * each collective. Operators that follow one another and that nothing can disturb are joined into one task, which takes
- * to the tick what they take one by one. A whole part of the model, with what runs beside its kernels, takes what it took
- * when it was played alone (pass_alone.h), as long as nothing else uses the device and the links that it crosses have room
- * for all who may (peak_demand.h). Where somebody listens to operators, parts are played. A pass is still one task with
- * `simulation.detail: passes` unless its collectives meet others (step_plan.h, enum tsim_operators_of), where it is cut
- * through the middle of a layer (ZeRO-3 that gathers product by product), and where that of a layer list is cut at all.
+ * Operators. The compute stream plays a pass operator by operator (pass_program.h, pass_tasks.h): each kernel and each
+ * collective is a task. Operators that follow one another and that nothing can disturb are joined into one task, which
+ * takes to the tick what they take one by one. A whole part of the model, with what runs beside its kernels, takes what it
+ * took when it was played alone (pass_alone.h), as long as nothing else uses the device and the links that it crosses
+ * have room for all who may use them (peak_demand.h). If somebody listens to operators, parts are played one by one.
  *
- * A pass is cut into segments where something outside must see its inside: the first micro-batch's forward pass waits
- * for parameters bucket by bucket, the last micro-batch's backward pass releases gradients bucket by bucket; fully
+ * A pass is one task in three cases: with `simulation.detail: passes`, unless its collectives meet others (step_plan.h,
+ * enum tsim_operators_of); if it is cut through the middle of a layer, as ZeRO-3 that gathers product by product does; and
+ * if a pass through a layer list is cut at all.
+ *
+ * Segments. A pass is cut into segments where something outside must see its inside. The first micro-batch's forward pass
+ * waits for parameters bucket by bucket. The last micro-batch's backward pass releases gradients bucket by bucket. Fully
  * sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
  *
- * Resources of a member of a stage group: its compute units and its HBM (each 1 second per second), both directions of
- * its scale-up link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A kernel demands all
- * compute units, and the share of HBM that it needs. A collective demands the links that it crosses, the compute units
- * that its blocks take, and the HBM that it reads and writes. Collectives are weighted far above kernels: they
- * keep their rate, and kernels get the rest. A pass that is one task demands all compute units and the links at its
- * average rates; one with collectives of its own weighs as much as other collectives and shares the links as an equal.
+ * Resources. A member of a stage group has its compute units and its HBM (each 1 second per second), and both directions
+ * of its scale-up link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A kernel demands
+ * all compute units, and the share of HBM that it needs. A collective demands the links that it crosses, the compute units
+ * that its blocks take, and the HBM that it reads and writes. Collectives are weighted far above kernels: they keep their
+ * rate, and kernels get the rest. A pass that is one task demands all compute units, and the links at its average rates. If
+ * it has collectives of its own, it weighs as much as other collectives and shares the links as an equal.
  *
- * The zero-bubble schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
- * afterwards (post-validation, Qi et al. 2023, section 4): stages work shifted against each other step after step, and
- * a step takes what the slowest stage takes from its first pass to the end of its optimizer. The rare rollback is not
- * modelled. In dualpipe two stages hold each part: its gradients are reduced over both.
+ * Zero bubble. These schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
+ * afterwards (post-validation, Qi et al. 2023, section 4). Stages work shifted against each other step after step, so a
+ * step takes what the slowest stage takes from its first pass to the end of its optimizer. The rare rollback is not
+ * modelled. In dualpipe two stages hold each part, and its gradients are reduced over both.
  *
- * With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes after the
- * arrival of its batch (step_input.h).
+ * Input. With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes after
+ * the arrival of its batch (step_input.h).
  *
- * Folding: data-parallel replicas that cannot differ are simulated once. Those that differ by the speed of their
- * accelerators alone are simulated once for each speed (stand_ins.h). One rank of a stage group stands for all of them.
+ * Folding. Data-parallel replicas that cannot differ are simulated once. Replicas that differ only by the speed of their
+ * accelerators are simulated once for each speed (stand_ins.h). One rank of a stage group stands for all its ranks.
  * Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
 #ifndef TSIM_STEP_PROGRAM_H
 #define TSIM_STEP_PROGRAM_H
@@ -148,9 +150,9 @@ struct tsim_collective_part {
 
 enum { TSIM_MAX_GROUPS = 2, TSIM_MAX_PARTS = 2 * TSIM_MAX_GROUPS };
 
-/* A task waits for events, and others wait for its own; they have numbers. It began when all tasks that bring about one
- * of its `waits` had ended, and `awaited` tasks that raise awaited_count; it brings about `lowers`. Beside that it
- * comes after the task before it on its stream. An event that no task brings about had been there from the
+/* The events, by number, that a task waits for and brings about. The task began when three things had happened: the task
+ * before it on its stream had ended; so had all tasks that bring about one of its `waits`; and `awaited` tasks had ended
+ * that raise awaited_count. It brings about the events in `lowers`. An event that no task brings about was there from the
  * beginning. */
 struct tsim_task_events {
     int32_t n_waits, n_lowers, waits[TSIM_TASK_MAX_SIGNALS], lowers[TSIM_TASK_MAX_SIGNALS];
@@ -158,9 +160,9 @@ struct tsim_task_events {
     int64_t awaited;
 };
 
-/* A kernel of a pass, or a collective that it makes; or a meeting, which takes no time: at it the compute stream waits for
- * what the pass waits for or for collectives beside its kernels, or lets such begin. Only sinks that need events are told
- * of meetings. */
+/* A kernel of a pass, a collective of it, or a meeting. A meeting takes no time: at it the compute stream waits for what the
+ * pass waits for, waits for collectives beside its kernels, or lets such begin. Only sinks that need events are told of
+ * meetings. */
 struct tsim_step_operator {
     const char *name, *phase; /* "ffn up", "forward" | "backward" | "recompute" | "host" */
     enum tsim_part part;
@@ -175,9 +177,10 @@ struct tsim_step_operator {
     double hbm_bytes;
 };
 
-/* A task of a stage group's stream, told when it has ended. A collective that is played message by message is told as
- * one. An operator is of kind OPERATOR, collectives of a pass on the stream of their axis, also those that kernels
- * wait for. The launch of an operator, of its kind, is a task of the host's stream without work. */
+/* A task of a stage group's stream, which a sink is told of when it has ended. A collective that is played message by
+ * message is one task. Operators are of kind OPERATOR. Collectives of a pass are on the stream of their axis, even if
+ * kernels wait for them. The launch of an operator is a task of the host's stream, of the operator's kind and without
+ * work. */
 struct tsim_step_task {
     int32_t stage_group; /* as in the simulation's stage groups */
     enum tsim_stage_group_stream stream;
@@ -197,7 +200,7 @@ struct tsim_step_task {
     const struct tsim_task_events *events; /* NULL unless the sink needs them */
 };
 
-/* A sink is told this before the first task. */
+/* The size of a step. A sink is told this before the first task. */
 struct tsim_step_outline {
     int32_t n_stage_groups, n_stages;
     int64_t n_messages;       /* messages' numbers */
@@ -209,11 +212,11 @@ struct tsim_step_outline {
     bool bypasses_norm; /* stages work shifted against each other: a step takes what the longest of them takes */
 };
 
-/* Listens to a step: `begin` before the first task. The tasks of a stream come in the order of time, a pass after its
- * operators. A period that repeats is simulated once and told as often as it happens (periods.h), unless the sink
- * needs the tasks' events. Operators are told where `wants_operators` says so of their stage group and `wants_item` of
- * their item. Without the first none is told, without the second those of all items; other passes are joined as if
- * there were no sink. */
+/* A listener to a step. It is told `begin` before the first task. The tasks of a stream come in the order of time, a pass
+ * after its operators. A period that repeats is simulated once and told as often as it happens (periods.h), unless the sink
+ * needs the tasks' events. An operator is told if `wants_operators` is true for its stage group and `wants_item` for its
+ * item. Without `wants_operators` no operator is told; without `wants_item` those of all items are. Other passes are joined
+ * as if there were no sink. */
 struct tsim_step_sink {
     void (*begin)(void *context, const struct tsim_step_outline *outline);
     void (*take)(void *context, const struct tsim_step_task *task);
@@ -224,17 +227,16 @@ struct tsim_step_sink {
     bool (*wants_item)(void *context, const struct tsim_pass_item *item);
 };
 
-/* The energy of each accelerator of the stage group over `time_s`, with its part of the node. */
+/* Returns the energy of each accelerator of the stage group over `time_s`, with its part of the node. */
 struct tsim_amount tsim_stage_group_energy(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster,
                                            const struct tsim_stage_group_account *group, double time_s);
 
-/* The times that the passes that take a batch wait for it, in the order of each stage: [n_waits], the same for all that
- * do. */
+/* The waits of passes for their batches: [n_waits], in the order of each stage, alike for all stages that take batches. */
 struct tsim_step_input {
     const double *waits_s; /* NULL: nothing */
 };
 
-/* Simulates a step whose passes wait so long for their batches (NULL: not at all). `sink` may be NULL. */
+/* Simulates a step whose passes wait for their batches as `input` says (NULL: not at all). `sink` may be NULL. */
 enum tsim_status tsim_step_simulate_with_late_batches(
     struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
     const struct tsim_placement *placement, const struct tsim_pass_costs *costs, const struct tsim_step_input *input,

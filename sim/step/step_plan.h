@@ -1,5 +1,5 @@
-/* step_plan.h - private to sim/step: the plan of a step, which does not change while it runs: costs of passes, buckets and
- * messages, the schedule's order, and what may run beside what. */
+/* step_plan.h - private to sim/step: the plan of a step, which does not change while the step runs. It holds the costs of
+ * passes, buckets and messages, the schedule's order, and what may run beside what. */
 #ifndef TSIM_STEP_STEP_PLAN_H
 #define TSIM_STEP_STEP_PLAN_H
 
@@ -17,16 +17,16 @@ struct tsim_direction_plan {
     double copied_bytes[TSIM_N_COPY_DIRECTIONS]; /* beside the pass, for each rank (copies.h) */
 };
 
-/* A collective of one group of ranks: those that hold the same experts, or those that hold the same of all else.
- * A sum over replicas of what is scattered has a stream of its own, beside the next scatter (torch.distributed.fsdp,
- * _runtime_utils._reduce_grad): both together take their links at mean rates. */
+/* A collective of one group of ranks, which hold the same experts or the same of all else. With hybrid sharding, scattered
+ * gradients are summed over replicas on a stream of its own, beside the next scatter (torch.distributed.fsdp,
+ * _runtime_utils._reduce_grad); the two take their links at mean rates. */
 struct tsim_group_collective {
     struct tsim_collective_cost cost;
     double units_share, memory_share; /* of the compute units and of HBM's rate that it takes from passes beside it */
     int32_t first_part, n_parts;
 };
 
-/* A collective of the data-parallel group: that of all else, then that of experts. */
+/* A collective of the data-parallel group: first that of all parameters but the experts', then that of the experts. */
 struct tsim_data_collective {
     struct tsim_collective_cost cost; /* of all */
     struct tsim_group_collective groups[TSIM_MAX_GROUPS];
@@ -37,14 +37,14 @@ struct tsim_data_collective {
     double kernel_s; /* kernels of its own before it: converting and dividing gradients */
 };
 
-/* Fully sharded, those of one layer. */
+/* The collectives of one layer in fully sharded training. */
 struct tsim_layer_collectives {
-    struct tsim_data_collective gather, reduce, regather; /* the last for the backward pass */
+    struct tsim_data_collective gather, reduce, regather; /* regather is for the backward pass */
 };
 
 struct tsim_chunk_plan {
     bool has_embedding, has_head;
-    int32_t alike; /* which of the kinds of chunk it is: in stage_plan->alike */
+    int32_t alike; /* its kind of chunk, an index of stage_plan->alike */
     int32_t n_layers;
     struct tsim_parts parts;                           /* what a pass goes through */
     int64_t first_layer;                               /* in the model */
@@ -63,21 +63,21 @@ struct tsim_pass_route {
     bool receives;
 };
 
-/* Fully sharded passes through a layer are cut into units, in execution order: a unit gathers what it works with, and
- * in a backward pass reduces. One for a whole layer; one for each product, and twice that going backward where the
- * layer is executed again. */
+/* Fully sharded passes through a layer are cut into units, in execution order. A unit gathers what it works with, and in a
+ * backward pass it reduces. There is one unit for a whole layer, or one for each product; products are twice as many going
+ * backward if the layer is executed again. */
 struct tsim_layer_unit {
     enum tsim_layer_product product; /* where units are products */
     bool gathers, reduces;
-    int32_t places; /* gathered when the unit so many places before it is done */
-    double frac;    /* of the layer's time in the pass; FLOP and bytes are shared out by it, too */
+    int32_t places; /* it is gathered when the unit so many places before it is done */
+    double frac;    /* its part of the layer's time in the pass, and of its FLOPs and bytes */
 };
 struct tsim_layer_units {
     struct tsim_layer_unit at[2 * TSIM_N_LAYER_PRODUCTS];
     int32_t n;
 };
 
-/* A rank's message to the next or to the previous stage; on one node, or between two. */
+/* A rank's message to the next or to the previous stage, on one node or between two. */
 struct tsim_step_message {
     struct tsim_collective_cost cost;
     bool on_node;
@@ -85,7 +85,8 @@ struct tsim_step_message {
 
 struct tsim_stage_plan {
     struct tsim_chunk_plan *chunks;
-    int32_t *alike; /* by kind, which is chunks whose passes and collectives cost the same: the first of them */
+    int32_t *
+        alike; /* by kind of chunk: the first chunk of it; chunks of a kind have passes and collectives that cost the same */
     int32_t n_alike;
     const struct tsim_pass_item *items; /* the schedule's order */
     int32_t n_items;
@@ -103,12 +104,12 @@ struct tsim_stage_plan {
     struct tsim_pass_programs *programs;                            /* where operators are played */
 };
 
-/* This says which passes are played by their operators; the others are one task each. With simulation.detail: passes it
- * is those beside which collectives of the data-parallel group may run, where passes have collectives of their own: how
- * two collectives share a link, while kernels share a device with one of them, has no mean rate. */
+/* The passes that are played by their operators; the others are one task each. MET is for simulation.detail: passes. It
+ * means the passes beside which collectives of the data-parallel group may run, if passes have collectives of their own:
+ * two collectives that share a link, while kernels share a device with one of them, have no mean rate. */
 enum tsim_operators_of { TSIM_OPERATORS_OF_NONE, TSIM_OPERATORS_OF_MET, TSIM_OPERATORS_OF_ALL };
 
-/* The plan of a step is the same for all stage groups. */
+/* The plan of a step, which all stage groups share. */
 struct tsim_step_plan {
     const struct tsim_scenario *scenario;
     const struct tsim_cluster *cluster;
@@ -132,8 +133,8 @@ struct tsim_step_plan {
     bool has_data_group;  /* more than one rank reduces */
     bool has_copies;      /* between accelerators and their hosts */
     bool copies_input;    /* batches are among them */
-    /* Shares of HBM's rate that a copy of a byte a second asks for, and of the compute units, where passes that are one
-     * task have no HBM of their own. */
+    /* The share of HBM's rate that a copy of a byte a second asks for; and of the compute units, if passes that are one task
+     * have no HBM of their own. */
     double copy_memory_per_byte, copy_units_per_byte;
     bool gathers; /* ZeRO-1, -2: parameters are gathered after the optimizer */
     bool overlaps_gathers, overlaps_reduces, reduces_every_microbatch, sends_async;
@@ -152,27 +153,27 @@ struct tsim_step_plan {
     int32_t n_pass_collectives;
 };
 
-/* tsim_schedule_slot from the plan's table, which needs no division. */
+/* Returns tsim_schedule_slot from the plan's table, which needs no division. */
 static inline int32_t tsim_step_slot(const struct tsim_step_plan *plan, struct tsim_pass_item item) {
     int is_other = item.kind != TSIM_PASS_FORWARD;
     return plan->slots[item.microbatch] + plan->first_slot[is_other] + item.chunk * plan->slots_apart[is_other];
 }
 
-/* `sink`: who will listen, or NULL. */
+/* Builds the plan. `sink` is who will listen, or NULL. */
 const struct tsim_step_plan *
 tsim_step_plan_build(struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                      const struct tsim_placement *placement, const struct tsim_pass_costs *costs,
                      const struct tsim_step_input *input, const struct tsim_step_sink *sink);
 
-/* Prices what each rank of a stage group sends to another stage. `at` is one of the stage group's ranks; the message
- * stays on the node where those of all its ranks do. */
+/* Costs the message that each rank of a stage group sends to stage `to`. `at` is one of the stage group's ranks. The message
+ * counts as one on a node only if those of all its ranks stay on their nodes. */
 void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                           struct tsim_coordinates at, int32_t to, struct tsim_step_message *message);
 
-/* Fully sharded: the unit of a layer that a segment is; NULL: the root, which is the embedding. */
+/* Returns the unit of a layer that a segment is in fully sharded training; NULL for the root, which is the embedding. */
 const struct tsim_layer_unit *tsim_layer_unit_at(const struct tsim_step_plan *plan, enum tsim_pass_kind kind,
                                                  int32_t segment);
-/* Units of a pass: those of the layers, and the root. */
+/* Returns the number of units of a pass: those of the layers, and the root. */
 static inline int32_t tsim_step_n_units(const struct tsim_step_plan *plan, enum tsim_pass_kind kind) {
     return 1 + (int32_t)plan->scenario->model->layers * plan->layer_units[kind != TSIM_PASS_FORWARD].n;
 }

@@ -7,7 +7,7 @@
 #include "step/pass/host_stream.h"
 #include "step/step_plan.h"
 
-/* A task's label: kind, item of the schedule, segment. */
+/* Returns a task's label, made of its kind, its item of the schedule and its segment. */
 static inline int64_t tsim_label(enum tsim_task_kind kind, int32_t item, int32_t segment) {
     return ((int64_t)kind << 56) | ((int64_t)(item + 1) << 24) | segment;
 }
@@ -20,13 +20,13 @@ static inline int32_t tsim_label_item(int64_t label) {
 static inline int32_t tsim_label_segment(int64_t label) {
     return (int32_t)(label & 0xffffff);
 }
-/* The same task of the item that comes so many later; of no item, the same. */
+/* Returns the label of the same task of the item that comes so many later; the same label if it has no item. */
 static inline int64_t tsim_label_moved(int64_t label, int32_t items) {
     int32_t item = tsim_label_item(label);
     return item < 0 ? label : tsim_label(tsim_label_kind(label), item + items, tsim_label_segment(label));
 }
 
-/* An operator of a pass, or a part of one; the last of all is the PASS. */
+/* Is the task an operator of a pass, or a part of one? The last operator of a pass is its PASS. */
 static inline bool tsim_label_is_operator(int64_t label) {
     enum tsim_task_kind kind = tsim_label_kind(label);
     return kind == TSIM_TASK_OPERATOR || (kind == TSIM_TASK_GO && (tsim_label_segment(label) == TSIM_TASK_OPERATOR ||
@@ -71,7 +71,7 @@ struct tsim_beside_stream {
     const struct tsim_played *playing; /* NULL: it listens */
 };
 
-/* Bytes on it for each byte that a rank sends on its node, or through its NIC. */
+/* A link that collectives cross, and the bytes on it for each byte that a rank sends on its node, or through its NIC. */
 struct tsim_crossed_link {
     struct tsim_demand link;
     bool is_between_nodes;
@@ -91,7 +91,7 @@ struct tsim_crossed_links {
     int32_t n, capacity;
 };
 
-/* An accelerator's way to its host, or back: its slot first. By byte that is copied. */
+/* The links of an accelerator's way to its host or back, its slot first, with what a copied byte takes of each. */
 enum { TSIM_MOST_COPY_LINKS = 3 };
 struct tsim_copy_way {
     struct tsim_demand links[TSIM_MOST_COPY_LINKS];
@@ -111,8 +111,8 @@ struct tsim_copying {
     bool is_of_update; /* the item's own are copied */
 };
 
-/* Resources of one rank. Folded to stages they are its own, and meters where they cannot be short (peak_demand.h); else
- * scale_up and NICs are links of the topology. */
+/* The resources of one rank. Folded to stages they are its own, and only meters if they cannot be short (peak_demand.h).
+ * Otherwise scale_up and NICs are links of the topology. */
 struct tsim_member {
     int32_t rank; /* -1: stands for many */
     int32_t units, memory, scale_up_out, scale_up_in, nic_out, nic_in;
@@ -123,7 +123,7 @@ struct tsim_member {
     struct tsim_crossed_links crossed[TSIM_N_CROSSED];
 };
 
-/* A stage group sends these over the topology's links. */
+/* The messages that a stage group sends over the topology's links. */
 enum { TSIM_SENT_TO_NEXT, TSIM_SENT_TO_PREV, TSIM_SENT_TIED, TSIM_N_SENT };
 
 /* A data-parallel collective of a stage group, message by message: signals for each of its parts. */
@@ -228,15 +228,15 @@ struct tsim_stage_group {
     struct tsim_stage_group_account *account;
 };
 
-/* task_demands.c. So many bytes a second of each member over what it sends (TSIM_SENT_...). */
+/* task_demands.c. Demands so many bytes a second of each member on the links of what it sends (TSIM_SENT_...). */
 void tsim_stage_group_demand_sent(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int what,
                                   double bytes_per_s, struct tsim_task *task);
 
-/* A demand of a task: in its own room, else in the stage group's scratch. */
+/* Adds a demand to a task, in the task's own room or, if that is full, in the stage group's scratch. */
 void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                              struct tsim_task *task, int32_t resource, double per_unit);
-/* Demands on the links that a member's collectives cross (TSIM_CROSSED_...), else on the member's own: bytes/s inside a
- * node and between nodes. */
+/* Demands `up` bytes/s inside a node and `nic` bytes/s between nodes, on the links that a member's collectives cross
+ * (TSIM_CROSSED_...) or, without such, on the member's own. */
 void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                    struct tsim_task *task, const struct tsim_member *member, int which, double up,
                                    double nic);
@@ -244,26 +244,26 @@ void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_sta
  * device stands for all but message by message. */
 void tsim_stage_group_demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                     struct tsim_task *task, double units, double memory);
-/* Makes of `task` a pass, or the optimizer, that is one task. */
+/* Makes `task` a pass, or the optimizer, that is one task. */
 void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
                                 struct tsim_task *task);
 
-/* stage_group_collective.c. Makes of `task` the collective; what else it waits for, lowers and joins is the caller's. */
+/* stage_group_collective.c. Makes `task` the collective. The caller adds what else it waits for, lowers and joins. */
 void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                  const struct tsim_data_collective *collective, struct tsim_task *task);
 struct tsim_expansion *tsim_stage_group_expansion(const struct tsim_stage_group *group,
                                                   const struct tsim_data_collective *collective);
-/* The stream's next task: of the collective under way, else what `next` says. */
+/* Makes the stream's next task: one of the collective under way, or else what `next` makes. */
 bool tsim_stage_group_next(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
                            bool (*next)(struct tsim_stage_group *, struct tsim_task *));
 
-/* tsim_program_fn, one per stream; context is the stage group. */
+/* These are the programs (tsim_program_fn) of the streams; their context is the stage group. */
 bool tsim_stage_group_compute(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_data(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_send_next(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_send_prev(void *context, int32_t stream, struct tsim_task *task);
 
-/* segments.c. The cost of a segment of an item's pass (position in execution order). */
+/* segments.c. Finds the cost of a segment of an item's pass; segments are numbered in execution order. */
 void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                                    struct tsim_pass_cost *cost);
 /* Returns by how much the item's kernels are slower (or, by chance, faster) than such kernels usually are. */
@@ -279,22 +279,23 @@ struct tsim_segment_layers {
 };
 struct tsim_segment_layers tsim_stage_group_segment_layers(const struct tsim_stage_group *group, int32_t item,
                                                            int32_t segment);
-/* The gather or reduction of the data-parallel group that a task is: of an item of the whole schedule, or -1. */
+/* Returns the gather or reduction of the data-parallel group that a task is. `item` is one of the whole schedule, or -1. */
 const struct tsim_data_collective *tsim_stage_group_data_collective(const struct tsim_stage_group *group,
                                                                     bool is_gather, int32_t item, int32_t segment);
 
-/* Fully sharded: the collective of a unit of an item's pass, by its position in execution order. */
+/* Returns the collective of a unit of an item's pass in fully sharded training, by its position in execution order. */
 const struct tsim_data_collective *tsim_stage_group_unit(const struct tsim_stage_group *group, enum tsim_pass_kind kind,
                                                          int32_t position, bool is_gather);
-/* Does it have one? The root, which is gathered once a step, does not gather going backward. */
+/* Does the unit have such a collective? The root, which is gathered once a step, does not gather going backward. */
 bool tsim_stage_group_unit_has(const struct tsim_stage_group *group, enum tsim_pass_kind kind, int32_t position,
                                bool is_gather);
-/* Index of the pass among the signals: those of passes that come after what was left out take the place of these. */
+/* Returns the index of the pass among the signals. Passes that come after what was left out take the signals of what was
+ * left out. */
 static inline int32_t tsim_stage_group_slot(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     return tsim_step_slot(group->plan, item) - group->n_skipped[item.kind != TSIM_PASS_FORWARD];
 }
-/* Passes that cost the same have the same places: 0 for one that is not cut, those after it for segments; each once for
- * passes that are one task, and once for those whose operators are played. */
+/* The account has a place for each kind of pass that costs the same: 0 for a pass that is not cut, the following ones for
+ * segments. Passes that are one task and passes whose operators are played have places of their own. */
 static inline int32_t tsim_stage_group_n_places(const struct tsim_stage_group *group) {
     return 2 * group->stage_plan->n_alike * TSIM_N_PASS_WAYS * (1 + group->most_segments);
 }
@@ -303,11 +304,11 @@ static inline int32_t tsim_stage_group_place(const struct tsim_stage_group *grou
     int32_t alike = group->stage_plan->chunks[item.chunk].alike;
     return 2 * ((alike * TSIM_N_PASS_WAYS + tsim_item_way(item)) * (1 + group->most_segments) + place) + is_played;
 }
-/* Gives the item so many places on; below 0 are those before, which periods.h may have left out. */
+/* Returns the item so many places on; a negative index is one before, which periods.h may have left out. */
 static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stage_group *group, int32_t index) {
     return group->items[index];
 }
-/* Items that were left out. */
+/* Returns the number of items that were left out. */
 static inline int32_t tsim_stage_group_n_left_out(const struct tsim_stage_group *group) {
     return (int32_t)(group->items - group->stage_plan->items);
 }
@@ -338,7 +339,7 @@ static inline bool tsim_stage_group_meets_data(const struct tsim_stage_group *gr
            (plan->reduces_every_microbatch || item.microbatch == tsim_schedule_chunk_microbatches(&plan->schedule) - 1);
 }
 
-/* Segments of an item's pass. */
+/* Returns the number of segments of an item's pass. */
 static inline int32_t tsim_stage_group_n_segments(const struct tsim_stage_group *group, int32_t index) {
     struct tsim_pass_item item = tsim_stage_group_item(group, index);
     if (group->plan->shards_fully)
@@ -368,7 +369,7 @@ bool tsim_stage_group_takes_input(const struct tsim_stage_group *group, int32_t 
  * is sent. */
 bool tsim_stage_group_route(const struct tsim_stage_group *group, struct tsim_pass_item item,
                             struct tsim_stage_group **to, struct tsim_pass_item *there);
-/* The message itself: from this stage to the next or the previous one. */
+/* Returns the cost of that message, from this stage to the next or the previous one. */
 const struct tsim_collective_cost *tsim_stage_group_message(const struct tsim_stage_group *group,
                                                             struct tsim_pass_item item);
 

@@ -1,19 +1,20 @@
-/* pass.h - what one micro-batch's forward or backward pass through a part of the model costs while nothing else runs.
+/* pass.h - the cost of one micro-batch's forward or backward pass through a part of the model while nothing else runs.
  *
  * Kernels of a pass run one after another on the compute stream; collectives stand among them or run beside them, as
  * operators.h says. All ranks of a tensor x context group run the pass in lock-step. A part is played once, alone, on an
- * engine of its own (pass_program.h): it is as long as its last operator takes to end, and its collectives expose the
- * time for which the compute stream waits for them or is slowed down by them.
+ * engine of its own (pass_program.h). Its length is the time until its last operator ends. Its collectives expose the time
+ * for which the compute stream waits for them or is slowed down by them.
  *
- * The step plays the same operators again among all else that goes on (pass_tasks.h). These costs are what it compares
- * that with (slowdown, the host's limit), what a pass takes where it is one task, and what bounds and balances use.
+ * The step plays the same operators again among all else that goes on (pass_tasks.h). It compares the result with these
+ * costs (slowdown, the host's limit) and takes them for a pass that is one task; bounds and the balance of stages use
+ * them, too.
  *
- * An all-to-all that sends one copy of a token to each node takes max(between nodes, on a node): each rank sends to the
- * ranks of its own number on other nodes, while what arrived is handed on, a copy for each rank (DeepEP; DeepSeek-AI
- * 2024, section 3.2.2).
+ * An all-to-all that sends one copy of a token to each node takes the longer of its time between nodes and its time on a
+ * node. Each rank sends to the ranks of its own number on other nodes, while what arrived is handed on, a copy for each
+ * rank (DeepEP; DeepSeek-AI 2024, section 3.2.2).
  *
- * The host launches kernels one after another, too, and each waits for its launch: of each part how this comes about is
- * played once (host_stream.h), and gives the length of a pass that is one task. */
+ * The host launches kernels one after another, and each kernel waits for its launch. How launches and kernels follow one
+ * another is played once for each part (host_stream.h), and gives the length of a pass that is one task. */
 #ifndef TSIM_STEP_PASS_H
 #define TSIM_STEP_PASS_H
 
@@ -63,8 +64,9 @@ struct tsim_pass_costs {
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, struct tsim_pass_costs *costs);
 
-/* The same, worked out once for all plans that agree in what it depends on: tensor, context and expert ranks and where
- * they lie, micro-batch, recomputation, overlaps, whether the backward pass is split. For one job on one cluster. */
+/* A memo of these costs for one job on one cluster. They are built once for all plans that agree in what they depend on:
+ * tensor, context and expert ranks and where they lie, micro-batch, recomputation, overlaps, and whether the backward pass
+ * is split. */
 struct tsim_pass_memo;
 struct tsim_pass_memo *tsim_pass_memo_new(struct tsim_arena *arena);
 const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, const struct tsim_scenario *scenario,
@@ -73,8 +75,8 @@ const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, c
 
 struct tsim_pass_launches tsim_pass_launches(const struct tsim_scenario *scenario);
 
-/* The sum of parts, each so often, and what their kernels wait for launches, in the order of the model's layers from the
- * first one on. */
+/* Adds up parts, each as often as `parts` says, with the time that their kernels wait for launches, in the order of the
+ * model's layers from `first_layer` on. */
 void tsim_pass_sum(const struct tsim_pass_costs *costs, int way, const struct tsim_parts *parts, int64_t first_layer,
                    struct tsim_pass_cost *sum);
 const struct tsim_pass_cost *tsim_part_cost(const struct tsim_part_costs *part, int way);

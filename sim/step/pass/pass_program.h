@@ -1,16 +1,16 @@
 /* pass_program.h - a pass through a part of the model as the machine executes it: kernels in their order on the compute
- * stream, and collectives, each at its place.
+ * stream, and each collective at its place.
  *
- * The compute stream waits for most collectives: they stand among the kernels. Others run on the stream of their
- * communicator beside kernels (operators.h, enum tsim_op_overlap); then the program says where such a collective may
- * begin and where the compute stream waits for it:
- *   concurrent   START, the kernels up to and with the product that it runs beside, WAIT
- *   pipelined    the product is cut into n = tensor chunks, the collective into the n - 1 that come from or go to other
- *                ranks. A gather: START, chunk 1, then for each other chunk WAIT for its tokens. A scatter: after each
- *                chunk but the last START, and one WAIT for all behind the last (Wang et al. 2023, ASPLOS, "Overlap
- *                communication with dependent computation via decomposition"; Transformer Engine's user buffers)
- *   beside       START before the part's first kernel, WAIT behind its last: the kernels stand for those of another
- *                micro-batch's pass (DualPipe: DeepSeek-AI 2024, arXiv:2412.19437, section 3.2.1) */
+ * The compute stream waits for most collectives, which stand among the kernels. Others run on the stream of their
+ * communicator beside kernels (operators.h, enum tsim_op_overlap). For these the program says where they may begin (START)
+ * and where the compute stream waits for them (WAIT):
+ *   concurrent   START, then the kernels up to the product that it runs beside, that product included, then WAIT.
+ *   pipelined    The product is cut into n = tensor chunks, the collective into the n - 1 that come from or go to other
+ *                ranks. A gather has START, chunk 1, and a WAIT before each other chunk, for its tokens. A scatter has START
+ *                after each chunk but the last, and one WAIT for all after the last chunk (Wang et al. 2023, ASPLOS,
+ *                "Overlap communication with dependent computation via decomposition"; Transformer Engine's user buffers).
+ *   beside       START before the part's first kernel, WAIT after its last. The kernels stand for those of another
+ *                micro-batch's pass (DualPipe: DeepSeek-AI 2024, arXiv:2412.19437, section 3.2.1). */
 #ifndef TSIM_STEP_PASS_PROGRAM_H
 #define TSIM_STEP_PASS_PROGRAM_H
 
@@ -20,14 +20,14 @@
 #include "partition/schedule.h"
 #include "step/step_result.h"
 
-/* One operator of a part as it runs: for the sums above and for the operator table. */
+/* One operator of a part as it runs, for the sums of a pass and for the table of operators. */
 struct tsim_pass_operator {
     const struct tsim_op *op;
     const char *phase;             /* "forward" | "backward" | "recompute" */
-    double time_s;                 /* kernels: alone. Collectives: alone, whatever of it is hidden */
-    double latency_s;              /* collectives only: of time_s, without any flow */
+    double time_s;                 /* the time that it takes alone; of a collective with what is hidden of it */
+    double latency_s;              /* collectives only: the part of time_s in which nothing flows */
     const struct tsim_op *partner; /* collectives only: the product that it runs beside, or NULL */
-    double exposed_s;              /* collectives only: what they add to the pass, played alone */
+    double exposed_s;              /* collectives only: the time that it adds to the pass when that is played alone */
     double matrix_s, matrix_power_s, memory_s, exchange_s; /* as in tsim_kernel_cost */
     double scale_up_bytes, nic_bytes, hbm_bytes;
     double sm_frac; /* collectives: of the compute units, while they run */
@@ -35,8 +35,8 @@ struct tsim_pass_operator {
     enum tsim_bound bound;
 };
 
-/* Collectives and messages against passes in the sharing of compute units and HBM: their kernels keep what they were
- * given. */
+/* The weight of collectives and messages in the sharing of compute units and HBM, where kernels have 1: it is so large that
+ * collectives keep what they were given. */
 #define TSIM_COLLECTIVE_WEIGHT 1000.0
 
 enum tsim_played_kind {
@@ -62,13 +62,13 @@ struct tsim_played {
     bool once_per_node;       /* as in tsim_op */
     int32_t piece, n_pieces;  /* of a collective; 0 of 1: all of it */
     double latency_s, flow_s; /* alone; kernels: all of it is flow */
-    /* That the host takes until the first of its kernels is launched, and then until the last is; what all kernels but
-     * the last take. */
+    /* The time that the host takes until the first of its kernels is launched, and from there until the last is launched;
+     * the time of all its kernels but the last. */
     double host_s, later_host_s, before_last_s;
     double flops, hbm_bytes;
-    double units_frac, memory_frac; /* of the compute units and of HBM's rate that it asks for while it flows alone */
-    double scale_up_bytes_per_s, nic_bytes_per_s; /* that each rank sends, while it flows */
-    const struct tsim_data_collective *messages;  /* network: steps, of a COLLECTIVE: it is played message by message */
+    double units_frac, memory_frac; /* the parts of the compute units and of HBM's rate that it asks for alone */
+    double scale_up_bytes_per_s, nic_bytes_per_s; /* the rates at which each rank sends while it flows */
+    const struct tsim_data_collective *messages;  /* its messages, if network: steps plays this COLLECTIVE so */
 };
 
 struct tsim_pass_program {
@@ -84,7 +84,8 @@ struct tsim_pass_programs {
     struct tsim_pass_program of[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
 };
 
-/* Builds the program of a part from its operators, which are added in their order. Zeroed but for the first three. */
+/* The state of building the program of a part from its operators, which are added in their order. The caller sets the first
+ * three members and zeroes the others. */
 struct tsim_pass_builder {
     struct tsim_arena *arena;
     struct tsim_pass_program *program;
@@ -92,7 +93,8 @@ struct tsim_pass_builder {
     double host_s;   /* of what is launched before the next entry of the compute stream, which waits for it */
     int32_t row;
     const struct tsim_op *last_kernel;
-    /* The product beside which a collective that has been put runs, what it is waited for as, and whether in chunks. */
+    /* The product beside which the last collective runs, the axis under which it is waited for, and whether it is cut into
+     * chunks. */
     const struct tsim_op *partner;
     enum tsim_axis partner_axis;
     bool partner_is_cut;
@@ -102,12 +104,13 @@ struct tsim_pass_builder {
 void tsim_pass_builder_add(struct tsim_pass_builder *builder, const struct tsim_pass_operator *row);
 void tsim_pass_builder_close(struct tsim_pass_builder *builder);
 
-/* Kernels that follow one another become one, which asks for as much of HBM over its time as they do together; not where
- * one may wait for its launch. */
+/* Makes one kernel of kernels that follow one another, which asks for as much of HBM over its time as they do together.
+ * Kernels that may wait for their launches stay apart. */
 void tsim_pass_program_join_kernels(struct tsim_pass_program *program);
-/* The first entry from `at` on that the communicator of `axis` plays, or the compute stream (TSIM_N_AXES); n: none. */
+/* Returns the first entry from `at` on that the communicator of `axis` plays, or the compute stream (TSIM_N_AXES); n if
+ * there is none. */
 int32_t tsim_pass_program_next(const struct tsim_pass_program *program, int32_t at, enum tsim_axis axis);
-/* Kernels and collectives, without what only lets begin or waits; and the host's launches of them. */
+/* Counts kernels and collectives, but no START or WAIT; with `with_launches` also the host's launches of them. */
 int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program, bool with_launches);
 /* Does nothing run beside its kernels? Then its operators take their times, one after another. */
 bool tsim_pass_program_is_plain(const struct tsim_pass_program *program);
