@@ -93,6 +93,11 @@ const char *tsim_supported_text(const struct tsim_percentiles *range, double val
     return with_unit(digits, in, unit, buffer, size);
 }
 
+const char *tsim_supported_number(const struct tsim_percentiles *range, double value, char *buffer, size_t size) {
+    digits_text(value, supported_place(range, value), (struct thousands){"", 1}, buffer, size);
+    return buffer;
+}
+
 const char *tsim_supported_range_text(const struct tsim_percentiles *range, const char *unit, char *buffer,
                                       size_t size) {
     char low[64], high[64], digits[132];

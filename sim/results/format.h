@@ -37,6 +37,8 @@ const char *tsim_count_text(double count, char *buffer, size_t size);
 const char *tsim_supported_text(const struct tsim_percentiles *range, double value, const char *unit, char *buffer,
                                 size_t size);
 
+/* Writes the same as a plain number, without a prefix: "14.7", "1200". */
+const char *tsim_supported_number(const struct tsim_percentiles *range, double value, char *buffer, size_t size);
 /* Both ends, the same: "80-210 k USD", "0.9-2.1 M USD"; "-" where they are NAN. */
 const char *tsim_supported_range_text(const struct tsim_percentiles *range, const char *unit, char *buffer,
                                       size_t size);

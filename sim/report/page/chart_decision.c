@@ -8,19 +8,21 @@
 
 enum { MOST_OFFERS = 12, PANEL_WIDTH = 240, PANEL_GAP = 60, TITLE_LETTERS = 25 };
 
-static const char *days_text(double days, char *buffer, size_t size) {
-    snprintf(buffer, size, "%.3g days", days);
+/* Texts have the digits that the range of eight of ten cases supports. */
+static const char *days_text(const struct tsim_percentiles *range, double days, char *buffer, size_t size) {
+    char number[40];
+    snprintf(buffer, size, "%s days", tsim_supported_number(range, days, number, sizeof number));
     return buffer;
 }
 
-static const char *usd_text(double usd, char *buffer, size_t size) {
-    return tsim_quantity_human(usd, TSIM_USD, buffer, size);
+static const char *usd_text(const struct tsim_percentiles *range, double usd, char *buffer, size_t size) {
+    return tsim_supported_text(range, usd, "USD", buffer, size);
 }
 
 static const struct panel {
     const char *key, *name, *limit, *limit_name;
     double per_unit; /* of the limit, for one of what is drawn */
-    const char *(*text)(double value, char *buffer, size_t size);
+    const char *(*text)(const struct tsim_percentiles *range, double value, char *buffer, size_t size);
 } PANELS[] = {{"days", "days", "deadline_s", "the date", 86400, days_text},
               {"cost_usd", "cost", "budget_usd", "the budget", 1, usd_text}};
 enum { N_PANELS = sizeof PANELS / sizeof PANELS[0] };
@@ -31,8 +33,10 @@ static const struct tsim_json *offer_at(const struct tsim_json *decision, size_t
                   : tsim_json_at(tsim_json_find(decision, "alternatives"), i - 1);
 }
 
-static double part_of(const struct tsim_json *offer, const struct panel *panel, const char *part) {
-    return chart_number(tsim_json_find(offer, panel->key), part);
+static struct tsim_percentiles range_of(const struct tsim_json *offer, const struct panel *panel) {
+    const struct tsim_json *range = tsim_json_find(offer, panel->key);
+    return (struct tsim_percentiles){chart_number(range, "p10"), chart_number(range, "p50"),
+                                     chart_number(range, "p90")};
 }
 
 /* A limit that lies far beyond all offers would press them into a corner: it is left out. */
@@ -44,8 +48,12 @@ static double limit_of(const struct tsim_json *decision, const struct panel *pan
 static void draw_panel(const struct tsim_json *decision, const struct panel *panel, size_t n, double left, FILE *out) {
     double most = 0, bottom = CHART_TOP + 14 + (double)n * CHART_BAR;
     char text[160], amounts[3][48];
-    for (size_t i = 0; i < n; i++)
-        most = fmax(most, part_of(offer_at(decision, i), panel, "p90"));
+    struct tsim_percentiles widest = {0};
+    for (size_t i = 0; i < n; i++) {
+        struct tsim_percentiles range = range_of(offer_at(decision, i), panel);
+        widest = range.p90 > widest.p90 ? range : widest;
+    }
+    most = widest.p90;
     double limit = limit_of(decision, panel, most);
     most = fmax(most, limit);
     if (!(most > 0))
@@ -54,7 +62,7 @@ static void draw_panel(const struct tsim_json *decision, const struct panel *pan
     tsim_svg_text(out, left, CHART_TOP + 4, "start", "soft", panel->name);
     tsim_svg_line(out, x.from, bottom, x.to, bottom, "line");
     tsim_svg_text(out, x.from, bottom + 16, "start", "soft", "0");
-    tsim_svg_text(out, x.to, bottom + 16, "end", "soft", panel->text(most, amounts[0], sizeof amounts[0]));
+    tsim_svg_text(out, x.to, bottom + 16, "end", "soft", panel->text(&widest, most, amounts[0], sizeof amounts[0]));
     if (limit > 0) {
         tsim_svg_line(out, chart_at(&x, limit), CHART_TOP + 10, chart_at(&x, limit), bottom, "warn");
         tsim_svg_text(out, chart_at(&x, limit) - 4, CHART_TOP + 4, limit > most / 2 ? "end" : "start", "warn",
@@ -62,12 +70,15 @@ static void draw_panel(const struct tsim_json *decision, const struct panel *pan
     }
     for (size_t i = 0; i < n; i++) {
         const struct tsim_json *offer = offer_at(decision, i);
-        double low = part_of(offer, panel, "p10"), middle = part_of(offer, panel, "p50"),
-               high = part_of(offer, panel, "p90"), y = CHART_TOP + 14 + ((double)i + 0.5) * CHART_BAR;
-        snprintf(text, sizeof text, "%s to %s, in the middle case %s", panel->text(low, amounts[0], sizeof amounts[0]),
-                 panel->text(high, amounts[1], sizeof amounts[1]), panel->text(middle, amounts[2], sizeof amounts[2]));
-        tsim_svg_rect(out, chart_at(&x, low), y - 4, fmax(chart_at(&x, high) - chart_at(&x, low), 1), 8, "k1", text);
-        tsim_svg_dot(out, chart_at(&x, middle), y, 5, "k0", text);
+        const struct tsim_percentiles r = range_of(offer, panel);
+        double y = CHART_TOP + 14 + ((double)i + 0.5) * CHART_BAR;
+        snprintf(text, sizeof text, "%s to %s, in the middle case %s",
+                 panel->text(&r, r.p10, amounts[0], sizeof amounts[0]),
+                 panel->text(&r, r.p90, amounts[1], sizeof amounts[1]),
+                 panel->text(&r, r.p50, amounts[2], sizeof amounts[2]));
+        tsim_svg_rect(out, chart_at(&x, r.p10), y - 4, fmax(chart_at(&x, r.p90) - chart_at(&x, r.p10), 1), 8, "k1",
+                      text);
+        tsim_svg_dot(out, chart_at(&x, r.p50), y, 5, "k0", text);
     }
 }
 

@@ -36,6 +36,16 @@ const seconds = x => has(x) && x >= 1000 ? digits(x) + " s" : scaled(x, "s"), by
 const count = x => has(x) ? (Math.abs(x) >= 1000 || Number.isInteger(x) ? format(0, 0).format(Math.round(x)) : digits(x)) : "", amount = x => scaled(x, "", 0).trim();
 const money = x => Math.abs(x) >= 1e9 ? digits(x / 1e9) + " G" : Math.abs(x) >= 1e6 ? digits(x / 1e6) + " M" : Math.abs(x) >= 1e3 ? digits(x / 1e3) + " k" : digits(x);
 const closely = (n, text) => { const before = precision; precision = Math.max(precision, n); const t = text(); precision = before; return t; };
+/* As many digits of a value, three at most, as the range of eight of ten cases supports: results/format.h's rule. */
+function supported(range, value, text) {
+  const half = (range.p90 - range.p10) / 2, first = value > 0 ? Math.floor(Math.log10(value)) : 0, last = half > 0 ? Math.floor(Math.log10(half)) : first - 2;
+  const before = precision;
+  precision = Math.max(1, Math.min(3, first - last + 1));
+  const t = text(value);
+  precision = before;
+  return t;
+}
+const rangeText = (range, text) => range && has(range.p10) ? `${supported(range, range.p10, text)} to ${supported(range, range.p90, text)}` : "";
 const usd = x => has(x) ? money(x) + " USD" : "", memory = x => has(x) ? closely(4, () => digits(x / 1e9)) + " GB" : "", energy = j => has(j) ? Math.abs(j) < 3600 ? scaled(j, "J") : scaled(j / 3600, "Wh", 0) : "";
 const kilograms = x => !has(x) ? "" : Math.abs(x) >= 1e6 ? digits(x / 1e6) + " kt" : Math.abs(x) >= 1e3 ? digits(x / 1e3) + " t" : digits(x) + " kg";
 const span = s => has(s) ? s < 120 ? seconds(s) : s < 7200 ? digits(s / 60) + " min" : digits(s / 3600) + " h" : "";
@@ -130,7 +140,7 @@ function headline(parent, run) {
   card(cards, "memory", memory(s.memory.peak_bytes), memoryNote(s.memory));
   const shares = Object.entries((s.bottleneck && s.bottleneck.shares) || {}).filter(e => e[1] >= 0.01).sort((a, b) => b[1] - a[1]);
   if (s.bottleneck) card(cards, "bottleneck", s.bottleneck.kind, shares.slice(0, 3).map(e => percent(e[1]) + " " + e[0]).join(", "));
-  const likely = (range, text) => range ? `${text(range.p10)} to ${text(range.p90)} in eight of ten cases` : "", notes = (...texts) => texts.filter(text => text).join("; ");
+  const likely = (range, text) => range ? `${rangeText(range, text)} in eight of ten cases` : "", notes = (...texts) => texts.filter(text => text).join("; ");
   card(cards, "whole run", lasting(c.days), notes(likely(u && u.days, lasting), has(c.steps) ? count(c.steps) + " steps" : ""));
   card(cards, "rent", usd(c.rent_usd), likely(u && u.cost_usd, usd));
   card(cards, "electricity", has(c.energy_kwh) ? energy(3.6e6 * c.energy_kwh) : "", usd(c.electricity_usd));
@@ -551,7 +561,7 @@ function planSpace(parent, plans) {
 }
 
 function showDecision(d) {
-  const a = el("article", {}), choice = d.decision, range = (r, text) => r ? `${text(r.p10)} to ${text(r.p90)}` : "";
+  const a = el("article", {}), choice = d.decision, range = rangeText;
   const chance = c => has(c) ? (c < 0.025 ? "under 5 %" : `${Math.round(100 * c)} %`) : "-", cluster = o => `${count(o.nodes)} x ${o.node}${o.fabric && o.nodes > 1 ? `, ${o.fabric}` : ""}`;
   a.append(el("h1", {}, choice.action === "none" ? "Nothing reaches the goal" : `${choice.action} ${cluster(choice)}`), el("p", {className: "soft"}, d.scenario));
   main.append(a);
@@ -562,7 +572,7 @@ function showDecision(d) {
   a.append(pairs([...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)], ["chance of the date", chance(choice.chance_in_time)], ["chance of the budget", chance(choice.chance_in_budget)], ["days, in eight of ten cases", range(choice.days, digits)], ["cost, in eight of ten cases", range(choice.cost_usd, usd)], ["energy, in eight of ten cases", range(choice.energy_kwh, kwh => `${amount(1e3 * kwh)}Wh`)], ["price", choice.price], [choice.action === "buy" ? "capital" : "capital if it were bought", capital(choice)], ["evidence", `${choice.evidence}: ${count(choice.measured_runs)} measured runs on this accelerator`]]));
   if (document.querySelector(`#${d.id}offers svg`))
     chart(part(a, "What it takes", el("p", {className: "soft"}, "A bar covers eight of ten cases, its dot is the middle case. The decision stands above its alternatives.")), d.id + "offers");
-  if (d.alternatives.length) part(a, "The runners-up: other machines, another size, other ways to get it").append(table([{title: "", text: true, of: o => o.action}, {title: "cluster", text: true, whole: true, of: cluster}, {title: "days", of: o => digits(o.days.p50)}, {title: "cost", of: o => usd(o.cost_usd.p50)}, {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, of: o => o.why_not}], d.alternatives));
+  if (d.alternatives.length) part(a, "The runners-up: other machines, another size, other ways to get it").append(table([{title: "", text: true, of: o => o.action}, {title: "cluster", text: true, whole: true, of: cluster}, {title: "days", of: o => supported(o.days, o.days.p50, digits)}, {title: "cost", of: o => supported(o.cost_usd, o.cost_usd.p50, usd)}, {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, of: o => o.why_not}], d.alternatives));
   if ((d.fabrics || []).length) part(a, "The network, and others of the same speed").append(table([{title: "fabric", text: true, of: f => f.fabric}, {title: "step", of: f => has(f.step_ratio) ? percent(f.step_ratio) : "-"}, {title: "tiers", of: f => f.tiers}, {title: "switches", of: f => count(Math.ceil(f.switches))}, {title: "links", of: f => count(Math.ceil(f.links))}, {title: "price", of: f => f.network_high_usd > 1.02 * f.network_low_usd ? `${usd(f.network_low_usd)} to ${usd(f.network_high_usd)}` : usd(f.network_usd)}, {title: "source of the switch's price", text: true, of: f => f.price_source ? `${f.price_status}: ${f.price_source}` : ""}], [Object.assign({fabric: choice.fabric, step_ratio: 1}, d.network), ...d.fabrics]));
   if (d.flips.length) part(a, "What would change the decision", el("ul", {}, d.flips.map(text => el("li", {}, text))));
 }

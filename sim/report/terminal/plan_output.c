@@ -293,18 +293,26 @@ static bool has_run(const struct tsim_plan *plan) {
 
 static void add_run_price(struct tsim_text_table *table, const struct tsim_plan *plan, bool with_failures) {
     char text[96], low[48], high[48];
-    tsim_text_table_add(table, days_text(figure(plan, TSIM_OUTCOME_DAYS), text, sizeof text));
-    if (isnan(plan->days.p10)) {
+    const struct tsim_percentiles *days = &plan->days, *usd = &plan->cost_usd;
+    double own_days = figure(plan, TSIM_OUTCOME_DAYS), rent = figure(plan, TSIM_OUTCOME_RENT),
+           mwh = figure(plan, TSIM_OUTCOME_ENERGY_KWH) / 1e3;
+    if (isnan(days->p10)) { /* nothing is known of how wrong they are */
+        tsim_text_table_add(table, days_text(own_days, text, sizeof text));
         tsim_text_table_add(table, "-");
     } else {
-        snprintf(text, sizeof text, "%s-%s", days_text(plan->days.p10, low, sizeof low),
-                 days_text(plan->days.p90, high, sizeof high));
+        tsim_text_table_add(table, tsim_supported_number(days, own_days, text, sizeof text));
+        snprintf(text, sizeof text, "%s-%s", tsim_supported_number(days, days->p10, low, sizeof low),
+                 tsim_supported_number(days, days->p90, high, sizeof high));
         tsim_text_table_add(table, text);
     }
-    tsim_text_table_add(table, money_text(figure(plan, TSIM_OUTCOME_RENT), text, sizeof text));
-    tsim_text_table_add(table, tsim_supported_range_text(&plan->cost_usd, "USD", text, sizeof text));
-    tsim_text_table_add(table,
-                        megawatt_hours_text(figure(plan, TSIM_OUTCOME_ENERGY_KWH) * TSIM_KWH_J, text, sizeof text));
+    tsim_text_table_add(table, isnan(usd->p10) || isnan(rent)
+                                   ? money_text(rent, text, sizeof text)
+                                   : tsim_supported_text(usd, rent, "USD", text, sizeof text));
+    tsim_text_table_add(table, tsim_supported_range_text(usd, "USD", text, sizeof text));
+    const struct tsim_percentiles energy = {mwh * days->p10 / days->p50, mwh, mwh * days->p90 / days->p50};
+    tsim_text_table_add(table, isnan(days->p10) || isnan(mwh)
+                                   ? megawatt_hours_text(mwh * 1e3 * TSIM_KWH_J, text, sizeof text)
+                                   : tsim_supported_number(&energy, mwh, text, sizeof text));
     if (!with_failures)
         return;
     double interval_s = figure(plan, TSIM_OUTCOME_CHECKPOINT_INTERVAL);

@@ -67,11 +67,19 @@ static const char *picture_of(struct tsim_screen *screen, const struct tsim_camp
     return text;
 }
 
-/* "20.1 to 22.3 days": both ends in the unit of the first. */
+/* "80 k USD to 220 k USD": with the digits that the range supports. */
+static const char *range_text(struct tsim_screen *screen, struct tsim_percentiles range, double per_unit,
+                              const char *unit) {
+    char low[64], high[64];
+    range = (struct tsim_percentiles){range.p10 * per_unit, range.p50 * per_unit, range.p90 * per_unit};
+    return tsim_arena_printf(&screen->arena, "%s to %s", tsim_supported_text(&range, range.p10, unit, low, sizeof low),
+                             tsim_supported_text(&range, range.p90, unit, high, sizeof high));
+}
+
+/* "20 to 22 days": both ends in the unit of the first. */
 static const char *days_range(struct tsim_screen *screen, const struct tsim_percentiles *range) {
     return range->p10 >= 0.95
-               ? tsim_arena_printf(&screen->arena, "%s to %s days", tsim_screen_human(screen, range->p10, TSIM_COUNT),
-                                   tsim_screen_human(screen, range->p90, TSIM_COUNT))
+               ? tsim_arena_printf(&screen->arena, "%s days", range_text(screen, *range, 1, ""))
                : tsim_arena_printf(&screen->arena, "%s to %s", days(screen, range->p10), days(screen, range->p90));
 }
 
@@ -82,15 +90,13 @@ static void print_forecast(struct tsim_screen *screen, const struct tsim_predict
     bool has_luck = result->campaign.n_times > 1;
     if (!u->has_run)
         return;
-    const char *rent = isnan(u->cost_usd.p50) ? ""
-                                              : tsim_arena_printf(&screen->arena, ", rent %s to %s",
-                                                                  tsim_screen_human(screen, u->cost_usd.p10, TSIM_USD),
-                                                                  tsim_screen_human(screen, u->cost_usd.p90, TSIM_USD));
+    const char *rent = isnan(u->cost_usd.p50)
+                           ? ""
+                           : tsim_arena_printf(&screen->arena, ", rent %s", range_text(screen, u->cost_usd, 1, "USD"));
     tsim_screen_line(
         screen, "likely",
-        "%s%s, %s to %s in eight of ten cases; the spread comes from tsim's own error (-%.1f to +%.1f %%)%s%s%s%s%s",
-        days_range(screen, &u->days), rent, tsim_screen_human(screen, u->energy_kwh.p10 * TSIM_KWH_J, TSIM_JOULES),
-        tsim_screen_human(screen, u->energy_kwh.p90 * TSIM_KWH_J, TSIM_JOULES),
+        "%s%s, %s in eight of ten cases; the spread comes from tsim's own error (-%.1f to +%.1f %%)%s%s%s%s%s",
+        days_range(screen, &u->days), rent, range_text(screen, u->energy_kwh, 1e3, "Wh"),
         100 * (1 - u->step_time_low_s / result->step.terms.time_s),
         100 * (u->step_time_high_s / result->step.terms.time_s - 1), has_luck ? ", luck with failures" : "",
         has_luck && result->scenario->reliability.rate_spread > 1 ? ", how often machines fail" : "",
