@@ -12,12 +12,16 @@
 
 enum { MAX_CANDIDATES = 48, MAX_SETTINGS = 3 };
 
+/* How far a change has been looked at: its step is no shorter than this, played pass by pass, or as a run plays it. */
+enum closeness { BOUNDED, SCREENED, PLAYED };
+
 struct candidate {
     const struct tsim_scenario *scenario;
     struct tsim_override settings[MAX_SETTINGS];
     size_t n_settings; /* where there are several, each may be a candidate of its own */
-    bool is_screened;  /* time_s is of passes, where a run plays operators */
-    double time_s;
+    struct tsim_run_memo *memo;
+    enum closeness closeness;
+    double time_s; /* 0: does not fit, or is out of the question */
 };
 
 struct candidates {
@@ -221,11 +225,29 @@ static void add_input(struct candidates *list, const struct tsim_result *result)
     add_all_of_input(list);
 }
 
-static double simulate(const struct tsim_scenario *scenario) {
+/* Bounds the candidate's step; what its passes cost is worked out once. */
+static void bound(struct tsim_arena *arena, struct candidate *candidate) {
+    struct tsim_arena scratch;
+    struct tsim_step_result step;
+    tsim_arena_init(&scratch);
+    candidate->memo = tsim_run_memo_new(arena);
+    const struct tsim_scenario *steady = tsim_scenario_without_variation(arena, candidate->scenario);
+    steady = tsim_step_begin(arena, steady, NULL, &step);
+    candidate->closeness = BOUNDED;
+    candidate->time_s = 0;
+    if (step.fits) {
+        struct tsim_machine machine = tsim_machine_of(&scratch, steady, candidate->memo->passes);
+        tsim_step_bound(&scratch, steady, &machine, TSIM_LEAST_STEP, &step);
+        candidate->time_s = step.terms.time_s;
+    }
+    tsim_arena_release(&scratch);
+}
+
+static double simulate(const struct tsim_scenario *scenario, const struct tsim_run_memo *memo) {
     struct tsim_arena arena;
     struct tsim_diags diags;
     struct tsim_result result;
-    const struct tsim_run_options options = {.is_steady = true, .is_brief = true, .is_step = true};
+    const struct tsim_run_options options = {.is_steady = true, .is_brief = true, .is_step = true, .memo = memo};
     tsim_arena_init(&arena);
     tsim_diags_init(&diags);
     double time_s = 0;
@@ -239,17 +261,33 @@ static double simulate(const struct tsim_scenario *scenario) {
 static void screen(struct candidate *candidate) {
     struct tsim_scenario screened = *candidate->scenario;
     screened.simulation.detail = tsim_screening_detail(candidate->scenario);
-    candidate->is_screened = screened.simulation.detail != candidate->scenario->simulation.detail;
-    candidate->time_s = simulate(&screened);
+    candidate->closeness = screened.simulation.detail != candidate->scenario->simulation.detail ? SCREENED : PLAYED;
+    candidate->time_s = simulate(&screened, candidate->memo);
+}
+
+static void look_closer(struct candidate *candidate) {
+    if (candidate->closeness == BOUNDED) {
+        screen(candidate);
+        return;
+    }
+    candidate->closeness = PLAYED;
+    candidate->time_s = simulate(candidate->scenario, candidate->memo);
 }
 
 static bool is_of_input(const struct candidate *candidate) {
     return strncmp(candidate->settings[0].path, "data.", 5) == 0;
 }
 
-/* Several settings of the input at once are worth a line where none of them alone does nearly as well. */
+/* Several settings of the input at once are worth a line where none of them alone does nearly as well: of this all must
+ * be screened. */
 static void drop_needless_sets(struct candidates *list) {
     double best_single_s = (double)INFINITY;
+    bool has_sets = false;
+    for (int32_t i = 0; i < list->n; i++)
+        has_sets |= is_of_input(&list->items[i]) && list->items[i].n_settings > 1;
+    for (int32_t i = 0; i < list->n && has_sets; i++)
+        if (list->items[i].time_s > 0)
+            screen(&list->items[i]);
     for (int32_t i = 0; i < list->n; i++)
         if (list->items[i].time_s > 0 && !(is_of_input(&list->items[i]) && list->items[i].n_settings > 1))
             best_single_s = fmin(best_single_s, list->items[i].time_s);
@@ -288,7 +326,8 @@ static void propose_all(struct candidates *list, struct tsim_arena *arena, const
     add_input(list, result);
 }
 
-/* The best of those left, simulated as a run is; NULL: none gains enough, or would by its passes. */
+/* Finds the best of those left, simulated as a run is; NULL: none gains enough. Who may be the best, by its bound and then by
+ * its passes, is looked at more closely until it is. */
 static const struct candidate *find_best(struct candidates *list, const struct tsim_result *result) {
     for (;;) {
         struct candidate *best = NULL;
@@ -297,10 +336,9 @@ static const struct candidate *find_best(struct candidates *list, const struct t
                 best = &list->items[i];
         if (!best || 1 - best->time_s / tsim_steady_time_s(&result->step) < MIN_GAIN_FRAC)
             return NULL;
-        if (!best->is_screened)
+        if (best->closeness == PLAYED)
             return best;
-        best->is_screened = false;
-        best->time_s = simulate(best->scenario);
+        look_closer(best);
     }
 }
 
@@ -313,7 +351,7 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
         return;
     propose_all(&list, arena, scenario, result);
     for (int32_t i = 0; i < list.n; i++)
-        screen(&list.items[i]);
+        bound(arena, &list.items[i]);
     drop_needless_sets(&list);
     while (prediction->n_advice < MAX_ADVICE && (best = find_best(&list, result))) {
         char text[32];
@@ -337,7 +375,7 @@ bool tsim_advise_switch(struct tsim_arena *arena, const struct tsim_scenario *sc
     propose_all(&list, arena, scenario, result);
     for (int32_t i = 0; i < list.n; i++)
         if (is_switch(&list.items[i]))
-            screen(&list.items[i]);
+            bound(arena, &list.items[i]);
     const struct candidate *best = find_best(&list, result);
     if (best)
         *improvement = (struct tsim_improvement){best->settings, best->n_settings, best->scenario, best->time_s};
