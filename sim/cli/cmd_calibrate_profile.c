@@ -3,6 +3,7 @@
 #include "report/terminal/explain_sections.h"
 #include "report/terminal/figures.h"
 #include "report/text_file.h"
+#include "results/verdict.h"
 #include "run/run.h"
 #include "study/judge/kernel_pairs.h"
 #include "study/judge/profile_database.h"
@@ -286,7 +287,7 @@ static enum tsim_status simulate(const struct tsim_arguments *arguments, struct 
     overrides[n] = (struct tsim_override){.path = "simulation.detail", .value = "operators"};
     TSIM_TRY(tsim_scenario_load(arena, arguments->operands[2], overrides, n + 1, &scenario, diags));
     enum tsim_status status = tsim_train_run(arena, scenario, &options, result, diags);
-    const struct tsim_rank_row *critical = status == TSIM_OK ? tsim_explain_critical_rank(result) : NULL;
+    const struct tsim_rank_row *critical = status == TSIM_OK ? tsim_critical_rank(result) : NULL;
     tsim_kernel_pairs_find(arena, profile, sequence, critical ? critical->rank : 0, pairs);
     return status;
 }

@@ -58,3 +58,11 @@ void tsim_result_check(const struct tsim_result *result) {
         t->exposed_tensor_s + t->exposed_pipeline_s + t->exposed_data_s + t->exposed_context_s + t->exposed_expert_s;
     TSIM_ASSERT(fabs(exposed_s - t->communication_exposed_s) <= SUM_TOLERANCE * t->time_s);
 }
+
+const struct tsim_rank_row *tsim_critical_rank(const struct tsim_result *result) {
+    const struct tsim_rank_row *critical = &result->step.ranks[0];
+    for (int32_t i = 1; i < result->step.n_ranks; i++)
+        if (result->step.ranks[i].terms.bubble_s < critical->terms.bubble_s)
+            critical = &result->step.ranks[i];
+    return critical;
+}

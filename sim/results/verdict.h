@@ -16,6 +16,9 @@ const char *tsim_bottleneck_kind(const struct tsim_result *result);
  * communication. */
 const char *tsim_bottleneck_axis(const struct tsim_result *result);
 
+/* The rank that result->step is of: the one that waits least, the first of equals. */
+const struct tsim_rank_row *tsim_critical_rank(const struct tsim_result *result);
+
 /* "compute", "memory", "communication", "host", "latency". */
 const char *tsim_bound_name(enum tsim_bound bound);
 

@@ -5,6 +5,7 @@
 #include "partition/partition.h"
 #include "report/page/page_kernels.h"
 #include "report/terminal/explain_sections.h"
+#include "results/verdict.h"
 #include "run/run.h"
 #include "study/judge/uncertainty.h"
 #include "study/search/advice.h"
@@ -74,7 +75,7 @@ static void add_roof(struct tsim_json *run, const struct tsim_scenario *sc) {
 
 static void add_kernels(struct tsim_json *run, struct tsim_page_kernels *kernels, const struct tsim_result *result) {
     if (result->step.simulated)
-        tsim_page_kernels_json(kernels, tsim_explain_critical_rank(result)->stage, run);
+        tsim_page_kernels_json(kernels, tsim_critical_rank(result)->stage, run);
     tsim_page_kernels_release(kernels);
 }
 

@@ -252,10 +252,6 @@ void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, 
 
 /* ---- printing ---- */
 
-static void heading(FILE *out, const struct tsim_style *style, const char *text) {
-    fprintf(out, "\n%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), text, tsim_tint_off(style));
-}
-
 static const char *interval_text(const struct tsim_uncertainty *u, char *buffer, size_t size) {
     char text[96];
     buffer[0] = '\0';
@@ -285,7 +281,7 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
     char text[64];
     print_side(out, style, "A", &comparison->a);
     print_side(out, style, "B", &comparison->b);
-    heading(out, style, n_inputs ? "what differs in the inputs" : "the inputs are the same");
+    tsim_text_heading(out, style, n_inputs ? "what differs in the inputs" : "the inputs are the same");
     if (n_inputs > MOST_INPUTS)
         inputs.n_cells = MOST_INPUTS * inputs.n_columns;
     if (n_inputs > 0)
@@ -293,10 +289,10 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
     if (n_inputs > MOST_INPUTS)
         fprintf(out, "and %zu more (--csv and --json have all)\n", n_inputs - MOST_INPUTS);
     if (!isnan(comparison->step_change_frac)) {
-        heading(out, style, "from A's step to B's");
+        tsim_text_heading(out, style, "from A's step to B's");
         tsim_figures_print(&comparison->waterfall, style, out);
     }
-    heading(out, style, comparison->outputs.n_cells ? "what that changes" : "nothing changes in the outputs");
+    tsim_text_heading(out, style, comparison->outputs.n_cells ? "what that changes" : "nothing changes in the outputs");
     if (comparison->outputs.n_cells > 0)
         tsim_figures_print(&comparison->outputs, style, out);
     if (comparison->alike)
@@ -310,7 +306,7 @@ void tsim_comparison_print(FILE *out, const struct tsim_style *style, const stru
                 tsim_percent_text(fabs(comparison->step_change_frac), text, sizeof text),
                 comparison->step_change_frac < 0 ? "less" : "longer");
     if (comparison->sensitivity.n_cells > 0) {
-        heading(out, style, "time per token if one input moves by a tenth (B's over A's)");
+        tsim_text_heading(out, style, "time per token if one input moves by a tenth (B's over A's)");
         tsim_figures_print(&comparison->sensitivity, style, out);
     }
     if (comparison->verdict)

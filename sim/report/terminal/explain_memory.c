@@ -242,7 +242,7 @@ static void print_why(struct tsim_arena *arena, FILE *out, const struct tsim_sty
 static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
                   const struct tsim_explanation *explanation) {
     struct tsim_figures activations, changes;
-    tsim_explain_heading(out, style, "memory by kind and pipeline stage (* the fullest)");
+    tsim_text_heading(out, style, "memory by kind and pipeline stage (* the fullest)");
     print_stages(arena, out, style, explanation);
     fputc('\n', out);
     activation_table(arena, explanation, &activations);
@@ -255,7 +255,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
         fputs("no change of the plan, the batch, recomputation or offload that was tried makes it fit\n", out);
         return;
     }
-    tsim_explain_heading(out, style, "the smallest changes that fit, each alone, as --set");
+    tsim_text_heading(out, style, "the smallest changes that fit, each alone, as --set");
     tsim_figures_print(&changes, style, out);
 }
 

@@ -151,7 +151,7 @@ void tsim_explain_operator_rows(struct tsim_arena *arena, const struct tsim_expl
                         .step_time_s = t->time_s};
     operators->rows = TSIM_NEW_ARRAY(arena, MOST_ROWS, struct tsim_explained_operator);
     operators->n = 0;
-    int32_t stage = tsim_explain_critical_rank(explanation->result)->stage;
+    int32_t stage = tsim_critical_rank(explanation->result)->stage;
     struct tsim_part_counts counts = tsim_stage_part_counts(explanation->scenario, stage);
     add_operators(&walk, arena, stage, &counts);
     add_beside(&walk, "waiting for the host", "host", account->host_wait_s);
@@ -303,8 +303,8 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     struct tsim_figures figures;
     char title[TEXT_BYTES];
     snprintf(title, sizeof title, "operators of the slowest rank (pipeline stage %d)",
-             tsim_explain_critical_rank(explanation->result)->stage);
-    tsim_explain_heading(out, style, title);
+             tsim_critical_rank(explanation->result)->stage);
+    tsim_text_heading(out, style, title);
     print_ridge(out, style, arena, explanation->scenario);
     tsim_explain_operator_rows(arena, explanation, &operators);
     tsim_figures_init(&figures, arena, "operators", style->width < NARROW_WIDTH ? NARROW : SHOWN,

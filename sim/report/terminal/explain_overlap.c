@@ -2,6 +2,7 @@
  * beside it takes, what of it the step waits for, and why. */
 #include "partition/partition.h"
 #include "report/terminal/explain_sections.h"
+#include "results/verdict.h"
 #include "step/pass/pass.h"
 
 #include <math.h>
@@ -127,7 +128,7 @@ static void add_inside(struct tsim_arena *arena, const struct tsim_explanation *
     const struct tsim_scenario *sc = explanation->scenario;
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
-    int32_t stage = tsim_explain_critical_rank(explanation->result)->stage;
+    int32_t stage = tsim_critical_rank(explanation->result)->stage;
     struct tsim_part_counts counts = tsim_stage_part_counts(sc, stage);
     struct tsim_stage_part own;
     const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
@@ -276,7 +277,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     fill_rows(arena, explanation, &rows);
     if (rows.n == 0)
         return;
-    tsim_explain_heading(out, style, "communication: needed, beside other work, exposed");
+    tsim_text_heading(out, style, "communication: needed, beside other work, exposed");
     table(arena, explanation, &rows, &figures);
     tsim_figures_print(&figures, style, out);
     print_reasons(arena, out, style, &rows, TOLD_FRAC * explanation->result->step.terms.time_s);

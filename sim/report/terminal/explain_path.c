@@ -155,7 +155,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
             add_middle(&figures, &path, SHOWN_ENDS, path.n - SHOWN_ENDS, step_s);
     }
     add_row(&figures, "step", NULL, (double)NAN, (double)NAN, step_s, step_s);
-    tsim_explain_heading(out, style, "critical path: the chain of work that sets the step time");
+    tsim_text_heading(out, style, "critical path: the chain of work that sets the step time");
     tsim_figures_print(&figures, style, out);
     fputc('\n', out);
     operator_table(arena, explanation, &path, MOST_OPERATORS, &figures);

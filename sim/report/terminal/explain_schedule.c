@@ -183,7 +183,7 @@ static void print(struct tsim_arena *arena, FILE *out, const struct tsim_style *
     int32_t n = timeline->shape.stages;
     char column[64], whole[64];
     choose_windows(&drawing);
-    tsim_explain_heading(out, style, "schedule (F forward, B backward, W weight gradients)");
+    tsim_text_heading(out, style, "schedule (F forward, B backward, W weight gradients)");
     for (int32_t s = 0; s < n; s++) {
         if (n <= MOST_STAGES || s < SHOWN_ENDS || s >= n - SHOWN_ENDS)
             draw_stage(&drawing, s);

@@ -1,4 +1,4 @@
-/* explain_sections.h - private to report: the sections of explain.h, one file each. */
+/* explain_sections.h - private to report: the larger sections of explain.h, one file each. */
 #ifndef TSIM_REPORT_EXPLAIN_SECTIONS_H
 #define TSIM_REPORT_EXPLAIN_SECTIONS_H
 
@@ -12,9 +12,12 @@
 
 typedef void (*tsim_explain_take_fn)(void *context, const struct tsim_figures *figures);
 
-/* A section fills tables (for CSV and JSON whole, for people as they are), and prints itself for people. */
+/* A section fills tables (for CSV and JSON whole, for people as they are), and prints itself for people. One of a single
+ * table fills that alone; false: there is none. */
 struct tsim_explain_section {
     bool needs_step; /* only of a simulated result */
+    const char *heading;
+    bool (*table)(struct tsim_arena *arena, const struct tsim_explanation *explanation, struct tsim_figures *figures);
     void (*tables)(struct tsim_arena *arena, const struct tsim_explanation *explanation, tsim_explain_take_fn take,
                    void *context);
     void (*print)(struct tsim_arena *arena, FILE *out, const struct tsim_style *style,
@@ -22,13 +25,7 @@ struct tsim_explain_section {
 };
 
 extern const struct tsim_explain_section tsim_explain_memory, tsim_explain_operators, tsim_explain_schedule,
-    tsim_explain_path, tsim_explain_overlap, tsim_explain_links, tsim_explain_input, tsim_explain_sensitivity,
-    tsim_explain_advice;
-
-void tsim_explain_heading(FILE *out, const struct tsim_style *style, const char *text);
-
-/* The rank that result->step is of: the one that waits least, the first of equals. */
-const struct tsim_rank_row *tsim_explain_critical_rank(const struct tsim_result *result);
+    tsim_explain_path, tsim_explain_overlap;
 
 /* The rows of the operator table. A row is an operator of a part of the model in one phase, or what else the step is
  * made of (part NULL), as the rank's account has it (step/program.h). step_s over all rows adds up to the step's time:

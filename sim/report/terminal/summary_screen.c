@@ -5,7 +5,7 @@
 enum { LABEL_COLUMNS = 14, TEXT_BYTES = 64 };
 
 void tsim_screen_heading(struct tsim_screen *screen, const char *text) {
-    fprintf(screen->out, "\n%s%s%s\n", tsim_tint_on(screen->style, TSIM_TINT_BOLD), text, tsim_tint_off(screen->style));
+    tsim_text_heading(screen->out, screen->style, text);
 }
 
 void tsim_screen_line(struct tsim_screen *screen, const char *label, const char *format, ...) {

@@ -56,6 +56,10 @@ const char *tsim_tint_off(const struct tsim_style *style) {
     return style->is_colored ? "\033[0m" : "";
 }
 
+void tsim_text_heading(FILE *out, const struct tsim_style *style, const char *text) {
+    fprintf(out, "\n%s%s%s\n", tsim_tint_on(style, TSIM_TINT_BOLD), text, tsim_tint_off(style));
+}
+
 static bool starts_code_point(char byte) {
     return ((unsigned char)byte & 0xC0) != 0x80;
 }

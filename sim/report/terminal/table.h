@@ -25,6 +25,9 @@ enum tsim_tint { TSIM_TINT_NONE, TSIM_TINT_BOLD, TSIM_TINT_DIM, TSIM_TINT_RED, T
 const char *tsim_tint_on(const struct tsim_style *style, enum tsim_tint tint);
 const char *tsim_tint_off(const struct tsim_style *style);
 
+/* A blank line, and a line in bold. */
+void tsim_text_heading(FILE *out, const struct tsim_style *style, const char *text);
+
 int tsim_text_width(const char *text);
 
 /* Prints `text` filled with blanks to `width` columns, left-aligned (or right-aligned when `width` is negative). */
