@@ -66,6 +66,24 @@ START_TEST(memory_that_a_comment_says) {
 }
 END_TEST
 
+/* Forks name their kernels in the flavor: these have the sizes of the flavor alone. Another size, or another network, is not known. */
+START_TEST(flavors_of_forks) {
+    static const char *const SAME[] = {"30B-A3B", "30B-A3B-deepep", "opt-30B-A3B", "30B-A3B_hf", "30B-A3B-deepep-fp8"},
+                             *const OTHERS[] = {"30B-A3B-vl", "30B", "30B-A3B2", "mini-30B-A3B"};
+    for (size_t i = 0; i < sizeof SAME / sizeof SAME[0]; i++)
+        ck_assert_int_eq(
+            imported(tsim_arena_printf(&arena,
+                                       "[model]\nname = \"qwen3\"\nflavor = \"%s\"\n[training]\nseq_len = 4096\n"
+                                       "[infra]\nset_gpu_affinity = true\n[parallelism]\nprefetch_before_data = true\n",
+                                       SAME[i]))
+                ->model->hidden,
+            2048);
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        check_refused(tsim_arena_printf(&arena, "[model]\nname = \"qwen3\"\nflavor = \"%s\"\n", OTHERS[i]), 3,
+                      "model.flavor");
+}
+END_TEST
+
 START_TEST(data_types) {
     ck_assert_int_eq(imported(RECIPE(""))->training.gradient_precision, TSIM_FP32);
     ck_assert_int_eq(imported(RECIPE("mixed_precision_reduce = \"bfloat16\"\n"))->training.gradient_precision,
@@ -167,6 +185,7 @@ static Suite *torchtitan_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, what_is_compiled);
     tcase_add_test(tests, memory_that_a_comment_says);
+    tcase_add_test(tests, flavors_of_forks);
     tcase_add_test(tests, data_types);
     tcase_add_test(tests, stages);
     tcase_add_test(tests, what_is_not_known);

@@ -179,8 +179,24 @@ static void drop(struct tsim_recipe *r, const char *key) {
     r->n_settings = n;
 }
 
-/* An adapter is there where a switch says so, or where its rank or its targets are and no switch says no. */
+/* A program whose name has "lora" in it trains an adapter, which its own code may describe: that is asked for. */
+static void ask_for_adapter(struct tsim_recipe *r) {
+    const struct tsim_setting *program = find(r, "program");
+    if (program && strstr(tsim_setting_text(program), "lora") && !tsim_import_override(&r->input, "training.adapter") &&
+        !tsim_import_override(&r->input, "training.adapter.rank"))
+        tsim_diag_hint(tsim_recipe_error(r, program,
+                                         "'%.80s' trains an adapter by its name, and no argument says its rank",
+                                         tsim_setting_text(program)),
+                       "--set training.adapter='{kind: lora, rank: 16, targets: [query, value]}' says it, "
+                       "--set training.adapter=null that there is none");
+}
+
+/* An adapter is there where a switch says so, or where its rank or its targets are and no switch says no. --rank is that of an
+ * adapter, too, unless it is as small as the number of a process. */
 static void add_adapter(struct tsim_recipe *r) {
+    const struct tsim_setting *short_name = find(r, "rank");
+    if (short_name && !find(r, "lora_r") && tsim_setting_int(r, short_name, 0, 100000) >= 4)
+        tsim_recipe_add(r, short_name->name, "lora_r", short_name->value);
     static const char *const SWITCHES[] = {"use_lora", "lora_enable", "lora", "use_peft", "peft", "enable_lora", NULL},
                              *const OF_4[] = {"q_lora", "use_qlora", "load_in_4bit", "use_4bit", "qlora", NULL},
                              *const OF_8[] = {"load_in_8bit", "use_8bit", "use_int8_training", NULL};
@@ -199,8 +215,10 @@ static void add_adapter(struct tsim_recipe *r) {
                                       : four                          ? four
                                       : tsim_setting_is(type, "lora") ? type
                                                                       : targets;
-    if (!from)
+    if (!from) {
+        ask_for_adapter(r);
         return;
+    }
     if (!targets)
         add(r, from, "lora_targets", tsim_setting_is(type, "lora") || find(r, "bits") ? "all" : "q_proj,v_proj");
     if (bits && !tsim_setting_is(bits, "16"))

@@ -161,10 +161,12 @@ static void rename_settings(struct reading *g, const char *const (*names)[2], si
 
 /* ---- axolotl ---- */
 
-/* bf16: auto is what the accelerator has; full keeps no fp32 copy. */
+/* bf16: auto, which is the default, is what the accelerator has; full keeps no fp32 copy. */
 static void add_axolotl_precision(struct reading *g) {
-    const struct tsim_setting *s = find(g, "bf16"), *other = find(g, "bfloat16");
+    const struct tsim_setting *s = find(g, "bf16"), *other = find(g, "bfloat16"), *model = find(g, "base_model");
     const char *text = s ? tsim_setting_text(s) : "";
+    if (model && !s && !other && !find(g, "fp16") && !find(g, "float16"))
+        add(g, model, "bf16", "true");
     if (strcmp(text, "full") == 0)
         add(g, s, "training.master_weights", "false");
     if (strcmp(text, "auto") == 0 || strcmp(text, "full") == 0 ||

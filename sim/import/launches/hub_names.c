@@ -21,6 +21,13 @@ static void split_name(struct tsim_arena *arena, const char *name, struct hub_na
                                            "v1.0", "bnb",      "4bit", "2507", "thinking", "unsloth", "fp16",
                                            "bf16", "awq",      "gptq", "int4", "int8",     "8bit",    "1m"};
     char *whole = tsim_arena_strdup(arena, name), *slash;
+    for (char *c = whole; *c; c++) /* a path of Windows; ModelScope's folders have "___" for a dot: Qwen1___5-0___5B */
+        if (*c == '\\')
+            *c = '/';
+        else if (strncmp(c, "___", 3) == 0) {
+            *c = '.';
+            memmove(c + 1, c + 3, strlen(c + 3) + 1);
+        }
     while ((slash = strrchr(whole, '/')) && !slash[1]) /* a folder: "models/llama-7b/" */
         *slash = '\0';
     for (char *c = whole; *c; c++) /* phi-1_5 */
@@ -163,6 +170,22 @@ static const char *key_within(struct tsim_arena *arena, const struct known_model
     return best;
 }
 
+/* Finds the same in a name with a word of whoever tuned it between the model and its size: "llama-3.1-swallow-8b". */
+static const char *key_around(struct tsim_arena *arena, const struct known_models *known, const struct hub_name *name) {
+    for (size_t i = 1; i + 1 < name->n; i++) {
+        struct hub_name without = *name;
+        const char *word = name->words[i];
+        if (strpbrk(word, "0123456789") || !may_stand_beside(word))
+            continue;
+        memmove(&without.words[i], &without.words[i + 1], (name->n - i - 1) * sizeof without.words[0]);
+        without.n--;
+        const char *key = join(arena, &without, 0, without.n);
+        if (row_of_key(known, key) || id_of_key(arena, known, key) || (key = key_within(arena, known, &without)))
+            return key;
+    }
+    return NULL;
+}
+
 bool tsim_put_hub_model(struct tsim_recipe *r, const struct tsim_setting *from, const char *name) {
     struct known_models known;
     struct hub_name words;
@@ -172,6 +195,7 @@ bool tsim_put_hub_model(struct tsim_recipe *r, const struct tsim_setting *from, 
     const char *key = join(r->arena, &words, 0, words.n), *id;
     if (!row_of_key(&known, key) && !id_of_key(r->arena, &known, key)) {
         key = key_within(r->arena, &known, &words);
+        key = key ? key : key_around(r->arena, &known, &words);
         if (!key)
             return false;
         tsim_recipe_note(r, from->name, from->value,

@@ -3,8 +3,10 @@
 #include "config/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hf_trainer.h"
+#include "import/launches/hub_names.h"
 #include "import/launches/omegaconf.h"
 #include "import/launches/recipes.h"
+#include "import/overrides.h"
 #include "import/setting_class_rows.h"
 
 #include <ctype.h>
@@ -22,6 +24,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("model.name=*grpo* model.name=*ppo* model.name=*dpo* model.name=*reward* model.name=*rlhf*",
             "this is reinforcement learning or tuning by preferences: tsim simulates plain training"),
     NOTHING("model.config_overrides.max_seq_len model.config_overrides.max_position_embeddings "
+            "model.config_overrides.n_positions "
             "model.config_overrides.attn_config.attn_* "
             "model.config_overrides.use_cache model.config_overrides.rope_scaling* model.config_overrides.init_device"),
     REFUSED("model.config_overrides.* model.config.*", "a changed model: give its configuration with --hf CONFIG"),
@@ -296,6 +299,18 @@ static void build_mpt(struct tsim_recipe *r, bool has_fsdp) {
 
 /* ---- models of the hub ---- */
 
+/* GPT-2 has as many learned positions as the file asks for. */
+static void put_positions(struct tsim_recipe *r) {
+    const struct tsim_setting *s = tsim_recipe_find(r, "model.config_overrides.n_positions"),
+                              *name = tsim_recipe_find(r, "model.pretrained_model_name_or_path");
+    const char *id = s && name ? tsim_known_model(r, tsim_setting_text(name)) : NULL;
+    if (!s || !name || tsim_import_override(&r->input, "model"))
+        return;
+    if (id) /* else its row of models/hub.yaml has said it */
+        tsim_recipe_put(r, "model.extends", name, NULL, "%s", id);
+    tsim_recipe_put_int(r, "model.positions", s, tsim_setting_int(r, s, 1, 100000000));
+}
+
 static void build_hub(struct tsim_recipe *r, bool has_fsdp) {
     static const char *const RANKS[] = {"model.peft_config.r", "model.peft_config.lora_r", NULL};
     static const struct tsim_hf_trainer DEFAULTS = {
@@ -322,6 +337,7 @@ static void build_hub(struct tsim_recipe *r, bool has_fsdp) {
     if (tsim_setting_is(tsim_recipe_find(r, "train_loader.name"), "finetuning") && !packing)
         add(r, tsim_recipe_find(r, "train_loader.name"), "unpacked", "true");
     tsim_hf_trainer_build(r, &DEFAULTS);
+    put_positions(r);
     tsim_recipe_put(r, "training.optimizer", tsim_recipe_find(r, "optimizer.name"),
                     tsim_recipe_find(r, "optimizer.name") ? NULL : "llm-foundry's default", "%s", optimizer_of(r));
     put_sharding(r, has_fsdp);

@@ -38,6 +38,11 @@ static const struct tsim_setting_class CLASSES[] = {
             "training.mock_data training.data.* training.checkpoint_* training.warmup_steps training.gc_* training.debug* training.data_parallel_type"),
     SPEED("training.deterministic debug.deterministic*", "slower deterministic kernels"),
     NOTHING("debug.* training.num_workers training.hf_*"),
+    SPEED("parallelism.prefetch_*", "when shards are gathered ahead"),
+    SPEED("training.clear_cache_between_steps=true training.aggressive_memory_mode", "the allocator's cache is emptied between steps"),
+    SPEED("deepep.*", "another library for the exchange of experts"),
+    NOTHING("infra.* training.clear_cache_between_steps training.aggressive_memory_verbose training.enable_detailed_memory_tracking "
+            "training.skip_optimizer_step=false"),
     SPEED("training.enable_cpu_offload", "parameters, gradients and optimizer on the host"),
     SPEED("parallelism.enable_compiled_autograd experimental.enable_compiled_autograd", "compiled backward"),
     SPEED("parallelism.disable_loss_parallel training.disable_loss_parallel", "logits that are not split over the tensor ranks"),
@@ -161,6 +166,26 @@ static void put_int(struct reading *g, const char *path, const struct tsim_setti
 
 /* ---- the model ---- */
 
+/* Tells whether a flavor is a known one, perhaps with words of a fork for its kernels: "8B_flex", "30B-A3B-deepep", "opt-30B-A3B". */
+static bool is_flavor(const char *text, const char *known) {
+    static const char *const KERNELS[] = {"opt", "deepep", "flex", "fp8", "mxfp8", "compile", "varlen", "hf", "te"};
+    const size_t length = strlen(known);
+    text += strncmp(text, "opt-", 4) == 0 ? 4 : 0;
+    if (strncmp(text, known, length) != 0)
+        return false;
+    for (text += length; *text == '-';) {
+        const char *word = text + 1;
+        const size_t n = strcspn(word, "-");
+        bool is_of_kernels = false;
+        for (size_t i = 0; i < sizeof KERNELS / sizeof KERNELS[0]; i++)
+            is_of_kernels |= n == strlen(KERNELS[i]) && strncmp(word, KERNELS[i], n) == 0;
+        if (!is_of_kernels)
+            return false;
+        text = word + n;
+    }
+    return *text == '\0' || *text == '_';
+}
+
 static void put_model(struct reading *g) {
     const struct tsim_setting *name = tsim_recipe_find(g->r, "model.name"),
                               *flavor = tsim_recipe_find(g->r, "model.flavor");
@@ -169,9 +194,7 @@ static void put_model(struct reading *g) {
     const char *known = "";
     for (size_t i = 0; i < sizeof FLAVORS / sizeof FLAVORS[0]; i++) {
         const struct flavor *f = &FLAVORS[i];
-        size_t length = strlen(f->flavor);
-        bool is_size = strncmp(size, f->flavor, length) == 0 && (size[length] == '\0' || size[length] == '_');
-        if (strcmp(f->name, model) == 0 && is_size) {
+        if (strcmp(f->name, model) == 0 && is_flavor(size, f->flavor)) {
             const struct tsim_model *known_model;
             if (tsim_catalogue_load_model(g->r->arena, f->id, &known_model, g->r->diags) == TSIM_OK) {
                 g->layers = known_model->layers;
