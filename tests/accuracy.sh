@@ -44,6 +44,9 @@ expect 'hardware/calibration/memory.csv is not of this program (make docs-accura
 out=$(awk -F, 'NR > 1 {printf "%.6f\n", $3 / $4}' hardware/calibration/memory.csv | sort -n |
     awk '{v[NR] = $1} END {printf "%.2f\n", v[int(0.9 * NR) + 1]}')
 expect 'TSIM_NINE_IN_TEN_PEAKS in sim/results/verdict.h' 0 "$(sed -n 's/^#define TSIM_NINE_IN_TEN_PEAKS //p' sim/results/verdict.h)" "$out" $?
+out=$(awk -F, 'NR > 1 {printf "%.6f\n", $3 / $4}' hardware/calibration/memory.csv | sort -n |
+    awk '{v[NR] = $1} END {printf "%.3f\n", v[int(0.1 * NR) + 1]}')
+expect 'TSIM_ONE_IN_TEN_PEAKS in sim/step/step_result.h' 0 "$(sed -n 's/^#define TSIM_ONE_IN_TEN_PEAKS //p' sim/step/step_result.h)" "$out" $?
 mapfile -t compared < <(some_of scenarios/compared)
 out=$(diff <(printf '%s\n' case "${compared[@]##*/}" | sed 's/\.yaml$//' | awk -F, 'FNR == NR {asked[$1] = 1; next} $1 in asked' - hardware/calibration/compared.csv) \
     <(tools/compared.py "$tsim" "${compared[@]}"))

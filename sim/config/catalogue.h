@@ -735,6 +735,7 @@ struct tsim_software {
     bool keeps_gradients;        /* those summed up in fp32 stay in the weights' precision, too */
     bool copies_buckets;         /* gradients are copied into a bucket to be reduced, and back; not fully sharded */
     bool converts_sums;          /* those summed up in fp32 are converted, all at once, to be sent: flat_bytes */
+    bool recomputes_inputs;      /* what recomputed parts give is not kept for the products that take it */
     bool keeps_outputs;          /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
     double flat_bucket_elements; /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
     double update_bytes; /* a parameter, that an unfused update writes beside the state: in place of activations */

@@ -61,7 +61,7 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
     tsim_keep(kept, "gate of attention, and its result", z->t * 2 * z->gate * e);
     tsim_keep(kept, "attention: adapters",
               tsim_adapters_kept_bytes(z, TSIM_PRODUCT_QKV) + tsim_adapters_kept_bytes(z, TSIM_PRODUCT_OUT));
-    if (!(parts & TSIM_RECOMPUTE_OUTPUT && parts & TSIM_RECOMPUTE_ATTENTION))
+    if (!(parts & TSIM_RECOMPUTE_ATTENTION && (parts & TSIM_RECOMPUTE_OUTPUT || z->software->recomputes_inputs)))
         tsim_keep(kept, "result of attention", z->t * z->q * (attention_bytes(z) + (linear < e ? linear : 0)));
 }
 

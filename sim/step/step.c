@@ -423,7 +423,7 @@ const struct tsim_scenario *tsim_step_begin(struct tsim_arena *arena, const stru
     result->memory = tsim_fullest_stage(scenario, &result->fullest_stage);
     if (recorder)
         tsim_memory_record(recorder, scenario, result->fullest_stage);
-    result->fits = result->memory.peak_bytes <= result->memory.capacity_bytes;
+    result->fits = tsim_memory_fits(&result->memory);
     return scenario;
 }
 

@@ -476,9 +476,14 @@ static void print_notes(struct tsim_screen *screen, const struct tsim_result *re
     const char *text = "";
     if (tsim_may_not_fit(result->step.memory.peak_bytes, result->step.memory.capacity_bytes))
         tsim_screen_line(screen, "may not fit",
-                         "one in ten measured peaks was %.0f %% or more above the prediction, and PyTorch is slow when "
-                         "memory is full",
-                         100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
+                         result->step.memory.peak_bytes > result->step.memory.capacity_bytes
+                             ? "a little too large, and one in ten measured peaks was %.1f %% or more below the "
+                               "prediction"
+                             : "one in ten measured peaks was %.0f %% or more above the prediction, and PyTorch is "
+                               "slow when memory is full",
+                         result->step.memory.peak_bytes > result->step.memory.capacity_bytes
+                             ? 100 * (1 - TSIM_ONE_IN_TEN_PEAKS)
+                             : 100 * (TSIM_NINE_IN_TEN_PEAKS - 1));
     for (size_t i = 0; i < scenario->n_estimates && i < MOST_ESTIMATES; i++)
         text = tsim_arena_printf(&screen->arena, "%s%s%s", text, i ? ", " : "", scenario->estimates[i]);
     if (scenario->n_estimates > MOST_ESTIMATES)
