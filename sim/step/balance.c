@@ -25,7 +25,13 @@ struct known_stage {
     int32_t stage;
     int32_t *kinds; /* [chunks], of its parts */
 };
-enum { MOST_KNOWN = 1024, MOST_KINDS = 256 };
+enum { MOST_KNOWN = 1024, MOST_KINDS = 256, N_EXTREMES = 32 };
+
+/* A stage's parts that fit, or do not: one that has no more of anything fits, too, and one that has no less does not. */
+struct extreme {
+    bool fits;
+    int32_t *kinds; /* [chunks], of its parts */
+};
 
 struct balance {
     struct tsim_scenario *sc; /* its layers_per_chunk are `parts` */
@@ -45,13 +51,16 @@ struct balance {
     int64_t *most_layers;            /* alike: of each stage, so many are known to fit, */
     int64_t *too_many;               /* and so many not to */
     double *fewer, *more; /* several, alike: what a part's stage would take with a layer less, more; 0: not known */
+    struct tsim_parts *before; /* not alike: [layers + 1], what the first layers are */
     /* Several, not alike: */
-    struct tsim_parts *before; /* [layers + 1], what the first layers are */
-    struct known_part *known;  /* [MOST_KNOWN], the last ones that were asked for, each in the place of its key */
+    struct known_part *known; /* [MOST_KNOWN], the last ones that were asked for, each in the place of its key */
     struct known_stage *known_stages; /* the same */
     struct tsim_parts *kinds;         /* [n_kinds], sets that are told apart */
     int32_t n_kinds, *of_stage;       /* [chunks] */
     int32_t *stages;                  /* several: of each part */
+    int64_t *first;                   /* layers before each part */
+    struct extreme *extremes;         /* [stages][N_EXTREMES] */
+    int32_t *n_extremes;              /* [stages], how many there have been */
 };
 
 static double passes_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs,
@@ -83,6 +92,22 @@ static bool stage_fits(const struct balance *b, int32_t stage) {
     struct tsim_stage_memory memory;
     tsim_stage_memory(b->sc, stage, &memory);
     return memory.total_bytes <= b->capacity_bytes;
+}
+
+static void count_layers(struct balance *b) {
+    int64_t layers = b->sc->model->layers;
+    b->before = TSIM_NEW_ARRAY(b->arena, (size_t)layers + 1, struct tsim_parts);
+    for (int64_t i = 0; i < layers; i++) {
+        b->before[i + 1] = b->before[i];
+        b->before[i + 1].times[tsim_model_layer(b->sc->model, i)]++;
+    }
+}
+
+static struct tsim_parts layers_between(const struct balance *b, int64_t first, int64_t last) {
+    struct tsim_parts parts = b->before[last];
+    for (int i = 0; i < TSIM_N_PARTS; i++)
+        parts.times[i] -= b->before[first].times[i];
+    return parts;
 }
 
 /* ---- one part per stage ---- */
@@ -121,7 +146,7 @@ static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t la
         return HUGE_VAL;
     if (b->are_alike)
         return alike_cost(b, k, last - first);
-    struct tsim_parts layers = tsim_model_layers(b->sc->model, first, last);
+    struct tsim_parts layers = layers_between(b, first, last);
     if (!(b->known_s[at] > 0) || memcmp(&b->known_layers[at], &layers, sizeof layers) != 0) {
         b->known_layers[at] = layers;
         place(b, k, first, last);
@@ -284,6 +309,7 @@ static void partition(struct balance *b) {
             b->too_many[k] = b->sc->model->layers + 1;
         }
     } else {
+        count_layers(b);
         b->is_too_large = TSIM_NEW_ARRAY(b->arena, n, bool);
         b->known_layers = TSIM_NEW_ARRAY(b->arena, n, struct tsim_parts);
     }
@@ -299,21 +325,28 @@ static void partition(struct balance *b) {
 
 /* ---- several parts per stage ---- */
 
-static void count_layers(struct balance *b) {
-    int64_t layers = b->sc->model->layers;
-    int32_t chunks = b->shape.chunks;
-    b->before = TSIM_NEW_ARRAY(b->arena, (size_t)layers + 1, struct tsim_parts);
-    for (int64_t i = 0; i < layers; i++) {
-        b->before[i + 1] = b->before[i];
-        b->before[i + 1].times[tsim_model_layer(b->sc->model, i)]++;
-    }
+static void find_firsts(struct balance *b) {
+    b->first[0] = 0;
+    for (int32_t part = 1; part < b->n_parts; part++)
+        b->first[part] = b->first[part - 1] + b->parts[part - 1];
+}
+
+static void remember_parts(struct balance *b) {
+    size_t chunks = (size_t)b->shape.chunks, extremes = (size_t)b->shape.stages * N_EXTREMES;
+    count_layers(b);
+    b->first = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
+    find_firsts(b);
     b->known = TSIM_NEW_ARRAY(b->arena, MOST_KNOWN, struct known_part);
     b->kinds = TSIM_NEW_ARRAY(b->arena, MOST_KINDS, struct tsim_parts);
     b->known_stages = TSIM_NEW_ARRAY(b->arena, MOST_KNOWN, struct known_stage);
-    int32_t *kinds = TSIM_NEW_ARRAY(b->arena, (size_t)MOST_KNOWN * (size_t)chunks, int32_t);
-    b->of_stage = TSIM_NEW_ARRAY(b->arena, (size_t)chunks, int32_t);
-    for (int32_t i = 0; i < MOST_KNOWN; i++)
+    b->extremes = TSIM_NEW_ARRAY(b->arena, extremes, struct extreme);
+    b->n_extremes = TSIM_NEW_ARRAY(b->arena, (size_t)b->shape.stages, int32_t);
+    int32_t *kinds = TSIM_NEW_ARRAY(b->arena, (MOST_KNOWN + extremes) * chunks, int32_t);
+    b->of_stage = TSIM_NEW_ARRAY(b->arena, chunks, int32_t);
+    for (size_t i = 0; i < MOST_KNOWN; i++)
         b->known_stages[i].kinds = &kinds[i * chunks];
+    for (size_t i = 0; i < extremes; i++)
+        b->extremes[i].kinds = &kinds[(MOST_KNOWN + i) * chunks];
 }
 
 static int32_t number_of(struct balance *b, const struct tsim_parts *parts) {
@@ -333,9 +366,7 @@ static const struct known_part *know_part(struct balance *b, int32_t part, int64
     if (known->is_there && known->first == first && known->n == n && known->is_first == is_first &&
         known->is_last == is_last)
         return known;
-    struct tsim_parts parts = b->before[first + n];
-    for (int i = 0; i < TSIM_N_PARTS; i++)
-        parts.times[i] -= b->before[first].times[i];
+    struct tsim_parts parts = layers_between(b, first, first + n);
     bool has_ends = tsim_model_has_ends(b->sc->model);
     parts.times[TSIM_PART_EMBEDDING] = has_ends && is_first;
     parts.times[TSIM_PART_HEAD] = has_ends && is_last;
@@ -351,14 +382,42 @@ static double stage_s(struct balance *b, int32_t stage) {
         return tsim_balance_stage_s(b->sc, &b->costs, stage);
     for (int32_t c = 0; c < b->shape.chunks; c++) {
         int32_t part = tsim_schedule_part(&b->shape, stage, c);
-        int64_t first = 0;
-        for (int32_t i = 0; i < part; i++)
-            first += b->parts[i];
-        const struct known_part *known = know_part(b, part, first);
+        const struct known_part *known = know_part(b, part, b->first[part]);
         sum_s += known->time_s;
         b->of_stage[c] = known->kinds;
     }
     return sum_s;
+}
+
+/* Has each part of `less` no more of any layer than that of `more`? */
+static bool is_within(const struct balance *b, const int32_t *less, const int32_t *more) {
+    for (int32_t c = 0; c < b->shape.chunks; c++)
+        for (int i = 0; less[c] != more[c] && i < TSIM_N_PARTS; i++)
+            if (b->kinds[less[c]].times[i] > b->kinds[more[c]].times[i])
+                return false;
+    return true;
+}
+
+/* Asks what is known of such a stage before it asks what memory takes. */
+static bool extreme_fits(struct balance *b, int32_t stage) {
+    struct extreme *extremes = &b->extremes[stage * N_EXTREMES];
+    int32_t *n = &b->n_extremes[stage], at = *n % N_EXTREMES;
+    for (int32_t i = 0; i < *n && i < N_EXTREMES; i++) {
+        const struct extreme *e = &extremes[i];
+        if (e->fits ? is_within(b, b->of_stage, e->kinds) : is_within(b, e->kinds, b->of_stage))
+            return e->fits;
+    }
+    bool fits = stage_fits(b, stage), is_further = false;
+    for (int32_t i = 0; !is_further && i < *n && i < N_EXTREMES; i++) {
+        const struct extreme *e = &extremes[i];
+        is_further =
+            e->fits == fits && (fits ? is_within(b, e->kinds, b->of_stage) : is_within(b, b->of_stage, e->kinds));
+        at = is_further ? i : at;
+    }
+    memcpy(extremes[at].kinds, b->of_stage, (size_t)b->shape.chunks * sizeof *b->of_stage);
+    extremes[at].fits = fits;
+    *n += !is_further;
+    return fits;
 }
 
 /* Tells whether the stage whose time was asked for last fits. */
@@ -376,7 +435,7 @@ static bool known_fits(struct balance *b, int32_t stage) {
     known->is_there = true;
     known->stage = stage;
     memcpy(known->kinds, kinds, size);
-    known->fits = stage_fits(b, stage);
+    known->fits = extreme_fits(b, stage);
     return known->fits;
 }
 
@@ -416,6 +475,10 @@ static int32_t slowest_stage(const struct balance *b, const double *costs) {
 static void shift(struct balance *b, int32_t from, int32_t to) {
     b->parts[from]--;
     b->parts[to]++;
+    for (int32_t part = from + 1; b->first && part <= to; part++)
+        b->first[part]--;
+    for (int32_t part = to + 1; b->first && part <= from; part++)
+        b->first[part]++;
 }
 
 /* Layers alike: of the part's stage, when `by` layers more are in it. */
@@ -519,11 +582,12 @@ static void move_layers(struct balance *b) {
     }
     int64_t *even = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
     memcpy(even, b->parts, size);
-    count_layers(b);
+    remember_parts(b);
     move_all(b, costs);
     if (is_settled(b))
         return;
     memcpy(b->parts, even, size);
+    find_firsts(b);
     b->heeds_memory = true;
     move_all(b, costs);
 }
