@@ -30,7 +30,7 @@ FILE *tsim_messages(void);
 
 /* Lends a text under a name, in the place of one that had it; all must stay. False: there is no room for another. */
 bool tsim_caller_lend(struct tsim_caller *caller, const char *name, const char *text, size_t size);
-/* The text that the calling thread finds as the file `name`; NULL: none of that name is lent. */
+/* Returns the text that the calling thread finds as the file `name`; NULL: none of that name is lent. */
 const struct tsim_lent *tsim_caller_lent(const char *name);
 
 #endif

@@ -2,20 +2,22 @@
 #ifndef TSIM_BASE_NORMAL_H
 #define TSIM_BASE_NORMAL_H
 
-/* Expected maximum of n independent standard normals, quantile((n - 3/8) / (n + 1/4)) (Blom 1958); 0 for n = 1. */
+/* Returns the expected maximum of n independent standard normals, quantile((n - 3/8) / (n + 1/4)) (Blom 1958); 0 for n
+ * = 1. */
 double tsim_expected_maximum(double n);
 
-/* Standard deviation of that maximum, by its quantile function: the maximum of n is the normal quantile of U^(1/n), U
- * uniform (Arnold, Balakrishnan, Nagaraja 2008, "A First Course in Order Statistics", section 2.4). 1 for n = 1. */
+/* Returns the standard deviation of that maximum, by its quantile function: the maximum of n is the normal quantile of
+ * U^(1/n), U uniform (Arnold, Balakrishnan, Nagaraja 2008, "A First Course in Order Statistics", section 2.4). 1 for n
+ * = 1. */
 double tsim_deviation_of_maximum(double n);
 
 double tsim_normal_quantile(double probability);
 
-/* The quantile of a lognormal with median 1 that is within the factor `spread` > 1 to either side in eight of ten
- * cases. */
+/* Returns the quantile of a lognormal with median 1 that is within the factor `spread` > 1 to either side in eight of
+ * ten cases. */
 double tsim_spread_quantile(double probability, double spread);
 
-/* The quantile of Student's t with `freedom` > 0 degrees. */
+/* Returns the quantile of Student's t with `freedom` > 0 degrees. */
 double tsim_student_quantile(double probability, double freedom);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Bytes of the control character that `text` begins with (U+0001 to U+001F, U+007F to U+009F), 0: of none. */
+/* Returns the bytes of the control character that `text` begins with (U+0001 to U+001F, U+007F to U+009F), 0: of none. */
 static size_t control_bytes(const char *text) {
     unsigned char first = (unsigned char)text[0], second = first ? (unsigned char)text[1] : 0;
     if ((first > 0 && first < 0x20 && first != '\t') || first == 0x7F)

@@ -11,7 +11,7 @@ void tsim_sort_ascending(double *values, size_t n) {
     qsort(values, n, sizeof *values, by_value);
 }
 
-/* The number at a place between two of them, counted from 0. */
+/* Returns the number at a place between two of them, counted from 0. */
 static double value_at(const double *ascending, size_t n, double place) {
     size_t below = (size_t)place, above = below + 1 < n ? below + 1 : below;
     return ascending[below] + (place - (double)below) * (ascending[above] - ascending[below]);

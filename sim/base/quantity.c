@@ -125,7 +125,7 @@ static const struct {
     [TSIM_KG] = {"mass", "12 t"},
 };
 
-/* The first of the dimension's, with scale 1. */
+/* Returns the first of the dimension's, with scale 1. */
 static const char *si_unit(enum tsim_dimension dimension) {
     const struct unit *unit = UNITS;
     while (unit->dimension != dimension)
@@ -179,7 +179,8 @@ static int slip_limit(size_t length) {
     return length <= 4 ? 2 : length <= 8 ? 4 : 6;
 }
 
-/* The shortest candidate that goes on where the word ends: "h100-sxm" for "h100", "sequence_length" for "sequence". */
+/* Returns the shortest candidate that goes on where the word ends: "h100-sxm" for "h100", "sequence_length" for
+ * "sequence". */
 static const char *find_longer(const char *wrong, const char *const *candidates, size_t n_candidates) {
     size_t length = strlen(wrong);
     const char *best = NULL;
@@ -218,8 +219,8 @@ const char *tsim_did_you_mean(const char *wrong, const char *const *candidates, 
 
 /* ---- reading ---- */
 
-/* Length of the number at the start of `text`: decimal digits, point, exponent; 0 when there is none. Narrower than
- * strtod on purpose: no hexadecimal, no "inf", and "2 E" stays two exa. */
+/* Returns the length of the number at the start of `text`: decimal digits, point, exponent; 0 when there is none.
+ * Narrower than strtod on purpose: no hexadecimal, no "inf", and "2 E" stays two exa. */
 static size_t number_length(const char *text) {
     size_t i = text[0] == '+' || text[0] == '-';
     size_t n_digits = strspn(text + i, "0123456789");
@@ -324,7 +325,7 @@ __attribute__((format(printf, 2, 3))) static void explain(char *text, const char
     va_end(args);
 }
 
-/* Money of others, as it is written in place of USD. */
+/* Returns the money of others, as it is written in place of USD. */
 static const char *foreign_currency(const char *text) {
     static const char *const NAMES[] = {"EUR",  "eur", "€",   "GBP", "£",   "JPY", "¥",   "yen", "CNY", "RMB",
                                         "yuan", "CHF", "INR", "₹",   "KRW", "₩",   "CAD", "AUD", "SEK", "TWD"};
@@ -559,8 +560,8 @@ struct human_scale {
     const char *unit;
 };
 
-/* The last scale whose `from` the value reaches; the first otherwise. `from` is compared after rounding to three
- * digits: 999.6 kW prints as 1.00 MW. */
+/* Returns the last scale whose `from` the value reaches; the first otherwise. `from` is compared after rounding to
+ * three digits: 999.6 kW prints as 1.00 MW. */
 static const char *humanize(double value, const struct human_scale *scales, size_t n_scales, char *buffer,
                             size_t size) {
     size_t i = 0;

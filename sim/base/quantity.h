@@ -46,12 +46,12 @@ enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimen
 /* Does a figure's name end with its SI unit, as "step.time_s" does? Then a number beside it needs none. */
 bool tsim_name_says_unit(const char *name);
 
-/* Canonical text that parses back to exactly the same double: shortest "%.17g" form that round-trips, and the SI unit:
- * "80000000000 B", "3.35e+12 B/s". Returns `buffer`. */
+/* Returns the canonical text that parses back to exactly the same double: shortest "%.17g" form that round-trips, and
+ * the SI unit: "80000000000 B", "3.35e+12 B/s". Returns `buffer`. */
 const char *tsim_quantity_si(double value, enum tsim_dimension dimension, char *buffer, size_t size);
 
-/* The shortest text with a unit that reads back as the value, within rounding: "1 kB/s", "100 y", "1 M USD/h". For
- * limits, which are round. Returns `buffer`. */
+/* Returns the shortest text with a unit that reads back as the value, within rounding: "1 kB/s", "100 y", "1 M USD/h".
+ * For limits, which are round. Returns `buffer`. */
 const char *tsim_quantity_short(double value, enum tsim_dimension dimension, char *buffer, size_t size);
 
 /* Writes a value for people: three or four significant digits with the fitting prefix: "80.0 GB", "14.2 s", "3.35
@@ -66,12 +66,12 @@ const char *tsim_quantity_prefix(double *value, double turn);
 const char *tsim_dimension_name(enum tsim_dimension dimension);
 const char *tsim_dimension_example(enum tsim_dimension dimension);
 
-/* Shortest decimal text of a double that reads back as the same double ("0.1", "1e+300"). Returns `buffer` (>= 32
- * bytes). */
+/* Returns the shortest decimal text of a double that reads back as the same double ("0.1", "1e+300"). Returns `buffer`
+ * (>= 32 bytes). */
 const char *tsim_double_text(double value, char *buffer, size_t size);
 
-/* The candidate that is meant: one that begins with the word ("h100-sxm" for "h100"), else the nearest one where that is
- * near enough to be a slip (transpositions count one), else NULL. */
+/* Returns the candidate that is meant: one that begins with the word ("h100-sxm" for "h100"), else the nearest one
+ * where that is near enough to be a slip (transpositions count one), else NULL. */
 const char *tsim_did_you_mean(const char *wrong, const char *const *candidates, size_t n_candidates);
 
 #endif

@@ -10,7 +10,7 @@ void tsim_term_recorder_init(struct tsim_term_recorder *recorder, struct tsim_ar
 
 /* ---- nodes that are equal are one ---- */
 
-/* FNV-1a over name, formula, source and value. */
+/* Returns FNV-1a over name, formula, source and value. */
 static uint64_t mix(uint64_t hash, const void *bytes, size_t n) {
     for (size_t i = 0; i < n; i++)
         hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211);

@@ -57,7 +57,8 @@ struct tsim_term_recorder {
 };
 void tsim_term_recorder_init(struct tsim_term_recorder *recorder, struct tsim_arena *arena);
 
-/* The node that is as `term`; its strings and parts are kept where it is new. A sum's parts that are 0 are left out. */
+/* Returns the node that is as `term`; its strings and parts are kept where it is new. A sum's parts that are 0 are left
+ * out. */
 const struct tsim_term *tsim_record(struct tsim_term_recorder *recorder, const struct tsim_term *term);
 
 /* Text of a name or formula; NULL, and nothing of it is worked out, without a recorder. */
@@ -143,7 +144,7 @@ static inline struct tsim_amount tsim_inverse(struct tsim_amount part) {
     return part;
 }
 
-/* A leaf; `formula` may say in words how it was counted, else NULL. */
+/* Returns a leaf; `formula` may say in words how it was counted, else NULL. */
 static inline struct tsim_amount tsim_counted(struct tsim_term_recorder *recorder, const char *name,
                                               const char *formula, double value, enum tsim_dimension dimension,
                                               const char *source) {
@@ -163,7 +164,7 @@ static inline struct tsim_amount tsim_given(struct tsim_term_recorder *recorder,
     return tsim_counted(recorder, name, NULL, value, dimension, source);
 }
 
-/* The result of a simulation or a search; the parts say what goes in. */
+/* Returns the result of a simulation or a search; the parts say what goes in. */
 static inline struct tsim_amount tsim_outcome(struct tsim_term_recorder *recorder, const char *name,
                                               const char *formula, double value, enum tsim_dimension dimension,
                                               const struct tsim_amount *parts, size_t n) {
@@ -182,7 +183,7 @@ static inline struct tsim_amount tsim_outcome(struct tsim_term_recorder *recorde
 /* The term of a figure of the run, by the name that it has in the summary; NULL: none was recorded. */
 const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *recorder, const char *name);
 
-/* A figure that was worked out elsewhere. Where its term was not recorded, a leaf says how to see it. */
+/* Returns a figure that was worked out elsewhere. Where its term was not recorded, a leaf says how to see it. */
 struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *name, double value,
                                enum tsim_dimension dimension);
 

@@ -15,7 +15,7 @@ struct tsim_text_sink {
 /* The sink must stay where it is until it is released. */
 void tsim_text_sink_open(struct tsim_text_sink *sink, size_t most_bytes);
 
-/* The text up to here, with a NUL behind it, which the next write may move. */
+/* Returns the text up to here, with a NUL behind it, which the next write may move. */
 const char *tsim_text_sink_text(struct tsim_text_sink *sink);
 
 /* Forgets what was written. */

@@ -94,7 +94,7 @@ static struct tsim_amount skipped_steps(struct tsim_term_recorder *r, const stru
 
 /* ---- without failures ---- */
 
-/* Time, or energy, of all steps: those of the early steps are not like the others. */
+/* Returns the time, or energy, of all steps: those of the early steps are not like the others. */
 static struct tsim_amount of_all_steps(struct tsim_term_recorder *r, const char *name, const char *formula,
                                        enum tsim_dimension dimension, struct tsim_amount steps,
                                        struct tsim_amount of_step, const struct tsim_campaign_steps *of,

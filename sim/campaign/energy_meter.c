@@ -95,7 +95,7 @@ double tsim_energy_meter_mean(const struct tsim_energy_meter *meter, const struc
     return sum / all_j;
 }
 
-/* The integral from the profile's first hour to t. */
+/* Returns the integral from the profile's first hour to t. */
 static double integral(const struct tsim_hourly *profile, double t_s) {
     double period_s = TSIM_HOUR_S * (double)profile->n_hours, periods = floor(t_s / period_s), whole = 0, sum = 0;
     double rest = (t_s - periods * period_s) / TSIM_HOUR_S;

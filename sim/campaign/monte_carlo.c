@@ -314,7 +314,7 @@ static void fill_checkpoints(const struct drawing *d, const struct tsim_scenario
 
 /* ---- electricity and money ---- */
 
-/* The power of the facility: spares, and what works on nothing, are idle. */
+/* Returns the power of the facility: spares, and what works on nothing, are idle. */
 static struct tsim_energy_meter_power facility_power(struct tsim_term_recorder *r, const struct tsim_scenario *sc,
                                                      const struct tsim_campaign_steps *of, const struct tsim_work *work,
                                                      double spares) {
@@ -467,7 +467,7 @@ static void fill_stretches(struct tsim_arena *arena, const struct tsim_campaign_
     c->n_stretches = kept.n;
 }
 
-/* The scenario with a number of spares. */
+/* Returns the scenario with a number of spares. */
 static struct tsim_scenario with_spares(const struct tsim_scenario *sc, const struct tsim_campaign_steps *of,
                                         double work_s) {
     struct tsim_scenario found = *sc;

@@ -166,7 +166,7 @@ static double stall_of_s(const struct run *run, double n) {
     return run->job->stall_s + (durable_marks(run, n + 1) - durable_marks(run, n)) * run->job->durable_stall_s;
 }
 
-/* The last mark that has begun elapsed_s after the phase; -1: none. */
+/* Returns the last mark that has begun elapsed_s after the phase; -1: none. */
 static double last_mark(const struct run *run, double elapsed_s) {
     const struct tsim_campaign_job *job = run->job;
     double since_s = elapsed_s - (run->next_mark - run->position) / run->speed;
@@ -677,8 +677,8 @@ static bool is_announced(const struct tsim_campaign_job *job, int cause) {
     return cause == TSIM_CAUSE_STRAGGLER || (cause == TSIM_CAUSE_PREEMPTION && job->saves_on_notice);
 }
 
-/* The rate at which all of a group are lost, to first order: one node is, and in the restart after it the others of its
- * group. */
+/* Returns the rate at which all of a group are lost, to first order: one node is, and in the restart after it the
+ * others of its group. */
 static double group_rate_per_s(const struct tsim_campaign_job *job) {
     double node_per_s = 0, restart_s = job->detection_s + job->local_restart_s + job->warmup_s;
     for (int cause = 0; cause < TSIM_N_CAUSES; cause++)

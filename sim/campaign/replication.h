@@ -124,9 +124,10 @@ static inline double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, e
     return tsim_campaign_mtbf(NULL, job, kind).value;
 }
 
-/* Work between checkpoints, each of `stall_s`, that minimises Daly's (2006, "A higher order estimate of the optimum
- * checkpoint interval", FGCS 22) expected time M e^(R/M) (e^((t+d)/M) - 1) W / t: the root of 1 - t/M = e^(-(t+d)/M),
- * which is Young's sqrt(2 d M) where d is far below M. INFINITY where nothing fails, and 0 where the stall is 0. */
+/* Returns the work between checkpoints, each of `stall_s`, that minimises Daly's (2006, "A higher order estimate of the
+ * optimum checkpoint interval", FGCS 22) expected time M e^(R/M) (e^((t+d)/M) - 1) W / t: the root of 1 - t/M =
+ * e^(-(t+d)/M), which is Young's sqrt(2 d M) where d is far below M. INFINITY where nothing fails, and 0 where the
+ * stall is 0. */
 double tsim_optimal_interval_s(double stall_s, double mtbf_s);
 /* That expectation; restart_s is everything from the failure to the next progress. */
 double tsim_daly_time_s(double work_s, double interval_s, double stall_s, double restart_s, double mtbf_s);

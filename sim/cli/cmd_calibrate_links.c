@@ -86,7 +86,7 @@ static const char *value_text(struct tsim_arena *arena, enum tsim_link_value val
     return tsim_arena_printf(arena, "%.4g GB/s", number / 1e9);
 }
 
-/* The node or the fabric that the value is of; NULL: there is no fabric. */
+/* Returns the node or the fabric that the value is of; NULL: there is no fabric. */
 static const char *owner_of(const struct tsim_link_calibration *c, enum tsim_link_value which) {
     if (tsim_link_value_is_node(which))
         return c->node->name;

@@ -125,7 +125,7 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
 
 /* ---- the software's own options ---- */
 
-/* The scenario with settings laid on those of the user; NULL where it is not valid. */
+/* Returns the scenario with settings laid on those of the user; NULL where it is not valid. */
 static const struct tsim_scenario *scenario_with(struct diagnose *run, const struct tsim_override *settings, size_t n) {
     struct tsim_override *all = TSIM_NEW_ARRAY(&run->arena, run->n_overrides + n + 1, struct tsim_override);
     const struct tsim_scenario *scenario = NULL;

@@ -30,7 +30,7 @@ struct question {
     check_fn check;
 };
 
-/* The line, without blanks around it; NULL at the end of input. */
+/* Returns the line, without blanks around it; NULL at the end of input. */
 static const char *read_line(struct init *init) {
     char line[512];
     if (!fgets(line, sizeof line, stdin))
@@ -42,7 +42,7 @@ static const char *read_line(struct init *init) {
     return tsim_arena_strndup(&init->arena, text, length);
 }
 
-/* The answer of the command line, of the terminal, or the usual one; NULL: a wrong one was given. */
+/* Returns the answer of the command line, of the terminal, or the usual one; NULL: a wrong one was given. */
 static const char *ask(struct init *init, const struct question *question) {
     const char *given = init->arguments->value[question->option];
     if (given)

@@ -119,7 +119,7 @@ static void fill_table(struct replay *r, struct tsim_figures *table) {
     }
 }
 
-/* The rank that waits least. */
+/* Returns the rank that waits least. */
 static const struct tsim_replay_rank *critical_rank(const struct replay *r) {
     const struct tsim_replay_rank *critical = &r->result.ranks[0];
     for (int32_t i = 1; i < r->result.n_ranks; i++)

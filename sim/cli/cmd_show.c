@@ -17,7 +17,8 @@ struct shown {
     const struct tsim_accelerator *accelerator;
 };
 
-/* FLOP that the peak does while the memory moves a byte: a kernel with less of them a byte is bound by memory. */
+/* Returns the FLOP that the peak does while the memory moves a byte: a kernel with less of them a byte is bound by
+ * memory. */
 static double ridge_point(const struct tsim_accelerator *accelerator, int precision) {
     return accelerator->peak_flops_per_s[precision] / accelerator->memory_bytes_per_s;
 }

@@ -130,7 +130,7 @@ enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scen
                                 const struct tsim_override *overrides, size_t n_overrides, const char *set_json,
                                 const struct tsim_scenario **scenario, struct tsim_diags *diags);
 
-/* The present moment as ISO 8601 in UTC, in `arena`. */
+/* Returns the present moment as ISO 8601 in UTC, in `arena`. */
 const char *tsim_timestamp(struct tsim_arena *arena);
 
 #endif

@@ -40,12 +40,12 @@ const struct tsim_placement *tsim_placement_build(struct tsim_arena *arena, cons
 
 int32_t tsim_placement_rank(const struct tsim_placement *placement, const struct tsim_coordinates *coordinates);
 struct tsim_coordinates tsim_placement_coordinates(const struct tsim_placement *placement, int32_t rank);
-/* The rank's number among the model's replicas: ranks that exchange experts are neighbours. */
+/* Returns the rank's number among the model's replicas: ranks that exchange experts are neighbours. */
 int32_t tsim_placement_replica(const struct tsim_placement *placement, int32_t rank);
 int32_t tsim_placement_node(const struct tsim_placement *placement, int32_t rank);
 bool tsim_placement_same_node(const struct tsim_placement *placement, int32_t a, int32_t b);
 
-/* The ranks that differ from `rank` only along a set of axes, and itself, ascending; how many they are. */
+/* Returns the ranks that differ from `rank` only along a set of axes, and itself, ascending; how many they are. */
 int32_t tsim_placement_ranks(const struct tsim_placement *placement, int32_t rank, unsigned axes, int32_t *ranks);
 
 /* The group of one rank along a set of axes; no axes: the rank alone. */

@@ -75,7 +75,7 @@ static struct tsim_amount of_node(struct tsim_term_recorder *r, const struct tsi
     return tsim_of_file(r, TSIM_CATALOGUE_NODES, node->name, key, value_w, TSIM_WATTS);
 }
 
-/* Overhead of the node with its unused accelerators, which idle; the fabric is not in it. */
+/* Returns the overhead of the node with its unused accelerators, which idle; the fabric is not in it. */
 static struct tsim_amount node_overhead_w(struct tsim_term_recorder *r, const struct tsim_cluster *cluster,
                                           struct tsim_amount load) {
     const struct tsim_node *node = cluster->node;

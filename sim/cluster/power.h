@@ -23,7 +23,7 @@ double tsim_power_budget_frac(const struct tsim_accelerator *accelerator);
 double tsim_power_accelerator_w(const struct tsim_accelerator *accelerator, double compute_frac, double memory_frac,
                                 double link_frac);
 
-/* The power of one accelerator that does nothing, with its share of everything around it. */
+/* Returns the power of one accelerator that does nothing, with its share of everything around it. */
 struct tsim_amount tsim_power_at_rest(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
 
 /* Energy of one accelerator, and of its share of everything around it: node overhead (split over the accelerators in

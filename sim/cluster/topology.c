@@ -271,7 +271,7 @@ static void cross(struct tsim_route *route, int32_t link) {
     route->links[route->n++] = link;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014) of both ports, the tier and the seed. */
+/* Returns splitmix64 (Steele, Lea, Flood 2014) of both ports, the tier and the seed. */
 static uint64_t hash_pair(const struct tsim_topology *t, int32_t from, int32_t to, int32_t tier) {
     uint64_t z = t->seed + ((uint64_t)(uint32_t)from << 32 | (uint32_t)to) * 0x9e3779b97f4a7c15u + (uint64_t)tier;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -329,7 +329,7 @@ int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank) {
     return rank / g * t->nics_per_node + (int32_t)((int64_t)(rank % g) * t->nics_per_node / g);
 }
 
-/* The physical port of a NIC link, the first where it stands for several. */
+/* Returns the physical port of a NIC link, the first where it stands for several. */
 static int32_t port_of(const struct tsim_topology *t, int32_t nic) {
     int32_t n = t->nics_per_node;
     return nic / n * t->ports_per_node + (int32_t)((int64_t)(nic % n) * t->ports_per_node / n);
@@ -354,7 +354,8 @@ static void route_fat_tree(const struct tsim_topology *t, int32_t from, int32_t 
         cross(route, t->first_down[tier] + group_of(t, tier, to) * t->tiers[tier].n_uplinks + chosen[tier]);
 }
 
-/* The router that holds link j from group `from` to group `to`: a group's global ports go around the other groups. */
+/* Returns the router that holds link j from group `from` to group `to`: a group's global ports go around the other
+ * groups. */
 static int32_t gateway(const struct tsim_topology *t, int32_t from, int32_t to, int32_t j) {
     int32_t slot = (to - from - 1 + t->groups) % t->groups;
     int64_t port = (int64_t)slot * t->global_per_pair + j;

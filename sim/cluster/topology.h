@@ -81,7 +81,7 @@ const struct tsim_topology *tsim_topology_build(struct tsim_arena *arena, const 
 
 void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int32_t to, struct tsim_route *route);
 
-/* NICs of a node, as links: no more than there are ranks to use them. */
+/* Returns the NICs of a node, as links: no more than there are ranks to use them. */
 int32_t tsim_nics_per_node(const struct tsim_cluster *cluster);
 
 /* Returns the number of the NIC link that a rank uses, 0 .. count[TSIM_LINK_NIC_OUT] - 1. */
@@ -100,7 +100,7 @@ double tsim_topology_oversubscription(const struct tsim_topology *topology, int3
 /* "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size);
 
-/* Links between two accelerators of a cube mesh. */
+/* Returns the links between two accelerators of a cube mesh. */
 int32_t tsim_cube_mesh_links(int32_t a, int32_t b);
 
 #endif

@@ -16,7 +16,8 @@
 struct tsim_amount tsim_slowness(struct tsim_term_recorder *recorder, const struct tsim_accelerator *accelerator,
                                  double n);
 
-/* The accelerator that n of its kind have to wait for: a copy in `arena` with its sustained matrix rates lowered. */
+/* Returns the accelerator that n of its kind have to wait for: a copy in `arena` with its sustained matrix rates
+ * lowered. */
 const struct tsim_accelerator *tsim_slowest_of(struct tsim_arena *arena, const struct tsim_accelerator *accelerator,
                                                double n);
 

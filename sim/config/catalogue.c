@@ -221,7 +221,7 @@ enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalog
     return folder ? list_ids(arena, folder, kind, ids, n_ids, diags) : TSIM_ERR_IO;
 }
 
-/* The shortest id that holds the word, as dgx-h100 does "h100". */
+/* Returns the shortest id that holds the word, as dgx-h100 does "h100". */
 static const char *find_holder(const char *word, const char *const *ids, size_t n_ids) {
     const char *best = NULL;
     for (size_t i = 0; i < n_ids && strlen(word) > 2; i++)
@@ -317,7 +317,7 @@ static bool check_name(const struct resolver *r, const char *id, const struct ts
     return false;
 }
 
-/* A node of one device without links, for an accelerator that exists. */
+/* Returns a node of one device without links, for an accelerator that exists. */
 static const struct tsim_value *generate_single(const struct resolver *r, const char *id) {
     struct tsim_arena *arena = r->reader->arena;
     size_t n_prefix = sizeof SINGLE - 1;

@@ -40,11 +40,11 @@ void tsim_catalogue_keep(struct tsim_arena *arena);
 enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *const **ids,
                                      size_t *n_ids, struct tsim_diags *diags);
 
-/* The file of an id, or NULL when it has none (unknown, or a generated node). */
+/* Returns the file of an id, or NULL when it has none (unknown, or a generated node). */
 const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id);
 
-/* The id that a word most likely means: one that begins with it or is a slip away, else, but for scenarios, the shortest
- * that holds it. NULL: none does. */
+/* Returns the id that a word most likely means: one that begins with it or is a slip away, else, but for scenarios, the
+ * shortest that holds it. NULL: none does. */
 const char *tsim_catalogue_nearest(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *word);
 
 /* Is it the name of a YAML file (.yaml, .yml)? */

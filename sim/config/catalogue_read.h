@@ -12,9 +12,9 @@ struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena);
 /* Returns what the thread keeps (tsim_catalogue_keep), else a new one. */
 struct tsim_file_cache *tsim_file_cache_of_thread(struct tsim_arena *arena);
 
-/* The mapping that a reference stands for, without `extends`. A scalar with '/' or ending in .yaml is a path relative
- * to the file that names it; another scalar is an id; a mapping is taken as it is. Cycles and chains of over 16 files
- * are refused. NULL after a mistake, with a diag. */
+/* Returns the mapping that a reference stands for, without `extends`. A scalar with '/' or ending in .yaml is a path
+ * relative to the file that names it; another scalar is an id; a mapping is taken as it is. Cycles and chains of over
+ * 16 files are refused. NULL after a mistake, with a diag. */
 const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                 const struct tsim_value *reference, const char *path);
 
@@ -51,7 +51,7 @@ void tsim_storage_write(struct tsim_writer *writer, const char *key, const char 
                         const struct tsim_storage *storage);
 void tsim_region_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_region *region);
 
-/* The table of a kind (not of scenarios). */
+/* Returns the table of a kind (not of scenarios). */
 const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind);
 
 /* `name` as the file that holds `value` means it: relative to that file's folder. */

@@ -756,7 +756,7 @@ void tsim_storage_write(struct tsim_writer *writer, const char *key, const char 
 
 /* ---- loading by id ---- */
 
-/* The id as a value, for the functions that read references. */
+/* Returns the id as a value, for the functions that read references. */
 static const struct tsim_value *reference_of(struct tsim_arena *arena, const char *id) {
     struct tsim_document *document = TSIM_NEW(arena, struct tsim_document);
     document->arena = arena;

@@ -116,8 +116,8 @@ static void resolve_training(struct tsim_draft *draft) {
     resolve_generation(draft);
 }
 
-/* The precision with the fewest errors of range that software and accelerator both have, 16 bits before more: software
- * of 2020 knows no bf16, and a V100 has none. */
+/* Returns the precision with the fewest errors of range that software and accelerator both have, 16 bits before more:
+ * software of 2020 knows no bf16, and a V100 has none. */
 static enum tsim_precision usual_precision(const struct tsim_scenario *sc) {
     static const enum tsim_precision USUAL[] = {TSIM_BF16, TSIM_FP16, TSIM_TF32, TSIM_FP32};
     for (size_t i = 0; i < sizeof USUAL / sizeof USUAL[0]; i++)

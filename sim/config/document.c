@@ -39,7 +39,7 @@ struct key_table {
     size_t n_slots; /* a power of two; 0: a mapping that is scanned */
 };
 
-/* The value of `event` and of the events that belong to it; NULL when reading cannot go on (a diag says why). */
+/* Returns the value of `event` and of the events that belong to it; NULL when reading cannot go on (a diag says why). */
 static const struct tsim_value *build_value(struct builder *b, const yaml_event_t *event, int depth);
 
 /* ---- mistakes ---- */
@@ -254,7 +254,7 @@ static void grow_table(struct builder *b, struct key_table *table, size_t bottom
         table->slots[slot_of(b, table, b->stack[i].key)] = (uint32_t)i + 1;
 }
 
-/* The line of a key that is there, 0 for none. */
+/* Returns the line of a key that is there, 0 for none. */
 static int line_of_key(struct builder *b, struct key_table *table, size_t bottom, const char *key) {
     grow_table(b, table, bottom);
     if (table->n_slots > 0) {

@@ -2,7 +2,7 @@
 #ifndef TSIM_CONFIG_KEY_ALIAS_H
 #define TSIM_CONFIG_KEY_ALIAS_H
 
-/* The path of the key that `name` means ("tp" -> "parallelism.tensor"); NULL: none that we know. */
+/* Returns the path of the key that `name` means ("tp" -> "parallelism.tensor"); NULL: none that we know. */
 const char *tsim_key_alias(const char *name);
 
 #endif

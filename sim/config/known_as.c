@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The items of a list; 0 of them after a mistake. */
+/* Returns the items of a list; 0 of them after a mistake. */
 static size_t list_of(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                       const struct tsim_value *const **items) {
     bool is_list = value && value->kind == TSIM_VALUE_SEQUENCE && value->n_items <= TSIM_MOST_KNOWN;

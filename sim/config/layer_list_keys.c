@@ -111,7 +111,7 @@ static int64_t slid(struct expansion *x, int64_t side, const struct tsim_list_en
     return padded < e->kernel ? 1 : (padded - e->kernel) / e->stride + 1;
 }
 
-/* The side of the image from which the same window would come back to this one. */
+/* Returns the side of the image from which the same window would come back to this one. */
 static int64_t slid_back(struct expansion *x, int64_t side, const struct tsim_list_entry *e) {
     int64_t larger = (side - 1) * e->stride + e->kernel - 2 * e->padding;
     if (larger < 1)

@@ -39,7 +39,7 @@ enum tsim_recompute tsim_plan_recompute_mode(int64_t value);
 unsigned tsim_plan_recompute_parts(int64_t value);
 int64_t tsim_plan_recompute_every(int64_t value);
 
-/* A key's path, and its value as --set takes it: "parallelism.tensor", "8"; "parallelism.schedule", "1f1b". */
+/* Returns a key's path, and its value as --set takes it: "parallelism.tensor", "8"; "parallelism.schedule", "1f1b". */
 const char *tsim_plan_key_path(enum tsim_plan_key key);
 /* False: it is no key whose values a search is given. */
 bool tsim_plan_key_find(const char *path, enum tsim_plan_key *key);
@@ -50,18 +50,18 @@ void tsim_plan_pipeline_inside(const enum tsim_axis order[TSIM_N_AXES], enum tsi
 /* False: `text` is no value that a search can try. */
 bool tsim_plan_key_read(enum tsim_plan_key key, const char *text, int64_t *value);
 
-/* Replicas under the plan: all that is left of the job's accelerators. */
+/* Returns the replicas under the plan: all that is left of the job's accelerators. */
 int64_t tsim_plan_data(const struct tsim_scenario *job, const struct tsim_plan_choice *choice);
 
-/* The first key at which its numbers already say that the job cannot have the plan, whatever the keys after it are:
- * rules.c's rules of the ranks, the chunks and the batch, without a draft. TSIM_N_PLAN_KEYS: they do not. */
+/* Returns the first key at which its numbers already say that the job cannot have the plan, whatever the keys after it
+ * are: rules.c's rules of the ranks, the chunks and the batch, without a draft. TSIM_N_PLAN_KEYS: they do not. */
 enum tsim_plan_key tsim_plan_refused_at(const struct tsim_scenario *job, const struct tsim_plan_choice *choice);
 
 /* Has expert_tensor, zero, schedule, sequence, layers_per_stage or order no effect under the values before it? Then all its
  * values are one plan. */
 bool tsim_plan_key_is_idle(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
                            enum tsim_plan_key key);
-/* The schedule that is played where the plan's is named: 1f1b for one that needs more stages or chunks. */
+/* Returns the schedule that is played where the plan's is named: 1f1b for one that needs more stages or chunks. */
 enum tsim_schedule tsim_plan_played_schedule(const struct tsim_plan_choice *choice);
 
 /* The job under a plan: data is what is left, layers are split evenly (or balanced), and all that follows from the choice is resolved

@@ -6,11 +6,11 @@
 #include "config/catalogue_load.h"
 #include "config/lengths.h"
 
-/* The value that file `id` of the catalogue has under `key`. One that the scenario overrides says so. */
+/* Returns the value that file `id` of the catalogue has under `key`. One that the scenario overrides says so. */
 struct tsim_amount tsim_of_file(struct tsim_term_recorder *recorder, enum tsim_catalogue_kind kind, const char *id,
                                 const char *key, double value, enum tsim_dimension dimension);
 
-/* The value of a key of the scenario. */
+/* Returns the value of a key of the scenario. */
 static inline struct tsim_amount tsim_of_scenario(struct tsim_term_recorder *recorder, const char *key, double value,
                                                   enum tsim_dimension dimension) {
     return tsim_given(recorder, key, value, dimension, "the scenario");
@@ -38,7 +38,7 @@ static inline struct tsim_amount tsim_training_accelerators_of(struct tsim_term_
                                                     (double)c->accelerators_per_node, TSIM_COUNT)));
 }
 
-/* Tokens of a sample that are not padding. */
+/* Returns the tokens of a sample that are not padding. */
 static inline struct tsim_amount tsim_sample_tokens_of(struct tsim_term_recorder *recorder,
                                                        const struct tsim_scenario *scenario) {
     double tokens = tsim_useful_length(scenario);

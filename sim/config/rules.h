@@ -17,7 +17,7 @@ void tsim_draft_check_software(const struct tsim_draft *draft, struct tsim_reade
 
 /* Do the schedule and the stages take so many chunks a stage (virtual_pipeline)? */
 bool tsim_chunks_work(const struct tsim_parallelism_spec *parallelism);
-/* The schedule that is played: interleaved with one chunk, and what needs more than one stage, comes to 1f1b. */
+/* Returns the schedule that is played: interleaved with one chunk, and what needs more than one stage, comes to 1f1b. */
 enum tsim_schedule tsim_played_schedule(const struct tsim_parallelism_spec *parallelism);
 
 /* Do whole micro-batches of every replica make the batch? */

@@ -166,7 +166,7 @@ static void resolve(struct tsim_draft *draft, struct tsim_reader *reader) {
     tsim_draft_check_software(draft, reader);
 }
 
-/* A copy without the value at a dotted path. */
+/* Returns a copy without the value at a dotted path. */
 static const struct tsim_value *without_path(struct tsim_arena *arena, const struct tsim_value *mapping,
                                              const char *path) {
     const char *dot = strchr(path, '.');

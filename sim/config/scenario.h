@@ -446,7 +446,7 @@ static inline double tsim_host_s(const struct tsim_scenario *scenario, double pr
     return profile_s * scenario->cluster.node->host_time_factor;
 }
 
-/* Groups of replicas that sum up gradients among themselves alone; 0: all replicas do together. */
+/* Returns the groups of replicas that sum up gradients among themselves alone; 0: all replicas do together. */
 static inline int64_t tsim_workers_apart(const struct tsim_parallelism_spec *parallelism) {
     return parallelism->local_sgd.workers > 0 ? parallelism->local_sgd.workers : parallelism->parameter_server.workers;
 }
@@ -458,7 +458,7 @@ static inline int64_t tsim_training_nodes(const struct tsim_scenario *scenario) 
 static inline int64_t tsim_all_accelerators(const struct tsim_scenario *scenario) {
     return scenario->cluster.nodes * scenario->cluster.accelerators_per_node;
 }
-/* The nodes of the engines: their own, or those that train. */
+/* Returns the nodes of the engines: their own, or those that train. */
 static inline int64_t tsim_generating_accelerators(const struct tsim_scenario *scenario) {
     return scenario->generation.nodes > 0 ? scenario->generation.nodes * scenario->cluster.accelerators_per_node
                                           : scenario->n_accelerators;
@@ -492,10 +492,10 @@ enum tsim_status tsim_scenario_load(struct tsim_arena *arena, const char *file, 
                                     size_t n_overrides, const struct tsim_scenario **scenario,
                                     struct tsim_diags *diags);
 
-/* Parts that the layers are split into: pipeline x virtual_pipeline; zb-v has two on a stage of its own accord,
- * dualpipe holds each of its `pipeline` parts on two stages. */
+/* Returns the parts that the layers are split into: pipeline x virtual_pipeline; zb-v has two on a stage of its own
+ * accord, dualpipe holds each of its `pipeline` parts on two stages. */
 int64_t tsim_n_model_parts(const struct tsim_parallelism_spec *parallelism);
-/* Ranks that hold the model once: tensor x context x pipeline. */
+/* Returns the ranks that hold the model once: tensor x context x pipeline. */
 int64_t tsim_n_model_ranks(const struct tsim_parallelism_spec *parallelism);
 bool tsim_ranks_divide(const struct tsim_parallelism_spec *parallelism, int64_t n_accelerators);
 /* Are there ranks that hold, but for ZeRO, the same parameters? data is what it is or will be. */
@@ -567,7 +567,7 @@ bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario 
  * no estimates; there is none of a job. */
 const char *tsim_scenario_json(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 
-/* Text that goes behind a --set: "training.recompute=full --set training.micro_batch_size=1". */
+/* Returns the text that goes behind a --set: "training.recompute=full --set training.micro_batch_size=1". */
 const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_override *settings, size_t n_settings);
 
 /* A scenario to search plans for (plan_choice.h): as tsim_scenario_load_from, but its plan is neither resolved nor checked:
@@ -575,7 +575,7 @@ const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_overr
 enum tsim_status tsim_scenario_load_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                         const struct tsim_override *overrides, size_t n_overrides,
                                         const struct tsim_scenario **scenario, struct tsim_diags *diags);
-/* Host memory of a node that the input pipeline's batches fill; 0 without one. */
+/* Returns the host memory of a node that the input pipeline's batches fill; 0 without one. */
 double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 
 /* The set of parts that selective recomputation executes again; 0 unless it is selective. Where the scenario names
@@ -590,7 +590,7 @@ bool tsim_has_plain_layers(const struct tsim_model *model);
 /* Why a scenario whose software gathers product by product gathers whole layers all the same; NULL: it does not. */
 const char *tsim_products_obstacle(const struct tsim_scenario *scenario);
 
-/* The words used in YAML: "bf16", "1f1b", "step_time"... */
+/* Returns the words used in YAML: "bf16", "1f1b", "step_time"... */
 const char *tsim_precision_name(enum tsim_precision precision);
 const char *tsim_optimizer_name(enum tsim_optimizer optimizer);
 const char *tsim_recompute_name(enum tsim_recompute recompute);

@@ -81,7 +81,7 @@ void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_re
 void tsim_draft_resolve_shape(struct tsim_draft *draft);
 void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader);
 
-/* The value at a dotted path, or the nearest mapping above it that is there: where a mistake is shown. */
+/* Returns the value at a dotted path, or the nearest mapping above it that is there: where a mistake is shown. */
 const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path);
 bool tsim_draft_has(const struct tsim_draft *draft, const char *path); /* written, not a default */
 

@@ -60,7 +60,7 @@ static void read_fabric(struct tsim_reader *reader, const struct tsim_value *val
         ((struct tsim_draft *)field)->scenario.cluster.fabric = tsim_fabric_read(reader, value, path);
 }
 
-/* The default profile, and what a --set amends of it. */
+/* Returns the default profile, and what a --set amends of it. */
 static const struct tsim_value *default_software(struct tsim_reader *reader, const struct tsim_draft *draft,
                                                  const struct tsim_value *patch) {
     const struct tsim_value *id = tsim_value_new_scalar(reader->arena, draft->root, DEFAULT_SOFTWARE);

@@ -64,7 +64,7 @@ static void hint_words(struct tsim_diag *diag, const char *prefix, const char *c
     tsim_diag_hint(diag, "%s%s", prefix, list);
 }
 
-/* The word here for one that other programs use, if it is among the words that are possible. */
+/* Returns the word here for one that other programs use, if it is among the words that are possible. */
 static const char *word_of_others(const char *text, const char *const *words, size_t n_words) {
     static const char *const OTHERS[][2] = {{"bfloat16", "bf16"}, {"float16", "fp16"}, {"half", "fp16"},
                                             {"float32", "fp32"},  {"float", "fp32"},   {"float8", "fp8"}};
@@ -87,7 +87,7 @@ void tsim_schema_unknown_word(struct tsim_reader *reader, const struct tsim_valu
     hint_words(diag, prefix, words, n_words);
 }
 
-/* The first section of the file that has that key: its path there. NULL: none. */
+/* Returns the first section of the file that has that key: its path there. NULL: none. */
 static const char *path_elsewhere(struct tsim_arena *arena, const struct tsim_table *file, const char *key) {
     for (size_t i = 0; file && i < file->n_keys; i++) {
         const struct tsim_key *at = &file->keys[i];

@@ -120,7 +120,7 @@ bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *k
 void *tsim_schema_read_list(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *value,
                             const char *path, size_t size, size_t *n);
 
-/* An error "expected X, found a list" at a value. */
+/* Returns an error "expected X, found a list" at a value. */
 struct tsim_diag *tsim_schema_wrong_kind(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                                          const char *expected);
 /* An error at a scalar that is none of the words: with did-you-mean, or the words in a list. */
@@ -156,7 +156,7 @@ void tsim_writer_mapping(struct tsim_writer *writer, const char *key, const stru
 /* Writes what tsim_schema_read_list has read; nothing where n is 0. */
 void tsim_writer_list(struct tsim_writer *writer, const char *key, const struct tsim_table *table, const char *path,
                       const void *elements, size_t size, size_t n);
-/* The text, copied to the arena; releases what the writer holds. */
+/* Returns the text, copied to the arena; releases what the writer holds. */
 const char *tsim_writer_finish(struct tsim_writer *writer, struct tsim_arena *arena);
 
 #endif

@@ -248,8 +248,8 @@ static bool is_reference_key(const struct setting *setting, const char *key) {
     return key && tsim_is_among(key, setting->reference_keys, setting->n_reference_keys);
 }
 
-/* The new value of `at` (NULL: nothing there yet), which stands under `key`, once `path` below it is set; NULL after an
- * error. */
+/* Returns the new value of `at` (NULL: nothing there yet), which stands under `key`, once `path` below it is set; NULL
+ * after an error. */
 static const struct tsim_value *set_below(const struct setting *setting, const char *key, const struct tsim_value *at,
                                           const char *path) {
     if (*path == '\0')
@@ -301,7 +301,8 @@ enum tsim_status tsim_value_set(struct tsim_arena *arena, const struct tsim_valu
 
 /* ---- diagnostics ---- */
 
-/* Bytes of the line break at `text`: LF, CR, CR LF, and the three breaks of Unicode that YAML 1.1 knows; 0 for none. */
+/* Returns the bytes of the line break at `text`: LF, CR, CR LF, and the three breaks of Unicode that YAML 1.1 knows; 0
+ * for none. */
 static size_t break_length(const char *text, size_t size) {
     if (text[0] == '\r')
         return size > 1 && text[1] == '\n' ? 2 : 1;

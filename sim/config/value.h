@@ -46,7 +46,7 @@ struct tsim_pair {
     const struct tsim_value *value;
 };
 
-/* A mapping's value under `key`, or NULL. tsim_value_find_path follows a dotted path through mappings. */
+/* Returns a mapping's value under `key`, or NULL. tsim_value_find_path follows a dotted path through mappings. */
 const struct tsim_value *tsim_value_find(const struct tsim_value *mapping, const char *key);
 const struct tsim_value *tsim_value_find_path(const struct tsim_value *mapping, const char *path);
 const struct tsim_pair *tsim_value_find_pair(const struct tsim_value *mapping, const char *key);
@@ -54,7 +54,7 @@ const struct tsim_pair *tsim_value_find_pair(const struct tsim_value *mapping, c
 bool tsim_value_is_text(const struct tsim_value *value, const char *text); /* a scalar that reads so */
 const char *tsim_value_kind_name(const struct tsim_value *value);          /* "a list" */
 
-/* New values, placed where `at` stands. */
+/* Returns the new values, placed where `at` stands. */
 const struct tsim_value *tsim_value_new_scalar(struct tsim_arena *arena, const struct tsim_value *at, const char *text);
 const struct tsim_value *tsim_value_new_list(struct tsim_arena *arena, const struct tsim_value *at,
                                              const struct tsim_value *const *items, size_t n_items);
@@ -89,8 +89,8 @@ struct tsim_diag *tsim_value_warning(struct tsim_diags *diags, const struct tsim
 struct tsim_diag *tsim_pair_error(struct tsim_diags *diags, enum tsim_status status, const struct tsim_pair *at,
                                   const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* The text of a line (1-based) for a diag with its caret at `column`: cut when long, control characters replaced; NULL
- * where there is no such line or the caret would stand beyond the cut. */
+/* Returns the text of a line (1-based) for a diag with its caret at `column`: cut when long, control characters
+ * replaced; NULL where there is no such line or the caret would stand beyond the cut. */
 const char *tsim_document_line(const struct tsim_document *document, int line, int column);
 
 #endif

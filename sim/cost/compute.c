@@ -73,7 +73,7 @@ static struct tsim_amount peak_rate(struct tsim_term_recorder *r, const struct t
                                a->peak_flops_per_s[precision], TSIM_FLOPS_PER_S);
 }
 
-/* A fraction of the peak, as the file has it, and what the slowest of all is slower by. */
+/* Returns a fraction of the peak, as the file has it, and what the slowest of all is slower by. */
 static struct tsim_amount of_slowest(struct tsim_term_recorder *r, const struct tsim_accelerator *a, const char *key,
                                      double of_mean, double own) {
     struct tsim_amount own_frac = {.value = own};
@@ -248,7 +248,7 @@ static struct tsim_amount outputs_stay(struct tsim_term_recorder *r, const struc
                                    tsim_inverse(p->unit_rate)));
 }
 
-/* The best of the tiles that libraries have kernels for. */
+/* Returns the best of the tiles that libraries have kernels for. */
 static struct tsim_amount in_tiles(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                    enum tsim_precision precision, struct product *p) {
     double best_s = HUGE_VAL, k = p->k.value;
@@ -383,7 +383,7 @@ static struct tsim_amount flash_frac(struct tsim_term_recorder *r, const struct 
                         TSIM_PARTS(constant(r, "over FlashAttention-1's", TRITON_OVER_FLASH1, TSIM_FRACTION), frac));
 }
 
-/* Tokens at which half of the time is not in proportion to the length. */
+/* Returns the tokens at which half of the time is not in proportion to the length. */
 static double flash_ramp(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel, bool is_causal) {
     if (is_first_generation(kernel))
         return is_causal ? FLASH1_CAUSAL_RAMP_TOKENS : FLASH1_RAMP_TOKENS;
@@ -426,8 +426,8 @@ static struct tsim_amount window_slowdown(struct tsim_term_recorder *r, const st
                                                                                 op->window_keys))))));
 }
 
-/* The factor that the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence: one
- * kernel is causal over its own, of the others half attend from all of them to half a piece, half from half of them
+/* Returns the factor that the ramp adds. Around a ring of `pieces` a rank's tokens lie at both ends of the sequence:
+ * one kernel is causal over its own, of the others half attend from all of them to half a piece, half from half of them
  * to a whole one. */
 static struct tsim_amount flash_slowdown(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                          enum tsim_attention_kernel kernel, const struct tsim_op *op) {

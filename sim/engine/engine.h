@@ -138,10 +138,10 @@ enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *
 tsim_tick tsim_engine_now(const struct tsim_engine *engine);
 /* Task starts, task ends, and solves that changed a rate. */
 int64_t tsim_engine_n_events(const struct tsim_engine *engine);
-/* Units of the stream's task so far, of one that flows. */
+/* Returns the units of the stream's task so far, of one that flows. */
 double tsim_engine_done(const struct tsim_engine *engine, int32_t stream);
-/* Units that flowed through a resource so far, with what is under way: energy and link load need no second model. A
- * meter does not count what is under way. */
+/* Returns the units that flowed through a resource so far, with what is under way: energy and link load need no second
+ * model. A meter does not count what is under way. */
 double tsim_engine_resource_flowed(const struct tsim_engine *engine, int32_t resource);
 
 /* Adds to `state`, between ticks, what the engine is doing, with times counted from now, and neither labels nor

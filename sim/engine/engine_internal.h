@@ -110,7 +110,7 @@ static inline void tsim_engine_count(struct tsim_engine *engine, int32_t stream,
 void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size); /* "stream 3 (...)" */
 enum tsim_status tsim_engine_report_deadlock(const struct tsim_engine *engine, struct tsim_diags *diags);
 
-/* The ticks of a duration that is not negative; INT64_MAX beyond the end of time. */
+/* Returns the ticks of a duration that is not negative; INT64_MAX beyond the end of time. */
 static inline tsim_tick tsim_engine_bounded_ticks(const struct tsim_engine *engine, double duration_s) {
     if (duration_s >= engine->end_of_time_s)
         return INT64_MAX;

@@ -49,7 +49,7 @@ static void sift_up(struct tsim_event_queue *queue, size_t at, struct tsim_event
     place(queue, at, entry);
 }
 
-/* The first of the children of `at`; `at` has at least one. */
+/* Returns the first of the children of `at`; `at` has at least one. */
 static size_t first_child(const struct tsim_event_queue *queue, size_t at) {
     const struct tsim_event_entry *entries = queue->entries;
     size_t child = at * ARITY + 1;

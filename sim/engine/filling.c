@@ -24,7 +24,7 @@ enum { ROUNDS = 4, FEW_DEMANDS = 8 };
 /* Sums of differences lose digits: once a load has fallen to this part of its last fresh sum it is summed afresh. */
 #define REFRESH_FRAC 0.0625
 
-/* The lesser of two numbers, inline. */
+/* Returns the lesser of two numbers, inline. */
 static double least(double a, double b) {
     return a < b ? a : b;
 }
@@ -125,7 +125,7 @@ static struct tsim_sharing_candidate pop_candidate(struct tsim_sharing *sharing)
     return first;
 }
 
-/* The level at which the resource would be full if only its open users' rates still rose. */
+/* Returns the level at which the resource would be full if only its open users' rates still rose. */
 static double fill_level(const struct tsim_sharing *sharing, int32_t resource) {
     double remaining = sharing->resources[resource].remaining;
     return remaining > 0 ? remaining / sharing->loads[resource].now : 0;

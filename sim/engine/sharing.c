@@ -96,7 +96,7 @@ static void mark(struct tsim_sharing *sharing, int32_t resource) {
     sharing->marked[sharing->n_marked++] = resource;
 }
 
-/* The rate that the activity would have alone in the world, and the resource that says so (-1 = its bound). */
+/* Returns the rate that the activity would have alone in the world, and the resource that says so (-1 = its bound). */
 static double rate_alone(const struct tsim_sharing *sharing, const struct tsim_sharing_activity *a,
                          int32_t *bottleneck) {
     double rate = a->bound;

@@ -152,7 +152,7 @@ static inline double tsim_sharing_rate(const struct tsim_sharing *sharing, int32
  * what came before. */
 double tsim_sharing_used_beside(const struct tsim_sharing *sharing, const struct tsim_sharing_demand *demand);
 
-/* Units of ended activities; those under way are the owner's to add, who knows the time. */
+/* Returns the units of ended activities; those under way are the owner's to add, who knows the time. */
 double tsim_sharing_flowed(const struct tsim_sharing *sharing, int32_t resource);
 
 #endif

@@ -7,7 +7,8 @@
 /* Plain where it can be, else in quotes; lists and mappings in brackets. The text is allocated from `arena`. */
 const char *tsim_flow_text(struct tsim_arena *arena, const struct tsim_value *value);
 
-/* A mapping as YAML of a line for each of its keys, and for each key of a mapping below it; what is deeper is on one line. */
+/* Returns a mapping as YAML of a line for each of its keys, and for each key of a mapping below it; what is deeper is
+ * on one line. */
 const char *tsim_block_text(struct tsim_arena *arena, const struct tsim_value *mapping);
 
 #endif

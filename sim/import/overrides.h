@@ -4,7 +4,7 @@
 
 #include "import/formats.h"
 
-/* The value that the last --set of that path gives; NULL: there is none. */
+/* Returns the value that the last --set of that path gives; NULL: there is none. */
 const char *tsim_import_override(const struct tsim_import_input *input, const char *path);
 /* A --ignore names the key. */
 bool tsim_import_ignores(const struct tsim_import_input *input, const char *key);

@@ -13,7 +13,7 @@ struct tsim_setting_class {
     bool changes_run; /* the model, the data type, the batch or the parallelism: an error, unless --ignore names it */
 };
 
-/* The class of a setting by its key here and its value, NULL: none. */
+/* Returns the class of a setting by its key here and its value, NULL: none. */
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
                                                        const struct tsim_setting_class *classes, size_t n_classes);
 /* null, None, ~ or nothing, without quotes. */

@@ -78,7 +78,7 @@ static void begin_messages(struct tsim_job *job, struct tsim_diags *diags) {
     tsim_diags_init(diags);
 }
 
-/* The sink's text in `arena`; the sink is released. */
+/* Returns the sink's text in `arena`; the sink is released. */
 static const char *taken_text(struct tsim_arena *arena, struct tsim_text_sink *sink) {
     const char *text = tsim_arena_strdup(arena, tsim_text_sink_text(sink));
     tsim_text_sink_release(sink);
@@ -313,7 +313,7 @@ enum tsim_job_status tsim_job_lend(struct tsim_job *job, const char *name, const
     return say(job, "tsim_job_lend: too many texts\n");
 }
 
-/* The words of a command line that asks for JSON, and for no database unless one is named. */
+/* Returns the words of a command line that asks for JSON, and for no database unless one is named. */
 static char **command_line(struct tsim_arena *arena, const struct tsim_command *command, const char *const *words,
                            size_t n_words, int *n_all) {
     char **all = TSIM_NEW_ARRAY(arena, n_words + 2, char *);

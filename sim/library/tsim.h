@@ -70,8 +70,8 @@ double tsim_job_figure(const struct tsim_job *job, const char *name);
 /* The last run as a whole, an object in JSON ("{}" before the first); after a command what it printed. Valid until the next call
  * of load, run, command or free. */
 const char *tsim_job_json(const struct tsim_job *job);
-/* Messages of the last call, errors and warnings, a line or more each; "" for none. Valid until the next call.
- */
+/* Returns the messages of the last call, errors and warnings, a line or more each; "" for none. Valid until the next
+ * call. */
 const char *tsim_job_messages(const struct tsim_job *job);
 
 /* ---- sweeps ---- */
@@ -113,8 +113,8 @@ enum tsim_job_status tsim_job_command(struct tsim_job *job, const char *name, co
  * place is in tsim_job_messages. */
 const char *tsim_job_diagnostics(const struct tsim_job *job);
 
-/* The data and charts of the page that a command with "--report=-" would have written, an object in JSON; its "charts" are
- * <figure>s that each hold an SVG. "" where there is none. Valid as tsim_job_json is. */
+/* Returns the data and charts of the page that a command with "--report=-" would have written, an object in JSON; its
+ * "charts" are <figure>s that each hold an SVG. "" where there is none. Valid as tsim_job_json is. */
 const char *tsim_job_view(const struct tsim_job *job);
 
 /* May be called from any thread. The command or sweep that runs in another thread ends soon, with TSIM_JOB_INTERRUPTED;

@@ -40,11 +40,11 @@ struct tsim_adapters {
 struct tsim_adapters tsim_adapters_of(const struct tsim_op_shape *shape, enum tsim_layer_product product);
 double tsim_adapters_parameters(const struct tsim_op_shape *shape, enum tsim_layer_product product); /* on this rank */
 
-/* Trained parameters of a layer on one tensor rank, and of the whole model. */
+/* Returns the trained parameters of a layer on one tensor rank, and of the whole model. */
 double tsim_layer_adapter_parameters(const struct tsim_scenario *scenario, enum tsim_part part);
 double tsim_model_adapter_parameters(const struct tsim_scenario *scenario);
 
-/* Bytes of a frozen weight of a product; of a trained one it is tsim_weight_bytes. */
+/* Returns the bytes of a frozen weight of a product; of a trained one it is tsim_weight_bytes. */
 double tsim_base_weight_bytes(const struct tsim_scenario *scenario);
 bool tsim_base_is_quantized(const struct tsim_scenario *scenario);
 
@@ -64,7 +64,7 @@ void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *s
  * Blackwell (pytorch/ao float8_ops.py, preprocess_addmm). Transformer Engine's cast writes both. */
 void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
 
-/* Bytes that the adapters of a product keep of a micro-batch, beside the product's input. */
+/* Returns the bytes that the adapters of a product keep of a micro-batch, beside the product's input. */
 double tsim_adapters_kept_bytes(const struct tsim_op_shape *shape, enum tsim_layer_product product);
 
 #endif

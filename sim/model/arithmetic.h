@@ -25,7 +25,7 @@
  * those that only copy, pools and embedding tables. `backward`: which of the lists it is from. */
 double tsim_op_vector_flops(const struct tsim_model *model, const struct tsim_op *op, bool backward);
 
-/* The activation function that the model has: its own, or the one that goes with its kind. */
+/* Returns the activation function that the model has: its own, or the one that goes with its kind. */
 enum tsim_activation_function tsim_model_activation(const struct tsim_model *model);
 
 #endif

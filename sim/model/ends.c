@@ -56,7 +56,7 @@ static double written_out_loss_bytes(double e) {
     return converted_bytes(e) + 8;
 }
 
-/* Bytes of a logit when the loss, and what is computed beside it, read it. */
+/* Returns the bytes of a logit when the loss, and what is computed beside it, read it. */
 static double loss_element_bytes(const struct tsim_op_shape *z) {
     return z->software->cross_entropy == TSIM_LOSS_FUSED_FP32 ? 4 : z->element_bytes;
 }

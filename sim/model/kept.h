@@ -21,10 +21,10 @@ double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, e
 /* Lists the same by tensor; their sum is tsim_layer_activation_bytes. */
 void tsim_layer_activations(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_kept *kept);
 
-/* The part of a layer that the weight gradients need, between the input gradient and them. */
+/* Returns the part of a layer that the weight gradients need, between the input gradient and them. */
 double tsim_layer_weight_gradient_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
-/* The widest of a layer's tensors inside its feed-forward block or experts: its gradient exists while it is worked on.
- */
+/* Returns the widest of a layer's tensors inside its feed-forward block or experts: its gradient exists while it is
+ * worked on. */
 double tsim_layer_widest_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 
 /* ---- what kinds of layer are made of: for their rows of the table ---- */
@@ -54,7 +54,7 @@ double tsim_attention_waiting(const struct tsim_op_shape *shape);
 double tsim_ffn_waiting(const struct tsim_op_shape *shape, double width);
 /* The results of the products up of a feed-forward block of a layer's width, of all tokens. */
 double tsim_ffn_widest_bytes(const struct tsim_op_shape *shape);
-/* Rows that the experts of a rank get in a layer, from the tokens of all ranks that share them. */
+/* Returns the rows that the experts of a rank get in a layer, from the tokens of all ranks that share them. */
 double tsim_expert_rows(const struct tsim_op_shape *shape);
 
 #endif

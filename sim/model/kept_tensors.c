@@ -33,7 +33,7 @@ static double latent_width(const struct tsim_model *m) {
     return m->latent.kv_rank > 0 ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
 }
 
-/* The part of the blocks' inputs that weight gradients need: where the model is frozen, what adapters take. */
+/* Returns the part of the blocks' inputs that weight gradients need: where the model is frozen, what adapters take. */
 static double kept_inputs_frac(const struct tsim_op_shape *z) {
     if (!tsim_is_frozen(z->scenario))
         return 1;

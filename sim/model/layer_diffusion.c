@@ -32,7 +32,7 @@ static bool is_compiled(const struct tsim_op_shape *z) {
     return z->software->fusion == TSIM_FUSION_COMPILE;
 }
 
-/* Tokens of a text, all of them on every context rank. */
+/* Returns the tokens of a text, all of them on every context rank. */
 static struct tsim_op_shape text_shape(const struct tsim_op_shape *z) {
     struct tsim_op_shape text = *z;
     text.s = text.sk = (double)z->model->diffusion.text_tokens;

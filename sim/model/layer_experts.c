@@ -165,7 +165,7 @@ static bool is_permuted_by_products(const struct tsim_op_shape *z) {
     return z->software->expert_permutation == TSIM_PERMUTATION_PRODUCTS && z->model->experts.capacity_factor > 0;
 }
 
-/* Rows of all buffers of a sample. */
+/* Returns the rows of all buffers of a sample. */
 static double rows_of_sample(const struct tsim_op_shape *z, const struct experts *x) {
     return (double)z->scenario->training.sequence_length * x->active * z->model->experts.capacity_factor;
 }

@@ -101,7 +101,8 @@ struct tsim_layer_kind {
 };
 
 const struct tsim_layer_kind *tsim_layer_kind(enum tsim_part part);
-/* Bytes that one tensor rank keeps of the earlier tokens of a micro-batch, so that it can go on: keys and values, or a state. */
+/* Returns the bytes that one tensor rank keeps of the earlier tokens of a micro-batch, so that it can go on: keys and
+ * values, or a state. */
 double tsim_layer_cache_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 
 /* Each asks the kind: see operator_builders.h. */

@@ -41,7 +41,8 @@
 double tsim_list_parameters(const struct tsim_model *model); /* without embedding tables */
 /* Multiplications with addition of one sample's forward pass. */
 double tsim_list_macs(const struct tsim_model *model);
-/* Model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input gradient; GANs as above. */
+/* Returns the model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input
+ * gradient; GANs as above. */
 double tsim_list_flops_per_sample(const struct tsim_model *model);
 
 /* The model that consecutive blocks are by themselves. */

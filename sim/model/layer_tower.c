@@ -43,7 +43,7 @@ double tsim_tower_tokens(const struct tsim_model *m) {
     return (double)(m->tower.images * m->tower.image.tokens);
 }
 
-/* Tokens that a sample's images become. */
+/* Returns the tokens that a sample's images become. */
 static double projected_tokens(const struct tsim_model *m) {
     const struct tsim_tower *t = &m->tower;
     return (double)t->images * tsim_model_patches(t->network) / (double)(t->merge * t->merge);
@@ -153,7 +153,7 @@ static int products_of(const struct tsim_model *m, double tp, struct product pro
     return 2;
 }
 
-/* The tokens that come out, as wide as the language model; the tower's tokens before are `tower`. */
+/* Returns the tokens that come out, as wide as the language model; the tower's tokens before are `tower`. */
 static struct tsim_op_shape projected_shape(const struct tsim_scenario *sc) {
     struct tsim_op_shape z = tsim_op_shape_first(sc);
     z.s = z.sk = projected_tokens(sc->model);

@@ -32,25 +32,25 @@ struct tsim_op_shape {
  * there is one. */
 struct tsim_op_shape tsim_op_shape_first(const struct tsim_scenario *scenario);
 struct tsim_op_shape tsim_op_shape_last(const struct tsim_scenario *scenario);
-/* The bytes of a micro-batch's residual stream on one context rank, of all tensor ranks: in an encoder-decoder model
- * that of both stacks. The decoder's input travels with the encoder's tokens (both embeddings are looked up on
+/* Returns the bytes of a micro-batch's residual stream on one context rank, of all tensor ranks: in an encoder-decoder
+ * model that of both stacks. The decoder's input travels with the encoder's tokens (both embeddings are looked up on
  * the first stage), the encoder's result with the decoder's. */
 double tsim_stream_bytes(const struct tsim_scenario *scenario);
 /* Fills in all stacks, first to last, and returns their number. */
 enum { TSIM_MAX_STACKS = 2 };
 int tsim_op_stacks(const struct tsim_scenario *scenario, struct tsim_op_shape *shapes);
 
-/* Values that one layer keeps of each token in the cache of keys and values, on this rank: with latent attention the
- * latent vector and the rotated key, which all heads share (DeepSeek-V2, arXiv:2405.04434, section 2.1). */
+/* Returns the values that one layer keeps of each token in the cache of keys and values, on this rank: with latent
+ * attention the latent vector and the rotated key, which all heads share (DeepSeek-V2, arXiv:2405.04434, section 2.1). */
 double tsim_cached_width(const struct tsim_op_shape *shape);
 
-/* Width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
+/* Returns the width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
 double tsim_model_key_dim(const struct tsim_model *model);
 
 /* A feed-forward block has so many products up, side by side: a gated one has two. */
 double tsim_model_up_products(const struct tsim_model *model);
 
-/* Experts of a token over all of them; 0 without experts. */
+/* Returns the experts of a token over all of them; 0 without experts. */
 double tsim_active_frac(const struct tsim_model *model);
 
 /* Layers of one length after another: an encoder and its decoder are two, each with an embedding and a final norm. */
@@ -65,16 +65,17 @@ bool tsim_model_is_of_patches(const struct tsim_model *model);
 double tsim_model_patches(const struct tsim_model *model);
 double tsim_model_patch_values(const struct tsim_model *model);
 
-/* Tokens of a sample that the last layers work on: the decoder's, where there is one. */
+/* Returns the tokens of a sample that the last layers work on: the decoder's, where there is one. */
 double tsim_last_length(const struct tsim_scenario *scenario);
 
-/* Vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a model of
- * images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM, vit_backbone.py). */
+/* Returns the vocabulary rows per tensor rank, padded to a multiple of 128 x tensor as Megatron does; the classes of a
+ * model of images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM,
+ * vit_backbone.py). */
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
 /* Counts the columns of the head's product on one tensor rank: those rows, or what a token meets of them (head_rows). */
 double tsim_head_columns(const struct tsim_scenario *scenario);
-/* Tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked ones
- * (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
+/* Returns the tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked
+ * ones (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */
 double tsim_head_tokens(const struct tsim_scenario *scenario);
 
 #endif

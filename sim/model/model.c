@@ -51,7 +51,7 @@ static bool has_experts(const struct tsim_model *m, int64_t layer) {
     return e->count > 0 && layer >= e->first && (layer - e->first + 1) % e->every == 0;
 }
 
-/* The entry of the pattern that a layer is of, and how many of it are left from this layer on. */
+/* Returns the entry of the pattern that a layer is of, and how many of it are left from this layer on. */
 static const struct tsim_layer_entry *entry_of(const struct tsim_model *m, int64_t layer, int64_t *left) {
     int64_t rest = layer % m->pattern_length;
     const struct tsim_layer_entry *entry = m->pattern;
@@ -435,7 +435,7 @@ double tsim_tower_parameters(const struct tsim_model *m) {
     return parameters;
 }
 
-/* The layers behind the tower, as a model. */
+/* Returns the layers behind the tower, as a model. */
 static struct tsim_model language_model(const struct tsim_model *m) {
     struct tsim_model language = *m;
     language.layers -= layers_before(m);

@@ -54,12 +54,12 @@ bool tsim_model_layers_are_alike(const struct tsim_model *model);
 /* Does the model train on samples without tokens (images, vectors, records)? Then rates are said in samples. */
 bool tsim_model_is_of_samples(const struct tsim_model *model);
 
-/* Model FLOPs of training on one token of the first stack, forward and backward, with stacks of so many tokens (the same
- * twice, where there is one). One stack: 6 N + 12 L H Q T, with N the active parameters, L layers, H heads, Q head
- * dimension (the mean of the key's and the value's), T tokens attended to, the full square also for causal models
- * (Chowdhery et al. 2022, PaLM, appendix B), and the window, where a layer has one that is shorter. Two: encoder and decoder layers, head and projections of the encoder's
- * result each for the tokens that pass through them; attention of the two stacks, and from one to the other. A layer
- * list: tsim_list_flops_per_sample. */
+/* Returns the model FLOPs of training on one token of the first stack, forward and backward, with stacks of so many
+ * tokens (the same twice, where there is one). One stack: 6 N + 12 L H Q T, with N the active parameters, L layers, H
+ * heads, Q head dimension (the mean of the key's and the value's), T tokens attended to, the full square also for
+ * causal models (Chowdhery et al. 2022, PaLM, appendix B), and the window, where a layer has one that is shorter. Two:
+ * encoder and decoder layers, head and projections of the encoder's result each for the tokens that pass through them;
+ * attention of the two stacks, and from one to the other. A layer list: tsim_list_flops_per_sample. */
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
                                              struct tsim_amount first_length, double last_length);
 /* Returns the FLOPs of a frozen model, whose weights have no gradients, with `trained` parameters beside them: 4 for each
@@ -68,8 +68,8 @@ struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *r
                                                     struct tsim_amount length, double trained);
 double tsim_model_flops_per_token(const struct tsim_model *model, double first_length, double last_length);
 
-/* One forward pass of the layers (a third of their part of it), without embedding and head: full recomputation executes
- * all of it again, selective the core. Not of a layer list, which is never recomputed. */
+/* Returns one forward pass of the layers (a third of their part of it), without embedding and head: full recomputation
+ * executes all of it again, selective the core. Not of a layer list, which is never recomputed. */
 struct tsim_layer_flops tsim_model_forward_flops_per_token(const struct tsim_model *model, double first_length,
                                                            double last_length);
 

@@ -227,7 +227,8 @@ void tsim_op_unshared_backward(struct tsim_op_list *list, const struct tsim_op_s
 void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
                               const struct tsim_op_linear *linear);
 
-/* Activation function between the two products, backward as well: bytes per element of the result, and kernels. */
+/* Returns the activation function between the two products, backward as well: bytes per element of the result, and
+ * kernels. */
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
 

@@ -87,10 +87,10 @@ void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_par
 void tsim_operators_again(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
                           struct tsim_op_list *list);
 
-/* Share of the gradients of a pass that a kernel of its own adds to the sum, on average over a step: 0 where the
- * product adds them, or where each micro-batch's gradients are reduced as they are (ZeRO-2 and -3). The first of a step
- * are kept as they are where the sum has their precision (torch.autograd's AccumulateGrad), else they are added to zero
- * (the fp32 buffers of Megatron-LM and of DeepSpeed's BF16_Optimizer). */
+/* Returns the share of the gradients of a pass that a kernel of its own adds to the sum, on average over a step: 0
+ * where the product adds them, or where each micro-batch's gradients are reduced as they are (ZeRO-2 and -3). The first
+ * of a step are kept as they are where the sum has their precision (torch.autograd's AccumulateGrad), else they are
+ * added to zero (the fp32 buffers of Megatron-LM and of DeepSpeed's BF16_Optimizer). */
 double tsim_separate_accumulation_frac(const struct tsim_scenario *scenario);
 
 #endif

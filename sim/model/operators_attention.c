@@ -20,9 +20,9 @@ static double bias_bytes(const struct tsim_op_shape *z, double bytes_per_score) 
     return z->is_biased ? z->s / z->cp * z->sk * z->heads * bytes_per_score : 0;
 }
 
-/* The part of the square of scores that a flash kernel works on: half where tokens attend to earlier ones. In a window of
- * w tokens, itself among them, the first w - 1 of s tokens meet fewer: w (1 - w / 2s) of s keys in the mean; in one to both
- * sides the tokens at both ends: w (1 - w / 4s). Within a chunk of w the mean is half. */
+/* Returns the part of the square of scores that a flash kernel works on: half where tokens attend to earlier ones. In a
+ * window of w tokens, itself among them, the first w - 1 of s tokens meet fewer: w (1 - w / 2s) of s keys in the mean;
+ * in one to both sides the tokens at both ends: w (1 - w / 4s). Within a chunk of w the mean is half. */
 static double scores_frac(const struct tsim_op_shape *z) {
     double frac = z->window / z->sk;
     if (z->window == 0)
@@ -137,10 +137,11 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
     tsim_op_context_after_backward(list, z);
 }
 
-/* Passes over the rotated parts, per element. Written out: two products and a half negated (element by element, below),
- * both halves joined and a sum; backward the same two and a half, each half's gradient copied into zeros of the whole, both
- * added, and to the other product's. Complex numbers of fp32, which compilers leave as they are: converted, multiplied,
- * converted. Matrices of 2 x 2 in fp32: converted, multiplied by both columns, summed, converted. */
+/* Returns the passes over the rotated parts, per element. Written out: two products and a half negated (element by
+ * element, below), both halves joined and a sum; backward the same two and a half, each half's gradient copied into
+ * zeros of the whole, both added, and to the other product's. Complex numbers of fp32, which compilers leave as they
+ * are: converted, multiplied, converted. Matrices of 2 x 2 in fp32: converted, multiplied by both columns, summed,
+ * converted. */
 static double rotary_bytes(const struct tsim_op_shape *z, bool is_backward) {
     double e = z->element_bytes;
     switch (z->software->rotary) {

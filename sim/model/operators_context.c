@@ -27,7 +27,7 @@ double tsim_op_ring_pieces(const struct tsim_op_shape *z) {
     return exchanges_by(z, TSIM_CONTEXT_RING) ? z->cp : 1;
 }
 
-/* Passes over a tensor that is the sum of n: the first is copied (2), each other added (3). */
+/* Returns the passes over a tensor that is the sum of n: the first is copied (2), each other added (3). */
 static double sum_passes(double n) {
     return 2 + 3 * (n - 1);
 }

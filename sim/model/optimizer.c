@@ -41,12 +41,12 @@ static double block_bytes(void) {
     return 1 + 4 / BLOCK_ELEMENTS;
 }
 
-/* Bytes of Adafactor's second moments. */
+/* Returns the bytes of Adafactor's second moments. */
 static double factored_bytes(const struct shapes *s) {
     return 4 * (s->of.rows_and_columns + fmax(s->all - s->of.matrices, 0)) / s->all;
 }
 
-/* Share of the parameters that projected moments are of. */
+/* Returns the share of the parameters that projected moments are of. */
 static double moments_frac(const struct shapes *s) {
     return s->of.projected_moments / s->all;
 }

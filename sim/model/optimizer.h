@@ -49,7 +49,7 @@ void tsim_optimizer_cost(const struct tsim_scenario *scenario, struct tsim_optim
 /* Adds a model's but for embedding tables. */
 void tsim_model_matrices(const struct tsim_model *model, struct tsim_matrices *matrices);
 
-/* Bytes of optimizer state per parameter held. */
+/* Returns the bytes of optimizer state per parameter held. */
 double tsim_optimizer_state_bytes(const struct tsim_scenario *scenario);
 
 #endif

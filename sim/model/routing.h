@@ -23,16 +23,16 @@
 
 #include "config/catalogue.h"
 
-/* Rows that the fullest of `ranks` ranks is expected to get, over the mean. Buffers of a capacity factor are padded on
- * one rank as well. */
+/* Returns the rows that the fullest of `ranks` ranks is expected to get, over the mean. Buffers of a capacity factor
+ * are padded on one rank as well. */
 double tsim_routing_imbalance(const struct tsim_experts *experts, double ranks, double tokens);
 
-/* Nodes that hold at least one of a token's experts: with E experts evenly on N nodes expected N (1 - C(E - E/N, k) /
- * C(E, k)). With a node_limit both are those of the nodes that the token may choose from. */
+/* Returns the nodes that hold at least one of a token's experts: with E experts evenly on N nodes expected N (1 - C(E -
+ * E/N, k) / C(E, k)). With a node_limit both are those of the nodes that the token may choose from. */
 double tsim_routing_nodes(const struct tsim_experts *experts, double nodes);
 
-/* Ranks that hold at least one of them, `on_node` ranks on each node: the same of the ranks of the nodes that the token
- * may choose from, with their experts. */
+/* Returns the ranks that hold at least one of them, `on_node` ranks on each node: the same of the ranks of the nodes
+ * that the token may choose from, with their experts. */
 double tsim_routing_ranks(const struct tsim_experts *experts, double nodes, double on_node);
 
 #endif

@@ -69,7 +69,7 @@ static double pieces_of(const struct tsim_embedding_table *table, double share_e
 #define EXACT_RANKS 1000.0
 #define SIMPSON_PARTS 200
 
-/* Sum over ranks 1 to n_ids of 1 - exp(-draws r^-skew), or of r^-skew where `draws` is 0. */
+/* Returns the sum over ranks 1 to n_ids of 1 - exp(-draws r^-skew), or of r^-skew where `draws` is 0. */
 static double zipf_sum(double n_ids, double skew, double draws) {
     double exact = fmin(n_ids, EXACT_RANKS), sum = 0;
     for (double rank = 1; rank <= exact; rank++)
@@ -344,7 +344,7 @@ static double state_bytes(const struct tsim_scenario *sc) {
     return sc->training.optimizer == TSIM_SGD ? 0 : STATE_BYTES;
 }
 
-/* Samples of all ranks in a pass. */
+/* Returns the samples of all ranks in a pass. */
 static double all_samples(const struct tsim_scenario *sc) {
     return (double)sc->training.micro_batch_size * (double)sc->parallelism.data;
 }

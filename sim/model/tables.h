@@ -42,7 +42,7 @@
 double tsim_tables_parameters(const struct tsim_model *model);        /* all rows */
 double tsim_tables_active_parameters(const struct tsim_model *model); /* looked up for one sample */
 
-/* Rows that the samples of a step look up at least once. */
+/* Returns the rows that the samples of a step look up at least once. */
 double tsim_tables_distinct_rows(const struct tsim_embedding_table *table, double samples);
 
 /* A share is what the ranks hold; each figure is of the rank that has the most of it. Beyond TSIM_TABLES_MOST_RANKS, as

@@ -55,7 +55,7 @@ struct tsim_pattern {
     struct tsim_collective_cost cost; /* alone, on links that nothing shares */
 };
 
-/* The group that `ranks` (ascending) are. */
+/* Returns the group that `ranks` (ascending) are. */
 struct tsim_group tsim_group_of_ranks(const struct tsim_topology *topology, const int32_t *ranks, int32_t n);
 
 /* request->group is taken from `ranks`, which must live as long as the pattern. One rank or no bytes: no lanes.
@@ -70,8 +70,8 @@ int32_t tsim_pattern_route(const struct tsim_pattern *pattern, int32_t lane, int
 /* Bytes of the whole collective on every link: adds to link_bytes[topology->n_links]. */
 void tsim_pattern_link_bytes(const struct tsim_pattern *pattern, double *link_bytes);
 
-/* The collective as one activity that crosses all its links at once: latency + max(bytes / own rate, load / capacity
- * over all links). Equal to cost.time_s where no link is shared. */
+/* Returns the collective as one activity that crosses all its links at once: latency + max(bytes / own rate, load /
+ * capacity over all links). Equal to cost.time_s where no link is shared. */
 double tsim_pattern_fluid_s(const struct tsim_pattern *pattern);
 
 #endif

@@ -16,7 +16,7 @@ enum { FEW_CHUNKS = 128 };
 
 /* ---- activations ---- */
 
-/* Layers whose activations exist whole while they are recomputed in the backward pass. */
+/* Returns the layers whose activations exist whole while they are recomputed in the backward pass. */
 static double working_layers(const struct tsim_scenario *sc) {
     switch (sc->training.recompute) {
     case TSIM_RECOMPUTE_NONE:
@@ -56,7 +56,7 @@ static struct tsim_amount kept_by_layers(struct tsim_term_recorder *r, const str
                         TSIM_PARTS(tsim_given(r, "layers", n, TSIM_COUNT, TSIM_OF_LAYERS), kept_by_layer(r, sc, part)));
 }
 
-/* Tokens of all stacks that this rank's norms and residuals see. */
+/* Returns the tokens of all stacks that this rank's norms and residuals see. */
 static double tokens_of_stacks(const struct tsim_op_shape *stacks, int n) {
     double tokens = 0;
     for (int i = 0; i < n; i++)
@@ -303,8 +303,8 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_s
     return k->element_bytes + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
 }
 
-/* Gradients of activations while a layer is worked on: the widest one, and the residual stream's; of two stacks the
- * longer one decides. */
+/* Returns the gradients of activations while a layer is worked on: the widest one, and the residual stream's; of two
+ * stacks the longer one decides. */
 static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                             const struct tsim_op_shape *k, const struct tsim_op_shape *first) {
     double widest = tsim_largest_layer(sc, stage, tsim_layer_widest_bytes);
@@ -400,7 +400,7 @@ static double batch_bytes(const struct tsim_scenario *sc, int32_t stage) {
     return (sc->data.prefetch > 0 ? 2 : 1) * (double)sc->training.micro_batch_size * sc->data.transfer_bytes;
 }
 
-/* Gradients of one unit at a time: a layer, or what a stage holds beside its layers. */
+/* Returns the gradients of one unit at a time: a layer, or what a stage holds beside its layers. */
 static double largest_unit_parameters(const struct tsim_scenario *sc, int32_t stage) {
     if (tsim_is_frozen(sc))
         return tsim_largest_layer(sc, stage, tsim_layer_adapter_parameters);

@@ -58,14 +58,14 @@ struct tsim_stage_terms {
     struct tsim_amount weights, gradients, master, optimizer, activations, buffers, host;
 };
 
-/* The bytes that a micro-batch's pass through a chunk sends to the host and fetches again. */
+/* Returns the bytes that a micro-batch's pass through a chunk sends to the host and fetches again. */
 double tsim_chunk_offloaded_bytes(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 
 void tsim_stage_memory_recorded(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                                 int32_t stage, struct tsim_stage_terms *terms);
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 
-/* A checkpoint of the whole model: weights, master weights and optimizer state of every parameter, once. */
+/* Returns a checkpoint of the whole model: weights, master weights and optimizer state of every parameter, once. */
 struct tsim_amount tsim_checkpoint_bytes(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario);
 
 #endif

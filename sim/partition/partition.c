@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* The fewest that are at least `stages` and divide the micro-batches. */
+/* Returns the fewest that are at least `stages` and divide the micro-batches. */
 static int64_t interleaved_group(int64_t stages, int64_t microbatches) {
     int64_t group = stages;
     while (microbatches % group != 0)

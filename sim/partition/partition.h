@@ -28,11 +28,12 @@ bool tsim_chunk_has_head(const struct tsim_scenario *scenario, int32_t stage, in
 /* Does one stage hold both? Then it holds a tied table once. */
 bool tsim_ends_share_stage(const struct tsim_scenario *scenario);
 
-/* Ranks that shard a parameter's state together: the sharding group, on both stages that hold the part in dualpipe. */
+/* Returns the ranks that shard a parameter's state together: the sharding group, on both stages that hold the part in
+ * dualpipe. */
 double tsim_shards(const struct tsim_scenario *scenario);
 double tsim_expert_shards(const struct tsim_scenario *scenario); /* the same for a parameter of experts */
 
-/* Number of the chunk's first layer in the model, and what a pass through the chunk goes through. */
+/* Returns the number of the chunk's first layer in the model, and what a pass through the chunk goes through. */
 int64_t tsim_chunk_first_layer(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 struct tsim_parts tsim_chunk_parts(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* Sums what a function says of a layer over the chunk's layers, or takes the largest of what it says of the model's (of
@@ -41,12 +42,12 @@ typedef double (*tsim_layer_fn)(const struct tsim_scenario *scenario, enum tsim_
 double tsim_chunk_sum(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk, tsim_layer_fn of_layer);
 double tsim_largest_layer(const struct tsim_scenario *scenario, int32_t stage, tsim_layer_fn of_layer);
 
-/* The parameters that one stage of one tensor rank holds, before any sharding over data-parallel ranks. */
+/* Returns the parameters that one stage of one tensor rank holds, before any sharding over data-parallel ranks. */
 double tsim_stage_parameters(const struct tsim_scenario *scenario, int32_t stage);
 struct tsim_amount tsim_stage_parameters_recorded(struct tsim_term_recorder *recorder,
                                                   const struct tsim_scenario *scenario, int32_t stage);
 double tsim_chunk_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
-/* The part of that which is experts. */
+/* Returns the part of that which is experts. */
 double tsim_stage_expert_parameters(const struct tsim_scenario *scenario, int32_t stage);
 double tsim_chunk_expert_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* Parameters that one rank keeps a kind of state for: all of its stage, or its shard of them. */
@@ -93,7 +94,7 @@ struct tsim_stage_part {
 const struct tsim_scenario *tsim_stage_part(const struct tsim_scenario *scenario, int32_t stage,
                                             struct tsim_stage_part *part);
 
-/* The bytes that a stage sends to its neighbour for a micro-batch, of all tensor ranks: activations or their
+/* Returns the bytes that a stage sends to its neighbour for a micro-batch, of all tensor ranks: activations or their
  * gradients. */
 double tsim_message_bytes(const struct tsim_scenario *scenario, int32_t from, int32_t to);
 

@@ -81,8 +81,8 @@ static int32_t n_warmup(const struct tsim_schedule_shape *z, int32_t stage) {
     return min_int(2 * (z->stages - 1 - stage) + (z->chunks - 1) * group_of(z), all);
 }
 
-/* The i-th forward (or, mirrored in the chunks, backward) pass: groups of micro-batches go through chunk 0, then the
- * same group through chunk 1, and so on. */
+/* Returns the i-th forward (or, mirrored in the chunks, backward) pass: groups of micro-batches go through chunk 0,
+ * then the same group through chunk 1, and so on. */
 static struct tsim_pass_item nth_pass(const struct tsim_schedule_shape *z, int32_t i, enum tsim_pass_kind kind) {
     int32_t group = group_of(z), per_group = group * z->chunks, in_group = i % per_group;
     int32_t chunk = in_group / group;
@@ -95,8 +95,8 @@ static struct tsim_pass_item plain(int32_t microbatch, enum tsim_pass_kind kind)
     return (struct tsim_pass_item){.kind = kind, .microbatch = microbatch, .chunk = 0};
 }
 
-/* The first micro-batch that a stage runs forward in a step of an asynchronous schedule; the ones before it came in the step
- * before. */
+/* Returns the first micro-batch that a stage runs forward in a step of an asynchronous schedule; the ones before it
+ * came in the step before. */
 static int32_t first_forward(const struct tsim_schedule_shape *z, int32_t stage) {
     return (z->stages - stage) % z->microbatches;
 }

@@ -70,7 +70,7 @@ static inline int tsim_item_way(struct tsim_pass_item item) {
 }
 
 int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *shape, int32_t stage);
-/* Item `index` (0-based) of stage `stage`, in O(1). */
+/* Returns the item `index` (0-based) of stage `stage`, in O(1). */
 struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *shape, int32_t stage, int32_t index);
 /* Writes all n_items of the stage in their order. */
 void tsim_schedule_fill(const struct tsim_schedule_shape *shape, int32_t stage, struct tsim_pass_item *items);
@@ -82,23 +82,26 @@ struct tsim_schedule_stretch {
 };
 struct tsim_schedule_stretch tsim_schedule_regular(const struct tsim_schedule_shape *shape, int32_t stage);
 
-/* Most (micro-batch, chunk) activations that the stage holds at once: from the forward pass to the last gradient. */
+/* Returns the most (micro-batch, chunk) activations that the stage holds at once: from the forward pass to the last
+ * gradient. */
 int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *shape, int32_t stage);
 
-/* The most that the stage holds at once when a pass through chunk c holds held[c] from forward to backward.
+/* Returns the most that the stage holds at once when a pass through chunk c holds held[c] from forward to backward.
  * Interleaved. To counts[c], which may be NULL, it adds the passes through chunk c that are held then. */
 double tsim_schedule_peak(const struct tsim_schedule_shape *shape, int32_t stage, const double *held, int32_t *counts);
 
 bool tsim_schedule_splits_backward(enum tsim_schedule schedule);
-/* Chunks of a stage in a scenario that asks for `virtual_pipeline` of them: 2 where the schedule says so itself. */
+/* Returns the chunks of a stage in a scenario that asks for `virtual_pipeline` of them: 2 where the schedule says so
+ * itself. */
 int32_t tsim_schedule_chunks(enum tsim_schedule schedule, int64_t virtual_pipeline);
-/* Model parts (p v, but p in dualpipe), the part that a chunk is, and micro-batches that pass through a chunk. */
+/* Returns the model parts (p v, but p in dualpipe), the part that a chunk is, and micro-batches that pass through a
+ * chunk. */
 int32_t tsim_schedule_n_parts(const struct tsim_schedule_shape *shape);
 int32_t tsim_schedule_part(const struct tsim_schedule_shape *shape, int32_t stage, int32_t chunk);
 int32_t tsim_schedule_chunk_microbatches(const struct tsim_schedule_shape *shape);
 
-/* Number of the pass among those of its direction, from 0 to before chunks x micro-batches: interleaved in the order in
- * which every stage runs them, else chunk by chunk. */
+/* Returns the number of the pass among those of its direction, from 0 to before chunks x micro-batches: interleaved in
+ * the order in which every stage runs them, else chunk by chunk. */
 int32_t tsim_schedule_slot(const struct tsim_schedule_shape *shape, struct tsim_pass_item item);
 
 /* The place that the result of a pass goes to: activations to the next part, gradients to the previous one. */
@@ -122,10 +125,11 @@ bool tsim_schedule_receives(const struct tsim_schedule_shape *shape, int32_t sta
 struct tsim_stage_times {
     double forward_s, input_s, weight_s;
 };
-/* Published idle time of a step with equal stages and free communication; f forward, b input and w weight gradient:
- *   pipedream, pipedream-2bw 0; 1f1b, gpipe (p-1)(f+b+w); interleaved that / v; sequential (p-1) m (f+b+w); zb-h1 (p-1)(f+b-w), zb-h2
- *   (p-1)(f+b-2w), from a stage's first pass to its last (Qi et al. 2023, section 2.3); zb-v 0 when f = b = w (section
- *   6); dualpipe (p/2-1)(F&B + B - 3w) with F&B = f+b+w and B = b+w (DeepSeek-V3 report, table 2), exact when f = b. */
+/* Returns the published idle time of a step with equal stages and free communication; f forward, b input and w weight
+ * gradient: pipedream, pipedream-2bw 0; 1f1b, gpipe (p-1)(f+b+w); interleaved that / v; sequential (p-1) m (f+b+w);
+ * zb-h1 (p-1)(f+b-w), zb-h2 (p-1)(f+b-2w), from a stage's first pass to its last (Qi et al. 2023, section 2.3); zb-v 0
+ * when f = b = w (section 6); dualpipe (p/2-1)(F&B + B - 3w) with F&B = f+b+w and B = b+w (DeepSeek-V3 report, table
+ * 2), exact when f = b. */
 double tsim_schedule_bubble_s(const struct tsim_schedule_shape *shape, struct tsim_stage_times times);
 
 #endif

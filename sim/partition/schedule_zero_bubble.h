@@ -55,8 +55,8 @@ struct tsim_schedule_held {
     int32_t whole[2], kept[2];
 };
 
-/* The most that is held at once when a forward pass of chunk c adds whole[c], of which kept[c] stays between input and
- * weight gradient. O(phases). `at_peak`, which may be NULL, are the passes that are held then. */
+/* Returns the most that is held at once when a forward pass of chunk c adds whole[c], of which kept[c] stays between
+ * input and weight gradient. O(phases). `at_peak`, which may be NULL, are the passes that are held then. */
 double tsim_schedule_program_peak(const struct tsim_schedule_program *program, const double whole[2],
                                   const double kept[2], struct tsim_schedule_held *at_peak);
 

@@ -48,7 +48,7 @@ const char *tsim_interval_text(double low_s, double high_s, char *buffer, size_t
     return buffer;
 }
 
-/* The decimal place of the last digit that the range supports of a value: 2 of hundreds, -1 of tenths. */
+/* Returns the decimal place of the last digit that the range supports of a value: 2 of hundreds, -1 of tenths. */
 static int supported_place(const struct tsim_percentiles *range, double value) {
     double half = (range->p90 - range->p10) / 2;
     int first = value > 0 ? (int)floor(log10(value)) : 0, last = half > 0 ? (int)floor(log10(half)) : first - 2;

@@ -32,8 +32,8 @@ const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size);
 /* 1024 -> "1,024". Rounds to the nearest whole number. */
 const char *tsim_count_text(double count, char *buffer, size_t size);
 
-/* A value of a distribution with as many digits as the distance between one case in ten and nine supports: down to the
- * first digit of half of it, at least one digit and at most three. "80 k USD", "2.8 GWh". */
+/* Returns a value of a distribution with as many digits as the distance between one case in ten and nine supports: down
+ * to the first digit of half of it, at least one digit and at most three. "80 k USD", "2.8 GWh". */
 const char *tsim_supported_text(const struct tsim_percentiles *range, double value, const char *unit, char *buffer,
                                 size_t size);
 
@@ -46,7 +46,7 @@ const char *tsim_supported_range_text(const struct tsim_percentiles *range, cons
 /* Writes a rate per second: "94.4", "4.81 k", "1.05 M". */
 const char *tsim_rate_text(double per_s, char *buffer, size_t size);
 
-/* A value of a catalogue file, "3.35 TB/s"; the entry's own text where it is no quantity. */
+/* Returns a value of a catalogue file, "3.35 TB/s"; the entry's own text where it is no quantity. */
 const char *tsim_entry_text(const struct tsim_catalogue_entry *entry, char *buffer, size_t size);
 
 #endif

@@ -23,8 +23,8 @@ void tsim_json_release(struct tsim_json *root);
 
 struct tsim_json *tsim_json_object(struct tsim_json *parent, const char *key);
 struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key);
-/* The object that has the member at a dotted path ("step.time_s"), made with those on the way where they are missing;
- * *key is the path's last part. */
+/* Returns the object that has the member at a dotted path ("step.time_s"), made with those on the way where they are
+ * missing; *key is the path's last part. */
 struct tsim_json *tsim_json_make_path(struct tsim_json *root, const char *path, const char **key);
 /* A text at such a path; NULL is left out, and so is the object. */
 void tsim_json_put_text(struct tsim_json *root, const char *path, const char *text);
@@ -42,7 +42,7 @@ const char *tsim_json_text_of(const struct tsim_json *object, const char *key); 
 const char *tsim_json_text_at(const struct tsim_json *array, size_t i);         /* NULL: no text there */
 double tsim_json_number_of(const struct tsim_json *value); /* true and false are 1 and 0; NAN: no number */
 
-/* A value as JSON on one line, which YAML reads, too: what a --set says. */
+/* Returns a value as JSON on one line, which YAML reads, too: what a --set says. */
 const char *tsim_json_value_text(struct tsim_arena *arena, const struct tsim_json *value);
 
 /* Every scalar of a document, in order: "step.time_s", "bottleneck.advice[0]". */
@@ -54,7 +54,7 @@ struct tsim_json_leaf {
 typedef void (*tsim_json_leaf_fn)(void *context, const struct tsim_json_leaf *leaf);
 void tsim_json_each(const struct tsim_json *root, tsim_json_leaf_fn take, void *context);
 
-/* The number at a dotted path of members ("step.time_s"); true and false are 1 and 0; NAN where there is none. */
+/* Returns the number at a dotted path of members ("step.time_s"); true and false are 1 and 0; NAN where there is none. */
 double tsim_json_figure(const struct tsim_json *root, const char *path);
 /* Takes over `tree`, the root of a document, as a part of this one. */
 void tsim_json_take(struct tsim_json *parent, const char *key, struct tsim_json *tree);
@@ -63,7 +63,7 @@ void tsim_json_integer(struct tsim_json *parent, const char *key, int64_t value)
 void tsim_json_bool(struct tsim_json *parent, const char *key, bool value);
 void tsim_json_text(struct tsim_json *parent, const char *key, const char *text);
 
-/* A document given as text; text that is not JSON is our bug. */
+/* Returns a document given as text; text that is not JSON is our bug. */
 struct tsim_json *tsim_json_new_parsed(const char *json_text);
 void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *json_text);
 /* Does the same for what a database says, which may be anything: as text where it is not JSON. NULL is left out. */

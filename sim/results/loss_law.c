@@ -55,7 +55,7 @@ static const double DEVIATIONS[N_ERRORS][N_ERRORS] = {{0.014314},
 #define LOG_PARAMETERS 21.0
 #define LOG_TOKENS 23.3
 
-/* Points that fill the unit cube evenly without a draw: multiples of the powers of 1 / g, g^6 = g + 1. */
+/* Returns the points that fill the unit cube evenly without a draw: multiples of the powers of 1 / g, g^6 = g + 1. */
 static double evenly(int i, int dimension) {
     static const double STEP = 1 / 1.1347241384015194;
     double at = 0.5 + (i + 1) * pow(STEP, dimension + 1);

@@ -41,7 +41,7 @@ double tsim_loss_at(const struct tsim_loss_law *law, double parameters, double t
 double tsim_tokens_to_loss(const struct tsim_loss_law *law, double parameters, double loss);
 double tsim_compute_optimal_parameters(const struct tsim_loss_law *law, double flops);
 
-/* The critical batch of a loss, in tokens: 2e8 / L^4.76 (Kaplan et al. 2020, arXiv:2001.08361, equation 1.4). */
+/* Returns the critical batch of a loss, in tokens: 2e8 / L^4.76 (Kaplan et al. 2020, arXiv:2001.08361, equation 1.4). */
 struct tsim_amount tsim_critical_batch(struct tsim_term_recorder *recorder, struct tsim_amount loss);
 double tsim_batch_tokens_factor(double batch_tokens, double loss);
 

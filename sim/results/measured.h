@@ -18,8 +18,8 @@ struct tsim_measured_rows {
 /* None of a run that was not simulated; a metric whose figure the run has not is left out. */
 void tsim_measured_of(const struct tsim_result *result, struct tsim_measured_rows *measured);
 
-/* A metric's value with its unit where the metric's name does not say it: "13.750 s", "51.4 %", "388.0" for the tflops
- * metrics; "-" for NAN. Returns `buffer`. */
+/* Returns a metric's value with its unit where the metric's name does not say it: "13.750 s", "51.4 %", "388.0" for the
+ * tflops metrics; "-" for NAN. Returns `buffer`. */
 const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size);
 
 /* Returns the value in the unit of the figure in JSON: TFLOP/s for the tflops metrics, SI for all others. */

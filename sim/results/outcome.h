@@ -93,7 +93,7 @@ void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMN
 /* A figure for people (results/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */
 const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size);
 
-/* The constant word that `text` equals ("compute", "memory", ...), or NULL: for figures read back. */
+/* Returns the constant word that `text` equals ("compute", "memory", ...), or NULL: for figures read back. */
 const char *tsim_bottleneck_word(const char *text);
 
 /* Markdown, a row each: for docs/reference.md. */
@@ -111,7 +111,7 @@ const char *tsim_outcome_why_not_of_points(const char *name);
 /* Finds any figure of a run's summary, for `explain`: by its path, by one of its words, or by "mfu" alone. Words go
  * first here: "bubble" is a time, which has parts, where a condition means the fraction. */
 bool tsim_outcome_find_term(const char *name, enum tsim_outcome_figure *figure);
-/* The path or word that an unknown name may be a slip of, or NULL. */
+/* Returns the path or word that an unknown name may be a slip of, or NULL. */
 const char *tsim_outcome_near_term(const char *wrong);
 
 /* ---- JSON ---- */

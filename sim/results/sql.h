@@ -25,11 +25,11 @@ extern const char TSIM_STORE_MIGRATION_6[];
 
 /* Describes the last failure of the database: "cannot DOING: ...". TSIM_ERR_DB. */
 enum tsim_status tsim_sql_fail(const struct tsim_store *store, const char *doing, struct tsim_diags *diags);
-/* An error of ours about the file. */
+/* Returns an error of ours about the file. */
 struct tsim_diag *tsim_sql_refuse(const struct tsim_store *store, struct tsim_diags *diags, const char *why);
 
 bool tsim_sql_execute(const struct tsim_store *store, const char *sql);
-/* The first value of the first row; -1 when there is none or it fails. */
+/* Returns the first value of the first row; -1 when there is none or it fails. */
 int64_t tsim_sql_query_integer(const struct tsim_store *store, const char *sql);
 bool tsim_sql_begin(const struct tsim_store *store); /* BEGIN IMMEDIATE */
 bool tsim_sql_commit(const struct tsim_store *store);
@@ -73,7 +73,7 @@ void tsim_sql_rewind(struct tsim_statement *s); /* the same rows from the first 
 
 /* Allows statements only to read from now on. */
 void tsim_sql_restrict(const struct tsim_store *store);
-/* A statement that somebody typed. NULL after an error; *rest is what follows it. */
+/* Returns a statement that somebody typed. NULL after an error; *rest is what follows it. */
 struct tsim_statement tsim_sql_prepare_typed(const struct tsim_store *store, const char *sql, const char **rest);
 /* Was the last failure one of the file or the system, rather than of the statement's text? */
 bool tsim_sql_is_broken(const struct tsim_store *store);
@@ -82,7 +82,7 @@ int tsim_sql_n_columns(const struct tsim_statement *s);
 const char *tsim_sql_column_name(const struct tsim_statement *s, int column);
 enum tsim_query_kind tsim_sql_kind(const struct tsim_statement *s, int column); /* bytes count as text */
 
-/* Values of the row at hand; a text lives until the next step. */
+/* Returns the values of the row at hand; a text lives until the next step. */
 const char *tsim_sql_text(const struct tsim_statement *s, int column); /* NULL for NULL */
 const char *tsim_sql_word(const struct tsim_statement *s, int column); /* the column must be NOT NULL in our tables */
 const char *tsim_sql_copy(struct tsim_arena *arena, const struct tsim_statement *s, int column); /* "" for NULL */

@@ -98,7 +98,7 @@ static const char INSERT_MEASURED[] =
 static const char SELECT_RUNS[] = "SELECT run_id, accelerators, started_at, scenario, status, version, step_time_s,"
                                   " nullif(tokens_per_s, samples_per_s), samples_per_s, mfu FROM runs ORDER BY run_id";
 
-/* The statements that take the tables to `version` from the one before. */
+/* Returns the statements that take the tables to `version` from the one before. */
 static const char *migration(struct tsim_arena *arena, int version) {
     static const char ADD_TO_POINTS[] = "ALTER TABLE points ADD COLUMN ",
                       ADD_TO_RUNS[] = "ALTER TABLE runs ADD COLUMN ";

@@ -17,7 +17,7 @@ const char *tsim_store_marks(struct tsim_arena *arena, enum tsim_store_table tab
 /* The next parameters, one for each of these columns. */
 void tsim_store_bind_figures(struct tsim_statement *s, enum tsim_store_table table, const struct tsim_outcome *outcome);
 
-/* The newest version in which a figure has got its column. */
+/* Returns the newest version in which a figure has got its column. */
 int tsim_store_figures_version(void);
 
 #endif

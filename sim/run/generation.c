@@ -191,7 +191,8 @@ static double draw_response(const struct tsim_scenario *sc, struct tsim_random *
     return fmax(round(tokens - sc->generation.prompt), 1);
 }
 
-/* The scenario as engines run it: inference by their software, divided over tensor ranks alone. NULL: rules refuse it. */
+/* Returns the scenario as engines run it: inference by their software, divided over tensor ranks alone. NULL: rules
+ * refuse it. */
 static const struct tsim_scenario *inference_of(struct tsim_arena *arena, const struct tsim_scenario *sc) {
     struct tsim_scenario job = *sc;
     struct tsim_model *model = TSIM_NEW(arena, struct tsim_model);

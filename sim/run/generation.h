@@ -32,8 +32,8 @@ struct tsim_generation_phase {
     double tokens_per_s_per_gpu; /* generated, over the whole round */
 };
 
-/* The cache of one sequence, so many tokens of it, on one tensor rank: keys and values of all layers, and the states of those that
- * have states in their place (Mamba, the delta rule), which do not grow. */
+/* Returns the cache of one sequence, so many tokens of it, on one tensor rank: keys and values of all layers, and the
+ * states of those that have states in their place (Mamba, the delta rule), which do not grow. */
 double tsim_cache_bytes(const struct tsim_scenario *scenario, double tokens);
 
 /* The scenario must generate (tsim_generates). TSIM_ERR_INFEASIBLE: an engine cannot divide the model, or it does not

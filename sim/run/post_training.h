@@ -62,8 +62,8 @@ void tsim_post_training_bound(struct tsim_arena *arena, const struct tsim_scenar
                               const struct tsim_machine *machine, enum tsim_least of, double step_s, double step_j,
                               const struct tsim_run_memo *memo, struct tsim_post_training *round);
 
-/* The time between two rounds, where engines are so many rounds ahead of steps that take `training_s` with their scoring. For
- * tests. */
+/* Returns the time between two rounds, where engines are so many rounds ahead of steps that take `training_s` with
+ * their scoring. For tests. */
 double tsim_rounds_ahead_s(const double generation_s[TSIM_ROUNDS], double training_s, double transfer_s, int64_t ahead);
 
 #endif

@@ -69,7 +69,7 @@ static ssize_t send_progress(void *cookie, const char *bytes, size_t n) {
     return send_message(LINE, &head, bytes) ? (ssize_t)n : -1;
 }
 
-/* Texts of a message, each with a NUL behind it. */
+/* Returns the texts of a message, each with a NUL behind it. */
 static const char *next_text(const char **at) {
     const char *text = *at;
     *at += strlen(text) + 1;

@@ -76,7 +76,7 @@ int tsim_serve_process_end(struct tsim_serve_process *process);
 /* Ends it now. tsim_serve_process_read soon says so. */
 void tsim_serve_process_kill(const struct tsim_serve_process *process);
 
-/* The last line that it wrote to standard error, on the heap (tsim_heap_free). */
+/* Returns the last line that it wrote to standard error, on the heap (tsim_heap_free). */
 char *tsim_serve_process_last_line(const struct tsim_serve_process *process);
 
 /* Forgets the process, and closes what is open. */

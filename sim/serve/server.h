@@ -45,7 +45,7 @@ struct tsim_server;
 /* Listens. NULL with what is wrong in `why`. Where the address is not of the loopback, requests need a token. */
 struct tsim_server *tsim_server_open(struct tsim_arena *arena, const struct tsim_serve_options *options,
                                      const struct tsim_serve_app *app, char why[200]);
-/* The address of the page, with the token where one is needed. */
+/* Returns the address of the page, with the token where one is needed. */
 const char *tsim_server_address(const struct tsim_server *server);
 /* Answers until a signal ends the program. */
 _Noreturn void tsim_server_run(struct tsim_server *server);

@@ -187,8 +187,8 @@ static bool is_enough(struct balance *b, double most_s) {
     return at == b->sc->model->layers;
 }
 
-/* The least time in which all layers have a stage: by halving among the numbers that a double can be, whose bits are in
- * their order. */
+/* Returns the least time in which all layers have a stage: by halving among the numbers that a double can be, whose
+ * bits are in their order. */
 static double least_s(struct balance *b) {
     uint64_t low = 0, high = UINT64_C(0x7fe) << 52;
     double most_s;
@@ -237,8 +237,8 @@ static double worst_s(struct balance *b, const struct row *row, int64_t i, int64
     return fmax(row->best[i - size - row->first], stage_cost(b, row->k, i - size, i));
 }
 
-/* The smallest size within [low, high] at which the stages before take no more than the time (`is_before`), or at which
- * the stage itself takes at least as long as they; high + 1 where none is. Both change once from size to size. */
+/* Returns the smallest size within [low, high] at which the stages before take no more than the time (`is_before`), or
+ * at which the stage itself takes at least as long as they; high + 1 where none is. Both change once from size to size. */
 static int64_t smallest(struct balance *b, const struct row *row, int64_t i, int64_t low, int64_t high,
                         const double *most_s) {
     int64_t end = high + 1;

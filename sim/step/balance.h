@@ -18,7 +18,7 @@
 /* The scenario itself unless it asks for a balanced split; else a copy with the layers that it comes to. */
 const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 
-/* The time of all passes of a stage for one micro-batch; the scenario's layers_per_chunk decide. */
+/* Returns the time of all passes of a stage for one micro-batch; the scenario's layers_per_chunk decide. */
 double tsim_balance_stage_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs, int32_t stage);
 
 #endif

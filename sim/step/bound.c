@@ -161,8 +161,9 @@ static double stream_s(const struct tsim_step_plan *plan, int32_t stage) {
     return sum_s;
 }
 
-/* The time of reducing what can only be reduced after the stage's last backward pass: all, or the last bucket. That of
- * a tied table comes after what is reduced on the compute stream, and beside what is reduced on a stream of its own. */
+/* Returns the time of reducing what can only be reduced after the stage's last backward pass: all, or the last bucket.
+ * That of a tied table comes after what is reduced on the compute stream, and beside what is reduced on a stream of its
+ * own. */
 static double release_s(const struct tsim_step_plan *plan, int32_t stage) {
     const struct tsim_stage_plan *sp = &plan->stages[stage];
     bool is_end = stage == 0 || stage == plan->schedule.stages - 1;

@@ -631,14 +631,14 @@ static double compute_stream_s(const struct step_run *run, const struct tsim_sta
     return tsim_engine_seconds(run->engine, group->last_end - group->first_begin + tsim_periods_ticks(run->periods));
 }
 
-/* The time that a step takes of a stage group. Before its first message comes its data stream works already, in the
- * time of the step before; steps that follow each other cannot be closer than that stream is busy. */
+/* Returns the time that a step takes of a stage group. Before its first message comes its data stream works already, in
+ * the time of the step before; steps that follow each other cannot be closer than that stream is busy. */
 static double stage_group_s(const struct step_run *run, const struct tsim_stage_group *group) {
     double own_s = compute_stream_s(run, group);
     return run->plan->bypasses_norm ? fmax(own_s, group->account->data_busy_s) : own_s;
 }
 
-/* Time from one step to the next: all of it, or what the stage group takes that takes longest. */
+/* Returns the time from one step to the next: all of it, or what the stage group takes that takes longest. */
 static double period_s(const struct step_run *run) {
     if (!run->plan->bypasses_norm)
         return tsim_engine_seconds(run->engine, run->end + tsim_periods_ticks(run->periods));

@@ -111,7 +111,7 @@ static struct tsim_amount per_step(struct tsim_term_recorder *r, const char *nam
                         TSIM_PARTS(what, tsim_inverse(tsim_elsewhere(r, "step.time_s", step_s, TSIM_TIME_S))));
 }
 
-/* The rate of an accelerator, and its part of the peak. */
+/* Returns the rate of an accelerator, and its part of the peak. */
 static double fill_flops_rate(struct tsim_term_recorder *r, const struct tsim_scenario *sc, const char *flops_name,
                               double flops, double step_s, const char *name, const char *of_peak_name,
                               double *of_peak) {
@@ -365,8 +365,8 @@ static struct tsim_bound_shares bound_shares(struct tsim_term_recorder *r, const
         .host_frac = shares[2]};
 }
 
-/* The time of the step's products at the peak of the precision it trains in: less than that no plan and no software
- * makes of them. Recomputed products are left out, since a step can do without. */
+/* Returns the time of the step's products at the peak of the precision it trains in: less than that no plan and no
+ * software makes of them. Recomputed products are left out, since a step can do without. */
 static double least_s(const struct tsim_scenario *sc, const struct tsim_step_result *result) {
     double peak_flops_per_s = sc->cluster.node->accelerator->peak_flops_per_s[sc->training.precision], flops = 0;
     for (int32_t i = 0; i < result->n_operators; i++)

@@ -86,7 +86,7 @@ static void collectives(const struct tsim_step_plan *plan, enum tsim_collective_
     collective_times(cost, n);
 }
 
-/* The ranks that hold a stage's parts: the data-parallel group, in dualpipe with that of the mirrored stage. */
+/* Returns the ranks that hold a stage's parts: the data-parallel group, in dualpipe with that of the mirrored stage. */
 static struct tsim_group holders(const struct tsim_step_plan *plan, const struct tsim_placement *placement,
                                  struct tsim_group data, int32_t stage) {
     if (!plan->is_mirrored)
@@ -127,7 +127,7 @@ static bool same_groups(struct data_groups a, struct data_groups b) {
     return same_group(&a.dense, &b.dense) && same_group(&a.expert, &b.expert);
 }
 
-/* The part of the data-parallel group that shards together, and the ranks that hold the same shard. */
+/* Returns the part of the data-parallel group that shards together, and the ranks that hold the same shard. */
 static struct tsim_group shard_group(struct tsim_group data, double shards) {
     int32_t n = (int32_t)shards;
     if (n >= data.n_ranks)
@@ -548,12 +548,12 @@ void tsim_step_message_of(const struct tsim_step_plan *plan, const struct tsim_p
     }
 }
 
-/* Bytes per parameter that fully sharded training moves before each reduction. FLAT: gradients of 16 bits are joined
- * (read and write 2: the backward of the split into views is a concatenation), converted to the reduction's precision
- * (read 2, write 4) and divided by the number of ranks (read and write 4) (torch.distributed.fsdp of 2.0, flat_param.py
- * and _runtime_utils._post_backward_hook; DeepSpeed ZeRO-3 does the same in its buckets). PER_PARAMETER: one copy
- * converts them, the collective divides (torch.distributed._composable.fsdp, foreach_reduce). IN_PLACE: the weight
- * gradient's product writes to the buffer, which is multiplied in 16 bits; in 32 the collective does that
+/* Returns the bytes per parameter that fully sharded training moves before each reduction. FLAT: gradients of 16 bits
+ * are joined (read and write 2: the backward of the split into views is a concatenation), converted to the reduction's
+ * precision (read 2, write 4) and divided by the number of ranks (read and write 4) (torch.distributed.fsdp of 2.0,
+ * flat_param.py and _runtime_utils._post_backward_hook; DeepSpeed ZeRO-3 does the same in its buckets). PER_PARAMETER:
+ * one copy converts them, the collective divides (torch.distributed._composable.fsdp, foreach_reduce). IN_PLACE: the
+ * weight gradient's product writes to the buffer, which is multiplied in 16 bits; in 32 the collective does that
  * (NVIDIA/Megatron-LM megatron/core/distributed/fsdp, gradient_reduce_preprocessing; NVIDIA-NeMo/Megatron-Bridge
  * scripts/performance, set_megatron_fsdp_overrides: gradient_accumulation_fusion, no average_in_collective). */
 static double reduction_copies_bytes(const struct tsim_scenario *sc) {

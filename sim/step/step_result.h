@@ -142,7 +142,7 @@ struct tsim_step_result {
     int64_t events, repeated_events; /* the second of the first: counted, not gone through again */
 };
 
-/* The step without noise and stragglers, which changed settings are compared with. */
+/* Returns the step without noise and stragglers, which changed settings are compared with. */
 static inline double tsim_steady_time_s(const struct tsim_step_result *step) {
     return step->variation.has ? step->variation.without_s : step->terms.time_s;
 }

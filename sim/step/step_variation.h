@@ -20,7 +20,7 @@ enum tsim_status tsim_variation_simulate(struct tsim_arena *arena, const struct 
                                          struct tsim_step_result *result, const struct tsim_scenario **typical,
                                          struct tsim_diags *diags);
 
-/* A quantile of the step over all draws of stragglers; without_s: the step where none is slow. */
+/* Returns a quantile of the step over all draws of stragglers; without_s: the step where none is slow. */
 double tsim_straggler_quantile_s(const struct tsim_straggler_draws *draws, double without_s, double frac);
 
 #endif

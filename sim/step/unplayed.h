@@ -19,8 +19,8 @@ bool tsim_experts_keep_step(const struct tsim_scenario *scenario);
 /* Tells whether all traffic of a scenario is played, without a diagnostic. */
 bool tsim_is_played(const struct tsim_scenario *scenario);
 
-/* The detail in which many variants of a scenario are played to find which are worth a closer look: passes where the
- * scenario leaves the detail open and passes play all of its traffic, else the scenario's own. */
+/* Returns the detail in which many variants of a scenario are played to find which are worth a closer look: passes
+ * where the scenario leaves the detail open and passes play all of its traffic, else the scenario's own. */
 enum tsim_detail tsim_screening_detail(const struct tsim_scenario *scenario);
 
 #endif

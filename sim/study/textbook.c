@@ -541,7 +541,7 @@ static enum tsim_status evaluate(struct computing *c, const struct tsim_value *v
     return *e.at == '\0' ? TSIM_OK : wrong(&e, "expected + - * or /, found", e.at);
 }
 
-/* The expression, with the numbers of rows in place of their keys, as readers see them. */
+/* Returns the expression, with the numbers of rows in place of their keys, as readers see them. */
 static const char *how_text(const struct computing *c, const char *expression) {
     static const char CALL[] = "row(";
     const char *text = "", *found;

@@ -46,7 +46,7 @@ static bool is_read(const struct section *section, const char *key) {
     return !section->keys[0];
 }
 
-/* The word that a mapping {_target_: torch.bfloat16} stands for; NULL: an object, of which nothing is read. */
+/* Returns the word that a mapping {_target_: torch.bfloat16} stands for; NULL: an object, of which nothing is read. */
 static const char *object_word(const struct tsim_value *object) {
     static const char *const BACKENDS[] = {"flash", "fused", "unfused", "local"}; /* AttnBackend, from 1 */
     const struct tsim_value *target = tsim_value_find(object, "_target_"),

@@ -46,7 +46,7 @@ static bool has_part(const char *name, const char *part) {
     return strstr(lower, part) != NULL;
 }
 
-/* Rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */
+/* Returns the rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */
 static int64_t vocabulary_of(const char *name) {
     for (size_t i = 0; i < sizeof VOCABULARIES / sizeof VOCABULARIES[0]; i++)
         if (has_part(name, VOCABULARIES[i].part))

@@ -242,7 +242,7 @@ static void add_precision(struct tsim_recipe *r) {
         add(r, s, "fp16", "true");
 }
 
-/* The devices that a list like "0,1,2,3" or "localhost:0,1" has. */
+/* Returns the devices that a list like "0,1,2,3" or "localhost:0,1" has. */
 static int64_t devices_of(const char *text) {
     const char *colon = strchr(text, ':');
     const char *list = colon ? colon + 1 : text;
@@ -257,7 +257,7 @@ static int64_t devices_of(const char *text) {
     return n;
 }
 
-/* The last CUDA_VISIBLE_DEVICES=0,1 of the script that no comment has; 0: there is none. */
+/* Returns the last CUDA_VISIBLE_DEVICES=0,1 of the script that no comment has; 0: there is none. */
 static int64_t visible_devices(const char *text) {
     static const char NAME[] = "CUDA_VISIBLE_DEVICES=";
     int64_t n = 0;

@@ -193,7 +193,7 @@ static const char *part_of(const char *word) {
     return tsim_launch_ours(PROJECTIONS, dot ? dot + 1 : word);
 }
 
-/* The projections that a regular expression of peft speaks of, by their names in it: "(q|k|v|o)_proj" has four. */
+/* Returns the projections that a regular expression of peft speaks of, by their names in it: "(q|k|v|o)_proj" has four. */
 static size_t targets_of_pattern(struct reading *g, const char *text, const char **words) {
     char *whole = tsim_arena_strdup(g->r->arena, text), *at = whole;
     size_t n = 0;
@@ -216,7 +216,7 @@ static size_t targets_of_pattern(struct reading *g, const char *text, const char
     return n;
 }
 
-/* The words of a list, of one text with commas between them, or of a pattern. */
+/* Returns the words of a list, of one text with commas between them, or of a pattern. */
 static size_t words_of_targets(struct reading *g, const struct tsim_setting *s, const char **words) {
     size_t n = 0, n_items = s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : 0;
     for (size_t i = 0; i < n_items && n < MOST_TARGETS; i++)

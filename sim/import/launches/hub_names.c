@@ -64,7 +64,7 @@ static const char *hub_key(struct tsim_arena *arena, const char *name) {
     return join(arena, &words, 0, words.n);
 }
 
-/* The same without dots: some write "llama3-1-8b". */
+/* Returns the same without dots: some write "llama3-1-8b". */
 static const char *bare_key(struct tsim_arena *arena, const char *key) {
     char *bare = tsim_arena_strdup(arena, key), *to = bare;
     for (const char *from = bare; *from; from++)

@@ -20,7 +20,7 @@ static bool is_name(const char *text) {
     return *text && strlen(text) < MOST_NAME && !strstr(text, "..") && !strpbrk(text, "$ ");
 }
 
-/* The mapping below a path of dots; itself at "". */
+/* Returns the mapping below a path of dots; itself at "". */
 static const struct tsim_value *below(struct reading *g, const char *path, const struct tsim_value *value) {
     for (const char *dot = path + strlen(path); dot > path;) {
         const char *end = dot;

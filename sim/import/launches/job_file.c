@@ -58,7 +58,7 @@ static bool is_megatron(const struct tsim_launch_writer *w) {
     return w->launch >= TSIM_LAUNCH_MEGATRON_2021 && w->launch <= TSIM_LAUNCH_MEGATRON_DEEPSPEED;
 }
 
-/* The file that the program reads, beside the job; of Megatron the script that starts it. */
+/* Returns the file that the program reads, beside the job; of Megatron the script that starts it. */
 static const char *file_name(const struct tsim_launch_writer *w) {
     const char *ending = is_megatron(w)                       ? "sh"
                          : w->launch == TSIM_LAUNCH_NEMO      ? "yaml"
@@ -78,7 +78,7 @@ static void write_file(struct tsim_launch_writer *w) {
         tsim_write_torchtitan(w);
 }
 
-/* The program with that file in `folder`. */
+/* Returns the program with that file in `folder`. */
 static const char *program(const struct tsim_launch_writer *w, const char *folder) {
     switch (w->launch) {
     case TSIM_LAUNCH_NEMO:

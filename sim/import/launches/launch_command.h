@@ -18,7 +18,7 @@ enum tsim_status tsim_command_read(struct tsim_recipe *r, const struct tsim_comm
 
 /* "--num-layers" is num_layers. */
 const char *tsim_argument_key(struct tsim_arena *arena, const char *name);
-/* The usual key of a launcher's argument: num_nodes is nnodes. */
+/* Returns the usual key of a launcher's argument: num_nodes is nnodes. */
 const char *tsim_launcher_key(const char *key);
 /* Slurm's --gres gpu:a100:8 becomes two settings; all others are added as they are. */
 void tsim_add_argument(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value);

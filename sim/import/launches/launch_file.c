@@ -285,8 +285,8 @@ static const char *formats_of(struct tsim_arena *arena, enum tsim_launch_kind la
     return names;
 }
 
-/* The first kind of layer that mixes tokens otherwise than by attention, over all of them or in a window; NULL: there is none.
- * Megatron-LM starts Mamba-2 by another program (pretrain_mamba.py), and has nothing for most others. */
+/* Returns the first kind of layer that mixes tokens otherwise than by attention, over all of them or in a window; NULL:
+ * there is none. Megatron-LM starts Mamba-2 by another program (pretrain_mamba.py), and has nothing for most others. */
 static const char *other_mixer(const struct carrying *c) {
     const struct tsim_model *model = c->w.scenario->model;
     const struct tsim_value *pattern = tsim_value_find_path(c->w.resolved, "model.pattern");

@@ -10,8 +10,8 @@ bool tsim_log_has_arguments(const char *text, size_t size);
 /* Adds them, under their names; of several lists the first. True: there was one. */
 bool tsim_log_add_arguments(struct tsim_recipe *r);
 
-/* The JSON object that begins behind `announcement` on its line ("Running with args: "), as a document of its own, whose
- * values stand where they do in the log; NULL: there is none. */
+/* Returns the JSON object that begins behind `announcement` on its line ("Running with args: "), as a document of its
+ * own, whose values stand where they do in the log; NULL: there is none. */
 const struct tsim_value *tsim_log_json(struct tsim_recipe *r, const char *announcement);
 
 /* The YAML between the line with `title` and the next line of dashes, in the same way; of a file without that line, all. */
@@ -38,9 +38,9 @@ extern const struct tsim_log_rate TSIM_LOG_MEGATRON, TSIM_LOG_DEEPSPEED, TSIM_LO
 /* Sets measured.KEY to the median x scale with `unit`, and notes the spread. */
 void tsim_log_put_measured(struct tsim_recipe *r, const struct tsim_log_rate *rate,
                            const struct tsim_log_series *series);
-/* Ranks of torchtitan's "device mesh with ['dp_shard', 'tp'], [8, 4]"; 0: there is none. */
+/* Returns the ranks of torchtitan's "device mesh with ['dp_shard', 'tp'], [8, 4]"; 0: there is none. */
 double tsim_log_mesh(const char *text, size_t size);
-/* The largest number behind the label and dots; 0: there is none. */
+/* Returns the largest number behind the label and dots; 0: there is none. */
 double tsim_log_largest(const char *text, size_t size, const char *label);
 
 #endif

@@ -23,15 +23,16 @@ struct tsim_launch_writer {
 
 /* Appends to the file. */
 #define TSIM_WRITE(w, ...) tsim_lines_add((w)->arena, &(w)->out, __VA_ARGS__)
-/* The word of a key of the resolved scenario; "" where it is absent or no scalar. */
+/* Returns the word of a key of the resolved scenario; "" where it is absent or no scalar. */
 const char *tsim_launch_text(const struct tsim_launch_writer *w, const char *path);
 /* The comments, each line behind `indent`; JSON has none (deepspeed_json.c). */
 void tsim_launch_write_carried(struct tsim_launch_writer *w, const char *indent);
-/* The name of the scenario as files and jobs may have it: small letters, digits and dashes. */
+/* Returns the name of the scenario as files and jobs may have it: small letters, digits and dashes. */
 const char *tsim_launch_job_name(const struct tsim_launch_writer *w);
 /* Megatron-Core with Transformer Engine, which NeMo has beneath it. */
 bool tsim_launch_is_core(const struct tsim_launch_writer *w);
-/* The order of the scenario's ranks where it is that of --use-tp-pp-dp-mapping and the software has this option; else NULL. */
+/* Returns the order of the scenario's ranks where it is that of --use-tp-pp-dp-mapping and the software has this
+ * option; else NULL. */
 const enum tsim_axis *tsim_launch_tp_pp_dp(const struct tsim_launch_writer *w);
 /* Returns how many replicas there are. */
 int64_t tsim_launch_replicas(const struct tsim_launch_writer *w);

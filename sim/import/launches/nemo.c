@@ -208,7 +208,8 @@ static bool is_bert(struct tsim_recipe *r) {
     return false;
 }
 
-/* The recipe of Megatron-Bridge that the words behind "--" name, as in "--recipe llama3_8b_pretrain_config"; NULL: none. */
+/* Returns the recipe of Megatron-Bridge that the words behind "--" name, as in "--recipe llama3_8b_pretrain_config";
+ * NULL: none. */
 static const char *named_recipe(const struct tsim_import_input *input) {
     const char *name = NULL;
     for (size_t i = 0; i < input->n_arguments; i++)

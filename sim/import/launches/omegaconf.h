@@ -10,8 +10,9 @@ struct tsim_omegaconf {
     int n_resolved; /* values that stood for others: of products of products there may be very many */
 };
 
-/* The value at `path` as what it stands for: "${x.y}", "${.y}" beside it, "${multiply:4, ${.y}}" and other resolvers of NeMo's
- * launcher, "${oc.env:NAME, default}". Itself where that is not in the tree, and where it is no scalar. */
+/* Returns the value at `path` as what it stands for: "${x.y}", "${.y}" beside it, "${multiply:4, ${.y}}" and other
+ * resolvers of NeMo's launcher, "${oc.env:NAME, default}". Itself where that is not in the tree, and where it is no
+ * scalar. */
 const struct tsim_value *tsim_omegaconf_value(struct tsim_omegaconf *g, const char *path,
                                               const struct tsim_value *value);
 

@@ -111,7 +111,7 @@ void tsim_lines_add(struct tsim_arena *arena, struct tsim_lines *lines, const ch
     lines->size += length;
 }
 
-/* Text of the foreign file as a part of a line: no character may end it, and all must be UTF-8. */
+/* Returns the text of the foreign file as a part of a line: no character may end it, and all must be UTF-8. */
 static const char *one_line(struct tsim_arena *arena, const char *text) {
     char *copy = tsim_arena_strndup(arena, text, strlen(text) < MOST_SHOWN ? strlen(text) : MOST_SHOWN);
     for (char *c = copy; *c; c++)

@@ -79,12 +79,12 @@ typedef void (*tsim_recipe_leaf_fn)(void *context, const char *path, const struc
 /* Adds it to the recipe `context` with its path as name and key. */
 void tsim_recipe_add_leaf(void *context, const char *path, const struct tsim_value *value);
 void tsim_recipe_each(struct tsim_recipe *r, const struct tsim_value *mapping, tsim_recipe_leaf_fn take, void *context);
-/* A scalar at a place of the file. */
+/* Returns a scalar at a place of the file. */
 const struct tsim_value *tsim_recipe_scalar(struct tsim_recipe *r, int line, int column, const char *text);
 
-/* The last setting of that key, which counts as used then; NULL: absent or null. */
+/* Returns the last setting of that key, which counts as used then; NULL: absent or null. */
 struct tsim_setting *tsim_recipe_find(struct tsim_recipe *r, const char *key);
-/* The first of several keys that is there; ends with NULL. */
+/* Returns the first of several keys that is there; ends with NULL. */
 struct tsim_setting *tsim_recipe_find_any(struct tsim_recipe *r, const char *const *keys);
 /* Its value: of a list, the first element; a mistake where it is no such thing. */
 const char *tsim_setting_text(const struct tsim_setting *s);
@@ -120,7 +120,7 @@ void tsim_recipe_put_list(struct tsim_recipe *r, const char *path, const struct 
 void tsim_recipe_put_value(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
                            const struct tsim_value *value);
 
-/* A mistake at a setting (NULL: of the whole file). */
+/* Returns a mistake at a setting (NULL: of the whole file). */
 struct tsim_diag *tsim_recipe_error(struct tsim_recipe *r, const struct tsim_setting *s, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A setting that matters and is not, or not fully, modelled: a warning and a comment. */
@@ -142,12 +142,12 @@ void tsim_recipe_note(struct tsim_recipe *r, const char *name, const struct tsim
 enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_setting_class *classes, size_t n_classes,
                                     struct tsim_import_result *result);
 
-/* The model that a --set gives in place of the file's; NULL: none does, or it is no model, which is a mistake. */
+/* Returns the model that a --set gives in place of the file's; NULL: none does, or it is no model, which is a mistake. */
 const struct tsim_model *tsim_recipe_given_model(struct tsim_recipe *r);
 /* That one, or the one that has been put; NULL: neither, or a mistake. */
 const struct tsim_model *tsim_recipe_model(struct tsim_recipe *r);
 
-/* A name for the scenario out of the file's: "train_gpt3_175b" from ".../train_gpt3_175b.sh". */
+/* Returns a name for the scenario out of the file's: "train_gpt3_175b" from ".../train_gpt3_175b.sh". */
 const char *tsim_recipe_name(struct tsim_arena *arena, const char *file, const char *otherwise);
 
 #endif

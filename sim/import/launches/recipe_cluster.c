@@ -18,7 +18,7 @@ static const char *lower(struct tsim_arena *arena, const char *text) {
     return copy;
 }
 
-/* The node that has the accelerator which the setting names; NULL: it names none. */
+/* Returns the node that has the accelerator which the setting names; NULL: it names none. */
 static const char *node_of(struct tsim_recipe *r, const struct tsim_setting *machine) {
     const struct tsim_accelerator *named = NULL;
     if (machine)

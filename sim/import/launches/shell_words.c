@@ -187,7 +187,7 @@ static int64_t value_of(struct arithmetic *a) {
     return v && v->n_words > 0 ? strtoll(v->words[0].text, NULL, 10) : 0;
 }
 
-/* The value of $N. */
+/* Returns the value of $N. */
 static int64_t argument_value(struct tsim_shell *s, int64_t number) {
     if (number >= 1 && number <= (int64_t)s->n_arguments)
         return strtoll(s->arguments[number - 1].text, NULL, 10);
@@ -239,7 +239,7 @@ static const struct {
                  {"+", 8},  {"-", 8},   {"*", 9},  {"/", 9},  {"%", 9}};
 enum { N_OPERATORS = sizeof OPERATORS / sizeof OPERATORS[0], N_LEVELS = 11 };
 
-/* The operator at `pos`; -1: none. */
+/* Returns the operator at `pos`; -1: none. */
 static int operator_at(struct arithmetic *a) {
     skip_blanks(a);
     for (int i = 0; i < N_OPERATORS; i++) {

@@ -51,7 +51,7 @@ void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t pos, 
 const struct tsim_shell_variable *tsim_shell_get(const struct tsim_shell *s, const char *name, size_t length);
 void tsim_shell_set(struct tsim_shell *s, const char *name, const struct tsim_shell_word *words, size_t n_words);
 
-/* A word out of text of our own, placed at `place`. */
+/* Returns a word out of text of our own, placed at `place`. */
 struct tsim_shell_word tsim_shell_word_at(struct tsim_shell *s, const char *text, uint32_t place);
 
 /* Reads one word at `pos` up to what ends it. */
@@ -62,16 +62,16 @@ struct tsim_shell_document {
     bool is_quoted;   /* its text is left as it is; else variables in it are expanded */
 };
 struct tsim_shell_document tsim_shell_read_document_name(struct tsim_shell *s);
-/* The document that begins at `pos`, as one word; s->pos is behind its last line then. */
+/* Returns the document that begins at `pos`, as one word; s->pos is behind its last line then. */
 struct tsim_shell_word tsim_shell_read_document(struct tsim_shell *s, const struct tsim_shell_document *document);
 /* The value of ((...)) whose inside is text[from, to). */
 int64_t tsim_shell_arithmetic(struct tsim_shell *s, size_t from, size_t to);
 void tsim_shell_release_fields(struct tsim_shell_fields *fields);
 
-/* The text that printf gives for a format and its arguments: %s, %d, %i, %u and %%, with width and zeros. */
+/* Returns the text that printf gives for a format and its arguments: %s, %d, %i, %u and %%, with width and zeros. */
 const char *tsim_shell_format(struct tsim_arena *arena, const struct tsim_shell_word *words, size_t n);
 
-/* The offset of the bracket that closes the one at `from`; `size` where none does. */
+/* Returns the offset of the bracket that closes the one at `from`; `size` where none does. */
 size_t tsim_shell_matching(const struct tsim_shell *s, size_t from, char open, char close);
 
 #endif

@@ -108,7 +108,7 @@ static void skip_white(struct reader *t) {
         step(t);
 }
 
-/* Bytes from the opening quotes to those that close, at most: what is read of them is no longer. */
+/* Returns the bytes from the opening quotes to those that close, at most: what is read of them is no longer. */
 static size_t string_length(const struct reader *t, bool is_long) {
     const char *c = t->c + (is_long ? 3 : 1);
     for (; c < t->end; c++) {
@@ -176,7 +176,7 @@ static const char *read_key_part(struct reader *t) {
     return tsim_arena_strndup(t->r->arena, start, (size_t)(t->c - start));
 }
 
-/* a.b."c" under `table`. NULL after a mistake. */
+/* Returns a.b."c" under `table`. NULL after a mistake. */
 static const char *read_key(struct reader *t, const char *table) {
     const char *key = table;
     for (int parts = 0; parts < MOST_DEPTH; parts++) {

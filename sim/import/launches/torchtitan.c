@@ -564,7 +564,7 @@ static const char *toml_key(struct reading *g, const char *path) {
     return path;
 }
 
-/* The section of a converter by its class, Float8LinearConverter.Config. */
+/* Returns the section of a converter by its class, Float8LinearConverter.Config. */
 static const char *converter_word(const char *class) {
     return strstr(class, "MX")                                   ? "mx"
            : strstr(class, "Float8") && !strstr(class, "Expert") ? "float8"

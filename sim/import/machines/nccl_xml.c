@@ -180,7 +180,7 @@ static void drop_bare(struct reading *g) {
     g->n_gpus = n > 0 ? n : g->n_gpus;
 }
 
-/* The largest of the usual rates of a port that its PCIe link carries; 0: less than the smallest, or not said. */
+/* Returns the largest of the usual rates of a port that its PCIe link carries; 0: less than the smallest, or not said. */
 static double port_rate(double link_bytes_per_s) {
     static const double USUAL_GB_PER_S[] = {800, 400, 200, 100, 50, 25, 10};
     for (size_t i = 0; i < sizeof USUAL_GB_PER_S / sizeof USUAL_GB_PER_S[0]; i++)

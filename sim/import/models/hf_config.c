@@ -232,7 +232,7 @@ static void guess_layer_types(struct tsim_hf_reading *r, enum tsim_mixing *kinds
             kinds[i] = tsim_value_is_text(rope->items[i], "0") ? TSIM_MIXING_ATTENTION : TSIM_MIXING_WINDOW;
 }
 
-/* The shortest beginning that repeats itself. */
+/* Returns the shortest beginning that repeats itself. */
 static int64_t period_of(const enum tsim_mixing *kinds, int64_t layers) {
     for (int64_t period = 1; period < layers; period++) {
         int64_t i = period;
@@ -307,7 +307,7 @@ static const char *grouped(struct tsim_arena *arena, double count) {
     return text;
 }
 
-/* The last part of _name_or_path where it is a name, else the architecture's. */
+/* Returns the last part of _name_or_path where it is a name, else the architecture's. */
 static const char *name_of(struct tsim_hf_reading *r) {
     const struct tsim_value *path = tsim_hf_find(r, "_name_or_path");
     if (!path || path->kind != TSIM_VALUE_SCALAR)

@@ -335,7 +335,7 @@ static const struct tsim_value *mapping(const struct tsim_hf_reading *r, const c
     return value && value->kind == TSIM_VALUE_MAPPING ? value : NULL;
 }
 
-/* A whole number within such a mapping. */
+/* Returns a whole number within such a mapping. */
 static int64_t number_within(struct tsim_hf_reading *r, const struct tsim_value *within, const char *key, int64_t least,
                              int64_t most, int64_t otherwise) {
     const struct tsim_value *value = within ? tsim_value_find(within, key) : NULL;

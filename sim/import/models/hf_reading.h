@@ -44,7 +44,7 @@ struct tsim_hf_reading {
     enum tsim_status status;
 };
 
-/* The value of the key, which counts as used then; NULL: absent or null. */
+/* Returns the value of the key, which counts as used then; NULL: absent or null. */
 const struct tsim_value *tsim_hf_find(const struct tsim_hf_reading *r, const char *key);
 /* The first of the names that is there; the first of all where none is. In the arena. */
 const char *tsim_hf_key(const struct tsim_hf_reading *r, const char *names);

@@ -77,7 +77,7 @@ static const char *quoted(struct tsim_arena *arena, const char *text) {
     return out;
 }
 
-/* The value that --set gives a path, else the default. */
+/* Returns the value that --set gives a path, else the default. */
 static const char *setting(struct import *x, const char *path, const char *otherwise) {
     for (size_t i = 0; i < x->input->n_overrides; i++)
         if (strcmp(x->input->overrides[i].path, path) == 0) {

@@ -47,7 +47,7 @@ enum tsim_status tsim_chakra_write_groups(struct tsim_arena *arena, const char *
 enum tsim_status tsim_import_chakra(struct tsim_arena *arena, const struct tsim_import_input *input,
                                     struct tsim_import_result *result, struct tsim_diags *diags);
 
-/* The rank in NAME.RANK.et, -1 when there is none. */
+/* Returns the rank in NAME.RANK.et, -1 when there is none. */
 int32_t tsim_chakra_rank(const char *file);
 
 #endif

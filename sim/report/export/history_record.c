@@ -703,8 +703,8 @@ const struct tsim_step_sink *tsim_recorder_sink(struct tsim_recorder *recorder) 
 
 /* ---- one accelerator's ---- */
 
-/* The ranks that differ from this one along the axes only, ascending; with `mirrors` also those of the stage that holds
- * the same parts of the model. */
+/* Returns the ranks that differ from this one along the axes only, ascending; with `mirrors` also those of the stage
+ * that holds the same parts of the model. */
 static int32_t *ranks_along(const struct tsim_recorder *r, int32_t rank, unsigned axes, bool mirrors, int32_t *n) {
     const struct tsim_placement *p = r->placement;
     struct tsim_coordinates own = tsim_placement_coordinates(p, rank);

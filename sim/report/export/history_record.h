@@ -32,7 +32,7 @@ const struct tsim_step_sink *tsim_recorder_sink(struct tsim_recorder *recorder);
  * for so far. */
 void tsim_recorder_history(struct tsim_recorder *recorder, struct tsim_arena *arena, int32_t rank,
                            struct tsim_history *execution);
-/* The groups of all executions that were asked for: their number. */
+/* Returns the groups of all executions that were asked for: their number. */
 int32_t tsim_recorder_groups(const struct tsim_recorder *recorder, const struct tsim_history_group **groups);
 
 #endif

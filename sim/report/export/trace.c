@@ -155,7 +155,7 @@ static void choose_rows(struct tsim_trace *trace, const struct tsim_step_outline
         trace->n_traced += trace->rows[i].is_traced;
 }
 
-/* The memory that stays: everything but activations. */
+/* Returns the memory that stays: everything but activations. */
 static double state_bytes(const struct tsim_trace *trace, int32_t stage) {
     struct tsim_stage_memory memory;
     tsim_stage_memory(trace->scenario, stage, &memory);

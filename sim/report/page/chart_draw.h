@@ -18,13 +18,13 @@ enum {
     CHART_MOST_ROWS = 40
 };
 
-/* The number at a path, 0 where there is none. */
+/* Returns the number at a path, 0 where there is none. */
 static inline double chart_number(const struct tsim_json *object, const char *path) {
     double value = tsim_json_figure(object, path);
     return isnan(value) ? 0 : value;
 }
 
-/* The class of a colour. */
+/* Returns the class of a colour. */
 static inline const char *chart_color(char *buffer, size_t size, int i) {
     snprintf(buffer, size, "k%d", i % TSIM_SVG_COLORS);
     return buffer;

@@ -216,7 +216,7 @@ bool tsim_chart_power(const struct tsim_json *run, FILE *out) {
     return true;
 }
 
-/* The place of the i-th cause among all: the largest loss stands first. */
+/* Returns the place of the i-th cause among all: the largest loss stands first. */
 static int place_of_loss(const struct tsim_json *lost, size_t i) {
     double own = chart_number(lost, tsim_json_key(lost, i));
     int place = 0;

@@ -19,7 +19,7 @@ enum {
     TSIM_PAGE_MOST_COUNTS = 64
 };
 
-/* An empty report. The caller releases it. */
+/* Returns an empty report. The caller releases it. */
 struct tsim_json *tsim_page_new(void);
 
 struct tsim_page_extent {

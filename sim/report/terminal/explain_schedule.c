@@ -67,7 +67,7 @@ static double overlap_s(const struct tsim_slice *slice, double from_s, double un
     return fmax(fmin(slice->end_s, until_s) - fmax(slice->begin_s, from_s), 0);
 }
 
-/* The letter of what fills most of the column; *at is the first slice that ends after the column's beginning. */
+/* Returns the letter of what fills most of the column; *at is the first slice that ends after the column's beginning. */
 static char column_of(const struct tsim_stage_slices *stage, const struct window *window, int32_t column, int32_t *at) {
     double from_s = window->from_s + column * window->column_s, until_s = from_s + window->column_s;
     double by_kind_s[TSIM_N_PASS_KINDS] = {0}, idle_s = window->column_s;

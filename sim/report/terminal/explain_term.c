@@ -102,7 +102,7 @@ void tsim_term_print(FILE *out, const struct tsim_style *style, const struct tsi
     tsim_arena_release(&p.arena);
 }
 
-/* The SI unit, as tsim_quantity_si writes it; "" for pure numbers. */
+/* Returns the SI unit, as tsim_quantity_si writes it; "" for pure numbers. */
 static const char *unit_of(struct tsim_arena *arena, enum tsim_dimension dimension) {
     char text[TEXT_BYTES];
     const char *blank = strchr(tsim_quantity_si(1, dimension, text, sizeof text), ' ');

@@ -7,9 +7,9 @@
 #include "report/terminal/table.h"
 #include "results/prediction.h"
 
-/* The tree of one figure of the summary, by a name that tsim_outcome_find_term (results/outcome.h) knows, as the
- * recorder that heard the run has it; one without a formula is a leaf that says what it is. NULL for an unknown name,
- * and for one whose value this run does not have. */
+/* Returns the tree of one figure of the summary, by a name that tsim_outcome_find_term (results/outcome.h) knows, as
+ * the recorder that heard the run has it; one without a formula is a leaf that says what it is. NULL for an unknown
+ * name, and for one whose value this run does not have. */
 const struct tsim_term *tsim_term_of(const struct tsim_prediction *prediction, const char *name);
 
 /* Indented, value first; sources are numbered and stand below. A shared node is written out once. */

@@ -120,7 +120,7 @@ static const struct task *task_at(const struct tsim_timeline_tasks *t, struct pl
     return &stream_of(t, place.stage, place.stream)->tasks[place.index];
 }
 
-/* The last task of the stream that ended at the time; index -1: none did. */
+/* Returns the last task of the stream that ended at the time; index -1: none did. */
 static struct place ended_at(const struct tsim_timeline_tasks *t, int32_t stage, int stream, double at_s) {
     const struct stream *of = stream_of(t, stage, stream);
     int32_t from = 0, until = of->n; /* all before `from` ended by then, none from `until` on */
@@ -139,8 +139,8 @@ static bool is_joined(enum tsim_task_kind kind) {
     return kind == TSIM_TASK_GATHER || kind == TSIM_TASK_REDUCE || kind == TSIM_TASK_TIED || kind == TSIM_TASK_NORM;
 }
 
-/* The task that let the one at `place` begin: the one before it, a message to its stage, what another of the stage's
- * streams did; where stages meet, what another stage did. */
+/* Returns the task that let the one at `place` begin: the one before it, a message to its stage, what another of the
+ * stage's streams did; where stages meet, what another stage did. */
 static struct place cause_of(const struct tsim_timeline_tasks *t, struct place place) {
     const struct task *task = task_at(t, place), *before = place.index > 0 ? task - 1 : NULL;
     if (before && before->end_s >= task->begin_s)
@@ -275,7 +275,7 @@ static void reverse(struct tsim_path *path) {
     }
 }
 
-/* The last task of all, of equals that of the first stream. */
+/* Returns the last task of all, of equals that of the first stream. */
 static struct place last_task(const struct tsim_timeline_tasks *t) {
     struct place last = {0, 0, -1};
     double end_s = -1;

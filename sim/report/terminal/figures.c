@@ -88,7 +88,7 @@ static const char *cell_text(const struct tsim_figures *figures, size_t cell) {
                              tsim_figure_text(column->figure, figures->cells[cell].number, text, sizeof text));
 }
 
-/* Columns that a column of the table takes; 0: it is not for people. */
+/* Returns the columns that a column of the table takes; 0: it is not for people. */
 static int shown_width(const struct tsim_figures *figures, const char *const *texts, size_t column) {
     if (!figures->columns[column].title)
         return 0;

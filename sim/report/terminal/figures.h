@@ -50,7 +50,7 @@ void tsim_figures_init(struct tsim_figures *figures, struct tsim_arena *arena, c
 void tsim_figures_add_text(struct tsim_figures *figures, const char *text);
 void tsim_figures_add(struct tsim_figures *figures, double number);
 
-/* The figure as people read it; "" for NAN. Returns `buffer` (at least 64 bytes). */
+/* Returns the figure as people read it; "" for NAN. Returns `buffer` (at least 64 bytes). */
 const char *tsim_figure_text(enum tsim_figure figure, double number, char *buffer, size_t size);
 
 /* Aligned; where lines would be wider than the style, texts of the first column are cut, then of the last, to ten

@@ -76,7 +76,7 @@ static void insert(struct term *terms, size_t *n, struct term term) {
     terms[at] = term;
 }
 
-/* Terms of the period against the best plan's, for the same number of tokens; the largest difference first. */
+/* Returns the terms of the period against the best plan's, for the same number of tokens; the largest difference first. */
 static size_t find_terms(const struct tsim_plan *best, const struct tsim_plan *plan, struct term terms[MOST_PARTS]) {
     size_t n = 0;
     double scale = period_s(best) / best->price.time_s * plan->price.time_s / period_s(plan);
@@ -202,7 +202,7 @@ static const char LEGEND[] =
     "is 1f1b (interleaved with chunks), and what it recomputes. no-sp: without sequence parallelism; balanced: stages "
     "of unequal length";
 
-/* Keys that few plans have are told of those that have them. */
+/* Returns the keys that few plans have are told of those that have them. */
 static const char *legend(struct tsim_arena *arena, const struct tsim_plan_result *result) {
     static const struct {
         enum tsim_plan_key key;
@@ -356,7 +356,7 @@ static bool shows_failures(const struct tsim_plan_output *output, const struct t
     return has_failures(plan) && !is_choice(output);
 }
 
-/* The columns of what plans reach, how many measured runs say so, and what they cost. */
+/* Returns the columns of what plans reach, how many measured runs say so, and what they cost. */
 static size_t price_columns(const struct tsim_plan_output *output, const struct tsim_plan *plan,
                             struct tsim_column columns[12]) {
     bool of_samples = is_of_samples(plan);

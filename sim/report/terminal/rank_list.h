@@ -18,7 +18,7 @@ struct tsim_rank_list {
 /* False: the text is no such list. */
 bool tsim_rank_list_parse(struct tsim_arena *arena, const char *text, struct tsim_rank_list *list);
 bool tsim_rank_list_has(const struct tsim_rank_list *list, int64_t rank);
-/* A rank of the list that is not one of the first n, -1 when there is none ("all" has none). */
+/* Returns a rank of the list that is not one of the first n, -1 when there is none ("all" has none). */
 int64_t tsim_rank_list_beyond(const struct tsim_rank_list *list, int64_t n);
 
 #endif

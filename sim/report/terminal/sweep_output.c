@@ -284,7 +284,7 @@ static enum tsim_status print_rows(struct sheet *sheet, struct tsim_diags *diags
     }
 }
 
-/* The limit that all of them miss, the one missed by most. */
+/* Returns the limit that all of them miss, the one missed by most. */
 static const struct tsim_limit *missed_limit(const struct sheet *sheet, double *nearest) {
     const struct tsim_ranking *ranking = &sheet->output->ranking;
     const struct tsim_limit *worst = NULL;

@@ -117,7 +117,7 @@ void tsim_text_wrap(FILE *out, const struct tsim_style *style, int indent, const
 
 /* ---- folding ---- */
 
-/* Bytes that take no column: an escape sequence that colours, or the rest of a code point. */
+/* Returns the bytes that take no column: an escape sequence that colours, or the rest of a code point. */
 static size_t invisible_bytes(const char *text) {
     if (*text == '\033')
         return strcspn(text, "m") + 1;
@@ -174,7 +174,7 @@ static bool is_prose(const char *line, size_t n_bytes) {
     return n_bytes > 0 && line[0] != ' ' && hanging_indent(line, n_bytes, INT_MAX) == 2;
 }
 
-/* The lines of the paragraph that begins here, made one; returns its bytes. */
+/* Returns the lines of the paragraph that begins here, made one; returns its bytes. */
 static size_t join_lines(char *text) {
     size_t n = strcspn(text, "\n");
     while (is_prose(text, n) && text[n] && is_prose(text + n + 1, strcspn(text + n + 1, "\n"))) {
@@ -316,7 +316,7 @@ size_t tsim_columns_fit(const struct tsim_style *style, int *widths, const bool 
     return n_columns;
 }
 
-/* Bytes of the longest start of `text` that takes `width` columns. */
+/* Returns the bytes of the longest start of `text` that takes `width` columns. */
 static size_t bytes_of_width(const char *text, int width) {
     size_t n = 0;
     for (; text[n]; n++)
@@ -344,7 +344,7 @@ void tsim_text_cut(FILE *out, const char *text, int width) {
         fprintf(out, "%.*s..", (int)bytes_of_width(text, columns - 2), text);
 }
 
-/* Bytes of the next line of a cell: as many words as fit, or the part of one that does. */
+/* Returns the bytes of the next line of a cell: as many words as fit, or the part of one that does. */
 static size_t line_bytes(const char *text, int width) {
     size_t n_bytes = 0, fits = 0;
     int columns = 0;

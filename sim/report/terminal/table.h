@@ -21,7 +21,7 @@ struct tsim_style tsim_style_of(FILE *stream);
 
 enum tsim_tint { TSIM_TINT_NONE, TSIM_TINT_BOLD, TSIM_TINT_DIM, TSIM_TINT_RED, TSIM_TINT_GREEN, TSIM_TINT_YELLOW };
 
-/* The escape sequences around a coloured text; empty strings when the style has no colour. */
+/* Returns the escape sequences around a coloured text; empty strings when the style has no colour. */
 const char *tsim_tint_on(const struct tsim_style *style, enum tsim_tint tint);
 const char *tsim_tint_off(const struct tsim_style *style);
 
@@ -51,8 +51,8 @@ struct tsim_fold {
 FILE *tsim_fold_open(struct tsim_fold *fold, const struct tsim_style *style, FILE *out);
 void tsim_fold_close(struct tsim_fold *fold);
 
-/* A bar of up to `columns` columns for `frac` of full length (clamped to 0..1), in eighths of a column. A fraction
- * above zero shows at least an eighth. Returns `buffer`, which needs 3 bytes a column and one more. */
+/* Returns a bar of up to `columns` columns for `frac` of full length (clamped to 0..1), in eighths of a column. A
+ * fraction above zero shows at least an eighth. Returns `buffer`, which needs 3 bytes a column and one more. */
 const char *tsim_bar(double frac, int columns, char *buffer, size_t size);
 
 struct tsim_column {

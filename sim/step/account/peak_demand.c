@@ -32,7 +32,8 @@ static void raise_collective(struct use *most, const struct tsim_data_collective
         raise(most, (struct use){.units = 1, .memory = 1});
 }
 
-/* The rate that a pass that takes this long asks for. By chance (noise.h) it may be shorter, and ask for any rate. */
+/* Returns the rate that a pass that takes this long asks for. By chance (noise.h) it may be shorter, and ask for any
+ * rate. */
 static double asked_per_s(const struct tsim_step_plan *plan, double bytes, double time_s, double capacity_per_s) {
     if (plan->noise_deviation_frac > 0)
         return bytes > 0 ? (double)INFINITY : 0;

@@ -264,7 +264,7 @@ static bool sign(const struct tsim_periods *periods, tsim_tick now, uint64_t *si
     return true;
 }
 
-/* The item at which a stream looks for its next task; of the data stream, where not all is sharded. */
+/* Returns the item at which a stream looks for its next task; of the data stream, where not all is sharded. */
 static int32_t *next_item(struct tsim_stage_group *group, int stream) {
     switch (stream) {
     case TSIM_STREAM_COMPUTE:
@@ -399,7 +399,7 @@ static bool moved_alike(const struct tsim_stage_group *group, const int32_t *the
     return !label_of(group, TSIM_STREAM_DATA, &label) || reduced == step || reduced == 0;
 }
 
-/* The last item that has been looked at: tasks that wait are of items that may be far ahead. */
+/* Returns the last item that has been looked at: tasks that wait are of items that may be far ahead. */
 static int64_t farthest(const struct tsim_stage_group *group, const int32_t *then, const int32_t *now) {
     int32_t reduced = now[AT_NEXT + TSIM_STREAM_DATA];
     int64_t far = now[AT_ITEM], label;
@@ -414,8 +414,8 @@ static int64_t farthest(const struct tsim_stage_group *group, const int32_t *the
     return far + 2; /* the first of a pair looks at the second */
 }
 
-/* The first item from `at` on that is not there again `step` items later. The middle of a long schedule, the first and
- * the last micro-batches apart, needs no looking through. */
+/* Returns the first item from `at` on that is not there again `step` items later. The middle of a long schedule, the
+ * first and the last micro-batches apart, needs no looking through. */
 static int64_t end_of_repeats(const struct tsim_periods *periods, const struct tsim_stage_group *group, int64_t at,
                               int64_t step, struct period *period) {
     struct tsim_schedule_stretch regular = tsim_schedule_regular(&group->plan->schedule, group->stage);
@@ -552,7 +552,7 @@ static void leave_out(struct tsim_periods *periods, const struct moment *then, c
         tell_again(periods, then, places, now->now - then->now, period);
 }
 
-/* The last moment like it after which a period can be left out; NULL: none, and *period is the shortest. */
+/* Returns the last moment like it after which a period can be left out; NULL: none, and *period is the shortest. */
 static const struct moment *find_like(const struct tsim_periods *periods, const struct moment *now, uint64_t signature,
                                       struct period *period) {
     const int64_t *states = periods->states.words;

@@ -52,7 +52,7 @@ void tsim_periods_note(struct tsim_periods *periods, const struct tsim_periods_t
 /* Looks for a period; it is called between ticks, when it is due. */
 void tsim_periods_look(struct tsim_periods *periods);
 
-/* Ticks and events that were left out so far. */
+/* Returns the ticks and events that were left out so far. */
 tsim_tick tsim_periods_ticks(const struct tsim_periods *periods);
 int64_t tsim_periods_events(const struct tsim_periods *periods);
 

@@ -133,7 +133,7 @@ static void route_edge(const struct loads *loads, int32_t rank, int edge, struct
     tsim_topology_route(loads->topology, rank, tsim_placement_rank(placement, &to), route);
 }
 
-/* The rank at the same place of the first replica. */
+/* Returns the rank at the same place of the first replica. */
 static int32_t in_first_replica(const struct tsim_placement *placement, int32_t rank) {
     struct tsim_coordinates at = tsim_placement_coordinates(placement, rank);
     at.at[TSIM_AXIS_DATA] = 0;

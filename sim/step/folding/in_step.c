@@ -7,7 +7,7 @@
 /* More than sums of demands in another order round by. */
 #define SAME_FRAC 1e-9
 
-/* The most that an exchange of the stage asks of a NIC, in bytes/s. */
+/* Returns the most that an exchange of the stage asks of a NIC, in bytes/s. */
 static double nic_rate_of(const struct tsim_pass_programs *programs) {
     double most = 0;
     for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {

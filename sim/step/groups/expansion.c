@@ -37,7 +37,7 @@ static struct tsim_coordinates member_at(const struct tsim_placement *placement,
     return at;
 }
 
-/* The one that is simulated in its place. */
+/* Returns the one that is simulated in its place. */
 static struct tsim_stage_group *stage_group_of(const struct tsim_placement *placement,
                                                struct tsim_stage_group *stage_groups,
                                                const struct tsim_coordinates *at) {
@@ -127,7 +127,7 @@ static void cross_phase(const struct tsim_step_links *step_links, const struct t
     }
 }
 
-/* Links that a phase may cross, those it crosses several times counted as often. */
+/* Returns the links that a phase may cross, those it crosses several times counted as often. */
 static int32_t n_links_of(const struct tsim_pattern *pattern, int32_t lane, const struct tsim_pattern_phase *phase) {
     struct tsim_route route;
     int32_t n = phase->n_shares;
@@ -144,7 +144,7 @@ static struct tsim_crossed_links *crossed_by(const struct tsim_placement *placem
     return &stage_group_of(placement, stage_groups, &at)->members[member_of(placement, &at)].crossed[whose];
 }
 
-/* The longest collective of the axis that passes of the stage have. */
+/* Returns the longest collective of the axis that passes of the stage have. */
 static struct tsim_collective_request crossing_pass(const struct tsim_stage_group *group, enum tsim_axis axis) {
     struct tsim_collective_request request = {.bytes = 0};
     for (int i = 0; i < TSIM_N_PASS_WAYS * TSIM_N_PARTS; i++) {

@@ -15,7 +15,7 @@
 
 #include "step/groups/stage_group.h"
 
-/* The time that noise adds to the kernels of a pass or segment, in s; may be negative, not below half of them. */
+/* Returns the time that noise adds to the kernels of a pass or segment, in s; may be negative, not below half of them. */
 double tsim_noise_s(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                     const struct tsim_pass_cost *cost, double kernels_s);
 

@@ -44,13 +44,13 @@ void tsim_pass_collectives_build(struct tsim_arena *arena, struct tsim_step_plan
 
 /* ---- where a stream stands ---- */
 
-/* Parts that the segment goes through; layers that vary are one. */
+/* Returns the parts that the segment goes through; layers that vary are one. */
 static int32_t n_parts_of(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w) {
     return w->has_embedding + (tsim_model_layers_vary(group->plan->scenario->model) ? 1 : (int32_t)(w->to - w->from)) +
            w->has_head;
 }
 
-/* The i-th part in execution order. */
+/* Returns the i-th part in execution order. */
 static struct tsim_pass_place place_at(const struct tsim_stage_group *group, const struct tsim_pass_cursor *w,
                                        int32_t i) {
     int32_t at = w->kind == TSIM_PASS_FORWARD ? i : w->n_parts - 1 - i;

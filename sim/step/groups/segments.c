@@ -10,7 +10,7 @@ static const struct tsim_chunk_plan *chunk_of(const struct tsim_stage_group *gro
     return &group->stage_plan->chunks[chunk];
 }
 
-/* Time of layers from .. to - 1 of the chunk, as a share of the pass. */
+/* Returns the time of layers from .. to - 1 of the chunk, as a share of the pass. */
 static double layers_frac(const struct tsim_stage_group *group, const struct tsim_chunk_plan *chunk,
                           const struct tsim_direction_plan *way, int64_t from, int64_t to) {
     struct tsim_parts parts =

@@ -14,20 +14,20 @@ static int32_t bucket_index(const struct tsim_stage_group *group, int32_t chunk,
     return bucket + (backward ? chunk_of(group, chunk)->first_reduce : chunk_of(group, chunk)->first_gather);
 }
 
-/* The place of a bucket that a backward pass releases among the signals of such. */
+/* Returns the place of a bucket that a backward pass releases among the signals of such. */
 static int32_t release_index(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t bucket) {
     if (group->plan->reduces_every_microbatch)
         return tsim_stage_group_slot(group, item) * group->most_segments + bucket;
     return bucket_index(group, item.chunk, true, bucket);
 }
 
-/* The chunk that comes n-th where all ranks that hold a part must take the parts in the same order. */
+/* Returns the chunk that comes n-th where all ranks that hold a part must take the parts in the same order. */
 static int32_t nth_chunk(const struct tsim_stage_group *group, int32_t n) {
     bool exchanged = group->plan->is_mirrored && group->stage >= group->plan->schedule.stages / 2;
     return exchanged ? group->plan->schedule.chunks - 1 - n : n;
 }
 
-/* The bucket's number among those who join it: of the pair of stages, as the first of the two numbers them. */
+/* Returns the bucket's number among those who join it: of the pair of stages, as the first of the two numbers them. */
 static int32_t joint_index(const struct tsim_stage_group *group, int32_t chunk, bool backward, int32_t bucket) {
     int32_t at = 0;
     if (!group->plan->is_mirrored)
@@ -141,7 +141,7 @@ static void wait_for_message(struct tsim_stage_group *group, struct tsim_pass_it
                            tsim_stage_group_slot(group, item));
 }
 
-/* Messages that leave after the item: of a pair, both leave after its second. */
+/* Returns the messages that leave after the item: of a pair, both leave after its second. */
 static int32_t messages_after(const struct tsim_stage_group *group, int32_t index, int32_t messages[2]) {
     int32_t n = 0, from = index - (tsim_stage_group_item(group, index).pair == TSIM_PAIR_SECOND);
     if (tsim_stage_group_item(group, index).pair == TSIM_PAIR_FIRST)
@@ -508,7 +508,7 @@ static int32_t n_gathered_first(const struct tsim_stage_group *group) {
     return most;
 }
 
-/* The index of the unit so many places before, in execution order; -1: there is none. */
+/* Returns the index of the unit so many places before, in execution order; -1: there is none. */
 static int32_t unit_before(const struct tsim_stage_group *group, int32_t item, int32_t position, int32_t places) {
     for (position -= places; position < 0; position += tsim_stage_group_n_segments(group, item))
         if (--item < 0)

@@ -355,7 +355,7 @@ static void choose_window(struct run *run) {
     run->max_steps = windows * run->window_steps;
 }
 
-/* Ticks of a picosecond, or longer where the clock would run out. */
+/* Returns the ticks of a picosecond, or longer where the clock would run out. */
 static double tick_s(const struct tsim_input_pipeline *pipeline) {
     double step_s = 0;
     for (int32_t i = 0; i <= pipeline->n_batches; i++)
@@ -386,7 +386,7 @@ static enum tsim_input_bound bound_of(const struct tsim_input_pipeline_flow *flo
     return busy[bound - TSIM_INPUT_BOUND_STORAGE] >= BUSY_FRAC ? bound : TSIM_INPUT_BOUND_AHEAD;
 }
 
-/* The time that a consumer has waited since the mark. */
+/* Returns the time that a consumer has waited since the mark. */
 static double waited_s(const struct run *run, const struct consumer *consumer, enum mark mark) {
     return sum(consumer->waits_s, run->pipeline->n_batches) - sum(consumer->marked_s[mark], run->pipeline->n_batches);
 }

@@ -14,7 +14,7 @@ enum { MAX_TURNS = 8, MAX_TOP_UPS = 4 };
 
 /* ---- who is fed where ---- */
 
-/* Stages of the consumers on `node`, at most `room` of them; returns how many there are. */
+/* Returns the stages of the consumers on `node`, at most `room` of them; returns how many there are. */
 static int32_t consumers_on(const struct tsim_scenario *sc, const struct tsim_placement *placement, int32_t node,
                             int32_t *stages, int32_t room) {
     int32_t n = 0, first = node * placement->ranks_per_node;
@@ -58,7 +58,7 @@ static struct tsim_amount of_storage(struct tsim_term_recorder *r, const struct 
     return tsim_of_file(r, TSIM_CATALOGUE_STORAGE, storage->name, key, value, dimension);
 }
 
-/* Bytes a second that the node's workers get together. */
+/* Returns the bytes a second that the node's workers get together. */
 static struct tsim_amount storage_rate(struct tsim_term_recorder *r, const struct tsim_data_spec *data,
                                        int32_t n_consumers, int32_t n_all) {
     const struct tsim_storage *storage = data->storage;
@@ -144,7 +144,7 @@ void tsim_input_pipeline_of(const struct tsim_scenario *sc, const struct tsim_pl
 
 /* ---- how its waits come about ---- */
 
-/* The time that a part with so many hands needs for all batches of a step. */
+/* Returns the time that a part with so many hands needs for all batches of a step. */
 static struct tsim_amount by_hands(struct tsim_term_recorder *r, const char *name, const char *formula,
                                    struct tsim_amount batches, struct tsim_amount batch, struct tsim_amount hands) {
     return tsim_product(r, name, formula, TSIM_TIME_S, TSIM_PARTS(batches, batch, tsim_inverse(hands)));

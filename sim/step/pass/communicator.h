@@ -29,7 +29,8 @@ void tsim_communicator_ended(struct tsim_communicator *communicator, tsim_tick e
 static inline bool tsim_communicator_is_under_way(const struct tsim_communicator *communicator) {
     return communicator->n_started > communicator->n_ended;
 }
-/* The axis of a collective that ran beside the kernel which began at `begin` and has just ended; TSIM_N_AXES: none did. */
+/* Returns the axis of a collective that ran beside the kernel which began at `begin` and has just ended; TSIM_N_AXES:
+ * none did. */
 enum tsim_axis tsim_communicators_beside(const struct tsim_communicator communicators[TSIM_AXIS_PIPELINE],
                                          tsim_tick begin);
 

@@ -117,7 +117,7 @@ static bool is_elsewhere(const struct walk *w, const struct tsim_op *op) {
            (w->kind == TSIM_PASS_WEIGHT_GRADIENT && !op->is_weight_gradient);
 }
 
-/* The product that the collective at `at` runs beside, or NULL. */
+/* Returns the product that the collective at `at` runs beside, or NULL. */
 static const struct tsim_op *partner(const struct walk *w, const struct tsim_op_list *list, int32_t at) {
     if (list->ops[at].overlap == TSIM_PIPELINED_PREVIOUS)
         return at > 0 && is_product(&list->ops[at - 1]) ? &list->ops[at - 1] : NULL;

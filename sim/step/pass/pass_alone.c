@@ -31,7 +31,7 @@ struct alone {
     double *exposed_s; /* by row; NULL: nobody asks */
 };
 
-/* The entry of the axis' n-th collective beside kernels, from 0. */
+/* Returns the entry of the axis' n-th collective beside kernels, from 0. */
 static const struct tsim_played *nth_beside(const struct tsim_pass_program *program, enum tsim_axis axis, int64_t n) {
     for (int32_t i = 0; i < program->n; i++)
         if (program->at[i].kind == TSIM_PLAYED_BESIDE && program->at[i].axis == axis && n-- == 0)

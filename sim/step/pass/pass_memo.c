@@ -55,7 +55,7 @@ static struct key key_of(const struct tsim_scenario *sc, const struct tsim_place
                             accumulated_frac > 0 && accumulated_frac < 1 ? sc->n_microbatches : 0};
 }
 
-/* FNV-1a over the key's fields. */
+/* Returns FNV-1a over the key's fields. */
 static size_t slot_of(const struct key *key) {
     const unsigned char *bytes = (const unsigned char *)key;
     uint64_t hash = UINT64_C(14695981039346656037);

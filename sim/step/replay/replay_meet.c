@@ -72,7 +72,7 @@ static int32_t intern(struct tsim_replay_run *run, const char *name, const int32
     return (int32_t)run->n_groups++;
 }
 
-/* The group as the execution tells it, or the file of groups. */
+/* Returns the group as the execution tells it, or the file of groups. */
 static const struct tsim_history_group *told(const struct tsim_replay_run *run,
                                              const struct tsim_history_group *group) {
     for (int32_t i = 0; i < run->n_told && group->n_ranks < 0; i++)

@@ -277,7 +277,7 @@ static enum tsim_status run_counts(struct study *study, struct tsim_store *store
     return *is_interrupted ? TSIM_OK : read_points(study, store, *sweep_id);
 }
 
-/* The rows up to the first one below the limit. */
+/* Returns the rows up to the first one below the limit. */
 static size_t n_rows_until(const struct study *study) {
     struct study part = *study;
     if (study->options->until_efficiency_frac > 0)

@@ -197,7 +197,7 @@ static bool has_said(const struct tsim_diags *diags, const struct tsim_diag *dia
     return false;
 }
 
-/* The position of the first point that has choice `c` of axis `a`. */
+/* Returns the position of the first point that has choice `c` of axis `a`. */
 static int64_t position_of(const struct tsim_space *space, size_t a, size_t c) {
     int64_t n_below = 1;
     for (size_t i = space->n_axes - 1; i > a; i--)
@@ -205,7 +205,7 @@ static int64_t position_of(const struct tsim_space *space, size_t a, size_t c) {
     return (int64_t)c * n_below;
 }
 
-/* The setting of a point's that sets `path`, NULL where it is a --set of the whole sweep's. */
+/* Returns the setting of a point's that sets `path`, NULL where it is a --set of the whole sweep's. */
 static const struct tsim_space_setting *setting_of(const struct bench *bench, int64_t position, const char *path) {
     size_t n = tsim_space_settings(bench->sweep->space, position, bench->settings);
     for (size_t i = 0; i < n; i++)

@@ -66,7 +66,7 @@ static bool is_share(int value) {
            value == TSIM_CALIBRATED_WIDE_HEADS;
 }
 
-/* The catalogue's accelerator with other values. */
+/* Returns the catalogue's accelerator with other values. */
 static struct tsim_accelerator with_values(const struct tsim_kernel_rows *rows, const double *values) {
     struct tsim_accelerator a = *rows->accelerator;
     for (int i = 0; i < TSIM_N_CALIBRATED; i++) {

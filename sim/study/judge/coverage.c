@@ -226,7 +226,7 @@ void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *m
 
 /* ---- what they hold ---- */
 
-/* The chance that so many or more of n runs are outside, if each is with one in ten. */
+/* Returns the chance that so many or more of n runs are outside, if each is with one in ten. */
 static double chance_of_outside(int32_t n, int32_t n_outside) {
     double fewer = 0, chance = pow(0.9, n);
     for (int32_t i = 0; i < n_outside; i++) {
@@ -276,7 +276,7 @@ void tsim_coverage_of(struct tsim_arena *arena, const struct tsim_residuals *mea
     add_held(arena, &all, by, coverage);
 }
 
-/* The rows that are not of the group. */
+/* Returns the rows that are not of the group. */
 static struct tsim_residuals others_of(struct tsim_arena *arena, const struct tsim_residuals *rows,
                                        const struct left_out *left_out) {
     struct tsim_residual *others = TSIM_NEW_ARRAY(arena, rows->n + 1, struct tsim_residual);

@@ -662,7 +662,7 @@ static bool is_rival(const struct tsim_fabric *own, const struct tsim_fabric *ot
            other->switch_usd > 0;
 }
 
-/* The step of the choice's plan on a fabric, operator by operator; NAN: it is not simulated. */
+/* Returns the step of the choice's plan on a fabric, operator by operator; NAN: it is not simulated. */
 static double step_on(struct deciding *d, const struct tsim_offer *choice, const struct tsim_fabric *fabric) {
     const struct tsim_scenario *scenario;
     struct tsim_result *result = TSIM_NEW(d->arena, struct tsim_result);
@@ -774,7 +774,7 @@ static struct tsim_changes changed(const struct tsim_decision *decision, enum ch
     return c;
 }
 
-/* The nearest amount, from `from` towards `to`, with which another offer is the best; NAN: none. */
+/* Returns the nearest amount, from `from` towards `to`, with which another offer is the best; NAN: none. */
 static double flip_at(struct tsim_decision *decision, enum tsim_decision_objective objective, enum change which,
                       double from, double to, const struct tsim_offer **other) {
     const struct tsim_offer *choice = &decision->offers[0];
@@ -912,8 +912,8 @@ static void find_flips(struct tsim_arena *arena, struct tsim_decision *decision,
 
 /* ---- no goal met ---- */
 
-/* The least that an offer takes in nine cases of ten while it keeps the other limit in the middle case, or whatever
- * it does with that one. */
+/* Returns the least that an offer takes in nine cases of ten while it keeps the other limit in the middle case, or
+ * whatever it does with that one. */
 static const struct tsim_offer *least_of(const struct tsim_decision *decision, enum limited which, bool keeps_other) {
     enum limited other = which == LIMITED_DAYS ? LIMITED_USD : LIMITED_DAYS;
     double other_limit = limit_of(&decision->job->goal, other);
@@ -961,7 +961,7 @@ static void find_misses(struct tsim_arena *arena, struct tsim_decision *decision
 
 /* ---- what is left out ---- */
 
-/* The least that the products of a run cost at the machine's peak; INFINITY: it would come after the date. */
+/* Returns the least that the products of a run cost at the machine's peak; INFINITY: it would come after the date. */
 static double least_usd(const struct tsim_scenario *job) {
     const struct tsim_cost_spec *c = &job->cost;
     double accelerator_s = tsim_least_accelerator_s(job), reserved = reserved_usd_per_s(job),
@@ -997,7 +997,8 @@ static void say_dear(struct tsim_arena *arena, struct tsim_decision *decision) {
 
 /* ---- the whole ---- */
 
-/* Tokens of the goal, or to its loss; 0: neither is said, NAN, with an error: the loss is likelier never reached. */
+/* Returns the tokens of the goal, or to its loss; 0: neither is said, NAN, with an error: the loss is likelier never
+ * reached. */
 static double length_of(struct deciding *d, const struct tsim_scenario *job) {
     struct tsim_tokens_needed needed;
     if (!(job->goal.loss_nats > 0))

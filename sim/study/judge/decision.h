@@ -136,7 +136,7 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
 
 /* "128 x dgx-h100, ib-ndr" */
 const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer *offer);
-/* The highest chance that is claimed on such evidence. */
+/* Returns the highest chance that is claimed on such evidence. */
 double tsim_most_chance(enum tsim_grounds evidence);
 /* "85 %", "under 5 %" */
 const char *tsim_chance_text(struct tsim_arena *arena, double chance);

@@ -69,7 +69,7 @@ static struct factor losses(const struct tsim_campaign *c) {
     return l;
 }
 
-/* The part of the lost time that more frequent failures would make longer. */
+/* Returns the part of the lost time that more frequent failures would make longer. */
 static double failing_frac(const struct tsim_campaign *c) {
     double failing = 0, all = 0;
     for (int loss = 0; loss < TSIM_N_CAMPAIGN_LOSSES; loss++) {

@@ -37,7 +37,7 @@ void tsim_price_cases_of(const struct tsim_scenario *scenario, struct tsim_price
  * its parts equally often. */
 int tsim_electricity_case(int i, int j);
 
-/* The tokens to the goal's loss, with the scenario's model and batch. */
+/* Returns the tokens to the goal's loss, with the scenario's model and batch. */
 struct tsim_tokens_needed tsim_goal_tokens(const struct tsim_scenario *scenario);
 
 /* Makes of the days of a run those until the loss, where that is the goal; a part of them, which is added to

@@ -90,7 +90,7 @@ static int by_measured(const void *a, const void *b) {
     return strcmp(x->op, y->op);
 }
 
-/* The stage group's operators of a class; returns how many. */
+/* Returns the stage group's operators of a class; returns how many. */
 static size_t operators_of(const struct tsim_operator_sequence *s, int32_t stage_group, enum tsim_kernel_class class,
                            const struct told **out) {
     size_t n = 0;

@@ -108,7 +108,7 @@ struct tsim_profile_comparison {
     double predicted_step_s, predicted_exposed_s, predicted_idle_s; /* idle: bubble and waits for data */
 };
 void tsim_profile_compare(const struct tsim_result *result, struct tsim_profile_comparison *comparison);
-/* The class of an operator "attention core (backward)", or of another task, that computes so much. */
+/* Returns the class of an operator "attention core (backward)", or of another task, that computes so much. */
 enum tsim_kernel_class tsim_operator_class(const char *name, bool is_on_compute_stream, double flops);
 
 #endif

@@ -111,7 +111,7 @@ static const char *read_rpd(const struct tsim_store *store, struct tsim_profile_
 
 /* ---- of Nsight Systems ---- */
 
-/* The name of the table that cannot be read, NULL when all can that are there. */
+/* Returns the name of the table that cannot be read, NULL when all can that are there. */
 static const char *read_nsys(const struct tsim_store *store, struct tsim_profile_builder *builder) {
     static const struct {
         const char *table, *sql;

@@ -27,10 +27,10 @@ double tsim_usual_batch_tokens(double loss);
 /* False: so little compute trains no model of this shape well. */
 bool tsim_propose(double flops, struct tsim_proposal *proposal);
 
-/* The least compute that reaches a loss, by the refit; INFINITY: none does. */
+/* Returns the least compute that reaches a loss, by the refit; INFINITY: none does. */
 double tsim_flops_to_loss(double loss);
 
-/* A model as a scenario has it: "{name: llama-like-34b, kind: transformer, layers: 48, ...}" */
+/* Returns a model as a scenario has it: "{name: llama-like-34b, kind: transformer, layers: 48, ...}" */
 const char *tsim_proposal_text(struct tsim_arena *arena, const struct tsim_proposal *proposal);
 
 #endif

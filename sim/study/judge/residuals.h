@@ -44,7 +44,7 @@ void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *v
 
 /* Cuts the line at its commas and keeps the first n_most fields. Returns how many fields there are. */
 size_t tsim_csv_split(char *line, const char **fields, size_t n_most);
-/* The path of one of the catalogue's calibration tables; NULL without a catalogue. */
+/* Returns the path of one of the catalogue's calibration tables; NULL without a catalogue. */
 const char *tsim_calibration_file(struct tsim_arena *arena, const char *name);
 
 struct tsim_ratios { /* an interval over the predicted step time: low <= 1 <= high; NAN: there is none */

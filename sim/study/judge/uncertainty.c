@@ -17,7 +17,7 @@ enum { FEW_WITH_IT = 2, MOST_REASONS = 3 };
 
 static const char SIZES_HEADER[] = "part,dense,other";
 
-/* The table's rows in its order; NULL behind the last. */
+/* Returns the table's rows in its order; NULL behind the last. */
 static double *row_of(struct tsim_error_sizes *sizes, int row, const char **name) {
     *name = NULL;
     if (row < TSIM_N_ERROR_PARTS) {

@@ -40,7 +40,7 @@ static bool is_set(const struct tsim_choice *choice, const char *path) {
     return false;
 }
 
-/* The catalogue's prices of a machine, for those keys that the scenario states of the one that it names. */
+/* Returns the catalogue's prices of a machine, for those keys that the scenario states of the one that it names. */
 static size_t own_prices(const struct machine_prices *m, const char *id, const struct tsim_node *node,
                          const struct tsim_choice *choice, struct tsim_override *prices) {
     const struct tsim_accelerator *a = node->accelerator;
@@ -103,7 +103,7 @@ void tsim_space_of_machines(struct tsim_arena *arena, const struct tsim_scenario
 
 /* ---- which machines ---- */
 
-/* The job on a node of it; NULL, with the reason, where it cannot run there. */
+/* Returns the job on a node of it; NULL, with the reason, where it cannot run there. */
 static const struct tsim_scenario *try_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                            const struct tsim_override *overrides, size_t n, const char *node,
                                            const char *fabric, const char **reason) {
@@ -171,7 +171,7 @@ static double sustained_per_s(const struct tsim_scenario *job) {
     return a->peak_flops_per_s[precision] * a->matrix_sustained_frac[precision];
 }
 
-/* The price of the rate that long products reach, rented and bought; INFINITY: the machine cannot be had so. */
+/* Returns the price of the rate that long products reach, rented and bought; INFINITY: the machine cannot be had so. */
 static double rent_per_flop(const struct tsim_scenario *job) {
     return job->cost.rent_usd_per_s > 0 ? job->cost.rent_usd_per_s / sustained_per_s(job) : (double)INFINITY;
 }

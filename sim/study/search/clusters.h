@@ -17,11 +17,11 @@ struct tsim_catalogue_machine {
     bool is_dear;                    /* it is left out for the price of its products alone */
 };
 
-/* The time of one accelerator that no run of the job undercuts, whatever its plan and however wrong a prediction: its
- * products (model/executed.h) at the accelerator's peak all the time, and nothing beside them. */
+/* Returns the time of one accelerator that no run of the job undercuts, whatever its plan and however wrong a
+ * prediction: its products (model/executed.h) at the accelerator's peak all the time, and nothing beside them. */
 double tsim_least_accelerator_s(const struct tsim_scenario *job);
 
-/* The last value that is said for a path; NULL: none is. */
+/* Returns the last value that is said for a path; NULL: none is. */
 const char *tsim_override_of(const struct tsim_override *overrides, size_t n, const char *path);
 
 /* Adds what a candidate's machine says for itself, where a choice names a node of the catalogue: the fabric that its NICs
@@ -38,7 +38,8 @@ enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_
                                     struct tsim_catalogue_machine **machines, size_t *n_machines,
                                     struct tsim_diags *diags);
 
-/* The least number of nodes, 2^k or 3 x 2^k (this where the batch is a multiple of 3), that is not below `nodes`. */
+/* Returns the least number of nodes, 2^k or 3 x 2^k (this where the batch is a multiple of 3), that is not below
+ * `nodes`. */
 int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes);
 
 /* About how many nodes end the run in so many days: 6 FLOP for each active parameter and token, at a part of the rate

@@ -136,8 +136,8 @@ static void add_every(struct values *values) {
         add(values, tsim_plan_recompute_value(TSIM_RECOMPUTE_EVERY, 0, every));
 }
 
-/* The parts that a layer of the model has, and that keep something of their own. Operators are alone (scenario.h), and
- * what selective recomputation is of some software. */
+/* Returns the parts that a layer of the model has, and that keep something of their own. Operators are alone
+ * (scenario.h), and what selective recomputation is of some software. */
 static unsigned parts_of(const struct tsim_scenario *job, unsigned has) {
     const struct tsim_model *m = job->model;
     unsigned parts = TSIM_RECOMPUTE_NORMS | TSIM_RECOMPUTE_OUTPUT;
@@ -466,7 +466,7 @@ static bool is_own_order(const struct tsim_plan_candidate *candidate, const stru
            (replica % node == 0 || node % replica == 0);
 }
 
-/* The first key by which the combination is a refinement. */
+/* Returns the first key by which the combination is a refinement. */
 static enum tsim_plan_key refined_at(const struct tsim_plan_candidate *candidate,
                                      const struct tsim_plan_choice *choice) {
     const struct tsim_plan_axis *recomputes = &candidate->axes[TSIM_PLAN_RECOMPUTE];
@@ -502,8 +502,8 @@ struct tsim_plan_choice tsim_plan_coarse(const struct tsim_plan_candidate *candi
     return coarse;
 }
 
-/* The first key by which the combination is another one's plan, or one that is not searched, whatever those after it
- * are. */
+/* Returns the first key by which the combination is another one's plan, or one that is not searched, whatever those
+ * after it are. */
 static enum tsim_plan_key left_out_at(const struct tsim_plan_candidate *candidate,
                                       const struct tsim_plan_choice *choice, const size_t at[TSIM_N_PLAN_KEYS]) {
     const struct tsim_scenario *job = candidate->job;
@@ -531,8 +531,8 @@ static enum tsim_plan_key left_out_at(const struct tsim_plan_candidate *candidat
     return at[TSIM_PLAN_ORDER] > 0 && !is_own_order(candidate, choice) ? TSIM_PLAN_ORDER : TSIM_N_PLAN_KEYS;
 }
 
-/* The first key by which the combination is no plan of its own, whatever those after it are; TSIM_N_PLAN_KEYS: it is
- * one, as far as numbers say. */
+/* Returns the first key by which the combination is no plan of its own, whatever those after it are; TSIM_N_PLAN_KEYS:
+ * it is one, as far as numbers say. */
 static enum tsim_plan_key fails_by(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice,
                                    const size_t at[TSIM_N_PLAN_KEYS]) {
     enum tsim_plan_key refused = tsim_plan_refused_at(candidate->job, choice);
@@ -556,7 +556,7 @@ int64_t tsim_plan_stride(const struct tsim_plan_candidate *candidate, enum tsim_
     return stride;
 }
 
-/* The first position after this one with another value of the key, or of one before it. */
+/* Returns the first position after this one with another value of the key, or of one before it. */
 static int64_t after(const struct tsim_plan_candidate *candidate, int64_t position, enum tsim_plan_key key) {
     int64_t run = tsim_plan_stride(candidate, (enum tsim_plan_key)(key + 1));
     return position - (position - candidate->first_position) % run + run;

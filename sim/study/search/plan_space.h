@@ -77,9 +77,10 @@ bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t po
 /* Is it a refinement: a list of parts or {every: N}, balance of what could be even, another order, something offloaded? Those
  * that an axis asks for by name are none. */
 bool tsim_plan_is_fine(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice);
-/* The mode of recomputation of the plan that a value of recompute refines: selective of parts, full of {every: N}. */
+/* Returns the mode of recomputation of the plan that a value of recompute refines: selective of parts, full of {every:
+ * N}. */
 enum tsim_recompute tsim_plan_coarse_recompute(int64_t value);
-/* The plan that it refines, which has that mode of recomputation, and nothing else of it. */
+/* Returns the plan that it refines, which has that mode of recomputation, and nothing else of it. */
 struct tsim_plan_choice tsim_plan_coarse(const struct tsim_plan_candidate *candidate,
                                          const struct tsim_plan_choice *choice);
 /* Positions from one combination of the keys before `key` to the next. */

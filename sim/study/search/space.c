@@ -72,8 +72,8 @@ static bool is_json_word(const struct tsim_value *value) {
 
 enum notation { NOTATION_JSON, NOTATION_YAML };
 
-/* YAML leaves plain scalars plain, so that the schema reads them as it would have in their file; in a list or mapping
- * its indicators need quotes. */
+/* Returns the YAML leaves plain scalars plain, so that the schema reads them as it would have in their file; in a list
+ * or mapping its indicators need quotes. */
 static const char *scalar_text(struct tsim_arena *arena, const struct tsim_value *value, enum notation notation,
                                bool is_inside) {
     bool is_plain = !value->is_quoted;
@@ -463,7 +463,7 @@ bool tsim_space_varies(const struct tsim_space *space, const char *path) {
     return tsim_is_among(path, space->paths, space->n_paths);
 }
 
-/* The choice with what is added to it, whose paths become some of the space. */
+/* Returns the choice with what is added to it, whose paths become some of the space. */
 static struct tsim_choice with_more(struct builder *b, const struct tsim_choice *choice, tsim_space_more_fn more,
                                     void *context) {
     struct tsim_space_setting *all =

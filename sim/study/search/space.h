@@ -77,15 +77,15 @@ enum tsim_status tsim_space_check_keys(const struct tsim_value *section, struct 
 /* "sweep", "sweep.limits.days": a key of the section, which is no part of a point. */
 bool tsim_is_sweep_path(const char *path);
 
-/* The settings of a point; `settings` has room for most_settings. Returns how many. */
+/* Returns the settings of a point; `settings` has room for most_settings. Returns how many. */
 size_t tsim_space_settings(const struct tsim_space *space, int64_t position,
                            const struct tsim_space_setting **settings);
 
 /* {"cluster.nodes": 16, ...} */
 const char *tsim_space_set_json(struct tsim_arena *arena, const struct tsim_space *space, int64_t position);
 
-/* JSON of any value, on one line: a plain scalar that JSON knows as a number, true, false or null stays one, all others
- * are strings. */
+/* Returns the JSON of any value, on one line: a plain scalar that JSON knows as a number, true, false or null stays
+ * one, all others are strings. */
 const char *tsim_value_json(struct tsim_arena *arena, const struct tsim_value *value);
 const char *tsim_text_json(struct tsim_arena *arena, const char *text); /* in quotes */
 

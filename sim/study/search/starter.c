@@ -22,7 +22,7 @@ static const struct {
 
 /* ---- the scenario in pieces ---- */
 
-/* The last part of a path, without its ending; letters that a name may not have become '-'. */
+/* Returns the last part of a path, without its ending; letters that a name may not have become '-'. */
 static const char *name_of(struct tsim_arena *arena, const char *id) {
     const char *slash = strrchr(id, '/');
     char *name = tsim_arena_strdup(arena, slash ? slash + 1 : id);
