@@ -12,7 +12,7 @@
 
 enum { MAX_CANDIDATES = 48, MAX_SETTINGS = 3 };
 
-/* How far a change has been looked at: its step is no shorter than this, played pass by pass, or as a run plays it. */
+/* The stages of looking at a change: its step is no shorter than this, played pass by pass, or as a run plays it. */
 enum closeness { BOUNDED, SCREENED, PLAYED };
 
 struct candidate {
