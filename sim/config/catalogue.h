@@ -427,6 +427,7 @@ struct tsim_fabric {
     int64_t switch_ports;        /* of the switches that it is built of; 0: not known */
     double switch_usd, link_usd; /* of such a switch; of a cable with the optics at both ends. 0: not known */
     bool is_unordered;           /* bytes of a message may arrive in any order: no protocol may mark them by flags */
+    bool reduces;                /* its switches sum what NICs send them (SHARP) */
     enum tsim_topology_kind topology;
     enum tsim_routing routing; /* fat trees, dragonflies */
     const struct tsim_tier *tiers;

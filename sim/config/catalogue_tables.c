@@ -345,6 +345,8 @@ static const struct tsim_key FABRIC_KEYS[] = {
     {FABRIC_QUANTITY("link_price", TSIM_USD, link_usd, "price of a cable with the optics at both ends"), .default_text = "0", .is_omitted_when_zero = true},
     {.key = "unordered", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, is_unordered),
      .default_text = "false", .help = "bytes of a message may arrive in any order, so collectives use only the protocol Simple"},
+    {.key = "in_network_reduction", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_fabric, reduces),
+     .is_omitted_when_zero = true, .help = "switches sum what NICs send them (NVIDIA SHARP): all-reduces of nodes whose own switch reduces, too, send and receive their bytes once"},
     {.key = "topology", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, topology), .words = TOPOLOGIES,
      .default_text = "crossbar", .help = "how the ports are joined"},
     {.key = "routing", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_fabric, routing), .words = ROUTINGS,

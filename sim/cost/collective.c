@@ -16,6 +16,8 @@
  *   nvls            the switch pulls every rank's S and sums: a rank sends S, then S/g that it hands the switch to
  *                   distribute: S(g+1)/g.
  *   nvls_tree       nvls on the node, trees as above between nodes.
+ *   nvls_sharp      nvls on the node; the fabric's switches sum the S of all nodes, and a node sends and receives it once,
+ *                   spread over its g NIC shares. Their rate is taken to be the links' (no measurement).
  *   hierarchical    scatter (g-1)/g S, ring of N over S/g, gather (g-1)/g S, one after the other.
  *   pairwise        S/n to each of g - 1 ranks on the node and n - g others; on one node over as many channels each as
  *                   NCCL gives a message, which on NVLink 5 do not fill its links until messages are long.
@@ -294,37 +296,53 @@ static double nvls_fill_s(const struct problem *p, double n_channels, double byt
     return extra + (p->bytes / bytes_per_s + extra) / (rounds + 1);
 }
 
-static double nvls_tree_fill_s(const struct problem *p, double n_channels, double bytes_per_s) {
-    double in_flight = (1 + 2 * tree_depth(p->nodes)) * n_channels * p->g * NVLS_CHUNK_BYTES;
+/* Returns the depth of the tree that sums up nodes: one level where the switches of the fabric do. */
+static double nvls_depth(const struct problem *p, enum tsim_algorithm algorithm) {
+    return algorithm == TSIM_ALGORITHM_NVLS_SHARP ? 1 : tree_depth(p->nodes);
+}
+
+static double nvls_tree_fill_s(const struct problem *p, double depth, double n_channels, double bytes_per_s) {
+    double in_flight = (1 + 2 * depth) * n_channels * p->g * NVLS_CHUNK_BYTES;
     return in_flight * -expm1(-p->bytes / in_flight) / bytes_per_s;
 }
 
-static struct tsim_amount nvls_latency(const struct problem *p) {
+static struct tsim_amount nvls_latency(const struct problem *p, double depth) {
     struct tsim_amount start =
         nccl(p, "start of the collective", LATENCY_FACTOR[p->cluster->accelerator->nccl_generation] * NVLS_LATENCY_S,
              TSIM_TIME_S);
     struct tsim_amount hop =
         nccl(p, "a hop between nodes", NVLS_TREE_HOP_LATENCY_S + fabric_extra_s(p, TSIM_PROTOCOL_SIMPLE), TSIM_TIME_S);
-    return latency(p, TSIM_PARTS(start, hops(p, "up the tree of nodes and back", 2 * tree_depth(p->nodes), hop)));
+    return latency(p, TSIM_PARTS(start, hops(p, "up the tree of nodes and back", 2 * depth, hop)));
+}
+
+static void nvls_like_plan(const struct problem *p, enum tsim_algorithm algorithm, struct plan *plan) {
+    bool is_tree = p->nodes > 1;
+    double volume = (p->g + 1) / p->g * p->bytes, depth = nvls_depth(p, algorithm);
+    double sends = algorithm == TSIM_ALGORITHM_NVLS_SHARP ? 1 : tree_sends(p->nodes);
+    double link = p->cluster->scale_up_reduce_bytes_per_s;
+    double rate = p->bytes / (volume / link) * (is_tree ? NVLS_TREE_FRAC : 1); /* of S */
+    double n_channels = NVLS_CHANNELS[p->cluster->accelerator->nccl_generation][is_tree];
+    *plan = (struct plan){.algorithm = algorithm,
+                          .protocol = TSIM_PROTOCOL_SIMPLE,
+                          .latency = nvls_latency(p, depth),
+                          .up_bytes = volume,
+                          .nic_bytes = sends * p->bytes / p->g_min,
+                          .link_frac = 1,
+                          .bound_bytes_per_s = rate,
+                          .fill_s =
+                              is_tree ? nvls_tree_fill_s(p, depth, n_channels, rate) : nvls_fill_s(p, n_channels, rate),
+                          .channels = n_channels,
+                          .hbm_bytes = 2 * p->bytes};
 }
 
 static void nvls_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
     (void)protocol;
-    bool is_tree = p->nodes > 1;
-    double volume = (p->g + 1) / p->g * p->bytes;
-    double link = p->cluster->scale_up_reduce_bytes_per_s;
-    double rate = p->bytes / (volume / link) * (is_tree ? NVLS_TREE_FRAC : 1); /* of S */
-    double n_channels = NVLS_CHANNELS[p->cluster->accelerator->nccl_generation][is_tree];
-    *plan = (struct plan){.algorithm = is_tree ? TSIM_ALGORITHM_NVLS_TREE : TSIM_ALGORITHM_NVLS,
-                          .protocol = TSIM_PROTOCOL_SIMPLE,
-                          .latency = nvls_latency(p),
-                          .up_bytes = volume,
-                          .nic_bytes = tree_sends(p->nodes) * p->bytes / p->g_min,
-                          .link_frac = 1,
-                          .bound_bytes_per_s = rate,
-                          .fill_s = is_tree ? nvls_tree_fill_s(p, n_channels, rate) : nvls_fill_s(p, n_channels, rate),
-                          .channels = n_channels,
-                          .hbm_bytes = 2 * p->bytes};
+    nvls_like_plan(p, p->nodes > 1 ? TSIM_ALGORITHM_NVLS_TREE : TSIM_ALGORITHM_NVLS, plan);
+}
+
+static void nvls_sharp_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
+    (void)protocol;
+    nvls_like_plan(p, TSIM_ALGORITHM_NVLS_SHARP, plan);
 }
 
 static void hierarchical_plan(const struct problem *p, enum tsim_protocol protocol, struct plan *plan) {
@@ -437,7 +455,8 @@ static struct tsim_amount nothing(const struct problem *p) {
 
 static struct tsim_amount flow(const struct problem *p, const struct plan *plan) {
     struct tsim_term_recorder *r = p->recorder;
-    bool in_switch = plan->algorithm == TSIM_ALGORITHM_NVLS || plan->algorithm == TSIM_ALGORITHM_NVLS_TREE;
+    bool in_switch = plan->algorithm == TSIM_ALGORITHM_NVLS || plan->algorithm == TSIM_ALGORITHM_NVLS_TREE ||
+                     plan->algorithm == TSIM_ALGORITHM_NVLS_SHARP;
     struct tsim_amount link = up_rate(p), share = {.value = p->cluster->nic_bytes_per_s};
     if (in_switch)
         link = r ? tsim_cluster_reduce_rate(r, p->cluster)
@@ -539,6 +558,9 @@ bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collectiv
         return op == TSIM_ALL_REDUCE && reduces_in_switch && group->n_nodes == 1;
     case TSIM_ALGORITHM_NVLS_TREE:
         return op == TSIM_ALL_REDUCE && reduces_in_switch && group->n_nodes > 1;
+    case TSIM_ALGORITHM_NVLS_SHARP:
+        return op == TSIM_ALL_REDUCE && reduces_in_switch && group->n_nodes > 1 && cluster->fabric &&
+               cluster->fabric->reduces;
     case TSIM_ALGORITHM_HIERARCHICAL:
         return op == TSIM_ALL_REDUCE && group->n_nodes > 1 && group->min_ranks_per_node > 1 &&
                group->min_ranks_per_node == group->max_ranks_per_node;
@@ -590,6 +612,9 @@ static void choose(const struct problem *p, const struct tsim_collective_request
     if ((wanted == in_switch || (any && uses_protocol(p, protocol, TSIM_PROTOCOL_SIMPLE))) &&
         tsim_collective_can(p->cluster, p->op, &request->group, in_switch))
         consider(p, nvls_plan, protocol, best);
+    if ((wanted == TSIM_ALGORITHM_NVLS_SHARP || (any && uses_protocol(p, protocol, TSIM_PROTOCOL_SIMPLE))) &&
+        tsim_collective_can(p->cluster, p->op, &request->group, TSIM_ALGORITHM_NVLS_SHARP))
+        consider(p, nvls_sharp_plan, protocol, best);
 }
 
 /* Returns the fraction of the compute units that channels hold: none on TPU, Trainium, Gaudi and the like, which have engines

@@ -36,6 +36,7 @@ enum tsim_algorithm {
     TSIM_ALGORITHM_TREE,         /* double binary tree between nodes, chain on the node; all_reduce only */
     TSIM_ALGORITHM_NVLS,         /* the switch reduces; one node, all_reduce only */
     TSIM_ALGORITHM_NVLS_TREE,    /* the switch reduces on each node, double binary tree between them */
+    TSIM_ALGORITHM_NVLS_SHARP,   /* the switch reduces on each node, those of the fabric between them */
     TSIM_ALGORITHM_HIERARCHICAL, /* scatter on the node, ring between nodes, gather on the node; all_reduce only */
     TSIM_ALGORITHM_PAIRWISE,     /* all_to_all: every rank sends to every other */
     TSIM_ALGORITHM_DIRECT,       /* send_recv */

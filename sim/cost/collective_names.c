@@ -11,9 +11,9 @@ const char *tsim_algorithm_name(enum tsim_algorithm algorithm) {
     static const char *const NAMES[TSIM_N_ALGORITHMS] = {
         [TSIM_ALGORITHM_AUTO] = "auto",           [TSIM_ALGORITHM_RING] = "ring",
         [TSIM_ALGORITHM_TREE] = "tree",           [TSIM_ALGORITHM_NVLS] = "nvls",
-        [TSIM_ALGORITHM_NVLS_TREE] = "nvls_tree", [TSIM_ALGORITHM_HIERARCHICAL] = "hierarchical",
-        [TSIM_ALGORITHM_PAIRWISE] = "pairwise",   [TSIM_ALGORITHM_DIRECT] = "direct",
-        [TSIM_ALGORITHM_TORUS] = "torus"};
+        [TSIM_ALGORITHM_NVLS_TREE] = "nvls_tree", [TSIM_ALGORITHM_NVLS_SHARP] = "nvls_sharp",
+        [TSIM_ALGORITHM_PAIRWISE] = "pairwise",   [TSIM_ALGORITHM_HIERARCHICAL] = "hierarchical",
+        [TSIM_ALGORITHM_DIRECT] = "direct",       [TSIM_ALGORITHM_TORUS] = "torus"};
     return NAMES[algorithm];
 }
 

@@ -351,8 +351,25 @@ static int32_t build_trees(struct builder *b, int32_t lane, int32_t before, doub
     return lane;
 }
 
+/* Builds what goes to switches that reduce and comes back from them, from lane `lane` on: each node sends its bytes once and
+ * receives the sum once. As messages it goes to the next node, so each link has one node's bytes each way. */
+static int32_t build_sums(struct builder *b, int32_t lane, double latency_s) {
+    int32_t n = b->group.n_nodes;
+    for (int32_t node = 0; node < n; node++) {
+        int32_t to = (node + 1) % n;
+        struct tsim_pattern_phase *phase = open_phase(b, lane++, 0, b->node_start[node], b->node_start[to], 1,
+                                                      b->request->bytes, b->request->bytes / b->flow_s);
+        phase->latency_s = latency_s;
+        phase->owner = b->node_start[node];
+        share_nodes(b, node, to);
+        close_phase(b, phase);
+    }
+    return lane;
+}
+
 /* Builds a tree. On the node all ranks' bytes go up a chain and come down it, or through the switch that reduces;
- * between nodes there are two binary trees. Everything is pipelined, so it flows at the same time. */
+ * between nodes there are two binary trees, or the fabric's switches reduce. Everything is pipelined, so it flows at the same
+ * time. */
 static void build_tree(struct builder *b) {
     struct tsim_pattern *p = b->pattern;
     int32_t nodes = b->group.n_nodes, g = b->group.max_ranks_per_node, tallest[2] = {0, 0}, lane = 0;
@@ -366,7 +383,8 @@ static void build_tree(struct builder *b) {
     int32_t chain = is_switch ? 0 : g - 1, height = tallest[0] > tallest[1] ? tallest[0] : tallest[1];
     double hop_s = p->cost.latency_s / fmax(1, 2 * chain + 2 * height);
     int32_t per_rank = g == 1 ? 0 : is_switch ? 1 : 2;
-    make_lanes(b, TSIM_PATTERN_WAVES, per_rank * p->n_ranks + 4 * (nodes - 1), 1);
+    bool is_sharp = p->cost.algorithm == TSIM_ALGORITHM_NVLS_SHARP;
+    make_lanes(b, TSIM_PATTERN_WAVES, per_rank * p->n_ranks + (is_sharp ? nodes : 4 * (nodes - 1)), 1);
     for (int32_t i = 0; i < p->n_ranks; i++) {
         int32_t node = b->node_of[i], here = ranks_on(b, node), place = i - b->node_start[node];
         int32_t next = b->node_start[node] + (place + 1) % here;
@@ -379,7 +397,7 @@ static void build_tree(struct builder *b) {
             close_phase(b, phase);
         }
     }
-    lane = build_trees(b, lane, chain, hop_s, tallest, heights);
+    lane = is_sharp ? build_sums(b, lane, p->cost.latency_s) : build_trees(b, lane, chain, hop_s, tallest, heights);
     TSIM_ASSERT(lane == p->n_lanes);
     tsim_heap_free(heights[0]);
     tsim_heap_free(heights[1]);
@@ -398,6 +416,7 @@ static void build(struct builder *b) {
     case TSIM_ALGORITHM_TREE:
     case TSIM_ALGORITHM_NVLS:
     case TSIM_ALGORITHM_NVLS_TREE:
+    case TSIM_ALGORITHM_NVLS_SHARP:
         build_tree(b);
         break;
     case TSIM_ALGORITHM_HIERARCHICAL:

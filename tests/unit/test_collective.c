@@ -351,6 +351,27 @@ START_TEST(corrections_at_the_end) {
 }
 END_TEST
 
+/* The fabric's switches sum up nodes: 1 GiB over 8 nodes of 8 goes once through each of 8 NICs, where the trees send it twice.
+ * It has two hops, whatever the number of nodes. */
+START_TEST(switches_of_the_fabric_sum) {
+    const struct tsim_cluster *c = dgx_h100(64);
+    const struct tsim_group group = even(8, 8), all = even(64, 8);
+    ck_assert(!tsim_collective_can(c, TSIM_ALL_REDUCE, &group, TSIM_ALGORITHM_NVLS_SHARP));
+    struct tsim_collective_cost tree = all_reduce(c, group, 0x1p30, TSIM_ALGORITHM_NVLS_TREE, TSIM_PROTOCOL_AUTO);
+    example.fabric.reduces = true;
+    ck_assert(tsim_collective_can(c, TSIM_ALL_REDUCE, &group, TSIM_ALGORITHM_NVLS_SHARP));
+    ck_assert(!tsim_collective_can(c, TSIM_REDUCE_SCATTER, &group, TSIM_ALGORITHM_NVLS_SHARP));
+    struct tsim_collective_cost sum = all_reduce(c, group, 0x1p30, TSIM_ALGORITHM_AUTO, TSIM_PROTOCOL_AUTO),
+                                of_all = all_reduce(c, all, 0x1p30, TSIM_ALGORITHM_AUTO, TSIM_PROTOCOL_AUTO);
+    ck_assert_int_eq(sum.algorithm, TSIM_ALGORITHM_NVLS_SHARP);
+    ck_assert_double_eq_tol(sum.nic_bytes, 0x1p30 / 8, 1);
+    ck_assert_double_eq_tol(tree.nic_bytes, 2 * 0x1p30 / 8, 1);
+    ck_assert_double_eq_tol(sum.scale_up_bytes, 0x1p30 * 9 / 8, 1);
+    ck_assert_double_lt(sum.time_s, tree.time_s);
+    ck_assert_double_eq(of_all.latency_s, sum.latency_s);
+}
+END_TEST
+
 /* Each algorithm runs where it can: reductions in the switch for two ranks of a node and more, on one node or
  * between. */
 START_TEST(what_can_run) {
@@ -509,6 +530,7 @@ END_TEST
 START_TEST(names) {
     ck_assert_str_eq(tsim_collective_op_name(TSIM_REDUCE_SCATTER), "reduce_scatter");
     ck_assert_str_eq(tsim_algorithm_name(TSIM_ALGORITHM_NVLS_TREE), "nvls_tree");
+    ck_assert_str_eq(tsim_algorithm_name(TSIM_ALGORITHM_NVLS_SHARP), "nvls_sharp");
     ck_assert_str_eq(tsim_protocol_name(TSIM_PROTOCOL_LL128), "LL128");
     ck_assert_double_eq(tsim_bus_factor(TSIM_ALL_REDUCE, 8), 1.75);
     ck_assert_double_eq(tsim_bus_factor(TSIM_ALL_GATHER, 8), 0.875);
@@ -535,6 +557,7 @@ static Suite *collective_suite(void) {
                                                 &hierarchical_latency,
                                                 &corrections_between_sizes,
                                                 &corrections_at_the_end,
+                                                &switches_of_the_fabric_sum,
                                                 &what_can_run,
                                                 &small_messages_go_as_ll,
                                                 &mesh_shares_links,

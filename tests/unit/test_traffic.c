@@ -55,14 +55,16 @@ START_TEST(without_contention_all_agree) {
     static const struct {
         enum tsim_collective_op op;
         enum tsim_algorithm algorithm;
-    } CASES[] = {{TSIM_ALL_REDUCE, TSIM_ALGORITHM_RING},         {TSIM_ALL_REDUCE, TSIM_ALGORITHM_TREE},
-                 {TSIM_ALL_REDUCE, TSIM_ALGORITHM_NVLS},         {TSIM_ALL_REDUCE, TSIM_ALGORITHM_NVLS_TREE},
-                 {TSIM_ALL_REDUCE, TSIM_ALGORITHM_HIERARCHICAL}, {TSIM_ALL_GATHER, TSIM_ALGORITHM_RING},
-                 {TSIM_REDUCE_SCATTER, TSIM_ALGORITHM_RING},     {TSIM_BROADCAST, TSIM_ALGORITHM_RING},
-                 {TSIM_ALL_TO_ALL, TSIM_ALGORITHM_PAIRWISE},     {TSIM_SEND_RECV, TSIM_ALGORITHM_DIRECT}};
+    } CASES[] = {{TSIM_ALL_REDUCE, TSIM_ALGORITHM_RING},       {TSIM_ALL_REDUCE, TSIM_ALGORITHM_TREE},
+                 {TSIM_ALL_REDUCE, TSIM_ALGORITHM_NVLS},       {TSIM_ALL_REDUCE, TSIM_ALGORITHM_NVLS_TREE},
+                 {TSIM_ALL_REDUCE, TSIM_ALGORITHM_NVLS_SHARP}, {TSIM_ALL_REDUCE, TSIM_ALGORITHM_HIERARCHICAL},
+                 {TSIM_ALL_GATHER, TSIM_ALGORITHM_RING},       {TSIM_REDUCE_SCATTER, TSIM_ALGORITHM_RING},
+                 {TSIM_BROADCAST, TSIM_ALGORITHM_RING},        {TSIM_ALL_TO_ALL, TSIM_ALGORITHM_PAIRWISE},
+                 {TSIM_SEND_RECV, TSIM_ALGORITHM_DIRECT}};
     static const int32_t SHAPES[][2] = {{1, 2}, {1, 8}, {2, 1}, {2, 8}, {3, 8}, {5, 4}, {16, 1}, {16, 8}};
     static const double SIZES[] = {1, 4096, MIB, 1000 * MIB};
     example_be_dgx_h100(&example);
+    example.fabric.reduces = true;
     if (_i == 1) { /* the scatter and gather of the hierarchical one use all links of a mesh at once */
         example.node.scale_up = TSIM_SCALE_UP_MESH;
         example.node.scale_up_reduce_bytes_per_s = 0;
