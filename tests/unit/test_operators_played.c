@@ -3,6 +3,7 @@
 #include "cost/compute.h"
 #include "partition/memory.h"
 #include "partition/schedule.h"
+#include "step/account/peak_demand.h"
 #include "step/pass/pass_alone.h"
 #include "step/program.h"
 #include "support/arena_rig.h"
@@ -413,10 +414,24 @@ START_TEST(layers_in_graphs) {
 }
 END_TEST
 
+/* A collective that takes all of a link asks for bytes / (bytes / rate), which need not be the rate in every bit. */
+START_TEST(one_stream_may_ask_for_all) {
+    const double rate = 365e9;
+    for (int i = 1; i <= 1000; i++) {
+        double bytes = 8192.0 * 1024 * i, flow_s = bytes / rate;
+        ck_assert(tsim_never_binds(rate, (struct tsim_peak_demand){bytes / flow_s, 1}));
+    }
+    ck_assert(!tsim_never_binds(rate, (struct tsim_peak_demand){rate * (1 + 1e-9), 1}));
+    ck_assert(!tsim_never_binds(rate, (struct tsim_peak_demand){rate, 2}));
+    ck_assert(tsim_never_binds(rate, (struct tsim_peak_demand){rate * (1 - 1e-8), 2}));
+}
+END_TEST
+
 static Suite *played_suite(void) {
     Suite *suite = suite_create("operators played");
     TCase *tests = tcase_create("by hand");
     tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, one_stream_may_ask_for_all);
     tcase_add_test(tests, schedules);
     tcase_add_test(tests, all_reduce_beside_a_product);
     tcase_add_test(tests, pipelined_in_chunks);

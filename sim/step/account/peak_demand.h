@@ -24,9 +24,9 @@ struct tsim_stage_group_peaks {
     struct tsim_peak_demand units, memory, scale_up_out, scale_up_in, nic_out, nic_in;
 };
 
-/* One stream alone may ask for all that there is. */
+/* One stream alone may ask for all that there is, but for the rounding of bytes / (bytes / rate). */
 static inline bool tsim_never_binds(double capacity_per_s, struct tsim_peak_demand most) {
-    return most.units_per_s <= (most.n_streams > 1 ? capacity_per_s * (1 - TSIM_NEVER_BINDS_FRAC) : capacity_per_s);
+    return most.units_per_s <= capacity_per_s * (most.n_streams > 1 ? 1 - TSIM_NEVER_BINDS_FRAC : 1 + TSIM_SUMS_FRAC);
 }
 
 /* Folded. */
