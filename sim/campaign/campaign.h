@@ -79,7 +79,7 @@ struct tsim_campaign {
 /* Returns how many steps update the weights if every step had the whole batch; 0 if the scenario has no length. */
 double tsim_run_steps(const struct tsim_scenario *scenario);
 
-/* The run if nothing interrupts it. */
+/* Computes the run that nothing interrupts. */
 void tsim_campaign_without_failures(const struct tsim_scenario *scenario, const struct tsim_campaign_steps *steps,
                                     struct tsim_campaign *campaign);
 /* Predicts the run with failures and pauses, and what owning the machine costs. `has_stretches` keeps the stretches of

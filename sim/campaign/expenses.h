@@ -5,7 +5,7 @@
 
 #include "campaign/campaign.h"
 
-/* Those that train, and those of the nodes that stand by. */
+/* Returns the accelerators that train and those of the nodes that stand by. */
 struct tsim_amount tsim_accelerators_with_spares(struct tsim_term_recorder *recorder,
                                                  const struct tsim_scenario *scenario, double spares);
 

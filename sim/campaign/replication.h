@@ -110,8 +110,8 @@ typedef void (*tsim_campaign_take)(void *context, double begin_s, double end_s, 
 void tsim_campaign_replicate_observed(const struct tsim_campaign_job *job, int64_t replication, tsim_campaign_take take,
                                       void *context, struct tsim_replication *out);
 
-/* Mean time between interruptions of the job of a kind, over its work, replaced units left out; INFINITY when there are
- * none. */
+/* The kinds of interruption. tsim_campaign_mtbf_s returns the mean time between those of a kind, over the work of the job and
+ * without replaced units; INFINITY if there are none. */
 enum tsim_campaign_kind {
     TSIM_CAMPAIGN_ANY,
     TSIM_CAMPAIGN_LOSING_WORK,
@@ -129,7 +129,7 @@ static inline double tsim_campaign_mtbf_s(const struct tsim_campaign_job *job, e
  * e^(-(t+d)/M), which is Young's sqrt(2 d M) where d is far below M. INFINITY where nothing fails, and 0 where the
  * stall is 0. */
 double tsim_optimal_interval_s(double stall_s, double mtbf_s);
-/* That expectation; restart_s is everything from the failure to the next progress. */
+/* Returns that expectation; restart_s is everything from the failure to the next progress. */
 double tsim_daly_time_s(double work_s, double interval_s, double stall_s, double restart_s, double mtbf_s);
 
 #endif

@@ -17,8 +17,8 @@
 void tsim_lengths_measure(struct tsim_scenario *scenario);
 void tsim_lengths_resolve(struct tsim_scenario *scenario);
 
-/* Tokens of a sample in a pass, with padding; those that count; the tokens that each attends to, in the mean. Without
- * lengths sequence_length, all three. */
+/* These return the tokens of a sample in a pass, with padding; those that are not padding; and the tokens that each attends
+ * to on average. Without lengths all three are sequence_length. */
 static inline double tsim_pass_length(const struct tsim_scenario *scenario) {
     const struct tsim_training_spec *t = &scenario->training;
     return (double)(t->lengths.mean > 0 ? t->lengths.pass : t->sequence_length);
@@ -29,7 +29,7 @@ static inline double tsim_useful_length(const struct tsim_scenario *scenario) {
     return t->lengths.mean > 0 ? t->lengths.useful : (double)t->sequence_length;
 }
 
-/* Samples of those that a batch counts: packs hold several. */
+/* Does a batch count packs, each of which holds several samples? */
 static inline bool tsim_is_packed(const struct tsim_scenario *scenario) {
     const struct tsim_lengths_spec *l = &scenario->training.lengths;
     return l->mean > 0 && l->batching == TSIM_BATCHING_PACKED;

@@ -587,7 +587,7 @@ bool tsim_selective_differs(const struct tsim_scenario *scenario);
  * layer's operators, such as the parts to recompute or to gather, apply to such layers only. */
 bool tsim_has_plain_layers(const struct tsim_model *model);
 
-/* Why a scenario whose software gathers product by product gathers whole layers all the same; NULL: it does not. */
+/* Says why a scenario whose software gathers product by product gathers whole layers all the same; NULL: it does not. */
 const char *tsim_products_obstacle(const struct tsim_scenario *scenario);
 
 /* Returns the words used in YAML: "bf16", "1f1b", "step_time"... */

@@ -163,7 +163,7 @@ int32_t tsim_engine_n_meters(const struct tsim_engine *engine);
 /* Units that flow without being simulated: added to what the resource tells. */
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units);
 
-/* Seconds to ticks: round to nearest, a positive duration is at least one tick, and what lies beyond the end of time is
+/* Converts seconds to ticks: round to nearest, a positive duration is at least one tick, and what lies beyond the end of time is
  * INT64_MAX: whoever waits so long ends the run with TSIM_ERR_LIMIT. */
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s);
 double tsim_engine_seconds(const struct tsim_engine *engine, tsim_tick ticks);

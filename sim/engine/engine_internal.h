@@ -94,7 +94,7 @@ static inline void tsim_engine_append(struct tsim_engine *engine, struct tsim_en
         engine->streams[list->last].next = stream;
     list->last = stream;
 }
-/* now + duration; INT64_MAX at the end of time and after it */
+/* Returns now + duration; INT64_MAX at the end of time and after it. */
 static inline tsim_tick tsim_engine_later(const struct tsim_engine *engine, tsim_tick duration) {
     return duration >= engine->options.end_of_time - engine->now ? INT64_MAX : engine->now + duration;
 }

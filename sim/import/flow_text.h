@@ -4,7 +4,7 @@
 
 #include "config/value.h"
 
-/* Plain where it can be, else in quotes; lists and mappings in brackets. The text is allocated from `arena`. */
+/* Writes a value as YAML on one line: plain if it can be, else in quotes; lists and mappings in brackets. The text is allocated from `arena`. */
 const char *tsim_flow_text(struct tsim_arena *arena, const struct tsim_value *value);
 
 /* Returns a mapping as YAML of a line for each of its keys, and for each key of a mapping below it; what is deeper is

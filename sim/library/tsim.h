@@ -108,7 +108,7 @@ enum tsim_job_status tsim_job_lend(struct tsim_job *job, const char *name, const
  * plays no part, and is kept. The status is the program's exit status. `run` cannot be interrupted, sweeps and searches can. */
 enum tsim_job_status tsim_job_command(struct tsim_job *job, const char *name, const char *const *words, size_t n_words);
 
-/* Each error and warning of the last command, a list in JSON: [{"severity": "error", "file": "scenario", "line": 3, "column": 8,
+/* Returns each error and warning of the last command, a list in JSON: [{"severity": "error", "file": "scenario", "line": 3, "column": 8,
  * "field": "model", "message": "...", "hint": "..."}]. Line 0: of no line. Valid as tsim_job_json is; what a command said without a
  * place is in tsim_job_messages. */
 const char *tsim_job_diagnostics(const struct tsim_job *job);

@@ -15,7 +15,8 @@ struct tsim_kept {
     int32_t n;
 };
 
-/* Saved by one layer, as the scenario recomputes; the layer with everything kept (`whole`). */
+/* Returns the bytes that one layer saves of a micro-batch, with the recomputation of the scenario; with `whole` those of a
+ * layer that keeps everything. */
 double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 /* Lists the same by tensor; their sum is tsim_layer_activation_bytes. */
@@ -45,14 +46,14 @@ void tsim_keep_ffn(const struct tsim_op_shape *shape, const char *name, double w
 void tsim_keep_core(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
 /* The attention core keeps this for its backward pass beside q, k, v and its result. */
 double tsim_core_kept_bytes(const struct tsim_op_shape *shape);
-/* Per element of a feed-forward block's inner width. */
+/* Returns the bytes kept for each element of a feed-forward block's inner width. */
 double tsim_inner_kept_bytes(const struct tsim_op_shape *shape, unsigned parts);
-/* Checkpointed by operator: the layer's input, attention's result, and of the products' results every second. */
+/* Keeps what checkpointing by operator keeps: the layer's input, attention's result, and every second product's result. */
 void tsim_keep_operators(const struct tsim_op_shape *shape, struct tsim_kept *kept);
 /* Elements that weight gradients of attention wait with; of a feed-forward block so wide, or only its input (0). */
 double tsim_attention_waiting(const struct tsim_op_shape *shape);
 double tsim_ffn_waiting(const struct tsim_op_shape *shape, double width);
-/* The results of the products up of a feed-forward block of a layer's width, of all tokens. */
+/* Returns the bytes of the results of the products up of a feed-forward block of a layer's width, of all tokens. */
 double tsim_ffn_widest_bytes(const struct tsim_op_shape *shape);
 /* Returns the rows that the experts of a rank get in a layer, from the tokens of all ranks that share them. */
 double tsim_expert_rows(const struct tsim_op_shape *shape);

@@ -53,7 +53,7 @@ double tsim_model_up_products(const struct tsim_model *model);
 /* Returns the experts of a token over all of them; 0 without experts. */
 double tsim_active_frac(const struct tsim_model *model);
 
-/* Layers of one length after another: an encoder and its decoder are two, each with an embedding and a final norm. */
+/* Returns the number of stacks, which are layers of one length after another: an encoder and its decoder are two, each with an embedding and a final norm. */
 int tsim_model_stacks(const struct tsim_model *model);
 
 /* Is it a diffusion transformer? */
@@ -61,7 +61,7 @@ bool tsim_model_diffuses(const struct tsim_model *model);
 /* Does it work on patches of an image or a video? Then both ends are products that are whole on every tensor rank. */
 bool tsim_model_is_of_patches(const struct tsim_model *model);
 
-/* Vision transformers: patches of an image, and values in one of them. */
+/* These return, for vision transformers, the patches of an image and the values in one of them. */
 double tsim_model_patches(const struct tsim_model *model);
 double tsim_model_patch_values(const struct tsim_model *model);
 

@@ -66,7 +66,7 @@ struct tsim_tables_deal {
 void tsim_tables_share(const struct tsim_model *model, const struct tsim_tables_deal *deal, int64_t n_ranks,
                        struct tsim_tables_share *share);
 
-/* Fullest rank. */
+/* Returns the bytes of the tables on the fullest rank. */
 double tsim_tables_weight_bytes(const struct tsim_scenario *scenario);
 double tsim_tables_state_bytes(const struct tsim_scenario *scenario);
 double tsim_tables_buffer_bytes(const struct tsim_scenario *scenario); /* vectors to send, and their gradients */

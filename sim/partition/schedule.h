@@ -125,11 +125,17 @@ bool tsim_schedule_receives(const struct tsim_schedule_shape *shape, int32_t sta
 struct tsim_stage_times {
     double forward_s, input_s, weight_s;
 };
-/* Returns the published idle time of a step with equal stages and free communication; f forward, b input and w weight
- * gradient: pipedream, pipedream-2bw 0; 1f1b, gpipe (p-1)(f+b+w); interleaved that / v; sequential (p-1) m (f+b+w);
- * zb-h1 (p-1)(f+b-w), zb-h2 (p-1)(f+b-2w), from a stage's first pass to its last (Qi et al. 2023, section 2.3); zb-v 0
- * when f = b = w (section 6); dualpipe (p/2-1)(F&B + B - 3w) with F&B = f+b+w and B = b+w (DeepSeek-V3 report, table
- * 2), exact when f = b. */
+/* Returns the published idle time of a step with p equal stages, m micro-batches and free communication. f, b and w are the
+ * times of a stage's forward pass, input gradient and weight gradient:
+ *
+ *   sequential               (p-1) m (f+b+w)
+ *   gpipe, 1f1b              (p-1)(f+b+w)
+ *   interleaved              (p-1)(f+b+w) / v
+ *   pipedream, -2bw          0
+ *   zb-h1                    (p-1)(f+b-w)     from a stage's first pass to its last (Qi et al. 2023, section 2.3)
+ *   zb-h2                    (p-1)(f+b-2w)    likewise
+ *   zb-v                     0 if f = b = w   (section 6)
+ *   dualpipe                 (p/2-1)(F&B + B - 3w), F&B = f+b+w, B = b+w   (DeepSeek-V3 report, table 2); exact if f = b */
 double tsim_schedule_bubble_s(const struct tsim_schedule_shape *shape, struct tsim_stage_times times);
 
 #endif

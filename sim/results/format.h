@@ -13,7 +13,7 @@
 /* A term below this share of the step is what sums of doubles leave, far below the last digit that is printed. */
 #define TSIM_ROUNDING_FRAC 1e-9
 
-/* 0.0123 -> "1.2 %"; with a sign: "+1.2 %". */
+/* These write 0.0123 as "1.2 %" and, with a sign, as "+1.2 %". */
 const char *tsim_percent_text(double frac, char *buffer, size_t size);
 const char *tsim_error_text(double error_frac, char *buffer, size_t size);
 
@@ -29,7 +29,7 @@ const char *tsim_interval_text(double low_s, double high_s, char *buffer, size_t
 /* "45.21 GB", "211.9 GB". */
 const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size);
 
-/* 1024 -> "1,024". Rounds to the nearest whole number. */
+/* Writes 1024 as "1,024", rounded to the nearest whole number. */
 const char *tsim_count_text(double count, char *buffer, size_t size);
 
 /* Returns a value of a distribution with as many digits as the distance between one case in ten and nine supports: down

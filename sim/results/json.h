@@ -28,7 +28,7 @@ struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key);
 struct tsim_json *tsim_json_make_path(struct tsim_json *root, const char *path, const char **key);
 /* A text at such a path; NULL is left out, and so is the object. */
 void tsim_json_put_text(struct tsim_json *root, const char *path, const char *text);
-/* The member of an object, or the element of an array, which must be there. */
+/* These return the member of an object, or the element of an array, which must be there. */
 struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key);
 struct tsim_json *tsim_json_element(struct tsim_json *array, size_t i);
 /* Takes a member out; nothing happens where there is none. */

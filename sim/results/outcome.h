@@ -90,7 +90,7 @@ const struct tsim_step_term *tsim_step_term(enum tsim_outcome_figure figure); /*
 /* The figures with a column, in the order of the columns. */
 void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS]);
 
-/* A figure for people (results/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */
+/* Writes a figure for people (results/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */
 const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size);
 
 /* Returns the constant word that `text` equals ("compute", "memory", ...), or NULL: for figures read back. */

@@ -37,7 +37,7 @@ bool tsim_scaling_laws_apply(const struct tsim_result *result);
 /* Notes are allocated from `arena`; NULL: the numbers alone. The run's recorder hears of these, too. */
 void tsim_scaling_laws(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_scaling_laws *out);
 
-/* Their parts, for tests. */
+/* These are parts of the laws, for tests. */
 struct tsim_amount tsim_chinchilla_loss(struct tsim_term_recorder *recorder, struct tsim_amount parameters,
                                         struct tsim_amount tokens);
 struct tsim_amount tsim_effective_tokens(struct tsim_term_recorder *recorder, struct tsim_amount unique_tokens,

@@ -8,7 +8,7 @@
 
 enum tsim_store_table { TSIM_STORE_RUNS, TSIM_STORE_POINTS };
 
-/* Each column's name between two texts: ", step_time_s REAL, compute_s REAL". With a version those that are new in it,
+/* Writes each column's name between two texts: ", step_time_s REAL, compute_s REAL". With a version those that are new in it,
  * with 0 all. */
 const char *tsim_store_figures(struct tsim_arena *arena, enum tsim_store_table table, int version, const char *before,
                                const char *after);

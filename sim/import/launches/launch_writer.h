@@ -57,7 +57,7 @@ const char *tsim_megatron_program(const struct tsim_launch_writer *w);
 enum tsim_status tsim_job_check(const struct tsim_launch_writer *w, bool is_kubernetes, struct tsim_diags *diags);
 /* torchtitan's name and flavor of a model with these sizes (torchtitan.c); false: it has none such. */
 bool tsim_titan_flavor(const struct tsim_launch_writer *w, const char **name, const char **flavor);
-/* DeepSpeed's JSON without what it carries, in one line. */
+/* Returns DeepSpeed's JSON without what it carries, in one line. */
 const char *tsim_deepspeed_line(struct tsim_launch_writer *w);
 
 #endif

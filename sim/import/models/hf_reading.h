@@ -46,7 +46,7 @@ struct tsim_hf_reading {
 
 /* Returns the value of the key, which counts as used then; NULL: absent or null. */
 const struct tsim_value *tsim_hf_find(const struct tsim_hf_reading *r, const char *key);
-/* The first of the names that is there; the first of all where none is. In the arena. */
+/* Returns the first of the names that is in the file, or the first of all if none is, in the arena. */
 const char *tsim_hf_key(const struct tsim_hf_reading *r, const char *names);
 int64_t tsim_hf_number(struct tsim_hf_reading *r, const char *key, int64_t least, int64_t most, int64_t otherwise);
 /* Returns a number from 1 on, and reports a mistake if it is missing. */

@@ -35,7 +35,7 @@ static inline char *tsim_digits_whole(char *at, uint64_t value) {
     return at + (text + TSIM_DIGITS_MOST - begin);
 }
 
-/* value / 1000, with three decimals or, where they are noughts, none. */
+/* Writes value / 1000 with three decimals, or with none if they are noughts. */
 static inline char *tsim_digits_thousandths(char *at, int64_t value) {
     uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, part = size % 1000;
     if (value < 0)
