@@ -537,3 +537,35 @@ struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *r, const
 double tsim_model_flops_per_token(const struct tsim_model *m, double first_length, double last_length) {
     return tsim_model_flops_recorded(NULL, m, (struct tsim_amount){.value = first_length}, last_length).value;
 }
+
+const char *tsim_model_family(const struct tsim_model *m) {
+    if (m->approximate)
+        return "approximate";
+    switch (m->kind) {
+    case TSIM_MODEL_CNN:
+        return "cnn";
+    case TSIM_MODEL_DLRM:
+        return "dlrm";
+    case TSIM_MODEL_MLP:
+        return "mlp";
+    case TSIM_MODEL_TRANSFORMER:
+        break;
+    }
+    if (m->mamba.heads > 0 || m->mamba1.width > 0 || m->delta.value_heads > 0)
+        return "hybrid";
+    if (m->experts.count > 0)
+        return "experts";
+    if (m->tower.layers > 0)
+        return "vision-language";
+    if (m->generator.layers > 0)
+        return "generator and discriminator";
+    if (m->recurrent)
+        return "recurrent";
+    if (m->memory > 0)
+        return "segments with a memory";
+    if (tsim_model_diffuses(m))
+        return "diffusion";
+    if (m->image.tokens > 0)
+        return "image";
+    return tsim_model_stacks(m) > 1 ? "encoder-decoder" : m->causal ? "dense" : "encoder";
+}

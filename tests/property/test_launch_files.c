@@ -30,9 +30,8 @@ static const char *exported(const struct tsim_scenario *scenario, const char *fo
     for (size_t i = first; i < diags.n_items; i++)
         diag = diags.items[i].is_warning ? diag : &diags.items[i];
     ck_assert_ptr_nonnull(diag);
-    ck_assert_msg(strstr(diag->message, "is not launched by") ||
-                      strstr(diag->message, "needs a transformer of language") ||
-                      strstr(diag->message, "starts models of attention"),
+    ck_assert_msg(strstr(diag->message, "launched") || strstr(diag->message, "transformer") ||
+                      strstr(diag->message, "attention"),
                   "%s: %s", scenario->name, diag->message);
     return NULL;
 }

@@ -10,73 +10,52 @@
 
 /* ---- figures as people read them ---- */
 
-enum unit { SECONDS, PERCENT, GIGABYTES, WATTS, JOULES, COUNT, PLAIN, USD };
-
-/* Whole, but for what would be rounded by more than a few per cent. */
-static const char *amount_text(double value, char *buffer, size_t size) {
-    if (!(fabs(value) < 10) || value == floor(value))
+/* In the unit that it is shown in; numbers of things, from 1,000 on, in full. */
+static const char *text_of(enum tsim_outcome_figure figure, double value, char *buffer, size_t size) {
+    if (tsim_outcome_spec(figure)->unit->shown != TSIM_COUNT)
+        return tsim_outcome_text(figure, value, buffer, size);
+    if (!(fabs(value) < 1000) || value == floor(value))
         return tsim_count_text(value, buffer, size);
-    snprintf(buffer, size, "%.3g", value);
-    return buffer;
-}
-
-static const char *text_of(double value, enum unit unit, char *buffer, size_t size) {
-    switch (unit) {
-    case SECONDS:
-        return tsim_quantity_human(value, TSIM_TIME_S, buffer, size);
-    case PERCENT:
-        return tsim_percent_text(value, buffer, size);
-    case GIGABYTES:
-        return tsim_gigabytes_text(value, buffer, size);
-    case WATTS:
-        return tsim_quantity_human(value, TSIM_WATTS, buffer, size);
-    case JOULES:
-        return tsim_quantity_human(value, TSIM_JOULES, buffer, size);
-    case COUNT:
-        return amount_text(value, buffer, size);
-    case USD:
-        return tsim_quantity_human(value, TSIM_USD, buffer, size);
-    case PLAIN:
-        break;
-    }
     snprintf(buffer, size, "%.4g", value);
     return buffer;
 }
 
 struct figure {
-    const char *path;  /* of a summary, or a column of a sweep's points */
+    enum tsim_outcome_figure figure;
     const char *title; /* NULL: a term of the step, which has a name */
-    enum unit unit;
 };
 static const struct figure RUN_FIGURES[] = {
-    {"accelerators", "Accelerators", COUNT},
-    {"model.parameters", "Parameters", COUNT},
-    {"step.time_s", "Step time", SECONDS},
-    {"step.compute_s", NULL, SECONDS},
-    {"step.recompute_s", NULL, SECONDS},
-    {"step.bubble_s", NULL, SECONDS},
-    {"step.communication_exposed_s", "of it exposed communication", SECONDS},
-    {"step.data_stall_s", NULL, SECONDS},
-    {"step.optimizer_s", NULL, SECONDS},
-    {"throughput.tokens_per_s", "Tokens/s", COUNT},
-    {"throughput.samples_per_s", "Samples/s", PLAIN},
-    {"throughput.model_tflops_per_gpu", "Model TFLOP/s per accelerator", PLAIN},
-    {"throughput.mfu", "MFU", PERCENT},
-    {"throughput.hfu", "HFU", PERCENT},
-    {"memory.peak_bytes", "Memory, fullest accelerator", GIGABYTES},
-    {"memory.capacity_bytes", "Memory, capacity", GIGABYTES},
-    {"energy.mean_power_w", "Mean power", WATTS},
-    {"energy.step_j", "Energy of a step", JOULES},
-    {"campaign.days", "Days", PLAIN},
-    {"campaign.energy_kwh", "Energy of the run, kWh", COUNT},
-    {"campaign.co2_kg", "CO2 of the run, kg", COUNT},
-    {"campaign.rent_usd", "Rent of the run", USD},
+    {TSIM_OUTCOME_ACCELERATORS, "Accelerators"},
+    {TSIM_OUTCOME_PARAMETERS, "Parameters"},
+    {TSIM_OUTCOME_STEP_TIME, "Step time"},
+    {TSIM_OUTCOME_COMPUTE, NULL},
+    {TSIM_OUTCOME_RECOMPUTE, NULL},
+    {TSIM_OUTCOME_BUBBLE, NULL},
+    {TSIM_OUTCOME_EXPOSED, "of it exposed communication"},
+    {TSIM_OUTCOME_DATA_STALL, NULL},
+    {TSIM_OUTCOME_OPTIMIZER, NULL},
+    {TSIM_OUTCOME_TOKENS_PER_S, "Tokens/s"},
+    {TSIM_OUTCOME_SAMPLES_PER_S, "Samples/s"},
+    {TSIM_OUTCOME_MODEL_TFLOPS_PER_GPU, "Model FLOP/s per accelerator"},
+    {TSIM_OUTCOME_MFU, "MFU"},
+    {TSIM_OUTCOME_HFU, "HFU"},
+    {TSIM_OUTCOME_MEMORY_PEAK, "Memory, fullest accelerator"},
+    {TSIM_OUTCOME_MEMORY_CAPACITY, "Memory, capacity"},
+    {TSIM_OUTCOME_MEAN_POWER, "Mean power"},
+    {TSIM_OUTCOME_STEP_ENERGY, "Energy of a step"},
+    {TSIM_OUTCOME_DAYS, "Days"},
+    {TSIM_OUTCOME_ENERGY_KWH, "Energy of the run"},
+    {TSIM_OUTCOME_CO2, "CO2 of the run"},
+    {TSIM_OUTCOME_RENT, "Rent of the run"},
 };
 static const struct figure POINT_FIGURES[] = {
-    {"accelerators", "Accelerators", COUNT},    {"step_time_s", "Step time", SECONDS},
-    {"tokens_per_s", "Tokens/s", COUNT},        {"mfu", "MFU", PERCENT},
-    {"memory_peak_bytes", "Memory", GIGABYTES}, {"campaign_days", "Days", PLAIN},
-    {"campaign_rent_usd", "Rent", USD},
+    {TSIM_OUTCOME_ACCELERATORS, "Accelerators"},
+    {TSIM_OUTCOME_STEP_TIME, "Step time"},
+    {TSIM_OUTCOME_TOKENS_PER_S, "Tokens/s"},
+    {TSIM_OUTCOME_MFU, "MFU"},
+    {TSIM_OUTCOME_MEMORY_PEAK, "Memory"},
+    {TSIM_OUTCOME_DAYS, "Days"},
+    {TSIM_OUTCOME_RENT, "Rent"},
 };
 enum {
     N_RUN_FIGURES = sizeof RUN_FIGURES / sizeof RUN_FIGURES[0],
@@ -84,12 +63,14 @@ enum {
 };
 
 static const char *title_of(const struct figure *figure, char *buffer, size_t size) {
-    for (int i = 0; i < TSIM_N_STEP_TERMS && !figure->title; i++)
-        if (strcmp(tsim_outcome_spec(tsim_step_terms[i].figure)->name, figure->path) == 0) {
-            snprintf(buffer, size, "of it %s", tsim_step_terms[i].name);
-            return buffer;
-        }
-    return figure->title;
+    if (figure->title)
+        return figure->title;
+    snprintf(buffer, size, "of it %s", tsim_step_term(figure->figure)->name);
+    return buffer;
+}
+
+static double of_point(const struct tsim_json *point, const struct figure *figure) {
+    return tsim_json_figure(point, tsim_outcome_spec(figure->figure)->column->name);
 }
 
 /* Nothing happened there: "of it recompute 0 s". */
@@ -150,11 +131,11 @@ static void run_table(const struct dialect *dialect, const struct tsim_json *run
     for (int i = 0; i < N_RUN_FIGURES; i++) {
         char text[96], name[64];
         const char *title = title_of(&RUN_FIGURES[i], name, sizeof name);
-        double value = tsim_json_figure(summary, RUN_FIGURES[i].path);
+        double value = tsim_json_figure(summary, tsim_outcome_spec(RUN_FIGURES[i].figure)->name);
         if (isnan(value) || is_idle(title, value))
             continue;
         put_cell(dialect, true, title, out);
-        put_cell(dialect, false, text_of(value, RUN_FIGURES[i].unit, text, sizeof text), out);
+        put_cell(dialect, false, text_of(RUN_FIGURES[i].figure, value, text, sizeof text), out);
         fputs(dialect->end_of_row, out);
     }
     fputs(dialect->end, out);
@@ -172,7 +153,7 @@ static void put_setting(const struct dialect *dialect, bool is_first, const stru
 
 static bool has_figure(const struct tsim_json *points, const struct figure *figure) {
     for (size_t i = 0; i < tsim_json_count(points); i++)
-        if (!isnan(tsim_json_figure(tsim_json_at(points, i), figure->path)))
+        if (!isnan(of_point(tsim_json_at(points, i), figure)))
             return true;
     return false;
 }
@@ -199,10 +180,11 @@ static void point_row(const struct dialect *dialect, const struct tsim_json *poi
         put_setting(dialect, is_first, set, tsim_json_key(keys, k), out);
     for (int k = 0; k < N_POINT_FIGURES; k++) {
         char text[96];
-        double value = tsim_json_figure(point, POINT_FIGURES[k].path);
+        double value = of_point(point, &POINT_FIGURES[k]);
         if (!has_figure(points, &POINT_FIGURES[k]))
             continue;
-        put_cell(dialect, is_first, isnan(value) ? "" : text_of(value, POINT_FIGURES[k].unit, text, sizeof text), out);
+        put_cell(dialect, is_first, isnan(value) ? "" : text_of(POINT_FIGURES[k].figure, value, text, sizeof text),
+                 out);
         is_first = false;
     }
     fputs(dialect->end_of_row, out);

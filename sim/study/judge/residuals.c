@@ -13,38 +13,6 @@ enum { LINE_BYTES = 1024 };
 
 /* ---- traits ---- */
 
-static const char *model_word(const struct tsim_model *model) {
-    if (model->approximate)
-        return "approximate";
-    switch (model->kind) {
-    case TSIM_MODEL_CNN:
-        return "cnn";
-    case TSIM_MODEL_DLRM:
-        return "dlrm";
-    case TSIM_MODEL_MLP:
-        return "mlp";
-    case TSIM_MODEL_TRANSFORMER:
-        break;
-    }
-    if (model->mamba.heads > 0 || model->mamba1.width > 0 || model->delta.value_heads > 0)
-        return "hybrid";
-    if (model->experts.count > 0)
-        return "experts";
-    if (model->tower.layers > 0)
-        return "vision-language";
-    if (model->generator.layers > 0)
-        return "generator and discriminator";
-    if (model->recurrent)
-        return "recurrent";
-    if (model->memory > 0)
-        return "segments with a memory";
-    if (tsim_model_diffuses(model))
-        return "diffusion";
-    if (model->image.tokens > 0)
-        return "image";
-    return tsim_model_stacks(model) > 1 ? "encoder-decoder" : model->causal ? "dense" : "encoder";
-}
-
 static const char *splits_of(struct tsim_arena *arena, const struct tsim_parallelism_spec *p) {
     const struct {
         bool is_there;
@@ -79,7 +47,7 @@ void tsim_traits_of(struct tsim_arena *arena, const struct tsim_result *result, 
         .accelerator = accelerator->name,
         .vendor = accelerator->vendor ? accelerator->vendor : "",
         .software = s->software->name,
-        .model = model_word(s->model),
+        .model = tsim_model_family(s->model),
         .splits = splits_of(arena, &s->parallelism),
         .precision = s->training.precision,
         .estimates_rate = leans_on_rate(s),
