@@ -161,8 +161,8 @@ static const struct tsim_command COMMANDS[] = {
      0, 1, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_query},
     {"collective", "SCENARIO", "what nccl-tests would print on the scenario's cluster",
      "Runs one collective alone, size by size, with the algorithm and protocol that\n"
-     "the library would choose. Sizes and bus bandwidth are defined as in nccl-tests\n"
-     "(of all_gather, the size is that of the gathered buffer).",
+     "the library would choose. Sizes and bus bandwidth are defined as in nccl-tests:\n"
+     "the size of an all_gather is that of the gathered buffer.",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_SIZES) |
          TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_ALGORITHM) | TSIM_HAS(TSIM_OPTION_PROTOCOL),
@@ -208,23 +208,24 @@ static const struct tsim_command COMMANDS[] = {
      "                             needed. MINE.yaml is for a node to name.\n"
      "  nccl-tests FILE...         what a node's links and the fabric\n"
      "                             reach; FILE is the output of nccl-tests,\n"
-     "                             text or JSON. The machine is told by its\n"
-     "                             devices or --set cluster.node=ID and\n"
-     "                             cluster.fabric=ID; --op and --ranks say\n"
-     "                             what the files do not. --output writes a\n"
-     "                             node or a fabric (-node.yaml and\n"
-     "                             -fabric.yaml where both).\n"
+     "                             text or JSON. The names of its devices\n"
+     "                             tell the machine, or --set\n"
+     "                             cluster.node=ID and cluster.fabric=ID\n"
+     "                             do. --op and --ranks say what the files\n"
+     "                             do not. --output writes a node or a\n"
+     "                             fabric; if both are fitted, NAME-node.yaml\n"
+     "                             and NAME-fabric.yaml.\n"
      "  profile FILE SCENARIO      a profiler's trace of a step beside what\n"
-     "                             is predicted: FILE is of PyTorch's\n"
-     "                             profiler (JSON, also .gz) or a SQLite\n"
+     "                             is predicted. FILE comes from PyTorch's\n"
+     "                             profiler (JSON, also .gz) or is a SQLite\n"
      "                             export of Nsight Systems.\n"
      "  intervals MEASURED BLIND [SIZES.csv]\n"
-     "                             how wide intervals have to be, and what\n"
-     "                             they hold of sources and accelerators\n"
-     "                             left out: tables of validate\n"
-     "                             --residuals, the second of runs\n"
-     "                             predicted before anybody had compared\n"
-     "                             them. SIZES.csv is written.\n"
+     "                             how wide intervals have to be, and how\n"
+     "                             many runs of left-out sources and\n"
+     "                             accelerators they hold. Both files are\n"
+     "                             tables of validate --residuals; BLIND\n"
+     "                             has runs that were predicted before they\n"
+     "                             were compared. SIZES.csv is written.\n"
      "Fits what the measurements tell apart by least squares on relative errors, and\n"
      "prints each value beside the catalogue's with its 95 % interval, and each error.",
      2, SIZE_MAX,
