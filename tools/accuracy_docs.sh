@@ -159,7 +159,7 @@ misses() {
 compared_kinds() {
   awk -F'\t' 'FNR == 1 {file++}
     file == 1 {pattern[++n] = $1; text[n] = $2; why[n] = $3; next}
-    FNR > 1 {split($0, c, ","); for (i = 1; i <= n && c[1] !~ "^" pattern[i]; i++); runs[i]++; bias[i] += c[3]; sum[i] += (c[3] < 0 ? -c[3] : c[3]); inside[i] += (c[4] == "yes")}
+    FNR > 1 {split($0, c, ","); for (i = 1; i <= n && c[1] !~ "^" pattern[i]; i++); runs[i]++; bias[i] += c[4]; sum[i] += (c[4] < 0 ? -c[4] : c[4]); inside[i] += (c[5] == "yes")}
     END {
       print "| runs | number | mean error | bias | within the interval | why they are not scored |"
       print "| --- | --- | --- | --- | --- | --- |"
@@ -172,7 +172,7 @@ compared_kinds() {
 compared() {
   echo '| run | accelerator | error | within the interval |'
   echo '| --- | --- | --- | --- |'
-  awk -F, 'NR > 1 {printf "| %s | %s | %+.1f %% | %s |\n", $1, $2, 100 * $3, $4}' hardware/calibration/compared.csv
+  awk -F, 'NR > 1 {printf "| %s | %s | %+.1f %% | %s |\n", $1, $2, 100 * $4, $5}' hardware/calibration/compared.csv
 }
 
 accuracy_page() {
@@ -221,7 +221,7 @@ TEXT
 
 ## Compared, not scored
 
-The recipes of these runs (`scenarios/compared`) are known in part, so no interval is made of them. torchtitan's plans of 2024 beyond
+The recipes of these runs (`scenarios/compared`) are known in part, so steps have no interval from them; rounds of post-training do. torchtitan's plans of 2024 beyond
 fully sharded data parallelism are **much slower than predicted**, and `tsim run` warns of them.
 
 TEXT

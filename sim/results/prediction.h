@@ -17,6 +17,8 @@ struct tsim_uncertainty {
     const char *reasons[3]; /* what makes it wide: "no measured run on accelerators of AMD" */
     int n_reasons;
     double step_time_low_s, step_time_high_s;
+    double round_low_s, round_high_s; /* of a round of post-training */
+    int32_t n_rounds;                 /* measured ones that these rest on; 0: there are none, and no such interval */
     int32_t n_similar, n_own; /* measured runs on its accelerator in its class of precision, of its kind of model with
                                   its software; all on that accelerator in that class */
     bool has_run;             /* the rest is there: of the whole run (study/judge/forecast.h) */

@@ -329,7 +329,9 @@ static void print_evaluation(struct tsim_screen *screen, const struct tsim_resul
                          interval->kind == TSIM_PERIOD_STEPS ? " steps" : "");
 }
 
-static void print_post_training(struct tsim_screen *screen, const struct tsim_result *result) {
+static void print_post_training(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
+    const struct tsim_result *result = &prediction->result;
+    const struct tsim_uncertainty *u = &prediction->uncertainty;
     const struct tsim_post_training *p = &result->post_training;
     const struct tsim_generation_phase *g = &p->generation;
     const struct tsim_scenario *sc = result->scenario;
@@ -351,6 +353,10 @@ static void print_post_training(struct tsim_screen *screen, const struct tsim_re
                      tsim_screen_human(screen, p->scoring_s, TSIM_TIME_S),
                      tsim_screen_human(screen, p->training_s, TSIM_TIME_S), g->has ? ", transfer of the weights " : "",
                      g->has ? tsim_screen_human(screen, p->transfer_s, TSIM_TIME_S) : "", copies, beside);
+    if (u->n_rounds > 0)
+        tsim_screen_line(screen, "", "%s to %s: 90 %% interval from %d measured rounds, whose phases are not known",
+                         tsim_screen_human(screen, u->round_low_s, TSIM_TIME_S),
+                         tsim_screen_human(screen, u->round_high_s, TSIM_TIME_S), (int)u->n_rounds);
     if (sc->generation.nodes > 0)
         tsim_screen_line(
             screen, "", "%s accelerators generate, %s train%s",
@@ -532,7 +538,7 @@ static void print_outcome(struct tsim_screen *screen, const struct tsim_predicti
     print_input(screen, &result->step.input);
     print_variation(screen, result);
     print_power(screen, result);
-    print_post_training(screen, result);
+    print_post_training(screen, prediction);
     print_servers(screen, result);
     print_evaluation(screen, result);
     tsim_screen_campaign(screen, prediction);

@@ -13,8 +13,16 @@
 /* Fewer measured runs than this on an accelerator, in its class of precision, are few. */
 enum { TSIM_FEW_RUNS = 10 };
 
+/* Measured rounds of post-training (hardware/calibration/compared.csv): ln(measured / predicted) of each. */
+struct tsim_round_errors {
+    const char **names;
+    double *log_ratios;
+    int32_t n;
+};
+
 struct tsim_evidence {
     struct tsim_residuals measured;
+    struct tsim_round_errors rounds;
     struct tsim_error_sizes sizes;
     const struct tsim_error_model *model; /* NULL: there are no measured runs or no sizes, so there is no interval */
 };
@@ -33,6 +41,10 @@ void tsim_error_sizes_write(FILE *out, const struct tsim_error_sizes *sizes);
 
 struct tsim_ratios tsim_interval_of(const struct tsim_error_of_run *error, const struct tsim_error_sizes *sizes,
                                     enum tsim_error_class class);
+
+/* Returns what a round takes over its prediction, of other rounds than `name`, *n of them: the next of n draws of a normal distribution is
+ * within mean +- t s sqrt(1 + 1/n) in nine of ten cases, with t of Student's distribution. NAN where there are fewer than three. */
+struct tsim_ratios tsim_round_interval(const struct tsim_round_errors *rounds, const char *name, int32_t *n);
 
 /* Sets the uncertainty of a simulated run, as if the run of its name had not been measured. Does nothing without a
  * model. */
