@@ -317,7 +317,8 @@ static void put_adapter(struct reading *g) {
     if (n_bits == 8)
         tsim_recipe_put(g->r, "training.adapter.base_precision", bits, NULL, "int8");
     else if (n_bits > 0 && n_bits != 4)
-        tsim_recipe_refuse(g->r, bits, "a frozen model of %lld bits is not modelled: of 4 or 8", (long long)n_bits);
+        tsim_recipe_refuse(g->r, bits, "a frozen model of %lld bits is not modelled: 4 and 8 bits are",
+                           (long long)n_bits);
     if (dropout && tsim_setting_number(g->r, dropout) > 0)
         tsim_recipe_put(g->r, "training.adapter.dropout", dropout, NULL, "%s", tsim_setting_text(dropout));
 }

@@ -420,7 +420,7 @@ static void put_recompute(struct reading *g) {
             tsim_recipe_not_modelled(g->r, s, "%s; here it is %s", POLICIES[i].why, POLICIES[i].ours);
         return;
     }
-    tsim_diag_hint(tsim_recipe_error(g->r, s, "the policy '%.60s' is not taken over: what it keeps, or where", text),
+    tsim_diag_hint(tsim_recipe_error(g->r, s, "tsim does not know what the policy '%.60s' keeps, or where", text),
                    "--ignore remat_policy and --set training.recompute=full, selective, none or a list of parts");
 }
 

@@ -175,7 +175,7 @@ static void check_changes(struct reading *g, const struct tsim_model *model) {
                                g->model);
     }
     if (latent && tsim_setting_flag(g->r, latent) && model->latent.kv_rank == 0)
-        tsim_recipe_refuse(g->r, latent, "makes other attention of the model that '%.40s' names", g->model);
+        tsim_recipe_refuse(g->r, latent, "changes the attention of the model that '%.40s' names", g->model);
 }
 
 /* multi_latent_attention: false of a model that has it leaves attention of as many heads, each as wide (kv_channels). */
