@@ -165,6 +165,8 @@ static bool lies_alike(const struct tsim_scenario *scenario) {
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, scenario);
     if (cluster->nic_bytes_per_s > 0 && cluster->accelerators_per_node % tsim_nics_per_node(cluster) != 0)
         return false;
+    if (cluster->node->scale_up == TSIM_SCALE_UP_CUBE_MESH && cluster->accelerators_per_node < TSIM_CUBE)
+        return false; /* one activity has all links of an accelerator, messages those to ranks of the group */
     const struct tsim_placement *p = tsim_placement_build(&arena, scenario);
     for (int axis = 0; axis < TSIM_N_AXES; axis++) {
         struct tsim_group worst = tsim_placement_group(p, 1u << axis);
