@@ -235,7 +235,7 @@ static const struct shown HUMAN[] = {
     {12345, TSIM_COUNT, "12.3 k"},
     {5e6, TSIM_JOULES, "1.39 kWh"},
     {965e3, TSIM_JOULES, "268 Wh"},
-    {3000, TSIM_JOULES, "3000 J"},
+    {3000, TSIM_JOULES, "3.00 kJ"},
     {12000, TSIM_KG, "12.0 t"},
     {1234, TSIM_PER_S, "1.23 k /s"},
     {700, TSIM_WATTS, "700 W"},
