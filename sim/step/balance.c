@@ -20,6 +20,11 @@ struct known_part {
     int32_t kinds; /* the number of the set that it holds; -1: they are too many to be told apart */
     double time_s;
 };
+/* Does a stage of so many layers fit, which were of these kinds when it was asked last? */
+struct known_size {
+    bool is_there, is_too_large;
+    struct tsim_parts layers;
+};
 struct known_stage {
     bool is_there, fits;
     int32_t stage;
@@ -45,11 +50,11 @@ struct balance {
     /* One part per stage. Where layers are alike, stages between the ends share their times, and the more layers, the more
      * memory. Otherwise known_* are of known_layers. */
     bool heeds_memory;
-    double *known_s;                 /* [n_parts][layers + 1], the last time that was asked for, 0: none yet */
-    bool *is_too_large;              /* the same of memory; NULL where they are alike */
-    struct tsim_parts *known_layers; /* of what layers; NULL where they are alike */
-    int64_t *most_layers;            /* alike: of each stage, so many are known to fit, */
-    int64_t *too_many;               /* and so many not to */
+    double
+        *known_s; /* alike: [n_parts][layers + 1]; else [first, between, last][first layer][layers + 1]; 0: none yet */
+    struct known_size *known_sizes; /* [n_parts][layers + 1]; NULL where they are alike */
+    int64_t *most_layers;           /* alike: of each stage, so many are known to fit, */
+    int64_t *too_many;              /* and so many not to */
     double *fewer, *more; /* several, alike: what a part's stage would take with a layer less, more; 0: not known */
     struct tsim_parts *before; /* not alike: [layers + 1], what the first layers are */
     /* Several, not alike: */
@@ -138,22 +143,31 @@ static double alike_cost(struct balance *b, int32_t k, int64_t n) {
     return b->heeds_memory && !alike_fit(b, k, n) ? DOES_NOT_FIT_FACTOR * *known_s : *known_s;
 }
 
-/* The cost of stage k with layers first .. last - 1; infinite where a stage between the ends would have none. A split
+/* Asks about stage k with layers first .. last - 1, whose number and kinds decide. */
+static bool size_fits(struct balance *b, int32_t k, int64_t first, int64_t last) {
+    struct known_size *known = &b->known_sizes[(int64_t)k * (b->sc->model->layers + 1) + last - first];
+    struct tsim_parts layers = layers_between(b, first, last);
+    if (!known->is_there || memcmp(&known->layers, &layers, sizeof layers) != 0) {
+        place(b, k, first, last);
+        *known = (struct known_size){true, !stage_fits(b, k), layers};
+    }
+    return !known->is_too_large;
+}
+
+/* The cost of stage k with layers first .. last - 1, whose order counts, since the host's launches follow it; infinite where a stage between the ends would have none. A split
  * that does not fit costs so much more that it is taken only when nothing fits. */
 static double stage_cost(struct balance *b, int32_t k, int64_t first, int64_t last) {
-    int64_t at = (int64_t)k * (b->sc->model->layers + 1) + last - first;
+    int64_t width = b->sc->model->layers + 1, row = k == 0 ? 0 : k < b->n_parts - 1 ? 1 : 2;
     if (last == first && k > 0 && k < b->n_parts - 1)
         return HUGE_VAL;
     if (b->are_alike)
         return alike_cost(b, k, last - first);
-    struct tsim_parts layers = layers_between(b, first, last);
-    if (!(b->known_s[at] > 0) || memcmp(&b->known_layers[at], &layers, sizeof layers) != 0) {
-        b->known_layers[at] = layers;
+    double *known_s = &b->known_s[(row * width + first) * width + last - first];
+    if (!(*known_s > 0)) {
         place(b, k, first, last);
-        b->known_s[at] = tsim_balance_stage_s(b->sc, &b->costs, k);
-        b->is_too_large[at] = b->heeds_memory && !stage_fits(b, k);
+        *known_s = tsim_balance_stage_s(b->sc, &b->costs, k);
     }
-    return b->is_too_large[at] ? DOES_NOT_FIT_FACTOR * b->known_s[at] : b->known_s[at];
+    return b->heeds_memory && !size_fits(b, k, first, last) ? DOES_NOT_FIT_FACTOR * *known_s : *known_s;
 }
 
 /* Times that rounding alone tells apart are equal: else the split would depend on the unit of time. */
@@ -209,6 +223,17 @@ struct band {
     int64_t width;
 };
 
+/* Leaves a layer for each stage between the first and the last: the band where layers cost more or less by their order, so
+ * that how far stages get from either side does not agree. */
+static void take_all(const struct balance *b, struct band *band) {
+    int64_t layers = b->sc->model->layers;
+    for (int32_t k = 1; k < b->n_parts; k++) {
+        band->first[k] = k - 1;
+        band->last[k] = layers - (b->n_parts - 1 - k);
+    }
+    band->first[b->n_parts] = band->last[b->n_parts] = layers;
+}
+
 static void find_band(struct balance *b, struct band *band) {
     int32_t p = b->n_parts;
     double most_s = least_s(b) * (1 + 1e-6); /* more than is_less takes for equal */
@@ -220,6 +245,11 @@ static void find_band(struct balance *b, struct band *band) {
     for (int32_t k = p; k > 0; k--)
         band->first[k - 1] = reach(b, k - 1, band->first[k], -1, most_s);
     band->first[0] = 0;
+    for (int32_t k = 0; k <= p; k++)
+        if (band->first[k] < 0 || band->first[k] > band->last[k]) {
+            take_all(b, band);
+            break;
+        }
     band->width = 1;
     for (int32_t k = 0; k <= p; k++)
         if (band->last[k] - band->first[k] >= band->width)
@@ -297,10 +327,10 @@ static void split(struct balance *b) {
 /* Memory is asked about only where the fastest of all splits does not fit. Where it does, asking would find the same one:
  * the sizes that keep the least time are an interval, which memory narrows around it. */
 static void partition(struct balance *b) {
-    size_t n = (size_t)b->n_parts * (size_t)(b->sc->model->layers + 1);
+    size_t width = (size_t)b->sc->model->layers + 1, n = (size_t)b->n_parts * width;
     if (b->sc->model->layers < b->n_parts - 2)
         return; /* nothing to choose */
-    b->known_s = TSIM_NEW_ARRAY(b->arena, n, double);
+    b->known_s = TSIM_NEW_ARRAY(b->arena, b->are_alike ? n : 3 * width * width, double);
     if (b->are_alike) {
         b->most_layers = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
         b->too_many = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
@@ -310,16 +340,13 @@ static void partition(struct balance *b) {
         }
     } else {
         count_layers(b);
-        b->is_too_large = TSIM_NEW_ARRAY(b->arena, n, bool);
-        b->known_layers = TSIM_NEW_ARRAY(b->arena, n, struct tsim_parts);
+        b->known_sizes = TSIM_NEW_ARRAY(b->arena, n, struct known_size);
     }
     split(b);
     for (int32_t k = 0; k < b->n_parts && !b->heeds_memory; k++)
         b->heeds_memory = !stage_fits(b, k);
     if (!b->heeds_memory)
         return;
-    if (!b->are_alike)
-        memset(b->known_s, 0, n * sizeof *b->known_s); /* with their memory, this time */
     split(b);
 }
 
