@@ -67,7 +67,7 @@ START_TEST(what_a_list_tells) {
     imported("megatron", LIST("  deterministic_mode .............. True\n"));
     ck_assert_str_eq(diags.items[1].field, "deterministic_mode");
     static const char *const REFUSED[] = {LIST("  hybrid_override_pattern ......... M*M-\n"),
-                                          LIST("  mtp_num_layers .................. 1\n"),
+                                          LIST("  exp_avg_dtype ................... torch.float8_e4m3fn\n"),
                                           LIST("  main_params_dtype ............... torch.float16\n"),
                                           LIST("  perform_rl_step ................. True\n")};
     for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++)

@@ -58,6 +58,57 @@ START_TEST(public_recipes) {
 }
 END_TEST
 
+#define STAGED                                                                                                         \
+    "pretrain_gpt.py --num-layers 16 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --vocab-size "      \
+    "50257 "                                                                                                           \
+    "--micro-batch-size 1 --global-batch-size 16 --max-position-embeddings 1024 --bf16 "                               \
+    "--pipeline-model-parallel-size 4 "
+
+/* Stages of a layout, layers that predict further tokens in the last of them, moments in 16 bits. */
+START_TEST(stages_of_a_layout) {
+    static const struct {
+        const char *arguments;
+        int64_t layers, further, stages, last;
+    } READ[] = {
+        {"--pipeline-model-parallel-layout 'Et*3|t*5|t*4|t*4L'", 16, 0, 1, 4},
+        {"--pipeline-model-parallel-layout 'Et, t|(tt|)*6ttmL' --mtp-num-layers 1", 17, 1, 2, 3},
+        {"--mtp-num-layers 1", 17, 1, 1, 5},
+        {"--mtp-num-layers 1 --num-layers-per-virtual-pipeline-stage 2", 17, 1, 2, 3},
+        {"--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16", 16, 0, 1, 0},
+    };
+    for (size_t i = 0; i < sizeof READ / sizeof READ[0]; i++) {
+        struct tsim_import_result result = {NULL, NULL};
+        const char *text = tsim_arena_printf(&arena, STAGED "%s\n", READ[i].arguments);
+        ck_assert_int_eq(import_text("megatron", text, &result), TSIM_OK);
+        const struct tsim_scenario *sc = load_text(result.yaml);
+        ck_assert_int_eq(sc->model->layers, READ[i].layers);
+        ck_assert_int_eq(sc->model->mtp_layers, READ[i].further);
+        ck_assert_int_eq(sc->parallelism.virtual_pipeline, READ[i].stages);
+        const char *list = strstr(result.yaml, "layers_per_stage: ["), *end = list ? strchr(list, ']') : NULL;
+        ck_assert_int_eq(list != NULL, READ[i].last != 0);
+        if (list)
+            ck_assert_int_eq(end[-1] - '0', READ[i].last);
+        ck_assert_int_eq(strstr(result.yaml, "state_precision: bf16") != NULL, i == 4);
+    }
+    static const char *const REFUSED[] = {
+        "--pipeline-model-parallel-layout 'Et*3|t*5|(tt|)*2t*4L'",
+        "--pipeline-model-parallel-layout 'Ett|((tt|)*6ttL'",
+        "--pipeline-model-parallel-layout 'Et*|t|t|tL'",
+        "--pipeline-model-parallel-layout 'Et*3|x*5|t*4|t*4L'",
+        "--pipeline-model-parallel-layout 'Et*3|t*5|t*4|t*3L'",
+        "--pipeline-model-parallel-layout '(t|)*1000(t|)*999'",
+        "--exp-avg-dtype bf16",
+    };
+    for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++) {
+        struct tsim_import_result result = {NULL, NULL};
+        const size_t before = diags.n_errors;
+        ck_assert_int_ne(import_text("megatron", tsim_arena_printf(&arena, STAGED "%s\n", REFUSED[i]), &result),
+                         TSIM_OK);
+        ck_assert_uint_eq(diags.n_errors, before + 1);
+    }
+}
+END_TEST
+
 #define SIZES                                                                                                          \
     "--num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 256 --max-position-embeddings 256 "         \
     "--micro-batch-size 1 --global-batch-size 64 --nproc_per_node 8 --nnodes 1 "
@@ -378,12 +429,12 @@ static const struct {
                {"--perform-rl-step", "reinforcement"},
                {"--export-kd-teacher-load x", "distils"},
                {"--retro-add-retriever", "retrieval"},
-               {"--mtp-num-layers 1", "further tokens"},
+               {"--num-nextn-predict-layers 1", "further tokens"},
                {"--window-size 128,0", "windows"},
                {"--fp32-residual-connection", "data type"},
                {"--main-grads-dtype fp16", "data type"},
                {"--moe-extended-tp", "experts"},
-               {"--pipeline-model-parallel-layout Et*4|t*4L", "layout"},
+               {"--pipeline-model-parallel-layout 'Et*4|x*4L'", "layout"},
                {"--num-experts 8 --expert-model-parallel-size 8 --moe-token-dispatcher-type allgather", "gathering"},
                {"--num-experts 8 --moe-layer-freq '([1]*2+[0]*3+[1]*3)'", "which layers"},
                {"--optimizer muon", "muon"},
@@ -563,6 +614,7 @@ static Suite *recipes_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, public_recipes, 0, N_RECIPES);
+    tcase_add_test(tests, stages_of_a_layout);
     tcase_add_test(tests, megatron_s_defaults);
     tcase_add_test(tests, megatron_s_arguments);
     tcase_add_test(tests, megatron_s_experts);

@@ -561,6 +561,20 @@ static void leave_out_idle(struct tsim_gpt *g) {
         mark_idle(g, idle, g->noop->value);
 }
 
+/* The stages of a layout; false: there is none. */
+static bool put_layout(struct tsim_gpt *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "pipeline_model_parallel_layout");
+    int *layers = TSIM_NEW_ARRAY(g->r->arena, TSIM_MOST_LAYOUT_STAGES, int);
+    const char *texts[TSIM_MOST_LAYOUT_STAGES];
+    /* A wrong layout was refused when its stages were counted. */
+    const size_t n = g->r->diags->n_errors > g->r->n_errors_before ? 0 : tsim_gpt_layout(g, layers);
+    for (size_t i = 0; i < n; i++)
+        texts[i] = tsim_arena_printf(g->r->arena, "%d", layers[i]);
+    if (n > 1)
+        tsim_recipe_put_list(g->r, "parallelism.layers_per_stage", s, texts, n);
+    return s && !tsim_value_is_off(s->value);
+}
+
 /* Stages of unequal length: the first and the last as they are given, the others evenly. */
 static void put_stages(struct tsim_gpt *g) {
     static const char *const FIRST[] = {"decoder_first_pipeline_num_layers", "num_layers_in_first_pipeline_stage",
@@ -577,6 +591,8 @@ static void put_stages(struct tsim_gpt *g) {
     enum { MOST_STAGES = 1024 };
     int64_t n = g->pipeline * g->virtual_pipeline;
     bool is_even = !first && !last && !less_first && !less_last;
+    if (put_layout(g))
+        return;
     if (g->noop) {
         put_idle_stages(g, n);
         return;
@@ -586,9 +602,14 @@ static void put_stages(struct tsim_gpt *g) {
         !tsim_import_override(&g->r->input, "parallelism.layers_per_stage"))
         tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld layers do not split into %lld stages",
                           (long long)g->layers, (long long)n);
-    if (is_even || n < 2 || n > MOST_STAGES)
+    if ((is_even && !g->further) || n < 2 || n > MOST_STAGES)
         return;
-    const struct tsim_setting *from = first ? first : last ? last : counts_ends ? method : embedding ? embedding : loss;
+    const struct tsim_setting *from = first         ? first
+                                      : last        ? last
+                                      : counts_ends ? method
+                                      : embedding   ? embedding
+                                      : loss        ? loss
+                                                    : tsim_recipe_find(g->r, "mtp_num_layers");
     if (g->virtual_pipeline > 1 && (first || last)) {
         tsim_recipe_refuse(g->r, from,
                            "unequal stages of a virtual pipeline: --set parallelism.layers_per_stage=[...]");
@@ -610,6 +631,7 @@ static void put_stages(struct tsim_gpt *g) {
             layers = first ? a : middle - less_first;
         else if (i == n - 1)
             layers = last ? b : middle - less_last;
+        layers += i == n - 1 ? g->further : 0;
         texts[i] = tsim_arena_printf(g->r->arena, "%lld", (long long)layers);
     }
     tsim_recipe_put_list(g->r, "parallelism.layers_per_stage", from, texts, (size_t)n);
@@ -653,8 +675,15 @@ static void read_virtual(struct tsim_gpt *g) {
     const struct tsim_setting *per_stage = tsim_recipe_find(g->r, "num_layers_per_virtual_pipeline_stage"),
                               *count = tsim_recipe_find_any(g->r, COUNTS), *from = count ? count : per_stage;
     g->virtual_pipeline = 1;
-    if (!from)
+    if (!from) {
+        const struct tsim_setting *layout = tsim_recipe_find(g->r, "pipeline_model_parallel_layout");
+        const size_t n = tsim_gpt_layout(g, TSIM_NEW_ARRAY(g->r->arena, TSIM_MOST_LAYOUT_STAGES, int));
+        if ((int64_t)n > g->pipeline) {
+            g->virtual_pipeline = (int64_t)n / g->pipeline;
+            tsim_recipe_put_int(g->r, "parallelism.virtual_pipeline", layout, g->virtual_pipeline);
+        }
         return;
+    }
     if (per_stage && count)
         tsim_recipe_error(g->r, per_stage, "cannot be together with %.60s", count->name);
     int64_t n = tsim_setting_int(g->r, from, 1, 100000), stage = g->counted_layers / g->pipeline;
@@ -737,10 +766,33 @@ static void put_model(struct tsim_gpt *g) {
     tsim_diags_release(&unheard);
 }
 
+/* Layers that predict further tokens stand behind the others, in the last stage. A model that the user gives has them or not. */
+static void put_further(struct tsim_gpt *g) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "mtp_num_layers");
+    if (!s || g->further == 0)
+        return;
+    if (g->named)
+        tsim_recipe_put(g->r, "model.extends", g->named_from, NULL, "%s", g->named);
+    tsim_recipe_put_int(g->r, "model.layers", s, g->layers + g->further);
+    tsim_recipe_put_int(g->r, "model.mtp_layers", s, g->further);
+}
+
+/* Adam's moments in 16 bits. */
+static void put_states(struct tsim_gpt *g) {
+    const struct tsim_setting *first = tsim_recipe_find(g->r, "exp_avg_dtype"),
+                              *second = tsim_recipe_find(g->r, "exp_avg_sq_dtype");
+    const bool is_first = tsim_setting_is(first, "bf16"), is_second = tsim_setting_is(second, "bf16");
+    if (is_first && is_second)
+        tsim_recipe_put(g->r, "training.state_precision", first, NULL, "bf16");
+    else if (is_first || is_second)
+        tsim_recipe_refuse(g->r, is_first ? first : second, "two moments of which one alone is in 16 bits");
+}
+
 void tsim_gpt_build(struct tsim_gpt *g) {
     struct tsim_recipe *r = g->r;
     read_sizes(g);
     leave_out_idle(g);
+    g->further = g->is_given ? 0 : tsim_recipe_int(r, "mtp_num_layers", 0, 1000, 0);
     read_degrees(g);
     if (r->diags->n_errors > r->n_errors_before)
         return;
@@ -750,9 +802,11 @@ void tsim_gpt_build(struct tsim_gpt *g) {
         tsim_recipe_put(r, "model", g->named_from, NULL, "%s", g->named);
     else
         put_model(g);
+    put_further(g);
     int64_t world = put_cluster(g);
     read_virtual(g);
     put_training(g, world);
+    put_states(g);
     put_software(g);
     put_parallelism(g, world);
 }

@@ -9,7 +9,7 @@
 
 #include "import/launches/recipe.h"
 
-enum { TSIM_MOST_IDLE_LAYERS = 4096 };
+enum { TSIM_MOST_IDLE_LAYERS = 4096, TSIM_MOST_LAYOUT_STAGES = 1024 };
 enum tsim_gpt_program { TSIM_GPT_MEGATRON, TSIM_GPT_NEMO };
 
 struct tsim_gpt {
@@ -25,6 +25,7 @@ struct tsim_gpt {
     const struct tsim_setting *noop; /* MindSpeed-LLM's: layers that do nothing and make stages even; NULL: none */
     const bool *idle;                /* [TSIM_MOST_IDLE_LAYERS]: which they are */
     int64_t counted_layers;          /* with them */
+    int64_t further;                 /* layers at the end that predict further tokens, beside `layers` */
     int64_t least_world;             /* accelerators that something beside the degrees needs */
     int64_t layers, hidden, tensor, pipeline, virtual_pipeline, context, expert, expert_tensor, nodes, per_node;
 };
@@ -34,6 +35,9 @@ void tsim_gpt_build(struct tsim_gpt *g);
 
 /* ---- shared by its files ---- */
 void tsim_gpt_put_model(struct tsim_gpt *g);
+/* Reads how many layers each stage of pipeline_model_parallel_layout has into [TSIM_MOST_LAYOUT_STAGES]; returns how many there are,
+ * 0 where the setting is not there, or wrong, which is said. */
+size_t tsim_gpt_layout(struct tsim_gpt *g, int *layers);
 /* Returns the setting that says how many experts a layer has; NULL if there are none. */
 const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g);
 /* The batch of a step; `world`: how many accelerators there are. */

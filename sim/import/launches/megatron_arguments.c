@@ -83,7 +83,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     /* ---- the model ---- */
     REFUSED("window_size window_attn_skip_freq sliding_window_* interleave_sliding_window full_attention_interval",
             "attention in windows: here it reaches over the whole sequence"),
-    REFUSED("mtp_num_layers num_nextn_predict_layers", "modules that predict further tokens, which tsim does not have"),
+    REFUSED("num_nextn_predict_layers", "modules that predict further tokens, which tsim does not have"),
     REFUSED("intermediate_size", "another name for the feed-forward block's width than --ffn-hidden-size"),
     NOTHING("mlp_type=standard topk=1 moe_expert_parallel_size=1 ds_sequence_parallel_size=1"),
     REFUSED("mlp_type expert_interval topk use_tutel moe_expert_parallel_size enable_expert_tensor_parallelism",
@@ -114,7 +114,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "fp8_quantizer_factory",
             OTHER_TYPE),
     NOTHING(
-        "main_grads_dtype=bf16 main_grads_dtype=fp32 main_params_dtype=fp32 exp_avg_dtype=fp32 exp_avg_sq_dtype=fp32"),
+        "main_grads_dtype=bf16 main_grads_dtype=fp32 main_params_dtype=fp32 exp_avg_dtype=fp32 exp_avg_sq_dtype=fp32 "
+        "exp_avg_dtype=bf16 exp_avg_sq_dtype=bf16"),
     REFUSED("main_grads_dtype main_params_dtype exp_avg_dtype exp_avg_sq_dtype",
             "optimizer states of another data type than fp32"),
     NOTHING(
@@ -132,8 +133,6 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING("decrease_batch_size_if_needed"),
     /* ---- parallelism ---- */
     REFUSED("model_parallel_size", "Megatron-LM's tensor parallelism before 2021: --tensor-model-parallel-size"),
-    REFUSED("pipeline_model_parallel_layout",
-            "stages as a layout of their own: --set parallelism.layers_per_stage=[...] with --ignore"),
     REFUSED("pipeline_model_parallel_split_rank standalone_embedding_stage custom_recompute_layers_per_stage",
             "a stage of its own: --set parallelism.layers_per_stage=[...] with --ignore"),
     REFUSED("schedules_method enable_1f1b_v enable_vocab_parallel use_interlaced_schedule",

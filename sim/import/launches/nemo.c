@@ -56,7 +56,6 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("trainer.plugins", "a list of plugins, of which the data type is not read"),
     REFUSED("encoder_tensor_model_parallel_size encoder_pipeline_model_parallel_size", TWO_STACKS),
     REFUSED("window_size window_attn_skip_freq", "attention in windows: here it reaches over the whole sequence"),
-    REFUSED("mtp_num_layers", "modules that predict further tokens, which tsim does not have"),
     REFUSED("transformer_block_type=normformer", "further norms in each layer"),
     REFUSED("headscale", "a scale of each head"),
     REFUSED("heterogeneous_*", "layers that differ, as another file says"),
