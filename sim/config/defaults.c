@@ -147,7 +147,7 @@ static void resolve_software_defaults(struct tsim_draft *draft) {
     if (!tsim_draft_has(draft, "training.optimizer"))
         training->optimizer = (enum tsim_optimizer)defaults->optimizer;
     if (!tsim_draft_has(draft, "training.recompute"))
-        training->recompute = defaults->recompute;
+        training->recompute = draft->scenario.model->list ? TSIM_RECOMPUTE_NONE : defaults->recompute;
     bool is_unsharded = training->compression.kind != TSIM_UNCOMPRESSED ||
                         (draft->schedule >= 0 && tsim_is_asynchronous((enum tsim_schedule)draft->schedule));
     if (!tsim_draft_has(draft, "parallelism.zero") && !is_unsharded)

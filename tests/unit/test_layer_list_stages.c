@@ -143,10 +143,20 @@ START_TEST(what_would_fit) {
 }
 END_TEST
 
+/* A software that recomputes by default does not refuse a list of layers, which cannot be recomputed. */
+START_TEST(software_recomputes_no_list) {
+    const struct tsim_scenario *sc =
+        load_text("schema: tsim/v1\nname: l\nmodel: dcgan\ncluster: {node: tpu-v4-host}\nsoftware: maxtext-tpu-2023\n");
+    ck_assert_int_eq(sc->software->defaults.recompute, TSIM_RECOMPUTE_FULL);
+    ck_assert_int_eq(sc->training.recompute, TSIM_RECOMPUTE_NONE);
+}
+END_TEST
+
 static Suite *layer_list_stages_suite(void) {
     Suite *suite = suite_create("layer_list_stages");
     TCase *tests = tcase_create("layer_list_stages");
     tcase_add_checked_fixture(tests, set_up, tear_down);
+    tcase_add_test(tests, software_recomputes_no_list);
     tcase_add_test(tests, parameters_of_groups);
     tcase_add_test(tests, messages_between_groups);
     tcase_add_test(tests, stages_are_the_whole);
