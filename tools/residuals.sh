@@ -82,7 +82,8 @@ case ${2-} in
     grep '^held,' >"${table%/*}/held-intervals.csv"
   residuals >"$table" # with the new intervals
   memory >"${table%/*}/memory.csv"
-  tools/compared.py "$tsim" >"${table%/*}/compared.csv"
+  # beside it, as intervals of rounds rest on the table that it takes the place of
+  tools/compared.py "$tsim" >"${table%/*}/compared.csv.new" && mv "${table%/*}/compared.csv.new" "${table%/*}/compared.csv"
   ;;
 *) cat "$new" ;;
 esac

@@ -186,7 +186,7 @@ static void example_of_everything(void) {
     result->campaign.own = (struct tsim_ownership){.has = true};
     r.example.scenario.cost.rent_usd_per_s = 0.001;
     r.example.scenario.data.samples = 1e9;
-    r.prediction.uncertainty = (struct tsim_uncertainty){.basis = "runs of a test", .has_run = true};
+    r.prediction.uncertainty = (struct tsim_uncertainty){.basis = "runs of a test", .has_run = true, .n_rounds = 1};
 }
 
 START_TEST(every_figure_is_in_the_summary) {
