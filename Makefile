@@ -14,7 +14,7 @@ LIBS := gsl yaml-0.1 sqlite3 jansson zlib expat libprotobuf-c
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes \
   -Wno-missing-field-initializers -Wold-style-definition -Wcast-qual -Wwrite-strings -Wundef -Wvla
-OPT := $(if $(DEV),-O2,-O1)
+OPT := -O2
 SANITIZE_release :=
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fsanitize-coverage-ignorelist=tests/fuzz/unwatched.txt
@@ -25,11 +25,16 @@ OPT_fuzz := -O2
 OPT_tsan := -O1
 OPT_debug := -O0
 OPT_cov := -O0
-# Where a simulation spends its time is optimized more. The rest is built as fast as can be, but for those who look at warnings:
-# some come from the optimizer.
-HOT := base engine model partition cluster cost network step campaign run
-ifeq ($(VARIANT),release)
-HOT_CFLAGS := -O3
+# Where a simulation spends its time: optimized more, and as a whole when program and benchmarks are linked (each object holds
+# both forms; tests take the other one). Reading files of others and writing is built as fast as can be, but for those who look
+# at warnings: some come from the optimizer.
+HOT := engine step campaign model partition
+COLD := import report cli serve library
+ifeq ($(VARIANT)$(CC),releasegcc)
+HOT_CFLAGS := -O3 -flto -ffat-lto-objects
+HOT_LDFLAGS := -O3 -flto=2
+COLD_CFLAGS := $(if $(DEV),,-O1)
+COLD_LDFLAGS := -fno-lto
 endif
 CFLAGS ?= $(or $(OPT_$(VARIANT)),$(OPT)) $(if $(filter release,$(VARIANT)),-g1,-g)
 # Objects are of the program and of the shared library alike, which shows only what tsim.h declares.
@@ -68,7 +73,7 @@ setup:
 FLAGS := $(BUILD)/flags
 $(FLAGS): FORCE
 	@mkdir -p $(@D)
-	@echo "$$($(CC) --version | head -n 1)" $(filter-out $(WARNINGS) -Werror,$(ALL_CFLAGS)) $(CURDIR) $(HOT): $(HOT_CFLAGS) >$@.$$$$ && \
+	@echo "$$($(CC) --version | head -n 1)" $(filter-out $(WARNINGS) -Werror,$(ALL_CFLAGS)) $(CURDIR) $(HOT): $(HOT_CFLAGS) $(COLD): $(COLD_CFLAGS) >$@.$$$$ && \
 	  if cmp -s $@.$$$$ $@; then rm -f $@.$$$$; else mv -f $@.$$$$ $@; fi
 .PHONY: FORCE
 FORCE:
@@ -78,7 +83,7 @@ build/tsim: $(BUILD)/tsim
 
 $(BUILD)/tsim: $(OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
 $(BUILD)/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
@@ -100,6 +105,7 @@ $(GENERATED)/chakra.pb-c.o: $(GENERATED)/chakra.pb-c.c $(FLAGS)
 $(BUILD)/sim/import/traces/chakra_file.o: $(GENERATED)/chakra.pb-c.h
 
 $(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)): private ALL_CFLAGS += $(HOT_CFLAGS)
+$(filter $(COLD:%=$(BUILD)/sim/%/%),$(OBJECTS)): private ALL_CFLAGS += $(COLD_CFLAGS)
 $(CATALOGUE_OBJECT): private ALL_CFLAGS += $(PLACES)
 
 -include $(OBJECTS:.o=.d)
@@ -117,16 +123,16 @@ CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
 
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 $(BUILD)/tests/property/test_%: $(BUILD)/tests/property/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 # Fuzz targets: with replay.c a test of their corpus, with libFuzzer what `make fuzz` runs.
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/replay_%)
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -o $@ $^ $(ALL_LIBS)
 $(BUILD)/tests/fuzz/libfuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJECTS)
 	@echo "link  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LIBS)
@@ -234,7 +240,7 @@ format:
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 bench: build/tsim $(BENCHES)
 	@tests/bench/run.sh "$(BUILD)" build/tsim
 
@@ -289,7 +295,7 @@ $(INSTALLED)/prefix: FORCE
 $(INSTALLED)/catalogue.o: $(CATALOGUE_OBJECT) $(INSTALLED)/prefix
 	$(Q)$(CC) $(ALL_CFLAGS) $(filter-out -DTSIM_SOURCE_TREE=%,$(PLACES)) -DTSIM_SOURCE_TREE='""' -c -o $@ sim/config/catalogue.c
 $(INSTALLED)/tsim: $(INSTALLED)/catalogue.o $(OBJECTS)
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
 # One object, in which only what tsim.h declares can be seen from outside: an archive and a shared library. The library has the
 # commands, but for the server.
 LIBRARY_PARTS = $(filter-out $(MAIN_OBJECT) $(BUILD)/sim/serve/% %/cmd_serve.o,$(OBJECTS))
@@ -303,7 +309,7 @@ $(INSTALLED)/libtsim.o $(BUILD)/libtsim.o:
 	$(Q)rm -f $@ && $(AR) rcs $@ $<
 %/libtsim.so.$(API): %/libtsim.o
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs -o $@ $< $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs -o $@ $< $(ALL_LIBS)
 
 TO := $(DESTDIR)$(PREFIX)
 install: $(INSTALLED)/tsim $(INSTALLED)/libtsim.a $(INSTALLED)/libtsim.so.$(API)
