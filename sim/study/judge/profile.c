@@ -271,7 +271,7 @@ static bool is_work(enum tsim_kernel_class class) {
  * long as no work begins. */
 static void mark_by_updates(struct tsim_profile_builder *b) {
     bool *updates = tsim_arena_alloc(b->arena, b->n_names * sizeof *updates);
-    double begin_s = NAN, end_s = NAN; /* of the step; of the update that goes on, NAN: none does */
+    double begin_s = (double)NAN, end_s = (double)NAN; /* of the step; of the update that goes on, NAN: none does */
     for (size_t i = 0; i < b->n_names; i++)
         updates[i] = is_update(b->names[i].name);
     for (size_t i = 0; i <= b->n_events; i++) {
@@ -283,7 +283,7 @@ static void mark_by_updates(struct tsim_profile_builder *b) {
         if (!isnan(begin_s))
             tsim_profile_add_step(b, true, -1, begin_s, end_s);
         begin_s = end_s;
-        end_s = NAN;
+        end_s = (double)NAN;
     }
 }
 

@@ -128,7 +128,7 @@ struct tsim_ratios tsim_round_interval(const struct tsim_round_errors *rounds, c
         square += off * (rounds->log_ratios[i] - mean);
     }
     if (*n < LEAST_ROUNDS)
-        return (struct tsim_ratios){NAN, NAN};
+        return (struct tsim_ratios){(double)NAN, (double)NAN};
     double width = tsim_student_quantile(0.95, *n - 1) * sqrt(square / (*n - 1) * (1 + 1.0 / *n));
     return (struct tsim_ratios){exp(fmin(-LEAST_LOG_RATIO, mean - width)), exp(fmax(LEAST_LOG_RATIO, mean + width))};
 }
