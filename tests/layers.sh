@@ -32,7 +32,11 @@ serve: base
 cli: base config model partition cluster cost engine network step campaign run results study report import serve
 library: base config model partition cluster cost engine network step campaign run results study report cli'
 
-INSIDE='import/models:
+INSIDE='config/text:
+config/keys: config/text
+config/files: config/text config/keys
+config/draft: config/text config/keys config/files
+import/models:
 import/launches:
 import/machines:
 import/traces:

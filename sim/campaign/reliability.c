@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Counts out of 419 interruptions (Grattafiori et al. 2024, table 5): config/reliability_tables.c has the counts. */
+/* Counts out of 419 interruptions (Grattafiori et al. 2024, table 5): config/draft/reliability_tables.c has the counts. */
 static const double LLAMA3_COUNTS[TSIM_N_COMPONENTS] = {
     [TSIM_CAUSE_ACCELERATOR] = 196, [TSIM_CAUSE_HBM] = 72,  [TSIM_CAUSE_NIC] = 7,      [TSIM_CAUSE_LINK] = 35,
     [TSIM_CAUSE_SWITCH] = 0,        [TSIM_CAUSE_HOST] = 46, [TSIM_CAUSE_SOFTWARE] = 63};

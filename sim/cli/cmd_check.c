@@ -1,6 +1,6 @@
 #include "cli/command.h"
 
-#include "config/document.h"
+#include "config/text/document.h"
 #include "report/terminal/table.h"
 #include "step/unplayed.h"
 #include "study/curves/section.h"

@@ -2,8 +2,8 @@
 #include "cli/command.h"
 
 #include "base/version.h"
-#include "config/document.h"
 #include "config/replay_spec.h"
+#include "config/text/document.h"
 #include "import/traces/chakra_file.h"
 #include "report/terminal/figures.h"
 #include "results/format.h"

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include "base/output.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "report/terminal/figures.h"
 #include "report/text_file.h"
 

@@ -1,8 +1,8 @@
-#include "config/catalogue_read.h"
+#include "config/files/catalogue_read.h"
 
 #include "base/file_bytes.h"
-#include "config/catalogue_keys.h"
-#include "config/document.h"
+#include "config/files/catalogue_keys.h"
+#include "config/text/document.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "config/json_schema.h"
 
-#include "config/catalogue_read.h"
-#include "config/scenario_draft.h"
+#include "config/draft/scenario_draft.h"
+#include "config/files/catalogue_read.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "config/plan_choice.h"
 
-#include "config/enum_words.h"
-#include "config/rules.h"
+#include "config/draft/rules.h"
+#include "config/keys/enum_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

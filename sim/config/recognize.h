@@ -4,7 +4,7 @@
 #define TSIM_CONFIG_RECOGNIZE_H
 
 #include "config/catalogue_load.h"
-#include "config/known_as.h"
+#include "config/files/known_as.h"
 
 /* The catalogue's accelerators that say what they are known as: those with a node of their own first, then the usual
  * ones, then by id. TSIM_ERR_IO without a catalogue, and mistakes of its files. */

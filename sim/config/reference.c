@@ -1,9 +1,9 @@
 #include "config/reference.h"
 
-#include "config/catalogue_read.h"
-#include "config/dlrm.h"
+#include "config/draft/scenario_draft.h"
+#include "config/files/catalogue_read.h"
+#include "config/files/dlrm.h"
 #include "config/replay_spec.h"
-#include "config/scenario_draft.h"
 
 #include <string.h>
 

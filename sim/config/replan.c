@@ -1,7 +1,7 @@
 /* A job under a plan. */
-#include "config/lengths.h"
+#include "config/draft/lengths.h"
+#include "config/draft/rules.h"
 #include "config/plan_choice.h"
-#include "config/rules.h"
 
 static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
                          struct tsim_draft *draft) {

@@ -1,7 +1,7 @@
 #include "config/replay_spec.h"
 
-#include "config/catalogue_read.h"
-#include "config/document.h"
+#include "config/files/catalogue_read.h"
+#include "config/text/document.h"
 
 #include <string.h>
 

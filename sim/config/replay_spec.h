@@ -7,8 +7,8 @@
 #ifndef TSIM_CONFIG_REPLAY_SPEC_H
 #define TSIM_CONFIG_REPLAY_SPEC_H
 
+#include "config/keys/schema.h"
 #include "config/scenario.h"
-#include "config/schema.h"
 
 struct tsim_replay_trace {
     const char *file; /* resolved: it can be opened */

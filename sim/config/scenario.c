@@ -1,8 +1,8 @@
 #include "config/scenario.h"
 
-#include "config/catalogue_read.h"
-#include "config/document.h"
-#include "config/rules.h"
+#include "config/draft/rules.h"
+#include "config/files/catalogue_read.h"
+#include "config/text/document.h"
 
 #include <string.h>
 

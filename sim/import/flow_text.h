@@ -2,7 +2,7 @@
 #ifndef TSIM_IMPORT_FLOW_TEXT_H
 #define TSIM_IMPORT_FLOW_TEXT_H
 
-#include "config/value.h"
+#include "config/text/value.h"
 
 /* Writes a value as YAML on one line: plain if it can be, else in quotes; lists and mappings in brackets. The text is allocated from `arena`. */
 const char *tsim_flow_text(struct tsim_arena *arena, const struct tsim_value *value);

@@ -1,7 +1,7 @@
 #include "import/formats.h"
 
 #include "base/file_bytes.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/recipes.h"
 #include "import/machines/machine.h"
 #include "import/models/hf_config.h"

@@ -2,7 +2,7 @@
 #ifndef TSIM_IMPORT_SETTING_CLASS_H
 #define TSIM_IMPORT_SETTING_CLASS_H
 
-#include "config/value.h"
+#include "config/text/value.h"
 
 /* The first class that matches a setting decides what becomes of it. `patterns` are a shell's (fnmatch)
  * with blanks between them, of keys, or KEY=VALUE, both patterns, for a class of some values. A setting that is off or

@@ -1,8 +1,8 @@
 #include "study/textbook.h"
 
 #include "config/catalogue_load.h"
-#include "config/document.h"
-#include "config/schema.h"
+#include "config/keys/schema.h"
+#include "config/text/document.h"
 #include "cost/collective.h"
 #include "cost/compute.h"
 #include "model/kept.h"

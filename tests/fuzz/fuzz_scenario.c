@@ -1,8 +1,8 @@
 /* YAML to a scenario, and, where that is small, a run of it with everything that is printed about it; or to a replay of
  * traces, which are not read. */
-#include "config/document.h"
 #include "config/replay_spec.h"
 #include "config/scenario.h"
+#include "config/text/document.h"
 #include "fuzz/fuzz.h"
 #include "report/terminal/summary.h"
 #include "run/run.h"

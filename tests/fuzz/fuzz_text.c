@@ -1,7 +1,7 @@
 /* Small languages: quantities of every dimension, conditions (--where), settings (--set PATH=VALUE). A value that was
  * read is written canonically and must read back to the same number. */
 #include "base/quantity.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "fuzz/fuzz.h"
 #include "study/search/filter.h"
 

@@ -2,7 +2,7 @@
  * the one that is read with the same settings, and refused with the same words. Every key of the schema tables
  * (support/every_key.h), drawn, in random scenarios. And a job under a plan that a search proposes is the scenario that
  * is read with the plan's settings. TSIM_CASES says how many scenarios (70), TSIM_SEED from which seed. */
-#include "config/scenario_draft.h"
+#include "config/draft/scenario_draft.h"
 #include "study/search/plan_space.h"
 #include "support/arena_rig.h"
 #include "support/every_key.h"

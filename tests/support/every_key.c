@@ -1,8 +1,8 @@
 #include "support/every_key.h"
 
-#include "config/catalogue_read.h"
-#include "config/dlrm.h"
-#include "config/scenario_draft.h"
+#include "config/draft/scenario_draft.h"
+#include "config/files/catalogue_read.h"
+#include "config/files/dlrm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

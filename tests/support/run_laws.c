@@ -1,6 +1,6 @@
 #include "support/run_laws.h"
 
-#include "config/catalogue_read.h"
+#include "config/files/catalogue_read.h"
 #include "model/executed.h"
 
 /* A few milliseconds are enough for these. Ranks that differ are simulated each by itself, and a step and its input

@@ -1,5 +1,5 @@
 /* YAML text to trees of values: places, everything that is refused, merging, setting, and hostile input. */
-#include "config/document.h"
+#include "config/text/document.h"
 #include "support/arena_rig.h"
 #include "support/random.h"
 

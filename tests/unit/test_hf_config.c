@@ -1,7 +1,7 @@
 /* Configurations of Hugging Face: exact parameter counts, model files that read back, what is refused, damaged files.
  */
 #include "config/catalogue_load.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/formats.h"
 #include "import/models/hf_config.h"
 #include "model/model.h"

@@ -1,6 +1,6 @@
 /* Profiles by the hour: files as exports have them, lists, and everything that is refused, with its place. */
-#include "config/catalogue_read.h"
-#include "config/document.h"
+#include "config/files/catalogue_read.h"
+#include "config/text/document.h"
 #include "support/arena_rig.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Models of the hub by name (models/hub.yaml): the sizes of each make as many parameters as its publisher counts. */
 #include "base/arena.h"
 #include "config/catalogue_load.h"
-#include "config/document.h"
 #include "config/scenario.h"
+#include "config/text/document.h"
 #include "import/flow_text.h"
 #include "import/formats.h"
 #include "model/model.h"

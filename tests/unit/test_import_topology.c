@@ -1,6 +1,6 @@
 /* Topologies of machines: what nvidia-smi and NCCL say of them, as nodes. Values are read off the files by hand. */
-#include "config/document.h"
 #include "config/recognize.h"
+#include "config/text/document.h"
 #include "import/formats.h"
 #include "support/training_rig.h"
 

@@ -1,5 +1,5 @@
 /* Tests which points are the best, and which objectives and limits make sense. */
-#include "config/document.h"
+#include "config/text/document.h"
 #include "study/search/ranking.h"
 #include "support/arena_rig.h"
 

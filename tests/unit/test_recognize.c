@@ -1,8 +1,8 @@
 /* Names that files of others give the catalogue's hardware: each name leads to one accelerator, and to a node that
  * has it. */
-#include "config/catalogue_read.h"
-#include "config/document.h"
+#include "config/files/catalogue_read.h"
 #include "config/recognize.h"
+#include "config/text/document.h"
 #include "support/training_rig.h"
 
 #include <string.h>

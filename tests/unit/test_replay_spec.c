@@ -1,6 +1,6 @@
 /* Replays as they are written: files beside their own, what is taken where nothing is said, and what is refused. */
-#include "config/document.h"
 #include "config/replay_spec.h"
+#include "config/text/document.h"
 #include "support/arena_rig.h"
 
 #include <string.h>

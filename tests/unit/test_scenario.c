@@ -1,7 +1,7 @@
 /* Scenarios: defaults, references, `extends`, --set, and a resolved form that reads back (rules:
  * test_scenario_rules.c). */
 #include "config/catalogue_load.h"
-#include "config/value.h"
+#include "config/text/value.h"
 #include "support/random.h"
 #include "support/scenario_rig.h"
 

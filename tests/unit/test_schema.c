@@ -1,6 +1,6 @@
 /* Schema tables: every kind of key, every mistake at its place, sources, and a writer whose text reads back. */
-#include "config/document.h"
-#include "config/schema.h"
+#include "config/keys/schema.h"
+#include "config/text/document.h"
 #include "support/arena_rig.h"
 
 #include <math.h>

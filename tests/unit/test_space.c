@@ -1,5 +1,5 @@
 /* Tests which points a sweep has, in which order, and what is wrong with axes that are none. */
-#include "config/document.h"
+#include "config/text/document.h"
 #include "study/search/space.h"
 #include "support/arena_rig.h"
 

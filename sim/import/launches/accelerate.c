@@ -1,7 +1,7 @@
 /* The file that `accelerate config` writes (huggingface/accelerate, src/accelerate/commands/config/config_args.py and
  * utils/dataclasses.py): machines, precision, and how DeepSpeed, FSDP or Megatron-LM divide a model that the program's code has. */
 #include "import/launches/accelerate.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/recipes.h"
 #include "import/setting_class_rows.h"

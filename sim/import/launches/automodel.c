@@ -1,7 +1,7 @@
 /* YAML of NVIDIA-NeMo/Automodel (nemo_automodel/recipes/llm, components/distributed/config.py, components/_peft/lora.py): models of
  * Hugging Face under PyTorch's FSDP2, which the Trainer's keys say, too. */
 #include "base/among.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/omegaconf.h"
 #include "import/launches/recipes.h"

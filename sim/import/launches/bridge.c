@@ -1,7 +1,7 @@
 #include "import/launches/bridge.h"
 
 #include "config/catalogue_load.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"

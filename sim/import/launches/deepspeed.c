@@ -1,7 +1,7 @@
 #include "import/launches/recipes.h"
 
-#include "config/document.h"
 #include "config/recognize.h"
+#include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/launch_log.h"
 #include "import/overrides.h"

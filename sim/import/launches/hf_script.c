@@ -3,7 +3,7 @@
  * arguments of its own; those that tsim does not know are named in one warning. */
 #include "import/launches/hf_script.h"
 
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/accelerate.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/launch_command.h"

@@ -3,8 +3,8 @@
 #include "import/launches/hf_trainer.h"
 
 #include "config/catalogue_load.h"
-#include "config/document.h"
 #include "config/recognize.h"
+#include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_words.h"

@@ -1,6 +1,6 @@
 /* Fine-tuners on Hugging Face's Trainer whose YAML has settings of their own beside it: axolotl (axolotl-ai-cloud/axolotl,
  * src/axolotl/utils/schemas) and LLaMA-Factory (hiyouga/LLaMA-Factory, src/llamafactory/hparams). */
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/hf_script.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/launch_command.h"

@@ -2,7 +2,7 @@
 
 #include "base/among.h"
 #include "config/catalogue_load.h"
-#include "config/document.h"
+#include "config/text/document.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "import/launches/hydra.h"
 
-#include "config/document.h"
+#include "config/text/document.h"
 
 #include <string.h>
 

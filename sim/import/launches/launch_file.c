@@ -1,7 +1,7 @@
 #include "import/launches/launch_file.h"
 
 #include "base/among.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/flow_text.h"
 #include "import/launches/launch_writer.h"
 #include "import/launches/recipes.h"

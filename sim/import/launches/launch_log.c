@@ -1,6 +1,6 @@
 #include "import/launches/launch_log.h"
 
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/launch_words.h"
 
 #include <ctype.h>

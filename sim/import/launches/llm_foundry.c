@@ -1,6 +1,6 @@
 /* YAML of mosaicml/llm-foundry (scripts/train/yamls; llmfoundry/models/mpt/configuration_mpt.py and utils/config_utils.py have the
  * defaults): MPT by its sizes, or a model of Hugging Face's hub, under PyTorch's FSDP. */
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hf_trainer.h"
 #include "import/launches/hub_names.h"

@@ -2,7 +2,7 @@
 
 #include "base/among.h"
 #include "config/catalogue_load.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_log.h"

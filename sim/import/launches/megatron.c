@@ -1,7 +1,7 @@
 #include "import/launches/recipes.h"
 
 #include "base/among.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
 #include "import/launches/launch_command.h"

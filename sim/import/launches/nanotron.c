@@ -1,6 +1,6 @@
 /* YAML of huggingface/nanotron (src/nanotron/config/config.py, models_config.py): sections for the model, the optimizer, the
  * parallelism and the tokens of a step. Settings are read under Megatron's names. */
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/recipes.h"
 #include "import/setting_class_rows.h"

@@ -1,6 +1,6 @@
 #include "import/launches/recipes.h"
 
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hydra.h"

@@ -1,6 +1,6 @@
 #include "import/launches/recipes.h"
 
-#include "config/document.h"
+#include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/setting_class_rows.h"
 

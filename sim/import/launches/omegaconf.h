@@ -2,7 +2,7 @@
 #ifndef TSIM_IMPORT_OMEGACONF_H
 #define TSIM_IMPORT_OMEGACONF_H
 
-#include "config/value.h"
+#include "config/text/value.h"
 
 struct tsim_omegaconf {
     struct tsim_arena *arena;

@@ -2,8 +2,8 @@
 
 #include "base/among.h"
 #include "base/quantity.h"
-#include "config/document.h"
 #include "config/recognize.h"
+#include "config/text/document.h"
 #include "import/flow_text.h"
 #include "import/overrides.h"
 #include "partition/memory.h"

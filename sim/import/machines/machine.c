@@ -1,7 +1,7 @@
 #include "import/machines/machine.h"
 
-#include "config/document.h"
 #include "config/recognize.h"
+#include "config/text/document.h"
 #include "import/overrides.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #define TSIM_IMPORT_HF_CONFIG_H
 
 #include "config/catalogue.h"
-#include "config/value.h"
+#include "config/text/value.h"
 #include "import/formats.h"
 
 /* `root` is the parsed file: JSON is YAML. *model and *yaml (a whole file: comments with the count and with what the

@@ -2,7 +2,7 @@
 #ifndef TSIM_IMPORT_HF_READING_H
 #define TSIM_IMPORT_HF_READING_H
 
-#include "config/value.h"
+#include "config/text/value.h"
 #include "import/formats.h"
 #include "model/model.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/file_bytes.h"
 #include "base/output.h"
-#include "config/document.h"
+#include "config/text/document.h"
 
 #include <chakra.pb-c.h>
 #include <math.h>

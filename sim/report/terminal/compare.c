@@ -1,7 +1,7 @@
 #include "report/terminal/compare.h"
 
 #include "base/among.h"
-#include "config/document.h"
+#include "config/text/document.h"
 #include "results/format.h"
 
 #include <math.h>

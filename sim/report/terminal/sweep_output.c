@@ -245,7 +245,7 @@ static void note_nearest(struct sheet *sheet, const struct tsim_point *point) {
 }
 
 /* First pass: how wide the columns are, and what is at the foot of the table. */
-/* The reason of a point whose replicas are not what is left of the cluster begins with this (config/rules.c). */
+/* The reason of a point whose replicas are not what is left of the cluster begins with this (config/draft/rules.c). */
 static const char FIXED_DATA[] = "parallelism.data: tensor ";
 
 static enum tsim_status measure(struct sheet *sheet, struct tsim_diags *diags) {

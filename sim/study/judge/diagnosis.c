@@ -1,6 +1,6 @@
 #include "study/judge/diagnosis.h"
 
-#include "config/document.h"
+#include "config/text/document.h"
 #include "results/measured.h"
 #include "run/run.h"
 #include "study/judge/uncertainty.h"

@@ -1,6 +1,6 @@
 #include "study/judge/nccl_tests.h"
 
-#include "config/document.h"
+#include "config/text/document.h"
 
 #include <ctype.h>
 #include <math.h>

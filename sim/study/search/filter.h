@@ -10,7 +10,7 @@
 #ifndef TSIM_STUDY_FILTER_H
 #define TSIM_STUDY_FILTER_H
 
-#include "config/value.h"
+#include "config/text/value.h"
 #include "results/store_points.h"
 
 struct tsim_filter;

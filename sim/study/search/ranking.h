@@ -4,7 +4,7 @@
 #ifndef TSIM_STUDY_RANKING_H
 #define TSIM_STUDY_RANKING_H
 
-#include "config/value.h"
+#include "config/text/value.h"
 #include "results/store_points.h"
 
 struct tsim_limit {

@@ -2,8 +2,8 @@
 
 #include "base/among.h"
 #include "base/quantity.h"
-#include "config/document.h"
-#include "config/schema.h"
+#include "config/keys/schema.h"
+#include "config/text/document.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #define TSIM_STUDY_SPACE_H
 
 #include "config/scenario.h"
-#include "config/value.h"
+#include "config/text/value.h"
 
 struct tsim_space_setting {
     const char *path, *text;     /* of an override */

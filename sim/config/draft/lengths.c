@@ -1,0 +1,78 @@
+#include "config/draft/lengths.h"
+
+#include "base/normal.h"
+
+#include <math.h>
+
+enum { N_PACKED = 512 };
+static const double TAKEN_AS_FULL = 0.99;
+enum { N_MIDPOINTS = 2000, LEAST_MULTIPLE = 8 }; /* products take whole 8 elements: tokenizers pad to such lengths */
+
+struct moments {
+    double mean, square;
+};
+
+/* Moments of the longest of n samples. */
+static struct moments of_longest(const struct tsim_training_spec *t, double n) {
+    double variance = log(1 + t->lengths.cv * t->lengths.cv), mu = log(t->lengths.mean) - variance / 2;
+    struct moments m = {0, 0};
+    for (int i = 0; i < N_MIDPOINTS; i++) {
+        double z = tsim_normal_quantile(pow((i + 0.5) / N_MIDPOINTS, 1 / n));
+        double length = fmin(exp(mu + sqrt(variance) * z), (double)t->sequence_length);
+        m.mean += length / N_MIDPOINTS;
+        m.square += length * length / N_MIDPOINTS;
+    }
+    return m;
+}
+
+/* The share of packs that samples fill, each packed where it first fits, the longest first. The last pack is left out: it is
+ * half empty because the samples end. */
+static double fill_of(const struct tsim_training_spec *t) {
+    double variance = log(1 + t->lengths.cv * t->lengths.cv), mu = log(t->lengths.mean) - variance / 2;
+    double capacity = (double)t->sequence_length, packs[N_PACKED], sum = 0;
+    int n = 0;
+    for (int i = N_PACKED; i-- > 0;) {
+        double length = fmin(exp(mu + sqrt(variance) * tsim_normal_quantile((i + 0.5) / N_PACKED)), capacity);
+        int pack = 0;
+        while (pack < n && packs[pack] + length > capacity)
+            pack++;
+        packs[pack] = (pack < n ? packs[pack] : 0) + length;
+        n += pack == n;
+    }
+    for (int pack = 0; pack < n - 1; pack++)
+        sum += packs[pack] / capacity / (n - 1);
+    return n < 2 || sum > TAKEN_AS_FULL ? 1 : sum;
+}
+
+static int64_t rounded_up(double length, int64_t multiple) {
+    return (int64_t)ceil(length / (double)multiple - 1e-9) * multiple;
+}
+
+static int64_t longest_of_slowest(const struct tsim_scenario *sc) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    struct moments m = of_longest(&sc->training, (double)sc->training.micro_batch_size);
+    double deviation = sqrt(fmax(m.square - m.mean * m.mean, 0) / (double)sc->n_microbatches);
+    double length = m.mean + deviation * tsim_expected_maximum((double)p->data);
+    int64_t multiple = LEAST_MULTIPLE * p->tensor * (p->context > 1 ? 2 * p->context : 1),
+            rounded = rounded_up(length, multiple);
+    return rounded < sc->training.sequence_length ? rounded : sc->training.sequence_length;
+}
+
+void tsim_lengths_measure(struct tsim_scenario *sc) {
+    struct tsim_lengths_spec *lengths = &sc->training.lengths;
+    if (!(lengths->mean > 0))
+        return;
+    struct moments one = of_longest(&sc->training, 1);
+    lengths->sample = one.mean;
+    lengths->attended = one.square / one.mean;
+    lengths->fill = lengths->batching == TSIM_BATCHING_PACKED ? fill_of(&sc->training) : 1;
+}
+
+void tsim_lengths_resolve(struct tsim_scenario *sc) {
+    struct tsim_lengths_spec *lengths = &sc->training.lengths;
+    if (!(lengths->mean > 0))
+        return;
+    lengths->pass = lengths->batching == TSIM_BATCHING_LONGEST ? longest_of_slowest(sc) : sc->training.sequence_length;
+    lengths->useful = lengths->batching == TSIM_BATCHING_PACKED ? (double)sc->training.sequence_length * lengths->fill
+                                                                : lengths->sample;
+}

@@ -1,0 +1,88 @@
+/* scenario_draft.h - private to config: a scenario on its way from tables to const. */
+#ifndef TSIM_CONFIG_SCENARIO_DRAFT_H
+#define TSIM_CONFIG_SCENARIO_DRAFT_H
+
+#include "config/keys/schema.h"
+#include "config/scenario.h"
+
+/* Not said: the software's, once the number of ranks is known. */
+enum { TSIM_ZERO_GROUP_USUAL = -2 };
+
+/* The tables' struct: the scenario, and what resolving turns into its fields. Resolving writes back, so that the writer
+ * prints resolved values. */
+struct tsim_draft {
+    struct tsim_scenario scenario;
+    const struct tsim_value *root;
+    const struct tsim_scenario
+        *base;     /* a proposal changes it, and what it leaves as it is need not be read again; else NULL */
+    bool is_job;   /* the plan is left as it is written: neither resolved nor checked */
+    int attention; /* enum tsim_attention, -1: by the software */
+    int schedule;  /* enum tsim_schedule, -1: by virtual_pipeline */
+    int fold;
+    bool master_weights;
+    int64_t data; /* 0: what is left of the cluster */
+    int64_t zero;
+    int64_t zero_group;    /* 0: all, -1: within a node, or TSIM_ZERO_GROUP_USUAL */
+    const int64_t *layers; /* per chunk in model order; NULL: auto */
+    size_t n_layers;
+    double tokens, samples, steps, epochs; /* 0: not given */
+    double metrics[TSIM_N_METRICS];        /* 0: not given */
+    int64_t shape[3];                      /* of a torus, as given */
+    size_t n_shape;                        /* 0: not given; resolved: dimensions */
+    const char *const *estimate_paths;     /* of values whose source is an estimate, as the JSON marks them */
+    size_t n_estimate_paths;
+};
+
+extern const struct tsim_table tsim_scenario_table;
+/* These sections of a scenario are read by functions. */
+extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_stage_table, tsim_data_table,
+    tsim_reliability_table;
+
+/* Prepares a draft; call it before the table is read. */
+void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
+
+/* defaults.c, after it is read: fills in what depends on other keys; then what the plan leaves open. Only what has no
+ * effect is reported. */
+void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader);
+void tsim_draft_fill_plan(struct tsim_draft *draft);
+
+/* Resolves a draft that keeps all rules (rules.h): fills in what follows from it. */
+void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena);
+
+/* scenario_links.c: readers and writers of lists in `cluster`, and the shape of a torus. */
+void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_degraded_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+/* stage_tables.c: `training.stages`, and which keys of a scenario those of a stage stand for. */
+struct tsim_stage_key {
+    const char *key, *path;
+};
+enum { TSIM_N_STAGE_KEYS = 4 };
+extern const struct tsim_stage_key tsim_stage_keys[TSIM_N_STAGE_KEYS];
+void tsim_stages_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_stages_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_draft_check_stages(const struct tsim_draft *draft, struct tsim_reader *reader);
+/* scenario_data.c */
+void tsim_data_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_data_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_draft_resolve_data(struct tsim_draft *draft);
+void tsim_draft_check_data(const struct tsim_draft *draft, struct tsim_reader *reader);
+
+/* scenario_links.c */
+void tsim_background_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_background_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+/* reliability_tables.c */
+void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+extern const struct tsim_table tsim_evaluation_table; /* reads struct tsim_evaluation_spec */
+void tsim_draft_resolve_reliability(struct tsim_draft *draft);
+void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader);
+void tsim_draft_resolve_shape(struct tsim_draft *draft);
+void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader);
+
+/* Returns the value at a dotted path, or the nearest mapping above it that is there: where a mistake is shown. */
+const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path);
+bool tsim_draft_has(const struct tsim_draft *draft, const char *path); /* written, not a default */
+
+#endif

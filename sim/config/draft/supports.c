@@ -1,0 +1,133 @@
+#include "config/draft/supports.h"
+
+#include "config/keys/enum_words.h"
+#include "config/keys/schema.h"
+
+struct lacks {
+    struct tsim_arena *arena;
+    struct tsim_unsupported *list;
+    size_t n;
+};
+
+__attribute__((format(printf, 4, 5))) static void lack(struct lacks *lacks, const char *path, const char *has,
+                                                       const char *format, ...) {
+    struct tsim_unsupported *one = &lacks->list[lacks->n++];
+    va_list args;
+    TSIM_ASSERT(lacks->n <= TSIM_MOST_UNSUPPORTED);
+    *one = (struct tsim_unsupported){.path = path, .has = has};
+    va_start(args, format);
+    vsnprintf(one->what, sizeof one->what, format, args);
+    va_end(args);
+}
+
+/* A list of the scenario's in which some stage holds more than another, or a balanced one. */
+static bool is_uneven(const struct tsim_parallelism_spec *p) {
+    if (p->balances || !p->says_layers)
+        return p->balances;
+    for (int64_t i = 1; i < tsim_n_model_parts(p); i++)
+        if (p->layers_per_chunk[i] != p->layers_per_chunk[0])
+            return true;
+    return false;
+}
+
+static bool runs_split(const struct tsim_supports *s, enum tsim_split split) {
+    return tsim_is_in(s->splits, split);
+}
+
+bool tsim_supports_value(const struct tsim_supports *s, enum tsim_plan_key key, int64_t value) {
+    switch (key) {
+    case TSIM_PLAN_TENSOR:
+        return value == 1 || runs_split(s, TSIM_SPLIT_TENSOR);
+    case TSIM_PLAN_PIPELINE:
+        return value == 1 || runs_split(s, TSIM_SPLIT_PIPELINE);
+    case TSIM_PLAN_VIRTUAL:
+        return value == 1 || tsim_is_in(s->schedules, TSIM_SCHEDULE_INTERLEAVED);
+    case TSIM_PLAN_CONTEXT:
+        return value == 1 || runs_split(s, TSIM_SPLIT_CONTEXT);
+    case TSIM_PLAN_EXPERT:
+        return value == 1 || runs_split(s, TSIM_SPLIT_EXPERT);
+    case TSIM_PLAN_ZERO:
+        return tsim_is_in(s->zero, value);
+    case TSIM_PLAN_EXPERT_TENSOR:
+        return value == 0 || (s->splits >> TSIM_SPLIT_EXPERT_TENSOR & 1);
+    case TSIM_PLAN_ORDER:
+        return value == 0 || (s->splits >> TSIM_SPLIT_PIPELINE_INSIDE & 1);
+    case TSIM_PLAN_OFFLOAD: /* the keys' bits are the profile's */
+        return ((unsigned)value & ~s->offload) == 0;
+    case TSIM_PLAN_RECOMPUTE: /* sqrt and {every: N} are full recomputation between fewer checkpoints */
+        if (tsim_plan_recompute_every(value) > 0)
+            return s->recompute >> TSIM_RECOMPUTE_EVERY & 1;
+        if (tsim_plan_recompute_parts(value) > 0)
+            return (tsim_plan_recompute_parts(value) & ~s->recompute_parts) == 0;
+        return tsim_is_in(s->recompute, value < TSIM_RECOMPUTE_FULL ? value : TSIM_RECOMPUTE_FULL);
+    case TSIM_PLAN_SCHEDULE:
+        return tsim_is_in(s->schedules, value);
+    case TSIM_PLAN_SEQUENCE:
+        return value == 0 || runs_split(s, TSIM_SPLIT_SEQUENCE);
+    case TSIM_PLAN_LAYERS:
+        return value == 0 || runs_split(s, TSIM_SPLIT_UNEVEN_STAGES);
+    case TSIM_PLAN_MICRO_BATCH:
+    case TSIM_N_PLAN_KEYS:
+        break;
+    }
+    return true;
+}
+
+bool tsim_supports_staged_zero(const struct tsim_supports *s, int64_t zero) {
+    return s->zero_staged ? tsim_is_in(s->zero_staged, zero) : tsim_is_in(s->zero, zero);
+}
+
+static void check_splits(struct lacks *lacks, const struct tsim_scenario *sc) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    const struct {
+        enum tsim_plan_key key;
+        int64_t value;
+        const char *what;
+    } SPLITS[] = {{TSIM_PLAN_TENSOR, p->tensor, "tensor parallelism"},
+                  {TSIM_PLAN_SEQUENCE, p->sequence && p->tensor > 1, "sequence parallelism"},
+                  {TSIM_PLAN_PIPELINE, p->pipeline, "pipeline parallelism"},
+                  {TSIM_PLAN_LAYERS, p->pipeline > 1 && is_uneven(p), "uneven stages"},
+                  {TSIM_PLAN_CONTEXT, p->context, "context parallelism"},
+                  {TSIM_PLAN_EXPERT, p->expert, "expert parallelism"}};
+    for (size_t i = 0; i < sizeof SPLITS / sizeof SPLITS[0]; i++)
+        if (!tsim_supports_value(&sc->software->supports, SPLITS[i].key, SPLITS[i].value))
+            lack(lacks, tsim_plan_key_path(SPLITS[i].key), NULL, "%s", SPLITS[i].what);
+}
+
+static const char *stages_text(struct tsim_arena *arena, unsigned set) {
+    const char *text = "";
+    for (int zero = 0; zero <= 3; zero++)
+        if (set >> zero & 1)
+            text = tsim_arena_printf(arena, "%s%sZeRO-%d", text, *text ? ", " : "", zero);
+    return text;
+}
+
+static void check_zero(struct lacks *lacks, const struct tsim_scenario *sc) {
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    const struct tsim_supports *s = &sc->software->supports;
+    bool runs_alone = tsim_supports_value(s, TSIM_PLAN_ZERO, p->zero), is_staged = p->pipeline > 1;
+    if (tsim_is_replicated(p, p->data) && !(is_staged ? tsim_supports_staged_zero(s, p->zero) : runs_alone))
+        lack(lacks, "parallelism.zero",
+             stages_text(lacks->arena, is_staged && s->zero_staged ? s->zero_staged : s->zero), "ZeRO-%d%s", p->zero,
+             runs_alone ? " with a pipeline" : "");
+}
+
+size_t tsim_scenario_unsupported(struct tsim_arena *arena, const struct tsim_scenario *sc,
+                                 struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED]) {
+    const struct tsim_supports *s = &sc->software->supports;
+    const struct tsim_parallelism_spec *p = &sc->parallelism;
+    struct lacks lacks = {arena, list, 0};
+    check_splits(&lacks, sc);
+    if (p->pipeline > 1 && !tsim_supports_value(s, TSIM_PLAN_SCHEDULE, p->schedule))
+        lack(&lacks, "parallelism.schedule", tsim_words_text(arena, tsim_schedule_words, s->schedules), "schedule %s",
+             tsim_schedule_name(p->schedule));
+    check_zero(&lacks, sc);
+    if (!tsim_supports_value(s, TSIM_PLAN_RECOMPUTE, sc->training.recompute))
+        lack(&lacks, "training.recompute", NULL, "recompute: %s",
+             tsim_recompute_name(sc->training.recompute < TSIM_RECOMPUTE_FULL ? sc->training.recompute
+                                                                              : TSIM_RECOMPUTE_FULL));
+    if (!tsim_is_in(s->precisions, sc->training.precision))
+        lack(&lacks, "training.precision", tsim_words_text(arena, tsim_precision_words, s->precisions), "precision %s",
+             tsim_precision_name(sc->training.precision));
+    return lacks.n;
+}

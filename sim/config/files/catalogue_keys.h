@@ -1,0 +1,56 @@
+/* catalogue_keys.h - private to config/files/catalogue_tables.c, model_tables.c and software_tables.c: keys that every kind of
+ * file has, places for mistakes, and the tables of models and software. */
+#ifndef TSIM_CONFIG_CATALOGUE_KEYS_H
+#define TSIM_CONFIG_CATALOGUE_KEYS_H
+
+#include "config/keys/schema.h"
+
+/* clang-format off */
+#define SCHEMA_KEY(words_)                                                                                             \
+    {.key = "schema", .kind = TSIM_KEY_CONSTANT, .words = (words_), .help = "kind and version of the file"}
+#define NAME_KEY(type)                                                                                                 \
+    {.key = "name", .kind = TSIM_KEY_STRING, .offset = offsetof(type, name), .default_text = "inline",                 \
+     .help = "the file's id"}
+#define SOURCE_KEY(type)                                                                                               \
+    {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(type, source),                                       \
+     .help = "where the values without a source of their own were read"}
+#define QUANTITY(type, name_, dimension_, field_, help_)                                                               \
+    .key = (name_), .kind = TSIM_KEY_QUANTITY, .dimension = (dimension_), .offset = offsetof(type, field_),            \
+    .help = (help_)
+#define INTEGER(type, name_, field_, max_, help_)                                                                      \
+    .key = (name_), .kind = TSIM_KEY_INT, .offset = offsetof(type, field_), .max = (max_), .help = (help_)
+/* clang-format on */
+
+static inline const char *at_key(struct tsim_reader *reader, const char *path, const char *key) {
+    return tsim_schema_path(reader->arena, path, key);
+}
+
+static inline const struct tsim_value *place_of(const struct tsim_value *mapping, const char *key) {
+    const struct tsim_value *value = tsim_value_find_path(mapping, key);
+    return value ? value : mapping;
+}
+
+/* known_as.c reads what files of others call a part, and what stands for what they leave out. None of these keys is
+ * inherited by `extends`, nor written. */
+#define KNOWN_AS_KEY "known_as"
+#define USUAL_FABRIC_KEY "usual_fabric"
+#define USUAL_KEY "usual"
+extern const struct tsim_table tsim_known_as_table;
+void tsim_known_as_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_usual_fabric_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_usual_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+
+/* software_tables.c */
+extern const struct tsim_table tsim_software_table;
+
+/* model_tables.c: a transformer's keys; reading a mapping by its kind, then what follows from several keys together. */
+extern const struct tsim_table tsim_model_table;
+void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                             struct tsim_model *model);
+/* Fills in the defaults of a tower, and the tower as a model of its own. */
+void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *model);
+void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
+                       struct tsim_model *model);
+void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model);
+
+#endif

@@ -1,0 +1,69 @@
+/* catalogue_read.h - private to config: references (ids, paths, inline mappings) to mappings with `extends` followed,
+ * and mappings to the structs of catalogue.h. */
+#ifndef TSIM_CONFIG_CATALOGUE_READ_H
+#define TSIM_CONFIG_CATALOGUE_READ_H
+
+#include "config/catalogue_load.h"
+#include "config/keys/enum_words.h"
+#include "config/keys/schema.h"
+
+/* Files as they were first read, for reading many scenarios that name the same ones. Its values live in its arena. */
+struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena);
+/* Returns what the thread keeps (tsim_catalogue_keep), else a new one. */
+struct tsim_file_cache *tsim_file_cache_of_thread(struct tsim_arena *arena);
+
+/* Returns the mapping that a reference stands for, without `extends`. A scalar with '/' or ending in .yaml is a path
+ * relative to the file that names it; another scalar is an id; a mapping is taken as it is. Cycles and chains of over
+ * 16 files are refused. NULL after a mistake, with a diag. */
+const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                                const struct tsim_value *reference, const char *path);
+
+/* Does the same for a file that is at hand: follows the `extends` of its root. */
+const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                                     const struct tsim_value *root);
+
+/* Each reads and checks what a reference stands for; NULL after a mistake, with a diag. `path` is where the reference
+ * stands in the scenario. */
+const struct tsim_model *tsim_model_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                         const char *path);
+const struct tsim_accelerator *tsim_accelerator_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                                     const char *path);
+const struct tsim_node *tsim_node_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                       const char *path);
+const struct tsim_fabric *tsim_fabric_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                           const char *path);
+const struct tsim_software *tsim_software_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                               const char *path);
+const struct tsim_region *tsim_region_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                           const char *path);
+const struct tsim_storage *tsim_storage_read(struct tsim_reader *reader, const struct tsim_value *reference,
+                                             const char *path);
+const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
+                                const struct tsim_value *reference, const char *path); /* any of them */
+
+/* Write one as a member `key` of a scenario: {schema: ..., name: ..., ...}. */
+void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model);
+void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node);
+void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_fabric *fabric);
+void tsim_software_write(struct tsim_writer *writer, const char *key, const char *path,
+                         const struct tsim_software *software);
+void tsim_storage_write(struct tsim_writer *writer, const char *key, const char *path,
+                        const struct tsim_storage *storage);
+void tsim_region_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_region *region);
+
+/* Returns the table of a kind (not of scenarios). */
+const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind);
+
+/* `name` as the file that holds `value` means it: relative to that file's folder. */
+const char *tsim_file_beside(struct tsim_arena *arena, const struct tsim_value *value, const char *name);
+
+/* hourly.c: keys whose field is a struct tsim_hourly. */
+void tsim_price_profile_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
+void tsim_carbon_profile_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
+                              void *field);
+void tsim_price_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+void tsim_carbon_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
+
+extern const struct tsim_table tsim_overlap_table; /* reads struct tsim_overlap; absent keys leave their field alone */
+
+#endif
