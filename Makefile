@@ -25,26 +25,29 @@ OPT_fuzz := -O2
 OPT_tsan := -O1
 OPT_debug := -O0
 OPT_cov := -O0
-# Where a simulation spends its time: optimized more, and as a whole when program and benchmarks are linked (each object holds
-# both forms; tests take the other one). Reading files of others and writing is built as fast as can be, but for those who look
-# at warnings: some come from the optimizer.
+# Where a simulation spends its time: optimized as a whole, into one object that program, tests and library are linked with.
+# Reading files of others and writing is built as fast as can be, but for those who look at warnings: some come from the optimizer.
 HOT := engine step campaign model partition
 COLD := import report cli serve library
 ifeq ($(VARIANT)$(CC),releasegcc)
-HOT_CFLAGS := -O3 -flto -ffat-lto-objects
-HOT_LDFLAGS := -O3 -flto=2
+HOT_CFLAGS := -O3 -flto
 COLD_CFLAGS := $(if $(DEV),,-O1)
-COLD_LDFLAGS := -fno-lto
 endif
 CFLAGS ?= $(or $(OPT_$(VARIANT)),$(OPT)) $(if $(filter release,$(VARIANT)),-g1,-g)
 # Objects are of the program and of the shared library alike, which shows only what tsim.h declares.
 STD := -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -fno-common -fPIC -fvisibility=hidden
 ALL_CFLAGS = $(STD) $(WARNINGS) $(if $(DEV),-Werror) $(CFLAGS) $(SANITIZE_$(VARIANT)) -Isim -isystem $(GENERATED) \
-  $(shell pkg-config --cflags $(LIBS) 2>/dev/null)
+  $(LIB_CFLAGS)
 # Where the source tree is, and where the program gets installed: known to the catalogue and to tests, so that what a compiler
 # cache holds of the other objects serves every copy of the tree.
 PLACES = -DTSIM_SOURCE_TREE='"$(CURDIR)"' -DTSIM_PREFIX='"$(PREFIX)"'
-ALL_LIBS = $(shell pkg-config --libs $(LIBS) 2>/dev/null) -lm
+# Asked once, when first needed: by then set-up is over.
+ask = $(eval $1 := $$(shell pkg-config $2 2>/dev/null))$($1)
+LIB_CFLAGS = $(call ask,LIB_CFLAGS,--cflags $(LIBS))
+LIB_LIBS = $(call ask,LIB_LIBS,--libs $(LIBS))
+CHECK_CFLAGS = $(call ask,CHECK_CFLAGS,--cflags check)
+CHECK_LIBS = $(call ask,CHECK_LIBS,--libs check)
+ALL_LIBS = $(LIB_LIBS) -lm
 
 # The texts of pages become a part of the program.
 PAGE_TEXTS := $(wildcard sim/report/page/*.html sim/report/page/*.css sim/report/page/*.js)
@@ -56,7 +59,10 @@ SOURCES := $(wildcard sim/*/*.c sim/*/*/*.c)
 HEADERS := $(wildcard sim/*/*.h sim/*/*/*.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/sim/report/page_assets.o $(GENERATED)/chakra.pb-c.o
 MAIN_OBJECT := $(BUILD)/sim/cli/main.o
-LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
+# The linker gets one object of all the hot ones, first, and the others.
+HOT_OBJECTS := $(if $(HOT_CFLAGS),$(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)))
+linked = $(if $(HOT_OBJECTS),$(BUILD)/hot.o) $(filter-out $(HOT_OBJECTS),$1)
+LIB_OBJECTS := $(call linked,$(filter-out $(MAIN_OBJECT),$(OBJECTS)))
 CATALOGUE_OBJECT := $(BUILD)/sim/config/catalogue.o
 
 .PHONY: all
@@ -81,9 +87,13 @@ FORCE:
 build/tsim: $(BUILD)/tsim
 	@cp -f $< $@.new && mv -f $@.new $@
 
-$(BUILD)/tsim: $(OBJECTS)
+$(BUILD)/tsim: $(MAIN_OBJECT) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
+
+$(BUILD)/hot.o: $(HOT_OBJECTS)
+	@echo "join  $@"
+	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_CFLAGS)=2 -flinker-output=nolto-rel -r -o $@ $^
 
 $(BUILD)/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D)
@@ -104,7 +114,7 @@ $(GENERATED)/chakra.pb-c.o: $(GENERATED)/chakra.pb-c.c $(FLAGS)
 	$(Q)$(CC) $(filter-out $(WARNINGS),$(ALL_CFLAGS)) -c -o $@ $<
 $(BUILD)/sim/import/traces/chakra_file.o: $(GENERATED)/chakra.pb-c.h
 
-$(filter $(HOT:%=$(BUILD)/sim/%/%),$(OBJECTS)): private ALL_CFLAGS += $(HOT_CFLAGS)
+$(HOT_OBJECTS): private ALL_CFLAGS += $(HOT_CFLAGS)
 $(filter $(COLD:%=$(BUILD)/sim/%/%),$(OBJECTS)): private ALL_CFLAGS += $(COLD_CFLAGS)
 $(CATALOGUE_OBJECT): private ALL_CFLAGS += $(PLACES)
 
@@ -119,20 +129,19 @@ run: setup
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 PROPERTY_TESTS := $(patsubst tests/property/%.c,$(BUILD)/tests/property/%,$(wildcard tests/property/test_*.c))
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-CHECK_LIBS = $(shell pkg-config --libs check 2>/dev/null)
 
 $(BUILD)/tests/unit/test_%: $(BUILD)/tests/unit/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 $(BUILD)/tests/property/test_%: $(BUILD)/tests/property/test_%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 # Fuzz targets: with replay.c a test of their corpus, with libFuzzer what `make fuzz` runs.
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(FUZZ_TARGETS:%=$(BUILD)/tests/fuzz/replay_%)
 $(BUILD)/tests/fuzz/replay_%: $(BUILD)/tests/fuzz/fuzz_%.o $(BUILD)/tests/fuzz/replay.o $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -o $@ $^ $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
 $(BUILD)/tests/fuzz/libfuzzer_%: $(BUILD)/tests/fuzz/fuzz_%.o $(LIB_OBJECTS)
 	@echo "link  $@"
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(ALL_LIBS)
@@ -144,7 +153,7 @@ $(MEASURES): %: %.o
 $(BUILD)/tests/%.o: tests/%.c $(FLAGS)
 	@mkdir -p $(@D)
 	@echo "cc    $<"
-	$(Q)$(CC) $(ALL_CFLAGS) $(PLACES) -Itests $(shell pkg-config --cflags check 2>/dev/null) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) $(PLACES) -Itests $(CHECK_CFLAGS) -MMD -MP -c -o $@ $<
 -include $(wildcard $(BUILD)/tests/*/*.d)
 .SECONDARY:
 
@@ -240,7 +249,7 @@ format:
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(CHECK_LIBS) $(ALL_LIBS)
 bench: build/tsim $(BENCHES)
 	@tests/bench/run.sh "$(BUILD)" build/tsim
 
@@ -294,22 +303,22 @@ $(INSTALLED)/prefix: FORCE
 	@echo "$(PREFIX)" | cmp -s - $@ || echo "$(PREFIX)" >$@
 $(INSTALLED)/catalogue.o: $(CATALOGUE_OBJECT) $(INSTALLED)/prefix
 	$(Q)$(CC) $(ALL_CFLAGS) $(filter-out -DTSIM_SOURCE_TREE=%,$(PLACES)) -DTSIM_SOURCE_TREE='""' -c -o $@ sim/config/catalogue.c
-$(INSTALLED)/tsim: $(INSTALLED)/catalogue.o $(OBJECTS)
-	$(Q)$(CC) $(ALL_CFLAGS) $(HOT_LDFLAGS) -o $@ $(filter-out $(CATALOGUE_OBJECT),$(OBJECTS)) $< $(ALL_LIBS)
+$(INSTALLED)/tsim: $(INSTALLED)/catalogue.o $(MAIN_OBJECT) $(filter-out $(CATALOGUE_OBJECT),$(LIB_OBJECTS))
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LIBS)
 # One object, in which only what tsim.h declares can be seen from outside: an archive and a shared library. The library has the
 # commands, but for the server.
-LIBRARY_PARTS = $(filter-out $(MAIN_OBJECT) $(BUILD)/sim/serve/% %/cmd_serve.o,$(OBJECTS))
+LIBRARY_PARTS = $(filter-out $(BUILD)/sim/serve/% %/cmd_serve.o,$(LIB_OBJECTS))
 API := $(shell sed -n 's/^.define TSIM_API_VERSION \([0-9]*\).*/\1/p' sim/library/tsim.h)
 $(INSTALLED)/libtsim.o: $(INSTALLED)/catalogue.o $(filter-out $(CATALOGUE_OBJECT),$(LIBRARY_PARTS))
 $(BUILD)/libtsim.o: $(LIBRARY_PARTS)
 $(INSTALLED)/libtsim.o $(BUILD)/libtsim.o:
 	$(Q)$(LD) -r -o $@ $^
-	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' -R '.gnu.lto_*' -R '.gnu.debuglto_*' $@
+	$(Q)objcopy --wildcard --keep-global-symbol='tsim_job_*' $@
 %/libtsim.a: %/libtsim.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $<
 %/libtsim.so.$(API): %/libtsim.o
 	@echo "link  $@"
-	$(Q)$(CC) $(ALL_CFLAGS) $(COLD_LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs -o $@ $< $(ALL_LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,defs -o $@ $< $(ALL_LIBS)
 
 TO := $(DESTDIR)$(PREFIX)
 install: $(INSTALLED)/tsim $(INSTALLED)/libtsim.a $(INSTALLED)/libtsim.so.$(API)

@@ -21,21 +21,18 @@ def symbols(build):
     )
     if not objects:
         sys.exit(f"circles.py: no objects under {root}")
-    defined, needed, name = {}, {}, None
-    text = subprocess.run(["readelf", "-sW", *objects], capture_output=True, text=True, check=True).stdout
+    defined, needed = {}, {}
+    # gcc-nm reads objects of the link-time optimizer as well: "build/sim/config/rules.o: tsim_rules T 0 40"
+    text = subprocess.run(["gcc-nm", "-A", "-P", "-g", *objects], capture_output=True, text=True, check=True).stdout
     for line in text.splitlines():
-        if line.startswith("File: "):
-            name = os.path.relpath(line[len("File: "):], root)[: -len(".o")]
-            if not os.path.exists(f"sim/{name}.c"):
-                name = None  # of a file that is no more, or assembler
-            continue
-        field = line.split()
-        if name is None or len(field) != 8 or field[4] not in ("GLOBAL", "WEAK"):
-            continue
-        if field[6] == "UND":
-            needed.setdefault(name, set()).add(field[7])
+        path, symbol, kind = line.split()[:3]
+        name = os.path.relpath(path.rstrip(":"), root)[: -len(".o")]
+        if not os.path.exists(f"sim/{name}.c"):
+            continue  # of a file that is no more, or assembler
+        if kind in "Uw":
+            needed.setdefault(name, set()).add(symbol)
         else:
-            defined[field[7]] = name
+            defined[symbol] = name
     return defined, needed
 
 

@@ -41,9 +41,7 @@ pages() { # FOLDER: each command has a page that names its options, without comp
 }
 no_source_tree() { ! strings "$1" | grep -qF "$PWD/hardware"; }
 
-as_it_is=()
-[ "$part" = long ] || as_it_is=(HOT_LDFLAGS=-fno-lto)
-expect 'make install' make -s install PREFIX="$work/prefix" INSTALLED="$work/built" "${as_it_is[@]}"
+expect 'make install' make -s install PREFIX="$work/prefix" INSTALLED="$work/built"
 expect 'installed: runs' runs "$work/prefix"
 expect 'installed: does not know the source tree' no_source_tree "$work/prefix/bin/tsim"
 expect 'manual pages' pages "$work/prefix/share/man/man1"

@@ -4,8 +4,8 @@
 #include "network/traffic.h"
 #include "report/terminal/table.h"
 
-#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #define DEFAULT_SMALLEST_BYTES 1024.0
 #define DEFAULT_LARGEST_BYTES (8.0 * 1024 * 1024 * 1024)
@@ -55,19 +55,12 @@ __attribute__((format(printf, 1, 2))) static enum tsim_exit complain(const char 
 
 /* ---- options ---- */
 
-static bool same_word(const char *a, const char *b) {
-    for (; *a && *b; a++, b++)
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-            return false;
-    return *a == *b;
-}
-
 /* Index of `word` among n names, or -1 after a message that lists them. */
 static int find_word(const char *option, const char *word, const char *(*name)(int), int n) {
     const char *names[16];
     for (int i = 0; i < n; i++) {
         names[i] = name(i);
-        if (same_word(word, names[i]))
+        if (strcasecmp(word, names[i]) == 0)
             return i;
     }
     char what[64];

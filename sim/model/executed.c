@@ -95,3 +95,8 @@ double tsim_least_run_flops(const struct tsim_scenario *sc) {
     whole.n_microbatches = 1;
     return samples * tsim_executed_recorded(NULL, &whole).value;
 }
+
+double tsim_least_accelerator_s(const struct tsim_scenario *scenario) {
+    return tsim_least_run_flops(scenario) /
+           scenario->cluster.node->accelerator->peak_flops_per_s[scenario->training.precision];
+}

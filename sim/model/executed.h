@@ -20,4 +20,8 @@ struct tsim_amount tsim_executed_recorded(struct tsim_term_recorder *recorder,
  * Where a run begins with shorter sequences or smaller batches, all of it is taken to have them. 0: it has no length. */
 double tsim_least_run_flops(const struct tsim_scenario *scenario);
 
+/* Returns the time of one accelerator that no run of the scenario undercuts, whatever its plan and however wrong a
+ * prediction: those FLOPs at the accelerator's peak all the time, and nothing beside them. */
+double tsim_least_accelerator_s(const struct tsim_scenario *scenario);
+
 #endif

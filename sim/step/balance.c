@@ -30,13 +30,7 @@ struct known_stage {
     int32_t stage;
     int32_t *kinds; /* [chunks], of its parts */
 };
-enum { MOST_KNOWN = 1024, MOST_KINDS = 256, N_EXTREMES = 32 };
-
-/* A stage's parts that fit, or do not: one that has no more of anything fits, too, and one that has no less does not. */
-struct extreme {
-    bool fits;
-    int32_t *kinds; /* [chunks], of its parts */
-};
+enum { MOST_KNOWN = 1024, MOST_KINDS = 256 };
 
 struct balance {
     struct tsim_scenario *sc; /* its layers_per_chunk are `parts` */
@@ -64,8 +58,6 @@ struct balance {
     int32_t n_kinds, *of_stage;       /* [chunks] */
     int32_t *stages;                  /* several: of each part */
     int64_t *first;                   /* layers before each part */
-    struct extreme *extremes;         /* [stages][N_EXTREMES] */
-    int32_t *n_extremes;              /* [stages], how many there have been */
 };
 
 static double passes_s(const struct tsim_scenario *sc, const struct tsim_pass_costs *costs,
@@ -359,21 +351,17 @@ static void find_firsts(struct balance *b) {
 }
 
 static void remember_parts(struct balance *b) {
-    size_t chunks = (size_t)b->shape.chunks, extremes = (size_t)b->shape.stages * N_EXTREMES;
+    size_t chunks = (size_t)b->shape.chunks;
     count_layers(b);
     b->first = TSIM_NEW_ARRAY(b->arena, (size_t)b->n_parts, int64_t);
     find_firsts(b);
     b->known = TSIM_NEW_ARRAY(b->arena, MOST_KNOWN, struct known_part);
     b->kinds = TSIM_NEW_ARRAY(b->arena, MOST_KINDS, struct tsim_parts);
     b->known_stages = TSIM_NEW_ARRAY(b->arena, MOST_KNOWN, struct known_stage);
-    b->extremes = TSIM_NEW_ARRAY(b->arena, extremes, struct extreme);
-    b->n_extremes = TSIM_NEW_ARRAY(b->arena, (size_t)b->shape.stages, int32_t);
-    int32_t *kinds = TSIM_NEW_ARRAY(b->arena, (MOST_KNOWN + extremes) * chunks, int32_t);
+    int32_t *kinds = TSIM_NEW_ARRAY(b->arena, MOST_KNOWN * chunks, int32_t);
     b->of_stage = TSIM_NEW_ARRAY(b->arena, chunks, int32_t);
     for (size_t i = 0; i < MOST_KNOWN; i++)
         b->known_stages[i].kinds = &kinds[i * chunks];
-    for (size_t i = 0; i < extremes; i++)
-        b->extremes[i].kinds = &kinds[(MOST_KNOWN + i) * chunks];
 }
 
 static int32_t number_of(struct balance *b, const struct tsim_parts *parts) {
@@ -416,37 +404,6 @@ static double stage_s(struct balance *b, int32_t stage) {
     return sum_s;
 }
 
-/* Has each part of `less` no more of any layer than that of `more`? */
-static bool is_within(const struct balance *b, const int32_t *less, const int32_t *more) {
-    for (int32_t c = 0; c < b->shape.chunks; c++)
-        for (int i = 0; less[c] != more[c] && i < TSIM_N_PARTS; i++)
-            if (b->kinds[less[c]].times[i] > b->kinds[more[c]].times[i])
-                return false;
-    return true;
-}
-
-/* Asks what is known of such a stage before it asks what memory takes. */
-static bool extreme_fits(struct balance *b, int32_t stage) {
-    struct extreme *extremes = &b->extremes[stage * N_EXTREMES];
-    int32_t *n = &b->n_extremes[stage], at = *n % N_EXTREMES;
-    for (int32_t i = 0; i < *n && i < N_EXTREMES; i++) {
-        const struct extreme *e = &extremes[i];
-        if (e->fits ? is_within(b, b->of_stage, e->kinds) : is_within(b, e->kinds, b->of_stage))
-            return e->fits;
-    }
-    bool fits = stage_fits(b, stage), is_further = false;
-    for (int32_t i = 0; !is_further && i < *n && i < N_EXTREMES; i++) {
-        const struct extreme *e = &extremes[i];
-        is_further =
-            e->fits == fits && (fits ? is_within(b, e->kinds, b->of_stage) : is_within(b, b->of_stage, e->kinds));
-        at = is_further ? i : at;
-    }
-    memcpy(extremes[at].kinds, b->of_stage, (size_t)b->shape.chunks * sizeof *b->of_stage);
-    extremes[at].fits = fits;
-    *n += !is_further;
-    return fits;
-}
-
 /* Tells whether the stage whose time was asked for last fits. */
 static bool known_fits(struct balance *b, int32_t stage) {
     const int32_t *kinds = b->of_stage;
@@ -462,7 +419,7 @@ static bool known_fits(struct balance *b, int32_t stage) {
     known->is_there = true;
     known->stage = stage;
     memcpy(known->kinds, kinds, size);
-    known->fits = extreme_fits(b, stage);
+    known->fits = stage_fits(b, stage);
     return known->fits;
 }
 

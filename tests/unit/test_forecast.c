@@ -1,8 +1,8 @@
 /* The distribution of a run's days: each thing that is not known alone against its closed form, and together. */
 #include "study/judge/forecast.h"
 
+#include "model/executed.h"
 #include "model/model.h"
-#include "study/search/clusters.h"
 #include "support/check_main.h"
 #include "support/example_result.h"
 

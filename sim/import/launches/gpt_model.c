@@ -1,6 +1,7 @@
 #include "import/launches/gpt.h"
 
 #include "base/among.h"
+#include "base/lower.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -39,11 +40,7 @@ static const struct {
 /* Whatever the case of the name's letters. */
 static bool has_part(const char *name, const char *part) {
     char lower[256];
-    size_t n = 0;
-    for (; name[n] && n + 1 < sizeof lower; n++)
-        lower[n] = (char)tolower((unsigned char)name[n]);
-    lower[n] = '\0';
-    return strstr(lower, part) != NULL;
+    return strstr(tsim_lower(name, lower, sizeof lower), part) != NULL;
 }
 
 /* Returns the rows of the vocabulary of a tokenizer by a part of its name; 0: unknown. */

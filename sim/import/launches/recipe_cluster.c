@@ -10,13 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *lower(struct tsim_arena *arena, const char *text) {
-    char *copy = tsim_arena_strdup(arena, text);
-    for (char *c = copy; *c; c++)
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-    return copy;
-}
+#include <strings.h>
 
 /* Returns the node that has the accelerator which the setting names; NULL: it names none. */
 static const char *node_of(struct tsim_recipe *r, const struct tsim_setting *machine) {
@@ -34,7 +28,9 @@ static double stated_memory(const char *text) {
             continue;
         double value = strtod(c, &end);
         const char *unit = end + (*end == ' ');
-        size_t length = strncmp(unit, "gib", 3) == 0 ? 3 : strncmp(unit, "gb", 2) == 0 ? 2 : *unit == 'g';
+        size_t length = strncasecmp(unit, "gib", 3) == 0  ? 3
+                        : strncasecmp(unit, "gb", 2) == 0 ? 2
+                                                          : toupper((unsigned char)*unit) == 'G';
         if (length > 0 && !isalnum((unsigned char)unit[length]) && value > 0 && value < 10000)
             return value * (length == 3 ? 1073741824.0 : 1e9);
         c = end - 1;
@@ -74,7 +70,7 @@ static bool is_node_set(const struct tsim_recipe *r) {
 
 /* The maker's usual node, with the accelerator that has the memory which the file says. */
 static void put_node(struct tsim_recipe *r, const struct tsim_setting *machine, const char *id) {
-    double bytes = stated_memory(lower(r->arena, tsim_setting_text(machine)));
+    double bytes = stated_memory(tsim_setting_text(machine));
     const struct tsim_node *node;
     char said[64], usual[64];
     if (bytes == 0 || is_node_set(r) || tsim_catalogue_load_node(r->arena, id, &node, r->diags) != TSIM_OK ||

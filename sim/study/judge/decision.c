@@ -2,6 +2,7 @@
 
 #include "base/quantile.h"
 #include "config/catalogue_load.h"
+#include "model/executed.h"
 #include "model/model.h"
 #include "results/format.h"
 #include "run/run.h"

@@ -3,10 +3,10 @@
 #include "base/normal.h"
 #include "base/quantile.h"
 #include "config/provenance.h"
+#include "model/executed.h"
 #include "model/model.h"
 #include "results/loss_law.h"
 #include "step/step_variation.h"
-#include "study/search/clusters.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 #include "study/judge/profile.h"
 
-#include <ctype.h>
+#include "base/lower.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,10 +72,7 @@ enum tsim_kernel_class tsim_kernel_class_of(const char *name) {
     static const char *const PRODUCT[] = {"gemm",  "nvjet", "xmma", "cublas", "cutlass",
                                           "wgmma", "cijk_", "gemv", "splitk", NULL};
     char lower[512];
-    size_t n = 0;
-    for (; name[n] && n + 1 < sizeof lower; n++)
-        lower[n] = (char)tolower((unsigned char)name[n]);
-    lower[n] = '\0';
+    tsim_lower(name, lower, sizeof lower);
     if (has_any(lower, COMMUNICATION))
         return TSIM_KERNEL_COMMUNICATION;
     if (has_any(lower, COPY))
@@ -255,11 +253,7 @@ static size_t count_steps(struct step *marks, size_t n_marks) {
 static bool is_update(const char *name) {
     static const char *const PARTS[] = {"adam", "lamb", "adafactor", "lion", "sgd", "addcdiv", NULL};
     char lower[512];
-    size_t n = 0;
-    for (; name[n] && n + 1 < sizeof lower; n++)
-        lower[n] = (char)tolower((unsigned char)name[n]);
-    lower[n] = '\0';
-    return has_any(lower, PARTS);
+    return has_any(tsim_lower(name, lower, sizeof lower), PARTS);
 }
 
 /* A product or attention is of a forward pass where an update stands before it. */

@@ -1,7 +1,6 @@
 #include "study/search/clusters.h"
 
 #include "config/recognize.h"
-#include "model/executed.h"
 #include "model/model.h"
 #include "results/loss_law.h"
 #include "study/search/buy_judgements.h"
@@ -250,10 +249,6 @@ static double tokens_of(const struct tsim_scenario *job) {
     default:
         return length * (double)job->training.sequence_length * (double)job->training.global_batch_size;
     }
-}
-
-double tsim_least_accelerator_s(const struct tsim_scenario *job) {
-    return tsim_least_run_flops(job) / job->cluster.node->accelerator->peak_flops_per_s[job->training.precision];
 }
 
 double tsim_nodes_for(const struct tsim_catalogue_machine *machine, double days) {

@@ -17,10 +17,6 @@ struct tsim_catalogue_machine {
     bool is_dear;                    /* it is left out for the price of its products alone */
 };
 
-/* Returns the time of one accelerator that no run of the job undercuts, whatever its plan and however wrong a
- * prediction: its products (model/executed.h) at the accelerator's peak all the time, and nothing beside them. */
-double tsim_least_accelerator_s(const struct tsim_scenario *job);
-
 /* Returns the last value that is said for a path; NULL: none is. */
 const char *tsim_override_of(const struct tsim_override *overrides, size_t n, const char *path);
 
