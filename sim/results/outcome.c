@@ -170,6 +170,26 @@ const char *tsim_bottleneck_word(const char *text) {
 
 /* ---- for people ---- */
 
+const char *tsim_outcome_name(enum tsim_outcome_figure figure, char *buffer, size_t size) {
+    static const char *const UNITS[] = {"_usd", "_bytes", "_w", "_s", "_j", "_kwh", "_kg"};
+    const char *path = SPECS[figure].name, *dot = strchr(path, '.');
+    snprintf(buffer, size, "%s", dot && strncmp(path, "memory.", 7) != 0 ? dot + 1 : path);
+    size_t length = strlen(buffer), rate = strlen("_per_s");
+    if (length > rate && strcmp(buffer + length - rate, "_per_s") == 0)
+        memcpy(buffer + length - rate, "/s", sizeof "/s");
+    for (size_t i = 0; i < sizeof UNITS / sizeof UNITS[0]; i++) {
+        size_t n = strlen(UNITS[i]);
+        length = strlen(buffer);
+        if (length > n && strcmp(buffer + length - n, UNITS[i]) == 0) {
+            buffer[length - n] = '\0';
+            break;
+        }
+    }
+    for (char *c = buffer; *c; c++)
+        *c = *c == '_' || *c == '.' ? ' ' : *c;
+    return buffer;
+}
+
 const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, char *buffer, size_t size) {
     const struct tsim_outcome_unit *unit = SPECS[figure].unit;
     if (isnan(value)) {

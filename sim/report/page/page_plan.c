@@ -76,9 +76,17 @@ void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const
     struct tsim_json *plans = tsim_plan_json(arena, output), *candidates = tsim_json_array(plans, "space");
     for (size_t i = 0; i < space->n_candidates && i < TSIM_PAGE_MOST_CANDIDATES; i++)
         add_candidate(arena, candidates, &space->candidates[i]);
-    struct tsim_json *limits = tsim_json_object(plans, "limits");
-    for (size_t i = 0; i < ranking->n_limits; i++)
-        tsim_json_number(limits, tsim_outcome_spec(ranking->limits[i].figure)->name, ranking->limits[i].value);
+    struct tsim_json *limits = tsim_json_array(plans, "limits");
+    char name[64], value[64];
+    for (size_t i = 0; i < ranking->n_limits; i++) {
+        const struct tsim_limit *limit = &ranking->limits[i];
+        bool is_least = tsim_outcome_spec(limit->figure)->goal == TSIM_GOAL_MORE;
+        tsim_json_text(limits, NULL,
+                       tsim_arena_printf(arena, "%s %s %s", tsim_outcome_name(limit->figure, name, sizeof name),
+                                         is_least ? "at least" : "at most",
+                                         tsim_outcome_text(limit->figure, limit->value, value, sizeof value)));
+    }
+    tsim_json_text(plans, "ranked_by", tsim_outcome_name(tsim_plan_objective(output), name, sizeof name));
     tsim_json_integer(plans, "combinations", space->n_points);
     describe_all(arena, plans, output);
     tsim_json_bool(plans, "of_samples", tsim_model_is_of_samples(space->candidates[0].job->model));

@@ -8,6 +8,42 @@
 #include <math.h>
 #include <string.h>
 
+/* ---- points ---- */
+
+/* The figures of a point that the page has in its table, and lets one choose for its charts. */
+static const struct {
+    const char *title;
+    enum tsim_outcome_figure figure;
+} SHOWN[] = {{"tokens/s", TSIM_OUTCOME_TOKENS_PER_S},
+             {"samples/s", TSIM_OUTCOME_SAMPLES_PER_S},
+             {"MFU", TSIM_OUTCOME_MFU},
+             {"step time", TSIM_OUTCOME_STEP_TIME},
+             {"accelerators", TSIM_OUTCOME_ACCELERATORS},
+             {"memory", TSIM_OUTCOME_MEMORY_PEAK},
+             {"bubble", TSIM_OUTCOME_BUBBLE_FRAC},
+             {"exposed traffic", TSIM_OUTCOME_EXPOSED_FRAC},
+             {"mean power", TSIM_OUTCOME_MEAN_POWER},
+             {"days", TSIM_OUTCOME_DAYS},
+             {"energy", TSIM_OUTCOME_ENERGY_KWH},
+             {"CO2", TSIM_OUTCOME_CO2},
+             {"rent", TSIM_OUTCOME_RENT}};
+enum { N_SHOWN = sizeof SHOWN / sizeof SHOWN[0] };
+
+/* Adds {"key", "title", "unit", "better"} for each of them, and returns their columns for a query. */
+static const char *add_figures(struct tsim_arena *arena, struct tsim_json *figures) {
+    const char *columns = "";
+    for (int i = 0; i < N_SHOWN; i++) {
+        const struct tsim_outcome_spec *spec = tsim_outcome_spec(SHOWN[i].figure);
+        struct tsim_json *figure = tsim_json_object(figures, NULL);
+        tsim_json_text(figure, "key", spec->column->name);
+        tsim_json_text(figure, "title", SHOWN[i].title);
+        tsim_json_text(figure, "unit", spec->unit->word);
+        tsim_json_text(figure, "better", spec->goal == TSIM_GOAL_MORE ? "more" : "less");
+        columns = tsim_arena_printf(arena, "%s, %s", columns, spec->column->name);
+    }
+    return columns;
+}
+
 static void add_cell(struct tsim_json *row, const char *key, const struct tsim_query *query, int column) {
     switch (tsim_query_kind(query, column)) {
     case TSIM_QUERY_NULL:
@@ -136,10 +172,9 @@ enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json 
     add_curve(sweep, &curve);
     const char *select = tsim_arena_printf(
         arena,
-        "SELECT position, set_json, status, substr(reason, 1, 160) AS reason, bottleneck, accelerators, step_time_s,"
-        " tokens_per_s, samples_per_s, mfu, bubble_frac, communication_exposed_frac, memory_peak_bytes, mean_power_w,"
-        " campaign_days, campaign_energy_kwh, campaign_co2_kg, campaign_rent_usd FROM points WHERE sweep_id = %lld"
-        " ORDER BY status = 'ok' DESC, coalesce(tokens_per_s, samples_per_s) DESC, position LIMIT %d",
-        (long long)sweep_id, (int)TSIM_PAGE_MOST_POINTS);
+        "SELECT position, set_json, status, substr(reason, 1, 160) AS reason, bottleneck%s FROM points"
+        " WHERE sweep_id = %lld ORDER BY status = 'ok' DESC, coalesce(tokens_per_s, samples_per_s) DESC, position"
+        " LIMIT %d",
+        add_figures(arena, tsim_json_array(sweep, "figures")), (long long)sweep_id, (int)TSIM_PAGE_MOST_POINTS);
     return add_rows(arena, tsim_json_array(sweep, "points"), store, select, &n, diags);
 }

@@ -329,13 +329,10 @@ function showRun(run) {
   for (const f of [headline, whereRoundGoes, whereStepGoes, memoryByStage, gantt, layer, roofline, links, sensitivities, wholeRun, energyAndCost, owned, measured, sources]) f(a, run);
 }
 
-const UNITS = [[/^memory.*bytes$/, memory], [/bytes$/, bytes], [/_kg$/, kilograms], [/_usd(_|$)/, usd], [/_kwh$/, v => energy(3.6e6 * v)], [/_j$/, energy], [/tflops/, v => scaled(1e12 * v, "FLOP/s")], [/_w$/, v => scaled(v, "W")], [/^fractions|mfu$|hfu$|goodput$/, percent], [/flops$/, v => scaled(v, "FLOP", 0)], [/parameters$/, amount], [/^accelerators$|steps$|failures$|spares$/, count], [/per_s/, amount], [/_s$/, seconds]];
 const longTime = s => s % 31557600 === 0 ? digits(s / 31557600) + " y" : digits(s / 3600) + " h";
 /* "3350000000000 B/s" -> "3.35 TB/s", "12600000 s" -> "3,500 h", "2e+12" -> "2 T"; other texts as they are. */
 const quantityText = text => tick(() => exactly(text)), exactly = text => { const m = /^(-?[\d.]+(?:e[-+]?\d+)?) (s|B|B\/s|b\/s|W|J|FLOP\/s|Hz)$/.exec(text); return m ? closely(4, () => m[2] === "s" && m[1] >= 7200 ? longTime(Number(m[1])) : scaled(Number(m[1]), m[2])) : /^\d+(e\+?\d+)?$/.test(text) && text >= 1e6 ? closely(4, () => amount(Number(text))) : text.replace(/^([-\d.e+]+) (USD\/s|USD\/J|kg\/J)$/, (_, x, unit) => { const [factor, name] = RATES[unit]; return `${closely(4, () => digits(factor * x))} ${name}`; }); };
 const RATES = {"USD/s": [3600, "USD/h"], "USD/J": [3.6e6, "USD/kWh"], "kg/J": [3.6e6, "kg/kWh"]};
-const figureName = name => name.split(".").pop().replace(/_per_s(?=_|$)/, "/s").replace(/_(usd|bytes|w|s|j|kwh|kg)$/, "").replace(/_/g, " ");
-const figureText = (name, v) => has(v) ? (UNITS.find(u => u[0].test(name)) || [null, v => Math.abs(v) < 1e4 ? count(v) : digits(v)])[1](v) : "-";
 
 function showComparison(c) {
   const a = el("article", {}), signed = (x, text) => { if (!has(x)) return ""; const t = text(Math.abs(x)); return (/[1-9]/.test(t) ? x > 0 ? "+" : "-" : "") + t; };
@@ -349,7 +346,7 @@ function showComparison(c) {
   const others = c.inputs.map(r => r.path).filter(p => /\.name$/.test(p)).map(p => p.slice(0, -4)), follows = r => others.some(o => r.path.startsWith(o) && r.path !== o + "name"); /* values of another entry of the catalogue */
   const inputs = rows => table([{title: "input", text: true, of: r => r.path.replace(/\.name$/, "")}, {title: "A", text: true, of: r => quantityText(r.a)}, {title: "B", text: true, of: r => quantityText(r.b)}], rows, "even"), own = c.inputs.filter(r => !follows(r)), rest = c.inputs.filter(follows);
   part(a, c.inputs.length ? "What differs in the inputs" : "The inputs are the same", own.length ? inputs(own) : null, rest.length ? el("details", {}, el("summary", {}, `${count(rest.length)} ${rest.length === 1 ? "value that differs" : "values that differ"} because of these`), inputs(rest)) : null);
-  if (c.outputs.length) part(a, "What that changes", table([{title: "figure", text: true, of: r => [...r.figure.split(".").slice(0, -1), figureName(r.figure)].join(", ")}, {title: "A", of: r => figureText(r.figure, r.a)}, {title: "B", of: r => figureText(r.figure, r.b)}, {title: "change", of: r => signed(r.change, percent)}], c.outputs, "even"));
+  if (c.outputs.length) part(a, "What that changes", table([{title: "figure", text: true, of: r => r.figure}, {title: "A", of: r => r.a_text}, {title: "B", of: r => r.b_text}, {title: "change", of: r => signed(r.change, percent)}], c.outputs, "even"));
   if (c.verdict) a.append(el("p", {}, c.verdict));
 }
 
@@ -378,8 +375,8 @@ function sortable(columns, rows, first, descending = true, className = "") {
 }
 
 /* ---- a sweep ---- */
-const FIGURES = [["tokens_per_s", "tokens/s", amount, 1], ["samples_per_s", "samples/s", amount, 1], ["mfu", "MFU", percent, 1], ["step_time_s", "step time", seconds, -1], ["accelerators", "accelerators", count, -1], ["memory_peak_bytes", "memory", memory, -1], ["bubble_frac", "bubble", percent, -1],
-  ["communication_exposed_frac", "exposed traffic", percent, -1], ["mean_power_w", "mean power", v => scaled(v, "W"), -1], ["campaign_days", "days", digits, -1], ["campaign_energy_kwh", "energy", v => energy(3.6e6 * v), -1], ["campaign_co2_kg", "CO2", kilograms, -1], ["campaign_rent_usd", "rent", usd, -1]];
+/* A figure of points as people read it, by its unit. */
+const TEXTS = {"": v => Number.isInteger(v) ? count(v) : digits(v), s: seconds, B: memory, d: digits, kg: kilograms, USD: usd, kWh: v => energy(3.6e6 * v), W: v => scaled(v, "W"), fraction: percent};
 const select = (options, value) => { const e = el("select", {}, options.map(o => el("option", {value: o[0]}, o[1]))); e.value = value; return e; };
 const textOf = v => typeof v === "object" ? JSON.stringify(v) : String(v);
 
@@ -390,7 +387,7 @@ function showSweep(sweep) {
   if (points.every(p => !has(p.tokens_per_s) || p.tokens_per_s === p.samples_per_s)) for (const p of points) delete p.tokens_per_s; /* a model without tokens */
   else for (const p of points) delete p.samples_per_s;
   for (const p of points) if (p.status !== "ok") Object.assign(p, {status: p.status.replace(/_/g, " "), instead: p.reason || ""});
-  const ok = points.filter(p => p.status === "ok"), figures = FIGURES.filter(f => points.some(p => has(p[f[0]]))), varied = axes.filter(k => new Set(ok.map(p => p["set " + k])).size > 1), label = p => (varied.length ? varied : axes).map(k => `${k.split(".").pop()}=${has(p["set " + k]) ? p["set " + k] : ""}`).join(", ");
+  const ok = points.filter(p => p.status === "ok"), figures = sweep.figures.filter(f => points.some(p => has(p[f.key]))).map(f => [f.key, f.title, TEXTS[f.unit] || amount, f.better === "more" ? 1 : -1]), varied = axes.filter(k => new Set(ok.map(p => p["set " + k])).size > 1), label = p => (varied.length ? varied : axes).map(k => `${k.split(".").pop()}=${has(p["set " + k]) ? p["set " + k] : ""}`).join(", ");
   const isCurve = ok.length > 1 && new Set(ok.map(p => p.accelerators)).size === ok.length && varied.every(k => /^cluster\.(nodes|accelerators_per_node)$|^training\.global_batch_size$/.test(k)); /* as tsim scale asks */
   const origin = [has(about.sweep_id) ? "sweep " + about.sweep_id : "", has(about.started_at) ? about.started_at.replace("T", " ").replace("Z", " UTC") : "", has(about.version) ? "tsim " + about.version : ""].filter(t => t).join(", ");
   a.append(el("h1", {}, `${isCurve ? "Scaling" : "Sweep"} of ${about.scenario}`), el("p", {className: "soft"}, `${count(about.n_points)} points, ${ok.length === points.length ? "all" : count(ok.length)} with a result${about.n_points > points.length ? `; this page has the ${count(points.length)} fastest` : ""}. ${origin}`));
@@ -555,7 +552,7 @@ function planClusters(parent, plans, own) {
 
 function planSpace(parent, plans) {
   const s = part(parent, "What was searched"), keys = plans.space.length ? Object.keys(plans.space[0].axes) : [];
-  s.append(pairs([["ranked by", figureName(plans.objective)], ["limits", Object.entries(plans.limits).map(([k, v]) => `${figureName(k)} ${figureText(k, v)}`).join(", ") || "none"], ["clusters", count(plans.candidates)], ["combinations of the keys below", count(plans.combinations)], ["plans that divide and are valid", count(plans.plans)], ["do not fit in memory", count(plans.does_not_fit)], ["simulated", count(plans.evaluated)], ["excluded by bounds and not simulated", count(plans.pruned)]]));
+  s.append(pairs([["ranked by", plans.ranked_by], ["limits", plans.limits.join(", ") || "none"], ["clusters", count(plans.candidates)], ["combinations of the keys below", count(plans.combinations)], ["plans that divide and are valid", count(plans.plans)], ["do not fit in memory", count(plans.does_not_fit)], ["simulated", count(plans.evaluated)], ["excluded by bounds and not simulated", count(plans.pruned)]]));
   const values = c => k => c.axes[k].join(", "), same = k => plans.space.every(c => values(c)(k) === values(plans.space[0])(k));
   if (keys.length) s.append(table([{title: "key", text: true, of: k => k}, {title: "values", text: true, of: k => same(k) ? values(plans.space[0])(k) : plans.space.map((c, i) => `cluster ${i + 1}: ${values(c)(k)}`).join("; ")}], keys));
 }
@@ -579,7 +576,7 @@ function showDecision(d) {
 function showPlans(plans) {
   const a = el("article", {}), samples = plans.of_samples;
   const rows = list => (list || []).map((p, i) => planRow(p, i, samples)), best = rows(plans.best);
-  a.append(el("h1", {}, "plans for " + plans.scenario), el("p", {className: "soft"}, `${count(plans.plans)} plans; ranked by ${figureName(plans.objective)}`));
+  a.append(el("h1", {}, "plans for " + plans.scenario), el("p", {className: "soft"}, `${count(plans.plans)} plans; ranked by ${plans.ranked_by}`));
   main.append(a);
   if (!best.length) a.append(el("p", {className: "warn"}, (plans.without || []).length === 1 ? plans.without[0].why : "None of the clusters has a plan: see below."));
   if (best.length) {

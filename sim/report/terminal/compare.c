@@ -198,8 +198,8 @@ static void find_waterfall(struct tsim_arena *arena, const struct tsim_outcome *
 static void find_outputs(struct tsim_arena *arena, const struct tsim_outcome *a, const struct tsim_outcome *b,
                          struct tsim_comparison *c) {
     static const struct tsim_figure_column COLUMNS[] = {
-        {"figure", "figure", TSIM_FIGURE_TEXT}, {"A", NULL, TSIM_FIGURE_TEXT},
-        {"B", NULL, TSIM_FIGURE_TEXT},          {NULL, "a", TSIM_FIGURE_NUMBER},
+        {"figure", "figure", TSIM_FIGURE_TEXT}, {"A", "a_text", TSIM_FIGURE_TEXT},
+        {"B", "b_text", TSIM_FIGURE_TEXT},      {NULL, "a", TSIM_FIGURE_NUMBER},
         {NULL, "b", TSIM_FIGURE_NUMBER},        {"change", "change", TSIM_FIGURE_CHANGE}};
     tsim_figures_init(&c->outputs, arena, "outputs", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (enum tsim_outcome_figure figure = 0; figure < TSIM_N_OUTCOMES; figure++) {

@@ -21,13 +21,10 @@ static bool is_of_samples(const struct tsim_plan *plan) {
     return tsim_model_is_of_samples(plan->candidate->job->model);
 }
 
-/* Models without tokens are ranked by samples, which ranks alike. */
-static const char *objective_name(const struct tsim_plan_output *output) {
+enum tsim_outcome_figure tsim_plan_objective(const struct tsim_plan_output *output) {
     enum tsim_outcome_figure objective = output->search->ranking.objective;
     bool of_samples = tsim_model_is_of_samples(output->search->space->candidates[0].job->model);
-    if (objective == TSIM_OUTCOME_TOKENS_PER_S && of_samples)
-        objective = TSIM_OUTCOME_SAMPLES_PER_S;
-    return tsim_outcome_spec(objective)->name;
+    return objective == TSIM_OUTCOME_TOKENS_PER_S && of_samples ? TSIM_OUTCOME_SAMPLES_PER_S : objective;
 }
 
 static double figure(const struct tsim_plan *plan, enum tsim_outcome_figure which) {
@@ -611,7 +608,7 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
                          const struct tsim_style *style, FILE *out) {
     const struct tsim_plan_result *result = output->result;
     fprintf(out, "%s%s%s: best plans by %s\n", tsim_tint_on(style, TSIM_TINT_BOLD), output->scenario,
-            tsim_tint_off(style), objective_name(output));
+            tsim_tint_off(style), tsim_outcome_spec(tsim_plan_objective(output))->name);
     print_counts(result, out);
     print_interrupt(arena, result, style, out);
     print_space(arena, output, style, out);
@@ -798,7 +795,7 @@ struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_pla
     struct tsim_json *root = tsim_json_new_object();
     tsim_json_text(root, "schema", "tsim/plan/v1");
     tsim_json_text(root, "scenario", output->scenario);
-    tsim_json_text(root, "objective", objective_name(output));
+    tsim_json_text(root, "objective", tsim_outcome_spec(tsim_plan_objective(output))->name);
     struct tsim_json *best = tsim_json_array(root, "best");
     for (size_t i = 0; i < result->n_best; i++) {
         struct tsim_json *object = add_point(output, best, NULL, &result->best[i]);

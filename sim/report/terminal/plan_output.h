@@ -37,6 +37,9 @@ const char *tsim_plan_cluster_name(struct tsim_arena *arena, const struct tsim_p
 /* One table after the other, named as the members of the JSON: best, best_of_each, points (the front), sensitivity. */
 void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output *output, FILE *out);
 
+/* Returns the figure that the plans are ranked by. Models without tokens are ranked by samples, which ranks alike. */
+enum tsim_outcome_figure tsim_plan_objective(const struct tsim_plan_output *output);
+
 /* {"best": [{"set", "status", "cluster", "accelerator", "may_not_fit", "similar_runs", "runs_on_accelerator", "per_token",
  * "loses", "summary"}], "recommended": the one that is said to be run, "points": [the front: the
  * same without "loses"], "best_of_each": [as points; where there are several candidates], "without": [{"cluster",
