@@ -17,7 +17,10 @@ FILE *tsim_results(void) {
 }
 
 FILE *tsim_messages(void) {
-    return current && current->messages ? current->messages : stderr;
+    if (current && current->messages)
+        return current->messages;
+    fflush(stdout); /* where both go to one file, a message stands behind the results that were printed before it */
+    return stderr;
 }
 
 static struct tsim_lent *find(struct tsim_caller *caller, const char *name) {

@@ -52,6 +52,24 @@ static int64_t batch_of(const struct tsim_scenario *job, double loss) {
     return BATCH_MULTIPLE * (multiples > 1 ? multiples : 1);
 }
 
+/* Nobody wrote the lines of that scenario: what is wrong is wrong with --model, and warnings are about what tsim wrote. */
+static void hide_lines(struct buy *buy, const char *model) {
+    size_t n = 0;
+    for (size_t i = 0; i < buy->diags.n_items; i++) {
+        struct tsim_diag diag = buy->diags.items[i];
+        if (diag.at.file && strcmp(diag.at.file, "--model") == 0) {
+            if (diag.is_warning) {
+                buy->diags.n_warnings--;
+                continue;
+            }
+            diag.at = (struct tsim_place){.file = tsim_arena_printf(&buy->arena, "--model %s", model)};
+            diag.source_line = NULL;
+        }
+        buy->diags.items[n++] = diag;
+    }
+    buy->diags.n_items = n;
+}
+
 /* The scenario that --model stands for: failures as often as the machines have them, and a batch that any cluster can
  * divide, for `loss` where it is not 0. Its cluster is any: candidates take its place. */
 static enum tsim_status open_model(struct buy *buy, const char *name, const char *model, double loss) {
@@ -59,8 +77,12 @@ static enum tsim_status open_model(struct buy *buy, const char *name, const char
     struct tsim_scenario_source first;
     const char *text = scenario_text(buy, name, model, BATCH_MULTIPLE);
     TSIM_TRY(tsim_scenario_open_text(&buy->arena, "--model", text, &first, &buy->diags));
-    TSIM_TRY(
-        tsim_scenario_load_job(&buy->arena, &first, buy->search.overrides, buy->search.n_overrides, &job, &buy->diags));
+    enum tsim_status status =
+        tsim_scenario_load_job(&buy->arena, &first, buy->search.overrides, buy->search.n_overrides, &job, &buy->diags);
+    if (status != TSIM_OK) {
+        hide_lines(buy, model);
+        return status;
+    }
     tsim_diags_release(&buy->diags); /* its warnings come again */
     tsim_diags_init(&buy->diags);
     buy->goal = job->goal;

@@ -341,6 +341,6 @@ enum tsim_exit tsim_cmd_calibrate(const struct tsim_arguments *arguments) {
         return tsim_is_refused(arguments, what, OF_LINKS, 3) ? TSIM_EXIT_USAGE : tsim_calibrate_profile(arguments);
     if (strcmp(what, "intervals") == 0)
         return tsim_is_refused(arguments, what, OF_LINKS, 4) ? TSIM_EXIT_USAGE : tsim_calibrate_intervals(arguments);
-    fprintf(stderr, "tsim calibrate: '%s' is not known; kernels, nccl-tests, profile and intervals are\n", what);
+    fprintf(stderr, "tsim calibrate: WHAT is kernels, nccl-tests, profile or intervals, not '%s'\n", what);
     return TSIM_EXIT_USAGE;
 }

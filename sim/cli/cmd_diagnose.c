@@ -116,6 +116,15 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
         tsim_heap_free(bytes.text);
         return TSIM_OK;
     }
+    const char first = bytes.text[strspn(bytes.text, " \t\r\n")];
+    if (first != '{' && first != '[') {
+        tsim_diag_hint(tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
+                                        "no line says how long a step takes, and it is no trace of a profiler"),
+                       "logs of Megatron-LM, DeepSpeed, torchtitan and MaxText say it; so does --set "
+                       "measured.step_time='13.7 s' in place of a file");
+        tsim_heap_free(bytes.text);
+        return TSIM_ERR_SCHEMA;
+    }
     run->has_profile = true;
     enum tsim_status status =
         tsim_profile_read_text(&run->arena, bytes.file, bytes.text, bytes.size, &run->profile, &run->diags);

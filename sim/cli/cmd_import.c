@@ -19,10 +19,10 @@ static const struct tsim_import_format *find_format(const char *name) {
         fprintf(stderr, "tsim import: needs the format of the file: tsim import FORMAT %s\n", name);
     else
         tsim_say_unknown("tsim import: unknown format", name, names, n);
-    fputs("formats:\n", stderr);
+    fputs("FORMAT is one of", stderr);
     for (size_t i = 0; i < n; i++)
-        fprintf(stderr, "  %-12s %s\n", names[i], TSIM_IMPORT_FORMATS[i].help);
-    fputs("Try 'tsim import --help'.\n", stderr);
+        fprintf(stderr, " %s", names[i]);
+    fputs("\nTry 'tsim import --help'.\n", stderr);
     return NULL;
 }
 

@@ -134,7 +134,7 @@ static void print_knee(const struct run *run, FILE *out) {
                 tsim_count_text((double)scale->rows[scale->last_above].n_accelerators, count, sizeof count));
     if (!scale->has_knee) {
         fprintf(out, "\nno knee: %s\n",
-                n_that_run(scale) < 2 ? "fewer than two counts run"
+                n_that_run(scale) < 2 ? "it takes two counts that run"
                 : limit_frac > 0      ? "no count is below the limit"
                                       : "the curve bends nowhere");
         return;

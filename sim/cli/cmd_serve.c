@@ -488,7 +488,7 @@ enum tsim_exit tsim_cmd_serve(const struct tsim_arguments *arguments, const stru
             fputs("Ctrl-C ends it.\n", stderr);
         tsim_server_run(server);
     }
-    fprintf(stderr, "tsim serve: %s\n", why);
+    fprintf(stderr, "tsim serve: %s%s\n", why, server ? "" : "; --port 0 takes a free port");
     tsim_arena_release(&arena);
     return TSIM_EXIT_IO;
 }

@@ -262,8 +262,8 @@ static bool split(const struct tsim_arguments *arguments, struct tsim_arena *are
     const char *kind = tsim_arena_strndup(arena, operand, strcspn(operand, "/"));
     if (tsim_is_yaml_name(operand) && (!slash || !tsim_catalogue_find_kind(kind, &shown->kind))) {
         fprintf(tsim_messages(),
-                "tsim show: '%s' is no file of the catalogue's kinds that can be read: its schema says the kind, "
-                "as in tsim/accelerator/v1\nTry 'tsim check %s'.\n",
+                "tsim show: '%s' is not a file of the catalogue, whose first line names its kind, as in 'schema: "
+                "tsim/accelerator/v1'\nTry 'tsim check %s'.\n",
                 operand, operand);
         return false;
     }

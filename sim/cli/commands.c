@@ -32,7 +32,9 @@ static const struct tsim_command COMMANDS[] = {
      0, 1,
      TSIM_HAS(TSIM_OPTION_MODEL) | TSIM_HAS(TSIM_OPTION_NODE) | TSIM_HAS(TSIM_OPTION_NODES) |
          TSIM_HAS(TSIM_OPTION_FABRIC) | TSIM_HAS(TSIM_OPTION_GOAL) | JOBS_OPTION | BASE_OPTIONS,
-     tsim_cmd_init},
+     tsim_cmd_init,
+     "tsim init my-job.yaml\n"
+     "tsim init --model llama3-8b --nodes 4 my-job.yaml"},
     {"run", "SCENARIO", "simulate a scenario: step time, memory, energy, cost",
      "SCENARIO is a YAML file, or '-' for standard input. The run is logged in a\n"
      "database (tsim.db in the current folder). When the plan does not fit in memory,\n"
@@ -41,20 +43,24 @@ static const struct tsim_command COMMANDS[] = {
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_TRACE) | TSIM_HAS(TSIM_OPTION_TRACE_RANKS) | TSIM_HAS(TSIM_OPTION_REPORT),
-     tsim_cmd_run},
+     tsim_cmd_run,
+     "tsim run my-job.yaml --report page.html\n"
+     "tsim run my-job.yaml --set parallelism.tensor=4"},
     {"check", "SCENARIO...", "read and validate scenarios, simulate nothing",
      "Reports all mistakes of all files. --json prints the scenario with every default\n"
      "filled in (a list when there are several files). For a file of the catalogue, an\n"
      "accelerator for example, it also says what is left to defaults and what is only\n"
      "an estimate.",
-     1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check},
+     1, SIZE_MAX, INPUT_OPTIONS | JSON_OPTION | JOBS_OPTION, tsim_cmd_check, "tsim check my-job.yaml"},
     {"explain", "SCENARIO [TERM]", "where the step and the memory go, and what limits them",
      "Shows memory by kind and stage, the roofline of every operator, the schedule,\n"
      "the critical path, exposed communication, sensitivities and advice. With a TERM\n"
      "of the summary, such as step.compute_s, mfu or memory, it shows the formula of\n"
      "that figure, down to each constant and its source. Nothing is logged. --csv\n"
      "prints one table after the other; the first column is the table's name.",
-     1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain},
+     1, 2, INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY), tsim_cmd_explain,
+     "tsim explain my-job.yaml\n"
+     "tsim explain my-job.yaml mfu"},
     {"diagnose", "LAUNCH [LOG]", "why a running job is slow, and which options would help",
      "LAUNCH is what started the job (a script or a configuration), a scenario, or a\n"
      "log that names the job's settings: any file that 'tsim import' reads. LOG says\n"
@@ -68,7 +74,7 @@ static const struct tsim_command COMMANDS[] = {
      "Nothing is logged.",
      1, 2,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE) | TSIM_HAS(TSIM_OPTION_ENV),
-     tsim_cmd_diagnose},
+     tsim_cmd_diagnose, "tsim diagnose train.sh train.log"},
     {"compare", "A B", "two scenarios or runs: what differs, and what that changes",
      "A and B are scenarios, or numbers of runs in the database, which this version\n"
      "simulates again. It shows the inputs that differ, where the step's time goes\n"
@@ -80,7 +86,9 @@ static const struct tsim_command COMMANDS[] = {
      2, 2,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_FAIL_ABOVE) | TSIM_HAS(TSIM_OPTION_REPORT) | TSIM_HAS(TSIM_OPTION_SENSITIVITY),
-     tsim_cmd_compare},
+     tsim_cmd_compare,
+     "tsim compare my-job.yaml other-job.yaml\n"
+     "tsim compare 1 2 --report page.html"},
     {"validate", "SCENARIO...", "predicted beside measured, with the error of each and of all",
      "Runs each file that has a measured: section. When ten or more of them have a\n"
      "time or a rate, errors by source (the first word of the name) and by accelerator\n"
@@ -89,7 +97,7 @@ static const struct tsim_command COMMANDS[] = {
      1, SIZE_MAX,
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_MAX_ERROR) | TSIM_HAS(TSIM_OPTION_RESIDUALS),
-     tsim_cmd_validate},
+     tsim_cmd_validate, "tsim validate scenarios/published/*.yaml"},
     {"sweep", "SCENARIO", "every point of a space of scenarios, in parallel, resumable",
      "The points come from the scenario's sweep: section, or from --vary and --zip.\n"
      "Finished points are kept in the database, so that the same command goes on where\n"
@@ -100,7 +108,7 @@ static const struct tsim_command COMMANDS[] = {
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_WHERE) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SHARD) | TSIM_HAS(TSIM_OPTION_REPORT),
-     tsim_cmd_sweep},
+     tsim_cmd_sweep, "tsim sweep my-job.yaml --vary parallelism.tensor=2,4,8 --where 'mfu > 0.3'"},
     {"plan", "SCENARIO", "the best parallelism plans, for one cluster or a choice of them",
      "Searches tensor, pipeline, virtual pipeline, context, expert and data\n"
      "parallelism, ZeRO, micro-batch, recomputation, schedule and sequence\n"
@@ -119,7 +127,9 @@ static const struct tsim_command COMMANDS[] = {
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT) |
          TSIM_HAS(TSIM_OPTION_ANY_SOFTWARE),
-     tsim_cmd_plan},
+     tsim_cmd_plan,
+     "tsim plan my-job.yaml\n"
+     "tsim plan my-job.yaml --vary cluster.nodes=8,16,32"},
     {"buy", "[SCENARIO]", "rent, reserve or buy: which cluster meets a date and a budget",
      "Searches the machines of the catalogue, how many of each, and their plans (or\n"
      "the candidates of sweep: and --vary) for the one that is most likely to have\n"
@@ -138,7 +148,7 @@ static const struct tsim_command COMMANDS[] = {
          TSIM_HAS(TSIM_OPTION_LOSS) | TSIM_HAS(TSIM_OPTION_DEADLINE) | TSIM_HAS(TSIM_OPTION_BUDGET) |
          TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) | TSIM_HAS(TSIM_OPTION_OBJECTIVE) |
          TSIM_HAS(TSIM_OPTION_REPORT) | TSIM_HAS(TSIM_OPTION_OUTPUT),
-     tsim_cmd_buy},
+     tsim_cmd_buy, "tsim buy --model llama3-8b --tokens 2T --deadline '60 days' --budget '1 M USD'"},
     {"scale", "SCENARIO", "a scaling curve: efficiency, where it bends and why",
      "Shows strong scaling (the global batch stays the same) or, with --weak, weak\n"
      "scaling. Nodes are added or left out, and data-parallel replicas with them; the\n"
@@ -150,15 +160,15 @@ static const struct tsim_command COMMANDS[] = {
      INPUT_OPTIONS | LOG_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY) |
          TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_WEAK) | TSIM_HAS(TSIM_OPTION_UNTIL_EFFICIENCY) |
          TSIM_HAS(TSIM_OPTION_REPLAN) | TSIM_HAS(TSIM_OPTION_REPORT),
-     tsim_cmd_scale},
+     tsim_cmd_scale, "tsim scale my-job.yaml --gpus 128,256,512"},
     {"merge", "OUT.db IN.db...", "one database out of the shards of a sweep",
      "Merging twice changes nothing. Databases that different versions of tsim wrote\n"
      "are not mixed; the exit status is then 3.",
-     2, SIZE_MAX, BASE_OPTIONS, tsim_cmd_merge},
-    {"query", "[VIEW|SQL]", "read the database: a ready view, or any SELECT",
-     "Without an operand it lists the views. Examples: tsim query best_per_gpu_count,\n"
-     "tsim query \"SELECT set_json, mfu FROM points WHERE mfu > 0.4\".",
-     0, 1, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_query},
+     2, SIZE_MAX, BASE_OPTIONS, tsim_cmd_merge, "tsim merge all.db part-1.db part-2.db"},
+    {"query", "[VIEW|SQL]", "read the database: a ready view, or any SELECT", "Without an operand it lists the views.",
+     0, 1, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_query,
+     "tsim query best_per_gpu_count\n"
+     "tsim query \"SELECT set_json, mfu FROM points WHERE mfu > 0.4\""},
     {"collective", "SCENARIO", "what nccl-tests would print on the scenario's cluster",
      "Runs one collective alone, size by size, with the algorithm and protocol that\n"
      "the library would choose. Sizes and bus bandwidth are defined as in nccl-tests:\n"
@@ -166,13 +176,14 @@ static const struct tsim_command COMMANDS[] = {
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_SIZES) |
          TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_ALGORITHM) | TSIM_HAS(TSIM_OPTION_PROTOCOL),
-     tsim_cmd_collective},
+     tsim_cmd_collective, "tsim collective my-job.yaml --op all_gather --sizes 1MiB:1GiB"},
     {"report", "[RUN...]", "one page with charts, from the database, for any browser",
      "RUN is the number of a run, as 'tsim runs' lists them, or sweep:N. Without one,\n"
      "the page has the newest run and the newest sweep. Runs are simulated again from\n"
      "what was logged. The page is report.html unless --output names another file, and\n"
      "needs neither a network nor another file.",
-     0, SIZE_MAX, LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_OUTPUT) | BASE_OPTIONS, tsim_cmd_report},
+     0, SIZE_MAX, LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_OUTPUT) | BASE_OPTIONS, tsim_cmd_report,
+     "tsim report 1 sweep:1 --output page.html"},
     {"export", "SCENARIO|RUN", "figures and charts for papers, sheets and monitoring",
      "Takes a scenario, the number of a logged run, or sweep:N of the database.\n"
      "--format is one of\n"
@@ -192,7 +203,9 @@ static const struct tsim_command COMMANDS[] = {
      1, 1,
      INPUT_OPTIONS | LOG_OPTIONS | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_FORMAT) |
          TSIM_HAS(TSIM_OPTION_CHART) | TSIM_HAS(TSIM_OPTION_OUTPUT) | TSIM_HAS(TSIM_OPTION_IGNORE_MEMORY),
-     tsim_cmd_export},
+     tsim_cmd_export,
+     "tsim export my-job.yaml --format megatron --output train.sh\n"
+     "tsim export my-job.yaml --format svg --chart memory --output memory.svg"},
     {"calibrate", "WHAT FILE...", "efficiencies from measured kernels, links from nccl-tests",
      "WHAT is\n"
      "  kernels FILE [MINE.yaml]   an accelerator's efficiencies; FILE is\n"
@@ -231,7 +244,7 @@ static const struct tsim_command COMMANDS[] = {
      2, SIZE_MAX,
      TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OP) | TSIM_HAS(TSIM_OPTION_RANKS) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
          JSON_OPTION | CSV_OPTION | BASE_OPTIONS,
-     tsim_cmd_calibrate},
+     tsim_cmd_calibrate, "tsim calibrate nccl-tests all_reduce.txt --output my-node.yaml"},
     {"import", "FORMAT FILE...", "a file of another program as a model or a scenario, in YAML",
      "FORMAT is one of\n"
      "  hf-config    config.json of a Hugging Face model: a model file\n"
@@ -270,18 +283,22 @@ static const struct tsim_command COMMANDS[] = {
          TSIM_HAS(TSIM_OPTION_GPUS) | TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_OUTPUT) |
          TSIM_HAS(TSIM_OPTION_IGNORE) | TSIM_HAS(TSIM_OPTION_ENV) | TSIM_HAS(TSIM_OPTION_APPROXIMATE) |
          TSIM_HAS(TSIM_OPTION_VERBOSE) | BASE_OPTIONS,
-     tsim_cmd_import},
+     tsim_cmd_import,
+     "tsim import megatron train.sh --output my-job.yaml\n"
+     "tsim import hf-config config.json --output my-model.yaml"},
     {"replay", "FILE", "execution traces of a job, replayed on a cluster",
      "FILE names traces of MLCommons Chakra and a cluster, as 'tsim import chakra'\n"
      "writes it. Kernels take the time that was recorded, or that of a roofline\n"
      "(kernels: roofline). Collectives and messages are simulated on the cluster's\n"
      "links. 'tsim run FILE' does the same. Nothing is logged.",
-     1, 1, (INPUT_OPTIONS & ~TSIM_HAS(TSIM_OPTION_SEED)) | JSON_OPTION | CSV_OPTION, tsim_cmd_replay},
+     1, 1, (INPUT_OPTIONS & ~TSIM_HAS(TSIM_OPTION_SEED)) | JSON_OPTION | CSV_OPTION, tsim_cmd_replay,
+     "tsim replay my-replay.yaml"},
     {"textbook", "[ID]", "the worked examples of a textbook, and what differs",
      "Shows each number of the text beside tsim's, which is simulated or computed\n"
      "anew. Where they differ, it says which is right and why. With an ID it shows\n"
      "only that example. --markdown prints docs/textbook.md.",
-     0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_MARKDOWN) | BASE_OPTIONS, tsim_cmd_textbook},
+     0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_MARKDOWN) | BASE_OPTIONS, tsim_cmd_textbook,
+     "tsim textbook attention-intensity"},
     {"serve", "", "the workbench: change a scenario in a browser, and an API",
      "Serves a page for browsers, and over HTTP the JSON that the commands print,\n"
      "until it is interrupted (docs/serve.md). The page's address is printed. Other\n"
@@ -292,29 +309,34 @@ static const struct tsim_command COMMANDS[] = {
      0, 0,
      TSIM_HAS(TSIM_OPTION_PORT) | TSIM_HAS(TSIM_OPTION_BIND) | TSIM_HAS(TSIM_OPTION_DB) |
          TSIM_HAS(TSIM_OPTION_READ_ONLY) | JOBS_OPTION | BASE_OPTIONS,
-     NULL},
+     NULL, "tsim serve --port 8000"},
     {"runs", "", "what is in the database: runs and sweeps",
      "Lists runs and sweeps with their numbers, which 'tsim report' and 'tsim export'\n"
      "take, and 'tsim compare' for runs. 'tsim query' reads all that is logged. --csv\n"
      "lists only the runs.",
-     0, 0, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_runs},
+     0, 0, LOG_OPTIONS | JSON_OPTION | CSV_OPTION | BASE_OPTIONS, tsim_cmd_runs, "tsim runs"},
     {"list", "[KIND]", "what is in the catalogue",
      "KIND is models, accelerators, nodes, fabrics, storage, software, regions or\n"
      "scenarios. Each entry is shown with what makes one choose it; without KIND only\n"
      "the ids of all kinds are shown. 'tsim show KIND/ID' tells the rest. --csv and\n"
      "--json list only ids, and for regions what their electricity emits and costs.",
-     0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_list},
+     0, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_list, "tsim list accelerators"},
     {"show", "KIND/ID|FILE", "one catalogue entry, each value with its source",
-     "Examples: tsim show model/llama2-70b, tsim show accelerator/h100-sxm, tsim show\n"
-     "my-accelerator.yaml. The kind may be left out when only one kind has the id.",
-     1, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show},
+     "Shows each value of the entry, and where it was read. KIND may be left out when\n"
+     "only one kind has the id.",
+     1, 1, JSON_OPTION | CSV_OPTION | TSIM_HAS(TSIM_OPTION_QUIET), tsim_cmd_show,
+     "tsim show model/llama2-70b\n"
+     "tsim show my-accelerator.yaml"},
     {"help", "[COMMAND]", "this list, or one command's options",
      "--format man prints a manual page. --format bash and --format zsh print\n"
-     "completions for these shells (in ~/.bashrc: source <(tsim help --format bash)).\n"
-     "--format reference prints every key of scenarios and of the catalogue's files,\n"
-     "as Markdown.",
-     0, 1, TSIM_HAS(TSIM_OPTION_FORMAT), cmd_help},
-    {"version", "", "the version of tsim", NULL, 0, 0, 0, cmd_version},
+     "completions, which these shells source when they start (~/.bashrc). --format\n"
+     "reference prints every key of scenarios and of the catalogue's files, as\n"
+     "Markdown.",
+     0, 1, TSIM_HAS(TSIM_OPTION_FORMAT), cmd_help,
+     "tsim help run\n"
+     "tsim help --format man run | man -l -\n"
+     "source <(tsim help --format bash)"},
+    {"version", "", "the version of tsim", NULL, 0, 0, 0, cmd_version, "tsim version"},
 };
 const struct tsim_commands TSIM_COMMANDS = {COMMANDS, sizeof COMMANDS / sizeof COMMANDS[0]};
 
@@ -372,7 +394,12 @@ static void print_command(const struct tsim_command *command, FILE *out) {
         char left[48];
         if (tsim_command_takes(command, (enum tsim_option)i))
             fprintf(out, "  %-20s %s\n", tsim_option_usage((enum tsim_option)i, left, sizeof left),
-                    tsim_option_spec((enum tsim_option)i)->help);
+                    tsim_option_help(command, (enum tsim_option)i));
+    }
+    fputs(strchr(command->examples, '\n') ? "\nexamples:\n" : "\nexample:\n", out);
+    for (const char *at = command->examples, *end; at; at = *end ? end + 1 : NULL) {
+        end = at + strcspn(at, "\n");
+        fprintf(out, "  %.*s\n", (int)(end - at), at);
     }
 }
 

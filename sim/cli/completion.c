@@ -124,13 +124,13 @@ static void put_zsh(const char *text, FILE *out) {
             fprintf(out, strchr("[]:\\", *at) ? "\\%c" : "%c", *at);
 }
 
-static void put_zsh_option(enum tsim_option option, FILE *out) {
+static void put_zsh_option(const struct tsim_command *command, enum tsim_option option, FILE *out) {
     const struct tsim_option_spec *spec = tsim_option_spec(option);
     fprintf(out, " \\\n      '*--%s%s[", spec->name,
             spec->kind == TSIM_OPTION_BARE          ? ""
             : spec->kind == TSIM_OPTION_NEEDS_VALUE ? "="
                                                     : "=-");
-    put_zsh(spec->help, out);
+    put_zsh(tsim_option_help(command, option), out);
     fputc(']', out);
     if (spec->kind != TSIM_OPTION_BARE) {
         fputs(spec->kind == TSIM_OPTION_NEEDS_VALUE ? ":" : "::", out);
@@ -148,7 +148,7 @@ static void put_zsh_command(const struct tsim_commands *commands, const struct t
     fprintf(out, "  %s)\n    _arguments", command->name);
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
         if (tsim_command_takes(command, (enum tsim_option)i))
-            put_zsh_option((enum tsim_option)i, out);
+            put_zsh_option(command, (enum tsim_option)i, out);
     if (operand != OPERAND_NONE) {
         fputs(" \\\n      '*:", out);
         put_zsh(command->operands, out);

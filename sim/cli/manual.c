@@ -63,7 +63,10 @@ static void put_command_page(const struct tsim_command *command, FILE *out) {
     for (int i = 0; i < TSIM_N_OPTIONS; i++)
         if (tsim_command_takes(command, (enum tsim_option)i))
             put_tagged(tsim_option_usage((enum tsim_option)i, text, sizeof text),
-                       tsim_option_spec((enum tsim_option)i)->help, out);
+                       tsim_option_help(command, (enum tsim_option)i), out);
+    fputs(".SH EXAMPLES\n.nf\n", out);
+    put_roff(command->examples, out);
+    fputs("\n.fi\n", out);
     put_tail(out);
     fputs(".SH SEE ALSO\n.BR tsim (1)\n", out);
 }

@@ -13,8 +13,8 @@ const struct tsim_exit_meaning TSIM_EXITS[TSIM_N_EXITS] = {{TSIM_EXIT_OK, "done"
                                                            {TSIM_EXIT_INVALID, "invalid input"},
                                                            {TSIM_EXIT_DOES_NOT_FIT, "does not fit in memory"},
                                                            {TSIM_EXIT_IO, "a file, the database or memory failed"},
-                                                           {TSIM_EXIT_GATE, "a gate failed"},
-                                                           {TSIM_EXIT_BUG, "a bug"},
+                                                           {TSIM_EXIT_GATE, "above --max-error or --fail-above"},
+                                                           {TSIM_EXIT_BUG, "a bug in tsim"},
                                                            {TSIM_EXIT_INTERRUPTED, "interrupted"}};
 
 static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
@@ -22,8 +22,7 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_HF] = {"hf", TSIM_OPTION_NEEDS_VALUE, "FILE", "the model: a config.json of Hugging Face"},
     [TSIM_OPTION_NODE] = {"node", TSIM_OPTION_NEEDS_VALUE, "ID",
                           "the machine: an id or a file (default " TSIM_DEFAULT_NODE ")"},
-    [TSIM_OPTION_NODES] = {"nodes", TSIM_OPTION_NEEDS_VALUE, "N",
-                           "how many nodes; tsim init: 8, or 1 without a network"},
+    [TSIM_OPTION_NODES] = {"nodes", TSIM_OPTION_NEEDS_VALUE, "N", "how many nodes"},
     [TSIM_OPTION_FABRIC] = {"fabric", TSIM_OPTION_NEEDS_VALUE, "ID", "the network (default: as fast as the NICs)"},
     [TSIM_OPTION_GOAL] = {"goal", TSIM_OPTION_NEEDS_VALUE, "WORD", "rank by time (default), cost or energy",
                           "time cost energy"},
@@ -44,13 +43,12 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_FAIL_ABOVE] = {"fail-above", TSIM_OPTION_NEEDS_VALUE, "PERCENT",
                                 "exit with 6 when the step's time changes by more"},
     [TSIM_OPTION_SENSITIVITY] = {"sensitivity", TSIM_OPTION_BARE, NULL,
-                                 "does the order survive each input a tenth off?"},
+                                 "does the order stay when an input is a tenth off?"},
     [TSIM_OPTION_RESIDUALS] = {"residuals", TSIM_OPTION_BARE, NULL, "only the table that intervals come from, as CSV"},
     [TSIM_OPTION_OP] = {"op", TSIM_OPTION_NEEDS_VALUE, "NAME", "all_reduce (default), all_gather, reduce_scatter, ...",
                         "all_reduce all_gather reduce_scatter all_to_all broadcast send_recv"},
     [TSIM_OPTION_SIZES] = {"sizes", TSIM_OPTION_NEEDS_VALUE, "A:B", "sizes from A to B, doubling (default 1KiB:8GiB)"},
-    [TSIM_OPTION_RANKS] = {"ranks", TSIM_OPTION_NEEDS_VALUE, "N",
-                           "the first N accelerators; tsim export: a list, 0,3,8-15"},
+    [TSIM_OPTION_RANKS] = {"ranks", TSIM_OPTION_NEEDS_VALUE, "N", "the first N accelerators"},
     [TSIM_OPTION_ALGORITHM] = {"algorithm", TSIM_OPTION_NEEDS_VALUE, "NAME",
                                "auto (default), ring, tree, nvls, hierarchical, ...",
                                "auto ring tree nvls hierarchical"},
@@ -64,18 +62,17 @@ static const struct tsim_option_spec OPTIONS[TSIM_N_OPTIONS] = {
     [TSIM_OPTION_ANY_SOFTWARE] = {"any-software", TSIM_OPTION_BARE, NULL,
                                   "also plans that the scenario's software cannot run"},
     [TSIM_OPTION_SHARD] = {"shard", TSIM_OPTION_NEEDS_VALUE, "I/N", "every N-th point from the I-th on, I from 1 to N"},
-    [TSIM_OPTION_GPUS] = {"gpus", TSIM_OPTION_NEEDS_VALUE, "N", "how many accelerators; tsim scale: a list, 128,256"},
+    [TSIM_OPTION_GPUS] = {"gpus", TSIM_OPTION_NEEDS_VALUE, "N", "how many accelerators"},
     [TSIM_OPTION_WEAK] = {"weak", TSIM_OPTION_BARE, NULL, "weak scaling: the batch per accelerator stays"},
     [TSIM_OPTION_REPLAN] = {"replan", TSIM_OPTION_BARE, NULL, "also show the best plan of each count"},
     [TSIM_OPTION_UNTIL_EFFICIENCY] = {"until-efficiency", TSIM_OPTION_NEEDS_VALUE, "F",
                                       "go on until the efficiency falls below: 0.8, 80 %"},
     [TSIM_OPTION_TRACE] = {"trace", TSIM_OPTION_NEEDS_VALUE, "FILE",
-                           "the step for Perfetto: FILE.json or FILE.json.gz"},
+                           "the step, for ui.perfetto.dev: FILE.json or .json.gz"},
     [TSIM_OPTION_TRACE_RANKS] = {"trace-ranks", TSIM_OPTION_NEEDS_VALUE, "LIST",
                                  "ranks in the trace: 0,3,8-15 or all (default: a replica)"},
     [TSIM_OPTION_REPORT] = {"report", TSIM_OPTION_NEEDS_VALUE, "FILE", "a page for browsers with charts: FILE.html"},
-    [TSIM_OPTION_OUTPUT] = {"output", TSIM_OPTION_NEEDS_VALUE, "FILE",
-                            "write into FILE (buy: a scenario of its choice)"},
+    [TSIM_OPTION_OUTPUT] = {"output", TSIM_OPTION_NEEDS_VALUE, "FILE", "write into FILE, not to standard output"},
     [TSIM_OPTION_FORMAT] = {"format", TSIM_OPTION_NEEDS_VALUE, "NAME", "the format (see above)",
                             "csv markdown latex prometheus svg png chakra megatron nemo torchtitan deepspeed slurm "
                             "kubernetes text man bash zsh reference"},
@@ -117,6 +114,27 @@ struct parser {
 
 const struct tsim_option_spec *tsim_option_spec(enum tsim_option option) {
     return &OPTIONS[option];
+}
+
+const char *tsim_option_help(const struct tsim_command *command, enum tsim_option option) {
+    static const struct {
+        enum tsim_option option;
+        const char *command, *help;
+    } OWN[] = {
+        {TSIM_OPTION_NODES, "init", "how many nodes (default 8, or 1 without a network)"},
+        {TSIM_OPTION_GPUS, "scale", "the counts of accelerators: 128,256,512"},
+        {TSIM_OPTION_RANKS, "export", "only these accelerators: 0,3,8-15"},
+        {TSIM_OPTION_RANKS, "calibrate", "how many accelerators the files were measured on"},
+        {TSIM_OPTION_OP, "calibrate", "the collective that the files were measured with"},
+        {TSIM_OPTION_OUTPUT, "buy", "write a scenario of the choice into FILE"},
+        {TSIM_OPTION_OUTPUT, "calibrate", "write the fitted values into FILE, as YAML"},
+        {TSIM_OPTION_OUTPUT, "report", "the page (default report.html)"},
+        {TSIM_OPTION_OBJECTIVE, "buy", "rank by chance (default), cost, days or energy"},
+    };
+    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0]; i++)
+        if (OWN[i].option == option && strcmp(OWN[i].command, command->name) == 0)
+            return OWN[i].help;
+    return OPTIONS[option].help;
 }
 
 bool tsim_command_takes(const struct tsim_command *command, enum tsim_option option) {
@@ -323,7 +341,7 @@ static bool take_goal(const struct parser *parser, enum tsim_option option, cons
                  {TSIM_OPTION_LOSS, TSIM_FRACTION, "goal.loss", "a loss in nats a token, as in 1.9"},
                  {TSIM_OPTION_DEADLINE, TSIM_TIME_S, "goal.deadline",
                   "a time from today, as in '90 days', or a date, as in 2030-06-30"},
-                 {TSIM_OPTION_BUDGET, TSIM_USD, "goal.budget", "money, as in '20 M USD'"}};
+                 {TSIM_OPTION_BUDGET, TSIM_USD, "goal.budget", "US dollars, as in '20 M USD'"}};
     size_t i = 0;
     double value;
     char why[160], hint[160];
@@ -333,8 +351,11 @@ static bool take_goal(const struct parser *parser, enum tsim_option option, cons
     if (option == TSIM_OPTION_DEADLINE && read_date(text, &days))
         return take_date(parser, text, days);
     bool takes_bare = GOALS[i].dimension == TSIM_FRACTION;
-    if (tsim_quantity_parse(text, GOALS[i].dimension, takes_bare, &value, why, hint) != TSIM_OK || !(value > 0))
-        return complain(parser, "--%s needs %s, not '%s'", OPTIONS[option].name, GOALS[i].needs, text);
+    bool is_read = tsim_quantity_parse(text, GOALS[i].dimension, takes_bare, &value, why, hint) == TSIM_OK;
+    bool has_slip = !is_read && strncmp(hint, "did you mean", 12) == 0; /* in the unit */
+    if (!is_read || !(value > 0))
+        return complain(parser, "--%s needs %s, not '%s'%s%s", OPTIONS[option].name, GOALS[i].needs, text,
+                        has_slip ? "; " : "", has_slip ? hint : "");
     add_override(parser, GOALS[i].path, text, OPTIONS[option].name);
     return true;
 }

@@ -98,6 +98,7 @@ struct tsim_command {
     uint64_t options; /* TSIM_HAS(...) of those that it takes; --help always */
     enum tsim_exit (*run)(
         const struct tsim_arguments *arguments); /* NULL: the server, which the library has not (main.c) */
+    const char *examples;                        /* command lines, one or more, with '\n' between them */
 };
 
 /* All commands, in the order of `tsim help`. */
@@ -147,6 +148,8 @@ struct tsim_option_spec {
     const char *words; /* values to offer, with blanks between them; NULL: none in particular */
 };
 const struct tsim_option_spec *tsim_option_spec(enum tsim_option option);
+/* Returns what the option does for this command: a few options mean something of their own to some commands. */
+const char *tsim_option_help(const struct tsim_command *command, enum tsim_option option);
 bool tsim_command_takes(const struct tsim_command *command, enum tsim_option option);
 /* "--json[=FILE]". Returns `buffer`. */
 const char *tsim_option_usage(enum tsim_option option, char *buffer, size_t size);

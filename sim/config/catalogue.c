@@ -391,12 +391,26 @@ static const struct tsim_value *read_file(struct tsim_reader *reader, const char
     return root;
 }
 
+/* Whoever writes "meta-llama/Llama-2-70b-hf" takes it for an id. */
+static void hint_at_ids(const struct resolver *r, const char *file, struct tsim_diag *diag) {
+    const char *near =
+        tsim_catalogue_nearest(r->reader->arena, r->kind, strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
+    const char *plural = tsim_catalogue_plural(r->kind);
+    if (near)
+        tsim_diag_hint(diag, "a word with '/' is a file's path; did you mean '%s'? 'tsim list %s' shows all", near,
+                       plural);
+    else
+        tsim_diag_hint(diag, "a word with '/' is a file's path; 'tsim list %s' shows the ids", plural);
+}
+
 static const struct tsim_value *resolve_file(const struct resolver *r, const struct tsim_value *reference,
                                              const char *file, const char *id, const struct chain *chain) {
     struct stat info;
     if (tsim_file_stat(file, &info) != 0) {
-        tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path, "cannot open '%.200s': %s", file,
-                         strerror(errno));
+        struct tsim_diag *diag = tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path,
+                                                  "cannot open '%.200s': %s", file, strerror(errno));
+        if (!tsim_is_yaml_name(file))
+            hint_at_ids(r, file, diag);
         return NULL;
     }
     if (!S_ISREG(info.st_mode)) { /* a pipe would be waited for */

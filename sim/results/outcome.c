@@ -303,15 +303,27 @@ const char *tsim_outcome_why_not_of_points(const char *name) {
     return tsim_outcome_find_term(name, &figure) ? SPECS[figure].column->why : NULL;
 }
 
+/* Finds a part of the step as the table of a run calls it: "exposed tensor traffic". */
+static bool find_step_term(const char *name, enum tsim_outcome_figure *figure) {
+    for (size_t i = 0; i < TSIM_N_STEP_TERMS; i++)
+        if (strcmp(tsim_step_terms[i].name, name) == 0 || strcmp(tsim_step_terms[i].label, name) == 0) {
+            *figure = tsim_step_terms[i].figure;
+            return true;
+        }
+    return false;
+}
+
 bool tsim_outcome_find_term(const char *name, enum tsim_outcome_figure *figure) {
     return find_name(name, false, figure) || find_word(name, false, figure) ||
-           find_without_section(name, false, figure);
+           find_without_section(name, false, figure) || find_step_term(name, figure);
 }
 
 const char *tsim_outcome_near_term(const char *wrong) {
-    const char *names[4 * TSIM_N_OUTCOMES];
+    const char *names[4 * TSIM_N_OUTCOMES + TSIM_N_STEP_TERMS];
     enum tsim_outcome_figure figure;
     size_t n = 0;
+    for (size_t i = 0; i < TSIM_N_STEP_TERMS; i++)
+        names[n++] = tsim_step_terms[i].name;
     for (size_t i = 0; i < TSIM_N_OUTCOMES; i++) {
         if (!is_asked_for(i, false))
             continue;

@@ -112,8 +112,9 @@ bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const
 /* Why points have no figure of that name although a run's summary has; NULL: no figure has this name. */
 const char *tsim_outcome_why_not_of_points(const char *name);
 
-/* Finds any figure of a run's summary, for `explain`: by its path, by one of its words, or by "mfu" alone. Words go
- * first here: "bubble" is a time, which has parts, where a condition means the fraction. */
+/* Finds any figure of a run's summary, for `explain`: by its path, by one of its words, by "mfu" alone, or by the name
+ * of a part of the step in a run's table ("exposed tensor traffic"). Words go before "mfu" here: "bubble" is a time,
+ * which has parts, where a condition means the fraction. */
 bool tsim_outcome_find_term(const char *name, enum tsim_outcome_figure *figure);
 /* Returns the path or word that an unknown name may be a slip of, or NULL. */
 const char *tsim_outcome_near_term(const char *wrong);

@@ -77,8 +77,8 @@ static const struct refused {
     int line, column;
     const char *message;
 } REFUSED[] = {
-    {"", TSIM_ERR_SYNTAX, 0, 0, "it is empty"},
-    {"# only a comment\n", TSIM_ERR_SYNTAX, 0, 0, "it is empty"},
+    {"", TSIM_ERR_SYNTAX, 0, 0, "the file is empty"},
+    {"# only a comment\n", TSIM_ERR_SYNTAX, 0, 0, "the file is empty"},
     {"just text\n", TSIM_ERR_SYNTAX, 1, 1, "expected keys with values"},
     {"- a\n- b\n", TSIM_ERR_SYNTAX, 1, 1, "expected keys with values"},
     {"a: 1\nb: 2\na: 3\n", TSIM_ERR_SYNTAX, 3, 1, "'a' occurs twice"},

@@ -9,6 +9,7 @@ static const struct tsim_command COMMAND = {
     .name = "study",
     .operands = "SCENARIO...",
     .summary = "for the test",
+    .examples = "tsim study a.yaml",
     .least_operands = 1,
     .most_operands = 2,
     .options = TSIM_HAS(TSIM_OPTION_SET) | TSIM_HAS(TSIM_OPTION_SEED) | TSIM_HAS(TSIM_OPTION_JSON) |

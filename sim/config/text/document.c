@@ -393,7 +393,8 @@ static bool open_document(struct builder *b, yaml_event_t *event) {
             yaml_event_delete(event);
             struct tsim_value at = {.document = b->document};
             b->status = TSIM_ERR_SYNTAX;
-            tsim_value_error(b->diags, b->status, &at, "", "it is empty");
+            tsim_value_error(b->diags, b->status, &at, "",
+                             b->document->is_override ? "the value is empty" : "the file is empty");
             return false;
         }
         if (i < 2)
@@ -425,7 +426,9 @@ static const struct tsim_value *build_document(struct builder *b) {
         return NULL;
     close_document(b);
     if (root->kind != TSIM_VALUE_MAPPING && !b->document->is_override)
-        tsim_diag_hint(error_at(b, TSIM_ERR_SYNTAX, mark, "expected keys with values"), "for example 'name: my-run'");
+        tsim_diag_hint(error_at(b, TSIM_ERR_SYNTAX, mark, "expected keys with values"), "%s",
+                       b->takes_last ? "is it a file of another format? 'tsim import --help' lists those that are read"
+                                     : "for example 'name: my-run'");
     return root;
 }
 

@@ -312,9 +312,9 @@ static const char *median_text(struct tsim_arena *arena, const struct tsim_log_r
 
 static const char *spread_text(struct tsim_arena *arena, const struct tsim_log_rate *rate,
                                const struct tsim_log_series *series) {
-    return tsim_arena_printf(
-        arena, "the median of %zu steps behind %zu of warm-up; the middle half is %.4g to %.4g%s%s", series->n,
-        series->n_warmup, series->low * rate->scale, series->high * rate->scale, *rate->unit ? " " : "", rate->unit);
+    return tsim_arena_printf(arena, "the median of %zu steps after %zu of warm-up; the middle half is %.4g to %.4g%s%s",
+                             series->n, series->n_warmup, series->low * rate->scale, series->high * rate->scale,
+                             *rate->unit ? " " : "", rate->unit);
 }
 
 bool tsim_import_log_measured(struct tsim_arena *arena, const char *text, size_t size, struct tsim_override *measured,

@@ -93,6 +93,7 @@ enum tsim_status tsim_recipe_check_size(struct tsim_recipe *r) {
 
 void tsim_recipe_release(struct tsim_recipe *r) {
     tsim_heap_free(r->settings);
+    tsim_heap_free(r->absent);
     tsim_heap_free(r->origins);
     tsim_heap_free(r->assumed.text);
     tsim_heap_free(r->not_modelled.text);
@@ -180,6 +181,14 @@ static size_t n_settings(const struct tsim_recipe *r) {
 
 /* ---- looking up ---- */
 
+static void note_absent(struct tsim_recipe *r, const char *key) {
+    for (size_t i = 0; i < r->n_absent; i++)
+        if (strcmp(r->absent[i], key) == 0)
+            return;
+    r->absent = tsim_heap_grow(r->absent, &r->absent_capacity, r->n_absent + 1, sizeof *r->absent);
+    r->absent[r->n_absent++] = tsim_arena_strdup(r->arena, key);
+}
+
 struct tsim_setting *tsim_recipe_find(struct tsim_recipe *r, const char *key) {
     for (size_t i = n_settings(r); i > 0; i--) {
         struct tsim_setting *s = &r->settings[i - 1];
@@ -188,6 +197,7 @@ struct tsim_setting *tsim_recipe_find(struct tsim_recipe *r, const char *key) {
         s->is_used = true;
         return tsim_value_is_null(s->value) ? NULL : s;
     }
+    note_absent(r, key);
     return NULL;
 }
 
@@ -443,6 +453,18 @@ static void note_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
                                        one_line(r->arena, s->name));
 }
 
+/* A name that nothing asked for may be a slip of one that was asked for and is absent. */
+static void refuse_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
+    const char *near = tsim_did_you_mean(s->key, r->absent, r->n_absent);
+    char *slip = near ? tsim_arena_strdup(r->arena, near) : NULL;
+    bool is_argument = strncmp(s->name, "--", 2) == 0 && !strchr(s->name, '_');
+    for (char *at = slip; at && is_argument && *at; at++)
+        *at = *at == '_' ? '-' : *at;
+    tsim_recipe_refuse(r, s, "tsim does not know this setting, nor whether it changes the training%s%s%s%s",
+                       slip ? "; did you mean '" : "", slip && is_argument ? "--" : "", slip ? slip : "",
+                       slip ? "'?" : "");
+}
+
 static void classify(struct tsim_recipe *r, size_t index, const struct tsim_setting_class *classes, size_t n_classes) {
     const struct tsim_setting *s = &r->settings[index];
     const struct tsim_setting_class *class = tsim_setting_class_of(s->key, s->value, classes, n_classes);
@@ -455,7 +477,7 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
     else if (r->lists_all && class->why && !is_switched_on(s->value))
         note_no_effect(r, s, "one of many values that a program prints");
     else if (!class)
-        tsim_recipe_refuse(r, s, "tsim does not know this setting, nor whether it changes the training");
+        refuse_unknown(r, s);
     else if (!class->why)
         note_no_effect(r, s, "no effect on performance");
     else

@@ -60,7 +60,9 @@ struct tsim_recipe {
     bool fits;              /* the scenario into their memory */
     bool lists_all;         /* a program printed it: every setting stands there, most with the program's default */
     bool has_others; /* arguments of a program of its own stand there too: those that are not known share one warning */
-    bool *has_ignored; /* the file has the setting that this --ignore names */
+    bool *has_ignored;   /* the file has the setting that this --ignore names */
+    const char **absent; /* the keys that the importer looked for in vain: what an unknown name may be a slip of */
+    size_t n_absent, absent_capacity;
 };
 
 /* Copies the text, and takes the settings that it carries in comments ("# tsim --set PATH=VALUE" at a line's beginning).

@@ -108,7 +108,7 @@ static const char *evidence_text(struct tsim_arena *arena, const struct tsim_off
         return tsim_arena_printf(arena, "an estimate: no run was measured on %s, and none like this one", accelerator);
     return tsim_arena_printf(
         arena, "%s: %d measured run%s on %s in this class of precision, %d of them with such a model and this software",
-        offer->evidence == TSIM_GROUNDS_MEASURED ? "measured" : "similar runs", (int)plan->n_own_runs,
+        offer->evidence == TSIM_GROUNDS_MEASURED ? "measured" : "partial", (int)plan->n_own_runs,
         plan->n_own_runs == 1 ? "" : "s", accelerator, (int)plan->n_similar_runs);
 }
 

@@ -217,13 +217,13 @@ static void print_share(struct tsim_screen *screen, const char *name, const char
     char share[TEXT_BYTES], bar[BAR_BYTES];
     int bar_columns = screen->style->width - (2 + 24 + 12 + 9 + 2);
     bar_columns = bar_columns > 40 ? 40 : bar_columns;
-    fprintf(screen->out, "  %-24s%12s%9s  %s\n", name, value, tsim_share_text(frac, share, sizeof share),
+    fprintf(screen->out, "  %-24s%12s %8s  %s\n", name, value, tsim_share_text(frac, share, sizeof share),
             tsim_bar(frac, bar_columns, bar, sizeof bar));
 }
 
 static void print_total(struct tsim_screen *screen, const char *name, const char *value, double frac) {
     char share[TEXT_BYTES];
-    fprintf(screen->out, "  %-24s%12s%9s\n", name, value, tsim_share_text(frac, share, sizeof share));
+    fprintf(screen->out, "  %-24s%12s %8s\n", name, value, tsim_share_text(frac, share, sizeof share));
 }
 
 static void print_terms(struct tsim_screen *screen, const struct tsim_result *result) {

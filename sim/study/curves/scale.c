@@ -134,7 +134,7 @@ static struct tsim_space_setting integer_setting(struct tsim_arena *arena, const
 }
 
 static struct tsim_diag *refuse(const struct study *study, int64_t count, const char *what) {
-    return tsim_diags_error(study->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, NULL, "%lld accelerators: %s",
+    return tsim_diags_error(study->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, NULL, "%lld accelerators %s",
                             (long long)count, what);
 }
 
@@ -145,15 +145,17 @@ static enum tsim_status fill_choice(const struct study *study, struct tsim_scale
     int64_t n = row->n_accelerators, per_node = study->base->cluster.accelerators_per_node;
     int64_t batch = study->base->training.global_batch_size; /* at most 10^12: batch x n stays in 64 bits */
     if (n > MOST_ACCELERATORS) {
-        refuse(study, n, "more than a million");
+        refuse(study, n, "are more than a million");
         return TSIM_ERR_INFEASIBLE;
     }
     if (n > per_node && n % per_node != 0) {
-        tsim_diag_hint(refuse(study, n, "no whole number of nodes"), "a node has %lld", (long long)per_node);
+        tsim_diag_hint(refuse(study, n, "are no whole number of nodes"), "a node has %lld: %lld or %lld fill nodes",
+                       (long long)per_node, (long long)(n / per_node * per_node),
+                       (long long)((n / per_node + 1) * per_node));
         return TSIM_ERR_INFEASIBLE;
     }
     if (study->options->is_weak && batch * n % study->base->n_accelerators != 0) {
-        tsim_diag_hint(refuse(study, n, "no whole number of samples in a batch"),
+        tsim_diag_hint(refuse(study, n, "give each replica no whole number of samples"),
                        "the scenario has %lld samples on %lld accelerators", (long long)batch,
                        (long long)study->base->n_accelerators);
         return TSIM_ERR_INFEASIBLE;
