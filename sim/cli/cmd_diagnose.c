@@ -117,7 +117,7 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
         return TSIM_OK;
     }
     const char first = bytes.text[strspn(bytes.text, " \t\r\n")];
-    if (first != '{' && first != '[') {
+    if (first != '{' && first != '[' && !tsim_profile_is_table(bytes.text, bytes.size)) {
         tsim_diag_hint(tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
                                         "no line says how long a step takes, and it is no trace of a profiler"),
                        "logs of Megatron-LM, DeepSpeed, torchtitan and MaxText say it; so does --set "

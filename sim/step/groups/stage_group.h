@@ -7,7 +7,7 @@
 #include "step/pass/host_stream.h"
 #include "step/step_plan.h"
 
-/* Returns a task's label, made of its kind, its item of the schedule and its segment. */
+/* A label says which task the engine tells of: its kind, its item of the schedule (-1: none) and its segment. */
 static inline int64_t tsim_label(enum tsim_task_kind kind, int32_t item, int32_t segment) {
     return ((int64_t)kind << 56) | ((int64_t)(item + 1) << 24) | segment;
 }
@@ -20,7 +20,7 @@ static inline int32_t tsim_label_item(int64_t label) {
 static inline int32_t tsim_label_segment(int64_t label) {
     return (int32_t)(label & 0xffffff);
 }
-/* Returns the label of the same task of the item that comes so many later; the same label if it has no item. */
+/* Returns the label of the same task `items` items later, or the same label where the task has no item. */
 static inline int64_t tsim_label_moved(int64_t label, int32_t items) {
     int32_t item = tsim_label_item(label);
     return item < 0 ? label : tsim_label(tsim_label_kind(label), item + items, tsim_label_segment(label));
@@ -33,48 +33,54 @@ static inline bool tsim_label_is_operator(int64_t label) {
                                                                    tsim_label_segment(label) == TSIM_TASK_PASS));
 }
 
-/* The position of a stream in the operators of a pass. */
+/* The place of a stream in a pass. A segment of a pass goes through parts of the model (the embedding, layers, the head);
+ * each part has a program, whose entries are kernels, collectives, STARTs and WAITs (pass_program.h). */
 struct tsim_pass_cursor {
-    bool is_active, is_alone, is_told;
+    bool is_active; /* a pass is under way */
+    bool is_alone;  /* no other micro-batch's pass runs beside it, to hide its exchanges of experts */
+    bool is_told;   /* a listener wants each of its operators */
     enum tsim_pass_kind kind;
-    bool has_embedding, has_head;
-    int64_t from, to; /* layers of the model */
-    int32_t n_parts, part, step;
-    const struct tsim_pass_program *program; /* the part's; NULL: to be looked up */
-    double slowdown;                         /* of the compute stream's kernels, against their kind */
-    bool begins_copies, ends_copies;         /* it lets copies between accelerators and hosts begin, waits for them */
-    bool is_one_task;                        /* that is still to come: no operators are played */
-    struct tsim_pass_cost cost;              /* of that */
-    bool is_open;                            /* all that the pass waits for is there */
-    int64_t label;                           /* of the whole pass, and what it lowers */
-    int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
+    bool has_embedding, has_head;            /* the segment goes through them */
+    int64_t from, to;                        /* it goes through these layers of the model: from `from` to before `to` */
+    int32_t n_parts, part, step;             /* the parts of the segment, and the part and the entry that come next */
+    const struct tsim_pass_program *program; /* of the part that comes next; NULL: it has not been looked up yet */
+    double slowdown;                         /* time of the kernels over what the cost model says */
+    bool begins_copies,
+        ends_copies;            /* copies between accelerators and hosts begin with the pass; it waits for copies */
+    bool is_one_task;           /* the pass is a single task, which has not been made yet */
+    struct tsim_pass_cost cost; /* of the single task */
+    bool is_open;               /* all that the pass waits for has come */
+    int64_t label;              /* of the whole pass */
+    int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS]; /* the counters that the end of the pass lowers */
 };
 
-/* A task of the compute stream plays one operator, or several that nothing can disturb. */
+/* What the compute stream's task plays: one operator, or a run of operators that nothing can disturb. */
 struct tsim_operator_run {
-    int32_t n, part, step;             /* what is joined, 0: one that is not; where the cursor stood before the first */
-    const struct tsim_played *playing; /* the one that is not joined; NULL: waiting for the host */
-    const struct tsim_played *waited_for; /* a collective of which all time is exposed, a START or a WAIT; else NULL */
-    struct tsim_host_stream before;       /* the host's stream, before the first */
-    tsim_tick kernels, host, exposed[TSIM_AXIS_PIPELINE]; /* with nothing in their way */
-    double noise;                                         /* ticks of the kernels that chance has added */
-    bool waits_for_copies;                                /* and does nothing else */
+    int32_t n;                            /* operators of the run; 0: the task is one operator */
+    int32_t part, step;                   /* where the cursor stood before the first operator */
+    const struct tsim_played *playing;    /* the one operator; NULL: a run, or a wait for the host */
+    const struct tsim_played *waited_for; /* a collective all of whose time is exposed, a START or a WAIT; NULL: none */
+    struct tsim_host_stream before;       /* the host's stream before the first operator */
+    /* Ticks that kernels, waits for the host and collectives of each axis take if nothing is in their way. */
+    tsim_tick kernels, host, exposed[TSIM_AXIS_PIPELINE];
+    double noise;          /* ticks of `kernels` that chance has added */
+    bool waits_for_copies; /* the task only waits for copies */
 };
 
-/* The position of a communicator's stream. It listens until the compute stream plays a START, then plays what is beside
- * the kernels of that part of the pass. */
+/* The stream of a communicator, whose collectives run beside kernels. It listens until the compute stream plays a START,
+ * then plays the collectives that run beside the kernels of that part of the pass. */
 struct tsim_beside_stream {
     struct tsim_stage_group *stage_group;
     enum tsim_axis axis;
-    bool listens;                      /* and no START has come to it yet */
-    struct tsim_pass_cursor cursor;    /* in the part that it plays; program NULL: none so far */
-    const struct tsim_played *playing; /* NULL: it listens */
+    bool listens;                      /* it waits for a START */
+    struct tsim_pass_cursor cursor;    /* its place in the pass; no program: nothing has been played yet */
+    const struct tsim_played *playing; /* the collective under way; NULL: it listens */
 };
 
-/* A link that collectives cross, and the bytes on it for each byte that a rank sends on its node, or through its NIC. */
+/* A link that collectives cross. The demand's units are bytes on the link for each byte that a rank sends. */
 struct tsim_crossed_link {
     struct tsim_demand link;
-    bool is_between_nodes;
+    bool is_between_nodes; /* the rank's byte is one through its NIC; else one that stays on its node */
 };
 
 /* The groups whose collectives cross links: the data-parallel group, the ranks that hold the same experts, and, in
@@ -91,59 +97,61 @@ struct tsim_crossed_links {
     int32_t n, capacity;
 };
 
-/* The links of an accelerator's way to its host or back, its slot first, with what a copied byte takes of each. */
+/* The links between an accelerator and its host in one direction, the accelerator's slot first. The demand's units are
+ * bytes on the link for each byte copied. */
 enum { TSIM_MOST_COPY_LINKS = 3 };
 struct tsim_copy_way {
     struct tsim_demand links[TSIM_MOST_COPY_LINKS];
     int32_t n;
 };
 
-/* For each resource, the slot that a NIC's bytes cross (-1: none), and what each byte takes of it. */
+/* The accelerators' PCIe slots that traffic of NICs crosses. */
 struct tsim_slots {
-    int32_t n, *of;
-    bool *is_taken;
-    double per_byte;
+    int32_t n, *of;  /* resources, and by resource the slot that its bytes cross; -1: none */
+    bool *is_taken;  /* by resource */
+    double per_byte; /* units of the slot for each byte */
 };
 
-/* The position of a stream of copies. */
+/* The place of a stream of copies. */
 struct tsim_copying {
-    int32_t item;
-    bool is_of_update; /* the item's own are copied */
+    int32_t item;      /* whose copies come next */
+    bool is_of_update; /* the item's activations are copied; its gradients for the host's update come next */
 };
 
-/* The resources of one rank. Folded to stages they are its own, and only meters if they cannot be short (peak_demand.h).
- * Otherwise scale_up and NICs are links of the topology. */
+/* The engine's resources of one rank. Where one step of each stage is simulated (folding.h) they are the rank's own, and a
+ * resource that cannot be short is a meter, which only counts (peak_demand.h). Otherwise scale_up and NICs are links of the
+ * topology. */
 struct tsim_member {
-    int32_t rank; /* -1: stands for many */
+    int32_t rank; /* -1: it stands for many ranks */
     int32_t units, memory, scale_up_out, scale_up_in, nic_out, nic_in;
-    int32_t host_memory; /* its share; -1: not known, or nobody copies */
+    int32_t host_memory; /* the rank's share of it; -1: its rate is not known, or nobody copies */
     struct tsim_copy_way to_host[TSIM_N_COPY_DIRECTIONS];
-    /* The links that its part of the collectives crosses, for its data-parallel group and for the ranks that hold the
-     * same experts; none: its own links, as above. */
+    /* The links that the rank's part of collectives crosses, by TSIM_CROSSED_...; none: the rank's own links above. */
     struct tsim_crossed_links crossed[TSIM_N_CROSSED];
 };
 
 /* The messages that a stage group sends over the topology's links. */
 enum { TSIM_SENT_TO_NEXT, TSIM_SENT_TO_PREV, TSIM_SENT_TIED, TSIM_N_SENT };
 
-/* A data-parallel collective of a stage group, message by message: signals for each of its parts. */
+/* A data-parallel collective of a stage group that is played message by message (expansion.h). */
 struct tsim_expansion {
     const struct tsim_data_collective *collective;
+    /* By part of the collective: the signals that begin it and end it, and the streams that carry its messages. */
     int32_t go[TSIM_MAX_PARTS], done[TSIM_MAX_PARTS], n_lanes[TSIM_MAX_PARTS];
-    int64_t n_uses;
+    int64_t n_uses; /* how often the collective has begun */
 };
 
-/* The rest of a collective of several tasks that is under way on a stream. */
+/* What is left of a collective that takes several tasks of a stream. */
 struct tsim_expanding {
-    const struct tsim_data_collective *collective; /* NULL: none */
-    int32_t part; /* message by message: the one that has been begun; else the next group */
-    /* The last task stands for the collective: */
+    const struct tsim_data_collective *collective; /* NULL: no such collective is under way */
+    int32_t part; /* message by message: the part that has begun; else the group of ranks that comes next */
+    /* What the caller asked of the whole collective, which its last task does: */
     int64_t label, join;
     int32_t n_parties, n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
     int32_t raised_counter;
 };
 
-/* The time at which a message was under way; 0: not yet. */
+/* When a message was under way; 0: it has not been sent. */
 struct tsim_transfer {
     tsim_tick begin, end;
 };
@@ -151,109 +159,120 @@ struct tsim_transfer {
 struct tsim_stage_group {
     const struct tsim_step_plan *plan;
     const struct tsim_stage_plan *stage_plan;
-    struct tsim_stage_group *next, *prev; /* stage group of the next / previous stage of this replica, in a ring */
+    struct tsim_stage_group *next, *prev; /* the next and the previous stage of this replica, in a ring */
     struct tsim_step_message to_next, to_prev;
     struct tsim_engine *engine;
     int32_t stage, replica, n_members, streams[TSIM_N_STREAMS];
-    double slowdown; /* of its slowest member's kernels: 1, or more with a degraded accelerator */
+    double slowdown; /* time of the slowest member's kernels over the usual time: above 1 with a degraded accelerator */
     struct tsim_member *members;
-    /* Scratch for demands of more members than a task holds: a block for each stream, which grows with what its tasks
-     * need (a block for the longest routes of all members would be 100 MB with thousands of stage groups). */
+    /* Room for the demands of a task that has more of them than a task holds. Each stream has a block, which grows with
+     * what its tasks need: a block for the longest routes of all members would take 100 MB with thousands of groups. */
     struct tsim_arena *arena;
     struct tsim_demand *demands[TSIM_N_STREAMS];
     int32_t n_demands[TSIM_N_STREAMS];
-    const struct tsim_links *links;            /* NULL: those of its members, folded to stages */
-    const struct tsim_slots *slots;            /* NULL: nothing else goes through them */
-    int32_t copies_go, copied, host_gradients; /* signals: two for each item, and one */
+    const struct tsim_links *links; /* the topology's; NULL: each member has links of its own */
+    /* Copies between accelerators and hosts (copies.h) */
+    const struct tsim_slots *slots; /* NULL: no other traffic crosses the slots */
+    int32_t copies_go, copied;      /* signals by item: its copies may begin; they are over */
+    int32_t host_gradients;         /* signal: the host has all gradients */
     struct tsim_copying copying[TSIM_N_COPY_DIRECTIONS];
-    /* Signals by batch: in the host's memory, where the pass had to wait for that; on the accelerator; in use */
+    /* Signals by batch of the input pipeline: it is in the host's memory, on the accelerator, in use. `batch_there` tells
+     * only of batches for which a pass had to wait. */
     int32_t batch_there, batch_copied, batch_taken;
-    int32_t batch; /* next to be copied */
-    struct tsim_crossed_links sent[TSIM_N_SENT];
-    struct tsim_expansion *expansions;
+    int32_t batch; /* the next batch to copy */
+    /* Collectives and messages */
+    struct tsim_crossed_links sent[TSIM_N_SENT]; /* the links that messages to other stages cross */
+    struct tsim_expansion *expansions;           /* network: steps */
     int32_t n_expansions;
     struct tsim_expanding expanding[TSIM_N_STREAMS];
-    struct tsim_pass_cursor cursor;
+    struct tsim_pass_cursor cursor;                             /* of the compute stream */
     struct tsim_communicator communicators[TSIM_AXIS_PIPELINE]; /* by axis, as their streams */
     struct tsim_beside_stream beside[TSIM_AXIS_PIPELINE];
-    int64_t n_exchanges[2]; /* of experts so far: on the compute stream, beside it */
-    bool keeps_step;        /* exchanges of experts, with those of all other groups (in_step.h) */
-    bool plays_pass;        /* the pass under way has operators, else it is one task */
-    bool is_told;           /* somebody listens to its operators ... */
-    const bool *told_items; /* ... of these items of the whole schedule, NULL: of all; each of them is told */
-    /* For each axis of collectives in passes (peak_demand.h): true if the links that they cross have room for
-     * everything but the stage group's own data stream. If they have room for that too, what each rank sends is only
-     * counted. */
+    int64_t n_exchanges[2]; /* exchanges of experts so far, on the compute stream and beside it */
+    bool keeps_step;        /* its exchanges of experts begin together with those of all other groups (in_step.h) */
+    bool plays_pass;        /* the pass under way is played operator by operator; else it is one task */
+    bool is_told; /* a listener wants operators: those of the items in `told_items`, or of all items if NULL */
+    const bool *told_items; /* by item of the whole schedule */
+    /* By axis of a pass's collectives: the links that they cross have room for all traffic but the group's own data
+     * stream (peak_demand.h). If they have room for that as well, what each rank sends is only counted, by meters. */
     bool has_spare_links[TSIM_AXIS_PIPELINE];
     struct tsim_axis_meters {
-        int32_t scale_up, nic; /* of the engine; 0: none */
+        int32_t scale_up, nic; /* handles of the engine, below 0; 0: no meter */
     } meters[TSIM_AXIS_PIPELINE];
     struct tsim_host_stream host;
-    struct tsim_operator_run run; /* on the compute stream */
-    double pass_noise; /* ticks that chance has added to the kernels of the pass's segment, so far as they ended */
-    const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* of the task that the program makes now */
-    tsim_tick go_end; /* data: when the messages of the collective under way began */
-    /* Signals: by tsim_stage_group_slot */
+    struct tsim_operator_run run; /* the task of the compute stream */
+    double pass_noise;            /* ticks that chance has added to the segment's kernels that have ended */
+    const struct tsim_data_collective *asked[TSIM_N_STREAMS]; /* the collective that the task being made stands for */
+    tsim_tick go_end; /* data stream: when the messages of the collective under way began */
+    /* First signals, by tsim_stage_group_slot: what a pass waits for has come; what it sends may go. */
     int32_t activation_in, gradient_in, forward_out, backward_out;
-    /* First signals, by bucket, or by (item, unit) when fully sharded; segment_done by (slot, bucket of the chunk)
-     * where each micro-batch reduces; one */
+    /* First signals, by bucket, or by (item, unit) in fully sharded training: parameters are gathered, gradients are there.
+     * Where each micro-batch reduces, segment_done goes by (slot, bucket of the chunk). `reduced` is one signal: all
+     * `n_reductions` are over. */
     int32_t gathered, segment_done, reduced;
     int32_t n_reductions;
-    int32_t reductions, n_released; /* a counter of those that are over, and how many passes have released so far */
-    struct tsim_transfer *activations, *gradients; /* into this stage group, as the signals */
-    /* The schedule's order from here on; periods.h shortens it. */
+    int32_t reductions;                            /* a counter of the reductions that are over */
+    int32_t n_released;                            /* the reductions that passes have let begin so far */
+    struct tsim_transfer *activations, *gradients; /* messages to this stage group, by slot */
+    /* The schedule from here on; periods.h leaves out what repeats. */
     const struct tsim_pass_item *items;
-    int32_t n_items, n_skipped[2]; /* slots left out: of forward passes, of the others */
-    /* Program state */
-    int32_t item, segment;               /* compute: next pass */
-    int32_t n_asked;                     /* compute: batches of the input pipeline so far */
-    bool has_batch;                      /* compute: the next pass has its own */
-    bool awaits_copy;                    /* compute: it is in the host's memory */
-    int32_t tail, tail_at;               /* compute: what follows the passes */
-    int32_t send_at[2];                  /* next item to look at: activations, gradients */
-    int32_t gather_chunk, gather_bucket; /* data: next parameters */
-    int32_t reduce_item, reduce_bucket;  /* data: next gradients */
-    int32_t unit_item, unit_position;    /* data, fully sharded */
-    int32_t owed[2], n_owed;             /* items whose synchronous sends are due on the compute stream */
-    /* Account */
+    int32_t n_items, n_skipped[2]; /* slots left out: of forward passes, of other passes */
+    /* Where each program stands: the compute stream's, */
+    int32_t item, segment; /* the next pass */
+    int32_t n_asked;       /* batches of the input pipeline so far */
+    bool has_batch;        /* the next pass has its batch */
+    bool awaits_copy;      /* its batch is in the host's memory */
+    int32_t tail, tail_at; /* what follows the passes, and the next chunk of that */
+    /* the sends' (activations, gradients), */
+    int32_t send_at[2]; /* the next item to look at */
+    /* and the data stream's. */
+    int32_t gather_chunk, gather_bucket; /* the next parameters */
+    int32_t reduce_item, reduce_bucket;  /* the next gradients */
+    int32_t unit_item, unit_position;    /* fully sharded: the next unit */
+    int32_t owed[2], n_owed;             /* items whose sends the compute stream has still to make, if it makes them */
+    /* The account of the step (account.h) */
     tsim_tick steps_ready, steps_begin, operator_end; /* of the pass under way: its first operator, its last so far */
-    tsim_tick copies_end;                             /* the last so far */
-    bool has_operators;
-    int32_t n_arrived; /* batches, the last of them at last_arrival */
+    tsim_tick copies_end;                             /* of the last copy so far */
+    bool has_operators;                               /* the pass under way has had an operator */
+    int32_t n_arrived;                                /* batches; the last one came at last_arrival */
     tsim_tick last_arrival;
-    tsim_tick first_begin, last_end; /* where the step begins for this stage group; the end of its last task */
-    int32_t accounted, n_pending;    /* the next pass to be told; messages that have come for it and those after it */
-    int64_t *totals;                 /* account.h */
+    tsim_tick first_begin, last_end; /* when the step began for this stage group; when its last task so far ended */
+    int32_t accounted;               /* the next pass to be accounted for */
+    int32_t n_pending;               /* messages that have come for that pass and those after it */
+    int64_t *totals;
     int32_t n_totals, most_segments;
     struct tsim_stage_group_account *account;
 };
 
-/* task_demands.c. Demands so many bytes a second of each member on the links of what it sends (TSIM_SENT_...). */
+/* task_demands.c: each adds demands to a task. */
+/* Each member sends `bytes_per_s` over the links of its message `what` (TSIM_SENT_...). */
 void tsim_stage_group_demand_sent(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int what,
                                   double bytes_per_s, struct tsim_task *task);
 
-/* Adds a demand to a task, in the task's own room or, if that is full, in the stage group's scratch. */
+/* The task takes `per_unit` of the resource for each unit of its work. The demand stands in the task or, where that is full,
+ * in the stage group's own room. */
 void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                              struct tsim_task *task, int32_t resource, double per_unit);
-/* Demands `up` bytes/s inside a node and `nic` bytes/s between nodes, on the links that a member's collectives cross
- * (TSIM_CROSSED_...) or, without such, on the member's own. */
+/* A member sends `up` bytes/s inside its node and `nic` bytes/s to other nodes, over the links that its collectives `which`
+ * (TSIM_CROSSED_...) cross or, where they cross none, over its own links. */
 void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                    struct tsim_task *task, const struct tsim_member *member, int which, double up,
                                    double nic);
-/* Demands so much of the compute units and of HBM's rate of every member. Members do the same at the same time, so one
- * device stands for all but message by message. */
+/* Every member uses these fractions of its compute units and of its HBM's rate. Members do the same at the same time, so
+ * one device stands for all of them, unless messages are played one by one. */
 void tsim_stage_group_demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                     struct tsim_task *task, double units, double memory);
-/* Makes `task` a pass, or the optimizer, that is one task. */
+/* Makes `task` a whole pass, or the optimizer. */
 void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
                                 struct tsim_task *task);
 
-/* stage_group_collective.c. Makes `task` the collective. The caller adds what else it waits for, lowers and joins. */
+/* stage_group_collective.c. Makes `task` the collective. The caller adds other signals that the task waits for or lowers, and
+ * whom it joins. */
 void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                  const struct tsim_data_collective *collective, struct tsim_task *task);
 struct tsim_expansion *tsim_stage_group_expansion(const struct tsim_stage_group *group,
                                                   const struct tsim_data_collective *collective);
-/* Makes the stream's next task: one of the collective under way, or else what `next` makes. */
+/* Makes the stream's next task: the next one of the collective under way or, if there is none, what `next` makes. */
 bool tsim_stage_group_next(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
                            bool (*next)(struct tsim_stage_group *, struct tsim_task *));
 
@@ -268,34 +287,34 @@ void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t
                                    struct tsim_pass_cost *cost);
 /* Returns by how much the item's kernels are slower (or, by chance, faster) than such kernels usually are. */
 double tsim_stage_group_slowdown(const struct tsim_stage_group *group, int32_t item, int32_t segment);
-/* Returns the cost of an item without noise, for a pass in `n` segments. */
+/* Finds the cost of one segment of an item whose pass is cut into `n` segments, without noise. */
 void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                                 int32_t n, struct tsim_pass_cost *cost);
 
-/* The part of the model that an item's segment goes through: layers of the model from `from` to before `to`. */
+/* What an item's segment goes through: layers of the model from `from` to before `to`, and the ends of the model. */
 struct tsim_segment_layers {
     int64_t from, to;
     bool has_embedding, has_head;
 };
 struct tsim_segment_layers tsim_stage_group_segment_layers(const struct tsim_stage_group *group, int32_t item,
                                                            int32_t segment);
-/* Returns the gather or reduction of the data-parallel group that a task is. `item` is one of the whole schedule, or -1. */
+/* Returns the collective of the data-parallel group that a task with this item (of the whole schedule, or -1) and this
+ * segment is. */
 const struct tsim_data_collective *tsim_stage_group_data_collective(const struct tsim_stage_group *group,
                                                                     bool is_gather, int32_t item, int32_t segment);
 
 /* Returns the collective of a unit of an item's pass in fully sharded training, by its position in execution order. */
 const struct tsim_data_collective *tsim_stage_group_unit(const struct tsim_stage_group *group, enum tsim_pass_kind kind,
                                                          int32_t position, bool is_gather);
-/* Does the unit have such a collective? The root, which is gathered once a step, does not gather going backward. */
+/* Does the unit have such a collective? The root unit is gathered once a step, so it has none in backward passes. */
 bool tsim_stage_group_unit_has(const struct tsim_stage_group *group, enum tsim_pass_kind kind, int32_t position,
                                bool is_gather);
-/* Returns the index of the pass among the signals. Passes that come after what was left out take the signals of what was
- * left out. */
+/* Returns the index of the pass among the signals. Passes after a left-out period take the signals of that period. */
 static inline int32_t tsim_stage_group_slot(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     return tsim_step_slot(group->plan, item) - group->n_skipped[item.kind != TSIM_PASS_FORWARD];
 }
-/* The account has a place for each kind of pass that costs the same: 0 for a pass that is not cut, the following ones for
- * segments. Passes that are one task and passes whose operators are played have places of their own. */
+/* Passes that cost the same share a place in the account. Each kind of pass has place 0 for passes that are not cut and one
+ * place for each segment, and each of these twice: for passes that are one task, and for those played by operators. */
 static inline int32_t tsim_stage_group_n_places(const struct tsim_stage_group *group) {
     return 2 * group->stage_plan->n_alike * TSIM_N_PASS_WAYS * (1 + group->most_segments);
 }
@@ -304,7 +323,7 @@ static inline int32_t tsim_stage_group_place(const struct tsim_stage_group *grou
     int32_t alike = group->stage_plan->chunks[item.chunk].alike;
     return 2 * ((alike * TSIM_N_PASS_WAYS + tsim_item_way(item)) * (1 + group->most_segments) + place) + is_played;
 }
-/* Returns the item so many places on; a negative index is one before, which periods.h may have left out. */
+/* Returns the item at `index`; a negative index is an item that periods.h has left out. */
 static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stage_group *group, int32_t index) {
     return group->items[index];
 }
