@@ -2,7 +2,7 @@
 #ifndef TSIM_BASE_BUG_H
 #define TSIM_BASE_BUG_H
 
-/* Our own mistake: prints where, and ends the program with status 70. */
+/* Reports a mistake of the program itself: prints where it was found, and ends with status 70. */
 _Noreturn void tsim_bug_at(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
 #define TSIM_BUG(...) tsim_bug_at(__FILE__, __LINE__, __VA_ARGS__)
 #define TSIM_ASSERT(condition)                                                                                         \

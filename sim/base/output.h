@@ -29,7 +29,7 @@ void tsim_output_discard(struct tsim_output *output);
 /* Does to all files that are open what tsim_output_discard does to one; for handlers of signals. */
 void tsim_output_abandon_all(void);
 
-/* "NAME: cannot write: WHY". */
+/* Adds the error "NAME: cannot write: WHY". */
 enum tsim_status tsim_output_failed(const char *name, int error, struct tsim_diags *diags);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* `text` itself where there is nothing to replace. */
+/* Returns `text` itself where there is nothing to replace. */
 const char *tsim_plain_text(struct tsim_arena *arena, const char *text);
 void tsim_put_plain(FILE *out, const char *text);
 

@@ -534,7 +534,7 @@ const char *tsim_quantity_prefix(double *value, double turn) {
     return PREFIXES[best].symbol;
 }
 
-/* Three significant digits; what rounds up to the next power of ten keeps its digits. */
+/* Writes three significant digits; a value that rounds up to the next power of ten keeps its digits. */
 static void three_digits(double value, char *buffer, size_t size) {
     int decimals = fabs(value) >= 99.95 ? 0 : fabs(value) >= 9.995 ? 1 : 2;
     if (value == 0)
@@ -545,7 +545,7 @@ static void three_digits(double value, char *buffer, size_t size) {
         snprintf(buffer, size, "%.*f", decimals, value);
 }
 
-/* With a prefix where the value is large: "80.0 GB". */
+/* Writes a value with its unit, and with a prefix where the value is large: "80.0 GB". */
 static const char *with_prefix(double value, const char *unit, char *buffer, size_t size) {
     char number[32];
     const char *prefix = fabs(value) < 1 ? "" : tsim_quantity_prefix(&value, 999.5);

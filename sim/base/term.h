@@ -180,7 +180,7 @@ static inline struct tsim_amount tsim_outcome(struct tsim_term_recorder *recorde
     return amount;
 }
 
-/* The term of a figure of the run, by the name that it has in the summary; NULL: none was recorded. */
+/* Returns the term of a figure of the run by its name in the summary; NULL: none was recorded. */
 const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *recorder, const char *name);
 
 /* Returns a figure that was worked out elsewhere. Where its term was not recorded, a leaf says how to see it. */

@@ -12,7 +12,7 @@ struct tsim_text_sink {
     size_t most_bytes; /* more ends the program as memory that runs out does */
 };
 
-/* The sink must stay where it is until it is released. */
+/* Opens a sink, which must stay at its address until it is released. */
 void tsim_text_sink_open(struct tsim_text_sink *sink, size_t most_bytes);
 
 /* Returns the text up to here, with a NUL behind it, which the next write may move. */

@@ -35,17 +35,17 @@ struct tsim_energy_meter_time { /* how long it draws which of them; away and gon
 
 void tsim_energy_meter_init(struct tsim_arena *arena, const struct tsim_hourly *profile, double start_s,
                             struct tsim_energy_meter *meter);
-/* A stretch of a run as tsim_campaign_take tells it. */
+/* Counts a stretch of a run, as tsim_campaign_take tells it. */
 void tsim_energy_meter_take(struct tsim_energy_meter *meter, double begin_s, double end_s, int loss, double amount);
 /* Returns the energy that is drawn in a time. */
 struct tsim_amount tsim_energy_drawn(struct tsim_term_recorder *recorder, const struct tsim_energy_meter_time *time,
                                      const struct tsim_energy_meter_power *power);
 /* Returns the sum over all hours. */
 struct tsim_energy_meter_hour tsim_energy_meter_total(const struct tsim_energy_meter *meter);
-/* The mean of a profile that has hours, each weighted with its energy. */
+/* Returns the mean of a profile that has hours, each weighted with its energy. */
 double tsim_energy_meter_mean(const struct tsim_energy_meter *meter, const struct tsim_energy_meter_power *power);
 
-/* The mean of a profile from its start_s on, over time_s; `even` where it has no hours. */
+/* Returns the mean of a profile over time_s from start_s on, or `even` where the profile has no hours. */
 double tsim_hourly_mean(const struct tsim_hourly *profile, double start_s, double time_s, double even);
 
 #endif

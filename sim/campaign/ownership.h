@@ -41,7 +41,7 @@ void tsim_ownership(struct tsim_term_recorder *recorder, const struct tsim_scena
 double tsim_embodied_kg(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                         struct tsim_amount accelerators, struct tsim_amount time);
 
-/* The cost of a loan of 1 each year, less what the residual value then pays back. */
+/* Returns what a loan of 1 costs each year, less what the residual value pays back at its end. */
 struct tsim_amount tsim_annuity_per_y(struct tsim_term_recorder *recorder, const struct tsim_cost_spec *cost);
 
 #endif

@@ -50,17 +50,17 @@ struct tsim_answer {
     FILE *progress; /* takes a line of JSON now and then; NULL: nobody waits for it */
 };
 
-/* "WHAT 'NAME'; did you mean 'NEAR'?" on standard error. */
+/* Prints "WHAT 'NAME'; did you mean 'NEAR'?" to standard error. */
 void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names);
 
-/* True after a message (exit status 2), where one of the options that `what` has no use for is given: what it asks for
+/* Returns true, after a message (exit status 2), where one of the options that `what` has no use for is given: what it asks for
  * would not happen, and nobody would be told. */
 bool tsim_is_refused(const struct tsim_arguments *arguments, const char *what, const enum tsim_option *without,
                      size_t n);
 
 enum tsim_exit tsim_exit_of(enum tsim_status status);
 
-/* The one that is reported when several things went wrong: input/output, then invalid input, then memory, then a gate.
+/* Returns the status to report when several things went wrong: input/output goes first, then invalid input, then memory, then a gate.
  */
 enum tsim_exit tsim_exit_worse(enum tsim_exit a, enum tsim_exit b);
 
@@ -70,10 +70,10 @@ void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim
 /* Is standard output taken by JSON (--json without a FILE)? */
 bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
 
-/* A report's page (report/page/page.h), with a message where it fails. */
+/* Writes a report's page (report/page/page.h), with a message where that fails. */
 enum tsim_exit tsim_write_page(const struct tsim_arguments *arguments, const char *file, struct tsim_json *page);
 
-/* The page of a sweep that --report asks for. */
+/* Writes the page of a sweep that --report asks for. */
 enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                      struct tsim_store *store, int64_t sweep_id);
 
@@ -85,15 +85,15 @@ typedef enum tsim_status (*tsim_json_parts_fn)(void *context, FILE *out);
 enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context);
 
 struct tsim_figures;
-/* Tables for programs, as --csv or --json asks for; false where neither takes standard output, and people are to read.
+/* Writes tables for programs, as --csv or --json asks. Returns false where neither takes standard output, which is then for people.
  */
 bool tsim_write_tables(const struct tsim_arguments *arguments, const struct tsim_figures *tables, size_t n,
                        enum tsim_exit *status);
 
-/* A file that is there when `write` has written all of it (base/output.h), with a message where it fails. */
+/* Writes a file that appears when `write` has written all of it (base/output.h), with a message where that fails. */
 enum tsim_exit tsim_write_file(const char *file, tsim_json_parts_fn write, void *context);
 
-/* --jobs, or as many as there are processors. */
+/* Returns --jobs, or the number of processors. */
 int32_t tsim_n_jobs(const struct tsim_arguments *arguments);
 
 /* Sends what is buffered for standard output on its way, so that it appears before what follows on standard error. What
@@ -103,29 +103,29 @@ enum tsim_exit tsim_flush_results(void);
 /* Finds the catalogue's kind of a file by its schema, as in "tsim/accelerator/v1". False: another file, or none that
  * can be read, which is left to who reads it next. */
 bool tsim_find_file_kind(struct tsim_arena *arena, const char *file, enum tsim_catalogue_kind *kind);
-/* A kind of the catalogue by its word; false after a message (exit status 2). */
+/* Finds a kind of the catalogue by its word; false after a message (exit status 2). */
 bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, enum tsim_catalogue_kind *kind);
 
-/* --db, or the default. */
+/* Returns --db, or the default. */
 const char *tsim_db_file(const struct tsim_arguments *arguments);
 
-/* That file, to read from; with --no-db an error. */
+/* Opens that file for reading; --no-db is an error. */
 enum tsim_status tsim_open_database(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                     struct tsim_store **store, struct tsim_diags *diags);
 
 /* Is the operand the number of a run in the database? */
 bool tsim_is_run_number(const char *operand);
 
-/* A scenario by its file, or that of a logged run by its number, with what --set and --seed change. */
+/* Loads a scenario by its file, or that of a logged run by its number, with what --set and --seed change. */
 enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                    const char *operand, const struct tsim_scenario **scenario,
                                    struct tsim_diags *diags);
 
-/* A file of this text; whole, or not at all. */
+/* Writes a file of this text, whole or not at all. */
 enum tsim_status tsim_write_text(struct tsim_arena *arena, const char *file, const char *text,
                                  struct tsim_diags *diags);
 
-/* A plan that a search found, as a scenario of its own: the overrides, then what the plan sets, {"PATH": VALUE, ...}. */
+/* Loads a plan that a search found as a scenario of its own: the overrides, then what the plan sets, {"PATH": VALUE, ...}. */
 enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                 const struct tsim_override *overrides, size_t n_overrides, const char *set_json,
                                 const struct tsim_scenario **scenario, struct tsim_diags *diags);

@@ -6,7 +6,7 @@
 
 extern const struct tsim_commands TSIM_COMMANDS;
 
-/* NULL after a message, with a suggestion. */
+/* Finds a command by its name; NULL after a message with a suggestion. */
 const struct tsim_command *tsim_command_find(const char *name);
 
 /* Prints what `tsim help COMMAND` says; NULL: `tsim help`. */

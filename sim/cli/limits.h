@@ -8,7 +8,7 @@
 /* Sets the limits of time and memory before the command begins. When the time is over, the program gets a SIGTERM, so
  * that a sweep stops as if it were interrupted. A program that has not ended two seconds later is ended at once. */
 void tsim_limits_set(const struct tsim_arguments *arguments);
-/* Withdraws the time limit: the command has stopped, and only shows what it has. */
+/* Withdraws the time limit, for a command that has stopped and only shows what it has. */
 void tsim_limits_lift(void);
 
 #endif

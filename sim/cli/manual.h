@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 
-/* roff with the man macros: tsim-COMMAND(1), or without `command` tsim(1). */
+/* Writes tsim-COMMAND(1), or without `command` tsim(1), in roff with the man macros. */
 void tsim_manual_page(const struct tsim_commands *commands, const struct tsim_command *command, FILE *out);
 
 #endif

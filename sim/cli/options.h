@@ -19,7 +19,7 @@ enum tsim_exit {
     TSIM_EXIT_INTERRUPTED = 130
 };
 
-/* Help and manual pages say what each tells. */
+/* An exit status and what it means, for help and manual pages. */
 struct tsim_exit_meaning {
     enum tsim_exit status;
     const char *text;
@@ -151,7 +151,7 @@ const struct tsim_option_spec *tsim_option_spec(enum tsim_option option);
 /* Returns what the option does for this command: a few options mean something of their own to some commands. */
 const char *tsim_option_help(const struct tsim_command *command, enum tsim_option option);
 bool tsim_command_takes(const struct tsim_command *command, enum tsim_option option);
-/* "--json[=FILE]". Returns `buffer`. */
+/* Writes "--json[=FILE]" to `buffer`, and returns it. */
 const char *tsim_option_usage(enum tsim_option option, char *buffer, size_t size);
 
 #endif

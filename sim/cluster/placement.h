@@ -35,7 +35,7 @@ struct tsim_group {
 
 /* Sets of axes are bit masks: 1u << TSIM_AXIS_DATA | 1u << TSIM_AXIS_CONTEXT. */
 
-/* The scenario must be valid: the sizes multiply to its accelerators (asserted). */
+/* Builds the placement of a valid scenario: its sizes multiply to its accelerators (asserted). */
 const struct tsim_placement *tsim_placement_build(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 
 int32_t tsim_placement_rank(const struct tsim_placement *placement, const struct tsim_coordinates *coordinates);
@@ -48,10 +48,10 @@ bool tsim_placement_same_node(const struct tsim_placement *placement, int32_t a,
 /* Returns the ranks that differ from `rank` only along a set of axes, and itself, ascending; how many they are. */
 int32_t tsim_placement_ranks(const struct tsim_placement *placement, int32_t rank, unsigned axes, int32_t *ranks);
 
-/* The group of one rank along a set of axes; no axes: the rank alone. */
+/* Returns the group of one rank along a set of axes; no axes: the rank alone. */
 struct tsim_group tsim_placement_group_of(const struct tsim_placement *placement, int32_t rank, unsigned axes);
 
-/* The worst of all groups along a set of axes: on most nodes, then with fewest ranks on a node, then with most. All
+/* Returns the worst of all groups along a set of axes: the one on most nodes, then with fewest ranks on a node, then with most. All
  * groups of a training step run at the same time, and the slowest is what the others wait for. */
 struct tsim_group tsim_placement_group(const struct tsim_placement *placement, unsigned axes);
 

@@ -97,7 +97,7 @@ const char *tsim_link_sort_name(int32_t sort);
 /* Returns how many times more the ports below a tier's uplink can send than the uplink carries; 1 for other links. */
 double tsim_topology_oversubscription(const struct tsim_topology *topology, int32_t link);
 
-/* "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */
+/* Writes a link's name: "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size);
 
 /* Returns the links between two accelerators of a cube mesh. */

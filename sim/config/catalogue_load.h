@@ -22,12 +22,12 @@ enum tsim_catalogue_kind {
     TSIM_N_CATALOGUE_KINDS
 };
 
-/* "accelerator" (as in `show accelerator/ID`) and "accelerators" (as in `list accelerators`). */
+/* Return "accelerator" (as in `show accelerator/ID`) and "accelerators" (as in `list accelerators`). */
 const char *tsim_catalogue_word(enum tsim_catalogue_kind kind);
 const char *tsim_catalogue_plural(enum tsim_catalogue_kind kind);
 bool tsim_catalogue_find_kind(const char *word, enum tsim_catalogue_kind *kind); /* either form */
 
-/* The folder in use: $TSIM_DATA, else the source tree that was compiled in (an installed program has none), else
+/* Returns the folder in use: $TSIM_DATA, else the source tree that was compiled in (an installed program has none), else
  * PREFIX/share/tsim, else share/tsim beside the folder that the program is in. NULL when there is none. Allocated from
  * `arena`. */
 const char *tsim_catalogue_folder(struct tsim_arena *arena);

@@ -32,8 +32,7 @@ struct tsim_plan_choice {
     int64_t value[TSIM_N_PLAN_KEYS];
 };
 
-/* The mode, with the set of parts that it names or the layers between two checkpoints; 0: none. The mode alone is its own
- * number. */
+/* Returns the number that stands for a mode of recomputation with the set of parts that it names, or with the layers between two checkpoints; 0: none. A mode alone is its own number. */
 int64_t tsim_plan_recompute_value(enum tsim_recompute mode, unsigned parts, int64_t every);
 enum tsim_recompute tsim_plan_recompute_mode(int64_t value);
 unsigned tsim_plan_recompute_parts(int64_t value);
@@ -41,13 +40,13 @@ int64_t tsim_plan_recompute_every(int64_t value);
 
 /* Returns a key's path, and its value as --set takes it: "parallelism.tensor", "8"; "parallelism.schedule", "1f1b". */
 const char *tsim_plan_key_path(enum tsim_plan_key key);
-/* False: it is no key whose values a search is given. */
+/* Finds a key by its path; false: no search is given values of it. */
 bool tsim_plan_key_find(const char *path, enum tsim_plan_key *key);
 bool tsim_plan_key_has_words(enum tsim_plan_key key);
 const char *tsim_plan_key_text(struct tsim_arena *arena, enum tsim_plan_key key, int64_t value);
-/* The ranks of `order` with the pipeline's inside the replicas'. */
+/* Writes the order of ranks `order` with the pipeline's ranks moved inside the replicas. */
 void tsim_plan_pipeline_inside(const enum tsim_axis order[TSIM_N_AXES], enum tsim_axis inside[TSIM_N_AXES]);
-/* False: `text` is no value that a search can try. */
+/* Reads a value of a key; false: `text` is no value that a search can try. */
 bool tsim_plan_key_read(enum tsim_plan_key key, const char *text, int64_t *value);
 
 /* Returns the replicas under the plan: all that is left of the job's accelerators. */
@@ -64,9 +63,7 @@ bool tsim_plan_key_is_idle(const struct tsim_scenario *job, const struct tsim_pl
 /* Returns the schedule that is played where the plan's is named: 1f1b for one that needs more stages or chunks. */
 enum tsim_schedule tsim_plan_played_schedule(const struct tsim_plan_choice *choice);
 
-/* The job under a plan: data is what is left, layers are split evenly (or balanced), and all that follows from the choice is resolved
- * and checked as for a scenario that is read. It is without noise, by which plans are not compared. False when it is
- * not valid. Threads may share a job. */
+/* Makes the scenario of the job under a plan: replicas take what is left of the accelerators, layers are split evenly (or balanced), and all that follows is resolved and checked as in a scenario that is read. Plans are compared without noise, so it has none. Returns false when the plan is not valid. Threads may share a job. */
 bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
                           const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario);
 

@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-/* Markdown: a table for each section. */
+/* Prints Markdown: a table for each section. */
 void tsim_reference_print(FILE *out);
 
-/* The dotted paths of a scenario's values, one a line: what --set takes. */
+/* Prints the dotted paths of a scenario's values, which --set takes, one on each line. */
 void tsim_reference_paths(FILE *out);
 
 #endif

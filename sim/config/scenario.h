@@ -474,8 +474,8 @@ static inline bool tsim_has_rounds(const struct tsim_scenario *scenario) {
     return scenario->training.kind > TSIM_SFT;
 }
 
-/* Weights, gradients and optimizer state lie beside the accelerator and pass through it
- * (TSIM_EXECUTION_WEIGHT_STREAMING in catalogue.h; partition/memory.h). */
+/* Do weights, gradients and optimizer state lie beside the accelerator, and pass through it
+ * (TSIM_EXECUTION_WEIGHT_STREAMING in catalogue.h; partition/memory.h)? */
 static inline bool tsim_streams_weights(const struct tsim_scenario *scenario) {
     return scenario->cluster.node->accelerator->execution == TSIM_EXECUTION_WEIGHT_STREAMING;
 }
@@ -500,7 +500,7 @@ int64_t tsim_n_model_ranks(const struct tsim_parallelism_spec *parallelism);
 bool tsim_ranks_divide(const struct tsim_parallelism_spec *parallelism, int64_t n_accelerators);
 /* Are there ranks that hold, but for ZeRO, the same parameters? data is what it is or will be. */
 bool tsim_is_replicated(const struct tsim_parallelism_spec *parallelism, int64_t data);
-/* Ranks that divide each expert; and how the `expert` ranks lie on the axes of everything else (Megatron-Core's
+/* The ranks that divide each expert, and how the `expert` ranks lie on the axes of everything else (Megatron-Core's
  * parallel folding, Liu et al. 2025, arXiv:2504.14960): on the tensor ranks, where experts are not divided over them,
  * then on the context ranks, then on replicas. An axis is taken whole, or not at all where `expert` is no multiple of
  * it (Megatron would take a part of it); then its ranks hold the same experts. The product is `expert`; data is 0 when
@@ -508,8 +508,8 @@ bool tsim_is_replicated(const struct tsim_parallelism_spec *parallelism, int64_t
 struct tsim_expert_ranks {
     int64_t tensor, context, data;
 };
-/* Layers of each chunk in model order for `layers_per_stage: auto`: even, or, where layers + 2 divides evenly but
- * layers does not, one fewer in the first and last chunk (which hold embedding and head). False when neither works. */
+/* Finds the layers of each chunk in model order for `layers_per_stage: auto`: as many in each, or, where layers + 2 divides evenly but
+ * layers does not, one fewer in the first and the last chunk, which hold embedding and head. Returns false when neither works. */
 bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last, int64_t *others);
 
 int64_t tsim_expert_tensor(const struct tsim_parallelism_spec *parallelism);
@@ -546,7 +546,7 @@ enum tsim_status tsim_scenario_open_text(struct tsim_arena *arena, const char *n
 /* Does the same for a tree of values that did not come from a file of ours; mistakes are shown where its values stand. */
 enum tsim_status tsim_scenario_open_value(struct tsim_arena *arena, const struct tsim_value *root,
                                           struct tsim_scenario_source *source, struct tsim_diags *diags);
-/* A tree with overrides applied. All of their mistakes are reported; returns the first. */
+/* Applies overrides to a tree. All of their mistakes are reported; returns the first. */
 enum tsim_status tsim_scenario_override(struct tsim_arena *arena, const struct tsim_override *overrides,
                                         size_t n_overrides, const struct tsim_value **root, struct tsim_diags *diags);
 /* Reads the same text again, into another arena. */
@@ -557,9 +557,7 @@ enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct 
                                          const struct tsim_override *overrides, size_t n_overrides,
                                          const struct tsim_scenario **scenario, struct tsim_diags *diags);
 
-/* The scenario with its `proposals` laid on what it was read from: read, derived and checked as if they had been
- * written there. False, with the reasons in `diags`, where it is not valid or was not read. Nothing is resolved as
- * JSON, and the estimates are not listed. Thread by thread, as its source is. */
+/* Lays `proposals` on the text that the scenario was read from; *changed is read, derived and checked as if they had been written there. Returns false, with the reasons in `diags`, where the result is not valid or the scenario was not read from a text. It writes no JSON and lists no estimates. One thread at a time may use a source. */
 bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            const struct tsim_override *proposals, size_t n_proposals,
                            const struct tsim_scenario **changed, struct tsim_diags *diags);
@@ -570,7 +568,7 @@ const char *tsim_scenario_json(struct tsim_arena *arena, const struct tsim_scena
 /* Returns the text that goes behind a --set: "training.recompute=full --set training.micro_batch_size=1". */
 const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_override *settings, size_t n_settings);
 
-/* A scenario to search plans for (plan_choice.h): as tsim_scenario_load_from, but its plan is neither resolved nor checked:
+/* Loads a scenario to search plans for (plan_choice.h). It is as from tsim_scenario_load_from, but its plan is neither resolved nor checked:
  * zero_group_ranks is as written (0: all, -1: of a node), layers_per_chunk NULL unless it is a list; there is no JSON of it. */
 enum tsim_status tsim_scenario_load_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                         const struct tsim_override *overrides, size_t n_overrides,
@@ -578,8 +576,7 @@ enum tsim_status tsim_scenario_load_job(struct tsim_arena *arena, const struct t
 /* Returns the host memory of a node that the input pipeline's batches fill; 0 without one. */
 double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 
-/* The set of parts that selective recomputation executes again; 0 unless it is selective. Where the scenario names
- * none, the software's: attention's core, or operators in models whose operators can be told apart. */
+/* Returns the set of parts that selective recomputation executes again; 0 unless it is selective. Where the scenario names no parts, they are those of the software: attention's core, or operators in models whose operators can be told apart. */
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
 /* Does selective recomputation of it differ from none? Flash attention gives up its core's results anyway. */
 bool tsim_selective_differs(const struct tsim_scenario *scenario);

@@ -88,7 +88,7 @@ static inline int32_t tsim_metered_place(int32_t i) {
  * The program may rearm and add signals and ask the engine questions, but not add streams or resources. */
 typedef bool (*tsim_program_fn)(void *context, int32_t stream, struct tsim_task *task);
 
-/* Called once per task at its end (for a join: once per party). ready: when the task was at the head with all its
+/* The engine calls it once for each task, at its end (for a join: once for each party). ready: when the task was at the head with all its
  * signals fired (its wait is over); begin: when it started (later than ready only for joins); end. Read-only. */
 typedef void (*tsim_observer_fn)(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin,
                                  tsim_tick end);
@@ -98,7 +98,7 @@ typedef void (*tsim_observer_fn)(void *context, int32_t stream, int64_t label, t
  */
 typedef void (*tsim_describe_fn)(void *context, int32_t stream, int64_t label, char *text, size_t size);
 
-/* Called when everything of a tick is done, before time goes on. Read-only, but for rearming signals. */
+/* The engine calls it when everything of a tick is done, before time goes on. Read-only, but for rearming signals. */
 typedef void (*tsim_between_fn)(void *context);
 
 struct tsim_engine_options {
@@ -118,16 +118,15 @@ void tsim_engine_release(struct tsim_engine *engine);
 int32_t tsim_engine_add_resource(struct tsim_engine *engine, double capacity_per_s); /* > 0, finite */
 int32_t tsim_engine_add_meter(struct tsim_engine *engine);                           /* -1, then -2, ... */
 int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn program, void *context);
-/* `count` signals in a row, each needing `initial` lowerings to fire (0 = has fired); returns the first. To lower a
+/* Adds `count` signals in a row and returns the first. Each fires after `initial` lowerings (0: it has fired). To lower a
  * signal that has fired is TSIM_BUG. */
 int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32_t initial);
 /* Sets a signal anew, for recycling; nobody may be waiting for it (TSIM_BUG). */
 void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initial);
 
-/* A stream that serves others, or goes on for ever: the run is over with the tick in which all that are not excused have
- * finished. That it still waits is no deadlock, and what it has under way stays unfinished. */
+/* Excuses a stream that serves others, or goes on for ever. The run is over with the tick in which all other streams have finished: that an excused stream still waits is no deadlock, and its task under way stays unfinished. */
 void tsim_engine_excuse(struct tsim_engine *engine, int32_t stream);
-/* `count` counters in a row, at 0; returns the first. */
+/* Adds `count` counters in a row, at 0, and returns the first. */
 int32_t tsim_engine_add_counters(struct tsim_engine *engine, int32_t count);
 
 /* Runs to the end; once per engine. TSIM_OK; or TSIM_ERR_INFEASIBLE, a deadlock: a diag with the count, and one for
@@ -136,7 +135,7 @@ int32_t tsim_engine_add_counters(struct tsim_engine *engine, int32_t count);
 enum tsim_status tsim_engine_run(struct tsim_engine *engine, struct tsim_diags *diags);
 
 tsim_tick tsim_engine_now(const struct tsim_engine *engine);
-/* Task starts, task ends, and solves that changed a rate. */
+/* Counts starts of tasks, ends of tasks, and solves that changed a rate. */
 int64_t tsim_engine_n_events(const struct tsim_engine *engine);
 /* Returns the units of the stream's task so far, of one that flows. */
 double tsim_engine_done(const struct tsim_engine *engine, int32_t stream);
@@ -160,7 +159,7 @@ void tsim_engine_relabel(struct tsim_engine *engine, int32_t stream, int64_t lab
 int32_t tsim_engine_n_resources(const struct tsim_engine *engine);
 double tsim_engine_capacity(const struct tsim_engine *engine, int32_t resource);
 int32_t tsim_engine_n_meters(const struct tsim_engine *engine);
-/* Units that flow without being simulated: added to what the resource tells. */
+/* Adds units that flow without being simulated to what the resource tells. */
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units);
 
 /* Converts seconds to ticks: round to nearest, a positive duration is at least one tick, and what lies beyond the end of time is

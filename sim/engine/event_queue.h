@@ -124,7 +124,7 @@ bool tsim_event_queue_has(const struct tsim_event_queue *queue, int32_t item);
 int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item); /* the item must be queued */
 size_t tsim_event_queue_count(const struct tsim_event_queue *queue);
 
-/* The first event; false and *event untouched when there is none. */
+/* Tell the first event, and the second also removes it; false, with *event untouched, when there is none. */
 bool tsim_event_queue_peek(struct tsim_event_queue *queue, struct tsim_event *event);
 bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event);
 /* The two halves of a pop: where the first event is (below TSIM_QUEUE_HEAP: there is none), and taking it from there,
@@ -154,8 +154,7 @@ static inline void tsim_event_queue_take(struct tsim_event_queue *queue, int pla
     queue->few.keys[item] = UINT64_MAX;
     tsim_event_row_sort(&queue->few, (int32_t)((uint32_t)item / TSIM_QUEUE_GROUP));
 }
-/* tsim_event_queue_find for one of that tick, than which there is no earlier one; false and no event when there is
- * none. */
+/* Finds an event of that tick, before which no event is queued; false when there is none. */
 static inline bool tsim_event_queue_find_at(struct tsim_event_queue *queue, int64_t tick, int *place,
                                             struct tsim_event *event) {
     if (!queue->has_many && queue->few.first >> 7 != (uint64_t)tick)

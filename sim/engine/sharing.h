@@ -128,14 +128,12 @@ void tsim_sharing_release(struct tsim_sharing *sharing);
 
 int32_t tsim_sharing_add_resource(struct tsim_sharing *sharing, double capacity); /* > 0, finite; returns its number */
 
-/* A new activity: set, then its demands one by one (two on the same resource add up), then start. bound may be
- * HUGE_VAL. start returns true if the rate is known at once and nobody else's has changed, false if the next solve
- * says. */
+/* These begin an activity: set, then a demand for each resource (two on the same resource add up), then start. `bound` may be HUGE_VAL. start returns true if the rate is known at once and no other rate has changed, false if the next solve finds it. */
 void tsim_sharing_set(struct tsim_sharing *sharing, int32_t activity, double weight, double bound);
 void tsim_sharing_demand(struct tsim_sharing *sharing, int32_t activity, int32_t resource, double per_unit);
 bool tsim_sharing_start(struct tsim_sharing *sharing, int32_t activity);
 
-/* The activity is over and forgotten; per_unit * work units are booked as flowed on each of its resources. */
+/* Ends and forgets the activity, and books per_unit * work units as flowed on each of its resources. */
 void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double work);
 
 void tsim_sharing_book(struct tsim_sharing *sharing, int32_t resource, double units); /* as flowed */

@@ -259,7 +259,7 @@ static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape
                 fused ? ROUTING_KERNELS_FUSED : ROUTING_KERNELS);
 }
 
-/* For the product of their own and, transposed, for the weight gradient. */
+/* Returns the bytes of elements that are written quantized twice: as they are for the product, and transposed for the weight gradient. */
 static double quantized_twice_bytes(const struct tsim_op_shape *z, double elements) {
     return 2 * z->linear_bytes * elements;
 }

@@ -39,13 +39,13 @@
 #include "model/operators.h"
 
 double tsim_list_parameters(const struct tsim_model *model); /* without embedding tables */
-/* Multiplications with addition of one sample's forward pass. */
+/* Counts the multiplications with addition of one sample's forward pass. */
 double tsim_list_macs(const struct tsim_model *model);
 /* Returns the model FLOPs of training on a sample: 2 forward, 4 backward of each MAC, without the first layer's input
  * gradient; GANs as above. */
 double tsim_list_flops_per_sample(const struct tsim_model *model);
 
-/* The model that consecutive blocks are by themselves. */
+/* Makes the model that consecutive blocks are by themselves. */
 void tsim_list_part(const struct tsim_model *model, int64_t first_block, int64_t n_blocks, struct tsim_model *part);
 
 #endif

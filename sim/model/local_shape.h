@@ -47,7 +47,7 @@ double tsim_cached_width(const struct tsim_op_shape *shape);
 /* Returns the width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
 double tsim_model_key_dim(const struct tsim_model *model);
 
-/* A feed-forward block has so many products up, side by side: a gated one has two. */
+/* Returns the number of products up that a feed-forward block has side by side: a gated one has two. */
 double tsim_model_up_products(const struct tsim_model *model);
 
 /* Returns the experts of a token over all of them; 0 without experts. */

@@ -51,7 +51,7 @@ bool tsim_model_has_one_kind(const struct tsim_model *model);
 bool tsim_model_layers_vary(const struct tsim_model *model);
 bool tsim_model_layers_are_alike(const struct tsim_model *model);
 
-/* "dense", "experts", "hybrid", "encoder", "cnn": its architecture in a word, by which errors of predictions are told apart. */
+/* Returns the model's architecture in a word, by which errors of predictions are told apart: "dense", "experts", "hybrid", "encoder", "cnn". */
 const char *tsim_model_family(const struct tsim_model *model);
 
 /* Does the model train on samples without tokens (images, vectors, records)? Then rates are said in samples. */

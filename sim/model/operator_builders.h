@@ -1,4 +1,4 @@
-/* operator_builders.h - private to the kinds of layer: how operators are put on a list. */
+/* operator_builders.h - private to the kinds of layer: functions that append operators to a list, and the functions of which a kind of layer is made (layer_kind.c). `z` is the shape of a pass through a layer on one accelerator (local_shape.h). */
 #ifndef TSIM_MODEL_OPERATOR_BUILDERS_H
 #define TSIM_MODEL_OPERATOR_BUILDERS_H
 
@@ -8,16 +8,16 @@
 
 #include <string.h>
 
-/* Product y = x W of t x k by k x n whose backward is dx = dy W^T and dW = x^T dy. */
+/* A linear layer y = x W, with x of t x k, W of k x n and t tokens. Its backward products are dx = dy W^T and dW = x^T dy. */
 struct tsim_op_linear {
-    const char *input, *weight; /* names of the backward products */
+    const char *input, *weight; /* the names of dx and dW */
     const char *gather, *reduce;
     double n, k;
-    bool has_adapters;         /* which take its input as well */
-    bool is_never_quantized;   /* its weight, where those of a frozen model are */
-    bool takes_fp8, gives_fp8; /* the gradient that comes in, and that of the input: of and for attention in fp8 */
-    bool is_cast;              /* so is the gradient that comes in, by the kernel that made it, transposed, too */
-    bool shares_collectives;   /* those of another linear layer bring and take its operands */
+    bool has_adapters;         /* LoRA adapters take its input as well */
+    bool is_never_quantized;   /* its weight stays in 16 bits where a frozen model's weights are quantized (QLoRA) */
+    bool takes_fp8, gives_fp8; /* dy comes in fp8, dx leaves in fp8: beside attention in fp8 */
+    bool is_cast;              /* the kernel that made dy has also cast it, and transposed it */
+    bool shares_collectives;   /* collectives of another linear layer bring and take its operands */
     bool is_column_parallel;   /* reduces dx over the tensor group; else row-parallel: gathers dy */
 };
 
@@ -76,11 +76,9 @@ static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
     return op;
 }
 
-/* Quantized layers read an operand of 2 bytes and write it quantized, and once more transposed for the weight gradient;
- * of experts one after another. Where scales are the tensor's own, it is read before for its largest value: in fp8
+/* Adds the cast of an operand. A quantized layer reads the operand in 16 bits and writes it quantized, and once more transposed for the weight gradient; operands of experts are cast one after another. Where the scale is the tensor's own, a pass before reads it for its largest value: in fp8
  * unless the kernel that wrote it found that (`is_scaled`); in NVFP4 always, since the largest value of what is
- * transposed is found after a Hadamard transform (Transformer Engine, hadamard_transform/). MXFP8 has scales of blocks
- * alone. Recomputed with `part`. */
+ * transposed is found after a Hadamard transform (Transformer Engine, hadamard_transform/). MXFP8 has scales of blocks alone. The cast is recomputed with `part`. */
 static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                              double elements, unsigned part, bool is_scaled) {
     enum tsim_precision precision = z->linear_precision;
@@ -94,12 +92,12 @@ static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_sha
         ->parts = part;
 }
 
-/* Scales of earlier steps, known before the operand is. */
+/* Are scales taken from earlier steps, and so known before the operand is? */
 static inline bool scales_are_known(const struct tsim_op_shape *z) {
     return z->linear_precision == TSIM_FP8 && z->software->fp8_scaling == TSIM_SCALING_DELAYED;
 }
 
-/* Queries, keys, values, attention's result and their gradients are fp8 (Transformer Engine's `fp8_mha`). */
+/* Are queries, keys, values, attention's result and their gradients in fp8 (Transformer Engine's `fp8_mha`)? */
 static inline bool attends_in_fp8(const struct tsim_op_shape *z) {
     return z->software->fp8_attention && z->flash && scales_are_known(z);
 }
@@ -108,7 +106,7 @@ static inline double attention_bytes(const struct tsim_op_shape *z) {
     return attends_in_fp8(z) ? z->linear_bytes : z->element_bytes;
 }
 
-/* The pass that casts a gradient also sums it over the tokens (Transformer Engine's fp8_cast_transpose_bgrad_fused). */
+/* Does the pass that casts a gradient also sum it over the tokens (Transformer Engine's fp8_cast_transpose_bgrad_fused)? */
 static inline bool cast_sums_bias(const struct tsim_op_shape *z) {
     return scales_are_known(z) && z->software->bias_gradient_in_cast;
 }
@@ -117,7 +115,7 @@ static inline bool activates_in_product(const struct tsim_op_shape *z) {
     return z->software->activation_in_product && !z->model->gated_mlp;
 }
 
-/* A tensor in fp8 is transposed for the weight gradient, without a cast. */
+/* Adds the transposition of a tensor that is in fp8 already, for the weight gradient. */
 static inline void transpose(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                              double elements) {
     elementwise(list, name, elements, 2 * z->linear_bytes, 1);
@@ -127,7 +125,7 @@ static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z
     cast_part(list, z, name, elements, 0, false);
 }
 
-/* Casts what an activation function wrote. Megatron-Core's own, compiled apart from Transformer Engine's modules, finds
+/* Adds the cast of an activation function's result. Megatron-Core's function, compiled apart from Transformer Engine's modules, finds
  * no largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile takes it
  * along. */
 static inline void cast_activation(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
@@ -135,8 +133,7 @@ static inline void cast_activation(struct tsim_op_list *list, const struct tsim_
     cast_part(list, z, name, elements, TSIM_RECOMPUTE_ACTIVATION, z->software->fusion != TSIM_FUSION_TE);
 }
 
-/* `groups` equal products at once, or one after another. Frameworks launch each on one of a few streams (Transformer
- * Engine's nvte_multi_stream_cublas_gemm), compiled ones all as one kernel. */
+/* Makes a product that of each expert of the rank: `groups` equal products, at once or one after another. Frameworks launch each on one of a few streams (Transformer Engine's nvte_multi_stream_cublas_gemm); compiled ones launch all as one kernel. */
 static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_shape *z) {
     op->is_sequential = z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL;
     op->is_grouped = z->groups > 1 && !op->is_sequential;
@@ -151,7 +148,7 @@ static inline double activation_bytes(enum tsim_precision precision) {
     return tsim_operand_bytes(tsim_unquantized(precision));
 }
 
-/* The operators from `first` on belong to a part. */
+/* Marks the operators from `first` on as belonging to a part that can be recomputed. */
 static inline void mark_part(struct tsim_op_list *list, int32_t first, enum tsim_recompute_part part) {
     for (int32_t i = first; i < list->n; i++)
         list->ops[i].parts |= (unsigned)part;
@@ -168,15 +165,14 @@ static inline struct tsim_op *tensor_collective(struct tsim_op_list *list, const
     return op;
 }
 
-/* Partial sums of the tensor ranks: onto token shards with sequence parallelism. */
+/* Adds the sum over the tensor ranks' partial results: a reduce-scatter to token shards with sequence parallelism, else an all-reduce. */
 static inline struct tsim_op *sum_partial(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                                           double bytes, enum tsim_op_overlap overlap) {
     return tensor_collective(list, name, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE, bytes,
                              overlap);
 }
 
-/* Adds the gather before a column-parallel product of depth `width`, which sequence parallelism needs. The next one
- * adds the reduction after a row-parallel product, which tensor ranks need. */
+/* The first adds the gather before a column-parallel product of depth `width`, if there is sequence parallelism; the second adds the reduction after a row-parallel product, if there are tensor ranks. */
 void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width);
 void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
@@ -198,19 +194,19 @@ void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_s
 void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* Scores, softmax, values. */
+/* Add attention's core: scores, softmax, and the product with the values. */
 void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* Around attention's core: copies of operands and result, see operators_layout.c. */
+/* Add copies of operands and result around attention's core, as the software makes them (operators_layout.c). */
 void tsim_op_layout_operands(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_result(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_result_gradient(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_joined(struct tsim_op_list *list, const struct tsim_op_shape *z);
-/* Adds the sum of the gradients of an input that three products share, if nothing is fused. */
+/* Adds the sum of three gradients of one input: queries, keys and values are products of it. Fused software has no such kernel. */
 void tsim_op_layout_inputs(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* Around attention's core: what context ranks exchange, and the sums of a ring's pieces. */
+/* Add exchanges between context ranks around attention's core, and the sums over the pieces of a ring. */
 void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_context_after_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
@@ -219,33 +215,30 @@ double tsim_op_ring_pieces(const struct tsim_op_shape *z); /* 1: no ring */
 
 void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                              const struct tsim_op_linear *linear);
-/* Does the same for a product of `rows` x k by k x n that tensor ranks do not share: its operands are on this rank, and never in
- * fewer bits than attention's. */
+/* Adds the backward products of x W, with x of `rows` x k and W of k x n, that tensor ranks do not share: operands are on this rank, and never in fewer bits than attention's. */
 void tsim_op_unshared_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *input,
                                const char *weight, double rows, double n, double k);
 /* Does the same for a layer's product. */
 void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
                               const struct tsim_op_linear *linear);
 
-/* Returns the activation function between the two products, backward as well: bytes per element of the result, and
- * kernels. */
+/* Return, for the activation function between the two products of a feed-forward block, the bytes that it moves for each element of its result, and its kernels; forward or backward. */
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
 
-/* Parameters of attention and the norms around it; of the norms around a feed-forward block, and of one of inner width
- * `inner`. */
+/* Count parameters: those of attention and the norms around it, of the norms around a feed-forward block, of a block of inner width `inner`, and of one norm. */
 void tsim_count_attention(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 void tsim_count_ffn_norms(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 double tsim_count_mlp(const struct tsim_model *model, double inner);
 double tsim_count_norm(const struct tsim_model *model);
 
-/* A feed-forward block, from norm to residual; and its products alone, which shared experts have as well. */
+/* Add a feed-forward block from its norm to its residual; the last two add its products and activation alone, which shared experts have as well. */
 void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* Marks what a layer's forward pass ends with, from the last product down on, whose operands are kept. */
+/* Marks the operators with which a layer's forward pass ends, from its last product on, as the product's operands are kept. */
 void tsim_op_mark_last_projection(struct tsim_op_list *list);
 
 /* ---- what kinds of layer are made of (layer_kind.c) ---- */
@@ -253,22 +246,23 @@ void tsim_op_mark_last_projection(struct tsim_op_list *list);
 struct tsim_kept;
 struct tsim_matrices;
 
-/* A mixer reaches from the norm before it to the residual behind it. Counts add to what is there; `keep_core` stands
- * behind the feed-forward block in a list of what is kept. */
+/* A mixer is the part of a layer that mixes tokens, such as attention, from the norm before it to the residual after it. `count` adds to what is there. `keep_core` is called after the feed-forward block's `keep`. */
 struct tsim_mixer {
-    void (*fit)(
-        struct tsim_op_shape *shape); /* changes what is other than in the model's first layer; NULL: nothing is */
+    void (*fit)(struct tsim_op_shape
+                    *shape); /* changes the shape where it differs from the model's first layer; NULL: it does not */
     void (*forward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
     void (*backward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
     void (*keep)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
     void (*keep_core)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
-    double (*waiting)(const struct tsim_op_shape *shape);      /* elements that its weight gradients wait with */
-    double (*widest_bytes)(const struct tsim_op_shape *shape); /* NULL: what follows is wider */
+    double (*waiting)(
+        const struct tsim_op_shape *shape); /* elements that are kept until its weight gradients are computed */
+    double (*widest_bytes)(const struct tsim_op_shape
+                               *shape); /* bytes of its widest tensor; NULL: the feed-forward block has a wider one */
     void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-    /* FLOPs of a token forward by convention, beside its products with weights, in a sequence so long. */
+    /* Returns the forward FLOPs of a token by convention, without products with weights, in a sequence of `length` tokens. */
     double (*core_flops)(const struct tsim_model *model, double length);
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-    /* Bytes of a state that stands for all earlier tokens of a micro-batch; NULL: keys and values of each do. */
+    /* Returns the bytes of a state that stands for all earlier tokens of a micro-batch; NULL: there is none, but keys and values of each token. */
     double (*state_bytes)(const struct tsim_op_shape *shape);
 };
 struct tsim_feed_forward {
@@ -285,51 +279,54 @@ extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_enc
     tsim_mamba1_mixer, tsim_delta_mixer, tsim_sparse_mixer, tsim_segment_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
-/* A kind that is not made of two has functions for the whole; `part` tells apart kinds that share them. */
+/* A kind of layer that is not a mixer and a feed-forward block has functions for the whole layer. `part` tells apart kinds that share functions. */
 struct tsim_whole_layer {
     /* Returns how many different layers of this kind a model has, one after another; NULL: all are alike. */
     int64_t (*variants)(const struct tsim_model *model);
-    /* Adds what it executes for a micro-batch, in order; `at` counts the variants from 0. */
+    /* Add the operators of a micro-batch in execution order; `at` counts the variants from 0. */
     void (*forward)(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at, struct tsim_op_list *list);
     void (*backward)(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at, struct tsim_op_list *list);
-    /* The rest is asked of layers alone, not of ends. */
+    /* The ends of the model have none of the following. */
     void (*count)(const struct tsim_model *model, enum tsim_part part,
                   struct tsim_layer_parameters *parameters); /* adds to zeros */
-    /* Counts by convention (struct tsim_layer_flops), in stacks of so many tokens; NULL: lists count theirs whole. */
+    /* Counts FLOPs by convention (struct tsim_layer_flops), with stacks of these lengths in tokens; NULL: the FLOPs of a layer list are counted for the whole list. */
     void (*flops)(const struct tsim_model *model, enum tsim_part part, const struct tsim_layer_parameters *parameters,
                   double first_length, double last_length, struct tsim_layer_flops *flops);
     void (*add_matrices)(const struct tsim_model *model, enum tsim_part part, double times,
                          struct tsim_matrices *matrices);
-    /* Do frameworks that make a CUDA graph of each layer make one of this? NULL: never. Shapes of a graph are fixed, and
-     * it takes and gives one tensor alone. */
+    /* Do frameworks that make a CUDA graph of each layer make one of this? NULL: never. The shapes in a graph are fixed, and it has one input and one output. */
     bool (*has_graph)(const struct tsim_model *model);
-    /* Is it not trained? Nothing before it needs a gradient, so its backward pass is empty. NULL: never. */
+    /* Is the layer frozen? Then nothing before it needs a gradient either, and its backward pass is empty. NULL: never. */
     bool (*is_frozen)(const struct tsim_scenario *scenario);
-    /* Tells what it keeps for its backward pass, without what `parts` (enum tsim_recompute_part) execute again. */
+    /* Lists the tensors that are kept for the backward pass, without those that `parts` (enum tsim_recompute_part) execute again. */
     void (*keep)(const struct tsim_scenario *scenario, enum tsim_part part, unsigned parts, struct tsim_kept *kept);
-    double (*flow_bytes)(const struct tsim_scenario *scenario); /* what it hands to the next, of all tensor ranks */
-    double (*widest_bytes)(const struct tsim_scenario *scenario, enum tsim_part part); /* its widest inner tensor */
-    double (*waiting_bytes)(const struct tsim_scenario *scenario,
-                            enum tsim_part part); /* weight gradients wait with; NULL: never split */
+    double (*flow_bytes)(
+        const struct tsim_scenario *scenario); /* bytes that go to the next layer, of all tensor ranks */
+    double (*widest_bytes)(const struct tsim_scenario *scenario,
+                           enum tsim_part part); /* bytes of its widest inner tensor */
+    double (*waiting_bytes)(
+        const struct tsim_scenario *scenario,
+        enum tsim_part
+            part); /* bytes that are kept until its weight gradients are computed; NULL: its backward pass is never split */
     struct tsim_op_shape (*shape)(
-        const struct tsim_scenario *scenario); /* on one accelerator; NULL: never recomputed */
+        const struct tsim_scenario *scenario); /* its shape on one accelerator; NULL: it is never recomputed */
 };
 extern const struct tsim_whole_layer tsim_embedding_end, tsim_decoder_layer, tsim_modulated_layer, tsim_joint_layer,
     tsim_tower_layer, tsim_projector_layer, tsim_generator_layer, tsim_generator_head, tsim_lstm_layer,
     tsim_lstm_decoder_layer, tsim_block_layer, tsim_head_end;
 
-/* Attention to the tokens of another stack, or of a text (layer_decoder.c); from norm to residual. */
+/* Add and keep attention to the tokens of another stack, or of a text, from its norm to its residual (layer_decoder.c). */
 void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_op_shape *other);
 void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                             const struct tsim_op_shape *other);
 void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *other, unsigned parts,
                      struct tsim_kept *kept);
 
-/* A vision-language model's tower (layer_tower.c): is it not trained, and the scenario as it sees it. */
+/* layer_tower.c: is a vision-language model's tower frozen? And the scenario as the tower alone has it. */
 bool tsim_tower_is_frozen(const struct tsim_scenario *scenario);
 void tsim_tower_scenario(const struct tsim_scenario *scenario, struct tsim_scenario *own);
 
-/* The ends of a diffusion transformer, which ends.c asks. */
+/* Add the ends of a diffusion transformer; ends.c calls them. */
 void tsim_diffusion_embedding_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_diffusion_embedding_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_diffusion_head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);

@@ -20,7 +20,7 @@ struct tsim_point {
     struct tsim_outcome outcome;
 };
 
-/* "ok", "does_not_fit", "invalid", "failed". */
+/* Returns "ok", "does_not_fit", "invalid" or "failed". */
 const char *tsim_point_status_name(enum tsim_point_status status);
 
 struct tsim_sweep_row {
@@ -28,7 +28,7 @@ struct tsim_sweep_row {
     int64_t n_points;
 };
 
-/* The sweep of that key, made if there is none. */
+/* Finds the sweep with that key, or adds it. */
 enum tsim_status tsim_store_add_sweep(struct tsim_store *store, const struct tsim_sweep_row *sweep, int64_t *sweep_id,
                                       struct tsim_diags *diags);
 
@@ -50,7 +50,7 @@ enum tsim_status tsim_store_n_leading_points(struct tsim_store *store, int64_t s
 struct tsim_point_writer;
 enum tsim_status tsim_point_writer_open(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,
                                         struct tsim_point_writer **writer, struct tsim_diags *diags);
-/* Takes the place of what stood at this position. */
+/* Writes a point, in place of the one that stood at its position. */
 enum tsim_status tsim_point_writer_add(struct tsim_point_writer *writer, const struct tsim_point *point,
                                        const char *set_json, struct tsim_diags *diags);
 enum tsim_status tsim_point_writer_commit(struct tsim_point_writer *writer, struct tsim_diags *diags);
@@ -68,11 +68,11 @@ void tsim_point_finder_close(struct tsim_point_finder *finder);
 
 /* ---- reading a sweep in the order of positions ---- */
 struct tsim_point_reader;
-/* Those positions whose remainder modulo `n_shards` is `shard`. */
+/* Opens a reader of the points whose position, modulo `n_shards`, is `shard`. */
 enum tsim_status tsim_point_reader_open(struct tsim_arena *arena, struct tsim_store *store, int64_t sweep_id,
                                         int64_t shard, int64_t n_shards, struct tsim_point_reader **reader,
                                         struct tsim_diags *diags);
-/* *is_there false: that was the last one. */
+/* Reads the next point; *is_there becomes false after the last one. */
 enum tsim_status tsim_point_reader_next(struct tsim_point_reader *reader, struct tsim_point *point, bool *is_there,
                                         struct tsim_diags *diags);
 void tsim_point_reader_rewind(struct tsim_point_reader *reader);

@@ -411,7 +411,7 @@ struct call {
     long n;
 };
 
-/* Those that fail.c has noted; the caller frees them. */
+/* Reads the calls that fail.c has noted; the caller frees them. */
 static struct call *read_calls(long *n_calls) {
     struct call *calls = NULL;
     long n = 0, capacity = 0;

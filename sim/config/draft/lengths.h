@@ -13,7 +13,7 @@
 
 #include "config/scenario.h"
 
-/* Fills in what follows from lengths alone; and from the plan. */
+/* The first fills in what follows from lengths alone, the second what follows from the plan as well. */
 void tsim_lengths_measure(struct tsim_scenario *scenario);
 void tsim_lengths_resolve(struct tsim_scenario *scenario);
 

@@ -41,8 +41,7 @@ extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_
 /* Prepares a draft; call it before the table is read. */
 void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
 
-/* defaults.c, after it is read: fills in what depends on other keys; then what the plan leaves open. Only what has no
- * effect is reported. */
+/* defaults.c, once the draft is read: the first fills in values that depend on other keys, the second those that the plan leaves open. They report only keys without effect. */
 void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader);
 void tsim_draft_fill_plan(struct tsim_draft *draft);
 

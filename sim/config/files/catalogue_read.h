@@ -7,7 +7,7 @@
 #include "config/keys/enum_words.h"
 #include "config/keys/schema.h"
 
-/* Files as they were first read, for reading many scenarios that name the same ones. Its values live in its arena. */
+/* Makes a cache of files as they were first read, for reading many scenarios that name the same ones. The values live in its arena. */
 struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena);
 /* Returns what the thread keeps (tsim_catalogue_keep), else a new one. */
 struct tsim_file_cache *tsim_file_cache_of_thread(struct tsim_arena *arena);
@@ -41,7 +41,7 @@ const struct tsim_storage *tsim_storage_read(struct tsim_reader *reader, const s
 const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                 const struct tsim_value *reference, const char *path); /* any of them */
 
-/* Write one as a member `key` of a scenario: {schema: ..., name: ..., ...}. */
+/* Each writes one of these as a member `key` of a scenario: {schema: ..., name: ..., ...}. */
 void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model);
 void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node);
 void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_fabric *fabric);
@@ -54,7 +54,7 @@ void tsim_region_write(struct tsim_writer *writer, const char *key, const char *
 /* Returns the table of a kind (not of scenarios). */
 const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind);
 
-/* `name` as the file that holds `value` means it: relative to that file's folder. */
+/* Returns `name` as the file that holds `value` means it: relative to that file's folder. */
 const char *tsim_file_beside(struct tsim_arena *arena, const struct tsim_value *value, const char *name);
 
 /* hourly.c: keys whose field is a struct tsim_hourly. */

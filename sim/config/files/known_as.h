@@ -10,12 +10,12 @@ enum { TSIM_MOST_KNOWN = 4 };
 /* `known_as` of an accelerator's file. It is not inherited by `extends`: a board with another memory is another board. */
 struct tsim_known_as {
     const char *names[TSIM_MOST_KNOWN];     /* in small letters; NULL after the last */
-    unsigned pci_devices[TSIM_MOST_KNOWN];  /* of boards with links to each other; 0 after the last */
-    unsigned card_devices[TSIM_MOST_KNOWN]; /* of PCIe cards; the same */
-    const char *gfx;                        /* of AMD's: "942"; NULL: another maker's */
-    int64_t links;                          /* NVLinks or xGMI links of one; 0: it is a PCIe card alone */
-    const char *node;                       /* id of the catalogue's node that has it; NULL: none */
-    bool is_usual;                          /* the one to take where a file shows only what it shares with others */
+    unsigned pci_devices[TSIM_MOST_KNOWN];  /* of boards that have links to each other; 0 after the last */
+    unsigned card_devices[TSIM_MOST_KNOWN]; /* of PCIe cards; 0 after the last */
+    const char *gfx;                        /* the name of AMD's target, "942"; NULL: another maker's accelerator */
+    int64_t links;    /* NVLinks or xGMI links of one accelerator; 0: it exists only as a PCIe card */
+    const char *node; /* id of the catalogue's node that has it; NULL: none */
+    bool is_usual;    /* the one to take where a file shows only what it shares with others */
     enum tsim_source_status status;
     const char *source;
 };

@@ -34,7 +34,7 @@ struct tsim_writer;
 struct tsim_key;
 struct tsim_table;
 
-/* `value` is NULL when the key is absent. `path` is the whole path of the key. */
+/* Reads or writes the value of a custom key. `value` is NULL when the key is absent; `path` is the whole path of the key. */
 typedef void (*tsim_read_fn)(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 typedef void (*tsim_write_fn)(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 
@@ -115,19 +115,18 @@ bool tsim_schema_read_mapping(struct tsim_reader *reader, const struct tsim_tabl
 bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
                             const char *path, void *field);
 
-/* A list of mappings, each read by `table` into an element of `size` bytes (zeroed before): a new array of the arena,
- * its length in *n; none after a mistake. `value` may be NULL: none. */
+/* Reads a list of mappings, each by `table` into an element of `size` bytes that is zeroed before. Returns a new array of the arena with its length in *n; the length is 0 after a mistake, or where `value` is NULL. */
 void *tsim_schema_read_list(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *value,
                             const char *path, size_t size, size_t *n);
 
 /* Returns an error "expected X, found a list" at a value. */
 struct tsim_diag *tsim_schema_wrong_kind(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                                          const char *expected);
-/* An error at a scalar that is none of the words: with did-you-mean, or the words in a list. */
+/* Reports a scalar that is none of the words, with the nearest word or a list of them. */
 void tsim_schema_unknown_word(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                               const char *what, const char *const *words, size_t n_words);
 
-/* "a.b" + "c" -> "a.b.c"; an empty path gives the key alone. */
+/* Joins a path and a key: "a.b" and "c" give "a.b.c", an empty path and "c" give "c". */
 const char *tsim_schema_path(struct tsim_arena *arena, const char *path, const char *key);
 const char *tsim_word_of(const struct tsim_word *words, int value); /* NULL when it has none */
 /* Lists the words of a set, each the bit 1 << its value: "none, full". */
@@ -144,7 +143,7 @@ struct tsim_writer {
     size_t n_estimate_paths;
 };
 
-/* Members of an object, or elements where key is NULL. */
+/* These write a member of an object, or an element of a list where `key` is NULL. */
 void tsim_writer_begin(struct tsim_writer *writer, const char *key, char bracket); /* '{' or '[' */
 void tsim_writer_end(struct tsim_writer *writer, char bracket);                    /* '}' or ']' */
 void tsim_writer_text(struct tsim_writer *writer, const char *key, const char *text);

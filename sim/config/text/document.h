@@ -25,7 +25,7 @@ enum { TSIM_DOCUMENT_WIDE_KEYS = 50000 };
 enum tsim_status tsim_document_parse_wide(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                           const struct tsim_value **root, struct tsim_diags *diags);
 
-/* The value of a `--set PATH=VALUE`: any YAML value, not only a mapping. Places say "--set PATH=VALUE", or "--OPTION VALUE"
+/* Reads the value of a `--set PATH=VALUE`: any YAML value, not only a mapping. Places say "--set PATH=VALUE", or "--OPTION VALUE"
  * where another option stands for the path, and no line. */
 enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const char *path, const char *value,
                                               const char *option, const struct tsim_value **root,

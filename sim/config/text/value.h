@@ -65,13 +65,13 @@ void tsim_value_count_in(struct tsim_value *parent, const struct tsim_value *chi
 const struct tsim_value *tsim_value_without(struct tsim_arena *arena, const struct tsim_value *mapping,
                                             const char *key);
 
-/* `over` laid on `base`: mappings merge key by key (base's keys first, in its order), everything else is replaced. Two
+/* Lays `over` on `base`: mappings merge key by key (base's keys first, in its order), everything else is replaced. Two
  * mappings replace as well: one that has a `value` key (a sourced value is one value) or its own `extends`. A patch on
  * a scalar X becomes {extends: X, ...}. Either may be NULL. Places stay those of the text that a value comes from. */
 const struct tsim_value *tsim_value_merge(struct tsim_arena *arena, const struct tsim_value *base,
                                           const struct tsim_value *over);
 
-/* `root` with `path` set to `value`: "cluster.nodes", list elements as "order.0" or "order[0]". Where nothing or a
+/* Sets `path` of `root` to `value`; *result is the changed tree. A path is "cluster.nodes", with list elements as "order.0" or "order[0]". Where nothing or a
  * scalar stands in the way of a longer path, a mapping takes its place (a patch); a scalar X under one of
  * `reference_keys` is an id and becomes {extends: X, ...}. TSIM_ERR_REFERENCE with a diag at `value` for a path that is
  * malformed or points beyond a list. */

@@ -10,7 +10,7 @@
 
 /* ---- figures as people read them ---- */
 
-/* In the unit that it is shown in; numbers of things, from 1,000 on, in full. */
+/* Writes a figure in the unit that people see; a number of things is written in full from 1,000 on. */
 static const char *text_of(enum tsim_outcome_figure figure, double value, char *buffer, size_t size) {
     if (tsim_outcome_spec(figure)->unit->shown != TSIM_COUNT)
         return tsim_outcome_text(figure, value, buffer, size);

@@ -35,10 +35,10 @@ struct tsim_profile {
     double n_steps;    /* that were seen */
     bool has_steps;    /* marked, or told apart by the optimizer; else all kernels are taken as one step */
     bool is_by_update; /* steps go from the optimizer's update to the next, because none is marked */
-    /* In a step: */
-    double step_s;    /* from its beginning to the next one's; see tsim_profile_add_step */
-    double busy_s;    /* at least one kernel runs */
-    double exposed_s; /* communication runs and nothing else does */
+    /* Means of the steps: */
+    double step_s;    /* from the beginning of a step to that of the next; see tsim_profile_add_step */
+    double busy_s;    /* for so long at least one kernel runs */
+    double exposed_s; /* for so long communication runs and nothing else */
     double class_s[TSIM_N_KERNEL_CLASSES], class_count[TSIM_N_KERNEL_CLASSES];
     struct tsim_profile_kernel *kernels; /* the longest first */
     size_t n_kernels;
@@ -57,11 +57,11 @@ struct tsim_profile_event {
     int64_t stream, correlation; /* where it ran, the call that launched it; negative: not told */
     double start_s, end_s;       /* from any origin */
 };
-/* Kernels of the first device that is seen count. */
+/* Adds a kernel that ran. Only kernels of the first device that is seen count. */
 void tsim_profile_add_kernel(struct tsim_profile_builder *builder, const struct tsim_profile_event *event);
 /* Adds the time at which the host made the call of that number. */
 void tsim_profile_add_launch(struct tsim_profile_builder *builder, int64_t correlation, double start_s);
-/* A marked step, as the host or (better) as the device saw it. Marks of one number are one step, which profilers mark
+/* Adds a marked step, as the host or (better) as the device saw it. Marks of one number are one step, which profilers mark
  * on every stream; a negative number: a step of its own.
  *
  * A host runs ahead of its device: kernels that run between its marks may belong to the step before, and its own may
@@ -81,17 +81,16 @@ void tsim_profile_abandon(struct tsim_profile_builder *builder); /* releases it,
 enum tsim_kernel_class tsim_kernel_class_of(const char *name);
 const char *tsim_kernel_class_name(enum tsim_kernel_class class);
 
-/* The trace that PyTorch's profiler (Kineto) exports: JSON of Chrome's trace events, in memory. Events of the
- * categories kernel, gpu_memcpy, gpu_memset, and annotations ProfilerStep#N. TSIM_ERR_SYNTAX with its place. */
+/* Reads the trace that PyTorch's profiler (Kineto) exports, JSON of Chrome's trace events, from memory. Events of the categories kernel, gpu_memcpy and gpu_memset count, and annotations ProfilerStep#N mark steps. A mistake is TSIM_ERR_SYNTAX with its place. */
 enum { TSIM_PROFILE_MAX_BYTES = 1000 * 1000 * 1000 };
 enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                           struct tsim_profile *profile, struct tsim_diags *diags);
 
-/* A table of kernels (CSV) of rocprof, rocprofv3 or `nsys stats`, in memory. TSIM_ERR_SYNTAX with its line. */
+/* Tells and reads a table of kernels (CSV) that rocprof, rocprofv3 or `nsys stats` writes. A mistake is TSIM_ERR_SYNTAX with its line. */
 bool tsim_profile_is_table(const char *text, size_t size);
 enum tsim_status tsim_profile_read_table(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                          struct tsim_profile *profile, struct tsim_diags *diags);
-/* Either of the two, as its first line tells. */
+/* Reads a trace or a table, whichever the first line shows it to be. */
 static inline enum tsim_status tsim_profile_read_text(struct tsim_arena *arena, const char *file, const char *text,
                                                       size_t size, struct tsim_profile *profile,
                                                       struct tsim_diags *diags) {

@@ -97,7 +97,7 @@ static void add_rents(struct tsim_robust *robust, const struct tsim_scenario *a,
     }
 }
 
-/* Those that both share, then A's own, then B's. */
+/* Adds the inputs that both sides share, then A's own, then B's. */
 static void add_inputs(struct tsim_robust *robust, const struct tsim_result *results[2],
                        const struct tsim_sensitivities lists[2]) {
     const struct tsim_scenario *a = results[0]->scenario, *b = results[1]->scenario;
