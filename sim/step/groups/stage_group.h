@@ -141,11 +141,11 @@ struct tsim_expansion {
     int64_t n_uses; /* how often the collective has begun */
 };
 
-/* What is left of a collective that takes several tasks of a stream. */
+/* A collective that takes several tasks of a stream has this left to do. */
 struct tsim_expanding {
     const struct tsim_data_collective *collective; /* NULL: no such collective is under way */
     int32_t part; /* message by message: the part that has begun; else the group of ranks that comes next */
-    /* What the caller asked of the whole collective, which its last task does: */
+    /* The caller asked this of the whole collective, and its last task does it: */
     int64_t label, join;
     int32_t n_parties, n_lowers, lowers[TSIM_TASK_MAX_SIGNALS];
     int32_t raised_counter;
@@ -217,15 +217,15 @@ struct tsim_stage_group {
     /* The schedule from here on; periods.h leaves out what repeats. */
     const struct tsim_pass_item *items;
     int32_t n_items, n_skipped[2]; /* slots left out: of forward passes, of other passes */
-    /* Where each program stands: the compute stream's, */
+    /* The programs stand here: that of the compute stream, */
     int32_t item, segment; /* the next pass */
     int32_t n_asked;       /* batches of the input pipeline so far */
     bool has_batch;        /* the next pass has its batch */
     bool awaits_copy;      /* its batch is in the host's memory */
     int32_t tail, tail_at; /* what follows the passes, and the next chunk of that */
-    /* the sends' (activations, gradients), */
+    /* those of the sends (activations, gradients), */
     int32_t send_at[2]; /* the next item to look at */
-    /* and the data stream's. */
+    /* and that of the data stream. */
     int32_t gather_chunk, gather_bucket; /* the next parameters */
     int32_t reduce_item, reduce_bucket;  /* the next gradients */
     int32_t unit_item, unit_position;    /* fully sharded: the next unit */
@@ -291,7 +291,7 @@ double tsim_stage_group_slowdown(const struct tsim_stage_group *group, int32_t i
 void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                                 int32_t n, struct tsim_pass_cost *cost);
 
-/* What an item's segment goes through: layers of the model from `from` to before `to`, and the ends of the model. */
+/* A segment of an item goes through the layers of the model from `from` to before `to`, and through the ends of the model. */
 struct tsim_segment_layers {
     int64_t from, to;
     bool has_embedding, has_head;
