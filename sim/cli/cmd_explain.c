@@ -34,8 +34,8 @@ static enum tsim_status simulate(struct explain *explain) {
     if (term_of(arguments))
         return tsim_uncertainty_add(&explain->arena, &explain->prediction, &explain->diags);
     tsim_advise(&explain->arena, explain->scenario, &explain->prediction);
-    return tsim_explanation_build(&explain->arena, explain->scenario, &explain->prediction, true, &explain->explanation,
-                                  &explain->diags);
+    return tsim_explanation_build(&explain->arena, explain->scenario, &explain->prediction, TSIM_EXPLAIN_ALL,
+                                  &explain->explanation, &explain->diags);
 }
 
 static enum tsim_exit print_sections(const struct explain *explain) {

@@ -109,7 +109,7 @@ struct job {
     struct tsim_arguments arguments;
     char **words; /* of a command line */
     int n_words;
-    bool has_progress, logs, is_brief;
+    bool has_progress, logs, is_brief, has_timeline, has_tables;
     struct tsim_text_sink view;
 };
 
@@ -172,6 +172,14 @@ static bool take_pair(struct job *job, const struct tsim_serve_pair *pair) {
     }
     if (strcmp(pair->name, "brief") == 0 && job->route->shape == SHAPE_VIEW) {
         job->is_brief = !is_off(pair->value);
+        return true;
+    }
+    if (strcmp(pair->name, "tables") == 0 && job->route->shape == SHAPE_VIEW) {
+        job->has_tables = !is_off(pair->value);
+        return true;
+    }
+    if (strcmp(pair->name, "timeline") == 0 && job->route->shape == SHAPE_VIEW) {
+        job->has_timeline = !is_off(pair->value);
         return true;
     }
     if (strcmp(pair->name, "log") == 0 && job->route->may_log) {
@@ -314,10 +322,11 @@ static struct tsim_serve_answer answer_of(struct job *job, enum tsim_exit code) 
 static enum tsim_exit view_run(struct job *job) {
     const struct tsim_arguments *arguments = &job->arguments;
     const struct tsim_scenario *scenario;
-    const struct tsim_page_extent extent = {.most_slices =
-                                                job->is_brief ? TSIM_PAGE_MOST_SLICES / 8 : TSIM_PAGE_MOST_SLICES,
+    int32_t brief_slices = job->has_timeline ? TSIM_PAGE_MOST_SLICES / 8 : 0;
+    const struct tsim_page_extent extent = {.most_slices = job->is_brief ? brief_slices : TSIM_PAGE_MOST_SLICES,
                                             .ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
-                                            .is_brief = job->is_brief};
+                                            .is_brief = job->is_brief,
+                                            .lacks_tables = job->is_brief && !job->has_tables};
     struct tsim_json *page = tsim_page_new();
     struct tsim_diags diags;
     tsim_diags_init(&diags);
@@ -422,6 +431,7 @@ static struct tsim_serve_answer answer(const struct tsim_serve_request *request,
 
 static const struct tsim_serve_page PAGES[] = {
     {"/", "text/html; charset=utf-8", tsim_workbench_html},
+    {"/chart.css", "text/css", tsim_chart_css},
     {"/report.css", "text/css", tsim_report_css},
     {"/report.js", "text/javascript", tsim_report_js},
     {"/workbench.css", "text/css", tsim_workbench_css},

@@ -7,6 +7,7 @@
     .byte 0
     .endm
     text tsim_page_template, sim/report/page/page.html
+    text tsim_chart_css, sim/report/page/chart.css
     text tsim_report_css, sim/report/page/report.css
     text tsim_report_js, sim/report/page/report.js
     text tsim_workbench_html, sim/report/page/workbench.html

@@ -76,7 +76,7 @@ async function test(name, f) {
     const page = await open(browser, "run.html", "light"), card = await page.locator(".card").first().innerText();
     const [step, low, high] = card.match(/[\d.]+ m?s/g).map(parseFloat);
     assert(card.startsWith("step time") && low < step && step < high, card);
-    assert.match(await page.locator("article > p.soft").nth(1).innerText(), /^90 % interval from \d+/);
+    assert.match(await page.locator("article p.soft").nth(1).innerText(), /^90 % interval from \d+/);
     const bars = await page.locator("#runs-0-step svg").evaluate(svg => {
       const right = r => +r.getAttribute("x") + +r.getAttribute("width"), rects = [...svg.querySelectorAll("rect[data-hint]")], y = rects[0].getAttribute("y");
       const [line] = svg.querySelectorAll("g.interval line"), whole = rects.filter(r => r.getAttribute("y") === y);
@@ -109,7 +109,7 @@ async function test(name, f) {
   await test("text stays text", async () => {
     const page = await open(browser, "run.html", "light");
     assert.strictEqual(await page.locator("main img, main script").count(), 0);
-    assert((await page.locator("article > p").first().textContent()).startsWith("</script><script>alert(1)"));
+    assert((await page.locator("article p").first().textContent()).startsWith("</script><script>alert(1)"));
     await page.close();
   });
   await test("the pipeline zooms down to kernels", async () => {

@@ -96,7 +96,8 @@ START_TEST(random_plans) {
         e.scenario.simulation.fold = i % 4 > 0;
         e.scenario.training.offload.activations_frac = i % 8 == 1 ? 0.5 : 0;
         ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
-        ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, true, &explanation, &diags), TSIM_OK);
+        ck_assert_int_eq(
+            tsim_explanation_build(&arena, &e.scenario, &prediction, TSIM_EXPLAIN_ALL, &explanation, &diags), TSIM_OK);
         check_tables(&arena, &explanation);
         check_trees(&explanation);
         tsim_diags_release(&diags);

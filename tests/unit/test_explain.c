@@ -29,7 +29,8 @@ static struct tsim_explanation explained(void) {
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_train_run(&arena, &e.scenario, &options, &prediction.result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, true, &explanation, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, &e.scenario, &prediction, TSIM_EXPLAIN_ALL, &explanation, &diags),
+                     TSIM_OK);
     tsim_diags_release(&diags);
     return explanation;
 }
@@ -125,7 +126,8 @@ START_TEST(traffic_that_meets_is_a_row) {
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_scenario_load(&arena, file, NULL, 0, &scenario, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, false, &explanation, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, TSIM_EXPLAIN_STEP, &explanation, &diags),
+                     TSIM_OK);
     tsim_diags_release(&diags);
     expect_sums(&explanation);
     struct tsim_explained_operators operators = rows_of(&explanation);
@@ -313,7 +315,7 @@ END_TEST
 
 /* Takes a scenario of the repository: sensitivities change what it was read from. */
 static struct tsim_explanation explained_file(const char *file, const struct tsim_override *settings, size_t n,
-                                              bool has_sensitivities) {
+                                              enum tsim_explain_extent extent) {
     const struct tsim_run_options options = {.ignore_memory = true};
     const struct tsim_scenario *scenario;
     struct tsim_explanation explanation;
@@ -321,8 +323,7 @@ static struct tsim_explanation explained_file(const char *file, const struct tsi
     tsim_diags_init(&diags);
     ck_assert_int_eq(tsim_scenario_load(&arena, file, settings, n, &scenario, &diags), TSIM_OK);
     ck_assert_int_eq(tsim_train_run(&arena, scenario, &options, &prediction.result, &diags), TSIM_OK);
-    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, has_sensitivities, &explanation, &diags),
-                     TSIM_OK);
+    ck_assert_int_eq(tsim_explanation_build(&arena, scenario, &prediction, extent, &explanation, &diags), TSIM_OK);
     tsim_diags_release(&diags);
     return explanation;
 }
@@ -333,7 +334,7 @@ START_TEST(published_steps_add_up) {
                                         "published/maxtext-llama3-70b-v6e-32", "published/moe-deepseek-v3-h800-2048",
                                         "published/mpt-3b-a100-8-744",         "input/gpt2-tokenize"};
     const char *file = tsim_arena_printf(&arena, "%s/scenarios/%s.yaml", TSIM_SOURCE_TREE, FILES[_i]);
-    struct tsim_explanation explanation = explained_file(file, NULL, 0, false);
+    struct tsim_explanation explanation = explained_file(file, NULL, 0, TSIM_EXPLAIN_STEP);
     const char *csv = csv_of(&explanation);
     double step_s = result->step.terms.time_s;
     ck_assert_double_eq_tol(sum_of_column(csv, "critical_path", "time_s"), step_s, 1e-9 * step_s);
@@ -353,7 +354,7 @@ START_TEST(sensitivities_have_the_right_sign) {
                                                  {"software.host_time_per_op", "0 us"},
                                                  {"cluster.node.accelerator.efficiency.kernel_latency", "0 us"}};
     struct tsim_explanation explanation =
-        explained_file(SMALL, TWO_NODES, sizeof TWO_NODES / sizeof TWO_NODES[0], true);
+        explained_file(SMALL, TWO_NODES, sizeof TWO_NODES / sizeof TWO_NODES[0], TSIM_EXPLAIN_ALL);
     ck_assert_int_eq(explanation.sensitivities.n, 8);
     for (int32_t i = 0; i < 8; i++) {
         const struct tsim_sensitivity *row = &explanation.sensitivities.rows[i];
@@ -368,7 +369,7 @@ START_TEST(sensitivities_have_the_right_sign) {
         if (i > 0)
             ck_assert_double_le(fabs(row->elasticity), fabs(row[-1].elasticity));
     }
-    explanation = explained_file(SMALL, ALONE, sizeof ALONE / sizeof ALONE[0], true);
+    explanation = explained_file(SMALL, ALONE, sizeof ALONE / sizeof ALONE[0], TSIM_EXPLAIN_ALL);
     ck_assert_int_eq(explanation.sensitivities.n, 2); /* the matrix peak and the memory's bandwidth */
     /* Nothing else takes time, so that a tenth of both together would be a tenth of the step. */
     ck_assert_double_eq_tol(explanation.sensitivities.rows[0].elasticity + explanation.sensitivities.rows[1].elasticity,

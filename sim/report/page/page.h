@@ -24,9 +24,11 @@ struct tsim_json *tsim_page_new(void);
 
 struct tsim_page_extent {
     const struct tsim_logged *logged; /* NULL: the run is in no database */
-    int32_t most_slices;
+    int32_t
+        most_slices; /* of the timeline; 0: neither it nor kernels, and a run that nobody listens to is over sooner */
     bool ignore_memory;
-    bool is_brief; /* one simulation alone: without advice and sensitivities, which run the scenario again and again */
+    bool is_brief;     /* without advice and sensitivities, which run the scenario again and again */
+    bool lacks_tables; /* neither operators nor links, for which it is run once more */
 };
 
 /* Simulates the scenario once more, with what `tsim explain` runs beside it, and adds: the summary, explain's tables,

@@ -112,8 +112,12 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
                                         .wants_operators = wants_operators,
                                         .wants_item = wants_item};
     tsim_page_kernels_begin(&recorder.kernels, arena, scenario);
-    const struct tsim_run_options options = {.ignore_memory = extent->ignore_memory, .sink = &sink};
+    const struct tsim_run_options options = {.ignore_memory = extent->ignore_memory,
+                                             .sink = extent->most_slices > 0 ? &sink : NULL};
     struct tsim_prediction *prediction = TSIM_NEW(arena, struct tsim_prediction);
+    enum tsim_explain_extent explained = extent->lacks_tables ? TSIM_EXPLAIN_MEMORY
+                                         : extent->is_brief   ? TSIM_EXPLAIN_STEP
+                                                              : TSIM_EXPLAIN_ALL;
     struct tsim_explanation explanation;
     enum tsim_status status = tsim_train_run(arena, scenario, &options, &prediction->result, diags);
     if (status == TSIM_OK)
@@ -121,7 +125,7 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     if (status == TSIM_OK) {
         if (!extent->is_brief)
             tsim_advise(arena, scenario, prediction);
-        status = tsim_explanation_build(arena, scenario, prediction, !extent->is_brief, &explanation, diags);
+        status = tsim_explanation_build(arena, scenario, prediction, explained, &explanation, diags);
     }
     if (status != TSIM_OK) {
         tsim_json_release(slices);

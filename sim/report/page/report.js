@@ -1,4 +1,4 @@
-const main = document.getElementById("main"), root = document.documentElement;
+const main = document.getElementById("main"), drawings = document.getElementById("charts"), root = document.documentElement;
 
 /* ---- elements: text is always text ---- */
 function el(tag, attributes, ...children) {
@@ -82,7 +82,8 @@ function enliven(svg) {
   svg.setAttribute("aria-label", title.textContent);
   title.remove();
   head.remove();
-  for (const t of svg.querySelectorAll("title")) { t.parentNode.dataset.hint = t.textContent; t.remove(); }
+  const plot = svg.querySelector(".plot"); /* its slices are thousands: each gives its hint when the pointer first comes to it (gantt) */
+  for (const t of svg.querySelectorAll("title")) if (!plot || !plot.contains(t)) { t.parentNode.dataset.hint = t.textContent; t.remove(); }
   for (const key of svg.querySelectorAll(".key")) {
     key.setAttribute("role", "button");
     key.setAttribute("tabindex", "0");
@@ -92,7 +93,7 @@ function enliven(svg) {
 }
 /* The drawing of that name, put into `parent`; null: there is nothing to draw. */
 function chart(parent, name) {
-  const figure = document.getElementById(name), svg = figure && figure.querySelector("svg");
+  const figure = drawings.querySelector("#" + name), svg = figure && figure.querySelector("svg");
   if (svg) { enliven(svg); parent.append(figure); }
   return svg;
 }
@@ -149,9 +150,12 @@ function headline(parent, run) {
   parent.append(cards);
   if (u && u.basis) parent.append(el("p", {className: "soft"}, u.basis));
   if (u && u.because) parent.append(el("details", {}, el("summary", {}, "What the ranges of the whole run are made of"), el("ul", {}, u.because.map(text => el("li", {}, text)))));
-  const advice = (s.bottleneck && s.bottleneck.advice) || [];
-  if (advice.length) parent.append(el("h3", {}, "What would help"), el("ul", {}, advice.map(a => el("li", {}, applies ? el("button", {type: "button", title: "apply it", onclick: () => applies(a)}, a) : a))));
   if (!s.memory.fits) parent.append(el("p", {className: "warn"}, "This configuration does not fit in memory."));
+}
+
+function advice(parent, run) {
+  const changes = (run.summary.bottleneck || {}).advice || [];
+  if (changes.length) parent.append(el("h3", {}, "What would help"), el("ul", {}, changes.map(a => el("li", {}, applies ? el("button", {type: "button", title: "apply it", onclick: () => applies(a)}, a) : a))));
 }
 
 function whereStepGoes(parent, run) {
@@ -182,17 +186,18 @@ function memoryByStage(parent, run) {
 
 /* In the drawing of the pipeline a unit across is a microsecond, and a stage is four high. */
 function gantt(parent, run) {
-  const figure = document.getElementById(run.id + "streams"), plot = figure && figure.querySelector(".plot");
+  const figure = drawings.querySelector(`#${run.id}streams`), plot = figure && figure.querySelector(".plot");
   if (!plot) return;
-  const rects = [...plot.querySelectorAll(":scope > rect")], n = rects.length, kernels = plot.querySelector(".kernels"), [, , end, down] = plot.getAttribute("viewBox").split(" ").map(Number), time = us => seconds(us / 1e6);
+  const n = plot.querySelectorAll(":scope > rect").length, kernels = plot.querySelector(".kernels"), [, , end, down] = plot.getAttribute("viewBox").split(" ").map(Number), time = us => seconds(us / 1e6);
   const communication = el("input", {type: "checkbox"}), reset = el("button", {}, "show everything"), zoom = el("button", {}, "zoom in"), near = el("button", {}, "zoom to kernels");
   const s = part(parent, "The pipeline over time", el("p", {className: "soft"}, `The first replica, as simulated${run.n_slices > n ? `: the first ${count(n)} of ${count(run.n_slices)} slices` : ""}. The wheel zooms, dragging moves, a double click shows everything.${kernels ? " One micro-batch of the slowest stage is drawn down to its kernels." : ""}`),
     el("div", {className: "tools"}, el("label", {}, communication, " communication streams"), zoom, kernels ? near : "", reset)), svg = chart(s, run.id + "streams"), floor = svg.querySelector(".floor"), ticks = [...svg.querySelectorAll(".tick")];
-  /* There may be thousands of slices: each gets its whole hint when the pointer first comes to it. */
-  const unhinted = new Set(rects);
-  svg.addEventListener("pointerover", e => {
-    const r = e.target;
-    if (!unhinted.delete(r)) return;
+  plot.addEventListener("pointerover", e => {
+    const r = e.target, told = r.querySelector(":scope > title");
+    if (!told) return;
+    told.remove();
+    r.dataset.hint = told.textContent;
+    if (kernels && kernels.contains(r)) return;
     const begin = +r.getAttribute("x"), width = +r.getAttribute("width"), [what, chunk] = r.dataset.hint.split(", "), [, kind, microbatch] = /^(.*?)(?: (\d+))?$/.exec(what);
     r.dataset.hint = [`${kind}, stage ${Math.floor(r.getAttribute("y") / 4)}`, microbatch ? `micro-batch ${microbatch}, ${chunk}` : "", `${time(begin)} to ${time(begin + width)}: ${time(width)}`].filter(t => t).join("\n");
   });
@@ -225,7 +230,7 @@ function gantt(parent, run) {
 }
 
 function layer(parent, run) {
-  if (document.querySelector(`#${run.id}layer svg`))
+  if (drawings.querySelector(`#${run.id}layer svg`))
     chart(part(parent, "One layer, kernel by kernel", el("p", {className: "soft"}, "One layer of the slowest stage, in the middle of the step. Kernels run one after another, collectives on streams of their own; a gap is a wait. All passes are drawn to the same scale.")), run.id + "layer");
 }
 
@@ -266,7 +271,7 @@ function wholeRun(parent, run) {
     s.append(el("p", {className: "soft"}, `${count(n)} runs, each with its own failures: ${closely(4, () => `${digits(c.days_p10)} to ${digits(c.days_p90)} days in eight of ten of them, ${digits(c.days)} in the median.`)}`));
     chart(s, run.id + "days");
   }
-  if (document.querySelector(`#${run.id}timeline svg`)) {
+  if (drawings.querySelector(`#${run.id}timeline svg`)) {
     s.append(el("p", {className: "soft"}, "One of the runs from its first day to its last. Work that was lost and is done again counts as training here."));
     chart(s, run.id + "timeline");
     chart(s, run.id + "power");
@@ -319,14 +324,19 @@ function sources(parent, run) {
   s.append(el("details", {}, el("summary", {}, "the scenario with every default filled in"), el("pre", {}, JSON.stringify(run.scenario, null, 2))));
 }
 
-function showRun(run) {
-  const a = el("article", {}), logged = run.summary.run_id ? `run ${run.summary.run_id}: ` : "";
-  a.append(el("h1", {}, logged + run.name));
-  if (run.scenario.description) a.append(el("p", {}, run.scenario.description));
+function title(parent, run) {
+  const logged = run.summary.run_id ? `run ${run.summary.run_id}: ` : "";
+  parent.append(el("h1", {}, logged + run.name));
+  if (run.scenario.description) parent.append(el("p", {}, run.scenario.description));
   const cluster = run.scenario.cluster || {}, node = cluster.node || {};
-  a.append(el("p", {className: "soft"}, [(run.scenario.model || {}).name, `${count(run.summary.accelerators)} x ${(node.accelerator || {}).name}`, `${count(cluster.nodes)} node${cluster.nodes === 1 ? "" : "s"} ${node.name}`, (cluster.fabric || {}).name].filter(has).join(", ")));
-  main.append(a);
-  for (const f of [headline, whereRoundGoes, whereStepGoes, memoryByStage, gantt, layer, roofline, links, sensitivities, wholeRun, energyAndCost, owned, measured, sources]) f(a, run);
+  parent.append(el("p", {className: "soft"}, [(run.scenario.model || {}).name, `${count(run.summary.accelerators)} x ${(node.accelerator || {}).name}`, `${count(cluster.nodes)} node${cluster.nodes === 1 ? "" : "s"} ${node.name}`, (cluster.fabric || {}).name].filter(has).join(", ")));
+}
+
+const RUN_PARTS = [title, headline, advice, whereRoundGoes, whereStepGoes, memoryByStage, gantt, layer, roofline, links, sensitivities, wholeRun, energyAndCost, owned, measured, sources];
+/* Each part has a room of its own, named after its function, so that a page can change some of them (workbench.js). */
+function showRun(run, wanted) {
+  const rooms = RUN_PARTS.filter(f => !wanted || wanted.includes(f.name)).map(f => { const room = el("div", {}); room.dataset.part = f.name; f(room, run); return room; });
+  return el("article", {className: "run"}, rooms);
 }
 
 const longTime = s => s % 31557600 === 0 ? digits(s / 31557600) + " y" : digits(s / 3600) + " h";
@@ -335,9 +345,8 @@ const quantityText = text => tick(() => exactly(text)), exactly = text => { cons
 const RATES = {"USD/s": [3600, "USD/h"], "USD/J": [3.6e6, "USD/kWh"], "kg/J": [3.6e6, "kg/kWh"]};
 
 function showComparison(c) {
-  const a = el("article", {}), signed = (x, text) => { if (!has(x)) return ""; const t = text(Math.abs(x)); return (/[1-9]/.test(t) ? x > 0 ? "+" : "-" : "") + t; };
+  const a = el("article", {className: "comparison"}), signed = (x, text) => { if (!has(x)) return ""; const t = text(Math.abs(x)); return (/[1-9]/.test(t) ? x > 0 ? "+" : "-" : "") + t; };
   a.append(el("h1", {}, "A beside B"), el("p", {}, el("b", {}, "A "), c.a, el("br", {}), el("b", {}, "B "), c.b), el("p", {}, has(c.step_change) ? `B's step takes ${c.step_change > 1 ? digits(1 + c.step_change) + " times as long as" : percent(1 + c.step_change) + " of"} A's${has(c.waterfall[0]) ? `: ${seconds(c.waterfall[c.waterfall.length - 1].a_s)} and ${seconds(c.waterfall[c.waterfall.length - 1].b_s)}` : ""}.` : "At least one of the two does not fit in memory."));
-  main.append(a);
   if (c.waterfall.length) {
     const s = part(a, "From A's step to B's", el("p", {className: "soft"}, "Red terms take longer in B, green ones take less time; together they are the difference between the two steps."));
     chart(s, c.id + "waterfall");
@@ -348,6 +357,7 @@ function showComparison(c) {
   part(a, c.inputs.length ? "What differs in the inputs" : "The inputs are the same", own.length ? inputs(own) : null, rest.length ? el("details", {}, el("summary", {}, `${count(rest.length)} ${rest.length === 1 ? "value that differs" : "values that differ"} because of these`), inputs(rest)) : null);
   if (c.outputs.length) part(a, "What that changes", table([{title: "figure", text: true, of: r => r.figure}, {title: "A", of: r => r.a_text}, {title: "B", of: r => r.b_text}, {title: "change", of: r => signed(r.change, percent)}], c.outputs, "even"));
   if (c.verdict) a.append(el("p", {}, c.verdict));
+  return a;
 }
 
 function compareRuns(runs) {
@@ -444,7 +454,7 @@ function heatMap(parent, points, axes, figures) {
 /* The drawing shows speed against what a point costs; the script moves its dots where other figures are asked for. */
 function pareto(parent, sweep, figures, label) {
   const first = k => figures.find(g => g[0] === k), x0 = first("campaign_rent_usd") || first("mean_power_w") || first("memory_peak_bytes");
-  if (!x0 || !document.querySelector(`#${sweep.id}pareto svg`)) return;
+  if (!x0 || !drawings.querySelector(`#${sweep.id}pareto svg`)) return;
   const x = select(figures, x0[0]), y = select(figures, figures[0][0]), s = part(parent, "Pareto front", el("p", {className: "soft"}, "The points that no other point beats in one figure without losing in the other."), el("div", {className: "tools"}, el("label", {}, "across ", x), el("label", {}, "up ", y)));
   const svg = chart(s, sweep.id + "pareto"), group = svg.querySelector(".dots"), line = group.querySelector("path"), [left, right, bottom, top] = group.dataset.frame.split(" ").map(Number);
   const dots = [...group.querySelectorAll("circle")].map(c => ({c, p: sweep.points[+[...c.classList].find(k => /^p\d/.test(k)).slice(1)]})), put = (name, text) => svg.querySelector("." + name).textContent = text;
@@ -567,7 +577,7 @@ function showDecision(d) {
   const capital = o => has(o.capital_usd) ? `${usd(o.capital_usd)}: nodes ${usd(o.capital.nodes_usd)}, network ${usd(o.capital.network_usd)}, storage ${usd(o.capital.storage_usd)}, its share of the facility's lifetime ${usd(o.capital.facility_usd)}` : "not known: it cannot be bought";
   const model = d.proposal ? [["model", `${amount(d.proposal.parameters)} parameters on ${amount(d.proposal.tokens)} tokens, expected loss ${digits(d.proposal.loss.p50)}`]] : [];
   a.append(pairs([...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)], ["chance of the date", chance(choice.chance_in_time)], ["chance of the budget", chance(choice.chance_in_budget)], ["days, in eight of ten cases", range(choice.days, digits)], ["cost, in eight of ten cases", range(choice.cost_usd, usd)], ["energy, in eight of ten cases", range(choice.energy_kwh, kwh => `${amount(1e3 * kwh)}Wh`)], ["price", choice.price], [choice.action === "buy" ? "capital" : "capital if it were bought", capital(choice)], ["evidence", `${choice.evidence}: ${count(choice.measured_runs)} measured runs on this accelerator`]]));
-  if (document.querySelector(`#${d.id}offers svg`))
+  if (drawings.querySelector(`#${d.id}offers svg`))
     chart(part(a, "What it takes", el("p", {className: "soft"}, "A bar covers eight of ten cases, its dot is the middle case. The decision stands above its alternatives.")), d.id + "offers");
   if (d.alternatives.length) part(a, "The runners-up: other machines, another size, other ways to get it").append(table([{title: "", text: true, of: o => o.action}, {title: "cluster", text: true, whole: true, of: cluster}, {title: "days", of: o => supported(o.days, o.days.p50, digits)}, {title: "cost", of: o => supported(o.cost_usd, o.cost_usd.p50, usd)}, {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, of: o => o.why_not}], d.alternatives));
   if ((d.fabrics || []).length) part(a, "The network, and others of the same speed").append(table([{title: "fabric", text: true, of: f => f.fabric}, {title: "step", of: f => has(f.step_ratio) ? percent(f.step_ratio) : "-"}, {title: "tiers", of: f => f.tiers}, {title: "switches", of: f => count(Math.ceil(f.switches))}, {title: "links", of: f => count(Math.ceil(f.links))}, {title: "price", of: f => f.network_high_usd > 1.02 * f.network_low_usd ? `${usd(f.network_low_usd)} to ${usd(f.network_high_usd)}` : usd(f.network_usd)}, {title: "source of the switch's price", text: true, of: f => f.price_source ? `${f.price_status}: ${f.price_source}` : ""}], [Object.assign({fabric: choice.fabric, step_ratio: 1}, d.network), ...d.fabrics]));
@@ -592,14 +602,15 @@ function showPlans(plans) {
   if (best.length) a.append(el("details", {}, el("summary", {}, plans.best[0].may_not_fit && !plans.recommended.may_not_fit ? "settings of the best plan that fits even if its peak is higher than predicted" : "settings of the best plan"), el("pre", {}, Object.entries(plans.recommended.set).map(([k, v]) => / /.test(v) ? `--set '${k}=${v}'` : `--set ${k}=${v}`).join(" \\\n"))), el("p", {className: "soft"}, "The run of this plan follows."));
 }
 
+const nameEntries = data => { for (const kind of ["decisions", "comparisons", "plans", "runs", "sweeps"]) data[kind].forEach((entry, i) => { entry.id = `${kind}-${i}-`; }); };
 /* Shows all that a report holds, in the order in which it is read. */
 function showReport(data) {
-  for (const kind of ["decisions", "comparisons", "plans", "runs", "sweeps"]) data[kind].forEach((entry, i) => { entry.id = `${kind}-${i}-`; });
+  nameEntries(data);
   data.decisions.forEach(showDecision);
-  data.comparisons.forEach(showComparison);
+  data.comparisons.forEach(c => main.append(showComparison(c)));
   data.plans.forEach(showPlans);
   if (!data.comparisons.length) compareRuns(data.runs);
-  data.runs.forEach(showRun);
+  data.runs.forEach(run => main.append(showRun(run)));
   data.sweeps.forEach(showSweep);
 }
 

@@ -39,28 +39,8 @@ static void put_escaped(const char *text, FILE *out) {
     }
 }
 
-/* The colours and widths are those of the report's page. */
-static const char STYLE[] =
-    "<style>\n"
-    ".paper{fill:#fff}.ink{fill:#1c2128}.soft{fill:#5b6470}.warn{fill:#b3261e}.head{fill:#1c2128;font-size:16px;"
-    "font-weight:600}\n"
-    "line,path{fill:none}line.line{stroke:#d9dee4}line.warn{stroke:#b3261e;stroke-dasharray:5 "
-    "3}line.soft{stroke:#5b6470}line.ink{stroke:#1c2128;stroke-width:2}\n"
-    "path.curve{stroke:#3b7dd8;stroke-width:2}path.ideal{stroke:#5b6470;stroke-dasharray:6 4}path.tax{fill:#ba5b54;"
-    "fill-opacity:.25}path.rest{fill:#8a94a0;fill-opacity:.2}\n"
-    ".k0{fill:#3b7dd8}.k1{fill:#9ac2fa}.k2{fill:#c9ced6}.k3{fill:#ba5b54}.k4{fill:#d5975c}.k5{fill:#972997}.k6{fill:#"
-    "42b78e}.k7{fill:#866112}.k8{fill:#cdbd35}.k9{fill:#35383b}\n"
-    ".odd{opacity:.8}\n"
-    ".heat0{fill:#3b7dd8;fill-opacity:0.06}.heat1{fill:#3b7dd8;fill-opacity:0.12}.heat2{fill:#3b7dd8;fill"
-    "-opacity:0.19}.heat3{fill:#3b7dd8;fill-opacity:0.26}.heat4{fill:#3b7dd8;fill-opacity:0.32}.heat5{fil"
-    "l:#3b7dd8;fill-opacity:0.39}.heat6{fill:#3b7dd8;fill-opacity:0.45}.heat7{fill:#3b7dd8;fill-opacity:0"
-    ".52}.heat8{fill:#3b7dd8;fill-opacity:0.58}.heat9{fill:#3b7dd8;fill-opacity:0.65}"
-    "line.curve{stroke:#3b7dd8;stroke-width:1.5}\n"
-    "@media(prefers-color-scheme:dark){.paper{fill:#14181d}.ink,.head{fill:#e4e8ec}.soft{fill:#9aa4af}.warn{fill:#"
-    "ff8a80}"
-    "line.line{stroke:#323a43}line.soft,path.ideal{stroke:#9aa4af}line.warn{stroke:#ff8a80}line.ink{stroke:#e4e8ec}.k2{"
-    "fill:#434c59}.k9{fill:#c7cfda}}\n"
-    "</style>\n";
+/* page_assets.S: the colours and widths are those of the report's page. */
+extern const char tsim_chart_css[];
 
 void tsim_svg_begin(FILE *out, double width, double height, const char *title) {
     fprintf(out,
@@ -68,7 +48,8 @@ void tsim_svg_begin(FILE *out, double width, double height, const char *title) {
             "font-family=\"system-ui, DejaVu Sans, sans-serif\" font-size=\"13\">\n<title>",
             width, height, width, height);
     put_escaped(title, out);
-    fprintf(out, "</title>\n%s<rect class=\"paper\" width=\"%g\" height=\"%g\"/>\n", STYLE, width, height);
+    fprintf(out, "</title>\n<style>\n%s</style>\n<rect class=\"paper\" width=\"%g\" height=\"%g\"/>\n", tsim_chart_css,
+            width, height);
     tsim_svg_text(out, 16, 26, "start", "head", title);
 }
 

@@ -4,6 +4,6 @@
 #define TSIM_REPORT_WORKBENCH_H
 
 extern const char tsim_workbench_html[], tsim_workbench_css[], tsim_workbench_js[];
-extern const char tsim_report_css[], tsim_report_js[], tsim_accuracy_chart_js[];
+extern const char tsim_chart_css[], tsim_report_css[], tsim_report_js[], tsim_accuracy_chart_js[];
 
 #endif

@@ -210,8 +210,8 @@ function fillControls() {
     if (input.type === "checkbox") input.checked = value === true;
     else if (input !== document.activeElement || row.range === document.activeElement) {
       const shown = value === undefined ? "" : typeof value === "string" && /^[\d.e+-]+ \S/.test(value) ? quantityOf(...Object.values(parseQuantity(value))) : path === "training.tokens" && +value ? quantityOf(+value, "") : typeof value === "object" ? "" : String(value);
-      if (input.tagName !== "SELECT" || [...input.options].some(o => o.value === shown)) input.value = shown;
-      if (input.tagName !== "SELECT") input.placeholder = START_VALUES[path] || "";
+      if (input.value !== shown && (input.tagName !== "SELECT" || [...input.options].some(o => o.value === shown))) input.value = shown;
+      if (input.tagName !== "SELECT" && input.placeholder !== (START_VALUES[path] || "")) input.placeholder = START_VALUES[path] || "";
     }
     if (row.range && row.range !== document.activeElement) row.range.place(value === undefined ? START_VALUES[path] || 1 : value);
   }
@@ -240,11 +240,12 @@ function buildControls() {
 function numberLines(list) {
   const said = new Map();
   for (const d of list) if (d.line) said.set(d.line, [...(said.get(d.line) || []), d]);
-  byId("gutter").replaceChildren(...byId("yaml").value.split("\n").map((line, i) => {
+  const gutter = byId("gutter"), lines = byId("yaml").value.split("\n");
+  if (said.size || gutter.querySelector("[title]") || gutter.childElementCount !== lines.length) gutter.replaceChildren(...lines.map((line, i) => {
     const told = said.get(i + 1);
     return el("span", told ? {className: told.some(d => d.severity === "error") ? "error" : "warning", title: told.map(d => d.message).join("\n")} : {}, String(i + 1));
   }));
-  byId("gutter").scrollTop = byId("yaml").scrollTop;
+  gutter.scrollTop = byId("yaml").scrollTop;
 }
 
 function showMistakes(list) {
@@ -265,20 +266,41 @@ const fade = isOld => main.classList.toggle("old", isOld);
 const glance = (text, isWarning) => { byId("glance").textContent = text; byId("glance").className = isWarning ? "warn" : ""; };
 const atAGlance = s => s.step ? [seconds(s.step.time_s), "MFU " + percent((s.throughput || {}).mfu), memory(s.memory.peak_bytes), has((s.campaign || {}).days) ? lasting(s.campaign.days) : "", usd((s.campaign || {}).rent_usd)].filter(t => t).join(" \u00b7 ") : "does not fit in memory";
 
-/* While a control is moved, a part that is out of sight is not drawn (workbench.css); it takes the height that it had. */
-function showView(data, isBrief) {
+const rooms = () => [...main.querySelectorAll("[data-part]")]; /* of the parts of a run (report.js) */
+/* Puts something else on the page: its drawings are lent to `put`, and what was unfolded stays so. */
+function redraw(charts, put) {
+  const open = new Set([...main.querySelectorAll("details[open] > summary")].map(s => s.textContent));
+  drawings.innerHTML = charts; /* drawn by the server, which escapes all names */
+  put();
+  drawings.replaceChildren();
+  for (const s of open.size ? main.querySelectorAll("details > summary") : []) if (open.has(s.textContent)) s.parentNode.open = true;
   fade(false);
-  main.classList.toggle("brief", isBrief);
-  const open = new Set([...main.querySelectorAll("details[open] > summary")].map(s => s.textContent)), top = scrollY;
-  const heights = new Map([...main.querySelectorAll("section.part")].map(s => [s.firstChild.textContent, s.offsetHeight]));
-  byId("charts").innerHTML = data.charts; /* drawn by the server, which escapes all names */
-  main.replaceChildren();
-  showReport(data);
-  byId("charts").replaceChildren();
-  for (const s of main.querySelectorAll("details > summary")) if (open.has(s.textContent)) s.parentNode.open = true;
-  if (isBrief) for (const s of main.querySelectorAll("section.part")) if (heights.has(s.firstChild.textContent)) s.style.containIntrinsicBlockSize = `auto ${heights.get(s.firstChild.textContent)}px`;
+}
+let followed = null; /* the parts that are of this scenario; null: all */
+/* A part that is out of sight is not drawn (workbench.css), and takes the height that it had. */
+function showView(data) {
+  const top = scrollY, heights = new Map(rooms().map(room => [room.dataset.part, room.offsetHeight]));
+  redraw(data.charts, () => { main.replaceChildren(); showReport(data); });
+  followed = null;
+  for (const room of rooms()) if (heights.has(room.dataset.part)) room.style.containIntrinsicBlockSize = `auto ${heights.get(room.dataset.part)}px`;
   scrollTo(0, top);
 }
+
+/* While a control is moved, the parts of a run that are in sight follow, and no others: the server computes and draws less, and
+   so does the page. Two parts come with the whole answer alone. */
+const COMES_LATER = ["advice", "sensitivities"], NEEDS = {gantt: "timeline", layer: "timeline", roofline: "tables", links: "tables"};
+const isInSight = e => { const {top, bottom} = e.getBoundingClientRect(); return bottom >= 0 && top <= innerHeight; };
+function follow(data, names) {
+  followed = names;
+  nameEntries(data);
+  redraw(data.charts, () => {
+    const fresh = new Map([...showRun(data.runs[0], names).children].map(room => [room.dataset.part, room]));
+    for (const room of rooms()) if (fresh.has(room.dataset.part)) room.replaceWith(fresh.get(room.dataset.part)); else if (COMES_LATER.includes(room.dataset.part)) room.classList.add("old");
+    data.comparisons.forEach(c => main.querySelector("article.comparison").replaceWith(showComparison(c)));
+  });
+}
+const namesInSight = () => rooms().filter(isInSight).map(room => room.dataset.part).filter(name => !COMES_LATER.includes(name));
+addEventListener("scroll", () => { if (followed && namesInSight().some(name => !followed.includes(name))) changed(); }, {passive: true});
 /* "a.b=1 --set c=2: step ..., 7 % faster" is what report.js shows as advice. */
 applies = text => {
   for (const setting of text.replace(/: step .*$/, "").split(" --set ")) {
@@ -303,9 +325,9 @@ function openText(text) {
 const toYaml = (value, indent = "") => Object.entries(value).map(([k, v]) => indent + k + ":" + (v && typeof v === "object" && !Array.isArray(v) && Object.keys(v).length ? "\n" + toYaml(v, indent + "  ") : " " + (v && typeof v === "object" ? JSON.stringify(v) + "\n" : plainText(v) + "\n"))).join("");
 
 /* The parts of a run's page that are about the whole run. */
-const OF_CAMPAIGN = ["The whole run with its failures", "Energy, carbon and cost", "Owned or rented"];
+const OF_CAMPAIGN = ["title", "headline", "advice", "wholeRun", "energyAndCost", "owned"];
 function showCampaign() {
-  for (const s of main.querySelectorAll("section.part")) if (!OF_CAMPAIGN.includes(s.querySelector("h2").textContent)) s.remove();
+  for (const room of rooms()) if (!OF_CAMPAIGN.includes(room.dataset.part)) room.remove();
   if (!resolved.reliability) main.append(el("p", {}, "Nothing fails in this scenario. ", el("button", {type: "button", onclick: () => opens(START_VALUES, "campaign")}, "let nodes fail")));
 }
 
@@ -315,21 +337,26 @@ async function compute(isBrief) {
   const text = state.text;
   running = Object.assign(new AbortController(), {isBrief});
   try {
-    const began = performance.now(), answer = await ask("view/run" + (isBrief ? "?brief" : ""), text, running.signal), data = answer.view;
-    const isShown = state.tab === "run" || state.tab === "campaign";
-    if (state.pinned !== null && isShown) {
-      const beside = (await ask("view/compare", JSON.stringify({a: state.pinned, b: text}), running.signal)).view;
-      beside.comparisons.forEach(c => { c.a = "pinned"; c.b = "as it is now"; });
-      data.comparisons = beside.comparisons;
-      data.charts += beside.charts;
+    const began = performance.now(), isOfRun = state.tab === "run" || state.tab === "campaign", isBeside = state.pinned !== null && isOfRun, before = main.querySelector("article.comparison");
+    /* The parts that follow; null: all, as they are not those of the last answer. */
+    const seen = isBrief && isOfRun && rooms().length && Boolean(before) === isBeside ? namesInSight() : null;
+    const needs = isBrief ? ["brief", ...new Set((isOfRun ? seen || Object.keys(NEEDS) : []).map(name => NEEDS[name]).filter(n => n))] : [];
+    const [answer, beside] = await Promise.all([ask("view/run" + (needs.length ? "?" + needs.join("&") : ""), text, running.signal), isBeside && (!seen || isInSight(before)) ? ask("view/compare", JSON.stringify({a: state.pinned, b: text}), running.signal) : null]);
+    const data = answer.view, isShown = state.tab === "run" || state.tab === "campaign";
+    if (beside) {
+      beside.view.comparisons.forEach(c => { c.a = "pinned"; c.b = "as it is now"; });
+      data.comparisons = beside.view.comparisons;
+      data.charts += beside.view.charts;
     }
     resolved = data.runs[0].scenario;
     showMistakes(answer.diagnostics);
     fillControls();
     glance(atAGlance(data.runs[0].summary), !data.runs[0].summary.memory.fits);
     if (!isShown || text !== state.text && !isBrief) throw new DOMException("", "AbortError");
-    showView(data, isBrief);
-    if (state.tab === "campaign") showCampaign();
+    if (seen && !rooms().length) throw new DOMException("", "AbortError"); /* another question was asked meanwhile */
+    if (seen) follow(data, seen);
+    else showView(data);
+    if (state.tab === "campaign" && !seen) showCampaign();
     say(isBrief ? "" : `computed in ${Math.round(performance.now() - began)} ms`);
   } catch (e) {
     if (e.name !== "AbortError") { showMistakes(e.diagnostics || []); say(e.message, true); glance(e.message, true); fade(true); }
@@ -396,7 +423,7 @@ async function answerQuestion() {
     if (state.tab !== tab || asking !== mine) return;
     answered = {tab, text, took_ms: performance.now() - began};
     for (const s of data.view.sweeps) for (const key of ["sweep_id", "started_at", "version"]) delete s.about[0][key]; /* of a database that nobody keeps */
-    showView(data.view, false);
+    showView(data.view);
     showMistakes(data.diagnostics || []);
     say(data.view.plans.length || data.view.sweeps.length ? "A row or a point opens as the scenario." : "");
   } catch (e) {
@@ -443,7 +470,7 @@ async function showRuns() {
   part(main, "Runs of the database", rows.length ? sortable([{title: "run", key: "run_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "status", key: "status", text: true}, {title: "accelerators", key: "accelerators", show: count}, {title: "step", key: "step_time_s", show: seconds}, {title: "tokens/s", key: "tokens_per_s", show: amount}, {title: "MFU", key: "mfu", show: percent}], rows, "run_id").element : el("p", {}, "None yet: the button below logs the scenario as it is, and so does ", el("code", {}, "tsim run"), " with the same database."));
   const logs = el("button", {type: "button", onclick: async () => { try { const run = await ask("api/run?log", state.text); main.replaceChildren(); await showRuns(); say(`logged as run ${run.run_id}`); } catch (e) { say(e.message, true); } }}, "log the scenario as a run");
   main.append(el("p", {}, logs));
-  if (listed.sweeps.length) part(main, "Sweeps of the database", sortable([{title: "sweep", key: "sweep_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "points", key: "points", show: count}, {title: "ok", key: "ok", show: count}, {title: "axes", key: "axes", text: true}], listed.sweeps.map(s => Object.assign(s, {opens: async () => { const shown = await ask("view/report?run=sweep:" + s.sweep_id); showView(shown.view, false); }})), "sweep_id").element);
+  if (listed.sweeps.length) part(main, "Sweeps of the database", sortable([{title: "sweep", key: "sweep_id"}, {title: "started", key: "started_at", text: true, whole: true}, {title: "scenario", key: "scenario", text: true}, {title: "points", key: "points", show: count}, {title: "ok", key: "ok", show: count}, {title: "axes", key: "axes", text: true}], listed.sweeps.map(s => Object.assign(s, {opens: async () => { const shown = await ask("view/report?run=sweep:" + s.sweep_id); showView(shown.view); }})), "sweep_id").element);
 }
 
 /* ---- tabs, the address, the pin, downloads ---- */

@@ -180,7 +180,7 @@ static void print_section(const struct tsim_explain_section *section, struct tsi
 }
 
 static bool applies(const struct tsim_explain_section *section, const struct tsim_explanation *explanation) {
-    return explanation->result->step.simulated || !section->needs_step;
+    return explanation->timeline || !section->needs_step;
 }
 
 /* Plays the step once more, and listens. */
@@ -206,15 +206,16 @@ static enum tsim_status play_again(struct tsim_arena *arena, struct tsim_explana
 }
 
 enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_prediction *prediction, bool has_sensitivities,
+                                        const struct tsim_prediction *prediction, enum tsim_explain_extent extent,
                                         struct tsim_explanation *explanation, struct tsim_diags *diags) {
     const struct tsim_result *result = &prediction->result;
     scenario = result->scenario; /* balanced, where it asked for that */
     *explanation = (struct tsim_explanation){.scenario = scenario, .prediction = prediction, .result = result};
-    if (!result->step.simulated)
+    if (!result->step.simulated || extent == TSIM_EXPLAIN_MEMORY)
         return TSIM_OK;
     TSIM_TRY(play_again(arena, explanation, diags));
-    return has_sensitivities ? tsim_sensitivities_run(arena, scenario, &explanation->sensitivities, diags) : TSIM_OK;
+    return extent == TSIM_EXPLAIN_ALL ? tsim_sensitivities_run(arena, scenario, &explanation->sensitivities, diags)
+                                      : TSIM_OK;
 }
 
 static void print_title(FILE *out, const struct tsim_style *style, const struct tsim_result *result) {

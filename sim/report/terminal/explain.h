@@ -1,5 +1,5 @@
 /* explain.h - where a step goes and why, as `tsim explain` prints it: one section after the other, each as tables for
- * people, CSV and JSON arrays. Sections that need a simulated step are left out of a result that has none.
+ * people, CSV and JSON arrays. Sections that need a simulated step are left out where none was listened to.
  *
  *   memory         bytes by kind and pipeline stage against capacity, and what would make it fit
  *   operators      the roofline of every operator of the critical rank; the shares of all rows add up to the step
@@ -23,7 +23,7 @@ struct tsim_explanation {
     const struct tsim_scenario *scenario;
     const struct tsim_prediction *prediction; /* of the scenario */
     const struct tsim_result *result;         /* the prediction's */
-    /* A simulated result alone has these: */
+    /* A simulated result alone has these, unless memory alone is explained: */
     struct tsim_sensitivities sensitivities;
     const struct tsim_timeline *timeline;
     struct tsim_stage_group_account account; /* of the critical rank */
@@ -33,10 +33,15 @@ struct tsim_explanation {
     int32_t n_link_utilizations;
 };
 
-/* Runs what the sections need beside `prediction`, which must outlive the explanation; the sensitivities take two runs each,
- * and may be left out. Fails only as tsim_train_run does. */
+enum tsim_explain_extent {
+    TSIM_EXPLAIN_MEMORY, /* what the prediction says by itself: none of the sections of a simulated step */
+    TSIM_EXPLAIN_STEP,   /* the step is simulated once more, and listened to */
+    TSIM_EXPLAIN_ALL     /* and twice for each sensitivity */
+};
+
+/* Runs what the sections need beside `prediction`, which must outlive the explanation. Fails only as tsim_train_run does. */
 enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                                        const struct tsim_prediction *prediction, bool has_sensitivities,
+                                        const struct tsim_prediction *prediction, enum tsim_explain_extent extent,
                                         struct tsim_explanation *explanation, struct tsim_diags *diags);
 
 void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation);
