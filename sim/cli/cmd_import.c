@@ -136,7 +136,7 @@ enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments) {
         fprintf(stderr, "tsim import: %s takes one file, not %zu\n", format->name, n_own - 1);
         return TSIM_EXIT_USAGE;
     }
-    if ((options.n_arguments > 0 || options.n_environment > 0) && !format->is_script) {
+    if ((options.n_arguments > 0 || (options.n_environment > 0 && !format->takes_environment)) && !format->is_script) {
         fprintf(stderr, "tsim import: %s is no script: it takes no --env and no arguments\n", format->name);
         return TSIM_EXIT_USAGE;
     }

@@ -48,10 +48,11 @@ struct tsim_import_format {
     bool takes_overrides;
     size_t most_bytes; /* of a file */
     tsim_import_fn read;
-    bool takes_many;    /* files */
-    bool takes_ignored; /* --ignore */
-    bool is_script;     /* takes arguments and --env */
-    bool approximates;  /* --approximate */
+    bool takes_many;        /* files */
+    bool takes_ignored;     /* --ignore */
+    bool is_script;         /* takes arguments and --env */
+    bool takes_environment; /* --env alone */
+    bool approximates;      /* --approximate */
 };
 
 extern const struct tsim_import_format TSIM_IMPORT_FORMATS[];

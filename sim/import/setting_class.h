@@ -16,6 +16,9 @@ struct tsim_setting_class {
 /* Returns the class of a setting by its key here and its value, NULL: none. */
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
                                                        const struct tsim_setting_class *classes, size_t n_classes);
+/* Tells whether a key that no class knows is by its words about files, names, logs, evaluation, or numbers of the learning rate
+ * and of initialization: what no step's time depends on. Words of models, plans and configurations in it deny that. */
+bool tsim_is_housekeeping(const char *key);
 /* null, None, ~ or nothing, without quotes. */
 bool tsim_value_is_null(const struct tsim_value *value);
 /* null, false, 0, none, or an empty list or mapping. */

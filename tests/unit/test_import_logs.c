@@ -155,9 +155,15 @@ START_TEST(configurations_of_bridge) {
     ck_assert_int_eq(sc->training.gradient_precision, TSIM_BF16);
     ck_assert_int_eq(sc->software->attention_kernel, TSIM_ATTENTION_UNFUSED);
     ck_assert_str_eq(sc->software->name, "megatron-core-2025");
-    static const char *const REFUSED[] = {BRIDGE("", "peft: {_target_: megatron.bridge.peft.lora.LoRA}\n"),
-                                          BRIDGE("  window_size: [128, 0]\n", ""),
-                                          BRIDGE("  is_hybrid_model: true\n", "")};
+    sc = imported("nemo",
+                  BRIDGE("  window_size: [127, 0]\n  window_attn_skip_freq: 2\n",
+                         "peft: {_target_: megatron.bridge.peft.lora.LoRA, dim: 16, target_modules: [linear_qkv]}\n"));
+    ck_assert_int_eq(sc->model->attention_window, 128);
+    ck_assert_int_eq(sc->training.adapter.rank, 16);
+    static const char *const REFUSED[] = {
+        BRIDGE("", "peft: {_target_: megatron.bridge.peft.dora.DoRA}\n"),
+        BRIDGE("  window_size: [128, 0]\n  window_attn_skip_freq: [0, 1, 0, 1]\n", ""),
+        BRIDGE("  is_hybrid_model: true\n", "")};
     struct tsim_import_result result = {0};
     for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++)
         ck_assert_msg(import_text("megatron", REFUSED[i], &result) != TSIM_OK, "%d", (int)i);

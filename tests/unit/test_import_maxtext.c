@@ -127,6 +127,12 @@ START_TEST(primus) {
                   8);
     ck_assert_int_eq(sc->model->latent.kv_rank, 0);
     ck_assert_int_eq(sc->model->layers, 27);
+    /* a preset that is changed in its sizes */
+    sc = imported("primus", PRIMUS("megatron", "llama3_8B.yaml", "      num_layers: 4\n      ffn_hidden_size: 1024\n"),
+                  8);
+    ck_assert_int_eq(sc->model->layers, 4);
+    ck_assert_int_eq(sc->model->ffn_hidden, 1024);
+    ck_assert_int_eq(sc->model->hidden, 4096);
     sc = imported("primus",
                   PRIMUS("torchtitan", "llama3.1_70B-fp8.yaml",
                          "      training:\n        local_batch_size: 3\n        seq_len: 8192\n"
@@ -144,7 +150,7 @@ START_TEST(primus) {
 END_TEST
 
 START_TEST(what_primus_does_that_is_refused) {
-    check_refused("primus", PRIMUS("megatron", "llama3_8B.yaml", "      hidden_size: 1024\n"), "hidden_size");
+    check_refused("primus", PRIMUS("megatron", "llama3_8B.yaml", "      kv_channels: 64\n"), "kv_channels");
     check_refused("primus", PRIMUS("megatron", "of_our_own.yaml", ""), "model");
     check_refused("primus", PRIMUS("diffusion", "flux.yaml", ""), "");
     check_refused("primus", "modules:\n  post_trainer:\n    framework: megatron\n", "");

@@ -94,7 +94,7 @@ static const struct {
     {"model: {_target_: nemo.collections.llm.gpt.model.ssm.MambaModel}\n", "model._target_", "(Mamba, Griffin, Hyena)"},
     {GPT("  mm_cfg: {llm: {freeze: True}}\n"), "model.mm_cfg.llm.freeze", "images or sound"},
     {"model: {_target_: nemo.collections.vlm.neva.model.llava.LlavaModel}\n", "model._target_", "images or sound"},
-    {GPT("  peft: {peft_scheme: lora, lora_tuning: {adapter_dim: 32}}\n"), "model.peft.peft_scheme", "an adapter"},
+    {GPT("  peft: {peft_scheme: ptuning}\n"), "model.peft.peft_scheme", "an adapter"},
     {"inference: {greedy: False}\n" TRAINER "prompts: ['Q: How are you?']\nport: 5555\n", "prompts",
      "this is inference"},
     {"_target_: nemo.collections.llm.api.evaluate\n", "_target_", "this evaluates a model"},
@@ -102,7 +102,7 @@ static const struct {
     {"exp_manager: {name: megatron_t5}\n" TRAINER MODEL, "exp_manager.name", "encoder and a decoder"},
     {GPT("  quantization: {algorithm: int8_sq}\n"), "model.quantization.algorithm", "distils, prunes, quantizes"},
     {GPT("  fsdp: True\n"), "model.fsdp", "FSDP"},
-    {GPT("  window_size: [1024, 0]\n"), "model.window_size", "attention in windows"},
+    {GPT("  window_size: [16, 0]\n  window_attn_skip_freq: [0, 1]\n"), "model.window_attn_skip_freq", "a list"},
     {GPT("  fp32_residual_connection: True\n"), "model.fp32_residual_connection", "different data type"},
     {"name: megatron_gpt\ntrainer: {num_nodes: 1, devices: 8, precision: bf16, accumulate_grad_batches: 4}\n" MODEL,
      "trainer.accumulate_grad_batches", "gradient accumulation"},
@@ -131,6 +131,12 @@ START_TEST(what_is_taken) {
     ck_assert_int_eq(
         imported(GPT("  data: {train_ds: {micro_batch_size: 2, global_batch_size: 64}}\n"))->training.global_batch_size,
         64);
+    const struct tsim_scenario *sc =
+        imported(GPT("  peft: {peft_scheme: lora, lora_tuning: {adapter_dim: 12, target_modules: [attention_qkv]}}\n"));
+    ck_assert_int_eq(sc->training.adapter.rank, 12);
+    /* 16 tokens to the left beside its own, in one layer of two */
+    sc = imported(GPT("  window_size: [16, 0]\n  window_attn_skip_freq: 2\n"));
+    ck_assert_int_eq(sc->model->attention_window, 17);
 }
 END_TEST
 

@@ -430,7 +430,7 @@ static const struct {
                {"--export-kd-teacher-load x", "distils"},
                {"--retro-add-retriever", "retrieval"},
                {"--num-nextn-predict-layers 1", "further tokens"},
-               {"--window-size 128,0", "windows"},
+               {"--sliding-window-pattern 5", "windows"},
                {"--fp32-residual-connection", "data type"},
                {"--main-grads-dtype fp16", "data type"},
                {"--moe-extended-tp", "experts"},

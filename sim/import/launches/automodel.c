@@ -287,7 +287,7 @@ static void add_setting(void *context, const char *name, const struct tsim_value
 enum tsim_status tsim_import_automodel(struct tsim_arena *arena, const struct tsim_import_input *input,
                                        struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
-    struct reading g = {.r = &r, .tree = {.arena = arena}};
+    struct reading g = {.r = &r, .tree = {.arena = arena, .input = input}};
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
     tsim_recipe_init(&r, arena, input, "AutoModel", diags);
     tsim_recipe_each(&r, g.tree.root, add_setting, &g);

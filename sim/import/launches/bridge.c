@@ -1,10 +1,12 @@
 #include "import/launches/bridge.h"
 
+#include "base/among.h"
 #include "config/catalogue_load.h"
 #include "config/text/document.h"
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"
+#include "import/launches/omegaconf.h"
 
 #include <string.h>
 
@@ -26,6 +28,27 @@ static const struct section {
       "exp_avg_dtype", "exp_avg_sq_dtype", "loss_scale", "loss_scale_window", "hysteresis", NULL}},
     {"dist", {"use_tp_pp_dp_mapping", "use_torch_fsdp2", "use_sharp", NULL}},
 };
+/* Sections of which nothing is read here. */
+static const char *const OTHERS[] = {"checkpoint",
+                                     "logger",
+                                     "rng",
+                                     "profiling",
+                                     "scheduler",
+                                     "tokenizer",
+                                     "ft",
+                                     "straggler",
+                                     "nvrx_straggler",
+                                     "inprocess_restart",
+                                     "rerun_state_machine",
+                                     "tensor_inspect",
+                                     "validation",
+                                     "optimizer_config_override_provider",
+                                     "ENV_VARS",
+                                     "peft",
+                                     "comm_overlap",
+                                     "mixed_precision",
+                                     "env_vars",
+                                     "recipe"};
 
 bool tsim_is_bridge(const char *text, size_t size) {
     static const char NAME[] = "_target_: megatron.bridge.training.config.ConfigContainer";
@@ -73,10 +96,12 @@ static const char *key_of(const struct section *section, const char *key) {
     return strcmp(key, "bucket_size") == 0 ? "ddp_bucket_size" : key;
 }
 
+/* Values may be variables of the environment, "${TP}", that a program fills in (--env). */
 static void add_section(struct tsim_recipe *r, const struct section *section, const struct tsim_value *mapping) {
+    struct tsim_omegaconf tree = {.arena = r->arena, .input = &r->input, .root = mapping};
     for (size_t i = 0; i < mapping->n_items; i++) {
         const struct tsim_pair *pair = &mapping->pairs[i];
-        const struct tsim_value *value = pair->value;
+        const struct tsim_value *value = tsim_omegaconf_value(&tree, pair->key, pair->value);
         if (!is_read(section, pair->key) || pair->key[0] == '_' || tsim_value_is_null(value))
             continue;
         if (value->kind == TSIM_VALUE_MAPPING) {
@@ -87,6 +112,42 @@ static void add_section(struct tsim_recipe *r, const struct section *section, co
         }
         tsim_recipe_add(r, tsim_arena_printf(r->arena, "%s.%s", section->name, pair->key), key_of(section, pair->key),
                         value);
+    }
+}
+
+/* Returns the section of that name, also as it was called in 2025 ("model_config"); NULL: there is none. */
+static const struct tsim_value *section_of(struct tsim_arena *arena, const struct tsim_value *root, const char *name) {
+    const struct tsim_value *section = tsim_value_find(root, name);
+    section = section ? section : tsim_value_find(root, tsim_arena_printf(arena, "%s_config", name));
+    return section && section->kind == TSIM_VALUE_MAPPING ? section : NULL;
+}
+
+static void add_sections(struct tsim_recipe *r, const struct tsim_value *root) {
+    for (size_t i = 0; i < sizeof SECTIONS / sizeof SECTIONS[0]; i++) {
+        const struct tsim_value *section = section_of(r->arena, root, SECTIONS[i].name);
+        if (section)
+            add_section(r, &SECTIONS[i], section);
+    }
+}
+
+/* An adapter by its class: megatron.bridge.peft.lora.LoRA, with its rank and what has one. */
+static void add_adapter(struct tsim_recipe *r, const struct tsim_value *root) {
+    static const char *const KEYS[] = {"dim", "target_modules", "dropout"};
+    const struct tsim_value *peft = tsim_value_find(root, "peft");
+    if (!peft || tsim_value_is_off(peft))
+        return;
+    const struct tsim_value *target = peft->kind == TSIM_VALUE_MAPPING ? tsim_value_find(peft, "_target_") : peft;
+    const char *dot = target && target->kind == TSIM_VALUE_SCALAR ? strrchr(target->text, '.') : NULL,
+               *name = dot                                           ? dot + 1
+                       : target && target->kind == TSIM_VALUE_SCALAR ? target->text
+                                                                     : "lora";
+    tsim_recipe_add(r, "peft", "peft",
+                    tsim_value_new_scalar(r->arena, peft, strcmp(name, "LoRA") == 0 ? "lora" : name));
+    for (size_t i = 0; peft->kind == TSIM_VALUE_MAPPING && i < sizeof KEYS / sizeof KEYS[0]; i++) {
+        const struct tsim_value *value = tsim_value_find(peft, KEYS[i]);
+        if (value && !tsim_value_is_null(value))
+            tsim_recipe_add(r, tsim_arena_printf(r->arena, "peft.%s", KEYS[i]),
+                            tsim_arena_printf(r->arena, "peft.%s", KEYS[i]), value);
     }
 }
 
@@ -103,14 +164,8 @@ enum tsim_status tsim_bridge_read(struct tsim_recipe *r) {
     TSIM_TRY(tsim_log_yaml(r, "- Task Configuration -", &root));
     r->lists_all = true;
     r->program = "Megatron-Bridge";
-    for (size_t i = 0; i < sizeof SECTIONS / sizeof SECTIONS[0]; i++) {
-        const struct tsim_value *section = tsim_value_find(root, SECTIONS[i].name);
-        if (section && section->kind == TSIM_VALUE_MAPPING)
-            add_section(r, &SECTIONS[i], section);
-    }
-    const struct tsim_value *adapter = tsim_value_find(root, "peft");
-    if (adapter && !tsim_value_is_off(adapter))
-        tsim_recipe_add(r, "peft", "peft", tsim_value_new_scalar(r->arena, adapter, "true"));
+    add_sections(r, root);
+    add_adapter(r, root);
     add_vocabulary(r, root);
     return TSIM_OK;
 }
@@ -138,6 +193,11 @@ static void add_mixed_precision(struct tsim_recipe *r, const struct tsim_value *
         }
 }
 
+bool tsim_has_bridge_sections(const struct tsim_value *root) {
+    return tsim_value_find_path(root, "model.num_layers") && tsim_value_find_path(root, "model.hidden_size") &&
+           tsim_value_find(root, "train");
+}
+
 /* Its name without what all of them end with. */
 static const char *bare_recipe(struct tsim_arena *arena, const char *name) {
     static const char *const ENDS[] = {"_config", "_pretrain"};
@@ -149,10 +209,48 @@ static const char *bare_recipe(struct tsim_arena *arena, const char *name) {
     return tsim_arena_strndup(arena, name, n);
 }
 
+/* Returns the overrides by the names of today's sections. Those of its benchmarks stand below ConfigContainer, with plans of many
+ * machines beside it. A section that is not known would be left out in silence: a mistake. */
+static const struct tsim_value *overrides_of(struct tsim_recipe *r, const struct tsim_value *root) {
+    const struct tsim_value *container = tsim_value_find(root, "ConfigContainer"),
+                            *matrix = tsim_value_find(root, "perf_matrix");
+    if (matrix)
+        tsim_diag_hint(
+            tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, matrix, "",
+                             "perf_matrix has the plans of several machines"),
+            "give the sections below ConfigContainer alone, with one plan's degrees and batches in model and train");
+    root = container && container->kind == TSIM_VALUE_MAPPING ? container : root;
+    struct tsim_pair *pairs = tsim_arena_alloc(r->arena, (root->n_items + 1) * sizeof pairs[0]);
+    size_t n = 0;
+    for (size_t i = 0; root->kind == TSIM_VALUE_MAPPING && i < root->n_items; i++) {
+        const struct tsim_pair *pair = &root->pairs[i];
+        const size_t length = strlen(pair->key);
+        const char *name = length > 7 && strcmp(pair->key + length - 7, "_config") == 0
+                               ? tsim_arena_strndup(r->arena, pair->key, length - 7)
+                               : pair->key;
+        bool is_known = TSIM_IS_AMONG(name, OTHERS) || name[0] == '_' || pair->value->kind != TSIM_VALUE_MAPPING;
+        for (size_t k = 0; k < sizeof SECTIONS / sizeof SECTIONS[0]; k++)
+            is_known |= strcmp(SECTIONS[k].name, name) == 0;
+        if (!is_known && pair->value != matrix)
+            tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, pair->value, "",
+                             "'%.60s' is no section of Megatron-Bridge's configuration", pair->key);
+        pairs[n] = *pair;
+        pairs[n++].key = name;
+    }
+    return tsim_value_new_mapping(r->arena, root, pairs, n);
+}
+
 enum tsim_status tsim_bridge_recipe(struct tsim_recipe *r, const char *name, const struct tsim_value *overrides,
                                     const char **model) {
     const char *folder = tsim_catalogue_folder(r->arena), *known = "";
     const struct tsim_value *table, *common, *recipe, *hf;
+    if (!name) {
+        r->program = "Megatron-Bridge";
+        add_sections(r, overrides_of(r, overrides));
+        add_vocabulary(r, overrides);
+        add_adapter(r, overrides);
+        return TSIM_OK;
+    }
     if (!folder)
         return TSIM_ERR_IO;
     TSIM_TRY(tsim_document_read(r->arena, tsim_arena_printf(r->arena, "%s/models/bridge-recipes.yaml", folder), &table,
@@ -167,20 +265,15 @@ enum tsim_status tsim_bridge_recipe(struct tsim_recipe *r, const char *name, con
         tsim_diag_hint(tsim_recipe_error(r, NULL, "the recipe '%.60s' is not known here", name), "known are %s", known);
         return TSIM_ERR_REFERENCE;
     }
+    overrides = overrides_of(r, overrides);
     recipe = tsim_value_merge(r->arena, tsim_value_merge(r->arena, common, tsim_value_without(r->arena, recipe, "hf")),
                               overrides);
     r->program = "Megatron-Bridge";
-    for (size_t i = 0; i < sizeof SECTIONS / sizeof SECTIONS[0]; i++) {
-        const struct tsim_value *section = tsim_value_find(recipe, SECTIONS[i].name);
-        if (section && section->kind == TSIM_VALUE_MAPPING)
-            add_section(r, &SECTIONS[i], section);
-    }
-    const struct tsim_value *overlap = tsim_value_find_path(recipe, "comm_overlap.tp_comm_overlap"),
-                            *adapter = tsim_value_find(recipe, "peft");
+    add_sections(r, recipe);
+    const struct tsim_value *overlap = tsim_value_find_path(recipe, "comm_overlap.tp_comm_overlap");
     if (overlap)
         tsim_recipe_add(r, "comm_overlap.tp_comm_overlap", "tp_comm_overlap", overlap);
-    if (adapter && !tsim_value_is_off(adapter))
-        tsim_recipe_add(r, "peft", "peft", tsim_value_new_scalar(r->arena, adapter, "true"));
+    add_adapter(r, recipe);
     add_mixed_precision(r, tsim_value_find(recipe, "mixed_precision"));
     return TSIM_OK;
 }

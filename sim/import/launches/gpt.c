@@ -2,6 +2,7 @@
 
 #include "base/among.h"
 #include "config/catalogue_load.h"
+#include "import/launches/launch_adapter.h"
 #include "import/launches/launch_words.h"
 #include "import/overrides.h"
 
@@ -738,10 +739,8 @@ static void read_sizes(struct tsim_gpt *g) {
         required(g, "num_attention_heads", 1000000);
     } else if (tsim_catalogue_load_model(g->r->arena, g->named, &model, g->r->diags) == TSIM_OK) {
         g->layers = tsim_recipe_int(g->r, "num_layers", 1, 100000, model->layers);
-        g->hidden = model->hidden;
-        if (g->layers != model->layers)
-            tsim_recipe_error(g->r, tsim_recipe_find(g->r, "num_layers"), "%lld, but %s has %lld layers",
-                              (long long)g->layers, g->named, (long long)model->layers);
+        g->hidden = tsim_recipe_int(g->r, "hidden_size", 1, 10000000, model->hidden);
+        g->named_model = model;
     }
 }
 
@@ -764,6 +763,32 @@ static void put_model(struct tsim_gpt *g) {
     r->assumed = assumed, r->not_modelled = not_modelled, r->notes = notes;
     r->diags = diags;
     tsim_diags_release(&unheard);
+}
+
+static void put_named(struct tsim_gpt *g) {
+    tsim_recipe_put(g->r, "model", g->named_from, NULL, "%s", g->named);
+    if (g->named_model)
+        tsim_gpt_put_changes(g, g->named_model);
+}
+
+/* LoRA of MindSpeed-LLM (--lora-r), Primus (lora.dim), Megatron-Bridge and NeMo (peft). */
+static void put_adapter(struct tsim_gpt *g) {
+    static const char *const RANKS[] = {"lora_r", "lora_rank", "lora.dim", "peft.dim", "peft.lora_tuning.adapter_dim",
+                                        NULL},
+                             *const TARGETS[] = {"lora_target_modules", "lora.target_modules", "peft.target_modules",
+                                                 "peft.lora_tuning.target_modules", NULL},
+                             *const DROPOUTS[] = {"lora_dropout", "lora.dropout", "peft.dropout",
+                                                  "peft.lora_tuning.adapter_dropout", NULL};
+    const struct tsim_adapter_settings adapter = {.rank = tsim_recipe_find_any(g->r, RANKS),
+                                                  .targets = tsim_recipe_find_any(g->r, TARGETS),
+                                                  .dropout = tsim_recipe_find_any(g->r, DROPOUTS),
+                                                  .default_rank = 32, /* Megatron-Bridge's */
+                                                  .why = "the program's default"};
+    const struct tsim_setting *kind = tsim_recipe_find(g->r, "peft"), *on = tsim_recipe_find(g->r, "lora.enabled"),
+                              *scheme = tsim_recipe_find(g->r, "peft.peft_scheme");
+    const bool is_off = (on && !tsim_setting_flag(g->r, on)) || tsim_setting_is(scheme, "none");
+    if (!is_off && (adapter.rank || tsim_setting_is(kind, "lora") || tsim_setting_is(scheme, "lora")))
+        tsim_recipe_put_adapter(g->r, &adapter);
 }
 
 /* Layers that predict further tokens stand behind the others, in the last stage. A model that the user gives has them or not. */
@@ -799,13 +824,14 @@ void tsim_gpt_build(struct tsim_gpt *g) {
     tsim_recipe_put(r, "schema", NULL, NULL, "tsim/v1");
     tsim_recipe_put(r, "name", NULL, NULL, "%s", tsim_recipe_name(r->arena, r->document->file, "imported"));
     if (g->named)
-        tsim_recipe_put(r, "model", g->named_from, NULL, "%s", g->named);
+        put_named(g);
     else
         put_model(g);
     put_further(g);
     int64_t world = put_cluster(g);
     read_virtual(g);
     put_training(g, world);
+    put_adapter(g);
     put_states(g);
     put_software(g);
     put_parallelism(g, world);

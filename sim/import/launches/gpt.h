@@ -22,6 +22,7 @@ struct tsim_gpt {
     bool is_given;                         /* the user gives the model, whose sizes the file does not have */
     const char *named;                     /* a model of the catalogue instead of sizes; NULL: none */
     const struct tsim_setting *named_from; /* where it is named */
+    const struct tsim_model *named_model;
     const struct tsim_setting *noop; /* MindSpeed-LLM's: layers that do nothing and make stages even; NULL: none */
     const bool *idle;                /* [TSIM_MOST_IDLE_LAYERS]: which they are */
     int64_t counted_layers;          /* with them */
@@ -35,11 +36,15 @@ void tsim_gpt_build(struct tsim_gpt *g);
 
 /* ---- shared by its files ---- */
 void tsim_gpt_put_model(struct tsim_gpt *g);
+/* Puts the sizes that the settings say beside a model of the catalogue, where they are others than its own. */
+void tsim_gpt_put_changes(struct tsim_gpt *g, const struct tsim_model *model);
 /* Reads how many layers each stage of pipeline_model_parallel_layout has into [TSIM_MOST_LAYOUT_STAGES]; returns how many there are,
  * 0 where the setting is not there, or wrong, which is said. */
 size_t tsim_gpt_layout(struct tsim_gpt *g, int *layers);
 /* Returns the setting that says how many experts a layer has; NULL if there are none. */
 const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g);
+/* Puts windows of attention so wide; every `period`-th layer has none, 0: all have one. */
+void tsim_recipe_put_window(struct tsim_recipe *r, const struct tsim_setting *from, int64_t width, int64_t period);
 /* The batch of a step; `world`: how many accelerators there are. */
 void tsim_gpt_put_batch(struct tsim_gpt *g, int64_t world, int64_t sequence_length);
 

@@ -271,9 +271,12 @@ static void put_routing(struct tsim_gpt *g) {
     const struct tsim_setting *bias = tsim_recipe_find(g->r, "moe_router_enable_expert_bias"),
                               *capacity = tsim_recipe_find(g->r, "moe_expert_capacity_factor"),
                               *pads = tsim_recipe_find(g->r, "moe_pad_expert_input_to_capacity"),
-                              *groups = tsim_recipe_find(g->r, "moe_router_group_topk");
+                              *groups = tsim_recipe_find(g->r, "moe_router_group_topk"),
+                              *limit = tsim_recipe_find(g->r, "activation_func_clamp_value");
     if (bias && tsim_setting_flag(g->r, bias))
         tsim_recipe_put(g->r, "model.experts.router_bias", bias, NULL, "true");
+    if (limit && tsim_setting_number(g->r, limit) > 0)
+        tsim_recipe_put(g->r, "model.experts.limited", limit, NULL, "true");
     if (groups && tsim_recipe_find(g->r, "moe_router_num_groups"))
         tsim_recipe_put(g->r, "model.experts.node_limit", groups, "groups taken as nodes", "%lld",
                         (long long)tsim_setting_int(g->r, groups, 1, 100000));
@@ -330,12 +333,54 @@ static void put_heads(struct tsim_gpt *g) {
         tsim_recipe_put_int(g->r, "model.head_dim", channels, tsim_setting_int(g->r, channels, 1, 1000000));
 }
 
-/* A window as long as the sequence is none. */
+static struct tsim_pair pair_at(struct tsim_recipe *r, const struct tsim_value *at, const char *key, const char *text) {
+    return (struct tsim_pair){key, r->document, at->line, at->column, tsim_value_new_scalar(r->arena, at, text)};
+}
+
+void tsim_recipe_put_window(struct tsim_recipe *r, const struct tsim_setting *from, int64_t width, int64_t period) {
+    const struct tsim_value *at = from->value;
+    tsim_recipe_put_int(r, "model.attention_window", from, width);
+    if (period < 2)
+        return;
+    struct tsim_pair pairs[2] = {pair_at(r, at, "kind", "window"),
+                                 pair_at(r, at, "count", tsim_arena_printf(r->arena, "%lld", (long long)(period - 1)))};
+    struct tsim_pair last = pair_at(r, at, "kind", "attention");
+    const struct tsim_value *items[2] = {tsim_value_new_mapping(r->arena, at, pairs, 2),
+                                         tsim_value_new_mapping(r->arena, at, &last, 1)};
+    tsim_recipe_put_value(r, "model.pattern", from, tsim_value_new_list(r->arena, at, items, 2));
+}
+
+/* "128,0", "(127, 0)" or [127, 0]: tokens to the left, besides its own, and to the right; -1 are all. */
+static int64_t tokens_to_the_left(const struct tsim_setting *s) {
+    const char *text = tsim_setting_text(s);
+    int64_t left = 0;
+    text += strspn(text, "([ ");
+    const char *number = text;
+    for (; isdigit((unsigned char)*text) && left < 1000000000; text++)
+        left = left * 10 + (*text - '0');
+    return text > number ? left : -1;
+}
+
+/* Puts windows of attention. One as long as the sequence is none; of Megatron-Core every N-th layer has none (window_attn_skip_freq). */
 static void put_window(struct tsim_gpt *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "sliding_window");
-    const int64_t width = s ? tsim_setting_int(g->r, s, 1, 1000000000) : 0;
-    if (s && width < tsim_recipe_int(g->r, "seq_length", 1, 1000000000, INT64_C(1000000000)))
-        tsim_recipe_put_int(g->r, "model.attention_window", s, width);
+    static const char *const LENGTHS[] = {"seq_length", "encoder_seq_length", "data.seq_length", NULL};
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "sliding_window"),
+                              *sides = tsim_recipe_find(g->r, "window_size"),
+                              *skips = tsim_recipe_find(g->r, "window_attn_skip_freq"),
+                              *length = tsim_recipe_find_any(g->r, LENGTHS);
+    const int64_t left = sides ? tokens_to_the_left(sides) : -1,
+                  width = s           ? tsim_setting_int(g->r, s, 1, 1000000000)
+                          : left >= 0 ? left + 1
+                                      : 0,
+                  tokens = length ? tsim_setting_int(g->r, length, 1, 1000000000) : INT64_C(1000000000);
+    if (width == 0 || width >= tokens)
+        return;
+    if (skips && skips->value->kind == TSIM_VALUE_SEQUENCE) {
+        tsim_recipe_refuse(g->r, skips,
+                           "which layers have windows is a list: --set model.pattern=[...] beside --ignore says it");
+        return;
+    }
+    tsim_recipe_put_window(g->r, s ? s : sides, width, skips ? tsim_setting_int(g->r, skips, 1, 100000) : 0);
 }
 
 static void put_latent(struct tsim_gpt *g) {
@@ -404,8 +449,11 @@ static void put_positions(struct tsim_gpt *g) {
 }
 
 static void put_norm(struct tsim_gpt *g) {
-    const struct tsim_setting *s = tsim_recipe_find(g->r, "normalization");
+    static const char *const SWITCHES[] = {"use_rmsnorm", "use_rms_norm", "RMSNorm", NULL}; /* of forks */
+    const struct tsim_setting *s = tsim_recipe_find(g->r, "normalization"), *on = tsim_recipe_find_any(g->r, SWITCHES);
     const char *text = s ? tsim_setting_text(s) : "LayerNorm";
+    if (!s && on && tsim_setting_flag(g->r, on))
+        s = on, text = "RMSNorm";
     bool is_rms = strcmp(text, "RMSNorm") == 0 || strcmp(text, "rmsnorm") == 0;
     tsim_recipe_put(g->r, "model.norm", s, s ? NULL : "the program's default", is_rms ? "rmsnorm" : "layernorm");
     if (s && !is_rms && strncmp(text, "LayerNorm", 9) != 0 && strncmp(text, "layernorm", 9) != 0 &&
@@ -489,6 +537,37 @@ void tsim_gpt_put_model(struct tsim_gpt *g) {
     if (g->is_bidirectional)
         tsim_recipe_put(r, "model.causal", NULL, "pretrain_bert", "false");
     put_window(g);
+    if (tsim_recipe_is(r, "softmax_type", "learnable"))
+        tsim_recipe_put(r, "model.sinks", tsim_recipe_find(r, "softmax_type"), NULL, "true");
     put_latent(g);
     put_experts(g, ffn_from, ffn);
+}
+
+void tsim_gpt_put_changes(struct tsim_gpt *g, const struct tsim_model *m) {
+    const struct {
+        const char *key, *path;
+        int64_t own;
+    } SIZES[] = {{"num_layers", "model.layers", m->layers},
+                 {"hidden_size", "model.hidden", m->hidden},
+                 {"ffn_hidden_size", "model.ffn_hidden", m->ffn_hidden},
+                 {"num_attention_heads", "model.heads", m->heads},
+                 {"num_query_groups", "model.kv_heads", m->kv_heads},
+                 {"num_experts", "model.experts.count", m->experts.count},
+                 {"num_moe_experts", "model.experts.count", m->experts.count},
+                 {"moe_router_topk", "model.experts.active", m->experts.active},
+                 {"moe_ffn_hidden_size", "model.experts.ffn_hidden", m->experts.ffn_hidden},
+                 {"padded_vocab_size", "model.vocab", m->vocab}};
+    bool is_changed = false;
+    for (size_t i = 0; i < sizeof SIZES / sizeof SIZES[0]; i++) {
+        const struct tsim_setting *s = tsim_recipe_find(g->r, SIZES[i].key);
+        const int64_t value = s ? tsim_setting_int(g->r, s, 1, 1000000000) : SIZES[i].own;
+        if (value == SIZES[i].own || (SIZES[i].own == 0 && strncmp(SIZES[i].path, "model.experts", 13) == 0))
+            continue;
+        if (!is_changed)
+            tsim_recipe_put(g->r, "model.extends", g->named_from, NULL, "%s", g->named);
+        is_changed = true;
+        tsim_recipe_put_int(g->r, SIZES[i].path, s, value);
+    }
+    if (is_changed && m->experts.count > 0)
+        put_expert_layers(g);
 }

@@ -34,6 +34,10 @@ static const struct tsim_setting_class SCRIPT[] = {
     REFUSED("program=*infer* program=*generate* program=*predict* program=*demo* program=*chat.py program=*_server.py",
             INFERENCE),
     REFUSED("program=*evaluat* program=*/eval* do_predict=[tT]rue", EVALUATION),
+    REFUSED(
+        "num_generations max_completion_length reward_funcs reward_model* use_vllm=[tT]rue vllm_mode num_ppo_epochs "
+        "response_length kl_coef cliprange",
+        "this is reinforcement learning, which also generates text: tsim simulates plain training"),
     REFUSED("teacher_* kd_* distill* draft_model*", "a teacher's distribution"),
     REFUSED("expert_num moe_enable num_experts", "experts that the program adds to the model"),
     REFUSED("freeze_* tune_* unfreeze_* num_layer_trainable lisa_* train_only_*",

@@ -7,6 +7,7 @@
 #include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
+#include "import/launches/launch_adapter.h"
 #include "import/launches/launch_words.h"
 #include "import/overrides.h"
 
@@ -149,180 +150,6 @@ static void put_kind(struct reading *g) {
                                                     : tsim_setting_text(s)); /* no reference model scores them */
 }
 
-/* "q_proj" is query. */
-static const struct tsim_launch_word PROJECTIONS[] = {
-    {"q_proj", "query"},
-    {"k_proj", "key"},
-    {"v_proj", "value"},
-    {"qkv_proj", "qkv"},
-    {"o_proj", "output"},
-    {"gate_proj", "gate"},
-    {"up_proj", "up"},
-    {"down_proj", "down"},
-    {"gate_up_proj", "gate-up"},
-    {"query_key_value", "qkv"}, /* of GPT-NeoX, Falcon, BLOOM, ChatGLM */
-    {"dense", "output"},
-    {"dense_h_to_4h", "up"},
-    {"dense_4h_to_h", "down"},
-    {"W_pack", "qkv"}, /* of Baichuan */
-    {"Wqkv", "qkv"},   /* of MPT and DBRX */
-    {"wqkv", "qkv"},   /* of InternLM2 */
-    {"wo", "output"},
-    {"w1", "gate"},
-    {"w2", "down"},
-    {"w3", "up"},
-    {"c_attn", "qkv"}, /* of GPT-2 and Qwen */
-    {"out_proj", "output"},
-    {"fc1", "up"},
-    {"fc2", "down"},
-    {"c_fc", "up"},
-    {"c_proj", "output"},
-    {NULL, NULL}};
-enum { MOST_TARGETS = 16 };
-
-static bool is_put(const char *const *parts, size_t n, const char *part) {
-    size_t i = 0;
-    while (i < n && strcmp(parts[i], part) != 0)
-        i++;
-    return i < n;
-}
-
-/* Says which projection a name ends with: "language_model.layers.0.mlp.up_proj" is up_proj. */
-static const char *part_of(const char *word) {
-    const char *dot = strrchr(word, '.');
-    return tsim_launch_ours(PROJECTIONS, dot ? dot + 1 : word);
-}
-
-/* Returns the projections that a regular expression of peft speaks of, by their names in it: "(q|k|v|o)_proj" has four. */
-static size_t targets_of_pattern(struct reading *g, const char *text, const char **words) {
-    char *whole = tsim_arena_strdup(g->r->arena, text), *at = whole;
-    size_t n = 0;
-    while ((at = strstr(at, "_proj"))) {
-        char *begin = at;
-        *at = '\0';
-        if (begin > whole && begin[-1] == ')') {
-            *--begin = '\0';
-            while (begin > whole && begin[-1] != '(')
-                begin--;
-        } else {
-            while (begin > whole && (isalpha((unsigned char)begin[-1]) || begin[-1] == '_'))
-                begin--;
-        }
-        char *rest = begin;
-        for (char *word = strtok_r(begin, "|?:", &rest); word && n < MOST_TARGETS; word = strtok_r(NULL, "|?:", &rest))
-            words[n++] = tsim_arena_printf(g->r->arena, "%s_proj", word);
-        at += strlen("_proj");
-    }
-    return n;
-}
-
-/* Returns the words of a list, of one text with commas between them, or of a pattern. */
-static size_t words_of_targets(struct reading *g, const struct tsim_setting *s, const char **words) {
-    size_t n = 0, n_items = s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : 0;
-    for (size_t i = 0; i < n_items && n < MOST_TARGETS; i++)
-        words[n++] = s->value->items[i]->kind == TSIM_VALUE_SCALAR ? s->value->items[i]->text : "";
-    const char *one = n_items == 0 ? tsim_setting_text(s) : n == 1 ? words[0] : "";
-    if (strpbrk(one, "(|*[\\"))
-        return targets_of_pattern(g, one, words);
-    if (n_items > 0)
-        return n;
-    char *text = tsim_arena_strdup(g->r->arena, one), *rest = text;
-    for (char *word = strtok_r(text, ", []'\"", &rest); word && n < MOST_TARGETS;
-         word = strtok_r(NULL, ", []'\"", &rest))
-        words[n++] = word;
-    return n;
-}
-
-/* Parts of a model that may have adapters beside its projections, and are small or rare. */
-static bool is_left_out(const struct tsim_launch_word *others, const char *word) {
-    const char *dot = strrchr(word, '.');
-    return tsim_launch_ours(others, dot ? dot + 1 : word) != NULL;
-}
-
-static void put_targets(struct reading *g, const struct tsim_setting *s) {
-    static const char *const ALL[] = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
-    static const struct tsim_launch_word OTHERS[] = {{"embed_tokens", "embedding"},
-                                                     {"lm_head", "head"},
-                                                     {"wte", "embedding"},
-                                                     {"embed_in", "embedding"},
-                                                     {"embed_out", "head"},
-                                                     {"output_layer", "head"},
-                                                     {"gate", "router"},
-                                                     {"router", "router"},
-                                                     {"layer", "router"},
-                                                     {NULL, NULL}};
-    const char *words[MOST_TARGETS], *ours[MOST_TARGETS];
-    size_t n = s ? words_of_targets(g, s, words) : 0;
-    bool is_all = !s;
-    for (size_t i = 0; i < n; i++)
-        is_all |= strcmp(words[i], "all") == 0 || strcmp(words[i], "all-linear") == 0;
-    if (is_all)
-        for (n = 0; n < sizeof ALL / sizeof ALL[0]; n++)
-            words[n] = ALL[n];
-    const struct tsim_model *model = tsim_recipe_model(g->r);
-    size_t n_ours = 0;
-    bool is_of_experts = false, is_of_others = false;
-    for (size_t i = 0; i < n; i++) {
-        const char *part = part_of(words[i]);
-        if (!part && is_left_out(OTHERS, words[i])) {
-            is_of_others = true;
-            continue;
-        }
-        if (!part) {
-            tsim_recipe_refuse(g->r, s,
-                               "adapters of '%.40s' are not modelled: of the projections of attention and of the "
-                               "feed-forward block they are",
-                               words[i]);
-            return;
-        }
-        const bool is_gate = strcmp(part, "gate") == 0, is_feed_forward = is_gate || strcmp(part, "up") == 0 ||
-                                                                          strcmp(part, "down") == 0 ||
-                                                                          strcmp(part, "gate-up") == 0;
-        if (model && model->experts.count > 0 && is_feed_forward)
-            is_of_experts = true;
-        else if (!(is_gate && model && !model->gated_mlp) && !is_put(ours, n_ours, part))
-            ours[n_ours++] = part;
-    }
-    if (n_ours == 0) {
-        tsim_recipe_refuse(g->r, s, "none of these is a projection of attention or of a feed-forward block");
-        return;
-    }
-    for (size_t i = 0; i < n && n_ours < MOST_TARGETS; i++) /* of GPT-2 and Qwen, behind both blocks */
-        if (strcmp(words[i], "c_proj") == 0 && !is_put(ours, n_ours, "down"))
-            ours[n_ours++] = "down";
-    if (is_of_experts && s)
-        tsim_recipe_not_modelled(g->r, s, "adapters of experts; here of attention alone");
-    if (is_of_others)
-        tsim_recipe_not_modelled(g->r, s, "adapters of embeddings, head or router; here of projections alone");
-    tsim_recipe_put_list(g->r, "training.adapter.targets", s, ours, n_ours);
-}
-
-static void put_adapter(struct reading *g) {
-    const struct tsim_setting *rank = tsim_recipe_find(g->r, "lora_r"),
-                              *bits = tsim_recipe_find(g->r, "quantization_bit"),
-                              *targets = tsim_recipe_find(g->r, "lora_targets"),
-                              *dropout = tsim_recipe_find(g->r, "lora_dropout");
-    static const char *const OF_4_BITS[] = {"AWQ", "awq", "GPTQ-Int4", "gptq-int4", "4bit", "Int4", "int4", "GPTQ"};
-    const struct tsim_setting *name = tsim_recipe_find(g->r, "model_name_or_path");
-    int64_t n_bits = bits ? tsim_setting_int(g->r, bits, 0, 64) : 0;
-    for (size_t i = 0; name && n_bits == 0 && i < sizeof OF_4_BITS / sizeof OF_4_BITS[0]; i++)
-        if (strstr(tsim_setting_text(name), OF_4_BITS[i]))
-            bits = name, n_bits = 4;
-    if (!rank && !g->defaults->has_adapter)
-        return;
-    tsim_recipe_put(g->r, "training.adapter.kind", bits ? bits : rank, NULL, n_bits > 0 ? "qlora" : "lora");
-    tsim_recipe_put(g->r, "training.adapter.rank", rank, rank ? NULL : g->defaults->why, "%lld",
-                    (long long)(rank ? tsim_setting_int(g->r, rank, 1, 100000) : g->defaults->adapter_rank));
-    put_targets(g, targets);
-    if (n_bits == 8)
-        tsim_recipe_put(g->r, "training.adapter.base_precision", bits, NULL, "int8");
-    else if (n_bits > 0 && n_bits != 4)
-        tsim_recipe_refuse(g->r, bits, "a frozen model of %lld bits is not modelled: 4 and 8 bits are",
-                           (long long)n_bits);
-    if (dropout && tsim_setting_number(g->r, dropout) > 0)
-        tsim_recipe_put(g->r, "training.adapter.dropout", dropout, NULL, "%s", tsim_setting_text(dropout));
-}
-
 static void put_attention(struct reading *g) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "attn_implementation");
     if (s)
@@ -360,7 +187,15 @@ static void put_training(struct reading *g) {
     int64_t n = steps ? tsim_setting_int(g->r, steps, -1, INT64_C(1000000000000)) : -1;
     if (n > 0)
         tsim_recipe_put_int(g->r, "training.steps", steps, n);
-    put_adapter(g);
+    const struct tsim_adapter_settings adapter = {.rank = tsim_recipe_find(g->r, "lora_r"),
+                                                  .targets = tsim_recipe_find(g->r, "lora_targets"),
+                                                  .dropout = tsim_recipe_find(g->r, "lora_dropout"),
+                                                  .bits = tsim_recipe_find(g->r, "quantization_bit"),
+                                                  .base = tsim_recipe_find(g->r, "model_name_or_path"),
+                                                  .default_rank = g->defaults->adapter_rank,
+                                                  .why = g->defaults->why};
+    if (adapter.rank || g->defaults->has_adapter)
+        tsim_recipe_put_adapter(g->r, &adapter);
     put_attention(g);
 }
 

@@ -26,7 +26,8 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("model.config_overrides.max_seq_len model.config_overrides.max_position_embeddings "
             "model.config_overrides.n_positions "
             "model.config_overrides.attn_config.attn_* "
-            "model.config_overrides.use_cache model.config_overrides.rope_scaling* model.config_overrides.init_device"),
+            "model.config_overrides.use_cache model.config_overrides.use_fused_loss "
+            "model.config_overrides.rope_scaling* model.config_overrides.init_device"),
     REFUSED("model.config_overrides.* model.config.*", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("model.attn_config.sliding_window_size=[1-9]* model.block_overrides.* model.attn_config.reuse_kv_layer_idx",
             "attention in windows, or layers that differ"),
@@ -358,7 +359,8 @@ enum tsim_status tsim_import_llm_foundry(struct tsim_arena *arena, const struct 
     const struct tsim_value *root, *job, *model;
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     job = tsim_value_find(root, "parameters");
-    struct reading g = {.r = &r, .tree = {.arena = arena, .root = job && job->kind == TSIM_VALUE_MAPPING ? job : root}};
+    struct reading g = {
+        .r = &r, .tree = {.arena = arena, .input = input, .root = job && job->kind == TSIM_VALUE_MAPPING ? job : root}};
     tsim_recipe_init(&r, arena, input, "llm-foundry", diags);
     tsim_recipe_each(&r, root, add_setting, &g);
     model = tsim_value_find(g.tree.root, "model");

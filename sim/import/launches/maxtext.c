@@ -22,7 +22,8 @@ static const struct tsim_setting_class CLASSES[] = {
             "quantize_kvcache inference_* prefill_* ici_autoregressive_parallelism=[2-9]*", INFERENCE),
     REFUSED("base_config=*rl* base_config=*grpo* base_config=*dpo* use_dpo use_grpo rl.*", "reinforcement learning or tuning by preferences"),
     REFUSED("base_config=*distill* distill_* teacher_*", "this distils a model: training.kind: distill says it"),
-    REFUSED("use_multimodal image_* use_audio audio_*", IMAGES),
+    REFUSED("use_multimodal use_audio", IMAGES),
+    NOTHING("*_for_vit *_for_audio image_* audio_*"), /* base.yml has them whatever the model: the two switches count */
     REFUSED("lora_* enable_lora", "an adapter is trained: training.adapter says it"),
     REFUSED("mtp_num_layers", "modules that predict further tokens: --set model.mtp_layers=N beside --ignore"),
     REFUSED("use_sparse_indexer moba", "attention to some chosen tokens, which tsim does not have"),
@@ -141,9 +142,10 @@ static const struct block {
 } BLOCKS[] = {{"default", false, false, false, 1, 0},  {"llama2", false, false, false, 1, 0},
               {"mistral", false, false, false, 1, 0},  {"mixtral", false, false, false, 1, 0},
               {"gemma", false, false, false, 1, 0},    {"gemma2", false, true, false, 2, 2},
-              {"gemma3", true, true, false, 1, 6},     {"qwen2", false, false, false, 1, 0},
-              {"qwen3", true, false, false, 1, 0},     {"qwen3_moe", true, false, false, 1, 0},
-              {"deepseek", false, false, false, 1, 0}, {"gpt3", false, false, true, 1, 0}};
+              {"gemma3", true, true, false, 1, 6},     {"gpt_oss", false, false, false, 1, 2},
+              {"qwen2", false, false, false, 1, 0},    {"qwen3", true, false, false, 1, 0},
+              {"qwen3_moe", true, false, false, 1, 0}, {"deepseek", false, false, false, 1, 0},
+              {"gpt3", false, false, true, 1, 0}};
 
 static const struct block *block_of(struct reading *g) {
     const struct tsim_setting *s = find(g, "decoder_block");
@@ -174,6 +176,8 @@ static void put_experts(struct reading *g) {
         tsim_recipe_put_int(g->r, "model.experts.first", find(g, "first_num_dense_layers"), first);
     if (tsim_recipe_flag(g->r, "routed_bias", false))
         tsim_recipe_put(g->r, "model.experts.router_bias", find(g, "routed_bias"), NULL, "true");
+    if (find(g, "mlp_activations_limit") && tsim_setting_number(g->r, find(g, "mlp_activations_limit")) > 0)
+        tsim_recipe_put(g->r, "model.experts.limited", find(g, "mlp_activations_limit"), NULL, "true");
 }
 
 static void put_latent(struct reading *g) {
@@ -198,21 +202,7 @@ static void put_windows(struct reading *g, const struct block *block) {
     if (!window || tsim_setting_int(g->r, window, 0, 1000000000) == 0 ||
         (block->period == 0 && !tsim_setting_is(type, "local_sliding")))
         return;
-    put_int(g, "model.attention_window", "sliding_window_size", 0);
-    if (block->period > 0) {
-        const struct tsim_value *at = window->value;
-        struct tsim_pair pairs[2] = {{"kind", g->r->document, at->line, at->column,
-                                      tsim_value_new_scalar(g->r->arena, at, "window")},
-                                     {"count", g->r->document, at->line, at->column,
-                                      tsim_value_new_scalar(
-                                          g->r->arena, at,
-                                          tsim_arena_printf(g->r->arena, "%lld", (long long)(block->period - 1)))}},
-                         last = {"kind", g->r->document, at->line, at->column,
-                                 tsim_value_new_scalar(g->r->arena, at, "attention")};
-        const struct tsim_value *items[2] = {tsim_value_new_mapping(g->r->arena, at, pairs, 2),
-                                             tsim_value_new_mapping(g->r->arena, at, &last, 1)};
-        tsim_recipe_put_value(g->r, "model.pattern", window, tsim_value_new_list(g->r->arena, at, items, 2));
-    }
+    tsim_recipe_put_window(g->r, window, tsim_setting_int(g->r, window, 1, 1000000000), block->period);
 }
 
 /* Writes a model from the sizes base_*; base.yml gives what is not said. */
@@ -254,11 +244,16 @@ static void put_sizes(struct reading *g) {
     find(g, "use_post_ffw_norm");
     if (tsim_recipe_flag(g->r, "attention_bias", false))
         tsim_recipe_put(g->r, "model.qkv_bias", find(g, "attention_bias"), NULL, "true");
-    if (tsim_recipe_flag(g->r, "mlp_bias", false))
+    const bool has_all_biases = strcmp(block->name, "gpt_oss") == 0 && tsim_recipe_flag(g->r, "mlp_bias", false);
+    if (has_all_biases)
+        tsim_recipe_put(g->r, "model.bias", find(g, "mlp_bias"), NULL, "true");
+    else if (tsim_recipe_flag(g->r, "mlp_bias", false))
         tsim_recipe_refuse(g->r, find(g, "mlp_bias"), "biases of the feed-forward block alone");
     if (tsim_recipe_flag(g->r, "rope_attention_scaling", false))
         tsim_recipe_put(g->r, "model.rotary_scaled", find(g, "rope_attention_scaling"), NULL, "true");
     put_windows(g, block);
+    if (tsim_recipe_flag(g->r, "attention_sink", false))
+        tsim_recipe_put(g->r, "model.sinks", find(g, "attention_sink"), NULL, "true");
     put_experts(g);
     put_latent(g);
 }
@@ -333,6 +328,7 @@ static void put_model(struct reading *g) {
     const char *id = is_named ? tsim_known_model(g->r, tsim_setting_text(name)) : NULL;
     if (is_named || is_given)
         check_sizes(g, is_given || are_its_own(g, id));
+    const struct tsim_model *model;
     if (id)
         tsim_recipe_put(g->r, "model", name, NULL, "%s", id);
     else if (is_named && !is_given)
@@ -340,6 +336,8 @@ static void put_model(struct reading *g) {
                        "--model ID or --hf CONFIG says it");
     else if (!is_given)
         put_sizes(g);
+    if (g->layers == 0 && (id || is_given) && (model = tsim_recipe_model(g->r)))
+        g->layers = model->layers;
 }
 
 /* ---- training ---- */
@@ -479,7 +477,12 @@ static void put_parallelism(struct reading *g) {
         tsim_recipe_put_int(g->r, "parallelism.expert", find(g, "ici_expert_parallelism"), g->expert);
     bool is_sharded = g->fsdp != 1;
     tsim_recipe_put(g->r, "parallelism.zero", find(g, "ici_fsdp_parallelism"),
-                    is_sharded ? "fully sharded" : "replicas alone", is_sharded ? "3" : "0");
+                    !is_sharded       ? "replicas alone"
+                    : g->pipeline > 1 ? "gathered once a step in a pipeline"
+                                      : "fully sharded",
+                    !is_sharded       ? "0"
+                    : g->pipeline > 1 ? "2"
+                                      : "3");
     int64_t shards = g->fsdp > 0                           ? g->fsdp * g->context * g->expert
                      : g->data > 0 && ranks % g->data == 0 ? ranks / g->data
                                                            : ranks;

@@ -52,7 +52,11 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING(
         "spec=*gpt_layer_specs* spec=local spec=mindspeed_llm.* spec=modellink.*"), /* they build the model that they are named after */
     REFUSED("spec", "layers as a program of its own defines them: what they compute is not in this file"),
-    REFUSED("freeze_* freeze train_only_* peft* lora_* use_lora lora bitfit", FROZEN),
+    REFUSED("freeze_* freeze train_only_* bitfit", FROZEN),
+    NOTHING("peft=lora peft=LoRA peft=[tT]rue"),
+    REFUSED("peft", "adapters of another kind than LoRA"),
+    SPEED("lora_modules_to_save", "more than the adapters' two matrices is trained"),
+    NOTHING("peft.* lora* use_lora"),
     REFUSED(
         "vision_* img_* img_h img_w patch_dim num_channels num_classes image_* num_image_* num_frames pixel_shuffle "
         "language_model_type max_num_tiles use_tiling use_thumbnail use_tile_tags image_tag_type allow_missing_vision* "
@@ -81,7 +85,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "ckpt_model_args kitchen_* quant_recipe te_precision_config_file fp4_quantizer_factory",
             ELSEWHERE),
     /* ---- the model ---- */
-    REFUSED("window_size window_attn_skip_freq sliding_window_* interleave_sliding_window full_attention_interval",
+    REFUSED("sliding_window_* interleave_sliding_window full_attention_interval",
             "attention in windows: here it reaches over the whole sequence"),
     REFUSED("num_nextn_predict_layers", "modules that predict further tokens, which tsim does not have"),
     REFUSED("intermediate_size", "another name for the feed-forward block's width than --ffn-hidden-size"),
@@ -104,6 +108,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "rotary_* use_rope_scaling rope_* no_rope_freq mscale* no_position_embedding add_position_embedding "
         "mrope_section "
         "max_position_embeddings norm_epsilon layernorm_* apply_layernorm_1p apply_residual_connection_post_layernorm "
+        "seq_len_interpolation_factor use_rmsnorm rms_norm llama_swiglu rope_style window_size window_attn_skip_freq "
         "openai_gelu squared_relu activation_func_clamp_value glu_linear_offset onnx_safe bert_* softmax_type "
         "make_vocab_size_divisible_by v_head_dim qk_* kv_lora_rank q_lora_rank cache_mla_latents num_query_groups "
         "group_query_attention relative_attention_* mtp_loss_scaling_factor position_embedding_offset "
@@ -229,7 +234,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     NOTHING(
         "enable_primus_turbo use_turbo_attention turbo_deepep_* use_turbo_deepep moe_use_fused_router_with_aux_score "
         "no_fp8_weight_transpose_cache stash_modules enable_turbo_attention_float8=false multiprocessing_context "
-        "decoder_pipeline_manual_split_list=null"),
+        "decoder_pipeline_manual_split_list=null sft_* hf_path use_packed_attention enable_packed_sequences"),
     SPEED("enable_turbo_attention_float8", "attention in fp8"),
     REFUSED("patch_zero_bubble patch_primus_pipeline",
             "a schedule of Primus' own: --set parallelism.schedule beside --ignore"),

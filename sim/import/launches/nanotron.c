@@ -17,13 +17,14 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("parallelism.tp_mode=ALL_REDUCE_OVERLAP", "a mode of tensor parallelism that is not modelled"),
     REFUSED("optimizer.optimizer_factory.name=sgd", "an optimizer that is not modelled: its states and its step"),
     SPEED("parallelism.moe_layer_recompute", "some of a layer is recomputed"),
-    NOTHING(
-        "checkpoints.* data_stages* general.* lighteval* logging.* profiler* s3_upload* tokenizer.* metrics_logging* "
-        "model.ddp_bucket_cap_mb model.init_method.* model.make_vocab_size_divisible_by optimizer.clip_grad "
-        "optimizer.learning_rate_scheduler.* optimizer.optimizer_factory.* optimizer.weight_decay* "
-        "tokens.limit_* tokens.val_check_interval parallelism.tp_linear_async_communication parallelism.expert_* "
-        "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* infini_attention.* "
-        "experiment_logger*"),
+    NOTHING("checkpoints.* data_stages* general.* lighteval* brrr_data* logging.* profiler* s3_upload* tokenizer.* "
+            "metrics_logging* "
+            "model.ddp_bucket_cap_mb model.init_method.* model.make_vocab_size_divisible_by optimizer.clip_grad "
+            "optimizer.learning_rate_scheduler.* optimizer.optimizer_factory.* optimizer.weight_decay* "
+            "optimizer.torch_adam_is_fused optimizer.adam_* tokens.limit_* tokens.val_check_interval "
+            "parallelism.tp_linear_async_communication parallelism.expert_* "
+            "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* infini_attention.* "
+            "experiment_logger*"),
     NOTHING("model.model_config.bos_token_id model.model_config.eos_token_id model.model_config.pad_token_id "
             "model.model_config.hidden_act model.model_config.initializer_range model.model_config.is_*_config "
             "model.model_config.rms_norm_eps model.model_config.rope_* model.model_config.use_cache "

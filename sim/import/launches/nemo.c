@@ -38,9 +38,9 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("freeze_*", "a part of the model is not trained: tsim trains all of it"),
     REFUSED("encoder.* decoder.* *.name=megatron_*t5* _target_=*.t5* pipeline_model_parallel_split_rank", TWO_STACKS),
     REFUSED("retro* *.name=megatron_retro*", "this trains a model with retrieval: tsim has none"),
-    NOTHING("peft.peft_scheme=none"),
-    REFUSED("peft.peft_scheme model_transform*", ADAPTER),
-    NOTHING("peft.*"),
+    NOTHING("peft.peft_scheme=none peft.peft_scheme=lora *_target_=*.LoRA"),
+    REFUSED("peft.peft_scheme model_transform._target_ peft._target_", ADAPTER),
+    NOTHING("peft.* model_transform.*"),
     REFUSED("virtual_prompt_style", ADAPTER),
     REFUSED("trainer.dpo* trainer.ppo* trainer.rm* trainer.grpo* trainer.kto* trainer.reinforce* dpo.* ppo.* "
             "*_target_=*dpo*", REINFORCEMENT),
@@ -55,7 +55,7 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("fsdp_*"),
     REFUSED("trainer.plugins", "a list of plugins, of which the data type is not read"),
     REFUSED("encoder_tensor_model_parallel_size encoder_pipeline_model_parallel_size", TWO_STACKS),
-    REFUSED("window_size window_attn_skip_freq", "attention in windows: here it reaches over the whole sequence"),
+    NOTHING("window_size window_attn_skip_freq"),
     REFUSED("transformer_block_type=normformer", "further norms in each layer"),
     REFUSED("headscale", "a scale of each head"),
     REFUSED("heterogeneous_*", "layers that differ, as another file says"),
@@ -233,12 +233,12 @@ static const struct tsim_value *training_of(const struct tsim_value *root) {
 enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                   struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
-    struct reading g = {.r = &r, .tree = {.arena = arena}};
+    struct reading g = {.r = &r, .tree = {.arena = arena, .input = input}};
     if (tsim_is_bridge(input->text, input->size))
         return tsim_import_megatron(arena, input, result, diags);
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
-    if (named_recipe(input)) {
+    if (named_recipe(input) || tsim_has_bridge_sections(g.tree.root)) {
         enum tsim_status of_recipe = read_recipe(&g, named_recipe(input), result);
         tsim_recipe_release(&r);
         return of_recipe;

@@ -64,6 +64,8 @@ static const struct tsim_setting_class CLASSES[] = {
             "output_layer_parallelism scaled_* bias_gelu_fusion bias_dropout_fusion rope_fusion layernorm_fusion "
             "rmsnorm_fusion rope_base synchronize_each_layer gpt_j_tied use_bias_in_* mlp_multiple_of multiple_of "
             "max_position_embeddings num_unique_layers param_sharing_style gmlp_* moe_* use_checkpoint_num_layers "
+            "attention_head_type use_flash_cross_entropy full_precision_lm_cross_entropy cooldown save_base_shapes "
+            "base_shapes_file "
             "mlp_type activation expansion_factor batch_size text_gen_type temperature top_k top_p maximum_tokens "
             "sample_* num_samples recompute char_level_ppl prompt_end return_logits return_prompt*"),
 };
@@ -108,6 +110,7 @@ static void rename_settings(struct reading *g) {
                                            {"no_weight_tying", "untie_embeddings_and_output_weights"},
                                            {"rotary_pct", "rotary_percent"},
                                            {"num_kv_heads", "num_key_value_heads"},
+                                           {"qk_norm", "qk_layernorm"},
                                            {"zero_optimization.stage", "zero_stage"},
                                            {"optimizer.type", "optimizer"},
                                            {"gas", "gradient_accumulation_steps"},
@@ -147,12 +150,12 @@ static void add_positions(struct reading *g) {
 }
 
 /* The width of the block between its products. Gated blocks have two thirds of intermediate_size, rounded up, in two halves;
- * those of mlp_type llama two thirds of 4 x hidden_size (megatron/model/transformer.py: ParallelMLP, LLaMAParallelMLP). */
+ * those of mlp_type llama, and gated of Stability AI's fork, two thirds of 4 x hidden_size (megatron/model/transformer.py: ParallelMLP, LLaMAParallelMLP). */
 static void add_feed_forward(struct reading *g) {
     const struct tsim_setting *activation = find(g, "activation"), *type = find(g, "mlp_type"),
                               *given = find(g, "intermediate_size"), *multiple = find(g, "mlp_multiple_of"),
                               *factor = find(g, "expansion_factor");
-    const bool is_llama = tsim_setting_is(type, "llama"),
+    const bool is_llama = tsim_setting_is(type, "llama") || tsim_setting_is(type, "gated"),
                is_gated = activation && strstr(tsim_setting_text(activation), "glu");
     const int64_t hidden = tsim_recipe_int(g->r, "hidden_size", 1, 10000000, 1),
                   unit = multiple   ? tsim_setting_int(g->r, multiple, 1, 1000000)

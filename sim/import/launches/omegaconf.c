@@ -1,5 +1,7 @@
 #include "import/launches/omegaconf.h"
 
+#include "config/text/value.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,15 @@ static const struct tsim_value *named_value(struct tsim_omegaconf *g, const char
             return NULL;
     const struct tsim_value *found = tsim_value_find_path(g->root, target);
     return found && found->kind == TSIM_VALUE_SCALAR ? resolved(g, target, found, depth + 1) : NULL;
+}
+
+/* Returns what --env says of a variable; NULL: nothing. */
+static const struct tsim_value *given_value(const struct tsim_omegaconf *g, const struct tsim_value *at,
+                                            const char *name, size_t length) {
+    for (size_t i = 0; g->input && i < g->input->n_environment; i++)
+        if (strncmp(g->input->environment[i], name, length) == 0 && g->input->environment[i][length] == '=')
+            return tsim_value_new_scalar(g->arena, at, g->input->environment[i] + length + 1);
+    return NULL;
 }
 
 /* Returns the length of the text up to a comma that stands in no braces. */
@@ -76,12 +87,13 @@ static const struct tsim_value *result_of(struct tsim_omegaconf *g, const char *
     return tsim_value_new_scalar(arena, at, tsim_arena_printf(arena, "%lld", value));
 }
 
-/* "${oc.env:NAME, DEFAULT}": nobody knows the environment, so that the default counts where there is one. */
+/* "${oc.env:NAME, DEFAULT}": what --env says, else the default where there is one. */
 static const struct tsim_value *environment_default(struct tsim_omegaconf *g, const char *path,
                                                     const struct tsim_value *at, const char *inside, int depth) {
     const char *comma = inside + item_length(inside);
-    if (!*comma)
-        return NULL;
+    const struct tsim_value *given = given_value(g, at, inside, (size_t)(comma - inside));
+    if (given || !*comma)
+        return given;
     comma += 1 + strspn(comma + 1, " ");
     return resolved(g, path, tsim_value_new_scalar(g->arena, at, comma), depth + 1);
 }
@@ -96,7 +108,8 @@ static const struct tsim_value *stands_for(struct tsim_omegaconf *g, const char 
     }
     if (strncmp(inside, "oc.env:", 7) == 0)
         return environment_default(g, path, at, inside + 7, depth);
-    return named_value(g, path, inside, depth);
+    const struct tsim_value *named = named_value(g, path, inside, depth);
+    return named ? named : given_value(g, at, inside, strlen(inside));
 }
 
 static const struct tsim_value *resolved(struct tsim_omegaconf *g, const char *path, const struct tsim_value *value,

@@ -21,21 +21,30 @@ enum { MOST_PRESETS = 16 };
 
 struct reading {
     struct tsim_recipe *r;
-    const struct tsim_value *module; /* modules.pre_trainer */
+    const struct tsim_value *module; /* modules.pre_trainer, or post_trainer */
     const char *framework, *model;   /* "megatron"; "llama3.1_8B" without its ending */
     int n_presets;
 };
 
-/* "${PRIMUS_TP:1}" is 1, "${A:deepseek_v3}.yaml" deepseek_v3.yaml: nobody knows the environment. */
-static const char *with_defaults(struct tsim_arena *arena, const char *text) {
+/* Returns what --env says of a variable; NULL: nothing. */
+static const char *given(const struct tsim_import_input *input, const char *name, size_t length) {
+    for (size_t i = 0; i < input->n_environment; i++)
+        if (strncmp(input->environment[i], name, length) == 0 && input->environment[i][length] == '=')
+            return input->environment[i] + length + 1;
+    return NULL;
+}
+
+/* "${PRIMUS_TP:1}" is 1, "${A:deepseek_v3}.yaml" deepseek_v3.yaml, unless --env says another. */
+static const char *with_defaults(struct tsim_arena *arena, const struct tsim_import_input *input, const char *text) {
     const char *result = "";
     for (int n = 0; *text && n < 8; n++) {
         const char *open = strstr(text, "${"), *close = open ? strchr(open, '}') : NULL;
         const char *colon = close ? memchr(open, ':', (size_t)(close - open)) : NULL;
         if (!colon)
             break;
-        result = tsim_arena_printf(arena, "%s%.*s%.*s", result, (int)(open - text), text, (int)(close - colon - 1),
-                                   colon + 1);
+        const char *own = given(input, open + 2, (size_t)(colon - open - 2));
+        own = own ? own : tsim_arena_strndup(arena, colon + 1, (size_t)(close - colon - 1));
+        result = tsim_arena_printf(arena, "%s%.*s%s", result, (int)(open - text), text, own);
         text = close + 1;
     }
     return tsim_arena_printf(arena, "%s%s", result, text);
@@ -44,7 +53,7 @@ static const char *with_defaults(struct tsim_arena *arena, const char *text) {
 static const struct tsim_value *resolved(struct reading *g, const struct tsim_value *value) {
     if (value->kind != TSIM_VALUE_SCALAR || !strstr(value->text, "${") || strlen(value->text) > 400)
         return value;
-    const char *text = with_defaults(g->r->arena, value->text);
+    const char *text = with_defaults(g->r->arena, &g->r->input, value->text);
     return tsim_value_new_scalar(g->r->arena, value, strcmp(text, "\"\"") == 0 || strcmp(text, "''") == 0 ? "" : text);
 }
 
@@ -70,6 +79,8 @@ static void add_override(void *context, const char *path, const struct tsim_valu
     struct reading *g = context;
     const char *dot = strrchr(path, '.');
     const char *key = strcmp(g->framework, "megatron") == 0 && dot ? dot + 1 : path;
+    if (strncmp(path, "lora.", 5) == 0)
+        key = path;
     if (strncmp(path, "quantize.linear.", 16) == 0) /* torchtitan's float8 and mx, at a newer place */
         key = path + 16;
     if (!is_of_primus(key))
@@ -143,21 +154,12 @@ static const char *known_preset(struct reading *g) {
 /* Refuses settings that would change a model of which only the name is known, because its other sizes are not known
  * here. */
 static void check_changes(struct reading *g, const struct tsim_model *model) {
-    static const char *const OTHERS[] = {"hidden_size",
-                                         "ffn_hidden_size",
-                                         "num_attention_heads",
-                                         "num_query_groups",
-                                         "group_query_attention",
-                                         "num_experts",
-                                         "moe_ffn_hidden_size",
-                                         "moe_router_topk",
-                                         "moe_layer_freq",
-                                         "moe_shared_expert_intermediate_size",
-                                         "kv_channels",
-                                         "q_lora_rank",
+    static const char *const OTHERS[] = {"q_lora_rank",
                                          "kv_lora_rank",
                                          "qk_head_dim",
                                          "v_head_dim",
+                                         "kv_channels",
+                                         "moe_shared_expert_intermediate_size",
                                          "swiglu",
                                          "normalization",
                                          "untie_embeddings_and_output_weights",
@@ -165,8 +167,7 @@ static void check_changes(struct reading *g, const struct tsim_model *model) {
                                          "add_qkv_bias",
                                          "add_bias_linear",
                                          "position_embedding_type",
-                                         "vocab_size",
-                                         "padded_vocab_size"};
+                                         "vocab_size"};
     const struct tsim_setting *latent = tsim_recipe_find(g->r, "multi_latent_attention");
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
         const struct tsim_setting *s = tsim_recipe_find(g->r, OTHERS[i]);
@@ -318,6 +319,8 @@ enum tsim_status tsim_import_primus(struct tsim_arena *arena, const struct tsim_
     enum tsim_status status = TSIM_ERR_INFEASIBLE;
     const struct tsim_value *modules = tsim_value_find(root, "modules");
     g.module = modules && modules->kind == TSIM_VALUE_MAPPING ? tsim_value_find(modules, "pre_trainer") : NULL;
+    if (!g.module && modules && modules->kind == TSIM_VALUE_MAPPING)
+        g.module = tsim_value_find(modules, "post_trainer");
     if (g.module && g.module->kind == TSIM_VALUE_MAPPING) {
         g.framework = word_of(&g, "framework");
         g.model = word_of(&g, "model");
@@ -327,8 +330,9 @@ enum tsim_status tsim_import_primus(struct tsim_arena *arena, const struct tsim_
         g.model = ending ? tsim_arena_strndup(arena, g.model, (size_t)(ending - g.model)) : g.model;
         status = job(&g, result);
     } else {
-        tsim_diag_hint(tsim_recipe_error(&r, NULL, "modules.pre_trainer with a framework and a model is missing"),
-                       "an experiment of Primus, as its examples are; tuning (post_trainer) is not read");
+        tsim_diag_hint(
+            tsim_recipe_error(&r, NULL, "modules.pre_trainer or post_trainer with a framework and a model is missing"),
+            "an experiment of Primus, as its examples are");
     }
     tsim_recipe_release(&r);
     return status;

@@ -476,6 +476,8 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
         note_unknown(r, s);
     else if (r->lists_all && class->why && !is_switched_on(s->value))
         note_no_effect(r, s, "one of many values that a program prints");
+    else if (!class && tsim_is_housekeeping(s->key))
+        note_no_effect(r, s, "no effect on performance, by its name");
     else if (!class)
         refuse_unknown(r, s);
     else if (!class->why)

@@ -27,7 +27,7 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("job.* metrics.*"),
     SPEED("profiling.*", "the cost of profiling"),
     NOTHING("model.tokenizer_path model.hf_assets_path model.print_after_conversion"),
-    REFUSED("model.norm_type=*layernorm", "layer norms in place of RMS norms: model.norm"),
+    REFUSED("model.norm_type=np_*", "norms without a scale"),
     NOTHING("model.norm_type"),
     REFUSED("model.adapter* lora.*", "an adapter: tsim trains all of the model"),
     SPEED("optimizer.early_step_in_backward", "the optimizer within the backward pass"),
@@ -133,7 +133,7 @@ bool tsim_titan_flavor(const struct tsim_launch_writer *w, const char **name, co
 struct reading {
     struct tsim_recipe *r;
     int64_t tensor, pipeline, context, expert, replicate, shard; /* shard: -1, what is left */
-    int64_t world, layers;                                       /* layers 0: not known */
+    int64_t world, layers, length;                               /* layers 0: not known; tokens of a sequence */
     const char *configuration;                                   /* of a file in Python; NULL: it is no such file */
 };
 
@@ -186,6 +186,19 @@ static bool is_flavor(const char *text, const char *known) {
     return *text == '\0' || *text == '_';
 }
 
+/* Old versions and forks may have other norms, or rows of the vocabulary. */
+static void put_changes(struct reading *g, const struct tsim_setting *from, const char *id) {
+    const struct tsim_setting *norm = tsim_recipe_find(g->r, "model.norm_type"), *rows = find(g, "vocab_size");
+    rows = rows ? rows : tsim_recipe_find(g->r, "model.vocab_size");
+    const bool has_norm = tsim_setting_is(norm, "layernorm");
+    if (has_norm || rows)
+        tsim_recipe_put(g->r, "model.extends", from, NULL, "%s", id);
+    if (has_norm)
+        tsim_recipe_put(g->r, "model.norm", norm, NULL, "layernorm");
+    if (rows)
+        tsim_recipe_put_int(g->r, "model.vocab", rows, tsim_setting_int(g->r, rows, 1, 1000000000));
+}
+
 static void put_model(struct reading *g) {
     const struct tsim_setting *name = tsim_recipe_find(g->r, "model.name"),
                               *flavor = tsim_recipe_find(g->r, "model.flavor");
@@ -199,6 +212,7 @@ static void put_model(struct reading *g) {
             if (tsim_catalogue_load_model(g->r->arena, f->id, &known_model, g->r->diags) == TSIM_OK) {
                 g->layers = known_model->layers;
                 tsim_recipe_put(g->r, "model", flavor, NULL, "%s", f->id);
+                put_changes(g, flavor, f->id);
             }
             return;
         }
@@ -284,8 +298,17 @@ static void put_batch(struct reading *g) {
     const struct tsim_setting *local = tsim_recipe_find_any(g->r, LOCAL),
                               *global = tsim_recipe_find(g->r, "training.global_batch_size"),
                               *micro = find(g, "pipeline_parallel_microbatch_size"),
-                              *parts = find(g, "pipeline_parallel_microbatches");
+                              *parts = find(g, "pipeline_parallel_microbatches"),
+                              *tokens = tsim_recipe_find(g->r, "training.num_tokens_per_microbatch_per_dp_rank");
     int64_t size = local ? tsim_setting_int(g->r, local, 1, 1000000) : 8, each = size;
+    if (!local && tokens) { /* since 2026 the batch is said in tokens */
+        const int64_t n = tsim_setting_int(g->r, tokens, 1, INT64_C(1000000000000));
+        if (n % g->length != 0)
+            tsim_recipe_refuse(g->r, tokens, "%lld tokens are no whole number of sequences of %lld", (long long)n,
+                               (long long)g->length);
+        local = tokens;
+        each = size = n / g->length > 0 ? n / g->length : 1;
+    }
     int64_t replicas = g->world / (g->tensor * g->pipeline * g->context);
     int64_t all = global ? tsim_setting_int(g->r, global, -1, INT64_C(1000000000000)) : -1;
     if (g->pipeline > 1 && parts && !micro)
@@ -403,11 +426,13 @@ static void put_precision(struct reading *g) {
 
 static void put_training(struct reading *g) {
     const struct tsim_setting *length = tsim_recipe_find(g->r, "training.seq_len"),
+                              *newer = tsim_recipe_find(g->r, "training.max_context_length"),
                               *steps = tsim_recipe_find(g->r, "training.steps"),
                               *optimizer = tsim_recipe_find(g->r, "optimizer.name");
     const char *name = optimizer ? tsim_setting_text(optimizer) : "AdamW";
-    put_int(g, "training.sequence_length", length, length ? NULL : "torchtitan's default",
-            length ? tsim_setting_int(g->r, length, 1, 1000000000) : 2048);
+    length = length ? length : newer;
+    g->length = length ? tsim_setting_int(g->r, length, 1, 1000000000) : 2048;
+    put_int(g, "training.sequence_length", length, length ? NULL : "torchtitan's default", g->length);
     put_batch(g);
     put_precision(g);
     if (strcmp(name, "Adam") != 0 && strcmp(name, "AdamW") != 0)

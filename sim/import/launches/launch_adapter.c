@@ -1,0 +1,186 @@
+#include "import/launches/launch_adapter.h"
+
+#include "import/launches/launch_words.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* "q_proj" is query. */
+static const struct tsim_launch_word PROJECTIONS[] = {
+    {"q_proj", "query"},
+    {"k_proj", "key"},
+    {"v_proj", "value"},
+    {"qkv_proj", "qkv"},
+    {"o_proj", "output"},
+    {"gate_proj", "gate"},
+    {"up_proj", "up"},
+    {"down_proj", "down"},
+    {"gate_up_proj", "gate-up"},
+    {"query_key_value", "qkv"}, /* of GPT-NeoX, Falcon, BLOOM, ChatGLM */
+    {"dense", "output"},
+    {"dense_h_to_4h", "up"},
+    {"dense_4h_to_h", "down"},
+    {"W_pack", "qkv"}, /* of Baichuan */
+    {"Wqkv", "qkv"},   /* of MPT and DBRX */
+    {"wqkv", "qkv"},   /* of InternLM2 */
+    {"wo", "output"},
+    {"w1", "gate"},
+    {"w2", "down"},
+    {"w3", "up"},
+    {"c_attn", "qkv"}, /* of GPT-2 and Qwen */
+    {"out_proj", "output"},
+    {"fc1", "up"},
+    {"fc2", "down"},
+    {"c_fc", "up"},
+    {"c_proj", "output"},
+    {"linear_qkv", "qkv"}, /* of Megatron-Core */
+    {"linear_proj", "output"},
+    {"linear_fc1", "gate-up"},
+    {"linear_fc2", "down"},
+    {"linear_q_proj", "query"},
+    {"linear_kv_up_proj", "key"},
+    {"attention_qkv", "qkv"}, /* of NeMo 1 */
+    {"attention_dense", "output"},
+    {"mlp_fc1", "gate-up"},
+    {"mlp_fc2", "down"},
+    {NULL, NULL}};
+enum { MOST_TARGETS = 16 };
+
+static bool is_put(const char *const *parts, size_t n, const char *part) {
+    size_t i = 0;
+    while (i < n && strcmp(parts[i], part) != 0)
+        i++;
+    return i < n;
+}
+
+/* Says which projection a name ends with: "language_model.layers.0.mlp.up_proj" is up_proj. */
+static const char *part_of(const char *word) {
+    const char *dot = strrchr(word, '.');
+    return tsim_launch_ours(PROJECTIONS, dot ? dot + 1 : word);
+}
+
+/* Returns the projections that a regular expression of peft speaks of, by their names in it: "(q|k|v|o)_proj" has four. */
+static size_t targets_of_pattern(struct tsim_recipe *r, const char *text, const char **words) {
+    char *whole = tsim_arena_strdup(r->arena, text), *at = whole;
+    size_t n = 0;
+    while ((at = strstr(at, "_proj"))) {
+        char *begin = at;
+        *at = '\0';
+        if (begin > whole && begin[-1] == ')') {
+            *--begin = '\0';
+            while (begin > whole && begin[-1] != '(')
+                begin--;
+        } else {
+            while (begin > whole && (isalpha((unsigned char)begin[-1]) || begin[-1] == '_'))
+                begin--;
+        }
+        char *rest = begin;
+        for (char *word = strtok_r(begin, "|?:", &rest); word && n < MOST_TARGETS; word = strtok_r(NULL, "|?:", &rest))
+            words[n++] = tsim_arena_printf(r->arena, "%s_proj", word);
+        at += strlen("_proj");
+    }
+    return n;
+}
+
+/* Returns the words of a list, of one text with commas between them, or of a pattern. */
+static size_t words_of_targets(struct tsim_recipe *r, const struct tsim_setting *s, const char **words) {
+    size_t n = 0, n_items = s->value->kind == TSIM_VALUE_SEQUENCE ? s->value->n_items : 0;
+    for (size_t i = 0; i < n_items && n < MOST_TARGETS; i++)
+        words[n++] = s->value->items[i]->kind == TSIM_VALUE_SCALAR ? s->value->items[i]->text : "";
+    const char *one = n_items == 0 ? tsim_setting_text(s) : n == 1 ? words[0] : "";
+    if (strpbrk(one, "(|*[\\"))
+        return targets_of_pattern(r, one, words);
+    if (n_items > 0)
+        return n;
+    char *text = tsim_arena_strdup(r->arena, one), *rest = text;
+    for (char *word = strtok_r(text, ", []'\"", &rest); word && n < MOST_TARGETS;
+         word = strtok_r(NULL, ", []'\"", &rest))
+        words[n++] = word;
+    return n;
+}
+
+/* Parts of a model that may have adapters beside its projections, and are small or rare. */
+static bool is_left_out(const struct tsim_launch_word *others, const char *word) {
+    const char *dot = strrchr(word, '.');
+    return tsim_launch_ours(others, dot ? dot + 1 : word) != NULL;
+}
+
+static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
+    static const char *const ALL[] = {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+    static const struct tsim_launch_word OTHERS[] = {{"embed_tokens", "embedding"},
+                                                     {"lm_head", "head"},
+                                                     {"wte", "embedding"},
+                                                     {"embed_in", "embedding"},
+                                                     {"embed_out", "head"},
+                                                     {"output_layer", "head"},
+                                                     {"gate", "router"},
+                                                     {"router", "router"},
+                                                     {"layer", "router"},
+                                                     {"linear_q_down_proj", "latent"},
+                                                     {"linear_q_up_proj", "latent"},
+                                                     {"linear_kv_down_proj", "latent"},
+                                                     {NULL, NULL}};
+    const char *words[MOST_TARGETS], *ours[MOST_TARGETS];
+    size_t n = s ? words_of_targets(r, s, words) : 0;
+    bool is_all = !s;
+    for (size_t i = 0; i < n; i++)
+        is_all |= strcmp(words[i], "all") == 0 || strcmp(words[i], "all-linear") == 0;
+    if (is_all)
+        for (n = 0; n < sizeof ALL / sizeof ALL[0]; n++)
+            words[n] = ALL[n];
+    const struct tsim_model *model = tsim_recipe_model(r);
+    size_t n_ours = 0;
+    bool is_of_experts = false, is_of_others = false;
+    for (size_t i = 0; i < n; i++) {
+        const char *part = part_of(words[i]);
+        if (!part && is_left_out(OTHERS, words[i])) {
+            is_of_others = true;
+            continue;
+        }
+        if (!part) {
+            tsim_recipe_refuse(r, s,
+                               "adapters of '%.40s' are not modelled: of the projections of attention and of the "
+                               "feed-forward block they are",
+                               words[i]);
+            return;
+        }
+        const bool is_gate = strcmp(part, "gate") == 0, is_feed_forward = is_gate || strcmp(part, "up") == 0 ||
+                                                                          strcmp(part, "down") == 0 ||
+                                                                          strcmp(part, "gate-up") == 0;
+        if (model && model->experts.count > 0 && is_feed_forward)
+            is_of_experts = true;
+        else if (!(is_gate && model && !model->gated_mlp) && !is_put(ours, n_ours, part))
+            ours[n_ours++] = part;
+    }
+    if (n_ours == 0) {
+        tsim_recipe_refuse(r, s, "none of these is a projection of attention or of a feed-forward block");
+        return;
+    }
+    for (size_t i = 0; i < n && n_ours < MOST_TARGETS; i++) /* of GPT-2 and Qwen, behind both blocks */
+        if (strcmp(words[i], "c_proj") == 0 && !is_put(ours, n_ours, "down"))
+            ours[n_ours++] = "down";
+    if (is_of_experts && s)
+        tsim_recipe_not_modelled(r, s, "adapters of experts; here of attention alone");
+    if (is_of_others)
+        tsim_recipe_not_modelled(r, s, "adapters of embeddings, head or router; here of projections alone");
+    tsim_recipe_put_list(r, "training.adapter.targets", s, ours, n_ours);
+}
+
+void tsim_recipe_put_adapter(struct tsim_recipe *r, const struct tsim_adapter_settings *a) {
+    static const char *const OF_4_BITS[] = {"AWQ", "awq", "GPTQ-Int4", "gptq-int4", "4bit", "Int4", "int4", "GPTQ"};
+    const struct tsim_setting *bits = a->bits;
+    int64_t n_bits = bits ? tsim_setting_int(r, bits, 0, 64) : 0;
+    for (size_t i = 0; a->base && n_bits == 0 && i < sizeof OF_4_BITS / sizeof OF_4_BITS[0]; i++)
+        if (strstr(tsim_setting_text(a->base), OF_4_BITS[i]))
+            bits = a->base, n_bits = 4;
+    tsim_recipe_put(r, "training.adapter.kind", bits ? bits : a->rank, NULL, n_bits > 0 ? "qlora" : "lora");
+    tsim_recipe_put(r, "training.adapter.rank", a->rank, a->rank ? NULL : a->why, "%lld",
+                    (long long)(a->rank ? tsim_setting_int(r, a->rank, 1, 100000) : a->default_rank));
+    put_targets(r, a->targets);
+    if (n_bits == 8)
+        tsim_recipe_put(r, "training.adapter.base_precision", bits, NULL, "int8");
+    else if (n_bits > 0 && n_bits != 4)
+        tsim_recipe_refuse(r, bits, "a frozen model of %lld bits is not modelled: 4 and 8 bits are", (long long)n_bits);
+    if (a->dropout && tsim_setting_number(r, a->dropout) > 0)
+        tsim_recipe_put(r, "training.adapter.dropout", a->dropout, NULL, "%s", tsim_setting_text(a->dropout));
+}
