@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs of scenarios/compared, or of FILES, beside what was measured: tools/compared.py TSIM [FILE...] prints case, accelerator,
 metric, error (predicted over measured time, less 1) and whether the interval of `tsim run` holds the measured one, as CSV. The metric
-is the step's time, whichever speed was measured, or that of a round of post-training; generation has no interval."""
+is the step's time, whichever speed was measured, or that of a round of post-training or of the whole run, whose interval is the
+step's; generation has none."""
 import csv
 import json
 import pathlib
@@ -19,6 +20,9 @@ def of_step(summary, ratio):
 
 
 def of_round(summary):
+    measured = {row["metric"]: row for row in summary["measured"]}
+    if "days" in measured:
+        return "days", *of_step(summary, measured["days"]["measured"] / measured["days"]["predicted"])[1:]
     measured = summary["measured"][0]
     if measured["metric"] != "post_training_time":
         return measured["metric"], measured["predicted"] / measured["measured"], None

@@ -700,6 +700,7 @@ struct tsim_software {
     enum tsim_cross_entropy cross_entropy;
     int64_t update_ops_per_tensor; /* which the host launches; 0: a few kernels for all tensors */
     int64_t loss_metrics; /* computed from the logits in each training step, written out: cross-entropy, perplexity */
+    int64_t head_tokens;  /* of each sample, which the head takes at once; 0: all */
     double optimizer_traffic_bytes; /* moved per parameter and step */
     struct tsim_overlap overlap;
     enum tsim_unaligned_products unaligned_products;
@@ -710,6 +711,8 @@ struct tsim_software {
     enum tsim_gather_unit gather_unit; /* fully sharded: what is gathered, and reduced, at once */
     enum tsim_shard_copies shard_copies;
     bool adapter_scale_inside; /* adapters scale A x, of their rank's width, and not their result */
+    bool restores_in_fp16;     /* quantized frozen weights come back in fp16, and are converted to bf16 */
+    bool quantizes_head;       /* with the frozen weights of layers that of the head */
     bool sequence_copies;      /* of what tensor ranks gather and scatter along the tokens of samples */
     enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
     enum tsim_interleaving interleaving;         /* how many micro-batches an interleaved schedule takes */

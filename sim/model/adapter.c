@@ -79,8 +79,11 @@ double tsim_base_weight_bytes(const struct tsim_scenario *sc) {
 /* ---- operators ---- */
 
 void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {
-    if (tsim_base_is_quantized(z->scenario))
-        elementwise(list, "weight to 16 bits", elements, tsim_base_weight_bytes(z->scenario) + z->element_bytes, 1);
+    if (!tsim_base_is_quantized(z->scenario))
+        return;
+    elementwise(list, "weight to 16 bits", elements, tsim_base_weight_bytes(z->scenario) + z->element_bytes, 1);
+    if (z->software->restores_in_fp16 && tsim_unquantized(z->scenario->training.precision) == TSIM_BF16)
+        elementwise(list, "weight to bf16", elements, 2 * z->element_bytes, 1);
 }
 
 void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shape *z, double elements) {

@@ -10,7 +10,8 @@
  * (disable_parameter_transpose_cache of Megatron-Bridge's recipes).
  *
  * With QLoRA weights of products are quantized in blocks, and made 16 bits again before each product, forward and backward
- * (bitsandbytes). NF4 has 4 bits and 0.127 of scales, which are quantized in turn (Dettmers et al. 2023,
+ * (bitsandbytes). A weight comes back in the 16 bits that it was quantized from; where software quantizes from fp16 and
+ * trains in bf16, it is converted once more (restores_in_fp16). NF4 has 4 bits and 0.127 of scales, which are quantized in turn (Dettmers et al. 2023,
  * arXiv:2305.14314, section 3); int8 has 8 and an fp32 scale for each row. */
 #ifndef TSIM_MODEL_ADAPTER_H
 #define TSIM_MODEL_ADAPTER_H
@@ -57,7 +58,7 @@ void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_sh
                               enum tsim_layer_product product);
 void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
                                enum tsim_layer_product product);
-/* Adds the kernel that restores a quantized frozen weight of so many elements before its product, forward or
+/* Adds the kernels that restore a quantized frozen weight of so many elements before its product, forward or
  * backward. */
 void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
 /* The second also transposes a trained weight in fp8 where the software keeps it once: compiled, on NVIDIA's before

@@ -3,6 +3,8 @@
 
 #include "model/local_shape.h"
 
+#include <math.h>
+
 static double patches(const struct tsim_op_shape *z) {
     return z->b / z->cp * tsim_model_patches(z->model);
 }
@@ -88,6 +90,26 @@ static struct tsim_op_shape head_shape(const struct tsim_op_shape *z) {
     return head;
 }
 
+/* Returns how many pieces of a sample's tokens the head takes, one after another. */
+static double head_pieces(const struct tsim_op_shape *z) {
+    int64_t tokens = z->software->head_tokens;
+    return tokens > 0 ? ceil(tsim_last_length(z->scenario) / (double)tokens) : 1;
+}
+
+/* Each piece reads the weight, or writes a gradient of all of it. */
+static void in_pieces(struct tsim_op *op, double pieces) {
+    double whole = op->is_weight_gradient ? op->m * op->n : op->n * op->k;
+    *(op->is_weight_gradient ? &op->k : &op->m) /= pieces;
+    op->batch = op->kernels = pieces;
+    op->is_sequential = pieces > 1;
+    op->bytes += (pieces - 1) * whole * tsim_operand_bytes(op->precision);
+}
+
+static void dequantize_head(struct tsim_op_list *list, const struct tsim_op_shape *z) {
+    if (z->software->quantizes_head)
+        tsim_op_dequantize(list, z, head_pieces(z) * tsim_head_columns(z->scenario) * z->h);
+}
+
 static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double e = z->element_bytes, vocab = tsim_head_columns(z->scenario);
     struct tsim_op_shape head = head_shape(z);
@@ -100,7 +122,8 @@ static void head_forward(struct tsim_op_list *list, const struct tsim_op_shape *
     }
     if (head.t < z->t) /* the head's tokens are picked out */
         elementwise(list, "head, pick tokens", head.t * z->h, 2 * e, 1);
-    gemm(list, "head", head.linear_precision, head.t, vocab, z->h, e, e);
+    dequantize_head(list, z);
+    in_pieces(gemm(list, "head", head.linear_precision, head.t, vocab, z->h, e, e), head_pieces(z));
     elementwise(list, "loss", head.t * vocab, loss_bytes(z, false), tsim_loss_is_fused(z->software) ? 1 : 6);
     double metrics = (double)z->software->loss_metrics;
     if (metrics > 0)
@@ -135,6 +158,8 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
     double vocab = tsim_head_columns(z->scenario);
     struct tsim_op_shape head = head_shape(z);
     elementwise(list, "loss", head.t * vocab, loss_bytes(z, true), tsim_loss_is_fused(z->software) ? 1 : 3);
+    dequantize_head(list, z);
+    int32_t first = list->n;
     tsim_op_linear_backward(list, &head,
                             &(struct tsim_op_linear){.input = "head, input",
                                                      .weight = "head, weight",
@@ -144,6 +169,13 @@ static void head_backward(struct tsim_op_list *list, const struct tsim_op_shape 
                                                      .k = z->h,
                                                      .is_never_quantized = true,
                                                      .is_column_parallel = true});
+    for (int32_t i = first; i < list->n; i++)
+        if (list->ops[i].kind == TSIM_OP_GEMM)
+            in_pieces(&list->ops[i], head_pieces(z));
+    if (z->software->head_tokens > 0 && !tsim_is_frozen(z->scenario))
+        elementwise(list, "head, add gradients", (head_pieces(z) - 1) * vocab * z->h, 3 * z->element_bytes,
+                    head_pieces(z) - 1)
+            ->is_weight_gradient = true;
     join_pieces(list, z);
     if (z->model->pooler)
         pooler_backward(list, &head);

@@ -485,11 +485,13 @@ static struct tsim_amount frozen_weights(struct tsim_term_recorder *r, const str
     double of_products = 0;
     for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
         of_products += tsim_chunk_sum(sc, stage, c, tsim_layer_rank_product_parameters);
+    if (sc->software->quantizes_head && !sc->model->tied_embeddings && tsim_stage_has_head(sc, stage))
+        of_products += tsim_padded_vocab_per_rank(sc) * (double)sc->model->hidden;
     struct tsim_amount products =
         tsim_product(r, "weights of products", "parameters x their part", TSIM_COUNT,
-                     TSIM_PARTS(all, tsim_given(r, "part that is in products of layers", of_products / held->all.value,
+                     TSIM_PARTS(all, tsim_given(r, "part that is in products", of_products / held->all.value,
                                                 TSIM_FRACTION, "counted from the model's dimensions")));
-    struct tsim_amount rest = tsim_sum(r, "embedding, head and norms", "parameters - those of products", TSIM_COUNT,
+    struct tsim_amount rest = tsim_sum(r, "the rest of them", "parameters - those of products", TSIM_COUNT,
                                        TSIM_PARTS(all, tsim_inverse(products)));
     double bytes = tsim_weight_bytes(sc->training.precision),
            of_adapter = tsim_weight_bytes(tsim_unquantized(sc->training.precision));

@@ -38,9 +38,20 @@ static struct tsim_amount exposed_time(const struct walk *w, const struct tsim_p
                         op->exposed_s, TSIM_TIME_S, TSIM_PARTS(alone));
 }
 
+/* Returns what a kernel takes; where passes differ in length, on average over them. */
+static struct tsim_amount kernel_time(const struct walk *w, const struct tsim_pass_operator *op) {
+    struct tsim_kernel_cost cost;
+    struct tsim_amount time = tsim_kernel_recorded(w->r, w->cluster->accelerator, w->scenario->software, op->op, &cost);
+    if (op->time_s == time.value)
+        return time;
+    return tsim_product(w->r, op->op->name, "at the mean length x what lengths make of it", TSIM_TIME_S,
+                        TSIM_PARTS(time, tsim_given(w->r, "mean over all lengths, over that of the mean length",
+                                                    op->time_s / time.value, TSIM_FRACTION,
+                                                    "training.lengths of the scenario (sim/config/draft/lengths.h)")));
+}
+
 static void visit(void *context, const struct tsim_pass_operator *op) {
     struct walk *w = context;
-    struct tsim_kernel_cost cost;
     if (op->op->kind == TSIM_OP_COLLECTIVE) {
         w->once_s += op->exposed_s;
         if (op->exposed_s > 0)
@@ -48,8 +59,7 @@ static void visit(void *context, const struct tsim_pass_operator *op) {
         return;
     }
     w->once_s += op->time_s;
-    tsim_part_add(strcmp(op->phase, "recompute") == 0 ? &w->once_recompute : &w->once_compute,
-                  tsim_kernel_recorded(w->r, w->cluster->accelerator, w->scenario->software, op->op, &cost));
+    tsim_part_add(strcmp(op->phase, "recompute") == 0 ? &w->once_recompute : &w->once_compute, kernel_time(w, op));
 }
 
 static struct tsim_amount microbatches(struct tsim_term_recorder *r, const struct tsim_scenario *sc) {

@@ -97,6 +97,40 @@ START_TEST(quantized_base) {
     struct tsim_op_list head;
     tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &head);
     ck_assert(!seek(&head, "weight to 16 bits") && !seek(&head, "head, weight"));
+    /* Quantized from fp16, each weight is read and written once more in bf16. */
+    e.software.restores_in_fp16 = true;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &lists[0]);
+    ck_assert_double_eq(find(&lists[0], "weight to bf16")->bytes, 4 * find(&lists[0], "weight to 16 bits")->elements);
+    e.scenario.training.precision = TSIM_FP16;
+    tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &lists[0]);
+    ck_assert(!seek(&lists[0], "weight to bf16"));
+}
+END_TEST
+
+/* A head that takes 128 tokens at a time reads its weight, or restores it, for each of eight pieces; trained, it writes as
+ * many gradients and adds all but one of them. */
+START_TEST(head_in_pieces) {
+    struct tsim_op_list whole, pieces;
+    const double vocab = 32768, t = 1024;
+    init(ALL);
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &whole);
+    e.software.head_tokens = 128;
+    tsim_operators_forward(&e.scenario, TSIM_PART_HEAD, 0, &pieces);
+    const struct tsim_op *head = find(&pieces, "head");
+    ck_assert_double_eq(head->flops, find(&whole, "head")->flops);
+    ck_assert_double_eq(head->bytes - find(&whole, "head")->bytes, 7 * 2 * vocab * H);
+    ck_assert(head->batch == 8 && head->m == t / 8 && head->is_sequential);
+    e.software.quantizes_head = true;
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_QLORA;
+    e.scenario.training.adapter.base_precision = TSIM_BASE_NF4;
+    tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &pieces);
+    ck_assert_double_eq(find(&pieces, "weight to 16 bits")->elements, 8 * vocab * H);
+    ck_assert_double_eq(find(&pieces, "head, input")->m, t / 8);
+    ck_assert(!seek(&pieces, "head, add gradients"));
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_NONE;
+    tsim_operators_backward(&e.scenario, TSIM_PART_HEAD, 0, &pieces);
+    ck_assert_double_eq(find(&pieces, "head, weight")->k, t / 8);
+    ck_assert_double_eq(find(&pieces, "head, add gradients")->bytes, 7 * 3 * 2 * vocab * H);
 }
 END_TEST
 
@@ -190,6 +224,7 @@ static Suite *adapter_suite(void) {
     tcase_add_test(tests, parameters);
     tcase_add_test(tests, operators);
     tcase_add_test(tests, quantized_base);
+    tcase_add_test(tests, head_in_pieces);
     tcase_add_test(tests, memory);
     tcase_add_test(tests, kept);
     tcase_add_test(tests, variants);

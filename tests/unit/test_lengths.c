@@ -3,6 +3,7 @@
 #include "model/local_shape.h"
 #include "model/operators.h"
 #include "partition/memory.h"
+#include "step/pass/pass.h"
 #include "support/example.h"
 #include "support/operator_list.h"
 
@@ -114,6 +115,76 @@ START_TEST(packs) {
 }
 END_TEST
 
+/* Passes that stand for all have the mean length of a pass, and its spread but for the tails: the
+ * variance of a normal's quantiles in the middle of eight equal parts. Where samples are alike, packed or padded to the
+ * end, passes are. */
+START_TEST(lengths_of_passes) {
+    int64_t lengths[TSIM_PASS_LENGTHS];
+    double mean = 0, log_mean = 0, variance = 0;
+    init(40000, 0.1, TSIM_BATCHING_LONGEST);
+    e.scenario.parallelism.data = 1;
+    e.scenario.training.micro_batch_size = 1;
+    resolve();
+    ck_assert_int_eq(tsim_lengths_of_passes(&e.scenario, lengths), TSIM_PASS_LENGTHS);
+    for (int i = 0; i < TSIM_PASS_LENGTHS; i++) {
+        mean += (double)lengths[i] / TSIM_PASS_LENGTHS;
+        log_mean += log((double)lengths[i]) / TSIM_PASS_LENGTHS;
+        ck_assert_int_eq(lengths[i] % 8, 0);
+    }
+    for (int i = 0; i < TSIM_PASS_LENGTHS; i++)
+        variance += pow(log((double)lengths[i]) - log_mean, 2) / TSIM_PASS_LENGTHS;
+    ck_assert_double_eq_tol(mean / tsim_pass_length(&e.scenario), 1, 1e-3);
+    double expected = 0;
+    for (int i = 0; i < TSIM_PASS_LENGTHS; i++)
+        expected += pow(gsl_cdf_ugaussian_Pinv((i + 0.5) / TSIM_PASS_LENGTHS), 2) / TSIM_PASS_LENGTHS;
+    ck_assert_double_eq_tol(variance / (log(1 + 0.1 * 0.1) * expected), 1, 1e-2);
+    init(40000, 0, TSIM_BATCHING_LONGEST);
+    ck_assert_int_eq(tsim_lengths_of_passes(&e.scenario, lengths), 0);
+    init(40000, 0.1, TSIM_BATCHING_WHOLE);
+    ck_assert_int_eq(tsim_lengths_of_passes(&e.scenario, lengths), 0);
+}
+END_TEST
+
+struct kernels {
+    double time_s[2 * TSIM_MAX_OPS];
+    int32_t n;
+};
+
+static void take(void *context, const struct tsim_pass_operator *row) {
+    struct kernels *kernels = context;
+    kernels->time_s[kernels->n++] = row->time_s;
+}
+
+/* A kernel takes the mean of what it takes in passes of each length. */
+START_TEST(mean_of_lengths) {
+    int64_t lengths[TSIM_PASS_LENGTHS];
+    struct kernels all = {.n = 0};
+    double sum_s[2 * TSIM_MAX_OPS] = {0};
+    struct tsim_arena arena;
+    tsim_arena_init(&arena);
+    init(300, 0.6, TSIM_BATCHING_LONGEST);
+    e.scenario.training.sequence_length = 512;
+    resolve();
+    struct tsim_scenario own = e.scenario;
+    const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
+    const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
+    ck_assert_int_eq(tsim_lengths_of_passes(&e.scenario, lengths), TSIM_PASS_LENGTHS);
+    tsim_pass_visit(&e.scenario, cluster, placement, TSIM_PART_LAYER, TSIM_PASS_FORWARD, take, &all);
+    own.training.lengths.cv = 0;
+    for (int i = 0; i < TSIM_PASS_LENGTHS; i++) {
+        struct kernels one = {.n = 0};
+        own.training.lengths.pass = lengths[i];
+        tsim_pass_visit(&own, cluster, placement, TSIM_PART_LAYER, TSIM_PASS_FORWARD, take, &one);
+        ck_assert_int_eq(one.n, all.n);
+        for (int32_t k = 0; k < one.n; k++)
+            sum_s[k] += one.time_s[k] / TSIM_PASS_LENGTHS;
+    }
+    for (int32_t k = 0; k < all.n; k++)
+        ck_assert_double_eq_tol(all.time_s[k] / sum_s[k], 1, 1e-9);
+    tsim_arena_release(&arena);
+}
+END_TEST
+
 /* Memory is that of the longest sample, whatever is padded to. */
 START_TEST(memory) {
     struct tsim_stage_memory padded, whole;
@@ -137,6 +208,8 @@ static Suite *lengths_suite(void) {
     tcase_add_test(tests, limits);
     tcase_add_test(tests, passes);
     tcase_add_test(tests, packs);
+    tcase_add_test(tests, lengths_of_passes);
+    tcase_add_test(tests, mean_of_lengths);
     tcase_add_test(tests, memory);
     return suite;
 }

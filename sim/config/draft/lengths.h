@@ -7,7 +7,11 @@
  *   longest  each micro-batch of b samples is as long as its longest, E[max of b]. Replicas meet at the end of a step, and the
  *            slowest of d is longer by sigma / sqrt(m) times the expected maximum of d normals, with sigma the standard
  *            deviation of a micro-batch's length and m micro-batches. Rounded up to what tensor and context ranks divide.
- *   whole    each is padded to sequence_length. */
+ *   whole    each is padded to sequence_length.
+ *
+ * Kernels do not take time in proportion to a pass's length: products fill whole tiles and read all weights however few
+ * tokens there are. So where passes differ in length, what one takes is the mean over lengths in the middle of equal
+ * parts of their distribution, whose own mean is the pass's length. */
 #ifndef TSIM_CONFIG_LENGTHS_H
 #define TSIM_CONFIG_LENGTHS_H
 
@@ -16,6 +20,11 @@
 /* The first fills in what follows from lengths alone, the second what follows from the plan as well. */
 void tsim_lengths_measure(struct tsim_scenario *scenario);
 void tsim_lengths_resolve(struct tsim_scenario *scenario);
+
+/* Fills the lengths of passes that stand for all, each for equally many, and returns how many they are; 0 where all are
+ * alike. */
+enum { TSIM_PASS_LENGTHS = 8 };
+int tsim_lengths_of_passes(const struct tsim_scenario *scenario, int64_t lengths[TSIM_PASS_LENGTHS]);
 
 /* These return the tokens of a sample in a pass, with padding; those that are not padding; and the tokens that each attends
  * to on average. Without lengths all three are sequence_length. */

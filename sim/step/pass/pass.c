@@ -1,5 +1,6 @@
 #include "step/pass/pass.h"
 
+#include "config/draft/lengths.h"
 #include "cost/collective.h"
 #include "cost/compute.h"
 #include "model/routing.h"
@@ -22,6 +23,8 @@ struct walk {
     void *context;
     struct tsim_pass_operator *rows; /* of the part so far */
     int32_t n_rows;
+    int64_t lengths[TSIM_PASS_LENGTHS]; /* of passes, where they differ */
+    int n_lengths;
 };
 
 enum { MOST_ROWS = 2 * TSIM_MAX_OPS };
@@ -235,6 +238,47 @@ static void walk_list(struct walk *w, struct tsim_op_list *list) {
     }
 }
 
+typedef void (*operators_fn)(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
+                             struct tsim_op_list *list);
+
+/* Puts the mean over all lengths in place of what kernels of the mean length take: the rows from `first` on. */
+static void average_lengths(struct walk *w, operators_fn operators, enum tsim_part part, int64_t at, int32_t first) {
+    struct tsim_scenario own = *w->scenario;
+    struct tsim_op_list list;
+    for (int l = 0; l < w->n_lengths; l++) {
+        int32_t row = first;
+        own.training.lengths.pass = w->lengths[l];
+        operators(&own, part, at, &list);
+        if (w->is_alone)
+            wait_for_exchanges(&list);
+        for (int32_t i = 0; i < list.n; i++) {
+            struct tsim_kernel_cost cost;
+            if (is_elsewhere(w, &list.ops[i]))
+                continue;
+            struct tsim_pass_operator *sum = &w->rows[row++];
+            if (list.ops[i].kind == TSIM_OP_COLLECTIVE)
+                continue;
+            tsim_kernel_cost(w->cluster->accelerator, w->scenario->software, &list.ops[i], &cost);
+            double kept = l > 0, part_frac = 1.0 / w->n_lengths;
+            sum->time_s = kept * sum->time_s + part_frac * cost.time_s;
+            sum->matrix_s = kept * sum->matrix_s + part_frac * cost.matrix_s;
+            sum->matrix_power_s = kept * sum->matrix_power_s + part_frac * cost.matrix_power_s;
+            sum->memory_s = kept * sum->memory_s + part_frac * cost.memory_s;
+            sum->exchange_s = kept * sum->exchange_s + part_frac * cost.exchange_s;
+        }
+        TSIM_ASSERT(row == w->n_rows);
+    }
+}
+
+/* The list lives as long as its rows. */
+static void walk_operators(struct walk *w, operators_fn operators, enum tsim_part part, int64_t at,
+                           struct tsim_op_list *list) {
+    int32_t first = w->n_rows;
+    operators(w->scenario, part, at, list);
+    walk_list(w, list);
+    average_lengths(w, operators, part, at, first);
+}
+
 /* Collectives that run beside the whole part are waited for together: each has the share of its time. */
 static void share_out(const struct walk *w, double *exposed_s) {
     double exposed_sum_s = 0, time_sum_s = 0;
@@ -313,20 +357,17 @@ static void visit_backward(struct walk *w, enum tsim_part part, int64_t at) {
     if (runs_again && kind != TSIM_PASS_WEIGHT_GRADIENT) {
         w->kind = TSIM_PASS_FORWARD;
         w->phase = "recompute";
-        tsim_operators_again(sc, part, at, &again);
-        walk_list(w, &again);
+        walk_operators(w, tsim_operators_again, part, at, &again);
     }
     w->kind = kind;
     w->phase = "backward";
-    tsim_operators_backward(sc, part, at, &list);
-    walk_list(w, &list);
+    walk_operators(w, tsim_operators_backward, part, at, &list);
     tell_rows(w, part);
 }
 
 static void visit_forward(struct walk *w, enum tsim_part part, int64_t at) {
     struct tsim_op_list list;
-    tsim_operators_forward(w->scenario, part, at, &list);
-    walk_list(w, &list);
+    walk_operators(w, tsim_operators_forward, part, at, &list);
     tell_rows(w, part);
 }
 
@@ -345,6 +386,7 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
                      .visit = visit,
                      .context = context};
     int64_t n = tsim_part_variants(scenario->model, part);
+    w.n_lengths = tsim_lengths_of_passes(scenario, w.lengths);
     for (int64_t at = 0; at < n; at++)
         if (kind == TSIM_PASS_FORWARD)
             visit_forward(&w, part, at);
