@@ -311,7 +311,7 @@ static void read_extends(struct tsim_reader *reader, const struct tsim_value *va
 
 static const struct tsim_key CLUSTER_KEYS[] = {
     {CUSTOM_KEY("node", read_node, write_node, "id, path or mapping: accelerators, links, NICs, host"), .is_required = true},
-    {INT_KEY("nodes", scenario.cluster.nodes, 1e6, "how many"), .default_text = "1", .is_positive = true},
+    {INT_KEY("nodes", scenario.cluster.nodes, 1e6, "number of nodes"), .default_text = "1", .is_positive = true},
     {INT_KEY("accelerators_per_node", scenario.cluster.accelerators_per_node, 1e4, "number of accelerators to use in each node"),
      .words = ALL, .default_text = "all"},
     {CUSTOM_KEY("fabric", read_fabric, write_fabric, "id, path or mapping: the network between nodes; not needed for one")},
@@ -580,10 +580,10 @@ static const struct tsim_key ENERGY_KEYS[] = {
      .default_text = "462.5 kg"},
     {.key = "price_profile", .kind = TSIM_KEY_CUSTOM, .offset = AT(scenario.energy.price_profile),
      .read = tsim_price_profile_read, .write = tsim_price_profile_write,
-     .help = "price by the hour, over and over: a list of as many, or a file with one a line; in place of price"},
+     .help = "prices hour by hour, repeated from the end: a list, or a file with one price on each line; in place of price"},
     {.key = "carbon_profile", .kind = TSIM_KEY_CUSTOM, .offset = AT(scenario.energy.carbon_profile),
      .read = tsim_carbon_profile_read, .write = tsim_carbon_profile_write,
-     .help = "the same of carbon"},
+     .help = "the same for carbon"},
     {QUANTITY_KEY("start", TSIM_TIME_S, scenario.energy.start_s, "hour of the profiles at which the run begins: 14 h"),
      .default_text = "0 h", .max = TSIM_YEAR_S, .is_omitted_when_zero = true},
 };

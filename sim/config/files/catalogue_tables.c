@@ -179,7 +179,7 @@ static const struct tsim_key ACCELERATOR_KEYS[] = {
      .is_guessed = true, .is_positive = true},
     {ACCELERATOR_QUANTITY("memory", TSIM_BYTES, memory_bytes, "capacity"), .is_required = true, .is_positive = true},
     {ACCELERATOR_QUANTITY("memory_bandwidth", TSIM_BYTES_PER_S, memory_bytes_per_s, "peak"), .is_required = true, .is_positive = true},
-    {ACCELERATOR_QUANTITY("cache", TSIM_BYTES, cache_bytes, "last level"), .default_text = "0", .unit = "MB"},
+    {ACCELERATOR_QUANTITY("cache", TSIM_BYTES, cache_bytes, "capacity of the last-level cache"), .default_text = "0", .unit = "MB"},
     {.key = "peak", .kind = TSIM_KEY_MAPPING, .table = &PEAKS, .is_required = true, .help = "dense matrix peaks by precision"},
     {ACCELERATOR_QUANTITY("vector_peak", TSIM_FLOPS_PER_S, vector_flops_per_s,
                           "fp32 outside the matrix units; default: peak.fp32, else 1/16 of the 16-bit peak, an estimate"),

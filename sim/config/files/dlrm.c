@@ -75,7 +75,7 @@ const struct tsim_key tsim_dlrm_keys[TSIM_N_DLRM_KEYS] = {
     {.key = "bottom_mlp", .kind = TSIM_KEY_CUSTOM, .read = read_bottom, .write = write_bottom, .is_required = true,
      .help = "widths of the layers that the numbers go through; the last as wide as a row of the tables"},
     {.key = "top_mlp", .kind = TSIM_KEY_CUSTOM, .read = read_top, .write = write_top, .is_required = true,
-     .help = "widths of the layers behind the interaction"},
+     .help = "widths of the layers after the interaction"},
     {.key = "cross_layers", .kind = TSIM_KEY_INT, .offset = offsetof(struct tsim_model, cross_layers), .max = 100,
      .default_text = "0", .is_omitted_when_zero = true,
      .help = "number of cross layers (DCN v2), in place of dot products of pairs"},

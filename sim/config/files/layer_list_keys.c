@@ -16,7 +16,7 @@ static const struct tsim_word ENTRY_KINDS[] = {
      .help = (help_)}
 static const struct tsim_key ENTRY_KEYS[] = {
     {.key = "kind", .kind = TSIM_KEY_ENUM, .offset = offsetof(struct tsim_list_entry, kind), .words = ENTRY_KINDS,
-     .is_required = true, .help = "what it is"},
+     .is_required = true, .help = "kind of the layer"},
     {ENTRY_INT(out, "0", 1e7, "output channels or features; pools keep theirs")},
     {ENTRY_INT(kernel, "0", 1e4, "side of the kernel; default: 1, pools: the whole image, bottlenecks and inverted: 3")},
     {ENTRY_INT(stride, "1", 1e4, "step between outputs; of repeated blocks the first's"), .is_positive = true},
@@ -26,7 +26,7 @@ static const struct tsim_key ENTRY_KEYS[] = {
     {ENTRY_INT(expand, "0", 1e3, "inverted: its inner channels over those of its input; default: 1"), .is_omitted_when_zero = true},
     {ENTRY_INT(squeeze, "0", 1e3, "inverted: squeeze and excitation, as input channels over squeezed channels; 0: none"),
      .is_omitted_when_zero = true},
-    ENTRY_BOOL(bias, "has one"),
+    ENTRY_BOOL(bias, "the layer has a bias"),
     ENTRY_BOOL(norm, "batch normalization follows"),
     ENTRY_BOOL(relu, "an activation function follows"),
     {ENTRY_INT(repeat, "1", 1e4, "how many of them in a row"), .is_positive = true},

@@ -125,7 +125,7 @@ TSIM_TABLE(INDEX, INDEX_KEYS, true);
 static const struct tsim_key DIFFUSION_KEYS[] = {
     DIFFUSION_INT(values, "values of a token: channels of a latent pixel times pixels of a patch; 0: not a diffusion transformer"),
     DIFFUSION_INT(out_values, "values that are predicted for a token; default: as values (DiT: twice, with their variances)"),
-    DIFFUSION_INT(frequencies, "that say the moment of diffusion; default: 256"),
+    DIFFUSION_INT(frequencies, "frequencies that encode the moment of diffusion; default: 256"),
     {.key = "shared_modulation", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_diffusion, shared_modulation),
      .is_omitted_when_zero = true,
      .help = "one product for all layers makes their shifts, scales and gates, with a table of each (Wan); else each has a product (DiT, Stable Diffusion 3)"},
@@ -163,7 +163,7 @@ static const struct tsim_key TOWER_KEYS[] = {
     TOWER_FLAG(pools, "the token is the mean of the square's patches (Gemma 3); else the projector takes all of their values (Qwen-VL)"),
     TOWER_INT(products, "products of the projector, 1 or 2; default: 2"),
     TOWER_INT(inner, "width between the two; default: that of the language model"),
-    TOWER_FLAG(unbiased_projector, "they have no biases"),
+    TOWER_FLAG(unbiased_projector, "the projector's products have no biases"),
     TOWER_INT(other_parameters, "other parameters, such as a norm before the first layer: counted, and held with the patches' product"),
 };
 TSIM_TABLE(TOWER, TOWER_KEYS, true);
@@ -279,7 +279,7 @@ static const struct tsim_key MODEL_KEYS[] = {
     MODEL_BOOL(bias, "false", "linear layers have biases"),
     {MODEL_FLAG(qkv_bias, "queries, keys and values have biases, whatever bias says")},
     {MODEL_FLAG(qk_norm, "queries and keys are normalized head by head")},
-    {MODEL_FLAG(post_norms, "a norm behind attention and behind feed-forward, too (Gemma 2 and 3)")},
+    {MODEL_FLAG(post_norms, "further norms after attention and after the feed-forward block (Gemma 2 and 3)")},
     {MODEL_FLAG(pooler, "a product of hidden x hidden on the first token, beside the head")},
     {.key = "head_share", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 1, .is_omitted_when_zero = true,
      .offset = offsetof(struct tsim_model, head_frac), .default_text = "0",

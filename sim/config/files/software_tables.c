@@ -207,17 +207,17 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     SOFTWARE_TIME("host_time_per_checkpoint", TSIM_TIME_S, host_time_per_checkpoint_s,
                       "time added to each recomputed layer"),
     {QUANTITY(struct tsim_software, "host_time_per_pass", TSIM_TIME_S, host_time_per_pass_s,
-              "of an engine that generates, between two decode passes: scheduling, sampling, inputs of the next"),
+              "post-training: time of an engine between two decode passes: scheduling, sampling, inputs of the next"),
      .default_text = "0", .unit = "ms", .max = 10, .is_omitted_when_zero = true},
     {QUANTITY(struct tsim_software, "refit_rate", TSIM_BYTES_PER_S, refit_bytes_per_s,
-              "post-training: at which the whole model is gathered, tensor after tensor, and loaded by the engines; 0: the "
+              "post-training: rate at which the whole model is gathered, tensor after tensor, and loaded by the engines; 0: the "
               "links alone, each rank's own part"),
      .default_text = "0", .unit = "GB/s", .is_omitted_when_zero = true},
     {QUANTITY(struct tsim_software, "offload_rate", TSIM_BYTES_PER_S, offload_bytes_per_s,
-              "post-training: at which an accelerator's weights and states leave for the host's memory; 0: the host_link's"),
+              "post-training: rate at which an accelerator's weights and states leave for the host's memory; 0: the host_link's"),
      .default_text = "0", .unit = "GB/s", .is_omitted_when_zero = true},
     {QUANTITY(struct tsim_software, "onload_rate", TSIM_BYTES_PER_S, onload_bytes_per_s,
-              "the same, back from the host"),
+              "the same on the way back from the host"),
      .default_text = "0", .unit = "GB/s", .is_omitted_when_zero = true},
     {FLAG("checkpoint_early_stop", checkpoint_early_stop,
           "recomputation stops at the last tensor that is needed")},
@@ -302,7 +302,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .is_omitted_when_zero = true},
     {CHOICE("batch_norm", batch_norm, BATCH_NORMS, "apart",
             "batch norms with their activations: passes of their own; sums in the convolution before, and the rest in "
-            "the addition behind; or also the rest in the convolution behind (fusion other than none)")},
+            "the addition after it; or also the rest in the convolution after it (fusion other than none)")},
     {CHOICE("table_placement", table_placement, PLACEMENTS, "capacity",
             "embedding tables over ranks: by capacity, those above an even share cut by rows; whole, as many to each "
             "rank; or by lookups, those with most of them cut by rows")},
@@ -312,7 +312,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
     {CHOICE("bottom_mlp", bottom_mlp, BOTTOMS, "replicated",
             "recommendation models: on every rank, or on the first for the samples of all")},
     {CHOICE("bias_activation", bias_activation, BIAS_ACTIVATIONS, "in-product",
-            "bias and activation of linear layers of lists: in the product's kernel, or in one pass behind it (fusion "
+            "bias and activation of linear layers of lists: in the product's kernel, or in one pass after it (fusion "
             "other than none)")},
     {FLAG("fp32_tables", fp32_tables,
           "embedding tables are in fp32 and give vectors in the training's precision")},

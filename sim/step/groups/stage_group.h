@@ -54,7 +54,7 @@ struct tsim_pass_cursor {
     int32_t n_lowers, lowers[TSIM_TASK_MAX_SIGNALS]; /* the counters that the end of the pass lowers */
 };
 
-/* What the compute stream's task plays: one operator, or a run of operators that nothing can disturb. */
+/* The task of the compute stream plays one operator, or a run of operators that nothing can disturb. */
 struct tsim_operator_run {
     int32_t n;                            /* operators of the run; 0: the task is one operator */
     int32_t part, step;                   /* where the cursor stood before the first operator */
