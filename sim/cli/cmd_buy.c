@@ -2,7 +2,6 @@
 
 #include "cli/search_bar.h"
 #include "config/recognize.h"
-#include "import/flow_text.h"
 #include "report/page/page.h"
 #include "report/terminal/decision_output.h"
 #include "study/curves/section.h"
@@ -228,28 +227,20 @@ static enum tsim_status load_choice(struct buy *buy, const struct tsim_scenario 
     return tsim_load_plan(&buy->arena, &buy->source, set, n, decision->offers[0].plan->set_json, choice, diags);
 }
 
-/* A scenario with the goal, so that `tsim buy` and `tsim run` say the same of it. Read again where it stands, it shows
- * whether the files that it names are found from there. */
+/* Writes the choice as a scenario with the goal, so that `tsim buy` and `tsim run` say the same of it. */
 static enum tsim_exit write_choice(struct buy *buy) {
-    const char *file = buy->arguments->value[TSIM_OPTION_OUTPUT], *text;
     const struct tsim_scenario *choice;
-    struct tsim_scenario_source written;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     enum tsim_status status = load_choice(buy, &choice, &diags);
     tsim_diags_release(&diags);
     tsim_diags_init(&diags); /* warnings have been given for the candidates */
-    if (status == TSIM_OK) {
-        text = tsim_arena_printf(&buy->arena, "# %s %s: the choice of tsim buy.\n%s",
-                                 TSIM_PURCHASE_WORDS[buy->decision.offers[0].purchase],
-                                 tsim_offer_cluster(&buy->arena, &buy->decision.offers[0]),
-                                 tsim_block_text(&buy->arena, choice->source->root));
-        status = tsim_write_text(&buy->arena, file, text, &diags);
-        if (status == TSIM_OK)
-            status = tsim_scenario_open(&buy->arena, file, &written, &diags);
-        if (status == TSIM_OK)
-            status = tsim_scenario_load_from(&buy->arena, &written, NULL, 0, &choice, &diags);
-    }
+    if (status == TSIM_OK)
+        status = tsim_write_plan(&buy->arena, buy->arguments->value[TSIM_OPTION_OUTPUT],
+                                 tsim_arena_printf(&buy->arena, "%s %s: the choice of tsim buy.",
+                                                   TSIM_PURCHASE_WORDS[buy->decision.offers[0].purchase],
+                                                   tsim_offer_cluster(&buy->arena, &buy->decision.offers[0])),
+                                 choice, &diags);
     if (status != TSIM_OK)
         tsim_report_diags(buy->arguments, &diags);
     tsim_diags_release(&diags);

@@ -146,6 +146,27 @@ static enum tsim_exit write_report(struct run *run, const struct tsim_plan_outpu
     return code;
 }
 
+/* Writes the plan that the answer says to run. */
+static enum tsim_exit write_plan(struct run *run) {
+    const struct tsim_plan *plan = run->result.has_safe ? &run->result.safe : &run->result.best[0];
+    const struct tsim_scenario *best;
+    struct tsim_diags diags; /* its warnings have been given for the candidates */
+    tsim_diags_init(&diags);
+    enum tsim_status status = load_best(run, &best, &diags);
+    tsim_diags_release(&diags);
+    tsim_diags_init(&diags);
+    if (status == TSIM_OK)
+        status = tsim_write_plan(&run->arena, run->arguments->value[TSIM_OPTION_OUTPUT],
+                                 tsim_arena_printf(&run->arena, "%s on %s: the choice of tsim plan.",
+                                                   tsim_plan_text(&run->arena, plan),
+                                                   tsim_plan_cluster_name(&run->arena, &run->space, plan->candidate)),
+                                 best, &diags);
+    if (status != TSIM_OK)
+        tsim_report_diags(run->arguments, &diags);
+    tsim_diags_release(&diags);
+    return tsim_exit_of(status);
+}
+
 static enum tsim_exit write_results(struct run *run) {
     const struct tsim_arguments *arguments = run->arguments;
     const struct tsim_plan_output output = {run->space.candidates[0].job->name, &run->search, &run->result,
@@ -161,6 +182,8 @@ static enum tsim_exit write_results(struct run *run) {
         code = tsim_write_json(arguments, tsim_plan_json(&run->arena, &output));
     if (arguments->has[TSIM_OPTION_REPORT])
         code = tsim_exit_worse(code, write_report(run, &output));
+    if (arguments->has[TSIM_OPTION_OUTPUT] && run->result.n_best > 0)
+        code = tsim_exit_worse(code, write_plan(run));
     if (run->result.is_interrupted)
         return code == TSIM_EXIT_OK ? TSIM_EXIT_INTERRUPTED : code;
     if (run->result.n_best > 0)

@@ -2,6 +2,8 @@
 
 #include "base/output.h"
 #include "config/text/document.h"
+#include "config/text/value.h"
+#include "import/flow_text.h"
 #include "report/terminal/figures.h"
 #include "report/text_file.h"
 
@@ -251,6 +253,17 @@ enum tsim_status tsim_write_text(struct tsim_arena *arena, const char *file, con
     TSIM_TRY(tsim_text_file_open(arena, file, &out, diags));
     tsim_text_file_put(out, text, strlen(text));
     return tsim_text_file_close(out, diags);
+}
+
+enum tsim_status tsim_write_plan(struct tsim_arena *arena, const char *file, const char *title,
+                                 const struct tsim_scenario *scenario, struct tsim_diags *diags) {
+    const struct tsim_value *root = tsim_value_without(arena, scenario->source->root, "sweep");
+    struct tsim_scenario_source written;
+    const struct tsim_scenario *again;
+    TSIM_TRY(
+        tsim_write_text(arena, file, tsim_arena_printf(arena, "# %s\n%s", title, tsim_block_text(arena, root)), diags));
+    TSIM_TRY(tsim_scenario_open(arena, file, &written, diags));
+    return tsim_scenario_load_from(arena, &written, NULL, 0, &again, diags);
 }
 
 enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scenario_source *source,

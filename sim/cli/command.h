@@ -133,4 +133,9 @@ enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scen
 /* Returns the present moment as ISO 8601 in UTC, in `arena`. */
 const char *tsim_timestamp(struct tsim_arena *arena);
 
+/* Writes a scenario that tsim_load_plan made to a file, below a comment with `title` and without what `sweep:` says. Read
+ * again where it stands, it shows whether the files that it names are found from there. */
+enum tsim_status tsim_write_plan(struct tsim_arena *arena, const char *file, const char *title,
+                                 const struct tsim_scenario *scenario, struct tsim_diags *diags);
+
 #endif

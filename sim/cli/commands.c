@@ -122,13 +122,13 @@ static const struct tsim_command COMMANDS[] = {
      "unless --objective says otherwise, and they are those that simulating all of\n"
      "them would find. --sensitivity asks whether the order of the two best candidates\n"
      "stays the same when each input is a tenth off. --report makes a page with a run\n"
-     "of the best plan. Nothing is logged.",
+     "of the best plan, --output a scenario of it. Nothing is logged.",
      1, 1,
      INPUT_OPTIONS | JSON_OPTION | CSV_OPTION | JOBS_OPTION | TSIM_HAS(TSIM_OPTION_VARY) | TSIM_HAS(TSIM_OPTION_ZIP) |
          TSIM_HAS(TSIM_OPTION_OBJECTIVE) | TSIM_HAS(TSIM_OPTION_SENSITIVITY) | TSIM_HAS(TSIM_OPTION_REPORT) |
-         TSIM_HAS(TSIM_OPTION_ANY_SOFTWARE),
+         TSIM_HAS(TSIM_OPTION_ANY_SOFTWARE) | TSIM_HAS(TSIM_OPTION_OUTPUT),
      tsim_cmd_plan,
-     "tsim plan my-job.yaml\n"
+     "tsim plan my-job.yaml --output best.yaml\n"
      "tsim plan my-job.yaml --vary cluster.nodes=8,16,32"},
     {"buy", "[SCENARIO]", "rent, reserve or buy: which cluster meets a date and a budget",
      "Searches the machines of the catalogue, how many of each, and their plans (or\n"

@@ -126,6 +126,7 @@ const char *tsim_option_help(const struct tsim_command *command, enum tsim_optio
         {TSIM_OPTION_RANKS, "export", "only these accelerators: 0,3,8-15"},
         {TSIM_OPTION_RANKS, "calibrate", "how many accelerators the files were measured on"},
         {TSIM_OPTION_OP, "calibrate", "the collective that the files were measured with"},
+        {TSIM_OPTION_OUTPUT, "plan", "write a scenario of the plan to run into FILE"},
         {TSIM_OPTION_OUTPUT, "buy", "write a scenario of the choice into FILE"},
         {TSIM_OPTION_OUTPUT, "calibrate", "write the fitted values into FILE, as YAML"},
         {TSIM_OPTION_OUTPUT, "report", "the page (default report.html)"},
