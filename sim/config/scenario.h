@@ -14,13 +14,14 @@ enum tsim_optimizer {
     TSIM_ADAFACTOR,
     TSIM_ADAM_8BIT,
     TSIM_GALORE_8BIT,
-    TSIM_LAMB
+    TSIM_LAMB,
+    TSIM_MUON
 };
 /* Tells whether the optimizer's moments have one number for each parameter: they are neither factored nor quantized by
  * blocks. */
 static inline bool tsim_keeps_whole_moments(enum tsim_optimizer optimizer) {
     return optimizer == TSIM_MOMENTUM || optimizer == TSIM_RMSPROP || optimizer == TSIM_ADAM ||
-           optimizer == TSIM_ADAMW || optimizer == TSIM_LAMB;
+           optimizer == TSIM_ADAMW || optimizer == TSIM_LAMB || optimizer == TSIM_MUON;
 }
 
 /* Parts of a layer that selective recomputation can execute again, as a set (Megatron-Core's recompute_modules

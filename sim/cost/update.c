@@ -106,9 +106,11 @@ static struct tsim_amount by_accelerator(struct tsim_term_recorder *r, const str
                             tsim_matrix_rate_recorded(r, a, tsim_unquantized(sc->training.precision)));
     struct tsim_amount latency = tsim_product(
         r, "latency of its kernels", "kernels x latency", TSIM_TIME_S,
-        TSIM_PARTS(
-            tsim_given(r, "kernels", OPTIMIZER_KERNELS, TSIM_COUNT, "a few multi-tensor kernels (sim/cost/update.c)"),
-            tsim_of_accelerator(r, a, "efficiency.kernel_latency", a->kernel_latency_s, TSIM_TIME_S)));
+        TSIM_PARTS(tsim_given(r, "kernels", OPTIMIZER_KERNELS + ceil(held.value * cost->kernels), TSIM_COUNT,
+                              cost->kernels > 0
+                                  ? "a few multi-tensor kernels and those of each matrix (sim/cost/update.c)"
+                                  : "a few multi-tensor kernels (sim/cost/update.c)"),
+                   tsim_of_accelerator(r, a, "efficiency.kernel_latency", a->kernel_latency_s, TSIM_TIME_S)));
     return tsim_sum(r, "update by the accelerator", "update + products + kernels", TSIM_TIME_S,
                     TSIM_PARTS(update, products, latency));
 }

@@ -14,6 +14,8 @@ void tsim_matrices_add(struct tsim_matrices *s, double times, double rows, doubl
     if (!is_projected)
         return;
     s->projected += times * rows * columns;
+    s->n_projected += times;
+    s->orthogonalized_flops += times * narrow * narrow * (4 * wide + 2 * narrow);
     s->projected_moments += times * rank * wide;
     s->projections += times * rank * narrow;
 }

@@ -9,8 +9,10 @@ struct tsim_matrices {
     double count;                      /* how many there are */
     double matrices, rows_and_columns; /* elements of matrices; rows and columns of each, added up */
     double projected,
-        projected_moments; /* elements of the matrices that GaLore projects, and of their moments after it */
-    double projections;    /* elements of the projections themselves */
+        projected_moments;       /* elements of the matrices that GaLore projects, and of their moments after it */
+    double projections;          /* elements of the projections themselves */
+    double n_projected;          /* how many of them there are */
+    double orthogonalized_flops; /* of a step of Newton and Schulz on each */
 };
 
 void tsim_matrices_add(struct tsim_matrices *matrices, double times, double rows, double columns, bool is_projected);

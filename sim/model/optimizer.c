@@ -7,6 +7,8 @@
 
 #define GALORE_RANK_FRAC 0.25
 #define BLOCK_ELEMENTS 2048.0
+#define NEWTON_SCHULZ_STEPS 5
+#define NEWTON_SCHULZ_KERNELS 3
 
 /* ---- the model as matrices ---- */
 
@@ -62,6 +64,8 @@ static double state_bytes(enum tsim_optimizer optimizer, const struct shapes *s)
     case TSIM_ADAMW:
     case TSIM_LAMB:
         return 2 * s->moment;
+    case TSIM_MUON:
+        return (2 - s->of.projected / s->all) * s->moment;
     case TSIM_ADAFACTOR:
         return factored_bytes(s);
     case TSIM_ADAM_8BIT:
@@ -85,6 +89,8 @@ static double own_bytes(enum tsim_optimizer optimizer, const struct shapes *s, d
         return 2 * state_bytes(optimizer, s);
     case TSIM_LAMB:
         return 2 * state_bytes(optimizer, s) + 8 + w;
+    case TSIM_MUON:
+        return 2 * state_bytes(optimizer, s) + 4 * s->of.projected / s->all;
     case TSIM_ADAFACTOR:
         return 2 * state_bytes(optimizer, s) + 2 * g + w;
     case TSIM_GALORE_8BIT: /* projection in; fp32 gradient and update of its size, and the whole update, out and in */
@@ -106,6 +112,7 @@ static double vector_flops(enum tsim_optimizer optimizer) {
     case TSIM_ADAM:
         return 12;
     case TSIM_ADAMW:
+    case TSIM_MUON:
         return 14;
     case TSIM_ADAFACTOR:
         return 16;
@@ -116,6 +123,12 @@ static double vector_flops(enum tsim_optimizer optimizer) {
         return 14 + 2 * 10;
     }
     TSIM_BUG("optimizer %d", (int)optimizer);
+}
+
+static double matrix_flops(enum tsim_optimizer optimizer, const struct shapes *s) {
+    if (optimizer == TSIM_GALORE_8BIT)
+        return 4 * fmin(s->of.rank, 1e9) * s->of.projected / s->all;
+    return optimizer == TSIM_MUON ? NEWTON_SCHULZ_STEPS * s->of.orthogonalized_flops / s->all : 0;
 }
 
 static double least_bytes(const struct tsim_scenario *sc, enum tsim_optimizer optimizer, const struct shapes *s) {
@@ -136,7 +149,8 @@ void tsim_optimizer_cost(const struct tsim_scenario *sc, struct tsim_optimizer_c
         .least_bytes = least,
         .traffic_bytes = sc->software->optimizer_traffic_bytes * (is_adam ? 1 : least / of_adam),
         .vector_flops = vector_flops(optimizer),
-        .matrix_flops = optimizer == TSIM_GALORE_8BIT ? 4 * fmin(s.of.rank, 1e9) * s.of.projected / s.all : 0};
+        .matrix_flops = matrix_flops(optimizer, &s),
+        .kernels = optimizer == TSIM_MUON ? NEWTON_SCHULZ_STEPS * NEWTON_SCHULZ_KERNELS * s.of.n_projected / s.all : 0};
 }
 
 double tsim_optimizer_state_bytes(const struct tsim_scenario *sc) {

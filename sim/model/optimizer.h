@@ -20,8 +20,11 @@
  *   galore-8bit  adam-8bit's of a     the projected gradient and update out and in,      Zhao et al. 2024, section 4
  *                projected matrix,    states of that size, and the whole update out
  *                the projection       and in
+ * *   muon         4 of a block's       the momentum in and out, the orthogonal update of  Jordan et al. 2024; Liu et al.
+ *                matrix, 8 of the     16 bits out and in; Adam's of the rest             2025, arXiv:2502.16982
+ *                rest
  *
- * Moments of momentum, rmsprop, adam(w) and lamb may be kept in 16 bits (training.state_precision: MaxText with weight_dtype
+ * Moments of momentum, rmsprop, adam(w), lamb and muon may be kept in 16 bits (training.state_precision: MaxText with weight_dtype
  * bfloat16): half of each.
  *
  * GaLore projects the matrices of attention and feed-forward blocks to rank r = hidden / 4 (its 7B model) along their
@@ -29,6 +32,12 @@
  * With this its 7B model's states are 82.5 % below those of Adam in bf16, as the paper says. Its two products a step, 4
  * r FLOPs a parameter, run on the matrix units. The singular value decomposition that renews the projection every 200
  * steps is left out: below 10 % of the time, says the paper.
+ *
+ * Muon makes the momentum of each m x n matrix of a block (m the shorter side) orthogonal by five steps of Newton and
+ * Schulz in 16 bits, X = aX + (bA + cA A)X with A = X X^T: three products, 4 m^2 n + 2 m^3 FLOPs. Their bytes hide behind
+ * them. Embedding, head and vectors are AdamW's. Sharded states are whole matrices that ranks share out (Megatron-LM's
+ * layer-wise optimizer); what gathering their parts takes elsewhere (up to a quarter of Adam's traffic, say Liu et al.) is
+ * left out, and tensor ranks divide the products.
  *
  * Averages over the model's parameters: stages and ranks keep the same for each. Embedding tables: tables.h. */
 #ifndef TSIM_MODEL_OPTIMIZER_H
@@ -42,6 +51,7 @@ struct tsim_optimizer_cost { /* a parameter's */
     double least_bytes;   /* moved by one fused kernel */
     double traffic_bytes; /* moved by the scenario's software */
     double vector_flops, matrix_flops;
+    double kernels; /* of its products */
 };
 
 void tsim_optimizer_cost(const struct tsim_scenario *scenario, struct tsim_optimizer_cost *cost);

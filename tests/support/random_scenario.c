@@ -131,7 +131,7 @@ static void draw_training(struct draft *d) {
     fprintf(d->out, "training: {global_batch_size: %d, micro_batch_size: %d, precision: %s, optimizer: %s",
             64 * micro_batch * power_of_two(d, 3), micro_batch,
             PICK(d, "bf16", "bf16", "bf16", "fp16", "fp16", "fp32", "tf32", "fp8", "mxfp8", "nvfp4"),
-            PICK(d, "adamw", "adamw", "sgd", "momentum", "adafactor", "adam-8bit", "lamb", "galore-8bit"));
+            PICK(d, "adamw", "adamw", "sgd", "momentum", "adafactor", "adam-8bit", "lamb", "galore-8bit", "muon"));
     if (once_in(d, 3))
         fprintf(d->out, ", gradient_precision: %s", PICK(d, "fp32", "fp16", "bf16"));
     if (once_in(d, 8))

@@ -437,7 +437,7 @@ static const struct {
                {"--pipeline-model-parallel-layout 'Et*4|x*4L'", "layout"},
                {"--num-experts 8 --expert-model-parallel-size 8 --moe-token-dispatcher-type allgather", "gathering"},
                {"--num-experts 8 --moe-layer-freq '([1]*2+[0]*3+[1]*3)'", "which layers"},
-               {"--optimizer muon", "muon"},
+               {"--optimizer soap", "soap"},
                {"--position-embedding-type relative", "relative"},
                {"--use-checkpoint-args", "another file"},
                {"--made-up", "does not know"}};

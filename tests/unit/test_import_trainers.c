@@ -55,7 +55,7 @@ END_TEST
 START_TEST(what_automodel_does_that_is_refused) {
     static const char *const CASES[][2] = {{"recipe: FinetuneRecipeForVLM\n", "recipe"},
                                            {"teacher_model: {a: b}\n", "teacher_model.a"},
-                                           {"optimizer: {_target_: x.Muon}\n", "optimizer._target_"},
+                                           {"optimizer: {_target_: x.Dion}\n", "optimizer._target_"},
                                            {"distributed: {dp_replicate_size: 3}\n", "distributed.dp_replicate_size"},
                                            {"something_new: 3\n", "something_new"}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)

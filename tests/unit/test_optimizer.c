@@ -307,6 +307,24 @@ START_TEST(products) {
 }
 END_TEST
 
+/* Muon on LLaMA 7B: four h x h matrices and three of h x 11,008 a layer, m = h, 4 m^2 n + 2 m^3 FLOPs in each of five steps
+ * of three kernels. It keeps 4 bytes of those and 8 of the rest, and moves an update of 16 bits out and in. */
+START_TEST(muon_by_hand) {
+    use_model("llama-7b");
+    double h = 4096, f = 11008, n = tsim_model_parameters(&e.model), blocks = 32 * (4 * h * h + 3 * h * f),
+           step = 32 * h * h * (4 * (4 * h + 2 * h) + 3 * (4 * f + 2 * h));
+    struct tsim_optimizer_cost muon = cost_of(TSIM_MUON);
+    ck_assert_double_eq_tol(muon.state_bytes * n, 8 * n - 4 * blocks, 1);
+    ck_assert_double_eq_tol(muon.least_bytes, 14 + 2 * muon.state_bytes + 4 * blocks / n, 1e-9);
+    ck_assert_double_eq_tol(muon.matrix_flops * n, 5 * step, 1e3);
+    ck_assert_double_eq_tol(muon.kernels * n, 15 * 7 * 32, 1e-6);
+    ck_assert_double_eq(cost_of(TSIM_ADAM).kernels, 0);
+    double of_adam = update_s();
+    e.scenario.training.optimizer = TSIM_MUON;
+    ck_assert_double_gt(update_s(), of_adam);
+}
+END_TEST
+
 /* T5's shapes in n + n layers: whatever is counted grows by as much with every pair of layers, the first pair included.
  */
 static double of_stacks(int64_t n, double (*what)(const struct tsim_optimizer_cost *)) {
@@ -350,6 +368,7 @@ static Suite *optimizer_suite(void) {
     tcase_add_test(tc, adam_8bit_state);
     tcase_add_test(tc, galore_published);
     tcase_add_test(tc, galore_traffic);
+    tcase_add_test(tc, muon_by_hand);
     tcase_add_test(tc, updates_by_layer);
     tcase_add_test(tc, products);
     tcase_add_loop_test(tc, each_pair_of_layers_is_as_the_first, 0, 2);

@@ -617,7 +617,8 @@ static void check_offload(const struct check *c) {
     if (o->optimizer && !(node->host_memory_bytes_per_s > 0))
         tsim_diag_hint(fail(c, "training.offload", "the host's memory bandwidth is not known for %.40s", node->name),
                        "host_memory_bandwidth in the node, for example 409.6 GB/s");
-    if (o->optimizer && (c->sc->training.optimizer == TSIM_GALORE_8BIT || c->sc->training.updates_by_layer))
+    bool has_products = c->sc->training.optimizer == TSIM_GALORE_8BIT || c->sc->training.optimizer == TSIM_MUON;
+    if (o->optimizer && (has_products || c->sc->training.updates_by_layer))
         tsim_diag_hint(
             fail(c, "training.offload", "the host can only update all parameters together, element by element"),
             "an optimizer without products, and per_layer_updates: false");
@@ -795,8 +796,8 @@ static void check_adapter(const struct check *c) {
     if (a->kind == TSIM_ADAPTER_QLORA && a->base_precision == TSIM_BASE_AS_TRAINING)
         tsim_diag_hint(fail(c, "training.adapter.base_precision", "with qlora the weights are quantized"),
                        "nf4 or int8, or kind: lora");
-    if (t->optimizer == TSIM_GALORE_8BIT || t->optimizer == TSIM_ADAFACTOR)
-        refuse(c, "training.optimizer", "factored or projected optimizer states of adapters", "optimizer: adamw");
+    if (t->optimizer == TSIM_GALORE_8BIT || t->optimizer == TSIM_ADAFACTOR || t->optimizer == TSIM_MUON)
+        refuse(c, "training.optimizer", "optimizers that work on the matrices of adapters", "optimizer: adamw");
     if (c->sc->parallelism.schedule >= TSIM_SCHEDULE_ZB_H1)
         refuse(c, "training.adapter", "split backward passes of a frozen model", "schedule: 1f1b or interleaved");
     if (tsim_streams_weights(c->sc))

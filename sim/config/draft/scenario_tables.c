@@ -471,7 +471,7 @@ static const struct tsim_key TRAINING_KEYS[] = {
     ENUM_KEY("optimizer", scenario.training.optimizer, tsim_optimizer_words, "adamw", "decides the optimizer's state; default: the software's (defaults), adamw where it has none"),
     {.key = "state_precision", .kind = TSIM_KEY_ENUM, .offset = AT(scenario.training.state_precision),
      .words = GRADIENT_PRECISIONS, .default_text = "fp32", .is_omitted_when_zero = true,
-     .help = "precision in which momentum, rmsprop, adam, adamw and lamb keep their moments"},
+     .help = "precision in which momentum, rmsprop, adam, adamw, lamb and muon keep their moments"},
     {.key = "master_weights", .kind = TSIM_KEY_BOOL, .offset = AT(master_weights), .default_text = "true",
      .help = "an fp32 copy of the weights when training in 16 or 8 bits"},
     {SECTION_KEY("adapter", &ADAPTER, "fine-tuning with the model frozen: {kind: lora, rank, targets, base_precision}"),

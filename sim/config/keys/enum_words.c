@@ -14,7 +14,7 @@ const struct tsim_word tsim_schedule_words[] = {
 const struct tsim_word tsim_optimizer_words[] = {
     {"sgd", TSIM_SGD}, {"momentum", TSIM_MOMENTUM}, {"rmsprop", TSIM_RMSPROP}, {"adam", TSIM_ADAM},
     {"adamw", TSIM_ADAMW}, {"adafactor", TSIM_ADAFACTOR}, {"adam-8bit", TSIM_ADAM_8BIT},
-    {"galore-8bit", TSIM_GALORE_8BIT}, {"lamb", TSIM_LAMB}, {NULL, 0}};
+    {"galore-8bit", TSIM_GALORE_8BIT}, {"lamb", TSIM_LAMB}, {"muon", TSIM_MUON}, {NULL, 0}};
 const struct tsim_word tsim_recompute_words[] = {
     {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL},
     {"sqrt", TSIM_RECOMPUTE_SQRT}, {"every", TSIM_RECOMPUTE_EVERY}, {NULL, 0}};

@@ -33,7 +33,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "model._target_=*titans* model.num_hidden_layers model.config.num_layers model.hf_config_overrides.*",
             CHANGED),
     REFUSED("qat.enabled quantization.qat* qat_* qat.*", "weights of fewer bits in the products"),
-    REFUSED("optimizer._target_=*[mM]uon* optimizer._target_=*[dD]ion* optimizer._target_=*Lion*",
+    REFUSED("optimizer._target_=*[dD]ion* optimizer._target_=*Lion*",
             "an optimizer that is not modelled: its states and its step"),
     REFUSED("peft.use_dora=[tT]rue peft._target_=*vera* peft.moe_rank_scaling=[tT]rue", "adapters of another kind"),
     SPEED("model.use_liger_kernel use_liger_kernel",
@@ -263,6 +263,8 @@ static void build(struct tsim_recipe *r) {
         "model_name_or_path");
     if (has_text(optimizer, "SGD"))
         add(r, optimizer, "optim", "sgd");
+    else if (has_text(optimizer, "Muon") || has_text(optimizer, "muon"))
+        add(r, optimizer, "optim", "muon");
     else if (optimizer && !has_text(optimizer, "Adam"))
         tsim_recipe_refuse(r, optimizer, "the optimizer '%.60s' is not modelled: its states and its step",
                            tsim_setting_text(optimizer));

@@ -222,6 +222,8 @@ static void put_optimizer(struct reading *g) {
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "lamb");
     else if (strcmp(text, "SGD") == 0)
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
+    else if (strcmp(text, "Muon") == 0)
+        tsim_recipe_put(g->r, "training.optimizer", s, NULL, "muon");
     else {
         if (s && strcmp(text, "Adam") != 0 && strcmp(text, "AdamW") != 0)
             tsim_recipe_refuse(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);

@@ -39,6 +39,7 @@ static void write_members(struct tsim_launch_writer *w, const char *gap) {
         TSIM_WRITE(w, "\"optimizer\": {\"type\": \"%s\"},%s",
                    t->optimizer == TSIM_LAMB       ? "Lamb"
                    : t->optimizer == TSIM_MOMENTUM ? "SGD"
+                   : t->optimizer == TSIM_MUON     ? "Muon"
                                                    : "AdamW",
                    gap);
     TSIM_WRITE(w, "\"zero_optimization\": {\"stage\": %d, \"overlap_comm\": %s", p->zero,

@@ -168,6 +168,8 @@ static void put_optimizer(struct tsim_gpt *g) {
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
     else if (strstr(text, "adam") || strstr(text, "Adam") || strcmp(text, "mcore_distributed_optim") == 0)
         tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the program's default", "adamw");
+    else if (strstr(text, "muon"))
+        tsim_recipe_put(g->r, "training.optimizer", s, NULL, "muon");
     else
         tsim_recipe_refuse(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
     put_offload(g);
@@ -432,7 +434,8 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
                               *fsdp = tsim_recipe_find(g->r, "use_torch_fsdp2"),
                               *stage = tsim_recipe_find(g->r, "zero_stage"),
                               *distributed = tsim_recipe_find(g->r, "use_distributed_optimizer"),
-                              *fused = tsim_recipe_find(g->r, "optim.name");
+                              *fused = tsim_recipe_find(g->r, "optim.name"),
+                              *layerwise = tsim_recipe_find(g->r, "optimizer");
     if (fsdp && tsim_setting_flag(g->r, fsdp)) {
         *from = fsdp;
         return 3;
@@ -446,6 +449,11 @@ static int sharding(struct tsim_gpt *g, const struct tsim_setting **from) {
         *from = stage;
         int n = (int)tsim_setting_int(g->r, stage, 0, 3);
         return n == 0 && is_on(g, "bf16") ? 1 : n; /* its bf16 optimizer shards the state by itself */
+    }
+    if (layerwise && strncmp(tsim_setting_text(layerwise), "dist_", 5) == 0) {
+        *from = layerwise;
+        tsim_recipe_not_modelled(g->r, layerwise, "gradients are all-reduced there; here only scattered");
+        return 1;
     }
     *from = distributed;
     if (distributed)

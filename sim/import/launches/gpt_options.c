@@ -240,7 +240,10 @@ static void put_precision(struct tsim_launch_writer *w) {
 static void put_optimizer(struct tsim_launch_writer *w) {
     const struct tsim_training_spec *t = &w->scenario->training;
     bool is_sharded = w->scenario->parallelism.zero > 0;
-    const char *name = t->optimizer == TSIM_MOMENTUM ? "sgd" : "adam";
+    const char *name = t->optimizer == TSIM_MOMENTUM ? "sgd"
+                       : t->optimizer != TSIM_MUON   ? "adam"
+                       : is_sharded                  ? "dist_muon"
+                                                     : "muon";
     if (is_nemo(w))
         put(w, "optim.name",
             t->optimizer == TSIM_MOMENTUM ? "sgd"

@@ -31,6 +31,7 @@ static const struct tsim_launch_word OPTIMIZERS[] = {{"adamw_torch", "adamw"},
                                                      {"paged_lion_32bit", "momentum"},
                                                      {"lion_pytorch", "momentum"},
                                                      {"rmsprop", "rmsprop"},
+                                                     {"muon", "muon"},
                                                      {"schedule_free_adamw", "adamw"},
                                                      {"stable_adamw", "adamw"},
                                                      {"adopt_adamw", "adamw"},
@@ -131,7 +132,8 @@ static void put_optimizer(struct reading *g) {
     const struct tsim_setting *s = tsim_recipe_find(g->r, "optim");
     const char *text = s ? tsim_setting_text(s) : g->defaults->optimizer, *ours = tsim_launch_ours(OPTIMIZERS, text),
                *nearest = ours ? NULL : tsim_launch_ours(NEAREST_OPTIMIZERS, text);
-    if (!ours && !nearest && s && (g->defaults->has_adapter || tsim_recipe_find(g->r, "lora_r")))
+    const bool has_adapter = g->defaults->has_adapter || tsim_recipe_find(g->r, "lora_r");
+    if (has_adapter && s && !nearest && (!ours || strcmp(ours, "muon") == 0))
         nearest = "adamw"; /* of adapters alone: a thousandth of the parameters */
     if (nearest) {
         tsim_recipe_not_modelled(g->r, s, "its states and its step are read as those of %s", nearest);

@@ -90,7 +90,7 @@ static const struct tsim_setting_class LLAMA_FACTORY[] = {
     REFUSED("stage=*", PREFERENCES),
     REFUSED("finetuning_type=*", PART_OF_MODEL),
     SPEED("use_v1_kernels", SMALL_KERNELS),
-    REFUSED("use_galore use_apollo use_badam use_adam_mini use_muon", OTHER_OPTIMIZER),
+    REFUSED("use_galore use_apollo use_badam use_adam_mini", OTHER_OPTIMIZER),
     REFUSED("mixture_of_depths use_llama_pro", "a changed model: give its configuration with --hf CONFIG"),
     REFUSED("shift_attn", "attention in shifted windows"),
     REFUSED("do_predict=[tT]rue predict_with_generate=[tT]rue", EVALUATION),
@@ -298,6 +298,8 @@ static void build_llama_factory(struct reading *g) {
     const bool is_pure = pure && tsim_setting_flag(g->r, pure);
     if (is_pure)
         add(g, pure, "bf16", "true");
+    if (is_on(g, "use_muon"))
+        add(g, find(g, "use_muon"), "optim", "muon");
     const bool is_alone = tsim_recipe_is(g->r, "pref_loss", "orpo") || tsim_recipe_is(g->r, "pref_loss", "simpo");
     add(g, stage, "kind", strcmp(kind, "pt") == 0 ? "pretrain" : strcmp(kind, "dpo") == 0 && is_alone ? "pairs" : kind);
     if (flash && strcmp(tsim_setting_text(flash), "disabled") == 0)

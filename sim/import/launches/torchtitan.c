@@ -435,9 +435,11 @@ static void put_training(struct reading *g) {
     put_int(g, "training.sequence_length", length, length ? NULL : "torchtitan's default", g->length);
     put_batch(g);
     put_precision(g);
-    if (strcmp(name, "Adam") != 0 && strcmp(name, "AdamW") != 0)
+    const bool is_muon = strcmp(name, "Muon") == 0;
+    if (strcmp(name, "Adam") != 0 && strcmp(name, "AdamW") != 0 && !is_muon)
         tsim_recipe_not_modelled(g->r, optimizer, "not modelled: '%.40s'; taken as adamw", name);
-    tsim_recipe_put(g->r, "training.optimizer", optimizer, optimizer ? NULL : "torchtitan's default", "adamw");
+    tsim_recipe_put(g->r, "training.optimizer", optimizer, optimizer ? NULL : "torchtitan's default",
+                    is_muon ? "muon" : "adamw");
     put_recompute(g);
     if (steps)
         put_int(g, "training.steps", steps, NULL, tsim_setting_int(g->r, steps, 1, INT64_C(1000000000000)));

@@ -95,7 +95,7 @@ void tsim_write_torchtitan(struct tsim_launch_writer *w) {
     tsim_launch_write_carried(w, "");
     write_model(w);
     TSIM_WRITE(w, "\n[optimizer]\n");
-    write_text(w, "name", "AdamW");
+    write_text(w, "name", w->scenario->training.optimizer == TSIM_MUON ? "Muon" : "AdamW");
     write_training(w);
     if (!is_of_2024(w))
         TSIM_WRITE(w, "\n[parallelism]\n");
