@@ -173,6 +173,12 @@ static enum tsim_status load(struct tsim_arena *arena, const char *file, const s
         TSIM_TRY(tsim_value_set(arena, root, overrides[i].path, value, REFERENCE_KEYS,
                                 sizeof REFERENCE_KEYS / sizeof REFERENCE_KEYS[0], &root, diags));
     }
+    const struct tsim_value *schema = tsim_value_find(root, "schema");
+    if (schema && tsim_value_is_text(schema, "tsim/v1")) {
+        tsim_diag_hint(tsim_value_error(diags, TSIM_ERR_SCHEMA, schema, "schema", "this is a scenario, not a replay"),
+                       "'tsim run %s' simulates it; 'tsim import chakra' makes a replay of execution traces", file);
+        return TSIM_ERR_SCHEMA;
+    }
     tsim_schema_read(&reader, &tsim_replay_table, root, "", spec);
     if (diags->n_errors > n_errors)
         return tsim_diags_status(diags, first);

@@ -545,7 +545,10 @@ static bool check_degrees(const struct check *c) {
             num(p->tensor), num(p->context), num(p->pipeline), num(c->draft->data),
             (double)ranks * (double)c->draft->data, num(n));
     else
-        diag = fail(c, "parallelism",
+        diag = fail(c,
+                    p->tensor > 1     ? "parallelism.tensor"
+                    : p->pipeline > 1 ? "parallelism.pipeline"
+                                      : "parallelism.context",
                     "tensor %lld x context %lld x pipeline %lld is %lld, which does not divide the %lld accelerators",
                     num(p->tensor), num(p->context), num(p->pipeline), num(ranks), num(n));
     if (tsim_ranks_divide(p, n))
