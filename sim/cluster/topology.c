@@ -12,6 +12,104 @@ int32_t tsim_cube_mesh_links(int32_t a, int32_t b) {
     return LINKS[a][b];
 }
 
+struct cycle_search {
+    int32_t n, members[TSIM_CUBE];
+    int8_t rest[TSIM_CUBE][TSIM_CUBE]; /* links that no cycle has yet */
+    int32_t n_cycles, cycles[TSIM_CUBE_RINGS / 2][TSIM_CUBE];
+    int32_t n_best, best[TSIM_CUBE_RINGS / 2][TSIM_CUBE];
+    int32_t bound; /* each cycle takes two links of a member */
+};
+
+static void find_cycles(struct cycle_search *s);
+
+/* Lengthens the cycle at hand by each member that its last one has a link to. Each cycle comes once: its second member is
+ * lower than its last. */
+static void lengthen_cycle(struct cycle_search *s, uint32_t seen, int32_t length) {
+    int32_t *cycle = s->cycles[s->n_cycles], last = cycle[length - 1];
+    if (length == s->n) {
+        if (s->rest[last][cycle[0]] == 0 || cycle[1] > last)
+            return;
+        int8_t before[TSIM_CUBE][TSIM_CUBE];
+        memcpy(before, s->rest, sizeof before);
+        for (int32_t i = 0; i < s->n; i++) {
+            int32_t a = cycle[i], b = cycle[(i + 1) % s->n];
+            s->rest[a][b]--;
+            s->rest[b][a]--;
+        }
+        s->n_cycles++;
+        find_cycles(s);
+        s->n_cycles--;
+        memcpy(s->rest, before, sizeof before);
+        return;
+    }
+    for (int32_t i = 1; i < s->n && s->n_best < s->bound; i++) {
+        int32_t member = s->members[i];
+        if (seen >> member & 1 || s->rest[last][member] == 0)
+            continue;
+        cycle[length] = member;
+        lengthen_cycle(s, seen | 1u << member, length + 1);
+    }
+}
+
+static void find_cycles(struct cycle_search *s) {
+    if (s->n_cycles > s->n_best) {
+        s->n_best = s->n_cycles;
+        memcpy(s->best, s->cycles, sizeof s->best);
+    }
+    if (s->n_best == s->bound)
+        return;
+    s->cycles[s->n_cycles][0] = s->members[0];
+    lengthen_cycle(s, 1u << s->members[0], 1);
+}
+
+int32_t tsim_cube_mesh_rings(uint32_t members, int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE]) {
+    struct cycle_search s = {.bound = TSIM_CUBE_RINGS / 2};
+    for (int32_t a = 0; a < TSIM_CUBE; a++) {
+        int32_t links = 0;
+        if (!(members >> a & 1))
+            continue;
+        s.members[s.n++] = a;
+        for (int32_t b = 0; b < TSIM_CUBE; b++)
+            links += s.rest[a][b] = (int8_t)(members >> b & 1 ? tsim_cube_mesh_links(a, b) : 0);
+        s.bound = links / 2 < s.bound ? links / 2 : s.bound;
+    }
+    TSIM_ASSERT(s.n >= 2);
+    int32_t n_rings = s.n == 2 ? tsim_cube_mesh_links(s.members[0], s.members[1]) : 0;
+    if (s.n > 2) {
+        find_cycles(&s);
+        n_rings = 2 * s.n_best;
+    }
+    bool is_found = n_rings > 0 && s.n > 2;
+    n_rings = n_rings > 0 ? n_rings : 1;
+    for (int32_t r = 0; r < n_rings; r++)
+        for (int32_t i = 0; i < s.n; i++) {
+            const int32_t *order = is_found ? s.best[r / 2] : s.members;
+            next[r][order[i]] = (int8_t)order[(i + (r % 2 ? s.n - 1 : 1)) % s.n];
+        }
+    return n_rings;
+}
+
+int32_t tsim_cube_mesh_part_rings(int32_t n, int32_t stride) {
+    static const int8_t RINGS[TSIM_CUBE + 1][TSIM_CUBE] = {
+        [2] = {0, 1, 1, 1, 1, 1, 1, 1}, [3] = {0, 1, 1, 1}, [4] = {0, 4, 2}, [5] = {0, 1}, [6] = {0, 2}, [7] = {0, 4},
+        [8] = {0, TSIM_CUBE_RINGS}};
+    TSIM_ASSERT(n >= 2 && n <= TSIM_CUBE && stride >= 1 && (n - 1) * stride < TSIM_CUBE);
+    return RINGS[n][stride];
+}
+
+double tsim_cube_mesh_exchange_links(int32_t n, int32_t stride) {
+    /* half messages that the busiest link carries, by its width */
+    static const int8_t HALVES[TSIM_CUBE + 1][TSIM_CUBE] = {[2] = {0, 2, 2, 2, 2, 2, 2, 1},
+                                                            [3] = {0, 2, 4, 4},
+                                                            [4] = {0, 2, 6},
+                                                            [5] = {0, 4},
+                                                            [6] = {0, 6},
+                                                            [7] = {0, 6},
+                                                            [8] = {0, 6}};
+    TSIM_ASSERT(n >= 2 && n <= TSIM_CUBE && stride >= 1 && (n - 1) * stride < TSIM_CUBE);
+    return 2.0 * (n - 1) / HALVES[n][stride];
+}
+
 static bool is_torus(const struct tsim_topology *t) {
     return t->count[TSIM_LINK_TORUS] > 0;
 }
@@ -284,13 +382,20 @@ static int32_t pair_link(const struct tsim_topology *t, int32_t from, int32_t to
 }
 
 static void route_cube_mesh(const struct tsim_topology *t, int32_t from, int32_t to, struct tsim_route *route) {
-    int32_t g = t->ranks_per_node, base = from - from % g, a = from % g, b = to % g, via = 0;
+    int32_t g = t->ranks_per_node, base = from - from % g, a = from % g, b = to % g, via = -1, widest = 0;
     if (tsim_cube_mesh_links(a, b) > 0) {
         cross(route, pair_link(t, from, to));
         return;
     }
-    while (tsim_cube_mesh_links(a, via) == 0 || tsim_cube_mesh_links(via, b) == 0)
-        via++;
+    for (int32_t other = 0; other < g; other++) {
+        int32_t first = tsim_cube_mesh_links(a, other), second = tsim_cube_mesh_links(other, b);
+        int32_t width = first < second ? first : second;
+        if (width > widest) {
+            widest = width;
+            via = other;
+        }
+    }
+    TSIM_ASSERT(via >= 0);
     cross(route, pair_link(t, from, base + via));
     cross(route, pair_link(t, base + via, to));
 }

@@ -7,7 +7,8 @@
  *   switch     a port out and a port in for each accelerator; the switches between them do not block.
  *   mesh       a link for each ordered pair.
  *   cube mesh  DGX-1V: 8 accelerators, 6 links each, to four neighbours (nvidia-smi topo -m; NVIDIA DGX-1 white paper
- *              WP-08437, figure 4). The others are reached through the lowest neighbour of both.
+ *              WP-08437, figure 4). The others are reached through a neighbour of both, that with
+ *              the wider way, else the lower (NCCL's NVB paths, src/graph/paths.cc).
  *   PCIe       slot, switch uplink (shared), link between sockets, switch downlink, slot.
  * Between nodes, from and to the NICs (an accelerator uses its own, or shares the nearest):
  *   crossbar   nothing in between.
@@ -102,5 +103,18 @@ void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link,
 
 /* Returns the links between two accelerators of a cube mesh. */
 int32_t tsim_cube_mesh_links(int32_t a, int32_t b);
+
+/* Finds the rings of NCCL among some accelerators of a cube mesh, each a link wide: as many undirected cycles through all of
+ * them as share no link, both ways around; between two accelerators one for each link. Where there is no such cycle, there
+ * is one ring in the order of their numbers, which passes through neighbours. `members` has a bit for each accelerator, two
+ * at least; next[r][a] becomes the accelerator behind a in ring r. Returns the number of rings. */
+enum { TSIM_CUBE_RINGS = 6 };
+int32_t tsim_cube_mesh_rings(uint32_t members, int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE]);
+
+/* When a cube mesh is cut into parts of n accelerators, every `stride`-th: returns the rings of the part with the fewest, and
+ * the links' worth that each of its accelerators sends at while all send to all others as much. Its slowest link sets the
+ * pace of an exchange. */
+int32_t tsim_cube_mesh_part_rings(int32_t n, int32_t stride);
+double tsim_cube_mesh_exchange_links(int32_t n, int32_t stride);
 
 #endif

@@ -42,6 +42,7 @@
  * Not modelled here: other traffic (the engine shares links), stragglers, the host's launch time. */
 #include "cost/collective.h"
 
+#include "cluster/topology.h"
 #include "config/provenance.h"
 #include "cost/nccl_tables.h"
 #include "cost/torus.h"
@@ -53,8 +54,8 @@ struct problem {
     const struct tsim_cluster *cluster;
     enum tsim_collective_op op;
     double bytes, n, nodes, g, g_min;
-    double mesh_links; /* of one accelerator to the group's other ranks on its node; else 1 */
-    int link;          /* LINK_NVLINK or LINK_PCI */
+    double links; /* tsim_collective_links */
+    int link;     /* LINK_NVLINK or LINK_PCI */
     bool is_ideal;
 };
 
@@ -78,23 +79,33 @@ static int protocol_index(enum tsim_protocol protocol) {
 
 /* ---- links and latencies ---- */
 
-/* Returns the links of a group in a full mesh. Among g of its members on a node, each has g - 1 links. The others wait
- * for the node where the group has the fewest. */
-static double mesh_links(const struct tsim_cluster *cluster, const struct tsim_group *group) {
+/* Among g members of a full mesh, each has g - 1 links. The others wait for the node where the group has the fewest. */
+double tsim_collective_links(const struct tsim_cluster *cluster, enum tsim_collective_op op,
+                             const struct tsim_group *group) {
     int32_t fewest = group->min_ranks_per_node > 1 ? group->min_ranks_per_node : group->max_ranks_per_node;
-    return cluster->node->scale_up == TSIM_SCALE_UP_MESH ? fewest - 1 : 1;
+    if (cluster->node->scale_up == TSIM_SCALE_UP_MESH)
+        return fewest - 1;
+    if (cluster->node->scale_up != TSIM_SCALE_UP_CUBE_MESH || fewest < 2)
+        return 1;
+    bool is_apart = group->stride > 0 && (fewest - 1) * group->stride < TSIM_CUBE;
+    int32_t stride = is_apart ? group->stride : 1;
+    double links = op == TSIM_ALL_TO_ALL ? tsim_cube_mesh_exchange_links(fewest, stride)
+                                         : tsim_cube_mesh_part_rings(fewest, stride);
+    return links / TSIM_CUBE_RINGS;
 }
 
 /* Returns the rate of one accelerator towards the group's other ranks on its node, in bytes/s. */
 static struct tsim_amount up_rate(const struct problem *p) {
     if (!p->recorder)
-        return (struct tsim_amount){.value = p->cluster->pair_bytes_per_s * p->mesh_links};
+        return (struct tsim_amount){.value = p->cluster->pair_bytes_per_s * p->links};
     struct tsim_amount pair = tsim_cluster_pair_rate(p->recorder, p->cluster);
-    if (p->mesh_links == 1)
+    if (p->links == 1)
         return pair;
-    return tsim_product(
-        p->recorder, "links of the mesh within the group", "of one link x links", TSIM_BYTES_PER_S,
-        TSIM_PARTS(pair, tsim_given(p->recorder, "links", p->mesh_links, TSIM_COUNT, "ranks of the group on a node")));
+    bool is_part = p->links < 1;
+    return tsim_product(p->recorder, "links of the mesh within the group",
+                        is_part ? "all links x share" : "of one link x links", TSIM_BYTES_PER_S,
+                        TSIM_PARTS(pair, tsim_given(p->recorder, is_part ? "share of the links" : "links", p->links,
+                                                    TSIM_COUNT, "ranks of the group on a node")));
 }
 
 static struct tsim_amount nccl(const struct problem *p, const char *name, double value, enum tsim_dimension dimension) {
@@ -655,7 +666,7 @@ static struct tsim_amount first_chunk_latency(const struct problem *p, const str
     double bytes = fmin(CHUNK_BYTES[protocol_index(plan->protocol)] * plan->channels, p->bytes) / plan->link_frac;
     double waits_s = p->nodes > 1 ? (p->nodes - 1) * over(bytes, own_nics_bytes_per_s(p)) : 0;
     if (plan->protocol == TSIM_PROTOCOL_SIMPLE)
-        waits_s += (p->n - p->nodes) * over(bytes, p->cluster->pair_bytes_per_s * p->mesh_links);
+        waits_s += (p->n - p->nodes) * over(bytes, p->cluster->pair_bytes_per_s * p->links);
     return tsim_sum(p->recorder, "latency, and the way of the first chunk", "latency + chunk by chunk", TSIM_TIME_S,
                     TSIM_PARTS(plan->latency, nccl(p, "first chunk, stored and forwarded", waits_s, TSIM_TIME_S)));
 }
@@ -674,8 +685,8 @@ static void nccl_cost(const struct tsim_cluster *cluster, const struct tsim_coll
                         .nodes = group->n_nodes,
                         .g = group->max_ranks_per_node,
                         .g_min = group->min_ranks_per_node,
-                        .mesh_links = mesh_links(cluster, group),
-                        .link = kind == TSIM_SCALE_UP_SWITCH || kind == TSIM_SCALE_UP_MESH ? LINK_NVLINK : LINK_PCI,
+                        .links = tsim_collective_links(cluster, request->op, group),
+                        .link = kind == TSIM_SCALE_UP_NONE || kind == TSIM_SCALE_UP_PCIE ? LINK_PCI : LINK_NVLINK,
                         .is_ideal = request->network == TSIM_NETWORK_IDEAL};
     struct choice best = {0};
     choose(&p, request, &best);

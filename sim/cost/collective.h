@@ -87,6 +87,12 @@ static inline double tsim_collective_taken_frac(double sm_frac, double memory_fr
 void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_collective_request *request,
                           struct tsim_collective_cost *cost);
 
+/* Returns how many times the rate of the cluster's pairs (cluster.h) an accelerator sends to the group's other ranks on its node:
+ * a link of a full mesh for each of them; of a cube mesh a sixth for each ring that NCCL finds among them, or for each link's worth
+ * of an exchange (topology.h); else 1. */
+double tsim_collective_links(const struct tsim_cluster *cluster, enum tsim_collective_op op,
+                             const struct tsim_group *group);
+
 /* Tells whether this algorithm can run this operation on this group and cluster (AUTO always can). */
 bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collective_op op, const struct tsim_group *group,
                          enum tsim_algorithm algorithm);

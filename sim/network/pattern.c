@@ -1,5 +1,6 @@
 #include "network/pattern.h"
 
+#include "cost/collective.h"
 #include "cost/torus.h"
 
 #include <math.h>
@@ -13,6 +14,8 @@ struct builder {
     int32_t *node_start; /* [n_nodes + 1] into ranks */
     int32_t *node_of;    /* [n_ranks] node of the group's i-th rank, counted within the group */
     double flow_s;
+    int32_t ringed_node, n_rings; /* cube mesh: the node of `ring_next`, -1 before there is one */
+    int8_t ring_next[TSIM_CUBE_RINGS][TSIM_CUBE];
 };
 
 /* ---- the group on its nodes ---- */
@@ -67,27 +70,42 @@ static void share_route(const struct builder *b, int32_t from, int32_t to, doubl
         add_share(b->pattern, route.links[i], frac);
 }
 
+/* Shares bytes of the i-th rank among the rings of its part of a cube mesh. */
+static void share_on_cube(struct builder *b, int32_t i, double frac) {
+    const struct tsim_pattern *p = b->pattern;
+    int32_t node = b->node_of[i], g = b->topology->ranks_per_node, base = p->ranks[i] - p->ranks[i] % g;
+    if (b->ringed_node != node) {
+        uint32_t members = 0;
+        for (int32_t other = b->node_start[node]; other < b->node_start[node + 1]; other++)
+            members |= 1u << p->ranks[other] % g;
+        b->n_rings = tsim_cube_mesh_rings(members, b->ring_next);
+        b->ringed_node = node;
+    }
+    for (int32_t r = 0; r < b->n_rings; r++)
+        share_route(b, p->ranks[i], base + b->ring_next[r][p->ranks[i] % g], frac / b->n_rings);
+}
+
 /* Shares bytes from the i-th rank of the group to its neighbours on the node; `next` is the one that follows it. */
-static void share_on_node(const struct builder *b, int32_t i, int32_t next, double frac) {
+static void share_on_node(struct builder *b, int32_t i, int32_t next, double frac) {
     const struct tsim_pattern *p = b->pattern;
     enum tsim_scale_up kind = b->topology->cluster->node->scale_up;
     int32_t node = b->node_of[i], g = ranks_on(b, node);
-    bool is_cube = kind == TSIM_SCALE_UP_CUBE_MESH && g == TSIM_CUBE && b->topology->ranks_per_node == TSIM_CUBE;
-    if (!is_cube && kind != TSIM_SCALE_UP_MESH) {
+    if (kind == TSIM_SCALE_UP_CUBE_MESH) {
+        share_on_cube(b, i, frac);
+        return;
+    }
+    if (kind != TSIM_SCALE_UP_MESH) {
         share_route(b, p->ranks[i], p->ranks[next], frac);
         return;
     }
-    for (int32_t other = b->node_start[node]; other < b->node_start[node + 1]; other++) {
-        double part =
-            is_cube ? tsim_cube_mesh_links(p->ranks[i] % TSIM_CUBE, p->ranks[other] % TSIM_CUBE) / 6.0 : 1.0 / (g - 1);
-        if (other != i && part > 0)
-            share_route(b, p->ranks[i], p->ranks[other], frac * part);
-    }
+    for (int32_t other = b->node_start[node]; other < b->node_start[node + 1]; other++)
+        if (other != i)
+            share_route(b, p->ranks[i], p->ranks[other], frac / (g - 1));
 }
 
 /* A message around a ring over all ranks: what leaves the node is spread over as many of its ranks as the node with the
  * fewest has. */
-static void share_ring(const struct builder *b, int32_t i) {
+static void share_ring(struct builder *b, int32_t i) {
     const struct tsim_pattern *p = b->pattern;
     if (b->topology->cluster->torus_shape[0] > 0) {
         share_route(b, p->ranks[i], p->ranks[(i + 1) % p->n_ranks], 1);
@@ -186,8 +204,7 @@ static void build_direct(struct builder *b) {
 
 static double up_rate(const struct builder *b) {
     const struct tsim_cluster *cluster = b->topology->cluster;
-    double links = cluster->node->scale_up == TSIM_SCALE_UP_MESH ? b->group.max_ranks_per_node - 1 : 1;
-    return cluster->pair_bytes_per_s * links;
+    return cluster->pair_bytes_per_s * tsim_collective_links(cluster, b->request->op, &b->group);
 }
 
 static void build_hierarchical(struct builder *b) {
@@ -439,7 +456,7 @@ static void build(struct builder *b) {
 
 void tsim_pattern_build(struct tsim_pattern *pattern, const struct tsim_topology *topology, const int32_t *ranks,
                         int32_t n_ranks, const struct tsim_collective_request *request) {
-    struct builder b = {.pattern = pattern, .topology = topology, .request = request};
+    struct builder b = {.pattern = pattern, .topology = topology, .request = request, .ringed_node = -1};
     *pattern = (struct tsim_pattern){.topology = topology, .ranks = ranks, .n_ranks = n_ranks};
     b.group = tsim_group_of_ranks(topology, ranks, n_ranks);
     struct tsim_collective_request resolved = *request;

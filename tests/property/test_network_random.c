@@ -168,9 +168,6 @@ static bool lies_alike(const struct tsim_scenario *scenario) {
     const struct tsim_placement *p = tsim_placement_build(&arena, scenario);
     for (int axis = 0; axis < TSIM_N_AXES; axis++) {
         struct tsim_group worst = tsim_placement_group(p, 1u << axis);
-        if (scenario->cluster.node->scale_up == TSIM_SCALE_UP_CUBE_MESH && worst.max_ranks_per_node > 1 &&
-            worst.max_ranks_per_node < TSIM_CUBE)
-            return false; /* the rings of a part of a cube are not known (docs/physics.md) */
         for (int32_t rank = 0; rank < p->n_ranks && axis != TSIM_AXIS_PIPELINE; rank++) {
             struct tsim_group own = tsim_placement_group_of(p, rank, 1u << axis);
             if (memcmp(&own, &worst, sizeof own) != 0)

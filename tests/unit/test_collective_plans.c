@@ -242,7 +242,7 @@ END_TEST
 START_TEST(without_nvlink) {
     const struct plan PLANS[] = {{TSIM_ALL_GATHER, TSIM_PROTOCOL_LL, 1, 4, 6.6 + 3 * 1, 0.75, 0, 0.75 / 141},
                                  {TSIM_ALL_GATHER, TSIM_PROTOCOL_SIMPLE, 1, 4, 8.4 + 3 * 5.7, 0.75, 0, 0.75 / 365}};
-    example.node.scale_up = TSIM_SCALE_UP_CUBE_MESH;
+    example.node.scale_up = TSIM_SCALE_UP_PCIE;
     for (size_t i = 0; i < 2; i++)
         check_plan(&PLANS[i], TSIM_ALGORITHM_RING);
     const struct tsim_collective_request wanted = {

@@ -166,6 +166,88 @@ START_TEST(bisection_of_the_cube_mesh) {
 }
 END_TEST
 
+/* In each ring every member has one behind it, and all are in it; no link of two members is in more rings than it is wide. */
+static void check_rings(uint32_t members, int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE], int32_t n_rings) {
+    int32_t used[TSIM_CUBE][TSIM_CUBE] = {{0}};
+    for (int32_t r = 0; r < n_rings; r++) {
+        uint32_t seen = 0;
+        int32_t first = 0;
+        while (!(members >> first & 1))
+            first++;
+        for (int32_t at = first; !(seen >> at & 1); at = next[r][at]) {
+            seen |= 1u << at;
+            used[at][next[r][at]]++;
+        }
+        ck_assert_uint_eq(seen, members);
+    }
+    for (int32_t a = 0; a < TSIM_CUBE; a++)
+        for (int32_t b = 0; b < TSIM_CUBE; b++)
+            ck_assert(used[a][b] <= tsim_cube_mesh_links(a, b) || n_rings == 1);
+}
+
+/* By hand: 0-3-2-1 and 0-2-1-3 are the cycles of a quad, 0-2-6-4 is the only one of every second accelerator, and 0 and 1
+ * have one link where 0 and 3 have two. 3, 4 and 5 have none. */
+START_TEST(rings_in_parts_of_the_cube_mesh) {
+    int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE];
+    ck_assert_int_eq(tsim_cube_mesh_rings(0xff, next), 6);
+    ck_assert_int_eq(tsim_cube_mesh_rings(0x0f, next), 4);
+    ck_assert_int_eq(tsim_cube_mesh_rings(0x55, next), 2);
+    ck_assert_int_eq(tsim_cube_mesh_rings(0x03, next), 1);
+    ck_assert_int_eq(tsim_cube_mesh_rings(0x09, next), 2);
+    ck_assert_int_eq(tsim_cube_mesh_rings(0x38, next), 1);
+    for (uint32_t members = 3; members < 1u << TSIM_CUBE; members++)
+        if (members & (members - 1))
+            check_rings(members, next, tsim_cube_mesh_rings(members, next));
+    for (int32_t n = 2; n <= TSIM_CUBE; n++)
+        for (int32_t stride = 1; (n - 1) * stride < TSIM_CUBE; stride++) {
+            int32_t fewest = TSIM_CUBE_RINGS;
+            for (int32_t first = 0; first + (n - 1) * stride < TSIM_CUBE;
+                 first += (first + 1) % stride ? 1 : 1 + (n - 1) * stride) {
+                uint32_t members = 0;
+                for (int32_t i = 0; i < n; i++)
+                    members |= 1u << (first + i * stride);
+                int32_t rings = tsim_cube_mesh_rings(members, next);
+                fewest = rings < fewest ? rings : fewest;
+            }
+            ck_assert_int_eq(tsim_cube_mesh_part_rings(n, stride), fewest);
+        }
+}
+END_TEST
+
+/* Returns the messages on the busiest link, by its width, when each of n accelerators, every stride-th from the first on,
+ * sends one to each other. */
+static double busiest_of_exchange(const struct tsim_topology *topology, int32_t first, int32_t n, int32_t stride) {
+    double *messages = TSIM_NEW_ARRAY(&arena, (size_t)topology->n_links, double), most = 0;
+    for (int32_t i = 0; i < n * n; i++) {
+        struct tsim_route route = {.n = 0};
+        if (i / n != i % n)
+            tsim_topology_route(topology, first + i / n * stride, first + i % n * stride, &route);
+        for (int32_t k = 0; k < route.n; k++) {
+            double width = topology->bytes_per_s[route.links[k]] / (25 * GB);
+            messages[route.links[k]] += 1 / width;
+            most = fmax(most, messages[route.links[k]]);
+        }
+    }
+    return most;
+}
+
+/* All eight: 0 and 4 pass on what others send to strangers, and the single links carry three messages. */
+START_TEST(exchanges_on_the_cube_mesh) {
+    example.node.scale_up = TSIM_SCALE_UP_CUBE_MESH;
+    example.node.scale_up_bytes_per_s = example.node.scale_up_ring_bytes_per_s = 150 * GB;
+    const struct tsim_topology *topology = build(1);
+    ck_assert_double_eq_tol(tsim_cube_mesh_exchange_links(8, 1), 7 / 3.0, 1e-12);
+    for (int32_t n = 2; n <= TSIM_CUBE; n++)
+        for (int32_t stride = 1; (n - 1) * stride < TSIM_CUBE; stride++) {
+            double most = 0;
+            for (int32_t first = 0; first + (n - 1) * stride < TSIM_CUBE;
+                 first += (first + 1) % stride ? 1 : 1 + (n - 1) * stride)
+                most = fmax(most, busiest_of_exchange(topology, first, n, stride));
+            ck_assert_double_eq_tol(tsim_cube_mesh_exchange_links(n, stride), (n - 1) / most, 1e-9);
+        }
+}
+END_TEST
+
 /* 8 nodes of 8 NICs: 32 x 10 GB/s cross over. */
 START_TEST(bisection_of_a_crossbar) {
     expect_bisection(build(8), 320 * GB);
@@ -452,6 +534,8 @@ static Suite *topology_suite(void) {
     tcase_add_test(tcase, bisection_of_a_mesh);
     tcase_add_test(tcase, bisection_of_pcie);
     tcase_add_test(tcase, bisection_of_the_cube_mesh);
+    tcase_add_test(tcase, rings_in_parts_of_the_cube_mesh);
+    tcase_add_test(tcase, exchanges_on_the_cube_mesh);
     tcase_add_test(tcase, bisection_of_a_crossbar);
     tcase_add_test(tcase, bisection_of_a_fat_tree);
     tcase_add_test(tcase, llama3_loses_six_sevenths_at_the_top);
