@@ -223,6 +223,31 @@ START_TEST(recipes_of_bridge) {
 }
 END_TEST
 
+/* Fine-tuning begins otherwise than pretraining, and has its model. */
+START_TEST(tuning_recipes_of_bridge) {
+    struct tsim_import_result result;
+    ck_assert_int_eq(import_beside("train: {train_iters: 50}\n", "llama3_8b_peft_config", &result), TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_str_eq(sc->model->name, "llama3-8b");
+    ck_assert_int_eq(sc->training.adapter.kind, TSIM_ADAPTER_LORA);
+    ck_assert_int_eq(sc->training.adapter.rank, 8);
+    ck_assert_int_eq(sc->training.global_batch_size, 8);
+    ck_assert_int_eq(sc->training.sequence_length, 4096);
+    ck_assert_int_eq(sc->parallelism.context, 1);
+    ck_assert_int_eq(sc->parallelism.zero, 0);
+    ck_assert_int_eq(import_beside("train: {train_iters: 50}\n", "llama3_70b_sft_config", &result), TSIM_OK);
+    sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->training.adapter.kind, TSIM_ADAPTER_NONE);
+    ck_assert_int_eq(sc->parallelism.tensor, 8);
+    ck_assert_int_eq(sc->parallelism.pipeline, 4);
+    ck_assert_int_eq(import_beside("train: {train_iters: 50}\n", "kimi_k2_pretrain_config", &result), TSIM_OK);
+    sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->training.optimizer, TSIM_MUON);
+    ck_assert_int_eq(sc->parallelism.expert, 32);
+    ck_assert_int_ne(import_beside("train: {train_iters: 50}\n", "llama3_8b_64k_sft", &result), TSIM_OK);
+}
+END_TEST
+
 static Suite *nemo_suite(void) {
     Suite *suite = suite_create("import_nemo");
     TCase *tests = tcase_create("all");
@@ -233,6 +258,7 @@ static Suite *nemo_suite(void) {
     tcase_add_test(tests, what_is_taken);
     tcase_add_test(tests, lists_of_defaults);
     tcase_add_test(tests, recipes_of_bridge);
+    tcase_add_test(tests, tuning_recipes_of_bridge);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -240,10 +240,32 @@ static const struct tsim_value *overrides_of(struct tsim_recipe *r, const struct
     return tsim_value_new_mapping(r->arena, root, pairs, n);
 }
 
+/* Finds a recipe and what its kind begins with: pretraining, fine-tuning of a whole model (_sft) or of adapters (_peft).
+ * One without a model has that of its pretraining. */
+static const struct tsim_value *recipe_of(struct tsim_recipe *r, const struct tsim_value *table, const char *name,
+                                          const struct tsim_value **common, const char **model) {
+    static const char *const KINDS[] = {"_sft", "_peft"};
+    const char *bare = bare_recipe(r->arena, name), *pretrained = bare;
+    const struct tsim_value *recipe = tsim_value_find(table, bare), *hf;
+    *common = tsim_value_find(table, "common");
+    for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
+        const size_t n = strlen(bare), length = strlen(KINDS[i]);
+        if (n <= length || strcmp(bare + n - length, KINDS[i]) != 0)
+            continue;
+        pretrained = tsim_arena_strndup(r->arena, bare, n - length);
+        *common = tsim_value_merge(r->arena, *common,
+                                   tsim_value_find(table, tsim_arena_printf(r->arena, "common%s", KINDS[i])));
+    }
+    hf = recipe ? tsim_value_find(recipe, "hf") : NULL;
+    hf = hf ? hf : tsim_value_find_path(table, tsim_arena_printf(r->arena, "%s.hf", pretrained));
+    *model = recipe && hf && hf->kind == TSIM_VALUE_SCALAR ? tsim_known_model(r, hf->text) : NULL;
+    return *model ? tsim_value_without(r->arena, recipe, "hf") : NULL;
+}
+
 enum tsim_status tsim_bridge_recipe(struct tsim_recipe *r, const char *name, const struct tsim_value *overrides,
                                     const char **model) {
     const char *folder = tsim_catalogue_folder(r->arena), *known = "";
-    const struct tsim_value *table, *common, *recipe, *hf;
+    const struct tsim_value *table, *common, *recipe;
     if (!name) {
         r->program = "Megatron-Bridge";
         add_sections(r, overrides_of(r, overrides));
@@ -255,19 +277,16 @@ enum tsim_status tsim_bridge_recipe(struct tsim_recipe *r, const char *name, con
         return TSIM_ERR_IO;
     TSIM_TRY(tsim_document_read(r->arena, tsim_arena_printf(r->arena, "%s/models/bridge-recipes.yaml", folder), &table,
                                 r->diags));
-    common = tsim_value_find(table, "common");
-    recipe = tsim_value_find(table, bare_recipe(r->arena, name));
-    for (size_t i = 1; i < table->n_items; i++)
-        known = tsim_arena_printf(r->arena, "%s%s%s", known, i > 1 ? ", " : "", table->pairs[i].key);
-    hf = recipe ? tsim_value_find(recipe, "hf") : NULL;
-    *model = hf && hf->kind == TSIM_VALUE_SCALAR ? tsim_known_model(r, hf->text) : NULL;
-    if (!*model) {
+    recipe = recipe_of(r, table, name, &common, model);
+    if (!recipe) {
+        for (size_t i = 0; i < table->n_items; i++)
+            if (strncmp(table->pairs[i].key, "common", 6) != 0)
+                known = tsim_arena_printf(r->arena, "%s%s%s", known, *known ? ", " : "", table->pairs[i].key);
         tsim_diag_hint(tsim_recipe_error(r, NULL, "the recipe '%.60s' is not known here", name), "known are %s", known);
         return TSIM_ERR_REFERENCE;
     }
     overrides = overrides_of(r, overrides);
-    recipe = tsim_value_merge(r->arena, tsim_value_merge(r->arena, common, tsim_value_without(r->arena, recipe, "hf")),
-                              overrides);
+    recipe = tsim_value_merge(r->arena, tsim_value_merge(r->arena, common, recipe), overrides);
     r->program = "Megatron-Bridge";
     add_sections(r, recipe);
     const struct tsim_value *overlap = tsim_value_find_path(recipe, "comm_overlap.tp_comm_overlap");
