@@ -6,7 +6,10 @@
 
 /* Beyond so many all that was written down is forgotten, words not before there are some moments. A moment is compared
  * with so many like it, the latest first. */
-enum { MOST_MOMENTS = 256, SOME_MOMENTS = 3, MOST_WORDS = 1 << 18, MOST_NOTES = 1 << 17, MOST_TRIES = 4 };
+enum { MOST_MOMENTS = 256, SOME_MOMENTS = 3, MOST_WORDS = 1 << 20, MOST_NOTES = 1 << 17, MOST_TRIES = 4 };
+
+/* Pass by pass, a period of a whole group is seen when it comes the third time: signed, written down, compared. */
+enum { KEPT_GROUPS = 4 };
 
 /* The least number of groups, each of as many micro-batches as lie between two looks at the schedule: the first group
  * begins alone, the last ends alone, two must be seen to be alike; what is between them can be left out. */
@@ -39,6 +42,7 @@ struct tsim_periods {
     int32_t n_stage_groups, n_resources, n_meters, last_microbatch;
     bool is_interleaved, goes_by_passes;
     struct moment *moments;
+    size_t most_moments;
     uint64_t *signatures; /* theirs, in a row: looked through each time */
     size_t n_moments;
     struct tsim_words states, sums; /* of all moments; states at the end also of the present */
@@ -81,8 +85,11 @@ struct tsim_periods *tsim_periods_new(struct tsim_arena *arena, struct tsim_engi
     periods->last_microbatch = tsim_schedule_chunk_microbatches(&plan->schedule) - 1;
     periods->is_interleaved = plan->schedule.schedule == TSIM_SCHEDULE_INTERLEAVED;
     periods->goes_by_passes = periods->is_interleaved && !plan->shards_fully && !plan->waits_for_reductions;
-    periods->moments = TSIM_NEW_ARRAY(arena, MOST_MOMENTS, struct moment);
-    periods->signatures = TSIM_NEW_ARRAY(arena, MOST_MOMENTS, uint64_t);
+    int32_t group = plan->schedule.group > 0 ? plan->schedule.group : plan->schedule.stages;
+    size_t looks_in_group = periods->goes_by_passes ? (size_t)group * (size_t)plan->schedule.chunks : 1;
+    periods->most_moments = KEPT_GROUPS * looks_in_group > MOST_MOMENTS ? KEPT_GROUPS * looks_in_group : MOST_MOMENTS;
+    periods->moments = TSIM_NEW_ARRAY(arena, periods->most_moments, struct moment);
+    periods->signatures = TSIM_NEW_ARRAY(arena, periods->most_moments, uint64_t);
     periods->present = TSIM_NEW_ARRAY(arena, (size_t)n_stage_groups * N_PLACES, int32_t);
     periods->counts = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks * TSIM_N_PASS_KINDS, int32_t);
     return periods;
@@ -601,7 +608,7 @@ void tsim_periods_look(struct tsim_periods *periods) {
     if (periods->ended_by && periods->ended_by->item + tsim_stage_group_n_left_out(periods->ended_by) < periods->end)
         return;
     bool has_many_words = periods->states.n + periods->sums.n > MOST_WORDS;
-    if (periods->n_moments == MOST_MOMENTS || (has_many_words && periods->n_moments > SOME_MOMENTS))
+    if (periods->n_moments == periods->most_moments || (has_many_words && periods->n_moments > SOME_MOMENTS))
         forget(periods);
     tsim_tick tick = tsim_engine_now(periods->engine);
     struct moment now = {.state_at = periods->states.n,
