@@ -399,6 +399,11 @@ static const struct {
      "INSERT INTO rocpd_string VALUES (%d, '%s');"
      "INSERT INTO rocpd_op(description_id, start, end, gpuId, queueId, opType_id) VALUES (%d, %lld, %lld, %d, %d, "
      "100);"},
+    {"CREATE TABLE OPS(BeginNs INTEGER, EndNs INTEGER, \"dev-id\" INTEGER, \"queue-id\" INTEGER, Name TEXT, pid "
+     "INTEGER, "
+     "tid INTEGER, Data TEXT);",
+     "INSERT INTO OPS(tid, Name, pid, BeginNs, EndNs, \"dev-id\", \"queue-id\") VALUES (%d, '%s', %d, %lld, %lld, %d, "
+     "%d);"},
 };
 
 START_TEST(databases_of_rocm) {
@@ -423,6 +428,55 @@ START_TEST(databases_of_rocm) {
 }
 END_TEST
 
+/* rocprofv3 has the names of kernels in a table. */
+START_TEST(json_of_rocprofv3) {
+    const char *kernels = "", *names = "";
+    struct tsim_profile p;
+    for (int i = 0; i < N_KERNELS; i++) {
+        kernels = tsim_arena_printf(&arena,
+                                    "%s%s{\"start_timestamp\": %lld, \"end_timestamp\": %lld, \"correlation_id\": "
+                                    "{\"internal\": 3}, \"dispatch_info\": "
+                                    "{\"agent_id\": {\"handle\": %d}, \"queue_id\": {\"handle\": %d}, \"kernel_id\": "
+                                    "%d, \"grid_size\": {\"x\": 1}}}",
+                                    kernels, i > 0 ? ", " : "", BOOT_NS + 1000LL * KERNELS[i].start_us,
+                                    BOOT_NS + 1000LL * KERNELS[i].end_us, KERNELS[i].device, KERNELS[i].stream,
+                                    N_KERNELS - i);
+        names = tsim_arena_printf(&arena, "%s%s{\"kernel_id\": %d, \"formatted_kernel_name\": \"%s\"}", names,
+                                  i > 0 ? ", " : "", N_KERNELS - i, KERNELS[i].name);
+    }
+    const char *text =
+        tsim_arena_printf(&arena,
+                          "{\"rocprofiler-sdk-tool\": [{\"metadata\": {\"pid\": 7}, \"buffer_records\": "
+                          "{\"kernel_dispatch\": [%s], \"memory_copy\": []}, \"kernel_symbols\": [%s]}]}",
+                          kernels, names);
+    ck_assert_int_eq(tsim_profile_read_text(&arena, "t.json", text, strlen(text), &p, &diags), TSIM_OK);
+    check_updates(&p);
+    static const char DEEP[] =
+        "{\"rocprofiler-sdk-tool\": [{\"buffer_records\": {\"kernel_dispatch\": [{\"dispatch_info\": "
+        "{\"dispatch_info\": {\"dispatch_info\": {\"dispatch_info\": {\"agent_id\": 1}}}}}]}}]}";
+    tsim_profile_read_text(&arena, "t.json", DEEP, strlen(DEEP), &p, &diags);
+}
+END_TEST
+
+/* The first rocprof traces calls beside what they run, without categories. */
+START_TEST(json_of_rocprof) {
+    const char *text =
+        "{\"traceEvents\": [{\"args\": {\"name\": \"0 GPU0\"}, \"ph\": \"M\", \"pid\": 6, \"name\": \"process_name\"}, "
+        "{\"ph\": \"X\", \"name\": \"hipLaunchKernel\", \"ts\": \"1\", \"dur\": \"900\", \"args\": {\"pid\": \"1\"}}";
+    struct tsim_profile p;
+    for (int i = 0; i < N_KERNELS; i++)
+        text = tsim_arena_printf(
+            &arena,
+            "%s, {\"ph\": \"X\", \"name\": \"%s\", \"ts\": \"%lld\", \"dur\": \"%lld\", \"args\": {\"dev-id\": "
+            "\"%d\", \"queue-id\": \"%d\"}}",
+            text, KERNELS[i].name, (long long)KERNELS[i].start_us, (long long)(KERNELS[i].end_us - KERNELS[i].start_us),
+            KERNELS[i].device, KERNELS[i].stream);
+    text = tsim_arena_printf(&arena, "%s]}", text);
+    ck_assert_int_eq(tsim_profile_read_text(&arena, "t.json", text, strlen(text), &p, &diags), TSIM_OK);
+    check_updates(&p);
+}
+END_TEST
+
 static Suite *profile_suite(void) {
     Suite *suite = suite_create("profile");
     TCase *tests = tcase_create("all");
@@ -437,6 +491,8 @@ static Suite *profile_suite(void) {
     tcase_add_test(tests, a_database_of_nsys);
     tcase_add_loop_test(tests, tables_of_kernels, 0, (int)(sizeof TABLES / sizeof TABLES[0]));
     tcase_add_loop_test(tests, databases_of_rocm, 0, (int)(sizeof DATABASES / sizeof DATABASES[0]));
+    tcase_add_test(tests, json_of_rocprofv3);
+    tcase_add_test(tests, json_of_rocprof);
     tcase_add_test(tests, without_steps);
     tcase_add_test(tests, mistakes_have_a_place);
     tcase_add_test(tests, damaged_traces);

@@ -81,7 +81,7 @@ void tsim_profile_abandon(struct tsim_profile_builder *builder); /* releases it,
 enum tsim_kernel_class tsim_kernel_class_of(const char *name);
 const char *tsim_kernel_class_name(enum tsim_kernel_class class);
 
-/* Reads the trace that PyTorch's profiler (Kineto) exports, JSON of Chrome's trace events, from memory. Events of the categories kernel, gpu_memcpy and gpu_memset count, and annotations ProfilerStep#N mark steps. A mistake is TSIM_ERR_SYNTAX with its place. */
+/* Reads the trace that PyTorch's profiler (Kineto) exports, or rocprof, JSON of Chrome's trace events, or rocprofv3's JSON, from memory. Events of the categories kernel, gpu_memcpy and gpu_memset count, and annotations ProfilerStep#N mark steps. A mistake is TSIM_ERR_SYNTAX with its place. */
 enum { TSIM_PROFILE_MAX_BYTES = 1000 * 1000 * 1000 };
 enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                           struct tsim_profile *profile, struct tsim_diags *diags);

@@ -59,20 +59,27 @@ static bool read_steps(const struct tsim_store *store, struct tsim_profile_build
 
 /* ---- of ROCm ---- */
 
-/* rocprofv3 puts an id of the run behind the names of its tables; that of the first run counts. NULL: there is no such table. */
+/* rocprofv3 puts an id of the run behind the names of its tables; the first run with kernels counts, where several are merged. NULL:
+ * there is no such table. */
 static const char *rocpd_run(struct tsim_arena *arena, const struct tsim_store *store) {
     static const char TABLE[] = "rocpd_kernel_dispatch";
     static const char GOOD[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     struct tsim_statement s = tsim_sql_prepare(
         store,
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'rocpd_kernel_dispatch%' ORDER BY name");
-    const char *run = NULL;
+    const char *run = NULL, *first = NULL;
     while (!run && tsim_sql_step(&s) == TSIM_SQL_ROW) {
         const char *name = tsim_sql_copy(arena, &s, 0);
-        run = strspn(name, GOOD) == strlen(name) ? name + strlen(TABLE) : NULL;
+        if (strspn(name, GOOD) != strlen(name))
+            continue;
+        struct tsim_statement kernels =
+            tsim_sql_prepare(store, tsim_arena_printf(arena, "SELECT 1 FROM \"%s\" LIMIT 1", name));
+        first = first ? first : name + strlen(TABLE);
+        run = tsim_sql_step(&kernels) == TSIM_SQL_ROW ? name + strlen(TABLE) : NULL;
+        tsim_sql_finalize(&kernels);
     }
     tsim_sql_finalize(&s);
-    return run;
+    return run ? run : first;
 }
 
 /* Times are nanoseconds since the machine's start or 1970, where a double of seconds would round them: since the first kernel. */
@@ -107,6 +114,14 @@ static const char *read_rpd(const struct tsim_store *store, struct tsim_profile_
         read_kernels(store, builder, RPD("'memcpy'", "LIKE 'Copy%'"), true);
 #undef RPD
     return is_read ? NULL : "rocpd_op";
+}
+
+/* The first rocprof's. */
+static const char *read_rocprof(const struct tsim_store *store, struct tsim_profile_builder *builder) {
+    static const char KERNELS[] =
+        "SELECT Name, \"dev-id\", BeginNs - (SELECT min(BeginNs) FROM OPS), EndNs - (SELECT min(BeginNs) FROM OPS), "
+        "\"queue-id\", -1 FROM OPS WHERE Name NOT LIKE '%Marker%' ORDER BY BeginNs";
+    return read_kernels(store, builder, KERNELS, false) ? NULL : "OPS";
 }
 
 /* ---- of Nsight Systems ---- */
@@ -148,6 +163,7 @@ enum tsim_status tsim_profile_read_database(struct tsim_arena *arena, const char
     const char *run = rocpd_run(arena, store);
     const char *failed = run                                     ? read_rocpd(arena, store, run, builder)
                          : tsim_sql_has_table(store, "rocpd_op") ? read_rpd(store, builder)
+                         : tsim_sql_has_table(store, "OPS")      ? read_rocprof(store, builder)
                                                                  : read_nsys(store, builder);
     if (tsim_sql_has_table(store, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"))
         tsim_diag_hint(tsim_diags_warning(diags, (struct tsim_place){.file = file}, "",
@@ -158,7 +174,9 @@ enum tsim_status tsim_profile_read_database(struct tsim_arena *arena, const char
         tsim_profile_abandon(builder);
         tsim_diags_error(diags, TSIM_ERR_DB, (struct tsim_place){.file = file}, "",
                          "cannot read the table %s as %s writes it", failed,
-                         strncmp(failed, "rocpd", 5) == 0 ? "rocprofv3 or rocmProfileData" : "Nsight Systems");
+                         strncmp(failed, "rocpd", 5) == 0 ? "rocprofv3 or rocmProfileData"
+                         : strcmp(failed, "OPS") == 0     ? "rocprof"
+                                                          : "Nsight Systems");
         return TSIM_ERR_DB;
     }
     return tsim_profile_end(builder, profile, diags);

@@ -28,7 +28,7 @@ struct fields {
     char name[NAME_BYTES], category[64], phase[8];
     double start_us, duration_us;
     int64_t device, stream, correlation; /* the last two negative: not told */
-    bool has_start, has_duration;
+    bool has_start, has_duration, has_queue;
 };
 
 static bool fail(struct reader *t, const char *problem) {
@@ -133,7 +133,8 @@ static bool read_index(struct reader *t, int64_t *value) {
     return true;
 }
 
-/* `args` of an event: the device, the stream and the call, where it says them. */
+/* `args` of an event: the device, the stream and the call, where it says them. What rocprof (of 2019 to 2024) traced has no category;
+ * only what ran on an accelerator has dev-id. */
 static bool read_args(struct reader *t, struct fields *f) {
     if (peek(t) != '{')
         return skip_value(t, 1);
@@ -142,10 +143,11 @@ static bool read_args(struct reader *t, struct fields *f) {
         char key[64];
         if (!read_string(t, key, sizeof key) || !expect(t, ':', "':' is expected here"))
             return false;
-        int64_t *index = strcmp(key, "device") == 0        ? &f->device
-                         : strcmp(key, "stream") == 0      ? &f->stream
-                         : strcmp(key, "correlation") == 0 ? &f->correlation
-                                                           : NULL;
+        f->has_queue |= strcmp(key, "dev-id") == 0;
+        int64_t *index = strcmp(key, "device") == 0 || strcmp(key, "dev-id") == 0     ? &f->device
+                         : strcmp(key, "stream") == 0 || strcmp(key, "queue-id") == 0 ? &f->stream
+                         : strcmp(key, "correlation") == 0                            ? &f->correlation
+                                                                                      : NULL;
         if (index && peek(t) != '{' && peek(t) != '[' ? !read_index(t, index) : !skip_value(t, 2))
             return false;
         if (!pass_comma(t, '}'))
@@ -178,6 +180,10 @@ static bool take(struct reader *t, const struct fields *f) {
                              *const CALLS[] = {"cuda_runtime", "cuda_driver", "Runtime"},
                              *const NOTES[] = {"user_annotation", "gpu_user_annotation", "Operator", "cpu_op"};
     bool is_copy = TSIM_IS_AMONG(f->category, COPIES), is_kernel = TSIM_IS_AMONG(f->category, KERNELS);
+    if (f->has_queue && !f->category[0] && !strstr(f->name, "Marker")) {
+        is_copy = strstr(f->name, "Memcpy") || strstr(f->name, "Copy") || strstr(f->name, "Fill");
+        is_kernel = !is_copy;
+    }
     if (strcmp(f->phase, "X") != 0 || !f->has_start || !f->has_duration)
         return true;
     if (!(fabs(f->start_us) <= MOST_US) || !(f->duration_us >= 0 && f->duration_us <= MOST_US))
@@ -224,6 +230,191 @@ static bool read_events(struct reader *t) {
     return true;
 }
 
+/* ---- of rocprofv3 --output-format json ---- */
+
+struct symbol {
+    int64_t id;
+    char name[NAME_BYTES];
+};
+struct symbols {
+    struct symbol *items; /* heap */
+    size_t n, capacity;
+};
+
+static bool read_each(struct reader *t, bool (*read)(struct reader *, void *), void *to) {
+    if (!expect(t, '[', "a list is expected here"))
+        return false;
+    while (peek(t) != ']')
+        if (!read(t, to) || !pass_comma(t, ']'))
+            return false;
+    t->c++;
+    return true;
+}
+
+/* An object's members; `read` takes or skips the value of each. */
+static bool read_members(struct reader *t, bool (*read)(struct reader *, const char *, void *), void *to) {
+    char key[64];
+    if (!expect(t, '{', "an object is expected here"))
+        return false;
+    while (peek(t) != '}')
+        if (!read_string(t, key, sizeof key) || !expect(t, ':', "':' is expected here") || !read(t, key, to) ||
+            !pass_comma(t, '}'))
+            return false;
+    t->c++;
+    return true;
+}
+
+/* A whole number of 64 bits: nanoseconds since 1970, and what agents and queues are called. */
+static bool read_whole(struct reader *t, int64_t *value) {
+    double unused;
+    uint64_t number = 0;
+    peek(t);
+    const char *c = t->c;
+    if (!read_number(t, &unused))
+        return false;
+    for (c += *c == '"'; c < t->c && *c >= '0' && *c <= '9'; c++)
+        number = 10 * number + (uint64_t)(*c - '0');
+    *value = (int64_t)number;
+    return true;
+}
+
+static bool read_symbol_member(struct reader *t, const char *key, void *to) {
+    struct symbol *symbol = to;
+    if (strcmp(key, "kernel_id") == 0 && peek(t) != '{' && peek(t) != '[')
+        return read_whole(t, &symbol->id);
+    if (peek(t) == '"' &&
+        (strcmp(key, "formatted_kernel_name") == 0 || (strcmp(key, "kernel_name") == 0 && !symbol->name[0])))
+        return read_string(t, symbol->name, sizeof symbol->name);
+    return skip_value(t, 1);
+}
+
+static bool read_symbol(struct reader *t, void *to) {
+    struct symbols *symbols = to;
+    struct symbol symbol = {.id = -1};
+    if (!read_members(t, read_symbol_member, &symbol))
+        return false;
+    symbols->items = tsim_heap_grow(symbols->items, &symbols->capacity, symbols->n + 1, sizeof *symbols->items);
+    symbols->items[symbols->n++] = symbol;
+    return true;
+}
+
+static int by_id(const void *a, const void *b) {
+    const int64_t x = ((const struct symbol *)a)->id, y = ((const struct symbol *)b)->id;
+    return (x > y) - (x < y);
+}
+
+struct dispatch {
+    int64_t start_ns, end_ns, kernel, agent, queue;
+    char name[NAME_BYTES];
+    int depth;
+};
+
+/* Members of a record, and of `dispatch_info` and {"handle": ...} in it. */
+static bool read_dispatch_member(struct reader *t, const char *key, void *to) {
+    static const char *const AGENTS[] = {"agent_id", "dst_agent_id", "handle"};
+    struct dispatch *d = to;
+    if (d->depth > 2)
+        return skip_value(t, d->depth);
+    if (strcmp(key, "dispatch_info") == 0 && peek(t) == '{') {
+        d->depth++;
+        bool is_read = read_members(t, read_dispatch_member, d);
+        d->depth--;
+        return is_read;
+    }
+    if (strcmp(key, "kernel_name") == 0 && peek(t) == '"')
+        return read_string(t, d->name, sizeof d->name);
+    int64_t *value = strcmp(key, "start_timestamp") == 0 ? &d->start_ns
+                     : strcmp(key, "end_timestamp") == 0 ? &d->end_ns
+                     : strcmp(key, "kernel_id") == 0     ? &d->kernel
+                     : strcmp(key, "queue_id") == 0      ? &d->queue
+                     : TSIM_IS_AMONG(key, AGENTS)        ? &d->agent
+                                                         : NULL;
+    if (!value || peek(t) == '[')
+        return skip_value(t, 1);
+    if (peek(t) != '{')
+        return read_whole(t, value);
+    struct dispatch inner = {.agent = -1, .depth = d->depth + 1};
+    if (!read_members(t, read_dispatch_member, &inner))
+        return false;
+    *value = inner.agent;
+    return true;
+}
+
+struct records {
+    struct symbols symbols;
+    const char *kernels, *copies; /* where these lists begin; NULL: there is none */
+    bool is_copy;
+    int64_t origin_ns;
+};
+
+static double since_s(int64_t time_ns, int64_t origin_ns) {
+    return 1e-9 * (double)(int64_t)((uint64_t)time_ns - (uint64_t)origin_ns);
+}
+
+static bool read_dispatch(struct reader *t, void *to) {
+    struct records *records = to;
+    struct dispatch d = {.kernel = -1, .queue = -1};
+    if (!read_members(t, read_dispatch_member, &d))
+        return false;
+    const struct symbol wanted = {.id = d.kernel}, *symbol = records->symbols.n == 0
+                                                                 ? NULL
+                                                                 : bsearch(&wanted, records->symbols.items,
+                                                                           records->symbols.n, sizeof wanted, by_id);
+    if (records->origin_ns == 0)
+        records->origin_ns = d.start_ns;
+    tsim_profile_add_kernel(t->builder, &(struct tsim_profile_event){.name = records->is_copy ? "memcpy"
+                                                                             : d.name[0]      ? d.name
+                                                                             : symbol         ? symbol->name
+                                                                                              : "?",
+                                                                     .is_copy = records->is_copy,
+                                                                     .device = d.agent,
+                                                                     .stream = d.queue,
+                                                                     .correlation = -1,
+                                                                     .start_s = since_s(d.start_ns, records->origin_ns),
+                                                                     .end_s = since_s(d.end_ns, records->origin_ns)});
+    return true;
+}
+
+static bool find_record_lists(struct reader *t, const char *key, void *to) {
+    struct records *records = to;
+    if (strcmp(key, "kernel_dispatch") == 0 && peek(t) == '[')
+        records->kernels = t->c;
+    else if (strcmp(key, "memory_copy") == 0 && peek(t) == '[')
+        records->copies = t->c;
+    return skip_value(t, 1);
+}
+
+static bool read_tool_member(struct reader *t, const char *key, void *to) {
+    struct records *records = to;
+    if (strcmp(key, "kernel_symbols") == 0 && peek(t) == '[')
+        return read_each(t, read_symbol, &records->symbols);
+    if (strcmp(key, "buffer_records") == 0 && peek(t) == '{')
+        return read_members(t, find_record_lists, records);
+    return skip_value(t, 1);
+}
+
+/* One process. Its kernels are read when their names are known. */
+static bool read_process(struct reader *t, void *unused) {
+    struct records records = {0};
+    (void)unused;
+    bool is_read = read_members(t, read_tool_member, &records);
+    const char *end = t->c;
+    if (records.symbols.n > 0)
+        qsort(records.symbols.items, records.symbols.n, sizeof *records.symbols.items, by_id);
+    if (is_read && records.kernels) {
+        t->c = records.kernels;
+        is_read = read_each(t, read_dispatch, &records);
+    }
+    records.is_copy = true;
+    if (is_read && records.copies) {
+        t->c = records.copies;
+        is_read = read_each(t, read_dispatch, &records);
+    }
+    t->c = is_read ? end : t->c;
+    tsim_heap_free(records.symbols.items);
+    return is_read;
+}
+
 /* Says whether tsim wrote the trace, which it does before its events. */
 static bool read_generator(struct reader *t) {
     char generator[8];
@@ -233,7 +424,7 @@ static bool read_generator(struct reader *t) {
     return !t->is_own;
 }
 
-/* {"traceEvents": [...], ...}, or the list alone. */
+/* {"traceEvents": [...], ...}, the list alone, or {"rocprofiler-sdk-tool": [...]}. */
 static bool read_trace(struct reader *t) {
     if (peek(t) == '[')
         return read_events(t);
@@ -244,7 +435,10 @@ static bool read_trace(struct reader *t) {
         if (!read_string(t, key, sizeof key) || !expect(t, ':', "':' is expected here"))
             return false;
         bool is_generator = strcmp(key, "generator") == 0 && peek(t) == '"';
-        if (strcmp(key, "traceEvents") == 0 ? !read_events(t) : is_generator ? !read_generator(t) : !skip_value(t, 1))
+        if (strcmp(key, "traceEvents") == 0            ? !read_events(t)
+            : strcmp(key, "rocprofiler-sdk-tool") == 0 ? !read_each(t, read_process, NULL)
+            : is_generator                             ? !read_generator(t)
+                                                       : !skip_value(t, 1))
             return false;
         if (!pass_comma(t, '}'))
             return false;
@@ -272,6 +466,6 @@ enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *
     tsim_diag_hint(t.is_own ? tsim_diags_error(diags, TSIM_ERR_SYNTAX, place, "",
                                                "this trace was written by tsim: nothing in it was measured")
                             : tsim_diags_error(diags, TSIM_ERR_SYNTAX, place, "", "not a trace in JSON: %s", t.problem),
-                   "the file that torch.profiler's export_chrome_trace writes");
+                   "the file that torch.profiler's export_chrome_trace or rocprofv3 --output-format json writes");
     return TSIM_ERR_SYNTAX;
 }
