@@ -50,7 +50,7 @@ CHECK_LIBS = $(call ask,CHECK_LIBS,--libs check)
 ALL_LIBS = $(LIB_LIBS) -lm
 
 # The texts of pages become a part of the program.
-PAGE_TEXTS := $(wildcard sim/report/page/*.html sim/report/page/*.css sim/report/page/*.js)
+PAGE_TEXTS := $(wildcard sim/report/page/*.html sim/report/page/*.css sim/report/page/*/*.js)
 # protoc-c makes these of a .proto file; their names are seen as those of a library.
 GENERATED := $(BUILD)/generated
 
@@ -236,15 +236,16 @@ check-cluster: setup
 	@$(MAKE) --no-print-directory $(PARALLEL) build/tsim
 	@tests/cluster/run.sh $(CURDIR)/build/tsim
 
+FORMATTED = $(SOURCES) $(HEADERS) $(filter %.js,$(PAGE_TEXTS)) $(wildcard tests/*/*.[ch] tests/browser/*.js tools/site/*.js)
 lint:
-	clang-format --dry-run -Werror $(SOURCES) $(HEADERS) $(wildcard tests/*/*.[ch])
+	clang-format --dry-run -Werror $(FORMATTED)
 	# arrayIndexOutOfBoundsCond: cppcheck does not see that a failed TSIM_ASSERT does not return
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --suppress=missingIncludeSystem --suppress=arrayIndexOutOfBoundsCond \
 	  --error-exitcode=1 -Isim sim
 	tests/messages.py
 
 format:
-	clang-format -i $(SOURCES) $(HEADERS) $(wildcard tests/*/*.[ch])
+	$(Q)clang-format -i $(FORMATTED)
 
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/tests/bench/%,$(wildcard tests/bench/*.c))
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(SUPPORT_OBJECTS) $(LIB_OBJECTS)

@@ -10,20 +10,37 @@ let passed = 0;
 async function open(browser, hash = "", options = {}) {
   const page = await browser.newPage({viewport: {width: 1400, height: 900}, colorScheme: "light", ...options});
   page.setDefaultTimeout(slowness);
-  page.refused = 0; // the console says as well what the server is expected to refuse
-  page.on("console", m => { if (!/status of (422|403)/.test(m.text())) throw new Error(`${m.type()}: ${m.text()}`); page.refused++; });
-  page.on("pageerror", e => { throw new Error(`${e.name}: ${e.message} ${e.stack}`); });
-  page.on("dialog", d => { throw new Error("a script ran: " + d.message()); });
-  page.on("request", r => { if (!r.url().startsWith(address) && !/^(data|blob):/.test(r.url())) throw new Error("asks for " + r.url()); });
+  page.refused = 0;  // the console says as well what the server is expected to refuse
+  page.on("console", m => {
+    if (!/status of (422|403)/.test(m.text())) throw new Error(`${m.type()}: ${m.text()}`);
+    page.refused++;
+  });
+  page.on("pageerror", e => {
+    throw new Error(`${e.name}: ${e.message} ${e.stack}`);
+  });
+  page.on("dialog", d => {
+    throw new Error("a script ran: " + d.message());
+  });
+  page.on("request", r => {
+    if (!r.url().startsWith(address) && !/^(data|blob):/.test(r.url())) throw new Error("asks for " + r.url());
+  });
   await page.goto(address + hash);
   await settled(page);
   return page;
 }
 // The answer to the last change is there, with advice and sensitivities.
 const settled = page => page.waitForFunction(() => /^computed/.test(document.getElementById("state").textContent));
-const shot = async (page, name) => { if (pictures) await page.screenshot({path: `${pictures}/${name}.png`}); };
+const shot = async (page, name) => {
+  if (pictures) await page.screenshot({path: `${pictures}/${name}.png`});
+};
 const card = async (page, name) => page.locator(`.card:has(span:text-is("${name}")) b`).first().innerText();
-const change = async (page, f) => { await page.evaluate(() => { document.getElementById("state").textContent = ""; }); await f(); await settled(page); };
+const change = async (page, f) => {
+  await page.evaluate(() => {
+    document.getElementById("state").textContent = "";
+  });
+  await f();
+  await settled(page);
+};
 const yaml = page => page.inputValue("#yaml");
 async function test(name, f) {
   await f();
@@ -36,7 +53,9 @@ async function test(name, f) {
   let page = await open(browser), link;
   await test("it opens with a scenario, its prediction and its charts", async () => {
     assert.match(await card(page, "step time"), /^[\d.]+ m?s$/);
-    for (const title of ["Where the step goes", "Memory by stage", "The pipeline over time", "Roofline of every operator", "Links by load"])
+    for (const title
+             of ["Where the step goes", "Memory by stage", "The pipeline over time", "Roofline of every operator",
+                 "Links by load"])
       assert(await page.locator(`section:has(h2:text-is("${title}")) svg`).count() > 0, title);
     assert.strictEqual(await page.inputValue("#c-model"), "llama2-70b");
     await shot(page, "open");
@@ -44,39 +63,71 @@ async function test(name, f) {
   await test("it is there at once, and a change is seen soon", async () => {
     const paint_ms = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
     const changes_ms = await page.evaluate(async () => {
-      const range = document.querySelector(".control[data-path='cluster.nodes'] input[type=range]"), main = document.getElementById("main"), times = [];
+      const range = document.querySelector(".control[data-path='cluster.nodes'] input[type=range]"),
+            main = document.getElementById("main"), times = [];
       for (let i = 0; i < 6; i++) {
-        const began = performance.now(), drawn = new Promise(r => { const o = new MutationObserver(() => { if (!main.querySelector(".card")) return; o.disconnect(); requestAnimationFrame(() => setTimeout(r, 0)); }); o.observe(main, {childList: true, subtree: true}); });
+        const began = performance.now(), drawn = new Promise(r => {
+                                           const o = new MutationObserver(() => {
+                                             if (!main.querySelector(".card")) return;
+                                             o.disconnect();
+                                             requestAnimationFrame(() => setTimeout(r, 0));
+                                           });
+                                           o.observe(main, {childList: true, subtree: true});
+                                         });
         range.value = +range.value + (i % 2 ? -1 : 1);
         range.dispatchEvent(new Event("input", {bubbles: true}));
         await drawn;
         times.push(performance.now() - began);
-        while (!/^computed/.test(document.getElementById("state").textContent)) await new Promise(r => setTimeout(r, 50));
+        while (!/^computed/.test(document.getElementById("state").textContent))
+          await new Promise(r => setTimeout(r, 50));
       }
       return times;
     });
-    const change_ms = Math.min(...changes_ms), loosely = slowness / 30000 * 4; /* 0.5 s and 0.1 s are meant, of a machine that does nothing else */
+    const change_ms = Math.min(...changes_ms),
+          loosely = slowness / 30000 * 4; /* 0.5 s and 0.1 s are meant, of a machine that does nothing else */
     console.log(`   first paint after ${Math.round(paint_ms)} ms, a change after ${Math.round(change_ms)} ms`);
     assert(paint_ms < 500 * loosely && change_ms < 250 * loosely, `${paint_ms} ms, ${changes_ms} ms`);
   });
   await test("while a control is moved, what is in sight follows", async () => {
-    const part = (title, of) => page.locator(`section.part:has(> h2:text-is("${title}")) ${of}`).first(), links = part("Links by load", "tbody"), step = part("Where the step goes", "p");
+    const part = (title, of) => page.locator(`section.part:has(> h2:text-is("${title}")) ${of}`).first(),
+          links = part("Links by load", "tbody"), step = part("Where the step goes", "p");
     const asked = [], held = [], was = [await links.textContent(), await step.textContent()];
     page.on("request", r => asked.push(r.url()));
-    await page.route(/view\/run$/, route => { held.push(route); }); // the whole answer waits
-    const move = n => page.evaluate(n => { const range = document.querySelector(".control[data-path='cluster.nodes'] input[type=range]"); range.value = +range.value + n; range.dispatchEvent(new Event("input", {bubbles: true})); }, n);
-    await links.evaluate(async e => { // what comes into sight takes its own height: until nothing moves any more
-      const frame = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))), top = () => e.getBoundingClientRect().top;
-      for (let before = NaN; before !== top();) { e.scrollIntoView({block: "center"}); before = top(); await frame(); }
+    await page.route(/view\/run$/, route => {
+      held.push(route);
+    });  // the whole answer waits
+    const move = n => page.evaluate(n => {
+      const range = document.querySelector(".control[data-path='cluster.nodes'] input[type=range]");
+      range.value = +range.value + n;
+      range.dispatchEvent(new Event("input", {bubbles: true}));
+    }, n);
+    await links.evaluate(async e => {  // what comes into sight takes its own height: until nothing moves any more
+      const frame = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))),
+            top = () => e.getBoundingClientRect().top;
+      for (let before = NaN; before !== top();) {
+        e.scrollIntoView({block: "center"});
+        before = top();
+        await frame();
+      }
     });
     await move(1);
-    await page.waitForFunction(([text]) => [...document.querySelectorAll("section.part")].find(s => s.firstChild.textContent === "Links by load").querySelector("tbody").textContent !== text, was);
+    await page.waitForFunction(
+        ([text]) => [...document.querySelectorAll("section.part")]
+                        .find(s => s.firstChild.textContent === "Links by load")
+                        .querySelector("tbody")
+                        .textContent !== text,
+        was);
     assert(asked.some(url => url.endsWith("view/run?brief&tables")), `${asked}`);
-    assert.strictEqual(await step.textContent(), was[1]); // it is out of sight
+    assert.strictEqual(await step.textContent(), was[1]);  // it is out of sight
     await page.evaluate(() => scrollTo(0, 0));
-    await page.waitForFunction(([, text]) => [...document.querySelectorAll("section.part")].find(s => s.firstChild.textContent === "Where the step goes").querySelector("p").textContent !== text, was);
+    await page.waitForFunction(
+        ([, text]) => [...document.querySelectorAll("section.part")]
+                          .find(s => s.firstChild.textContent === "Where the step goes")
+                          .querySelector("p")
+                          .textContent !== text,
+        was);
     await page.unroute(/view\/run$/);
-    for (const route of held) await route.continue().catch(() => {}); // one may have been given up
+    for (const route of held) await route.continue().catch(() => {});  // one may have been given up
     await settled(page);
     assert.strictEqual(await page.locator("[data-part].old").count(), 0);
     await change(page, () => move(-1));
@@ -89,12 +140,16 @@ async function test(name, f) {
     assert.strictEqual(+await page.inputValue("[id='c-cluster.nodes']"), 2 * nodes);
     assert.match(await yaml(page), new RegExp(`^  nodes: ${2 * nodes}$`, "m"));
     assert.notStrictEqual(await card(page, "step time"), before);
-    await change(page, async () => { await page.fill("[id='c-energy.price']", "0.2 USD/kWh"); await page.press("[id='c-energy.price']", "Enter"); });
+    await change(page, async () => {
+      await page.fill("[id='c-energy.price']", "0.2 USD/kWh");
+      await page.press("[id='c-energy.price']", "Enter");
+    });
     assert.match(await yaml(page), /price: 0.2 USD\/kWh/);
-    assert.match(await yaml(page), /carbon: 0.4 kg\/kWh/); // its neighbours on the line stay
+    assert.match(await yaml(page), /carbon: 0.4 kg\/kWh/);  // its neighbours on the line stay
   });
   await test("sliders keep to what the keys take, and the lists show all names", async () => {
-    const range = path => page.locator(`.control[data-path='${path}'] input[type=range]`), ends = async path => range(path).evaluate(r => [+r.min, +r.max]);
+    const range = path => page.locator(`.control[data-path='${path}'] input[type=range]`),
+          ends = async path => range(path).evaluate(r => [+r.min, +r.max]);
     assert.deepStrictEqual(await ends("parallelism.zero"), [0, 3]);
     for (const [key, stage] of [["Home", 0], ["ArrowRight", 1]]) {
       await range("parallelism.zero").focus();
@@ -102,11 +157,15 @@ async function test(name, f) {
       assert.match(await yaml(page), new RegExp(`^  zero: ${stage}$`, "m"));
     }
     await range("energy.pue").focus();
-    await change(page, () => page.keyboard.press("Home")); // no facility draws less than its nodes
+    await change(page, () => page.keyboard.press("Home"));  // no facility draws less than its nodes
     assert.match(await yaml(page), /pue: 1.00}/);
-    await change(page, async () => { await page.fill("[id='c-energy.pue']", "1.1"); await page.press("[id='c-energy.pue']", "Enter"); });
+    await change(page, async () => {
+      await page.fill("[id='c-energy.pue']", "1.1");
+      await page.press("[id='c-energy.pue']", "Enter");
+    });
     await page.focus("#c-model");
-    assert.deepStrictEqual([await page.inputValue("#c-model"), await page.getAttribute("#c-model", "placeholder")], ["", "llama2-70b"]);
+    assert.deepStrictEqual(
+        [await page.inputValue("#c-model"), await page.getAttribute("#c-model", "placeholder")], ["", "llama2-70b"]);
     await page.keyboard.press("Tab");
     assert.strictEqual(await page.inputValue("#c-model"), "llama2-70b");
   });
@@ -116,7 +175,10 @@ async function test(name, f) {
     await change(page, () => page.selectOption("[id='c-training.precision']", "fp8"));
     const now = await yaml(page);
     assert(now.startsWith("# what I try\n") && now.includes("  tensor: 8   # of a node"), now);
-    await change(page, async () => { await page.fill("[id='c-parallelism.tensor']", "4"); await page.press("[id='c-parallelism.tensor']", "Enter"); });
+    await change(page, async () => {
+      await page.fill("[id='c-parallelism.tensor']", "4");
+      await page.press("[id='c-parallelism.tensor']", "Enter");
+    });
     assert((await yaml(page)).includes("  tensor: 4   # of a node"), await yaml(page));
   });
   await test("a pinned scenario stands beside the next one, term by term", async () => {
@@ -124,16 +186,19 @@ async function test(name, f) {
     await change(page, () => page.selectOption("[id='c-training.precision']", "bf16"));
     const rows = page.locator("section:has(h2:text-is(\"From A's step to B's\")) tbody tr");
     assert(await rows.count() > 3);
-    assert.match(await page.locator("h2:text-is('What differs in the inputs') + .scroll").innerText(), /training\W+precision/);
+    assert.match(
+        await page.locator("h2:text-is('What differs in the inputs') + .scroll").innerText(), /training\W+precision/);
     await shot(page, "pinned");
     await change(page, () => page.click("#pin"));
     assert.strictEqual(await rows.count(), 0);
   });
   await test("advice is a button", async () => {
     await change(page, () => page.selectOption("[id='c-training.recompute']", "full"));
-    const advice = page.locator("h3:text-is('What would help') + ul button").first(), text = await advice.innerText(), [path, value] = text.split(":")[0].split(" --set ")[0].split("=");
+    const advice = page.locator("h3:text-is('What would help') + ul button").first(), text = await advice.innerText(),
+          [path, value] = text.split(":")[0].split(" --set ")[0].split("=");
     await change(page, () => advice.click());
-    assert(new RegExp(`\\b${path.split(".").pop()}: ${value}\\b`).test(await yaml(page)), text + "\n" + await yaml(page));
+    assert(
+        new RegExp(`\\b${path.split(".").pop()}: ${value}\\b`).test(await yaml(page)), text + "\n" + await yaml(page));
   });
   await test("a mistake is told at its line", async () => {
     const text = await yaml(page), line = text.split("\n").findIndex(l => l.startsWith("model:")) + 1;
@@ -142,7 +207,12 @@ async function test(name, f) {
     await mistake.waitFor();
     assert.match(await mistake.innerText(), new RegExp(`^line ${line}, \\d+: .*llama2-7O`));
     await mistake.click();
-    assert.strictEqual(await page.evaluate(() => { const y = document.getElementById("yaml"); return y.value.slice(y.selectionStart, y.selectionEnd); }), "llama2-7O");
+    assert.strictEqual(
+        await page.evaluate(() => {
+          const y = document.getElementById("yaml");
+          return y.value.slice(y.selectionStart, y.selectionEnd);
+        }),
+        "llama2-7O");
     assert.deepStrictEqual(await page.locator("#gutter .error").allInnerTexts(), [String(line)]);
     assert.strictEqual(await page.locator("#gutter span").count(), text.split("\n").length);
     assert(await page.locator("main.old").count() === 1, "results of another scenario are faint");
@@ -157,18 +227,28 @@ async function test(name, f) {
     await shot(page, "plan");
     const row = page.locator("h2:text-is('The best plans') + .scroll tr.opens").nth(1);
     const cells = await row.locator('td').allInnerTexts();
-    await change(page, async () => { await row.focus(); await page.keyboard.press("Enter"); });
+    await change(page, async () => {
+      await row.focus();
+      await page.keyboard.press("Enter");
+    });
     assert.strictEqual(await page.getAttribute("[role=tab]:text-is('run')", "aria-selected"), "true");
     assert(cells.includes(await card(page, "step time")), `${cells}`);
   });
   await test("a point of the front opens, by mouse and by keyboard", async () => {
-    for (const open of [dot => dot.click({force: true}), async dot => { await dot.focus(); await page.keyboard.press("Enter"); }]) {
+    for (const open of [dot => dot.click({force: true}), async dot => {
+           await dot.focus();
+           await page.keyboard.press("Enter");
+         }]) {
       await page.click("[role=tab]:text-is('plan')"); /* which asks again */
       const dot = page.locator("section:has(h2:text-matches('^Pareto front')) circle.opens.k3").last();
       const shape = (await dot.getAttribute("aria-label")).match(/^open tp(\d+) pp(\d+)/);
       await change(page, () => open(dot));
       assert.strictEqual(await page.getAttribute("[role=tab]:text-is('run')", "aria-selected"), "true");
-      assert.deepStrictEqual([await page.inputValue("[id='c-parallelism.tensor']"), await page.inputValue("[id='c-parallelism.pipeline']")], [shape[1], shape[2]]);
+      assert.deepStrictEqual(
+          [
+            await page.inputValue("[id='c-parallelism.tensor']"), await page.inputValue("[id='c-parallelism.pipeline']")
+          ],
+          [shape[1], shape[2]]);
     }
   });
   await test("the address holds what is seen", async () => {
@@ -196,28 +276,48 @@ async function test(name, f) {
     assert.strictEqual(await page.locator("article section.part h2").first().innerText(), "Heat map");
     await shot(page, "sweep");
     const cell = page.locator("table.heat td.opens").last(), value = await cell.innerText();
-    await change(page, async () => { await cell.focus(); await page.keyboard.press("Enter"); });
+    await change(page, async () => {
+      await cell.focus();
+      await page.keyboard.press("Enter");
+    });
     assert((await card(page, "throughput")).startsWith(value), `${value} ${await card(page, "throughput")}`);
     await page.click("[role=tab]:text-is('sweep')"); /* which asks again */
-    const dot = page.locator("section:has(h2:text-is('Pareto front')) circle.opens").first(), label = await dot.getAttribute("aria-label");
+    const dot = page.locator("section:has(h2:text-is('Pareto front')) circle.opens").first(),
+          label = await dot.getAttribute("aria-label");
     await change(page, () => dot.click({force: true}));
-    assert(label.includes(`tensor ${await page.inputValue("[id='c-parallelism.tensor']")}`) || label.includes(`tensor=${await page.inputValue("[id='c-parallelism.tensor']")}`), label);
+    assert(
+        label.includes(`tensor ${await page.inputValue("[id='c-parallelism.tensor']")}`) ||
+            label.includes(`tensor=${await page.inputValue("[id='c-parallelism.tensor']")}`),
+        label);
     await page.click("[role=tab]:text-is('buy')");
     await page.fill("#question [name=tokens]", "100 B");
     await page.fill("#question [name=vary1]", "cluster.nodes=8,16");
     await page.click("#question button[type=submit]");
     await page.waitForSelector("article h1:text-matches('dgx|Nothing')");
-    assert.strictEqual(await page.locator("section.part:has(> h2:text-is('What it takes')) circle").count(), 2 * (1 + await page.locator("h2:text-is('The runners-up: other machines, another size, other ways to get it') + .scroll tbody tr").count()));
-    assert(await page.locator("h2:text-is('The runners-up: other machines, another size, other ways to get it') + .scroll tr.opens").count() > 0);
+    assert.strictEqual(
+        await page.locator("section.part:has(> h2:text-is('What it takes')) circle").count(),
+        2 *
+            (1 +
+             await page
+                 .locator(
+                     "h2:text-is('The runners-up: other machines, another size, other ways to get it') + .scroll tbody tr")
+                 .count()));
+    assert(
+        await page
+            .locator(
+                "h2:text-is('The runners-up: other machines, another size, other ways to get it') + .scroll tr.opens")
+            .count() > 0);
     await shot(page, "buy");
   });
   await test("an answer follows the scenario", async () => {
     await page.click("[role=tab]:text-is('scale')");
-    const first = page.locator("section.part:has(> h2:text-is('Scaling')) tbody td").nth(1), before = await first.innerText();
+    const first = page.locator("section.part:has(> h2:text-is('Scaling')) tbody td").nth(1),
+          before = await first.innerText();
     await page.selectOption("[id='c-training.precision']", "fp8"); /* asked again at once, or faint until it is */
     await page.waitForFunction(b => {
       const curve = [...document.querySelectorAll("section.part > h2")].find(h => h.textContent === "Scaling");
-      return document.querySelector("main.old") || curve && curve.parentNode.querySelectorAll("tbody td")[1].innerText !== b;
+      return document.querySelector("main.old") ||
+          curve && curve.parentNode.querySelectorAll("tbody td")[1].innerText !== b;
     }, before);
     await page.selectOption("[id='c-training.precision']", "bf16");
   });
@@ -250,7 +350,9 @@ async function test(name, f) {
     assert.match(await card(page, "step time"), /^[\d.]+ m?s$/);
   });
   await test("what is seen can be downloaded", async () => {
-    for (const [what, begins] of [["YAML", "schema:"], ["JSON", "{"], ["report", "<!DOCTYPE html>"], ["step, SVG", "<svg"], ["step, PNG", "\x89PNG"]]) {
+    for (const [what, begins] of [
+             ["YAML", "schema:"], ["JSON", "{"], ["report", "<!DOCTYPE html>"], ["step, SVG", "<svg"],
+             ["step, PNG", "\x89PNG"]]) {
       const [download] = await Promise.all([page.waitForEvent("download"), page.selectOption("#save", what)]);
       const bytes = require("fs").readFileSync(await download.path(), "latin1");
       assert(bytes.startsWith(begins), what + ": " + bytes.slice(0, 40));
@@ -258,8 +360,10 @@ async function test(name, f) {
   });
   await page.close();
   await test("names are text", async () => {
-    const text = "schema: tsim/v1\nname: x\ndescription: '</script><img src=x onerror=alert(1)>'\nmodel: gpt2-small\ncluster: {node: single-a100-80gb, nodes: 1}\n";
-    page = await open(browser, "#" + Buffer.from(JSON.stringify({text, pinned: text, tab: "run", asked: {}})).toString("base64url"));
+    const text =
+        "schema: tsim/v1\nname: x\ndescription: '</script><img src=x onerror=alert(1)>'\nmodel: gpt2-small\ncluster: {node: single-a100-80gb, nodes: 1}\n";
+    page = await open(
+        browser, "#" + Buffer.from(JSON.stringify({text, pinned: text, tab: "run", asked: {}})).toString("base64url"));
     assert.strictEqual(await page.locator("main img, main script").count(), 0);
     assert(await page.locator("article p", {hasText: "onerror"}).count() > 0);
     await page.close();
@@ -268,7 +372,9 @@ async function test(name, f) {
     page = await open(browser, link, {colorScheme: "dark", viewport: {width: 390, height: 844}});
     assert.strictEqual(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
     assert(await page.evaluate(() => document.documentElement.scrollWidth) <= 390, "nothing is wider than the screen");
-    assert(await page.locator("main h1").first().evaluate(h => h.getBoundingClientRect().bottom < innerHeight), "the results come first");
+    assert(
+        await page.locator("main h1").first().evaluate(h => h.getBoundingClientRect().bottom < innerHeight),
+        "the results come first");
     await page.click("#scenario > summary");
     assert((await page.locator("#glance").innerText()).startsWith(await card(page, "step time")));
     await change(page, () => page.selectOption("[id='c-training.precision']", "fp8"));

@@ -26,7 +26,7 @@ sed -i '0,/^## /s|^## |<div id="accuracy-chart"></div>\n\n## |' "$pages/accuracy
 awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; printf "const ACCURACY_RUNS = ["; next}
   {printf "%s\n[\"%s\",\"%s\",\"%s\",%s,%s,%s]", (NR > 2 ? "," : ""), $at["case"], $at["accelerator"], $at["model"], $at["accelerators"],
      $at["step_time_s"], $at["measured_over_predicted"]} END {print "\n];"}' hardware/calibration/residuals.csv >"$pages/accuracy_runs.js"
-cp sim/report/page/accuracy_chart.js tools/site/accuracy_page.js tools/site/site.css "$pages"
+cp sim/report/page/report/accuracy_chart.js tools/site/accuracy_page.js tools/site/site.css "$pages"
 cp tools/site/mkdocs.yml "$folder/mkdocs.yml"
 for page in "$pages"/*.md; do
   grep -q ": $(basename "$page")$" tools/site/mkdocs.yml || {

@@ -1,0 +1,70 @@
+/* A decision to rent, reserve or buy. */
+
+function showDecision(d) {
+  const a = el("article", {}), choice = d.decision, range = rangeText;
+  const chance = c => has(c) ? (c < 0.025 ? "under 5 %" : `${Math.round(100 * c)} %`) : "-",
+        cluster = o => `${count(o.nodes)} x ${o.node}${o.fabric && o.nodes > 1 ? `, ${o.fabric}` : ""}`;
+  a.append(
+      el("h1", {}, choice.action === "none" ? "Nothing reaches the goal" : `${choice.action} ${cluster(choice)}`),
+      el("p", {className: "soft"}, d.scenario));
+  main.append(a);
+  for (const text of d.misses || []) a.append(el("p", {className: "warn"}, text));
+  if (!has(choice.nodes)) return;
+  const capital = o => has(o.capital_usd)
+      ? `${usd(o.capital_usd)}: nodes ${usd(o.capital.nodes_usd)}, network ${usd(o.capital.network_usd)}, storage ${
+            usd(o.capital.storage_usd)}, its share of the facility's lifetime ${usd(o.capital.facility_usd)}`
+      : "not known: it cannot be bought";
+  const model = d.proposal ? [[
+    "model",
+    `${amount(d.proposal.parameters)} parameters on ${amount(d.proposal.tokens)} tokens, expected loss ${
+        digits(d.proposal.loss.p50)}`
+  ]]
+                           : [];
+  a.append(pairs([
+    ...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)],
+    ["chance of the date", chance(choice.chance_in_time)], ["chance of the budget", chance(choice.chance_in_budget)],
+    ["days, in eight of ten cases", range(choice.days, digits)],
+    ["cost, in eight of ten cases", range(choice.cost_usd, usd)],
+    ["energy, in eight of ten cases", range(choice.energy_kwh, kwh => `${amount(1e3 * kwh)}Wh`)],
+    ["price", choice.price], [choice.action === "buy" ? "capital" : "capital if it were bought", capital(choice)],
+    ["evidence", `${choice.evidence}: ${count(choice.measured_runs)} measured runs on this accelerator`]
+  ]));
+  if (drawings.querySelector(`#${d.id}offers svg`))
+    chart(
+        part(
+            a, "What it takes",
+            el("p", {className: "soft"},
+               "A bar covers eight of ten cases, its dot is the middle case. The decision stands above its alternatives.")),
+        d.id + "offers");
+  if (d.alternatives.length)
+    part(a, "The runners-up: other machines, another size, other ways to get it")
+        .append(table(
+            [
+              {title: "", text: true, of: o => o.action}, {title: "cluster", text: true, whole: true, of: cluster},
+              {title: "days", of: o => supported(o.days, o.days.p50, digits)},
+              {title: "cost", of: o => supported(o.cost_usd, o.cost_usd.p50, usd)},
+              {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, of: o => o.why_not}
+            ],
+            d.alternatives));
+  if ((d.fabrics || []).length)
+    part(a, "The network, and others of the same speed")
+        .append(table(
+            [
+              {title: "fabric", text: true, of: f => f.fabric},
+              {title: "step", of: f => has(f.step_ratio) ? percent(f.step_ratio) : "-"},
+              {title: "tiers", of: f => f.tiers}, {title: "switches", of: f => count(Math.ceil(f.switches))},
+              {title: "links", of: f => count(Math.ceil(f.links))}, {
+                title: "price",
+                of: f => f.network_high_usd > 1.02 * f.network_low_usd
+                    ? `${usd(f.network_low_usd)} to ${usd(f.network_high_usd)}`
+                    : usd(f.network_usd)
+              },
+              {
+                title: "source of the switch's price",
+                text: true,
+                of: f => f.price_source ? `${f.price_status}: ${f.price_source}` : ""
+              }
+            ],
+            [Object.assign({fabric: choice.fabric, step_ratio: 1}, d.network), ...d.fabrics]));
+  if (d.flips.length) part(a, "What would change the decision", el("ul", {}, d.flips.map(text => el("li", {}, text))));
+}
