@@ -203,6 +203,30 @@ START_TEST(amd_by_rccl) {
 }
 END_TEST
 
+/* Two of the four GPUs of a tray, told from B200 by their PCI device; the rest is the rack's. */
+START_TEST(a_tray_of_a_rack) {
+    static const char GPU[] =
+        "<pci busid=\"000%d:01:00.0\" class=\"0x030200\" vendor=\"0x10de\" device=\"0x%x\" link_speed=\"\" "
+        "link_width=\"0\"><gpu dev=\"%d\" sm=\"%d\" rank=\"%d\" gdr=\"1\">"
+        "<nvlink target=\"fffffff:ffff:ff\" count=\"18\" tclass=\"0x068000\"/></gpu></pci>";
+    static const struct {
+        unsigned device;
+        int sm;
+        const char *name;
+    } RACKS[] = {{0x2941, 100, "gb200"}, {0x31c2, 103, "gb300"}, {0x2901, 100, "b200"}};
+    for (size_t i = 0; i < sizeof RACKS / sizeof RACKS[0]; i++) {
+        const unsigned device = RACKS[i].device;
+        const char *text =
+            tsim_arena_printf(&arena, "<system version=\"1\"><cpu numaid=\"0\" arch=\"arm64\">%s%s</cpu></system>",
+                              tsim_arena_printf(&arena, GPU, 8, device, 0, RACKS[i].sm, 0),
+                              tsim_arena_printf(&arena, GPU, 9, device, 1, RACKS[i].sm, 1));
+        const struct tsim_node *n = imported_text("nccl-xml", text);
+        ck_assert_int_eq(n->accelerators, 2);
+        ck_assert_str_eq(n->accelerator->name, RACKS[i].name);
+    }
+}
+END_TEST
+
 START_TEST(what_the_catalogue_does_not_have) {
     assert_says(refused("nccl-xml", rccl(4, 3, "device=\"0x74a0\"", "sm=\"228\" gcn=\"942\"")), /* MI300A */
                 "an Instinct MI300A");
@@ -360,6 +384,7 @@ static Suite *topology_suite(void) {
     tcase_add_test(tests, mi300x_by_rocm_smi);
     tcase_add_test(tests, cube_mesh_by_nvidia_smi);
     tcase_add_test(tests, amd_by_rccl);
+    tcase_add_test(tests, a_tray_of_a_rack);
     tcase_add_test(tests, what_the_catalogue_does_not_have);
     tcase_add_test(tests, without_nics);
     tcase_add_test(tests, a_tree_as_it_is);

@@ -345,6 +345,8 @@ static bool has_known_links(const struct tsim_imported_machine *m, const struct 
            (m->n_targets != 0 && m->n_accelerators == like->accelerators);
 }
 
+enum { MOST_OF_A_MACHINE = 16 }; /* no machine of the catalogue but racks has more */
+
 static const char *notes(struct tsim_arena *arena, const struct parts *parts, const struct tsim_imported_machine *m,
                          const struct tsim_accelerator *part, const struct tsim_node *like,
                          const struct tsim_import_input *input) {
@@ -354,6 +356,12 @@ static const char *notes(struct tsim_arena *arena, const struct parts *parts, co
                                  "%s%s: note: the rate of the NICs is taken as the largest that their PCIe links "
                                  "carry: --set nic_bandwidth='100 Gb/s' says another\n",
                                  text, m->file);
+    if (m->n_accelerators < like->accelerators && like->accelerators > MOST_OF_A_MACHINE)
+        text = tsim_arena_printf(
+            arena,
+            "%s%s: note: this is a part of the rack %s, whose %d accelerators one network of links joins: its "
+            "memory, power and price are those of the whole. cluster.node: %s is the rack\n",
+            text, m->file, like->name, (int)like->accelerators, like->name);
     const char *others = others_like(arena, parts, part, m);
     if (tsim_import_override(input, "accelerator") || m->accelerator || has_device(part->known_as, m->device))
         return text;
