@@ -20,7 +20,8 @@ void tsim_arena_init(struct tsim_arena *arena);
 void tsim_arena_release(struct tsim_arena *arena); /* frees everything; the arena may be used again */
 void tsim_arena_reset(struct tsim_arena *arena);   /* forgets everything, keeps the largest block for reuse */
 
-/* Returns zeroed memory, aligned for any type and never NULL: where memory runs out, the program prints a message and exits with status 5. Zero bytes give a valid unique pointer. */
+/* Returns zeroed memory, aligned for any type and never NULL: where memory runs out, the program prints a message and
+ * exits with status 5. Zero bytes give a valid unique pointer. */
 void *tsim_arena_alloc(struct tsim_arena *arena, size_t size_bytes);
 void *tsim_arena_array(struct tsim_arena *arena, size_t count, size_t item_bytes); /* overflow-checked */
 char *tsim_arena_strdup(struct tsim_arena *arena, const char *text);
@@ -31,7 +32,8 @@ char *tsim_arena_vprintf(struct tsim_arena *arena, const char *format, va_list a
 #define TSIM_NEW(arena, type) ((type *)tsim_arena_alloc((arena), sizeof(type)))
 #define TSIM_NEW_ARRAY(arena, count, type) ((type *)tsim_arena_array((arena), (count), sizeof(type)))
 
-/* Sets the most bytes that arenas and heap arrays of the process may hold together beyond what they hold now; 0 (at the beginning) is no limit. More ends the program as memory that runs out does, and says `whose` limit it was. Set before
+/* Sets the most bytes that arenas and heap arrays of the process may hold together beyond what they hold now; 0 (at the
+ * beginning) is no limit. More ends the program as memory that runs out does, and says `whose` limit it was. Set before
  * threads are started. */
 void tsim_memory_limit(size_t most_bytes, const char *whose);
 

@@ -58,8 +58,8 @@ const char *tsim_quantity_short(double value, enum tsim_dimension dimension, cha
  * TB/s", "9.84 us", "1.42 M USD", "38.5 days". Binary prefixes are never used. Returns `buffer`. */
 const char *tsim_quantity_human(double value, enum tsim_dimension dimension, char *buffer, size_t size);
 
-/* Divides *value by the power of 1000 that leaves a size from turn / 1000 to below `turn`, and returns that power's prefix:
- * "k", "m", "" of none. `turn` is what rounds up to 1000 in as many digits as are shown: 999.5 in three. */
+/* Divides *value by the power of 1000 that leaves a size from turn / 1000 to below `turn`, and returns that power's
+ * prefix: "k", "m", "" of none. `turn` is what rounds up to 1000 in as many digits as are shown: 999.5 in three. */
 const char *tsim_quantity_prefix(double *value, double turn);
 
 /* Return "bytes per second", and an example of such a value, for messages. */

@@ -74,7 +74,8 @@ struct tsim_diag *tsim_diags_vwarning(struct tsim_diags *list, struct tsim_place
                                       const char *format, va_list args);
 void tsim_diag_hint(struct tsim_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns the status of the first error from item `first` on, or TSIM_ERR_LIMIT when the list was full before it. A TSIM_ERR_IO anywhere wins. */
+/* Returns the status of the first error from item `first` on, or TSIM_ERR_LIMIT when the list was full before it. A
+ * TSIM_ERR_IO anywhere wins. */
 enum tsim_status tsim_diags_status(const struct tsim_diags *list, size_t first);
 
 /* Prints like a compiler: "FILE:LINE:COLUMN: error: FIELD: message", the source line with a caret, then "  hint". */

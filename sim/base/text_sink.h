@@ -1,5 +1,5 @@
-/* text_sink.h - a stream that becomes a text in memory. The text counts among the heap arrays that a limit is of (arena.h), and may
- * have a limit of its own. */
+/* text_sink.h - a stream that becomes a text in memory. The text counts among the heap arrays that a limit is of
+ * (arena.h), and may have a limit of its own. */
 #ifndef TSIM_BASE_TEXT_SINK_H
 #define TSIM_BASE_TEXT_SINK_H
 

@@ -34,7 +34,8 @@ struct tsim_hyper_search {
 /* Returns how many rungs there are, in the order in which they are trained; 0: nothing is searched. */
 int tsim_search_rungs(const struct tsim_search_spec *spec, struct tsim_rung rungs[TSIM_MOST_RUNGS]);
 
-/* Plays the search; `run` is the campaign of one run in full. *search stays zeroed where nothing is searched, or the run has no length. */
+/* Plays the search; `run` is the campaign of one run in full. *search stays zeroed where nothing is searched, or the
+ * run has no length. */
 void tsim_hyper_search(const struct tsim_search_spec *spec, const struct tsim_campaign *run,
                        struct tsim_hyper_search *search);
 

@@ -13,9 +13,8 @@ enum tsim_spares_goal {
     TSIM_SPARES_FOR_NODE_HOURS, /* least (nodes + spares) x mean time, less that of preempted nodes: least rent */
     TSIM_SPARES_FOR_TIME        /* least mean time; of these the fewest */
 };
-/* Returns the best number of spares. It plays replications 0 to n - 1; of equally good numbers the smallest is best. A number is given up as soon
- * as it cannot be the best any more.
- */
+/* Returns the best number of spares. It plays replications 0 to n - 1; of equally good numbers the smallest is best. A
+ * number is given up as soon as it cannot be the best any more.  */
 int64_t tsim_best_spares(const struct tsim_campaign_job *job, int64_t n_replications, enum tsim_spares_goal goal);
 
 #endif

@@ -1,5 +1,6 @@
 /* command.h - the commands, one file each (cmd_NAME.c; help and version are in commands.c), and what they share: exit
- * statuses, where diagnostics and JSON go. Results are written to standard output, everything else to standard error. */
+ * statuses, where diagnostics and JSON go. Results are written to standard output, everything else to standard
+ * error. */
 #ifndef TSIM_CLI_COMMAND_H
 #define TSIM_CLI_COMMAND_H
 
@@ -39,8 +40,8 @@ enum tsim_exit tsim_cmd_report(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments);
 
-/* A command that answers a request, or a program that uses the library: what it would have told a person, for a program. Its
- * results go where the thread's caller wants them (base/caller.h). */
+/* A command that answers a request, or a program that uses the library: what it would have told a person, for a
+ * program. Its results go where the thread's caller wants them (base/caller.h). */
 struct tsim_answer {
     struct tsim_json *diagnostics; /* a list: each error and warning */
     bool is_library; /* they name their files, too, which a server does not; and the process is not ours to tune */
@@ -53,15 +54,15 @@ struct tsim_answer {
 /* Prints "WHAT 'NAME'; did you mean 'NEAR'?" to standard error. */
 void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names);
 
-/* Returns true, after a message (exit status 2), where one of the options that `what` has no use for is given: what it asks for
- * would not happen, and nobody would be told. */
+/* Returns true, after a message (exit status 2), where one of the options that `what` has no use for is given: what it
+ * asks for would not happen, and nobody would be told. */
 bool tsim_is_refused(const struct tsim_arguments *arguments, const char *what, const enum tsim_option *without,
                      size_t n);
 
 enum tsim_exit tsim_exit_of(enum tsim_status status);
 
-/* Returns the status to report when several things went wrong: input/output goes first, then invalid input, then memory, then a gate.
- */
+/* Returns the status to report when several things went wrong: input/output goes first, then invalid input, then
+ * memory, then a gate.  */
 enum tsim_exit tsim_exit_worse(enum tsim_exit a, enum tsim_exit b);
 
 /* Prints the list on standard error; with --quiet errors alone. */
@@ -80,13 +81,14 @@ enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim
 /* Writes the document where --json says and releases it. */
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
 
-/* Does the same for a document that `write` writes piece by piece; its failures are told through `write`'s own context. */
+/* Does the same for a document that `write` writes piece by piece; its failures are told through `write`'s own
+ * context. */
 typedef enum tsim_status (*tsim_json_parts_fn)(void *context, FILE *out);
 enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context);
 
 struct tsim_figures;
-/* Writes tables for programs, as --csv or --json asks. Returns false where neither takes standard output, which is then for people.
- */
+/* Writes tables for programs, as --csv or --json asks. Returns false where neither takes standard output, which is then
+ * for people.  */
 bool tsim_write_tables(const struct tsim_arguments *arguments, const struct tsim_figures *tables, size_t n,
                        enum tsim_exit *status);
 
@@ -125,7 +127,8 @@ enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_a
 enum tsim_status tsim_write_text(struct tsim_arena *arena, const char *file, const char *text,
                                  struct tsim_diags *diags);
 
-/* Loads a plan that a search found as a scenario of its own: the overrides, then what the plan sets, {"PATH": VALUE, ...}. */
+/* Loads a plan that a search found as a scenario of its own: the overrides, then what the plan sets, {"PATH": VALUE,
+ * ...}. */
 enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                 const struct tsim_override *overrides, size_t n_overrides, const char *set_json,
                                 const struct tsim_scenario **scenario, struct tsim_diags *diags);
@@ -133,8 +136,8 @@ enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scen
 /* Returns the present moment as ISO 8601 in UTC, in `arena`. */
 const char *tsim_timestamp(struct tsim_arena *arena);
 
-/* Writes a scenario that tsim_load_plan made to a file, below a comment with `title` and without what `sweep:` says. Read
- * again where it stands, it shows whether the files that it names are found from there. */
+/* Writes a scenario that tsim_load_plan made to a file, below a comment with `title` and without what `sweep:` says.
+ * Read again where it stands, it shows whether the files that it names are found from there. */
 enum tsim_status tsim_write_plan(struct tsim_arena *arena, const char *file, const char *title,
                                  const struct tsim_scenario *scenario, struct tsim_diags *diags);
 

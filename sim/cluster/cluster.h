@@ -38,7 +38,8 @@ struct tsim_cluster {
 
 const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 
-/* Return pair_bytes_per_s, scale_up_reduce_bytes_per_s and nic_bytes_per_s of a cluster that has them, and record how they come about. */
+/* Return pair_bytes_per_s, scale_up_reduce_bytes_per_s and nic_bytes_per_s of a cluster that has them, and record how
+ * they come about. */
 struct tsim_amount tsim_cluster_pair_rate(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
 struct tsim_amount tsim_cluster_reduce_rate(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
 struct tsim_amount tsim_cluster_nic_rate(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);

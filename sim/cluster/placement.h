@@ -51,8 +51,8 @@ int32_t tsim_placement_ranks(const struct tsim_placement *placement, int32_t ran
 /* Returns the group of one rank along a set of axes; no axes: the rank alone. */
 struct tsim_group tsim_placement_group_of(const struct tsim_placement *placement, int32_t rank, unsigned axes);
 
-/* Returns the worst of all groups along a set of axes: the one on most nodes, then with fewest ranks on a node, then with most. All
- * groups of a training step run at the same time, and the slowest is what the others wait for. */
+/* Returns the worst of all groups along a set of axes: the one on most nodes, then with fewest ranks on a node, then
+ * with most. All groups of a training step run at the same time, and the slowest is what the others wait for. */
 struct tsim_group tsim_placement_group(const struct tsim_placement *placement, unsigned axes);
 
 /* Returns the slowest of the groups that begin in one pipeline stage. */

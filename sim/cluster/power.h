@@ -26,8 +26,9 @@ double tsim_power_accelerator_w(const struct tsim_accelerator *accelerator, doub
 /* Returns the power of one accelerator that does nothing, with its share of everything around it. */
 struct tsim_amount tsim_power_at_rest(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
 
-/* Returns the energy of one accelerator, and of its share of everything around it: node overhead (split over the accelerators in
- * use; those of the node that are not used idle on the same bill), NICs included, and its fabric ports. */
+/* Returns the energy of one accelerator, and of its share of everything around it: node overhead (split over the
+ * accelerators in use; those of the node that are not used idle on the same bill), NICs included, and its fabric
+ * ports. */
 double tsim_power_accelerator_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use);
 double tsim_power_overhead_j(const struct tsim_cluster *cluster, const struct tsim_power_use *use);
 

@@ -27,13 +27,13 @@ const char *tsim_catalogue_word(enum tsim_catalogue_kind kind);
 const char *tsim_catalogue_plural(enum tsim_catalogue_kind kind);
 bool tsim_catalogue_find_kind(const char *word, enum tsim_catalogue_kind *kind); /* either form */
 
-/* Returns the folder in use: $TSIM_DATA, else the source tree that was compiled in (an installed program has none), else
- * PREFIX/share/tsim, else share/tsim beside the folder that the program is in. NULL when there is none. Allocated from
- * `arena`. */
+/* Returns the folder in use: $TSIM_DATA, else the source tree that was compiled in (an installed program has none),
+ * else PREFIX/share/tsim, else share/tsim beside the folder that the program is in. NULL when there is none. Allocated
+ * from `arena`. */
 const char *tsim_catalogue_folder(struct tsim_arena *arena);
 
-/* Keeps the files that scenarios name, parsed, in `arena` for the scenarios that this thread opens from now on (a server's).
- * One that has changed is read anew. NULL ends that. */
+/* Keeps the files that scenarios name, parsed, in `arena` for the scenarios that this thread opens from now on (a
+ * server's). One that has changed is read anew. NULL ends that. */
 void tsim_catalogue_keep(struct tsim_arena *arena);
 
 /* Lists all ids of a kind, sorted. Returns TSIM_ERR_IO if there is no catalogue. */

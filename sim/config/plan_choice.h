@@ -32,7 +32,8 @@ struct tsim_plan_choice {
     int64_t value[TSIM_N_PLAN_KEYS];
 };
 
-/* Returns the number that stands for a mode of recomputation with the set of parts that it names, or with the layers between two checkpoints; 0: none. A mode alone is its own number. */
+/* Returns the number that stands for a mode of recomputation with the set of parts that it names, or with the layers
+ * between two checkpoints; 0: none. A mode alone is its own number. */
 int64_t tsim_plan_recompute_value(enum tsim_recompute mode, unsigned parts, int64_t every);
 enum tsim_recompute tsim_plan_recompute_mode(int64_t value);
 unsigned tsim_plan_recompute_parts(int64_t value);
@@ -56,14 +57,16 @@ int64_t tsim_plan_data(const struct tsim_scenario *job, const struct tsim_plan_c
  * are: rules.c's rules of the ranks, the chunks and the batch, without a draft. TSIM_N_PLAN_KEYS: they do not. */
 enum tsim_plan_key tsim_plan_refused_at(const struct tsim_scenario *job, const struct tsim_plan_choice *choice);
 
-/* Has expert_tensor, zero, schedule, sequence, layers_per_stage or order no effect under the values before it? Then all its
- * values are one plan. */
+/* Has expert_tensor, zero, schedule, sequence, layers_per_stage or order no effect under the values before it? Then all
+ * its values are one plan. */
 bool tsim_plan_key_is_idle(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
                            enum tsim_plan_key key);
 /* Returns the schedule that is played where the plan's is named: 1f1b for one that needs more stages or chunks. */
 enum tsim_schedule tsim_plan_played_schedule(const struct tsim_plan_choice *choice);
 
-/* Makes the scenario of the job under a plan: replicas take what is left of the accelerators, layers are split evenly (or balanced), and all that follows is resolved and checked as in a scenario that is read. Plans are compared without noise, so it has none. Returns false when the plan is not valid. Threads may share a job. */
+/* Makes the scenario of the job under a plan: replicas take what is left of the accelerators, layers are split evenly
+ * (or balanced), and all that follows is resolved and checked as in a scenario that is read. Plans are compared without
+ * noise, so it has none. Returns false when the plan is not valid. Threads may share a job. */
 bool tsim_scenario_replan(struct tsim_arena *arena, const struct tsim_scenario *job,
                           const struct tsim_plan_choice *choice, const struct tsim_scenario **scenario);
 

@@ -202,8 +202,8 @@ struct tsim_compression_spec {
 };
 
 enum tsim_training_kind { TSIM_PRETRAIN, TSIM_SFT, TSIM_DPO, TSIM_GRPO, TSIM_PPO, TSIM_DISTILL };
-/* Models, each as large as the policy, that score the samples of a step of post-training in forward passes. The critic is
- * trained as well. */
+/* Models, each as large as the policy, that score the samples of a step of post-training in forward passes. The critic
+ * is trained as well. */
 enum tsim_scorer { TSIM_SCORER_POLICY, TSIM_SCORER_REFERENCE, TSIM_SCORER_REWARD, TSIM_SCORER_CRITIC, TSIM_N_SCORERS };
 /* Responses that the policy gives before it is trained on them (run/generation.h). A sample is a prompt with its
  * response, as long as training.lengths or sequence_length say. */
@@ -261,8 +261,8 @@ struct tsim_training_spec {
     struct tsim_evaluation_spec evaluation;
 };
 
-/* Replicas in a row that are a worker sum up gradients in every step; workers meet every so many steps alone (Stich 2019,
- * arXiv:1805.09767; Douillard et al. 2023, DiLoCo, arXiv:2311.08105; McMahan et al. 2017, arXiv:1602.05629). */
+/* Replicas in a row that are a worker sum up gradients in every step; workers meet every so many steps alone (Stich
+ * 2019, arXiv:1805.09767; Douillard et al. 2023, DiLoCo, arXiv:2311.08105; McMahan et al. 2017, arXiv:1602.05629). */
 enum tsim_outer_optimizer { TSIM_OUTER_AVERAGE, TSIM_OUTER_NESTEROV };
 struct tsim_local_sgd_spec {
     int64_t workers; /* 0: every step is of all replicas; then nothing else counts */
@@ -509,8 +509,9 @@ bool tsim_is_replicated(const struct tsim_parallelism_spec *parallelism, int64_t
 struct tsim_expert_ranks {
     int64_t tensor, context, data;
 };
-/* Finds the layers of each chunk in model order for `layers_per_stage: auto`: as many in each, or, where layers + 2 divides evenly but
- * layers does not, one fewer in the first and the last chunk, which hold embedding and head. Returns false when neither works. */
+/* Finds the layers of each chunk in model order for `layers_per_stage: auto`: as many in each, or, where layers + 2
+ * divides evenly but layers does not, one fewer in the first and the last chunk, which hold embedding and head. Returns
+ * false when neither works. */
 bool tsim_layers_even(int64_t layers, int64_t n_chunks, int64_t *first_and_last, int64_t *others);
 
 int64_t tsim_expert_tensor(const struct tsim_parallelism_spec *parallelism);
@@ -544,7 +545,8 @@ enum tsim_status tsim_scenario_open(struct tsim_arena *arena, const char *file, 
 /* Does the same for text in memory; `name` is what places say. */
 enum tsim_status tsim_scenario_open_text(struct tsim_arena *arena, const char *name, const char *text,
                                          struct tsim_scenario_source *source, struct tsim_diags *diags);
-/* Does the same for a tree of values that did not come from a file of ours; mistakes are shown where its values stand. */
+/* Does the same for a tree of values that did not come from a file of ours; mistakes are shown where its values
+ * stand. */
 enum tsim_status tsim_scenario_open_value(struct tsim_arena *arena, const struct tsim_value *root,
                                           struct tsim_scenario_source *source, struct tsim_diags *diags);
 /* Applies overrides to a tree. All of their mistakes are reported; returns the first. */
@@ -558,7 +560,9 @@ enum tsim_status tsim_scenario_load_from(struct tsim_arena *arena, const struct 
                                          const struct tsim_override *overrides, size_t n_overrides,
                                          const struct tsim_scenario **scenario, struct tsim_diags *diags);
 
-/* Lays `proposals` on the text that the scenario was read from; *changed is read, derived and checked as if they had been written there. Returns false, with the reasons in `diags`, where the result is not valid or the scenario was not read from a text. It writes no JSON and lists no estimates. One thread at a time may use a source. */
+/* Lays `proposals` on the text that the scenario was read from; *changed is read, derived and checked as if they had
+ * been written there. Returns false, with the reasons in `diags`, where the result is not valid or the scenario was not
+ * read from a text. It writes no JSON and lists no estimates. One thread at a time may use a source. */
 bool tsim_scenario_propose(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                            const struct tsim_override *proposals, size_t n_proposals,
                            const struct tsim_scenario **changed, struct tsim_diags *diags);
@@ -569,15 +573,18 @@ const char *tsim_scenario_json(struct tsim_arena *arena, const struct tsim_scena
 /* Returns the text that goes behind a --set: "training.recompute=full --set training.micro_batch_size=1". */
 const char *tsim_settings_text(struct tsim_arena *arena, const struct tsim_override *settings, size_t n_settings);
 
-/* Loads a scenario to search plans for (plan_choice.h). It is as from tsim_scenario_load_from, but its plan is neither resolved nor checked:
- * zero_group_ranks is as written (0: all, -1: of a node), layers_per_chunk NULL unless it is a list; there is no JSON of it. */
+/* Loads a scenario to search plans for (plan_choice.h). It is as from tsim_scenario_load_from, but its plan is neither
+ * resolved nor checked: zero_group_ranks is as written (0: all, -1: of a node), layers_per_chunk NULL unless it is a
+ * list; there is no JSON of it. */
 enum tsim_status tsim_scenario_load_job(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                         const struct tsim_override *overrides, size_t n_overrides,
                                         const struct tsim_scenario **scenario, struct tsim_diags *diags);
 /* Returns the host memory of a node that the input pipeline's batches fill; 0 without one. */
 double tsim_data_host_bytes(const struct tsim_scenario *scenario);
 
-/* Returns the set of parts that selective recomputation executes again; 0 unless it is selective. Where the scenario names no parts, they are those of the software: attention's core, or operators in models whose operators can be told apart. */
+/* Returns the set of parts that selective recomputation executes again; 0 unless it is selective. Where the scenario
+ * names no parts, they are those of the software: attention's core, or operators in models whose operators can be told
+ * apart. */
 unsigned tsim_recompute_parts(const struct tsim_scenario *scenario);
 /* Does selective recomputation of it differ from none? Flash attention gives up its core's results anyway. */
 bool tsim_selective_differs(const struct tsim_scenario *scenario);
@@ -585,7 +592,8 @@ bool tsim_selective_differs(const struct tsim_scenario *scenario);
  * layer's operators, such as the parts to recompute or to gather, apply to such layers only. */
 bool tsim_has_plain_layers(const struct tsim_model *model);
 
-/* Says why a scenario whose software gathers product by product gathers whole layers all the same; NULL: it does not. */
+/* Says why a scenario whose software gathers product by product gathers whole layers all the same; NULL: it does
+ * not. */
 const char *tsim_products_obstacle(const struct tsim_scenario *scenario);
 
 /* Returns the words used in YAML: "bf16", "1f1b", "step_time"... */

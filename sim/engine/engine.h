@@ -88,8 +88,9 @@ static inline int32_t tsim_metered_place(int32_t i) {
  * The program may rearm and add signals and ask the engine questions, but not add streams or resources. */
 typedef bool (*tsim_program_fn)(void *context, int32_t stream, struct tsim_task *task);
 
-/* The engine calls it once for each task, at its end (for a join: once for each party). ready: when the task was at the head with all its
- * signals fired (its wait is over); begin: when it started (later than ready only for joins); end. Read-only. */
+/* The engine calls it once for each task, at its end (for a join: once for each party). ready: when the task was at the
+ * head with all its signals fired (its wait is over); begin: when it started (later than ready only for joins); end.
+ * Read-only. */
 typedef void (*tsim_observer_fn)(void *context, int32_t stream, int64_t label, tsim_tick ready, tsim_tick begin,
                                  tsim_tick end);
 
@@ -118,13 +119,14 @@ void tsim_engine_release(struct tsim_engine *engine);
 int32_t tsim_engine_add_resource(struct tsim_engine *engine, double capacity_per_s); /* > 0, finite */
 int32_t tsim_engine_add_meter(struct tsim_engine *engine);                           /* -1, then -2, ... */
 int32_t tsim_engine_add_stream(struct tsim_engine *engine, tsim_program_fn program, void *context);
-/* Adds `count` signals in a row and returns the first. Each fires after `initial` lowerings (0: it has fired). To lower a
- * signal that has fired is TSIM_BUG. */
+/* Adds `count` signals in a row and returns the first. Each fires after `initial` lowerings (0: it has fired). To lower
+ * a signal that has fired is TSIM_BUG. */
 int32_t tsim_engine_add_signals(struct tsim_engine *engine, int32_t count, int32_t initial);
 /* Sets a signal anew, for recycling; nobody may be waiting for it (TSIM_BUG). */
 void tsim_engine_rearm(struct tsim_engine *engine, int32_t signal, int32_t initial);
 
-/* Excuses a stream that serves others, or goes on for ever. The run is over with the tick in which all other streams have finished: that an excused stream still waits is no deadlock, and its task under way stays unfinished. */
+/* Excuses a stream that serves others, or goes on for ever. The run is over with the tick in which all other streams
+ * have finished: that an excused stream still waits is no deadlock, and its task under way stays unfinished. */
 void tsim_engine_excuse(struct tsim_engine *engine, int32_t stream);
 /* Adds `count` counters in a row, at 0, and returns the first. */
 int32_t tsim_engine_add_counters(struct tsim_engine *engine, int32_t count);
@@ -162,8 +164,8 @@ int32_t tsim_engine_n_meters(const struct tsim_engine *engine);
 /* Adds units that flow without being simulated to what the resource tells. */
 void tsim_engine_book_flow(struct tsim_engine *engine, int32_t resource, double units);
 
-/* Converts seconds to ticks: round to nearest, a positive duration is at least one tick, and what lies beyond the end of time is
- * INT64_MAX: whoever waits so long ends the run with TSIM_ERR_LIMIT. */
+/* Converts seconds to ticks: round to nearest, a positive duration is at least one tick, and what lies beyond the end
+ * of time is INT64_MAX: whoever waits so long ends the run with TSIM_ERR_LIMIT. */
 tsim_tick tsim_engine_ticks(const struct tsim_engine *engine, double duration_s);
 double tsim_engine_seconds(const struct tsim_engine *engine, tsim_tick ticks);
 

@@ -128,7 +128,9 @@ void tsim_sharing_release(struct tsim_sharing *sharing);
 
 int32_t tsim_sharing_add_resource(struct tsim_sharing *sharing, double capacity); /* > 0, finite; returns its number */
 
-/* These begin an activity: set, then a demand for each resource (two on the same resource add up), then start. `bound` may be HUGE_VAL. start returns true if the rate is known at once and no other rate has changed, false if the next solve finds it. */
+/* These begin an activity: set, then a demand for each resource (two on the same resource add up), then start. `bound`
+ * may be HUGE_VAL. start returns true if the rate is known at once and no other rate has changed, false if the next
+ * solve finds it. */
 void tsim_sharing_set(struct tsim_sharing *sharing, int32_t activity, double weight, double bound);
 void tsim_sharing_demand(struct tsim_sharing *sharing, int32_t activity, int32_t resource, double per_unit);
 bool tsim_sharing_start(struct tsim_sharing *sharing, int32_t activity);
@@ -146,8 +148,8 @@ static inline double tsim_sharing_rate(const struct tsim_sharing *sharing, int32
     return sharing->activities[activity].rate;
 }
 
-/* Returns what is used of the demand's resource by all but its activity: where they are few a fresh sum, which does not show
- * what came before. */
+/* Returns what is used of the demand's resource by all but its activity: where they are few a fresh sum, which does not
+ * show what came before. */
 double tsim_sharing_used_beside(const struct tsim_sharing *sharing, const struct tsim_sharing_demand *demand);
 
 /* Returns the units of ended activities; those under way are the owner's to add, who knows the time. */

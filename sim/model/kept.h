@@ -15,8 +15,8 @@ struct tsim_kept {
     int32_t n;
 };
 
-/* Returns the bytes that one layer saves of a micro-batch, with the recomputation of the scenario; with `whole` those of a
- * layer that keeps everything. */
+/* Returns the bytes that one layer saves of a micro-batch, with the recomputation of the scenario; with `whole` those
+ * of a layer that keeps everything. */
 double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 /* Lists the same by tensor; their sum is tsim_layer_activation_bytes. */
@@ -38,7 +38,9 @@ static inline void tsim_keep(struct tsim_kept *kept, const char *name, double by
         kept->rows[kept->n++] = (struct tsim_activation){.name = name, .bytes = bytes};
 }
 
-/* These list what is kept by attention up to its result (with the inputs of norms and blocks and the masks of the whole layer), by a feed-forward block of inner width `width` (inner tensors alone), and by the attention core; each without what `parts` execute again. */
+/* These list what is kept by attention up to its result (with the inputs of norms and blocks and the masks of the whole
+ * layer), by a feed-forward block of inner width `width` (inner tensors alone), and by the attention core; each without
+ * what `parts` execute again. */
 void tsim_keep_attention(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
 void tsim_keep_ffn(const struct tsim_op_shape *shape, const char *name, double width, unsigned parts,
                    struct tsim_kept *kept);
@@ -47,9 +49,11 @@ void tsim_keep_core(const struct tsim_op_shape *shape, unsigned parts, struct ts
 double tsim_core_kept_bytes(const struct tsim_op_shape *shape);
 /* Returns the bytes kept for each element of a feed-forward block's inner width. */
 double tsim_inner_kept_bytes(const struct tsim_op_shape *shape, unsigned parts);
-/* Keeps what checkpointing by operator keeps: the layer's input, attention's result, and every second product's result. */
+/* Keeps what checkpointing by operator keeps: the layer's input, attention's result, and every second product's
+ * result. */
 void tsim_keep_operators(const struct tsim_op_shape *shape, struct tsim_kept *kept);
-/* Return the elements that are kept until the weight gradients are computed: those of attention, and those of a feed-forward block of this width (0: of its input alone). */
+/* Return the elements that are kept until the weight gradients are computed: those of attention, and those of a
+ * feed-forward block of this width (0: of its input alone). */
 double tsim_attention_waiting(const struct tsim_op_shape *shape);
 double tsim_ffn_waiting(const struct tsim_op_shape *shape, double width);
 /* Returns the bytes of the results of the products up of a feed-forward block of a layer's width, of all tokens. */

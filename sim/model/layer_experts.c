@@ -200,9 +200,10 @@ static void permutation(struct tsim_op_list *list, const struct tsim_op_shape *z
     elementwise(list, name, x->own * z->h, (fused ? 1 + x->active : passes) * z->element_bytes, fused ? 1 : kernels);
 }
 
-/* A graph of the whole step cannot ask the host how many rows an expert has. Megatron-Core of 2026 then takes cuDNN's grouped
- * products, which find the counts on the device, apply the activation and quantize what the next product takes
- * (transformer/moe/experts.py, use_transformer_engine_op_fuser; NVTE_CUTEDSL_FUSED_GROUPED_MLP). They exist for MXFP8. */
+/* A graph of the whole step cannot ask the host how many rows an expert has. Megatron-Core of 2026 then takes cuDNN's
+ * grouped products, which find the counts on the device, apply the activation and quantize what the next product takes
+ * (transformer/moe/experts.py, use_transformer_engine_op_fuser; NVTE_CUTEDSL_FUSED_GROUPED_MLP). They exist for
+ * MXFP8. */
 static bool is_activation_in_products(const struct tsim_op_shape *z) {
     return z->software->fusion == TSIM_FUSION_TE && z->software->cuda_graphs == TSIM_GRAPHS_STEP &&
            z->software->expert_products == TSIM_PRODUCTS_GROUPED && z->linear_precision == TSIM_MXFP8 &&
@@ -259,7 +260,8 @@ static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape
                 fused ? ROUTING_KERNELS_FUSED : ROUTING_KERNELS);
 }
 
-/* Returns the bytes of elements that are written quantized twice: as they are for the product, and transposed for the weight gradient. */
+/* Returns the bytes of elements that are written quantized twice: as they are for the product, and transposed for the
+ * weight gradient. */
 static double quantized_twice_bytes(const struct tsim_op_shape *z, double elements) {
     return 2 * z->linear_bytes * elements;
 }

@@ -137,7 +137,8 @@ struct product {
     bool is_column_parallel;
 };
 
-/* Lists the projector's products as one tensor rank has them. Where there are two, the ranks share the columns of the first and the rows of the second. */
+/* Lists the projector's products as one tensor rank has them. Where there are two, the ranks share the columns of the
+ * first and the rows of the second. */
 static int products_of(const struct tsim_model *m, double tp, struct product products[MOST_PRODUCTS]) {
     const struct tsim_tower *t = &m->tower;
     double square = t->pools ? 1 : (double)(t->merge * t->merge), from = square * (double)t->hidden,

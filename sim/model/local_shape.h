@@ -41,10 +41,12 @@ enum { TSIM_MAX_STACKS = 2 };
 int tsim_op_stacks(const struct tsim_scenario *scenario, struct tsim_op_shape *shapes);
 
 /* Returns the values that one layer keeps of each token in the cache of keys and values, on this rank: with latent
- * attention the latent vector and the rotated key, which all heads share (DeepSeek-V2, arXiv:2405.04434, section 2.1). */
+ * attention the latent vector and the rotated key, which all heads share (DeepSeek-V2, arXiv:2405.04434, section
+ * 2.1). */
 double tsim_cached_width(const struct tsim_op_shape *shape);
 
-/* Returns the width of a head's query and key, and of its value: head_dim, or with latent attention more for the first. */
+/* Returns the width of a head's query and key, and of its value: head_dim, or with latent attention more for the
+ * first. */
 double tsim_model_key_dim(const struct tsim_model *model);
 
 /* Returns the number of products up that a feed-forward block has side by side: a gated one has two. */
@@ -53,7 +55,8 @@ double tsim_model_up_products(const struct tsim_model *model);
 /* Returns the experts of a token over all of them; 0 without experts. */
 double tsim_active_frac(const struct tsim_model *model);
 
-/* Returns the number of stacks, which are layers of one length after another: an encoder and its decoder are two, each with an embedding and a final norm. */
+/* Returns the number of stacks, which are layers of one length after another: an encoder and its decoder are two, each
+ * with an embedding and a final norm. */
 int tsim_model_stacks(const struct tsim_model *model);
 
 /* Is it a diffusion transformer? */
@@ -72,7 +75,8 @@ double tsim_last_length(const struct tsim_scenario *scenario);
  * model of images, whose classifier and projection of patches are whole on every tensor rank (Megatron-LM,
  * vit_backbone.py). */
 double tsim_padded_vocab_per_rank(const struct tsim_scenario *scenario);
-/* Counts the columns of the head's product on one tensor rank: those rows, or what a token meets of them (head_rows). */
+/* Counts the columns of the head's product on one tensor rank: those rows, or what a token meets of them
+ * (head_rows). */
 double tsim_head_columns(const struct tsim_scenario *scenario);
 /* Returns the tokens of a micro-batch on one context rank that the head and the loss are computed for: all, the masked
  * ones (head_frac: BERT, Devlin et al. 2018, appendix A.2, 20 of 128), or of an image its class token. */

@@ -17,7 +17,8 @@ struct tsim_matrices {
 
 void tsim_matrices_add(struct tsim_matrices *matrices, double times, double rows, double columns, bool is_projected);
 
-/* Add the matrices of attention (latent or not) of `times` layers, and of `times` feed-forward blocks of an inner width. */
+/* Add the matrices of attention (latent or not) of `times` layers, and of `times` feed-forward blocks of an inner
+ * width. */
 void tsim_matrices_add_attention(struct tsim_matrices *matrices, const struct tsim_model *model, double times);
 void tsim_matrices_add_ffn(struct tsim_matrices *matrices, const struct tsim_model *model, double times, double inner);
 

@@ -51,7 +51,8 @@ bool tsim_model_has_one_kind(const struct tsim_model *model);
 bool tsim_model_layers_vary(const struct tsim_model *model);
 bool tsim_model_layers_are_alike(const struct tsim_model *model);
 
-/* Returns the model's architecture in a word, by which errors of predictions are told apart: "dense", "experts", "hybrid", "encoder", "cnn". */
+/* Returns the model's architecture in a word, by which errors of predictions are told apart: "dense", "experts",
+ * "hybrid", "encoder", "cnn". */
 const char *tsim_model_family(const struct tsim_model *model);
 
 /* Does the model train on samples without tokens (images, vectors, records)? Then rates are said in samples. */
@@ -65,8 +66,8 @@ bool tsim_model_is_of_samples(const struct tsim_model *model);
  * attention of the two stacks, and from one to the other. A layer list: tsim_list_flops_per_sample. */
 struct tsim_amount tsim_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
                                              struct tsim_amount first_length, double last_length);
-/* Returns the FLOPs of a frozen model, whose weights have no gradients, with `trained` parameters beside them: 4 for each
- * frozen parameter and 6 for each trained one. */
+/* Returns the FLOPs of a frozen model, whose weights have no gradients, with `trained` parameters beside them: 4 for
+ * each frozen parameter and 6 for each trained one. */
 struct tsim_amount tsim_frozen_model_flops_recorded(struct tsim_term_recorder *recorder, const struct tsim_model *model,
                                                     struct tsim_amount length, double trained);
 double tsim_model_flops_per_token(const struct tsim_model *model, double first_length, double last_length);

@@ -1,4 +1,6 @@
-/* operator_builders.h - private to the kinds of layer: functions that append operators to a list, and the functions of which a kind of layer is made (layer_kind.c). `z` is the shape of a pass through a layer on one accelerator (local_shape.h). */
+/* operator_builders.h - private to the kinds of layer: functions that append operators to a list, and the functions of
+ * which a kind of layer is made (layer_kind.c). `z` is the shape of a pass through a layer on one accelerator
+ * (local_shape.h). */
 #ifndef TSIM_MODEL_OPERATOR_BUILDERS_H
 #define TSIM_MODEL_OPERATOR_BUILDERS_H
 
@@ -8,7 +10,8 @@
 
 #include <string.h>
 
-/* A linear layer y = x W, with x of t x k, W of k x n and t tokens. Its backward products are dx = dy W^T and dW = x^T dy. */
+/* A linear layer y = x W, with x of t x k, W of k x n and t tokens. Its backward products are dx = dy W^T and dW = x^T
+ * dy. */
 struct tsim_op_linear {
     const char *input, *weight; /* the names of dx and dW */
     const char *gather, *reduce;
@@ -42,12 +45,12 @@ static inline struct tsim_op *elementwise(struct tsim_op_list *list, const char 
     return op;
 }
 
-/* Instructions that PyTorch's kernels issue for an element. They load several at a time only where all operands are of one
- * type and lie side by side; else (aten/src/ATen/native/cuda/CUDALoops.cuh, launch_legacy_kernel) each element's place is
- * divided out, and each operand's type looked up. Places: 1,048,576 to 15 million bytes compared with one row of them,
- * 186 G elements/s on V100 (pytorch/pytorch#69010), whose 80 units issue 128 a cycle at 1.53 GHz: 84. Types: fp16 to
- * fp32, 236 G/s on H100 PCIe (pytorch/pytorch#137053) and bf16 to fp32, 185 G/s on A100 (pytorch/pytorch#195542): 100
- * and 105. Both were not measured together; they are added. */
+/* Instructions that PyTorch's kernels issue for an element. They load several at a time only where all operands are of
+ * one type and lie side by side; else (aten/src/ATen/native/cuda/CUDALoops.cuh, launch_legacy_kernel) each element's
+ * place is divided out, and each operand's type looked up. Places: 1,048,576 to 15 million bytes compared with one row
+ * of them, 186 G elements/s on V100 (pytorch/pytorch#69010), whose 80 units issue 128 a cycle at 1.53 GHz: 84. Types:
+ * fp16 to fp32, 236 G/s on H100 PCIe (pytorch/pytorch#137053) and bf16 to fp32, 185 G/s on A100
+ * (pytorch/pytorch#195542): 100 and 105. Both were not measured together; they are added. */
 #define ISSUED_PLACES 84.0
 #define ISSUED_TYPES 100.0
 
@@ -76,9 +79,11 @@ static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
     return op;
 }
 
-/* Adds the cast of an operand. A quantized layer reads the operand in 16 bits and writes it quantized, and once more transposed for the weight gradient; operands of experts are cast one after another. Where the scale is the tensor's own, a pass before reads it for its largest value: in fp8
- * unless the kernel that wrote it found that (`is_scaled`); in NVFP4 always, since the largest value of what is
- * transposed is found after a Hadamard transform (Transformer Engine, hadamard_transform/). MXFP8 has scales of blocks alone. The cast is recomputed with `part`. */
+/* Adds the cast of an operand. A quantized layer reads the operand in 16 bits and writes it quantized, and once more
+ * transposed for the weight gradient; operands of experts are cast one after another. Where the scale is the tensor's
+ * own, a pass before reads it for its largest value: in fp8 unless the kernel that wrote it found that (`is_scaled`);
+ * in NVFP4 always, since the largest value of what is transposed is found after a Hadamard transform (Transformer
+ * Engine, hadamard_transform/). MXFP8 has scales of blocks alone. The cast is recomputed with `part`. */
 static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                              double elements, unsigned part, bool is_scaled) {
     enum tsim_precision precision = z->linear_precision;
@@ -106,7 +111,8 @@ static inline double attention_bytes(const struct tsim_op_shape *z) {
     return attends_in_fp8(z) ? z->linear_bytes : z->element_bytes;
 }
 
-/* Does the pass that casts a gradient also sum it over the tokens (Transformer Engine's fp8_cast_transpose_bgrad_fused)? */
+/* Does the pass that casts a gradient also sum it over the tokens (Transformer Engine's
+ * fp8_cast_transpose_bgrad_fused)? */
 static inline bool cast_sums_bias(const struct tsim_op_shape *z) {
     return scales_are_known(z) && z->software->bias_gradient_in_cast;
 }
@@ -125,15 +131,17 @@ static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z
     cast_part(list, z, name, elements, 0, false);
 }
 
-/* Adds the cast of an activation function's result. Megatron-Core's function, compiled apart from Transformer Engine's modules, finds
- * no largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile takes it
- * along. */
+/* Adds the cast of an activation function's result. Megatron-Core's function, compiled apart from Transformer Engine's
+ * modules, finds no largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile
+ * takes it along. */
 static inline void cast_activation(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                                    double elements) {
     cast_part(list, z, name, elements, TSIM_RECOMPUTE_ACTIVATION, z->software->fusion != TSIM_FUSION_TE);
 }
 
-/* Makes a product that of each expert of the rank: `groups` equal products, at once or one after another. Frameworks launch each on one of a few streams (Transformer Engine's nvte_multi_stream_cublas_gemm); compiled ones launch all as one kernel. */
+/* Makes a product that of each expert of the rank: `groups` equal products, at once or one after another. Frameworks
+ * launch each on one of a few streams (Transformer Engine's nvte_multi_stream_cublas_gemm); compiled ones launch all as
+ * one kernel. */
 static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_shape *z) {
     op->is_sequential = z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL;
     op->is_grouped = z->groups > 1 && !op->is_sequential;
@@ -165,14 +173,16 @@ static inline struct tsim_op *tensor_collective(struct tsim_op_list *list, const
     return op;
 }
 
-/* Adds the sum over the tensor ranks' partial results: a reduce-scatter to token shards with sequence parallelism, else an all-reduce. */
+/* Adds the sum over the tensor ranks' partial results: a reduce-scatter to token shards with sequence parallelism, else
+ * an all-reduce. */
 static inline struct tsim_op *sum_partial(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                                           double bytes, enum tsim_op_overlap overlap) {
     return tensor_collective(list, name, z->sequence_parallel ? TSIM_OP_REDUCE_SCATTER : TSIM_OP_ALL_REDUCE, bytes,
                              overlap);
 }
 
-/* The first adds the gather before a column-parallel product of depth `width`, if there is sequence parallelism; the second adds the reduction after a row-parallel product, if there are tensor ranks. */
+/* The first adds the gather before a column-parallel product of depth `width`, if there is sequence parallelism; the
+ * second adds the reduction after a row-parallel product, if there are tensor ranks. */
 void tsim_op_gather_input(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name, double width);
 void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
@@ -203,7 +213,8 @@ void tsim_op_layout_operands(struct tsim_op_list *list, const struct tsim_op_sha
 void tsim_op_layout_result(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_result_gradient(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_joined(struct tsim_op_list *list, const struct tsim_op_shape *z);
-/* Adds the sum of three gradients of one input: queries, keys and values are products of it. Fused software has no such kernel. */
+/* Adds the sum of three gradients of one input: queries, keys and values are products of it. Fused software has no such
+ * kernel. */
 void tsim_op_layout_inputs(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
 /* Add exchanges between context ranks around attention's core, and the sums over the pieces of a ring. */
@@ -215,30 +226,35 @@ double tsim_op_ring_pieces(const struct tsim_op_shape *z); /* 1: no ring */
 
 void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                              const struct tsim_op_linear *linear);
-/* Adds the backward products of x W, with x of `rows` x k and W of k x n, that tensor ranks do not share: operands are on this rank, and never in fewer bits than attention's. */
+/* Adds the backward products of x W, with x of `rows` x k and W of k x n, that tensor ranks do not share: operands are
+ * on this rank, and never in fewer bits than attention's. */
 void tsim_op_unshared_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *input,
                                const char *weight, double rows, double n, double k);
 /* Does the same for a layer's product. */
 void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
                               const struct tsim_op_linear *linear);
 
-/* Return, for the activation function between the two products of a feed-forward block, the bytes that it moves for each element of its result, and its kernels; forward or backward. */
+/* Return, for the activation function between the two products of a feed-forward block, the bytes that it moves for
+ * each element of its result, and its kernels; forward or backward. */
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
 
-/* Count parameters: those of attention and the norms around it, of the norms around a feed-forward block, of a block of inner width `inner`, and of one norm. */
+/* Count parameters: those of attention and the norms around it, of the norms around a feed-forward block, of a block of
+ * inner width `inner`, and of one norm. */
 void tsim_count_attention(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 void tsim_count_ffn_norms(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 double tsim_count_mlp(const struct tsim_model *model, double inner);
 double tsim_count_norm(const struct tsim_model *model);
 
-/* Add a feed-forward block from its norm to its residual; the last two add its products and activation alone, which shared experts have as well. */
+/* Add a feed-forward block from its norm to its residual; the last two add its products and activation alone, which
+ * shared experts have as well. */
 void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* Marks the operators with which a layer's forward pass ends, from its last product on, as the product's operands are kept. */
+/* Marks the operators with which a layer's forward pass ends, from its last product on, as the product's operands are
+ * kept. */
 void tsim_op_mark_last_projection(struct tsim_op_list *list);
 
 /* ---- what kinds of layer are made of (layer_kind.c) ---- */
@@ -246,7 +262,8 @@ void tsim_op_mark_last_projection(struct tsim_op_list *list);
 struct tsim_kept;
 struct tsim_matrices;
 
-/* A mixer is the part of a layer that mixes tokens, such as attention, from the norm before it to the residual after it. `count` adds to what is there. `keep_core` is called after the feed-forward block's `keep`. */
+/* A mixer is the part of a layer that mixes tokens, such as attention, from the norm before it to the residual after
+ * it. `count` adds to what is there. `keep_core` is called after the feed-forward block's `keep`. */
 struct tsim_mixer {
     void (*fit)(struct tsim_op_shape
                     *shape); /* changes the shape where it differs from the model's first layer; NULL: it does not */
@@ -259,10 +276,12 @@ struct tsim_mixer {
     double (*widest_bytes)(const struct tsim_op_shape
                                *shape); /* bytes of its widest tensor; NULL: the feed-forward block has a wider one */
     void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
-    /* Returns the forward FLOPs of a token by convention, without products with weights, in a sequence of `length` tokens. */
+    /* Returns the forward FLOPs of a token by convention, without products with weights, in a sequence of `length`
+     * tokens. */
     double (*core_flops)(const struct tsim_model *model, double length);
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-    /* Returns the bytes of a state that stands for all earlier tokens of a micro-batch; NULL: there is none, but keys and values of each token. */
+    /* Returns the bytes of a state that stands for all earlier tokens of a micro-batch; NULL: there is none, but keys
+     * and values of each token. */
     double (*state_bytes)(const struct tsim_op_shape *shape);
 };
 struct tsim_feed_forward {
@@ -279,7 +298,8 @@ extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_enc
     tsim_mamba1_mixer, tsim_delta_mixer, tsim_sparse_mixer, tsim_segment_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
-/* A kind of layer that is not a mixer and a feed-forward block has functions for the whole layer. `part` tells apart kinds that share functions. */
+/* A kind of layer that is not a mixer and a feed-forward block has functions for the whole layer. `part` tells apart
+ * kinds that share functions. */
 struct tsim_whole_layer {
     /* Returns how many different layers of this kind a model has, one after another; NULL: all are alike. */
     int64_t (*variants)(const struct tsim_model *model);
@@ -289,16 +309,20 @@ struct tsim_whole_layer {
     /* The ends of the model have none of the following. */
     void (*count)(const struct tsim_model *model, enum tsim_part part,
                   struct tsim_layer_parameters *parameters); /* adds to zeros */
-    /* Counts FLOPs by convention (struct tsim_layer_flops), with stacks of these lengths in tokens; NULL: the FLOPs of a layer list are counted for the whole list. */
+    /* Counts FLOPs by convention (struct tsim_layer_flops), with stacks of these lengths in tokens; NULL: the FLOPs of
+     * a layer list are counted for the whole list. */
     void (*flops)(const struct tsim_model *model, enum tsim_part part, const struct tsim_layer_parameters *parameters,
                   double first_length, double last_length, struct tsim_layer_flops *flops);
     void (*add_matrices)(const struct tsim_model *model, enum tsim_part part, double times,
                          struct tsim_matrices *matrices);
-    /* Do frameworks that make a CUDA graph of each layer make one of this? NULL: never. The shapes in a graph are fixed, and it has one input and one output. */
+    /* Do frameworks that make a CUDA graph of each layer make one of this? NULL: never. The shapes in a graph are
+     * fixed, and it has one input and one output. */
     bool (*has_graph)(const struct tsim_model *model);
-    /* Is the layer frozen? Then nothing before it needs a gradient either, and its backward pass is empty. NULL: never. */
+    /* Is the layer frozen? Then nothing before it needs a gradient either, and its backward pass is empty. NULL:
+     * never. */
     bool (*is_frozen)(const struct tsim_scenario *scenario);
-    /* Lists the tensors that are kept for the backward pass, without those that `parts` (enum tsim_recompute_part) execute again. */
+    /* Lists the tensors that are kept for the backward pass, without those that `parts` (enum tsim_recompute_part)
+     * execute again. */
     void (*keep)(const struct tsim_scenario *scenario, enum tsim_part part, unsigned parts, struct tsim_kept *kept);
     double (*flow_bytes)(
         const struct tsim_scenario *scenario); /* bytes that go to the next layer, of all tensor ranks */
@@ -315,7 +339,8 @@ extern const struct tsim_whole_layer tsim_embedding_end, tsim_decoder_layer, tsi
     tsim_tower_layer, tsim_projector_layer, tsim_generator_layer, tsim_generator_head, tsim_lstm_layer,
     tsim_lstm_decoder_layer, tsim_block_layer, tsim_head_end;
 
-/* Add and keep attention to the tokens of another stack, or of a text, from its norm to its residual (layer_decoder.c). */
+/* Add and keep attention to the tokens of another stack, or of a text, from its norm to its residual
+ * (layer_decoder.c). */
 void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_op_shape *other);
 void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                             const struct tsim_op_shape *other);

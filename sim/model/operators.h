@@ -76,8 +76,8 @@ struct tsim_op_list {
     struct tsim_op ops[TSIM_MAX_OPS];
 };
 
-/* Lists the kernels and collectives of one part for one micro-batch, in execution order: of the kind's variant `at`, 0 where
- * its layers are all alike (tsim_part_variants). Recomputation is not in the lists: it is a list of its own. */
+/* Lists the kernels and collectives of one part for one micro-batch, in execution order: of the kind's variant `at`, 0
+ * where its layers are all alike (tsim_part_variants). Recomputation is not in the lists: it is a list of its own. */
 void tsim_operators_forward(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,
                             struct tsim_op_list *list);
 void tsim_operators_backward(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at,

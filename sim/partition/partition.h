@@ -59,8 +59,8 @@ struct tsim_held_parameters tsim_held_parameters(struct tsim_term_recorder *reco
 /* Returns the same of what is trained: all of it, or the adapters of a frozen model. */
 struct tsim_held_parameters tsim_trained_parameters(struct tsim_term_recorder *recorder,
                                                     const struct tsim_scenario *scenario, int32_t stage);
-/* Returns the parameters of a frozen tower that a chunk of one tensor rank holds; 0 if the tower is trained or there are
- * adapters. */
+/* Returns the parameters of a frozen tower that a chunk of one tensor rank holds; 0 if the tower is trained or there
+ * are adapters. */
 double tsim_chunk_tower_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 double tsim_chunk_adapter_parameters(const struct tsim_scenario *scenario, int32_t stage, int32_t chunk);
 /* These return the parameters of one layer on that tensor rank, those of its products, and those of its experts. */
@@ -69,17 +69,19 @@ double tsim_layer_rank_product_parameters(const struct tsim_scenario *scenario,
                                           enum tsim_part part); /* only those of products */
 double tsim_layer_rank_expert_parameters(const struct tsim_scenario *scenario);
 
-/* Fully sharded, are weights gathered product by product (software.gather_unit)? Then what each gathers, of one tensor
- * rank: norms, which stay whole in such software, are counted with the first. */
+/* In fully sharded training, are weights gathered product by product (software.gather_unit)?
+ * tsim_layer_product_parameters then gives what each product gathers on one tensor rank; norms, which stay whole in
+ * such software, are counted with the first. */
 bool tsim_gathers_products(const struct tsim_scenario *scenario);
 enum tsim_part tsim_products_part(const struct tsim_model *model); /* the kind of layer that they are of */
 void tsim_layer_product_parameters(const struct tsim_scenario *scenario, double parameters[TSIM_N_LAYER_PRODUCTS]);
-/* Fully sharded, a unit (layer or product) is gathered when the one so many places before it is done: one more than
- * parallelism.prefetch, or one where each gather is waited for. So many are held whole at a time. */
+/* In fully sharded training a unit (a layer or a product) is gathered when the unit so many places before it is done.
+ * Returns that number: parallelism.prefetch + 1, or 1 where each gather is waited for. So many units are held whole at
+ * a time. */
 int32_t tsim_unit_places(const struct tsim_scenario *scenario);
-/* Returns the same of a product, in the order that the pass goes through layer after layer. With gather_ahead it is gathered
- * when a product begins after which, up to this one, fewer parameters come (DeepSpeed, stage3_prefetch_bucket_size:
- * what comes next is fetched until it is that many), at most two layers ahead. */
+/* Returns the same of a product, in the order that the pass goes through layer after layer. With gather_ahead it is
+ * gathered when a product begins after which, up to this one, fewer parameters come (DeepSpeed,
+ * stage3_prefetch_bucket_size: what comes next is fetched until it is that many), at most two layers ahead. */
 enum { TSIM_MOST_PLACES = 2 * TSIM_N_LAYER_PRODUCTS };
 int32_t tsim_layer_product_places(const struct tsim_scenario *scenario, enum tsim_layer_product product,
                                   bool is_backward);

@@ -112,11 +112,11 @@ struct tsim_schedule_hop {
 };
 struct tsim_schedule_hop tsim_schedule_hop(const struct tsim_schedule_shape *shape, int32_t stage,
                                            struct tsim_pass_item item);
-/* Is it a pass of the step before, or its message for the step after? Asynchronous schedules have one such message between
- * two stages: of the first forward pass that the later one runs in a step. */
+/* Is it a pass of the step before, or its message for the step after? Asynchronous schedules have one such message
+ * between two stages: of the first forward pass that the later one runs in a step. */
 bool tsim_schedule_crosses_steps(const struct tsim_schedule_shape *shape, int32_t from_stage,
                                  struct tsim_pass_item item);
-/* Versions of its weights that a stage holds. */
+/* Returns the versions of its weights that a stage holds. */
 int32_t tsim_schedule_versions(const struct tsim_schedule_shape *shape, int32_t stage);
 /* Does the pass wait for a message from another stage? */
 bool tsim_schedule_receives(const struct tsim_schedule_shape *shape, int32_t stage, struct tsim_pass_item item);

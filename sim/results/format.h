@@ -1,8 +1,8 @@
 /* format.h - figures as people read them, alike in every command and on every page: three significant digits and the
- * prefix that fits (tsim_quantity_human); whole numbers in full, from 10,000 on with a prefix; shares in tenths of a per
- * cent. Memory has four digits, always in GB, because it is compared with a capacity. A figure that is to be added up
- * in a column, or stands beside a published measurement, has as many decimals as that takes. Functions write into the
- * caller's buffer and return it, unless they say otherwise. */
+ * prefix that fits (tsim_quantity_human); whole numbers in full, from 10,000 on with a prefix; shares in tenths of a
+ * per cent. Memory has four digits, always in GB, because it is compared with a capacity. A figure that is to be added
+ * up in a column, or stands beside a published measurement, has as many decimals as that takes. Functions write into
+ * the caller's buffer and return it, unless they say otherwise. */
 #ifndef TSIM_RESULTS_FORMAT_H
 #define TSIM_RESULTS_FORMAT_H
 
@@ -17,16 +17,16 @@
 const char *tsim_percent_text(double frac, char *buffer, size_t size);
 const char *tsim_error_text(double error_frac, char *buffer, size_t size);
 
-/* A share of `total_frac` as a table shows it: one decimal, "<0.1 %" for what is small but not nothing. */
+/* Writes a share as a table shows it: with one decimal, or "<0.1 %" for what is small but not 0. */
 const char *tsim_share_text(double frac, char *buffer, size_t size);
 
-/* "0.0 s" with a unit (s, ms, us) and decimals that suit `scale_s`, so that a column of them aligns. */
+/* Writes a time with the unit (s, ms, us) and the decimals that suit `scale_s`, so that a column of times aligns. */
 const char *tsim_seconds_text(double seconds, double scale_s, char *buffer, size_t size);
 
-/* "12.9-14.2 s", "990 ms-1.02 s"; "-" where they are NAN. */
+/* Writes an interval: "12.9-14.2 s", "990 ms-1.02 s"; "-" where the ends are NAN. */
 const char *tsim_interval_text(double low_s, double high_s, char *buffer, size_t size);
 
-/* "45.21 GB", "211.9 GB". */
+/* Writes bytes as gigabytes: "45.21 GB", "211.9 GB". */
 const char *tsim_gigabytes_text(double bytes, char *buffer, size_t size);
 
 /* Writes 1024 as "1,024", rounded to the nearest whole number. */
@@ -39,7 +39,7 @@ const char *tsim_supported_text(const struct tsim_percentiles *range, double val
 
 /* Writes the same as a plain number, without a prefix: "14.7", "1200". */
 const char *tsim_supported_number(const struct tsim_percentiles *range, double value, char *buffer, size_t size);
-/* Both ends, the same: "80-210 k USD", "0.9-2.1 M USD"; "-" where they are NAN. */
+/* Writes both ends of the range in this way: "80-210 k USD", "0.9-2.1 M USD"; "-" where they are NAN. */
 const char *tsim_supported_range_text(const struct tsim_percentiles *range, const char *unit, char *buffer,
                                       size_t size);
 

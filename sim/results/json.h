@@ -14,7 +14,8 @@
 
 struct tsim_json;
 
-/* Once, before the first tree: memory that runs out then ends the program as it does elsewhere (base/arena.h). */
+/* Call it once, before the first tree: where memory runs out, JSON then ends the program as an arena does
+ * (base/arena.h). */
 void tsim_json_init(void);
 
 struct tsim_json *tsim_json_new_object(void);
@@ -26,14 +27,14 @@ struct tsim_json *tsim_json_array(struct tsim_json *parent, const char *key);
 /* Returns the object that has the member at a dotted path ("step.time_s"), made with those on the way where they are
  * missing; *key is the path's last part. */
 struct tsim_json *tsim_json_make_path(struct tsim_json *root, const char *path, const char **key);
-/* A text at such a path; NULL is left out, and so is the object. */
+/* Adds a text at such a path. Nothing is added for NULL, not even the objects on the way. */
 void tsim_json_put_text(struct tsim_json *root, const char *path, const char *text);
 /* These return the member of an object, or the element of an array, which must be there. */
 struct tsim_json *tsim_json_member(struct tsim_json *object, const char *key);
 struct tsim_json *tsim_json_element(struct tsim_json *array, size_t i);
 /* Takes a member out; nothing happens where there is none. */
 void tsim_json_drop(struct tsim_json *object, const char *key);
-/* Reading: NULL may be given for a container, and has nothing. */
+/* For reading, NULL may stand for a container, and has no members. */
 const struct tsim_json *tsim_json_find(const struct tsim_json *object, const char *key); /* NULL: no such member */
 size_t tsim_json_count(const struct tsim_json *container);                               /* members or elements */
 const struct tsim_json *tsim_json_at(const struct tsim_json *array, size_t i);           /* NULL: beyond the end */
@@ -54,7 +55,8 @@ struct tsim_json_leaf {
 typedef void (*tsim_json_leaf_fn)(void *context, const struct tsim_json_leaf *leaf);
 void tsim_json_each(const struct tsim_json *root, tsim_json_leaf_fn take, void *context);
 
-/* Returns the number at a dotted path of members ("step.time_s"); true and false are 1 and 0; NAN where there is none. */
+/* Returns the number at a dotted path of members ("step.time_s"); true and false are 1 and 0; NAN where there is
+ * none. */
 double tsim_json_figure(const struct tsim_json *root, const char *path);
 /* Takes over `tree`, the root of a document, as a part of this one. */
 void tsim_json_take(struct tsim_json *parent, const char *key, struct tsim_json *tree);
@@ -69,8 +71,8 @@ void tsim_json_parsed(struct tsim_json *parent, const char *key, const char *jso
 /* Does the same for what a database says, which may be anything: as text where it is not JSON. NULL is left out. */
 void tsim_json_parsed_or_text(struct tsim_json *parent, const char *key, const char *json_text);
 
-/* Indented by two blanks; an object or array that holds only scalars stays on one line. Ends with a newline.
- * Write errors are left in `out` (ferror). */
+/* Writes JSON, indented by two blanks; an object or array that holds only scalars stays on one line. It ends with a
+ * newline. Write errors are left in `out` (ferror). */
 void tsim_json_write(struct tsim_json *root, FILE *out);
 
 /* Writes the shortest form, with numbers of nine digits and without any '<', so that it can stand in a script

@@ -37,11 +37,12 @@ enum tsim_loss_fit { TSIM_LOSS_FIT_HOFFMANN, TSIM_LOSS_FIT_BESIROGLU, TSIM_N_LOS
 extern const struct tsim_loss_law TSIM_LOSS_FITS[TSIM_N_LOSS_FITS];
 
 double tsim_loss_at(const struct tsim_loss_law *law, double parameters, double tokens);
-/* INFINITY: it is never reached. */
+/* Returns INFINITY where it is never reached. */
 double tsim_tokens_to_loss(const struct tsim_loss_law *law, double parameters, double loss);
 double tsim_compute_optimal_parameters(const struct tsim_loss_law *law, double flops);
 
-/* Returns the critical batch of a loss, in tokens: 2e8 / L^4.76 (Kaplan et al. 2020, arXiv:2001.08361, equation 1.4). */
+/* Returns the critical batch of a loss, in tokens: 2e8 / L^4.76 (Kaplan et al. 2020, arXiv:2001.08361, equation
+ * 1.4). */
 struct tsim_amount tsim_critical_batch(struct tsim_term_recorder *recorder, struct tsim_amount loss);
 double tsim_batch_tokens_factor(double batch_tokens, double loss);
 

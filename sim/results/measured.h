@@ -15,7 +15,7 @@ struct tsim_measured_rows {
     int32_t n;
 };
 
-/* None of a run that was not simulated; a metric whose figure the run has not is left out. */
+/* Lists nothing of a run that was not simulated, and leaves out a metric whose figure the run lacks. */
 void tsim_measured_of(const struct tsim_result *result, struct tsim_measured_rows *measured);
 
 /* Returns a metric's value with its unit where the metric's name does not say it: "13.750 s", "51.4 %", "388.0" for the

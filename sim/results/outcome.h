@@ -87,11 +87,11 @@ enum {
 extern const struct tsim_step_term tsim_step_terms[TSIM_N_STEP_TERMS];
 const struct tsim_step_term *tsim_step_term(enum tsim_outcome_figure figure); /* NULL: it is none */
 
-/* The figures with a column, in the order of the columns. */
+/* Lists the figures with a column, in the order of the columns. */
 void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS]);
 
-/* Writes what people call a figure, without its section and unit: "days" for campaign.days, "rent" for campaign.rent_usd,
- * "memory peak", "tokens/s". Returns `buffer`. */
+/* Writes what people call a figure, without its section and unit: "days" for campaign.days, "rent" for
+ * campaign.rent_usd, "memory peak", "tokens/s". Returns `buffer`. */
 const char *tsim_outcome_name(enum tsim_outcome_figure figure, char *buffer, size_t size);
 
 /* Writes a figure for people (results/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */
@@ -100,7 +100,7 @@ const char *tsim_outcome_text(enum tsim_outcome_figure figure, double value, cha
 /* Returns the constant word that `text` equals ("compute", "memory", ...), or NULL: for figures read back. */
 const char *tsim_bottleneck_word(const char *text);
 
-/* Markdown, a row each: for docs/reference.md. */
+/* Prints Markdown for docs/reference.md, a row for each figure. */
 void tsim_outcome_reference(FILE *out);
 
 /* ---- names that users write ---- */
@@ -109,7 +109,7 @@ void tsim_outcome_reference(FILE *out);
  * unique, or by one of its words. False: none; *near then has the nearest name, or NULL. */
 bool tsim_outcome_find(const char *name, enum tsim_outcome_figure *figure, const char **near);
 
-/* Why points have no figure of that name although a run's summary has; NULL: no figure has this name. */
+/* Returns why points have no figure of that name although a run's summary has one; NULL: no figure has this name. */
 const char *tsim_outcome_why_not_of_points(const char *name);
 
 /* Finds any figure of a run's summary, for `explain`: by its path, by one of its words, by "mfu" alone, or by the name

@@ -42,7 +42,7 @@ bool tsim_sql_is_empty(const struct tsim_store *store);   /* a file without tabl
 enum tsim_status tsim_sql_open(struct tsim_arena *arena, const char *file, enum tsim_store_mode mode,
                                const char *const *migrations, int version, struct tsim_store **store,
                                struct tsim_diags *diags);
-/* A database of another program, for reading alone. Close with tsim_store_close. */
+/* Opens a database of another program for reading alone; tsim_store_close closes it. */
 enum tsim_status tsim_sql_open_foreign(struct tsim_arena *arena, const char *file, struct tsim_store **store,
                                        struct tsim_diags *diags);
 bool tsim_sql_has_table(const struct tsim_store *store, const char *name);
@@ -56,7 +56,7 @@ struct tsim_statement {
 struct tsim_statement tsim_sql_prepare(const struct tsim_store *store, const char *sql);
 void tsim_sql_finalize(struct tsim_statement *s);
 
-/* The next parameter. NULL text and NAN become NULL. */
+/* Set the next parameter. A NULL text and NAN become NULL. */
 void tsim_sql_bind_text(struct tsim_statement *s, const char *text);
 void tsim_sql_bind_integer(struct tsim_statement *s, int64_t value);
 void tsim_sql_bind_real(struct tsim_statement *s, double value);

@@ -28,14 +28,15 @@ void tsim_store_set_patience(struct tsim_store *store, int milliseconds);
 enum tsim_status tsim_store_add_run(struct tsim_store *store, const struct tsim_prediction *prediction,
                                     const char *started_at, int64_t *run_id, struct tsim_diags *diags);
 
-/* The resolved scenario of a run, as JSON in `arena`. TSIM_ERR_REFERENCE: there is no such run. */
+/* Reads the resolved scenario of a run as JSON in `arena`. TSIM_ERR_REFERENCE: there is no such run. */
 enum tsim_status tsim_store_configuration(struct tsim_store *store, struct tsim_arena *arena, int64_t run_id,
                                           const char **json, struct tsim_diags *diags);
 
 struct tsim_store_run {
     int64_t run_id, accelerators;
     const char *started_at, *scenario, *status, *version;
-    /* NAN when the run was not simulated; tokens too where the model has none, of which there are as many as samples. */
+    /* NAN when the run was not simulated; tokens too where the model has none, of which there are as many as
+     * samples. */
     double step_time_s, tokens_per_s, samples_per_s, mfu;
 };
 

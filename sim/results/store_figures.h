@@ -8,13 +8,13 @@
 
 enum tsim_store_table { TSIM_STORE_RUNS, TSIM_STORE_POINTS };
 
-/* Writes each column's name between two texts: ", step_time_s REAL, compute_s REAL". With a version those that are new in it,
- * with 0 all. */
+/* Writes each column's name between two texts: ", step_time_s REAL, compute_s REAL". With a version those that are new
+ * in it, with 0 all. */
 const char *tsim_store_figures(struct tsim_arena *arena, enum tsim_store_table table, int version, const char *before,
                                const char *after);
-/* ", ?, ?": as many as the table has columns of figures. */
+/* Writes ", ?, ?", one for each column of figures of the table. */
 const char *tsim_store_marks(struct tsim_arena *arena, enum tsim_store_table table);
-/* The next parameters, one for each of these columns. */
+/* Sets the next parameters, one for each of these columns. */
 void tsim_store_bind_figures(struct tsim_statement *s, enum tsim_store_table table, const struct tsim_outcome *outcome);
 
 /* Returns the newest version in which a figure has got its column. */

@@ -13,14 +13,15 @@ extern const size_t TSIM_N_VIEWS;
 
 struct tsim_query;
 
-/* `text` is the name of a view or table, or one SELECT. Mistakes in it are TSIM_ERR_SYNTAX, at --db's file. */
+/* Asks the database. `text` is the name of a view or table, or one SELECT; a mistake in it is TSIM_ERR_SYNTAX, shown at
+ * --db's file. */
 enum tsim_status tsim_query_open(struct tsim_arena *arena, struct tsim_store *store, const char *text,
                                  struct tsim_query **query, struct tsim_diags *diags);
 void tsim_query_close(struct tsim_query *query); /* NULL is allowed */
 int tsim_query_n_columns(const struct tsim_query *query);
 const char *tsim_query_column_name(const struct tsim_query *query, int column);
 
-/* *is_there false: that was the last row. */
+/* Reads the next row; *is_there becomes false after the last one. */
 enum tsim_status tsim_query_next(struct tsim_query *query, bool *is_there, struct tsim_diags *diags);
 void tsim_query_rewind(struct tsim_query *query);
 

@@ -1,29 +1,29 @@
-/* verdict.h - what the figures of a run come to in one word: whether it fits, and what it is bound by. Every command, page
- * and table says these words, so they stand in one place. */
+/* verdict.h - what the figures of a run come to in one word: whether it fits, and what it is bound by. Every command,
+ * page and table says these words, so they stand in one place. */
 #ifndef TSIM_RESULTS_VERDICT_H
 #define TSIM_RESULTS_VERDICT_H
 
 #include "run/result.h"
 
-/* "ok" or "does_not_fit". A run that does not fit and was simulated all the same stays "does_not_fit". */
+/* Returns "ok" or "does_not_fit"; the latter also of a run that does not fit and was simulated all the same. */
 const char *tsim_result_status(const struct tsim_result *result);
 
-/* "compute", "memory", "data", "communication" or "bubble"; waiting for the host counts as compute, kernels that their
- * own latency binds as memory. */
+/* Returns "compute", "memory", "data", "communication" or "bubble". Waiting for the host counts as compute, and kernels
+ * that are bound by their latency count as memory. */
 const char *tsim_bottleneck_kind(const struct tsim_result *result);
 /* Names where the bottleneck lies among data, algorithm and machine (Machine Learning Systems, chapter on training):
  * "data"; "algorithm": compute, and the bubble, which the order of the work makes; "machine": memory and
  * communication. */
 const char *tsim_bottleneck_axis(const struct tsim_result *result);
 
-/* The rank that result->step is of: the one that waits least, the first of equals. */
+/* Returns the rank that result->step describes: the one that waits least, the first of equals. */
 const struct tsim_rank_row *tsim_critical_rank(const struct tsim_result *result);
 
-/* "compute", "memory", "communication", "host", "latency". */
+/* Returns "compute", "memory", "communication", "host" or "latency". */
 const char *tsim_bound_name(enum tsim_bound bound);
 
-/* Our own bug (TSIM_BUG) unless the terms of the step add up to its time, and the kinds of memory to the peak, within
- * 1e-6: called by every form of a summary and by the store. */
+/* Ends the program (TSIM_BUG) unless the terms of the step add up to its time, and the kinds of memory to the peak,
+ * within 1e-6. Every form of a summary calls it, and so does the store. */
 void tsim_result_check(const struct tsim_result *result);
 
 /* Measured over predicted peak memory: a tenth of the measured ones is above (hardware/calibration/memory.csv;

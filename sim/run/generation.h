@@ -41,8 +41,8 @@ double tsim_cache_bytes(const struct tsim_scenario *scenario, double tokens);
 enum tsim_status tsim_generation_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                           struct tsim_generation_phase *generation, struct tsim_diags *diags);
 
-/* The same question without simulating. *excess_bytes is what an accelerator's memory lacks, so that the share of it that
- * engines have were enough; 0 where it lacks none, and where the model cannot be divided so. */
+/* Answers the same question without simulating. *excess_bytes is the memory that an accelerator lacks if the engines'
+ * share of it is to be enough; 0 where it lacks none, and where the model cannot be divided in this way. */
 enum tsim_status tsim_generation_check(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                        double *excess_bytes, struct tsim_diags *diags);
 

@@ -31,8 +31,9 @@ struct tsim_parameter_server {
     double samples_per_s;
 };
 
-/* `step_s`, `step_j`: a step of workers that wait for nobody. `varied`: the scenario with its slow accelerators. Fills in *served
- * where the scenario has servers; else it stays zeroed. */
+/* Simulates workers and servers. `step_s` and `step_j` are the time and energy of a step of workers that wait for
+ * nobody, `varied` is the scenario with its slow accelerators. Fills in *served where the scenario has servers; else it
+ * stays zeroed. */
 enum tsim_status tsim_parameter_server_simulate(const struct tsim_scenario *scenario,
                                                 const struct tsim_scenario *varied, const struct tsim_machine *machine,
                                                 double step_s, double step_j, struct tsim_term_recorder *recorder,

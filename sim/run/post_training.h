@@ -49,8 +49,8 @@ struct tsim_run_memo {
 };
 struct tsim_run_memo *tsim_run_memo_new(struct tsim_arena *arena);
 
-/* `step_s`, `step_j`: what a step of training takes. `memo` may be NULL. Fills in *round of a scenario that is dpo, grpo,
- * ppo or distill; else it stays zeroed. */
+/* Simulates a round. `step_s` and `step_j` are the time and energy of a step of training; `memo` may be NULL. Fills in
+ * *round where the scenario is dpo, grpo, ppo or distill; else it stays zeroed. */
 enum tsim_status tsim_post_training_simulate(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                              const struct tsim_machine *machine, double step_s, double step_j,
                                              const struct tsim_run_memo *memo, struct tsim_term_recorder *recorder,

@@ -17,8 +17,8 @@ struct tsim_run_options {
     const struct tsim_run_memo *memo;    /* for many plans of one job on one cluster; NULL: none */
 };
 
-/* Everything in *result is allocated from `arena`. Fails only with a deadlock or a limit (diags says which); a
- * configuration that does not fit is TSIM_OK with result->step.fits false. */
+/* Simulates a step and the whole run. Everything in *result is allocated from `arena`. It fails only with a deadlock or
+ * a limit, which `diags` names; a configuration that does not fit is TSIM_OK with result->step.fits false. */
 enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                 const struct tsim_run_options *options, struct tsim_result *result,
                                 struct tsim_diags *diags);

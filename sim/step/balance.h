@@ -15,7 +15,7 @@
 
 #include "step/pass/pass.h"
 
-/* The scenario itself unless it asks for a balanced split; else a copy with the layers that it comes to. */
+/* Returns the scenario itself unless it asks for a balanced split; else a copy with the layers of that split. */
 const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 
 /* Returns the time of all passes of a stage for one micro-batch; the scenario's layers_per_chunk decide. */

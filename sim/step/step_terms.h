@@ -11,8 +11,8 @@
 
 enum { TSIM_N_STEP_TERMS = 12 };
 
-/* Trees of step.* and communication_exposed.*, each under its name in the summary. `account` is the critical rank's;
- * `stall` the time that it waits for data. */
+/* Records the trees of step.* and communication_exposed.*, each under its name in the summary. `account` is the
+ * critical rank's; `stall` the time that it waits for data. */
 void tsim_step_terms_record(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                             const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                             const struct tsim_stage_group_account *account, struct tsim_amount stall,

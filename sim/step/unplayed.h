@@ -9,11 +9,12 @@
 #include "base/status.h"
 #include "config/scenario.h"
 
-/* TSIM_ERR_INFEASIBLE with a diag that names the group, the link and what would be right. */
+/* Returns TSIM_ERR_INFEASIBLE, with a diag that names the group, the link and what would be right, where traffic is not
+ * played. */
 enum tsim_status tsim_refuse_unplayed(const struct tsim_scenario *scenario, struct tsim_diags *diags);
 
-/* Do groups of experts meet on links, and does nothing tell them apart? Then they stay in step, and wait for each other's
- * bytes; those that vary a little drift apart, and some compute while others send (step/folding/in_step.h). */
+/* Do groups of experts meet on links, and does nothing tell them apart? Then they stay in step, and wait for each
+ * other's bytes; those that vary a little drift apart, and some compute while others send (step/folding/in_step.h). */
 bool tsim_experts_keep_step(const struct tsim_scenario *scenario);
 
 /* Tells whether all traffic of a scenario is played, without a diagnostic. */

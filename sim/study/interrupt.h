@@ -10,7 +10,7 @@
 void tsim_interrupts_block(sigset_t *before);
 void tsim_interrupts_restore(const sigset_t *before);
 
-/* True while one of them waits, or when the thread's caller has asked for an end (base/caller.h). */
+/* Is an interrupt pending, or has the thread's caller asked for an end (base/caller.h)? */
 bool tsim_is_interrupted(void);
 
 #endif

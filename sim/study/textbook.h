@@ -47,7 +47,7 @@ struct tsim_textbook {
                                                                   that do not agree */
 };
 
-/* Ids in the order of the text. */
+/* Lists the ids of the examples in the order of the text. */
 enum tsim_status tsim_textbook_ids(struct tsim_arena *arena, const char *const **ids, size_t *n,
                                    struct tsim_diags *diags);
 

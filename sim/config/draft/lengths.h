@@ -26,8 +26,8 @@ void tsim_lengths_resolve(struct tsim_scenario *scenario);
 enum { TSIM_PASS_LENGTHS = 8 };
 int tsim_lengths_of_passes(const struct tsim_scenario *scenario, int64_t lengths[TSIM_PASS_LENGTHS]);
 
-/* These return the tokens of a sample in a pass, with padding; those that are not padding; and the tokens that each attends
- * to on average. Without lengths all three are sequence_length. */
+/* These return the tokens of a sample in a pass, with padding; those that are not padding; and the tokens that each
+ * attends to on average. Without lengths all three are sequence_length. */
 static inline double tsim_pass_length(const struct tsim_scenario *scenario) {
     const struct tsim_training_spec *t = &scenario->training;
     return (double)(t->lengths.mean > 0 ? t->lengths.pass : t->sequence_length);

@@ -41,7 +41,8 @@ extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_
 /* Prepares a draft; call it before the table is read. */
 void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
 
-/* defaults.c, once the draft is read: the first fills in values that depend on other keys, the second those that the plan leaves open. They report only keys without effect. */
+/* defaults.c, once the draft is read: the first fills in values that depend on other keys, the second those that the
+ * plan leaves open. They report only keys without effect. */
 void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader);
 void tsim_draft_fill_plan(struct tsim_draft *draft);
 

@@ -1,5 +1,5 @@
-/* catalogue_keys.h - private to config/files/catalogue_tables.c, model_tables.c and software_tables.c: keys that every kind of
- * file has, places for mistakes, and the tables of models and software. */
+/* catalogue_keys.h - private to config/files/catalogue_tables.c, model_tables.c and software_tables.c: keys that every
+ * kind of file has, places for mistakes, and the tables of models and software. */
 #ifndef TSIM_CONFIG_CATALOGUE_KEYS_H
 #define TSIM_CONFIG_CATALOGUE_KEYS_H
 
@@ -43,7 +43,8 @@ void tsim_usual_read(struct tsim_reader *reader, const struct tsim_value *value,
 /* software_tables.c */
 extern const struct tsim_table tsim_software_table;
 
-/* model_tables.c: the keys of a transformer. tsim_model_read_mapping reads a mapping by its kind, and tsim_model_finish what follows from several keys together. */
+/* model_tables.c: the keys of a transformer. tsim_model_read_mapping reads a mapping by its kind, and tsim_model_finish
+ * what follows from several keys together. */
 extern const struct tsim_table tsim_model_table;
 void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                              struct tsim_model *model);

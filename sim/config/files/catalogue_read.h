@@ -7,7 +7,8 @@
 #include "config/keys/enum_words.h"
 #include "config/keys/schema.h"
 
-/* Makes a cache of files as they were first read, for reading many scenarios that name the same ones. The values live in its arena. */
+/* Makes a cache of files as they were first read, for reading many scenarios that name the same ones. The values live
+ * in its arena. */
 struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena);
 /* Returns what the thread keeps (tsim_catalogue_keep), else a new one. */
 struct tsim_file_cache *tsim_file_cache_of_thread(struct tsim_arena *arena);

@@ -1,5 +1,5 @@
-/* known_as.h - what files of others call an accelerator: names in job scripts and logs, PCI devices, and what a topology
- * shows of it. */
+/* known_as.h - what files of others call an accelerator: names in job scripts and logs, PCI devices, and what a
+ * topology shows of it. */
 #ifndef TSIM_CONFIG_KNOWN_AS_H
 #define TSIM_CONFIG_KNOWN_AS_H
 
@@ -7,7 +7,8 @@
 
 enum { TSIM_MOST_KNOWN = 4 };
 
-/* `known_as` of an accelerator's file. It is not inherited by `extends`: a board with another memory is another board. */
+/* `known_as` of an accelerator's file. It is not inherited by `extends`: a board with another memory is another
+ * board. */
 struct tsim_known_as {
     const char *names[TSIM_MOST_KNOWN];     /* in small letters; NULL after the last */
     unsigned pci_devices[TSIM_MOST_KNOWN];  /* of boards that have links to each other; 0 after the last */

@@ -34,7 +34,8 @@ struct tsim_writer;
 struct tsim_key;
 struct tsim_table;
 
-/* Reads or writes the value of a custom key. `value` is NULL when the key is absent; `path` is the whole path of the key. */
+/* Reads or writes the value of a custom key. `value` is NULL when the key is absent; `path` is the whole path of the
+ * key. */
 typedef void (*tsim_read_fn)(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 typedef void (*tsim_write_fn)(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 
@@ -115,7 +116,8 @@ bool tsim_schema_read_mapping(struct tsim_reader *reader, const struct tsim_tabl
 bool tsim_schema_read_value(struct tsim_reader *reader, const struct tsim_key *key, const struct tsim_value *value,
                             const char *path, void *field);
 
-/* Reads a list of mappings, each by `table` into an element of `size` bytes that is zeroed before. Returns a new array of the arena with its length in *n; the length is 0 after a mistake, or where `value` is NULL. */
+/* Reads a list of mappings, each by `table` into an element of `size` bytes that is zeroed before. Returns a new array
+ * of the arena with its length in *n; the length is 0 after a mistake, or where `value` is NULL. */
 void *tsim_schema_read_list(struct tsim_reader *reader, const struct tsim_table *table, const struct tsim_value *value,
                             const char *path, size_t size, size_t *n);
 

@@ -19,14 +19,14 @@ enum tsim_status tsim_document_read(struct tsim_arena *arena, const char *file, 
 enum tsim_status tsim_document_parse(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                      const struct tsim_value **root, struct tsim_diags *diags);
 
-/* Does the same for a file of others, which is not merged with another: up to TSIM_DOCUMENT_WIDE_KEYS keys in a mapping, and of
- * keys that are repeated the last counts, as in Python's readers of YAML and JSON, with a warning. */
+/* Does the same for a file of others, which is not merged with another: up to TSIM_DOCUMENT_WIDE_KEYS keys in a
+ * mapping, and of keys that are repeated the last counts, as in Python's readers of YAML and JSON, with a warning. */
 enum { TSIM_DOCUMENT_WIDE_KEYS = 50000 };
 enum tsim_status tsim_document_parse_wide(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                           const struct tsim_value **root, struct tsim_diags *diags);
 
-/* Reads the value of a `--set PATH=VALUE`: any YAML value, not only a mapping. Places say "--set PATH=VALUE", or "--OPTION VALUE"
- * where another option stands for the path, and no line. */
+/* Reads the value of a `--set PATH=VALUE`: any YAML value, not only a mapping. Places say "--set PATH=VALUE", or
+ * "--OPTION VALUE" where another option stands for the path, and no line. */
 enum tsim_status tsim_document_parse_override(struct tsim_arena *arena, const char *path, const char *value,
                                               const char *option, const struct tsim_value **root,
                                               struct tsim_diags *diags);

@@ -71,10 +71,10 @@ const struct tsim_value *tsim_value_without(struct tsim_arena *arena, const stru
 const struct tsim_value *tsim_value_merge(struct tsim_arena *arena, const struct tsim_value *base,
                                           const struct tsim_value *over);
 
-/* Sets `path` of `root` to `value`; *result is the changed tree. A path is "cluster.nodes", with list elements as "order.0" or "order[0]". Where nothing or a
- * scalar stands in the way of a longer path, a mapping takes its place (a patch); a scalar X under one of
- * `reference_keys` is an id and becomes {extends: X, ...}. TSIM_ERR_REFERENCE with a diag at `value` for a path that is
- * malformed or points beyond a list. */
+/* Sets `path` of `root` to `value`; *result is the changed tree. A path is "cluster.nodes", with list elements as
+ * "order.0" or "order[0]". Where nothing or a scalar stands in the way of a longer path, a mapping takes its place (a
+ * patch); a scalar X under one of `reference_keys` is an id and becomes {extends: X, ...}. TSIM_ERR_REFERENCE with a
+ * diag at `value` for a path that is malformed or points beyond a list. */
 enum tsim_status tsim_value_set(struct tsim_arena *arena, const struct tsim_value *root, const char *path,
                                 const struct tsim_value *value, const char *const *reference_keys,
                                 size_t n_reference_keys, const struct tsim_value **result, struct tsim_diags *diags);

@@ -37,26 +37,27 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
                                    const struct tsim_scenario *scenario, const struct tsim_page_extent *extent,
                                    struct tsim_diags *diags);
 
-/* A sweep of the database with its points, the fastest TSIM_PAGE_MOST_POINTS of them, and where it has several numbers
- * of accelerators the scaling curve of their fastest points, with its knee (study/curves/scale.h). */
+/* Adds a sweep of the database with its points, the fastest TSIM_PAGE_MOST_POINTS of them, and where it has several
+ * numbers of accelerators the scaling curve of their fastest points, with its knee (study/curves/scale.h). */
 enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json *page, struct tsim_store *store,
                                      int64_t sweep_id, struct tsim_diags *diags);
 
-/* Two runs side by side, as tsim_comparison_json says it, which the page owns from here on. It stands before the runs.
- */
+/* Adds two runs side by side, as tsim_comparison_json describes them; the page owns the JSON from here on. They stand
+ * before the runs.  */
 void tsim_page_add_comparison(struct tsim_json *page, struct tsim_json *comparison);
 
-/* A decision to rent, reserve or buy, as tsim_decision_json says it, which the page owns from here on. It stands first. */
+/* Adds a decision to rent, reserve or buy, as tsim_decision_json describes it; the page owns the JSON from here on. It
+ * stands first. */
 void tsim_page_add_decision(struct tsim_json *page, struct tsim_json *decision);
 
-/* A search for plans: its JSON, with the space that was searched and the limits. It stands before the runs. */
+/* Adds a search for plans, with the space that was searched and the limits. It stands before the runs. */
 void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const struct tsim_plan_output *output);
 
-/* Does the same for a page that is there already (tsim serve): the data as one object, with the charts as the markup that
- * stands in its "charts". */
+/* Writes only the data, as one object with the charts' markup as its member "charts", for a page that is open already
+ * (tsim serve). */
 void tsim_page_write_view(struct tsim_json *page, FILE *out);
 
-/* Write errors are left in `out`. */
+/* Writes the whole page. Write errors are left in `out`. */
 void tsim_page_write(struct tsim_json *page, FILE *out);
 
 #endif

@@ -8,33 +8,33 @@
 
 enum { TSIM_SVG_COLORS = 10 };
 
-/* `title` is what a screen reader says, and the heading. */
+/* Begins a picture; its title is the heading, and what a screen reader says. */
 void tsim_svg_begin(FILE *out, double width, double height, const char *title);
 void tsim_svg_end(FILE *out);
 
-/* `hint` (may be NULL) appears when the pointer rests on it. */
+/* These draw a shape. `hint` (may be NULL) appears when the pointer rests on it. */
 void tsim_svg_rect(FILE *out, double x, double y, double width, double height, const char *class_name,
                    const char *hint);
 void tsim_svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *class_name);
 void tsim_svg_dot(FILE *out, double x, double y, double radius, const char *class_name, const char *hint);
-/* `anchor`: "start", "middle" or "end". */
+/* Writes text; `anchor` is "start", "middle" or "end". */
 void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char *class_name, const char *text);
 
-/* Along a vertical axis, read from below; (x, y) is its middle. */
+/* Writes text along a vertical axis, to be read from below; (x, y) is its middle. */
 void tsim_svg_text_up(FILE *out, double x, double y, const char *class_name, const char *text);
 
 /* A group holds what belongs together, under a class and attributes as they are written (may be ""). */
 void tsim_svg_group(FILE *out, const char *class_name, const char *attributes);
 void tsim_svg_group_end(FILE *out);
 
-/* A picture in the picture with units of its own, `across` of them over the width and `down` over the height; what is
- * drawn in it keeps all digits, so that it can be enlarged. */
+/* Begins a picture in the picture with units of its own, `across` of them over the width and `down` over the height;
+ * what is drawn in it keeps all digits, so that it can be enlarged. */
 void tsim_svg_plot(FILE *out, double x, double y, double width, double height, double across, double down);
 void tsim_svg_plot_rect(FILE *out, double x, double y, double width, double height, const char *class_name,
                         const char *hint);
 void tsim_svg_plot_end(FILE *out);
 
-/* A line through points (x, y, x, y, ...), or the area within them. */
+/* Draw a line through points (x, y, x, y, ...), or the area within them. */
 void tsim_svg_path(FILE *out, const double *points, size_t n_points, const char *class_name);
 void tsim_svg_area(FILE *out, const double *points, size_t n_points, const char *class_name);
 

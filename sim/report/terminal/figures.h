@@ -43,22 +43,23 @@ struct tsim_figures {
     size_t n_cells, capacity;
 };
 
-/* `columns`, `name` and the arena must outlive the table; nothing to free. */
+/* Begins a table. `columns`, `name` and the arena must outlive it, and there is nothing to free. */
 void tsim_figures_init(struct tsim_figures *figures, struct tsim_arena *arena, const char *name,
                        const struct tsim_figure_column *columns, size_t n_columns);
-/* The next cell, as its column says; the text is not copied. */
+/* Add the next cell, of the kind that its column says. The text is not copied. */
 void tsim_figures_add_text(struct tsim_figures *figures, const char *text);
 void tsim_figures_add(struct tsim_figures *figures, double number);
 
 /* Returns the figure as people read it; "" for NAN. Returns `buffer` (at least 64 bytes). */
 const char *tsim_figure_text(enum tsim_figure figure, double number, char *buffer, size_t size);
 
-/* Aligned; where lines would be wider than the style, texts of the first column are cut, then of the last, to ten
- * columns at least. */
+/* Prints an aligned table. Where lines would be wider than the style, texts of the first column are cut, then those of
+ * the last, to no less than ten characters. */
 void tsim_figures_print(const struct tsim_figures *figures, const struct tsim_style *style, FILE *out);
-/* Every line, that of the titles too, begins with the table's name, so that tables in one stream can be told apart. */
+/* Prints CSV. Every line, also that of the titles, begins with the table's name, so that tables in one stream can be
+ * told apart. */
 void tsim_figures_print_csv(const struct tsim_figures *figures, FILE *out);
-/* An array of objects under the table's name. */
+/* Adds the table to `parent` as an array of objects under the table's name. */
 void tsim_figures_json(const struct tsim_figures *figures, struct tsim_json *parent);
 
 #endif

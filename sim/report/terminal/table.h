@@ -15,8 +15,8 @@ struct tsim_style {
     bool is_colored;
 };
 
-/* A terminal's own width, and colour unless NO_COLOR is set or TERM is "dumb"; anything else: 80 columns, tables as
- * wide as they are, no colour. COLUMNS says another width than that, of any output. */
+/* Returns a terminal's own width, and colour unless NO_COLOR is set or TERM is "dumb". Other output has 80 columns,
+ * tables of any width and no colour. COLUMNS sets the width of any output. */
 struct tsim_style tsim_style_of(FILE *stream);
 
 enum tsim_tint { TSIM_TINT_NONE, TSIM_TINT_BOLD, TSIM_TINT_DIM, TSIM_TINT_RED, TSIM_TINT_GREEN, TSIM_TINT_YELLOW };
@@ -25,7 +25,7 @@ enum tsim_tint { TSIM_TINT_NONE, TSIM_TINT_BOLD, TSIM_TINT_DIM, TSIM_TINT_RED, T
 const char *tsim_tint_on(const struct tsim_style *style, enum tsim_tint tint);
 const char *tsim_tint_off(const struct tsim_style *style);
 
-/* A blank line, and a line in bold. */
+/* Prints an empty line, and the text in bold. */
 void tsim_text_heading(FILE *out, const struct tsim_style *style, const char *text);
 
 int tsim_text_width(const char *text);
@@ -38,9 +38,9 @@ void tsim_text_pad(FILE *out, const char *text, int width);
  * (base/plain_text.h). */
 void tsim_text_wrap(FILE *out, const struct tsim_style *style, int indent, const char *text);
 
-/* Lines that may be wider than a table may be: what is written to the stream that tsim_fold_open returns reaches `out`
- * when it is closed, with lines that are too wide broken at blanks and carried on below their text, or below their
- * second column. With `joins`, lines of a paragraph are filled again. */
+/* A stream that folds lines which are too wide for a table: what is written to the stream that tsim_fold_open returns
+ * reaches `out` when it is closed, with lines that are too wide broken at blanks and carried on below their text, or
+ * below their second column. With `joins`, lines of a paragraph are filled again. */
 struct tsim_fold {
     FILE *out, *stream; /* the same where nothing is folded */
     int width;
@@ -68,13 +68,13 @@ struct tsim_text_table {
     size_t n_cells, capacity;
 };
 
-/* `columns` and the arena must outlive the table; nothing to free. */
+/* Begins a table. `columns` and the arena must outlive it, and there is nothing to free. */
 void tsim_text_table_init(struct tsim_text_table *table, struct tsim_arena *arena, const struct tsim_column *columns,
                           size_t n_columns);
 /* Adds the next cell; a row is full after n_columns of them. NULL is an empty cell. The text is copied. */
 void tsim_text_table_add(struct tsim_text_table *table, const char *text);
-/* A table that is too wide for the style has its widest texts broken into lines; where that is not enough, columns
- * follow below, beside the first one again. */
+/* Prints the table. If it is too wide for the style, its widest texts are broken into lines; if that is not enough, the
+ * last columns follow below, beside the first column again. */
 void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out);
 /* Serves tables that are written row by row: narrows texts, and counts columns off at the end, until the rest fits the
  * style. Returns how many stay; their cells are printed with tsim_text_cut, which is tsim_text_pad for what is not too

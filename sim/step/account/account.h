@@ -5,8 +5,8 @@
 
 #include "step/groups/stage_group.h"
 
-/* The work of a stage group is added up in whole numbers, ticks and counts, and priced once at the end: so a period that
- * is left out can be added any number of times, and the sums are those of the step that went through all of it. */
+/* The work of a stage group is added up in whole numbers, ticks and counts, and priced once at the end: so a period
+ * that is left out can be added any number of times, and the sums are those of the step that went through all of it. */
 enum tsim_total {
     TSIM_TOTAL_BUBBLE, /* ticks */
     TSIM_TOTAL_PIPELINE,
@@ -32,7 +32,8 @@ void tsim_account_begin(struct tsim_arena *arena, struct tsim_stage_group *group
 /* Prices what was added up: fills group->account but for what depends on the end of the step. */
 void tsim_account_close(struct tsim_stage_group *group);
 
-/* A task of the stage group's compute stream, a collective of its data stream, a message that it sent, has ended. */
+/* Account for a task of the stage group's compute stream, a collective of its data stream and a message that it sent,
+ * when these have ended. */
 void tsim_account_compute(struct tsim_stage_group *group, int64_t label, tsim_tick ready, tsim_tick begin,
                           tsim_tick end);
 void tsim_account_data(struct tsim_stage_group *group, int64_t label);

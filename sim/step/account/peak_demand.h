@@ -15,7 +15,8 @@
 /* Pieces of all that there is add up to no more than this above it: less than shows in a tick. */
 #define TSIM_SUMS_FRAC 1e-12
 
-/* Units a second, of one member: 1 of the compute units and of HBM, bytes of the links; and of how many streams that is the sum. */
+/* Units a second, of one member: 1 of the compute units and of HBM, bytes of the links; and of how many streams that is
+ * the sum. */
 struct tsim_peak_demand {
     double units_per_s;
     int n_streams;
@@ -29,16 +30,16 @@ static inline bool tsim_never_binds(double capacity_per_s, struct tsim_peak_dema
     return most.units_per_s <= capacity_per_s * (most.n_streams > 1 ? 1 - TSIM_NEVER_BINDS_FRAC : 1 + TSIM_SUMS_FRAC);
 }
 
-/* Folded. */
+/* Finds them where one rank of each stage stands for all (TSIM_FOLD_STAGES). */
 void tsim_stage_group_peaks_find(const struct tsim_step_plan *plan, int32_t stage, struct tsim_stage_group_peaks *most);
 
-/* Unfolded, links are the topology's, and many stage groups may cross them. Finds for each stage group by axis whether all
- * links that its passes' collectives cross have room for all that may come at one time, but for what its own data stream
- * sends, or with it; once all have their members and what these cross. */
+/* Finds, once all groups have their members and the links that these cross, for each group and axis whether all links
+ * of its passes' collectives have room for all traffic that may come at one time, with or without its own data stream.
+ * Links are those of the topology here, which many stage groups may cross. */
 void tsim_spare_links_find(struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
 /* Adds, after the step, what was counted without the links to the links. */
 void tsim_spare_links_book(const struct tsim_stage_group *stage_groups, int32_t n_stage_groups);
-/* Folded: they have where they are meters. */
+/* Finds the same with TSIM_FOLD_STAGES, where links have room if they are meters. */
 void tsim_spare_meters_find(struct tsim_stage_group *group);
 
 #endif

@@ -15,11 +15,12 @@
 
 #include "step/groups/stage_group.h"
 
-/* Returns the time that noise adds to the kernels of a pass or segment, in s; may be negative, not below half of them. */
+/* Returns the time that noise adds to the kernels of a pass or segment, in s; may be negative, not below half of
+ * them. */
 double tsim_noise_s(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                     const struct tsim_pass_cost *cost, double kernels_s);
 
-/* The plan's factors from variability.compute_cv and the stage group's ranks. */
+/* Sets the plan's factors of noise from variability.compute_cv and the stage group's ranks. */
 void tsim_noise_plan(const struct tsim_scenario *scenario, struct tsim_step_plan *plan);
 
 bool tsim_is_straggler(const struct tsim_scenario *scenario, int32_t rank);

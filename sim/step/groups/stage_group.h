@@ -33,8 +33,8 @@ static inline bool tsim_label_is_operator(int64_t label) {
                                                                    tsim_label_segment(label) == TSIM_TASK_PASS));
 }
 
-/* The place of a stream in a pass. A segment of a pass goes through parts of the model (the embedding, layers, the head);
- * each part has a program, whose entries are kernels, collectives, STARTs and WAITs (pass_program.h). */
+/* The place of a stream in a pass. A segment of a pass goes through parts of the model (the embedding, layers, the
+ * head); each part has a program, whose entries are kernels, collectives, STARTs and WAITs (pass_program.h). */
 struct tsim_pass_cursor {
     bool is_active; /* a pass is under way */
     bool is_alone;  /* no other micro-batch's pass runs beside it, to hide its exchanges of experts */
@@ -67,8 +67,8 @@ struct tsim_operator_run {
     bool waits_for_copies; /* the task only waits for copies */
 };
 
-/* The stream of a communicator, whose collectives run beside kernels. It listens until the compute stream plays a START,
- * then plays the collectives that run beside the kernels of that part of the pass. */
+/* The stream of a communicator, whose collectives run beside kernels. It listens until the compute stream plays a
+ * START, then plays the collectives that run beside the kernels of that part of the pass. */
 struct tsim_beside_stream {
     struct tsim_stage_group *stage_group;
     enum tsim_axis axis;
@@ -118,9 +118,9 @@ struct tsim_copying {
     bool is_of_update; /* the item's activations are copied; its gradients for the host's update come next */
 };
 
-/* The engine's resources of one rank. Where one step of each stage is simulated (folding.h) they are the rank's own, and a
- * resource that cannot be short is a meter, which only counts (peak_demand.h). Otherwise scale_up and NICs are links of the
- * topology. */
+/* The engine's resources of one rank. Where one step of each stage is simulated (folding.h) they are the rank's own,
+ * and a resource that cannot be short is a meter, which only counts (peak_demand.h). Otherwise scale_up and NICs are
+ * links of the topology. */
 struct tsim_member {
     int32_t rank; /* -1: it stands for many ranks */
     int32_t units, memory, scale_up_out, scale_up_in, nic_out, nic_in;
@@ -176,8 +176,8 @@ struct tsim_stage_group {
     int32_t copies_go, copied;      /* signals by item: its copies may begin; they are over */
     int32_t host_gradients;         /* signal: the host has all gradients */
     struct tsim_copying copying[TSIM_N_COPY_DIRECTIONS];
-    /* Signals by batch of the input pipeline: it is in the host's memory, on the accelerator, in use. `batch_there` tells
-     * only of batches for which a pass had to wait. */
+    /* Signals by batch of the input pipeline: it is in the host's memory, on the accelerator, in use. `batch_there`
+     * tells only of batches for which a pass had to wait. */
     int32_t batch_there, batch_copied, batch_taken;
     int32_t batch; /* the next batch to copy */
     /* Collectives and messages */
@@ -206,9 +206,9 @@ struct tsim_stage_group {
     tsim_tick go_end; /* data stream: when the messages of the collective under way began */
     /* First signals, by tsim_stage_group_slot: what a pass waits for has come; what it sends may go. */
     int32_t activation_in, gradient_in, forward_out, backward_out;
-    /* First signals, by bucket, or by (item, unit) in fully sharded training: parameters are gathered, gradients are there.
-     * Where each micro-batch reduces, segment_done goes by (slot, bucket of the chunk). `reduced` is one signal: all
-     * `n_reductions` are over. */
+    /* First signals, by bucket, or by (item, unit) in fully sharded training: parameters are gathered, gradients are
+     * there. Where each micro-batch reduces, segment_done goes by (slot, bucket of the chunk). `reduced` is one signal:
+     * all `n_reductions` are over. */
     int32_t gathered, segment_done, reduced;
     int32_t n_reductions;
     int32_t reductions;                            /* a counter of the reductions that are over */
@@ -249,25 +249,25 @@ struct tsim_stage_group {
 void tsim_stage_group_demand_sent(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int what,
                                   double bytes_per_s, struct tsim_task *task);
 
-/* The task takes `per_unit` of the resource for each unit of its work. The demand stands in the task or, where that is full,
- * in the stage group's own room. */
+/* The task takes `per_unit` of the resource for each unit of its work. The demand stands in the task or, where that is
+ * full, in the stage group's own room. */
 void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                              struct tsim_task *task, int32_t resource, double per_unit);
-/* A member sends `up` bytes/s inside its node and `nic` bytes/s to other nodes, over the links that its collectives `which`
- * (TSIM_CROSSED_...) cross or, where they cross none, over its own links. */
+/* A member sends `up` bytes/s inside its node and `nic` bytes/s to other nodes, over the links that its collectives
+ * `which` (TSIM_CROSSED_...) cross or, where they cross none, over its own links. */
 void tsim_stage_group_demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                    struct tsim_task *task, const struct tsim_member *member, int which, double up,
                                    double nic);
-/* Every member uses these fractions of its compute units and of its HBM's rate. Members do the same at the same time, so
- * one device stands for all of them, unless messages are played one by one. */
+/* Every member uses these fractions of its compute units and of its HBM's rate. Members do the same at the same time,
+ * so one device stands for all of them, unless messages are played one by one. */
 void tsim_stage_group_demand_device(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                     struct tsim_task *task, double units, double memory);
 /* Makes `task` a whole pass, or the optimizer. */
 void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
                                 struct tsim_task *task);
 
-/* stage_group_collective.c. Makes `task` the collective. The caller adds other signals that the task waits for or lowers, and
- * whom it joins. */
+/* stage_group_collective.c. Makes `task` the collective. The caller adds other signals that the task waits for or
+ * lowers, and whom it joins. */
 void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                  const struct tsim_data_collective *collective, struct tsim_task *task);
 struct tsim_expansion *tsim_stage_group_expansion(const struct tsim_stage_group *group,
@@ -291,7 +291,8 @@ double tsim_stage_group_slowdown(const struct tsim_stage_group *group, int32_t i
 void tsim_stage_group_pass_cost(const struct tsim_stage_group *group, struct tsim_pass_item item, int32_t segment,
                                 int32_t n, struct tsim_pass_cost *cost);
 
-/* A segment of an item goes through the layers of the model from `from` to before `to`, and through the ends of the model. */
+/* A segment of an item goes through the layers of the model from `from` to before `to`, and through the ends of the
+ * model. */
 struct tsim_segment_layers {
     int64_t from, to;
     bool has_embedding, has_head;
@@ -313,8 +314,9 @@ bool tsim_stage_group_unit_has(const struct tsim_stage_group *group, enum tsim_p
 static inline int32_t tsim_stage_group_slot(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     return tsim_step_slot(group->plan, item) - group->n_skipped[item.kind != TSIM_PASS_FORWARD];
 }
-/* Passes that cost the same share a place in the account. Each kind of pass has place 0 for passes that are not cut and one
- * place for each segment, and each of these twice: for passes that are one task, and for those played by operators. */
+/* Passes that cost the same share a place in the account. Each kind of pass has place 0 for passes that are not cut and
+ * one place for each segment, and each of these twice: for passes that are one task, and for those played by
+ * operators. */
 static inline int32_t tsim_stage_group_n_places(const struct tsim_stage_group *group) {
     return 2 * group->stage_plan->n_alike * TSIM_N_PASS_WAYS * (1 + group->most_segments);
 }
@@ -336,8 +338,8 @@ static inline bool tsim_stage_group_tells(const struct tsim_stage_group *group, 
     return group->is_told && (!group->told_items || group->told_items[index]);
 }
 
-/* Are the operators of an item's pass played? One that is cut through the middle of a layer, or of a layer list, stays a
- * single task. */
+/* Are the operators of an item's pass played? One that is cut through the middle of a layer, or of a layer list, stays
+ * a single task. */
 static inline bool tsim_pass_is_played(const struct tsim_stage_group *group, int32_t index, bool is_cut) {
     const struct tsim_step_plan *plan = group->plan;
     if (plan->plays_operators == TSIM_OPERATORS_OF_NONE || plan->gathers_products ||

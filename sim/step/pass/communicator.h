@@ -22,7 +22,7 @@ void tsim_communicator_listen(const struct tsim_communicator *communicator, stru
 /* Lets the collective, which is a task of the communicator's stream, wait for its START, and tell when it is over. */
 void tsim_communicator_order(struct tsim_communicator *communicator, const struct tsim_played *played,
                              struct tsim_task *task);
-/* A START on the compute stream, a collective on the communicator's, is over. */
+/* Count a START of the compute stream that is over, and a collective of the communicator's stream that is over. */
 void tsim_communicator_started(struct tsim_communicator *communicator, const struct tsim_played *start);
 void tsim_communicator_ended(struct tsim_communicator *communicator, tsim_tick end);
 

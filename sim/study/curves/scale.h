@@ -63,7 +63,7 @@ enum tsim_status tsim_scale_run(struct tsim_arena *arena, const struct tsim_swee
                                 const struct tsim_scale_options *options, struct tsim_store *store, const char *file,
                                 struct tsim_scale *scale, struct tsim_diags *diags);
 
-/* Efficiencies, causes and the knee of rows whose points are there; for tests of its own. */
+/* Works out efficiencies, causes and the knee of rows whose points have been computed. It is public for tests. */
 void tsim_scale_analyse(struct tsim_scale_row *rows, size_t n_rows, double until_efficiency_frac,
                         struct tsim_scale *scale);
 

@@ -21,19 +21,19 @@ struct tsim_section {
     const struct tsim_filter *filter; /* NULL: all points */
 };
 
-/* `sweep:` of an opened scenario with what --set says of it; NULL where there is none, or where it is no mapping (the
- * scenario's own reader says so). */
+/* Finds `sweep:` of an opened scenario with what --set says of it; NULL where there is none, or where it is no mapping,
+ * of which the scenario's own reader tells. */
 enum tsim_status tsim_section_find(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                    const struct tsim_override *overrides, size_t n_overrides,
                                    const struct tsim_value **section, struct tsim_diags *diags);
 
-/* The section of an opened scenario, or none. Mistakes of all its parts go to `diags`. */
+/* Reads the section of an opened scenario, if it has one. Mistakes of all its parts go to `diags`. */
 enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                    const struct tsim_section_words *words, struct tsim_section *section,
                                    struct tsim_diags *diags);
 
-/* Returns the overrides that points depend on. Keys of the section itself are left out, so that a search with other limits
- * or another objective finds the same points. */
+/* Returns the overrides that points depend on. Keys of the section itself are left out, so that a search with other
+ * limits or another objective finds the same points. */
 struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const struct tsim_override *overrides,
                                                size_t n, size_t *n_left);
 

@@ -40,7 +40,7 @@ typedef void (*tsim_sweep_report_fn)(void *context, const struct tsim_sweep_prog
  * `diags`, their texts to `arena`. */
 enum tsim_status tsim_sweep_check(struct tsim_arena *arena, const struct tsim_sweep *sweep, struct tsim_diags *diags);
 
-/* The sweep's row in the database. */
+/* Fills in the sweep's row for the database. */
 enum tsim_status tsim_sweep_register(struct tsim_arena *arena, const struct tsim_sweep *sweep, struct tsim_store *store,
                                      int64_t *sweep_id, struct tsim_diags *diags);
 
@@ -58,7 +58,7 @@ struct tsim_sweep_traits {
 };
 struct tsim_sweep_traits tsim_sweep_traits(const struct tsim_sweep *sweep);
 
-/* One point, as `finder` (may be NULL) knows it or computed here, and stored nowhere: for studies of a few points. */
+/* Finds one point by `finder` (may be NULL), or computes it, and stores it nowhere: for studies of a few points. */
 enum tsim_status tsim_sweep_point(const struct tsim_sweep *sweep, int64_t position, struct tsim_point_finder *finder,
                                   struct tsim_point *point, struct tsim_diags *diags);
 

@@ -129,16 +129,16 @@ struct tsim_decision {
     bool is_interrupted;
 };
 
-/* A goal or a length that is missing is an error in `diags`. */
+/* Decides. A goal or a length that is missing is an error in `diags`. */
 enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decision_search *search,
                              tsim_plan_report_fn report, void *context, struct tsim_decision *decision,
                              struct tsim_diags *diags);
 
-/* "128 x dgx-h100, ib-ndr" */
+/* Returns "128 x dgx-h100, ib-ndr". */
 const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer *offer);
 /* Returns the highest chance that is claimed on such evidence. */
 double tsim_most_chance(enum tsim_grounds evidence);
-/* "85 %", "under 5 %" */
+/* Returns "85 %" or "under 5 %". */
 const char *tsim_chance_text(struct tsim_arena *arena, double chance);
 
 /* The rest is for tests. Fills in an offer's distributions and chances, from the goal and the spread of prices of the

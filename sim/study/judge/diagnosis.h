@@ -31,7 +31,7 @@ enum tsim_bar_kind {
     TSIM_BAR_BEST
 };
 const char *tsim_bar_kind_name(enum tsim_bar_kind kind);
-/* Measured, predicted and best are levels; the others lead from one to the next. */
+/* Is the bar a level: measured, predicted or best? The other bars lead from one level to the next. */
 bool tsim_bar_is_level(enum tsim_bar_kind kind);
 
 struct tsim_diagnosis_bar {
@@ -61,7 +61,8 @@ struct tsim_diagnosis {
     bool is_inside;                    /* the 90 % interval; then nothing needs an explanation */
     struct tsim_diagnosis_bar bars[TSIM_MOST_BARS];
     size_t n_bars;
-    /* The nearest to the measurement come first, where that is below the interval. A number alone does not tell which it is. */
+    /* The nearest to the measurement come first, where that is below the interval. A number alone does not tell which
+     * it is. */
     struct tsim_suspect suspects[TSIM_MOST_SUSPECTS];
     size_t n_suspects;
     int64_t n_evaluated; /* plans that were simulated */
@@ -76,8 +77,8 @@ struct tsim_diagnosis_options {
     void *context;
 };
 
-/* The job runs whether or not it fits by our account. The source must outlive the diagnosis; everything else is in `arena`.
- * Fails as tsim_scenario_load_from and tsim_train_run do. */
+/* The job runs whether or not it fits by our account. The source must outlive the diagnosis; everything else is in
+ * `arena`. Fails as tsim_scenario_load_from and tsim_train_run do. */
 enum tsim_status tsim_diagnose(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                const struct tsim_override *overrides, size_t n_overrides,
                                const struct tsim_diagnosis_options *options, struct tsim_diagnosis *diagnosis,

@@ -27,7 +27,7 @@ struct tsim_kernel_pairs {
     bool has_class[TSIM_N_KERNEL_CLASSES];
 };
 
-/* The profile is one of the stage group's accelerators. Releases the sequence. */
+/* Pairs kernels and operators. The profile is that of one of the stage group's accelerators. Releases the sequence. */
 void tsim_kernel_pairs_find(struct tsim_arena *arena, const struct tsim_profile *profile,
                             struct tsim_operator_sequence *sequence, int32_t stage_group,
                             struct tsim_kernel_pairs *pairs);

@@ -30,8 +30,8 @@ struct tsim_nccl_hints {
     int32_t n_ranks; /* 0: none */
 };
 
-/* `text` is read as one run. TSIM_ERR_SCHEMA (no row, no collective, no ranks), TSIM_ERR_SYNTAX (JSON), TSIM_ERR_LIMIT.
- */
+/* Reads `text` as one run. It fails with TSIM_ERR_SCHEMA (no row, no collective or no ranks), TSIM_ERR_SYNTAX (JSON) or
+ * TSIM_ERR_LIMIT.  */
 enum tsim_status tsim_nccl_tests_read(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                       const struct tsim_nccl_hints *hints, struct tsim_nccl_run *run,
                                       struct tsim_diags *diags);

@@ -69,10 +69,10 @@ void tsim_profile_add_launch(struct tsim_profile_builder *builder, int64_t corre
  * last as long as those, where that is longer than the marks are apart. A kernel whose launch is not told counts. */
 void tsim_profile_add_step(struct tsim_profile_builder *builder, bool is_device, int64_t number, double start_s,
                            double end_s);
-/* Finds the steps and adds up. Where none is marked, kernels of Adam, SGD and the like tell them: a step goes from the end of an
- * update to the end of the next one, and what stands before the first and behind the last update is left out. With less than two
- * updates all kernels are one step.
- * TSIM_ERR_SCHEMA: no kernel. Steps that cannot hold their kernels are a warning. Releases the builder. */
+/* Finds the steps and adds up. Where none is marked, kernels of Adam, SGD and the like tell them: a step goes from the
+ * end of an update to the end of the next one, and what stands before the first and behind the last update is left out.
+ * With less than two updates all kernels are one step. TSIM_ERR_SCHEMA: no kernel. Steps that cannot hold their kernels
+ * are a warning. Releases the builder. */
 enum tsim_status tsim_profile_end(struct tsim_profile_builder *builder, struct tsim_profile *profile,
                                   struct tsim_diags *diags);
 
@@ -81,12 +81,15 @@ void tsim_profile_abandon(struct tsim_profile_builder *builder); /* releases it,
 enum tsim_kernel_class tsim_kernel_class_of(const char *name);
 const char *tsim_kernel_class_name(enum tsim_kernel_class class);
 
-/* Reads the trace that PyTorch's profiler (Kineto) exports, or rocprof, JSON of Chrome's trace events, or rocprofv3's JSON, from memory. Events of the categories kernel, gpu_memcpy and gpu_memset count, and annotations ProfilerStep#N mark steps. A mistake is TSIM_ERR_SYNTAX with its place. */
+/* Reads a trace from memory: JSON of Chrome's trace events, as PyTorch's profiler (Kineto) and rocprof export it, or
+ * rocprofv3's JSON. Events of the categories kernel, gpu_memcpy and gpu_memset count, and annotations ProfilerStep#N mark
+ * steps. A mistake is TSIM_ERR_SYNTAX with its place. */
 enum { TSIM_PROFILE_MAX_BYTES = 1000 * 1000 * 1000 };
 enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                           struct tsim_profile *profile, struct tsim_diags *diags);
 
-/* Tells and reads a table of kernels (CSV) that rocprof, rocprofv3 or `nsys stats` writes. A mistake is TSIM_ERR_SYNTAX with its line. */
+/* Tells and reads a table of kernels (CSV) that rocprof, rocprofv3 or `nsys stats` writes. A mistake is TSIM_ERR_SYNTAX
+ * with its line. */
 bool tsim_profile_is_table(const char *text, size_t size);
 enum tsim_status tsim_profile_read_table(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                          struct tsim_profile *profile, struct tsim_diags *diags);

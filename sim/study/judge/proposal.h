@@ -24,7 +24,7 @@ struct tsim_proposal {
 
 double tsim_usual_batch_tokens(double loss);
 
-/* False: so little compute trains no model of this shape well. */
+/* Proposes a model for so much compute; false: so little compute trains no model of this shape well. */
 bool tsim_propose(double flops, struct tsim_proposal *proposal);
 
 /* Returns the least compute that reaches a loss, by the refit; INFINITY: none does. */

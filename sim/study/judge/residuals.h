@@ -33,7 +33,7 @@ struct tsim_residuals {
 
 void tsim_traits_of(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_traits *traits);
 
-/* TSIM_ERR_SCHEMA for a line that is no residual. */
+/* Reads a table of residuals; a line that is none is TSIM_ERR_SCHEMA. */
 enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file, struct tsim_residuals *residuals,
                                      struct tsim_diags *diags);
 

@@ -23,7 +23,7 @@ struct tsim_scoreboard {
 void tsim_scoreboard_of(struct tsim_arena *arena, const struct tsim_validation *validation,
                         struct tsim_scoreboard *board);
 
-/* "speed", "source", "accelerator", "memory". */
+/* Returns "speed", "source", "accelerator" or "memory". */
 const char *tsim_score_by_name(enum tsim_score_by by);
 
 #endif

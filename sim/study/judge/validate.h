@@ -1,6 +1,6 @@
 /* validate.h - predicted beside measured: every file with a `measured:` section is simulated, every metric in it is a
- * row, and all rows together are scored, but those that are doubtful (`measured.doubtful`), which are scored apart. Files
- * are independent and may run on several threads; what comes out does not depend on how many. */
+ * row, and all rows together are scored, but those that are doubtful (`measured.doubtful`), which are scored apart.
+ * Files are independent and may run on several threads; what comes out does not depend on how many. */
 #ifndef TSIM_STUDY_VALIDATE_H
 #define TSIM_STUDY_VALIDATE_H
 
@@ -42,13 +42,14 @@ struct tsim_validation {
     struct tsim_score score, doubtful; /* of the rows that are not doubtful, and of those that are */
 };
 
-/* Cases and rows are allocated from `arena`; tsim_validation_release frees what each case holds. */
+/* Runs all cases. They and their rows are allocated from `arena`; tsim_validation_release frees what each case
+ * holds. */
 void tsim_validate(struct tsim_arena *arena, const char *const *files, size_t n_files,
                    const struct tsim_override *overrides, size_t n_overrides, bool ignore_memory, int32_t n_threads,
                    struct tsim_validation *validation);
 void tsim_validation_release(struct tsim_validation *validation);
 
-/* "ok", "invalid", "does_not_fit", "failed". */
+/* Returns "ok", "invalid", "does_not_fit" or "failed". */
 const char *tsim_case_status_name(enum tsim_case_status status);
 
 /* Leaves the magnitudes of the errors in their place, ascending. */

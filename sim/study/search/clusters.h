@@ -20,9 +20,9 @@ struct tsim_catalogue_machine {
 /* Returns the last value that is said for a path; NULL: none is. */
 const char *tsim_override_of(const struct tsim_override *overrides, size_t n, const char *path);
 
-/* Adds what a candidate's machine says for itself, where a choice names a node of the catalogue: the fabric that its NICs
- * fill (`has_fabrics`, and no point has one), and the catalogue's prices where the scenario states some, for those belong to
- * the machine that it names. Settings of choices and overrides stay. */
+/* Adds what a candidate's machine says for itself, where a choice names a node of the catalogue: the fabric that its
+ * NICs fill (`has_fabrics`, and no point has one), and the catalogue's prices where the scenario states some, for those
+ * belong to the machine that it names. Settings of choices and overrides stay. */
 void tsim_space_of_machines(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                             const struct tsim_override *overrides, size_t n_overrides, bool has_fabrics,
                             const struct tsim_space *space, struct tsim_space *result);
@@ -38,12 +38,12 @@ enum tsim_status tsim_machines_list(struct tsim_arena *arena, const struct tsim_
  * `nodes`. */
 int64_t tsim_round_nodes(const struct tsim_scenario *job, double nodes);
 
-/* About how many nodes end the run in so many days: 6 FLOP for each active parameter and token, at a part of the rate
- * of long products. They are not fewer than hold the parameters with their states, nor more than the largest cluster
- * that is tried (buy_judgements.h). */
+/* Estimates how many nodes finish the run in so many days: 6 FLOP for each active parameter and token, at a part of the
+ * rate of long products. They are not fewer than hold the parameters with their states, nor more than the largest
+ * cluster that is tried (buy_judgements.h). */
 double tsim_nodes_for(const struct tsim_catalogue_machine *machine, double days);
 
-/* About how many FLOPs good plans do for the goal's budget until its date, on the machine that does most. */
+/* Estimates the FLOPs that good plans do for the goal's budget until its date, on the machine that does most. */
 double tsim_affordable_flops(const struct tsim_catalogue_machine *machines, size_t n,
                              const struct tsim_goal_spec *goal);
 
@@ -51,9 +51,9 @@ struct tsim_cluster_size {
     const struct tsim_catalogue_machine *machine;
     int64_t nodes;
 };
-/* An axis of these clusters, and beside it fewer values of a plan's keys than `tsim plan` tries, so that a whole
- * catalogue is searched in seconds: virtual_pipeline the five smallest divisors, sequence true, micro-batches 1, 2, 4.
- */
+/* Makes a space with an axis of these clusters, and with fewer values of a plan's keys than `tsim plan` tries, so that
+ * a whole catalogue is searched in seconds: virtual_pipeline the five smallest divisors, sequence true, micro-batches
+ * 1, 2, 4.  */
 enum tsim_status tsim_clusters_space(struct tsim_arena *arena, const struct tsim_cluster_size *sizes, size_t n,
                                      struct tsim_space *space, struct tsim_diags *diags);
 

@@ -15,11 +15,11 @@
 
 struct tsim_filter;
 
-/* `origin` is what places say ("--where"); columns count from 1 within `text`. */
+/* Parses a condition. `origin` is what places say ("--where"); columns count from 1 within `text`. */
 enum tsim_status tsim_filter_parse(struct tsim_arena *arena, const char *origin, const char *text,
                                    const struct tsim_filter **filter, struct tsim_diags *diags);
 
-/* A scalar of a file: mistakes stand at it. */
+/* Reads a condition from a scalar of a file, at which mistakes are shown. */
 enum tsim_status tsim_filter_read(struct tsim_arena *arena, const struct tsim_value *value, const char *field,
                                   const struct tsim_filter **filter, struct tsim_diags *diags);
 

@@ -57,25 +57,26 @@ struct tsim_plan_space {
     enum tsim_plan_extent extent;
 };
 
-/* `axes` is what `sweep:` or the command line vary, NULL: nothing.
- * Everything is allocated from `arena`. */
+/* Reads the space. `axes` is what `sweep:` or the command line vary; NULL: nothing. Everything is allocated from
+ * `arena`. */
 enum tsim_status tsim_plan_space_read(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                       const struct tsim_override *overrides, size_t n_overrides,
                                       const struct tsim_space *axes, enum tsim_plan_extent extent,
                                       struct tsim_plan_space *space, struct tsim_diags *diags);
 
-/* A space of one candidate, for a job that is there. */
+/* Makes a space of one candidate, which is a job that has been loaded. */
 void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *job,
                         const struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS], enum tsim_plan_extent extent,
                         struct tsim_plan_space *space);
 
 const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_space *space, int64_t position);
 
-/* False: the combination is the same plan as another one, or cannot be one by its divisions alone. */
+/* Finds the plan at a position; false: the combination is the same plan as another one, or its divisions alone rule it
+ * out. */
 bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
                          struct tsim_plan_choice *choice);
-/* Is it a refinement: a list of parts or {every: N}, balance of what could be even, another order, something offloaded? Those
- * that an axis asks for by name are none. */
+/* Is it a refinement: a list of parts or {every: N}, balance of what could be even, another order, something offloaded?
+ * Those that an axis asks for by name are none. */
 bool tsim_plan_is_fine(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice);
 /* Returns the mode of recomputation of the plan that a value of recompute refines: selective of parts, full of {every:
  * N}. */
@@ -83,9 +84,9 @@ enum tsim_recompute tsim_plan_coarse_recompute(int64_t value);
 /* Returns the plan that it refines, which has that mode of recomputation, and nothing else of it. */
 struct tsim_plan_choice tsim_plan_coarse(const struct tsim_plan_candidate *candidate,
                                          const struct tsim_plan_choice *choice);
-/* Positions from one combination of the keys before `key` to the next. */
+/* Returns the positions from one combination of the keys before `key` to the next combination. */
 int64_t tsim_plan_stride(const struct tsim_plan_candidate *candidate, enum tsim_plan_key key);
-/* The first from *position on of which that is true, and where; false at the candidate's end. Combinations that are no
+/* Finds the first plan from *position on, and its position; false at the candidate's end. Combinations that are no
  * plan are passed over at once: to list a space so is many times faster than to ask each of its positions. */
 bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
                            struct tsim_plan_choice *choice);
@@ -97,8 +98,9 @@ bool tsim_plan_coarse_from(const struct tsim_plan_candidate *candidate, int64_t 
  * one is valid; 0 if none of those tried is. Memory and limits do not count here. */
 void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above);
 
-/* {"cluster.nodes": 16, "parallelism.tensor": 8, ...}: with these --set a run is the plan. `data` comes with them,
- * since a scenario may say it, and layers_per_stage where it is a list; what is as the scenario says it does not. */
+/* Returns {"cluster.nodes": 16, "parallelism.tensor": 8, ...}: a run with these --set is the plan. `data` comes with
+ * them, since a scenario may say it, and layers_per_stage where it is a list; what is as the scenario says it does
+ * not. */
 const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
                                const struct tsim_plan_choice *choice);
 

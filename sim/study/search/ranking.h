@@ -19,7 +19,7 @@ struct tsim_ranking {
     size_t n_limits;
 };
 
-/* `objective` (NULL: as the section says, else tokens_per_s) wins over the section, which may be NULL. */
+/* Reads how to rank. `objective` wins over the section, which may be NULL; without both it is tokens_per_s. */
 enum tsim_status tsim_ranking_read(struct tsim_arena *arena, const struct tsim_value *section, const char *objective,
                                    struct tsim_ranking *ranking, struct tsim_diags *diags);
 

@@ -28,7 +28,8 @@ struct tsim_robust {
     double even_rent_usd_per_s;            /* B's with which both cost the same per token; NAN with cost_frac */
 };
 
-/* Both runs are simulated. Rows are allocated from `arena`. Fails only as tsim_train_run does. */
+/* Runs both sides again and again; both have been simulated once. Rows are allocated from `arena`. Fails only as
+ * tsim_train_run does. */
 enum tsim_status tsim_robust_run(struct tsim_arena *arena, const struct tsim_prediction *a,
                                  const struct tsim_prediction *b, struct tsim_robust *robust, struct tsim_diags *diags);
 

@@ -51,18 +51,19 @@ struct tsim_space_words {
     size_t n_zip;
 };
 
-/* `section` is the scenario's `sweep:`, or NULL. Everything is allocated from `arena`. No axis at all, an axis without
- * values, lists of unequal length that are zipped, a key in two axes: an error. */
+/* Reads a space. `section` is the scenario's `sweep:`, or NULL. Everything is allocated from `arena`. No axis at all,
+ * an axis without values, lists of unequal length that are zipped, a key in two axes: an error. */
 enum tsim_status tsim_space_read(struct tsim_arena *arena, const struct tsim_value *section,
                                  const struct tsim_space_words *words, struct tsim_space *space,
                                  struct tsim_diags *diags);
 
-/* One axis of choices made by a program, which must outlive the space; all of them set the same keys. */
+/* Makes a space of one axis, whose choices a program has made. The choices must outlive the space, and all of them set
+ * the same keys. */
 void tsim_space_of(struct tsim_arena *arena, const struct tsim_choice *choices, size_t n_choices,
                    struct tsim_space *space);
 
-/* The space with further settings in some of its choices: `more` returns how many it has written to `settings`, TSIM_SPACE_MOST_MORE
- * at most, for one that is given. */
+/* The space with further settings in some of its choices: `more` returns how many it has written to `settings`,
+ * TSIM_SPACE_MOST_MORE at most, for one that is given. */
 enum { TSIM_SPACE_MOST_MORE = 5 };
 typedef size_t (*tsim_space_more_fn)(void *context, const struct tsim_choice *choice,
                                      struct tsim_space_setting settings[TSIM_SPACE_MOST_MORE]);
@@ -71,17 +72,17 @@ void tsim_space_add(struct tsim_arena *arena, const struct tsim_space *space, ts
 /* Has a point a setting of the path? */
 bool tsim_space_varies(const struct tsim_space *space, const char *path);
 
-/* Unknown keys of a `sweep:` section; tsim_space_read looks for them, too. */
+/* Reports unknown keys of a `sweep:` section; tsim_space_read does so, too. */
 enum tsim_status tsim_space_check_keys(const struct tsim_value *section, struct tsim_diags *diags);
 
-/* "sweep", "sweep.limits.days": a key of the section, which is no part of a point. */
+/* Is it a key of the section ("sweep", "sweep.limits.days"), which is no part of a point? */
 bool tsim_is_sweep_path(const char *path);
 
 /* Returns the settings of a point; `settings` has room for most_settings. Returns how many. */
 size_t tsim_space_settings(const struct tsim_space *space, int64_t position,
                            const struct tsim_space_setting **settings);
 
-/* {"cluster.nodes": 16, ...} */
+/* Returns {"cluster.nodes": 16, ...}. */
 const char *tsim_space_set_json(struct tsim_arena *arena, const struct tsim_space *space, int64_t position);
 
 /* Returns the JSON of any value, on one line: a plain scalar that JSON knows as a number, true, false or null stays

@@ -14,8 +14,8 @@ struct tsim_starter {
     enum tsim_goal_word goal;
 };
 
-/* The YAML, in `arena`; NULL, with an error in `diags`, when no plan fits in memory. `n_threads` search for the plan.
- */
+/* Writes the YAML of a first scenario into `arena`; NULL, with an error in `diags`, when no plan fits in memory.
+ * `n_threads` threads search for the plan.  */
 enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_starter *starter, int32_t n_threads,
                                     const char **yaml, struct tsim_diags *diags);
 
