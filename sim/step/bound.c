@@ -217,7 +217,26 @@ static double tail_s(const struct tsim_step_plan *plan, int32_t stage) {
     return sum_s;
 }
 
-double tsim_step_bound_s(const struct tsim_step_plan *plan) {
+/* Returns the time that the stage's messages take on their way. Those of a direction follow one another on a stream. All of
+ * them leave the node through its NICs, where a node has ranks of one stage alone: then the ranks share the NICs as equals,
+ * each with its part of their rate. */
+static double sent_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement, int32_t stage) {
+    const struct tsim_stage_plan *sp = &plan->stages[stage];
+    double sums_s[2] = {0}, bytes = 0;
+    for (int32_t i = 0; i < sp->n_items; i++) {
+        struct tsim_schedule_hop hop = tsim_schedule_hop(&plan->schedule, stage, sp->items[i]);
+        const struct tsim_step_message *message = hop.to_next ? &sp->next : &sp->prev;
+        if (!hop.sends)
+            continue;
+        sums_s[hop.to_next] += message->cost.time_s;
+        bytes += message->cost.nic_bytes;
+    }
+    bool has_own_nodes = placement->stride[TSIM_AXIS_PIPELINE] % placement->ranks_per_node == 0 && !plan->is_ideal &&
+                         plan->cluster->nic_bytes_per_s > 0;
+    return fmax(fmax(sums_s[0], sums_s[1]), has_own_nodes ? bytes / plan->cluster->nic_bytes_per_s : 0);
+}
+
+double tsim_step_bound_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement) {
     bool is_chained = fills_and_drains(&plan->schedule);
     double longest_tail_s = 0, longest_data_s = 0, first_release_s = release_s(plan, 0);
     struct chain chain = {0};
@@ -233,7 +252,12 @@ double tsim_step_bound_s(const struct tsim_step_plan *plan) {
         if (is_chained)
             chain.longest_s = fmax(chain.longest_s, chain.before_s + work_s + release);
         add_stage(&chain, is_chained, work_s, first_release_s);
-        chain.before_s += least_s(plan->scenario, &sp->chunks[0].ways[TSIM_PASS_FORWARD].whole) + sp->next.cost.time_s;
+        double first_s = least_s(plan->scenario, &sp->chunks[0].ways[TSIM_PASS_FORWARD].whole);
+        if (plan->sends_async) /* after the first pass; the last message of others than the first stage is in after_s, too */
+            add_stage(&chain, is_chained,
+                      sent_s(plan, placement, s) + (is_chained ? first_s - (s > 0 ? sp->prev.cost.time_s : 0) : 0),
+                      first_release_s);
+        chain.before_s += first_s + sp->next.cost.time_s;
         chain.after_s += least_s(plan->scenario, &sp->chunks[0].ways[TSIM_PASS_BACKWARD].whole) +
                          (s + 1 < plan->schedule.stages ? plan->stages[s + 1].prev.cost.time_s : 0);
         longest_tail_s = fmax(longest_tail_s, own_tail_s);

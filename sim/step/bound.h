@@ -5,11 +5,11 @@
 #include "step/step_plan.h"
 
 /* Returns a time that is never more than tsim_step_simulate's, up to its tick. The reasons: every task takes at least what
- * it takes alone; tasks of a stream follow one another; a stage's first forward pass comes after those of the stages before
+ * it takes alone; tasks of a stream follow one another; links carry no more than they can; a stage's first forward pass comes after those of the stages before
  * it; after a stage's last backward pass come those of the stages before it (of chunk 0, in schedules that do not split the
  * backward pass); then come the gradient's norm, which waits for all stages, the optimizer, and gathers that nothing
  * hides. */
-double tsim_step_bound_s(const struct tsim_step_plan *plan);
+double tsim_step_bound_s(const struct tsim_step_plan *plan, const struct tsim_placement *placement);
 
 /* Returns the bound of passes alone. It needs no plan of the step, so it is cheap. */
 double tsim_passes_bound_s(const struct tsim_scenario *scenario, const struct tsim_pass_costs *costs);

@@ -548,7 +548,8 @@ void tsim_step_bound(struct tsim_arena *arena, const struct tsim_scenario *sc, c
         break;
     case TSIM_LEAST_STEP:
         result->terms.time_s = tsim_step_bound_s(
-            tsim_step_plan_build(arena, sc, machine->cluster, machine->placement, machine->costs, NULL, NULL));
+            tsim_step_plan_build(arena, sc, machine->cluster, machine->placement, machine->costs, NULL, NULL),
+            machine->placement);
         break;
     }
     result->simulated = true;

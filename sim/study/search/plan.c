@@ -29,9 +29,11 @@ enum fate {
 struct item {
     int64_t position;
     int32_t candidate, family; /* -1: none */
-    int32_t turn;              /* so many plans of its candidate come first */
     enum fate fate;
-    bool breaks_limit; /* whatever the simulation says */
+    enum tsim_least bound; /* the last that was found */
+    const int64_t *layers; /* of each part of the model, once they are balanced and it waits again; else NULL */
+    double rival;          /* objective of the first that waits behind it; -INFINITY: none */
+    bool breaks_limit;     /* whatever the simulation says */
     bool may_not_fit;
     double objective; /* bound, then value; more is better (negated where less is) */
     struct tsim_plan_price price;
@@ -45,6 +47,12 @@ struct known {
     size_t n_front, capacity;
     struct item *own; /* the best of each candidate; fate open: none so far */
     struct item safe; /* the best that fits whatever the memory's error; fate open: none so far */
+};
+
+/* Open items as a heap, the best bound first. */
+struct queue {
+    struct item **items;
+    size_t n;
 };
 
 /* Plans that share all keys before TSIM_PLAN_RECOMPUTE, or before TSIM_PLAN_LAYERS: the item has the first position of
@@ -83,7 +91,8 @@ struct search {
     bool families_recompute;   /* the families' recomputation is their first position's; else they have all values */
     int64_t n_pruned_unlisted; /* refinements that fell out with their family */
     struct known known;
-    size_t order_at;     /* of the rounds: how far the order is used up */
+    struct queue *queues; /* of the rounds: one for each candidate that is asked for its best, else one for all */
+    size_t n_queues, next_queue;
     struct item **round; /* TSIM_PLAN_ROUND */
     struct tsim_point *points;
     size_t n_round;
@@ -339,10 +348,25 @@ static const struct tsim_scenario *plan_of(const struct search *search, struct t
                : NULL;
 }
 
+/* Takes the bound of any split of the layers, but for figures of executed work, which depend on it. */
+static struct tsim_outcome outcome_of_any_split(const struct tsim_prediction *bound) {
+    struct tsim_outcome outcome;
+    tsim_outcome_of(bound, &outcome);
+    outcome.value[TSIM_OUTCOME_HFU] = outcome.value[TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU] = (double)NAN;
+    return outcome;
+}
+
 static void set_bound(const struct search *search, struct worker *worker, const struct tsim_prediction *prediction,
-                      struct item *item) {
+                      enum tsim_least of, struct item *item) {
     const struct tsim_result *bound = &prediction->result;
     struct tsim_outcome outcome;
+    item->bound = of;
+    if (of == TSIM_LEAST_ANY_SPLIT) {
+        outcome = outcome_of_any_split(prediction);
+        item->fate = FATE_OPEN;
+        item->objective = objective_of(search, &outcome, true);
+        return;
+    }
     double capacity_bytes = bound->step.memory.capacity_bytes,
            peak_bytes =
                bound->step.memory.peak_bytes * (search->options->is_for_candidates ? TSIM_NINE_IN_TEN_PEAKS : 1);
@@ -372,6 +396,18 @@ static bool is_even_after_all(const struct tsim_plan_candidate *candidate, const
     return true;
 }
 
+/* It takes most of a bound's time to balance layers that differ and to find out whether they fit. Where a candidate is asked for its
+ * fastest plan alone, that waits until a plan's turn comes. */
+static enum tsim_least first_bound(const struct search *search, const struct tsim_plan_candidate *candidate,
+                                   const struct tsim_scenario *scenario) {
+    const struct tsim_plan_search *options = search->options;
+    return options->is_for_candidates && candidate->is_coarse && scenario->parallelism.balances &&
+                   options->ranking.objective == TSIM_OUTCOME_STEP_TIME && options->ranking.n_limits == 0 &&
+                   !options->is_exhaustive
+               ? TSIM_LEAST_ANY_SPLIT
+               : TSIM_LEAST_PASSES;
+}
+
 static void bound_block(struct search *search, struct worker *worker, size_t block) {
     size_t first = search->first_unbounded + block * BLOCK_ITEMS, left = search->n_items - first;
     for (size_t i = first; i < first + (left < BLOCK_ITEMS ? left : BLOCK_ITEMS); i++) {
@@ -385,8 +421,9 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
             item->fate = place->fate;
             item->excess_bytes = place->excess_bytes;
         } else if (scenario && tsim_is_played(scenario)) {
-            tsim_train_bound(&worker->scratch, scenario, place->memo, TSIM_LEAST_PASSES, &bound.result);
-            set_bound(search, worker, &bound, item);
+            enum tsim_least of = first_bound(search, candidate, scenario);
+            tsim_train_bound(&worker->scratch, scenario, place->memo, of, &bound.result);
+            set_bound(search, worker, &bound, of, item);
             if (is_even_after_all(candidate, bound.result.scenario))
                 item->fate = FATE_SAME;
         }
@@ -396,23 +433,55 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
 
 /* ---- rounds ---- */
 
+/* The plan with the layers that it was balanced to before. */
+static const struct tsim_scenario *balanced_plan(const struct search *search, struct tsim_arena *arena,
+                                                 const struct item *item,
+                                                 const struct tsim_plan_candidate **candidate) {
+    const struct tsim_scenario *scenario = plan_of(search, arena, item->position, candidate);
+    if (!item->layers)
+        return scenario;
+    struct tsim_scenario *balanced = TSIM_NEW(arena, struct tsim_scenario);
+    *balanced = *scenario;
+    balanced->parallelism.layers_per_chunk = item->layers;
+    balanced->parallelism.balances = false;
+    return balanced;
+}
+
+static void keep_layers(struct worker *worker, const struct tsim_scenario *balanced, struct item *item) {
+    size_t n = (size_t)tsim_n_model_parts(&balanced->parallelism);
+    if (item->layers || !balanced->parallelism.balances)
+        return;
+    int64_t *layers = TSIM_NEW_ARRAY(&worker->kept, n, int64_t);
+    memcpy(layers, balanced->parallelism.layers_per_chunk, n * sizeof *layers);
+    item->layers = layers;
+}
+
+/* Is it the first that waits, as far as is known? */
+static bool is_next(const struct search *search, const struct item *item) {
+    return item->fate == FATE_OPEN && !is_excluded(search, item) && !(item->objective < item->rival);
+}
+
+/* Simulates the round's item, unless a closer bound shows that it is excluded (pruned), too large, or no longer the first of
+ * its queue (it stays open). */
 static void simulate(struct search *search, struct worker *worker, size_t index) {
     struct tsim_arena *arena = &worker->scratch;
     struct item *item = search->round[index];
     struct tsim_point *point = &search->points[index];
     const struct tsim_plan_candidate *candidate;
-    const struct tsim_scenario *scenario = plan_of(search, arena, item->position, &candidate);
+    const struct tsim_scenario *scenario = balanced_plan(search, arena, item, &candidate);
     struct memo_place *place = place_of(search, worker, candidate, scenario);
     struct tsim_run_options options = {
         .is_brief = true, .is_step = search->options->is_for_candidates, .memo = place->memo};
     struct tsim_prediction prediction = {0};
     struct tsim_diags diags;
-    if (!search->options->is_exhaustive) {
-        tsim_train_bound(arena, scenario, options.memo, TSIM_LEAST_STEP, &prediction.result);
-        set_bound(search, worker, &prediction, item);
+    while (!search->options->is_exhaustive && item->bound != TSIM_LEAST_STEP && is_next(search, item)) {
+        enum tsim_least of = item->bound == TSIM_LEAST_ANY_SPLIT ? TSIM_LEAST_PASSES : TSIM_LEAST_STEP;
+        tsim_train_bound(arena, scenario, options.memo, of, &prediction.result);
+        keep_layers(worker, prediction.result.scenario, item);
+        scenario = balanced_plan(search, arena, item, &candidate);
+        set_bound(search, worker, &prediction, of, item);
     }
-    item->fate = FATE_PRUNED;
-    if (!is_excluded(search, item)) {
+    if (is_next(search, item)) {
         tsim_diags_init(&diags);
         bool is_good = tsim_train_run(arena, scenario, &options, &prediction.result, &diags) == TSIM_OK;
         item->fate = is_good ? FATE_SIMULATED : FATE_FAILED;
@@ -420,6 +489,8 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
         if (is_good)
             tsim_outcome_of(&prediction, &point->outcome);
         tsim_diags_release(&diags);
+    } else if (item->fate == FATE_OPEN && is_excluded(search, item)) {
+        item->fate = FATE_PRUNED;
     }
     if (item->fate == FATE_SIMULATED) {
         item->objective = objective_of(search, &point->outcome, false);
@@ -433,8 +504,29 @@ static bool is_ahead(const struct item *a, const struct item *b) {
     return a->objective != b->objective ? a->objective > b->objective : a->position < b->position;
 }
 
-static int by_objective(const void *a, const void *b) {
-    return is_ahead(*(struct item *const *)a, *(struct item *const *)b) ? -1 : 1;
+static void swap(struct item **a, struct item **b) {
+    struct item *item = *a;
+    *a = *b;
+    *b = item;
+}
+
+static void push(struct queue *queue, struct item *item) {
+    size_t at = queue->n++;
+    for (queue->items[at] = item; at > 0 && is_ahead(queue->items[at], queue->items[(at - 1) / 2]); at = (at - 1) / 2)
+        swap(&queue->items[at], &queue->items[(at - 1) / 2]);
+}
+
+static struct item *pop(struct queue *queue) {
+    struct item *first = queue->items[0], **items = queue->items;
+    items[0] = items[--queue->n];
+    for (size_t at = 0, next; (next = 2 * at + 1) < queue->n; at = next) {
+        if (next + 1 < queue->n && is_ahead(items[next + 1], items[next]))
+            next++;
+        if (!is_ahead(items[next], items[at]))
+            break;
+        swap(&items[at], &items[next]);
+    }
+    return first;
 }
 
 static void join_front(struct known *known, const struct item *item) {
@@ -449,17 +541,44 @@ static void join_front(struct known *known, const struct item *item) {
     known->n_front = n;
 }
 
+static struct item *next_of(const struct search *search, struct queue *queue) {
+    while (queue->n > 0) {
+        struct item *item = pop(queue);
+        if (!is_excluded(search, item))
+            return item;
+        item->fate = FATE_PRUNED;
+    }
+    return NULL;
+}
+
+/* Each candidate is asked for its best alone: they take turns, so that a plan is known of each before others of it are
+ * simulated, and give few at a time, of which the first may exclude the others. */
+enum { MOST_AT_A_TIME = 2 };
+
 /* The next open items that are not excluded by what is known; false when none is left. */
-static bool next_round(struct search *search, struct item **order, size_t n_order) {
+static bool next_round(struct search *search) {
+    size_t most_turns = search->options->is_for_candidates ? MOST_AT_A_TIME : TSIM_PLAN_ROUND;
     search->n_round = 0;
-    while (search->order_at < n_order && search->n_round < TSIM_PLAN_ROUND) {
-        struct item *item = order[search->order_at++];
-        if (is_excluded(search, item))
-            item->fate = FATE_PRUNED;
-        else
+    for (size_t turn = 0; turn < most_turns * search->n_queues && search->n_round < TSIM_PLAN_ROUND; turn++) {
+        struct item *item = next_of(search, &search->queues[search->next_queue]);
+        search->next_queue = (search->next_queue + 1) % search->n_queues;
+        if (item)
             search->round[search->n_round++] = item;
     }
+    for (size_t i = 0; i < search->n_round; i++) {
+        struct item *item = search->round[i];
+        const struct queue *queue = &search->queues[search->options->is_for_candidates ? item->candidate : 0];
+        item->rival = queue->n > 0 && !search->is_interrupted ? queue->items[0]->objective : -(double)INFINITY;
+    }
     return search->n_round > 0;
+}
+
+/* Those that others have overtaken wait again. */
+static void queue_again(struct search *search) {
+    for (size_t i = 0; i < search->n_round; i++)
+        if (search->round[i]->fate == FATE_OPEN)
+            push(&search->queues[search->options->is_for_candidates ? search->round[i]->candidate : 0],
+                 search->round[i]);
 }
 
 static bool is_same_choice(const struct tsim_plan_choice *a, const struct tsim_plan_choice *b) {
@@ -528,40 +647,46 @@ static void report_to(tsim_plan_report_fn report, void *context, const struct se
         report(context, &progress);
 }
 
-static int by_turn(const void *a, const void *b) {
-    const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
-    return x->turn != y->turn ? (x->turn < y->turn ? -1 : 1) : by_objective(a, b);
+/* Items are in the order of their candidates. */
+static size_t fill_queues(struct search *search, struct item **order) {
+    size_t n = 0, n_queues = search->options->is_for_candidates ? search->options->space->n_candidates : 1;
+    search->queues = TSIM_NEW_ARRAY(&search->kept, n_queues, struct queue);
+    search->n_queues = n_queues;
+    search->next_queue = 0;
+    for (size_t i = 0; i < search->n_items; i++) {
+        struct item *item = &search->items[i];
+        struct queue *queue = &search->queues[search->options->is_for_candidates ? item->candidate : 0];
+        if (item->fate != FATE_OPEN)
+            continue;
+        queue->items = queue->items ? queue->items : &order[n];
+        push(queue, item);
+        n++;
+    }
+    return n;
 }
 
-/* Each candidate is asked for its best alone: the first of each come first, then the second ones, so that a plan is known of
- * each before others of it are simulated. */
-static void take_turns(struct search *search, struct item **order, size_t n_order) {
-    int32_t *taken = TSIM_NEW_ARRAY(&search->kept, search->options->space->n_candidates, int32_t);
-    for (size_t i = 0; i < n_order; i++)
-        order[i]->turn = taken[order[i]->candidate]++;
-    qsort(order, n_order, sizeof *order, by_turn);
+static int64_t n_waiting(const struct search *search) {
+    int64_t n = 0;
+    for (size_t i = 0; i < search->n_queues; i++)
+        n += (int64_t)search->queues[i].n;
+    return n;
 }
 
 static void simulate_all(struct search *search, struct team *team, tsim_plan_report_fn report, void *context,
                          struct tsim_plan_result *result) {
     struct item **order = NULL;
-    size_t n_order = 0, capacity = 0;
+    size_t capacity = 0;
     order = tsim_heap_grow(order, &capacity, search->n_items + 1, sizeof *order);
-    for (size_t i = 0; i < search->n_items; i++)
-        if (search->items[i].fate == FATE_OPEN)
-            order[n_order++] = &search->items[i];
-    if (n_order > 0)
-        qsort(order, n_order, sizeof *order, by_objective);
-    if (n_order > 0 && search->options->is_for_candidates)
-        take_turns(search, order, n_order);
+    int64_t n = (int64_t)fill_queues(search, order);
     search->began_s = now_s();
     bool is_last = search->is_interrupted; /* one round of what was bounded, so that there is something to show */
     search->heeds &= !is_last;
-    while (next_round(search, order, n_order)) {
+    while (next_round(search)) {
         team_run(team, search, simulate, search->n_round);
         learn(search, result);
+        queue_again(search);
         search->is_interrupted |= is_interrupted(search);
-        report_to(report, context, search, false, (int64_t)search->order_at, (int64_t)n_order);
+        report_to(report, context, search, false, n - n_waiting(search), n);
         if (is_last || search->is_interrupted)
             break;
     }
@@ -611,6 +736,19 @@ static void keep_open(struct search *search) {
         search->items[n++] = *item;
     }
     search->n_items = n;
+}
+
+/* Those that are found not to fit when their turn comes. */
+static void count_too_large(struct search *search) {
+    for (size_t i = 0; i < search->n_items; i++) {
+        const struct item *item = &search->items[i];
+        struct outcomes *outcomes = &search->outcomes[item->candidate];
+        if (item->fate != FATE_TOO_LARGE)
+            continue;
+        outcomes->n_open--;
+        outcomes->n_too_large++;
+        outcomes->least_excess_bytes = fmin(outcomes->least_excess_bytes, item->excess_bytes);
+    }
 }
 
 /* Some candidates at a time, so that what falls out takes no memory. */
@@ -682,8 +820,7 @@ static void relax(const struct search *search, struct worker *worker, struct ite
         return;
     tsim_train_bound(&worker->scratch, scenario, place_of(search, worker, candidate, scenario)->memo,
                      TSIM_LEAST_ANY_SPLIT, &bound.result);
-    tsim_outcome_of(&bound, &outcome);
-    outcome.value[TSIM_OUTCOME_HFU] = outcome.value[TSIM_OUTCOME_HARDWARE_TFLOPS_PER_GPU] = (double)NAN;
+    outcome = outcome_of_any_split(&bound);
     if (!isnan(outcome.value[search->options->ranking.objective]))
         item->objective = objective_of(search, &outcome, true);
     item->price = price_of(scenario, &outcome);
@@ -839,12 +976,12 @@ static void refine(struct search *search, struct team *team, tsim_plan_report_fn
     keep_open(search);
     search->is_interrupted = is_interrupted(search);
     report_to(report, context, search, true, search->n_total - search->n_unseen, search->n_total);
-    search->order_at = 0;
     simulate_all(search, team, report, context, result);
 }
 
-static void count(const struct search *search, struct tsim_plan_result *result) {
-    result->n_plans = (int64_t)search->n_items + search->n_pruned_unlisted;
+static void count(struct search *search, struct tsim_plan_result *result) {
+    count_too_large(search);
+    result->n_plans = search->n_pruned_unlisted; /* and those that are counted below */
     result->n_pruned = search->n_pruned_unlisted;
     result->least_excess_bytes = (double)NAN;
     for (size_t c = 0; c < search->options->space->n_candidates; c++) {
@@ -857,6 +994,7 @@ static void count(const struct search *search, struct tsim_plan_result *result) 
     }
     for (size_t i = 0; i < search->n_items; i++) {
         enum fate fate = search->items[i].fate;
+        result->n_plans += fate != FATE_TOO_LARGE;
         result->n_pruned += fate == FATE_PRUNED;
         result->n_evaluated += fate == FATE_SIMULATED || fate == FATE_FAILED;
         result->n_unseen += fate == FATE_OPEN;

@@ -1,11 +1,14 @@
 /* plan.h - the best plans of a space, the same that simulating every one of them would find.
  *
  * Each combination is resolved and checked like a scenario (plan_space.h). The memory of a valid one is worked out,
- * and where that fits a bound: figures that the plan cannot beat (run/run.h). Plans are taken in the order of that
- * bound, TSIM_PLAN_ROUND at a time, on all threads. A plan is left out (pruned) when its bound shows that it is neither
+ * and where that fits a bound: figures that the plan cannot beat (run/run.h). The plan with the best bound comes first. If a
+ * closer bound puts it behind another one, it waits again; else it is simulated. TSIM_PLAN_ROUND are taken at a time, on all
+ * threads. A plan is left out (pruned) when its bound shows that it is neither
  * among the best nor on the front: its objective is worse than that of the last of the best so far (and, where it is
  * sure to fit, than that of the best such plan), or a limit is broken; and a plan that was simulated needs no more
  * time, no more money and no more energy for each token. First the cheap bound, then a closer one, then the simulation.
+ * Where each candidate is asked for its fastest plan alone, the first bound is of whatever split of the layers: layers that differ
+ * are balanced, and the memory worked out, when a plan's turn comes.
  * A round knows what the rounds before it found, so that results and counts do not depend on the number of
  * threads.
  *
