@@ -23,7 +23,7 @@ limit validate-published 10 1400 validate scenarios/published/*.yaml
 limit messages-of-a-ring-of-4096 6 100 collective scenarios/llama70b.yaml --set cluster.nodes=512 --ranks 4096 --sizes 1GiB \
   --algorithm ring --protocol Simple --set simulation.network=steps
 limit 530b-on-35-stages 1 100 run $bench/gpt-530b.yaml --no-db --ignore-memory
-# What repeats is a whole group of micro-batches through eight chunks on each of 16 stages.
+# A whole group of micro-batches repeats, through eight chunks on each of 16 stages.
 limit 405b-on-128-chunks 0.6 100 run scenarios/published/bridge-405b-gb200-256-nvfp4-2604.yaml --no-db
 limit 405b-on-16384 0.3 100 run $bench/llama3-405b.yaml --no-db --ignore-memory
 limit 405b-on-16384-unfolded 20 2000 run $bench/llama3-405b-unfolded.yaml --no-db --ignore-memory

@@ -133,8 +133,8 @@ static bool read_index(struct reader *t, int64_t *value) {
     return true;
 }
 
-/* Reads `args` of an event: the device, the stream and the call, where it says them. What rocprof (of 2019 to 2024) traced has no category;
- * only what ran on an accelerator has dev-id. */
+/* Reads `args` of an event: the device, the stream and the call, where it says them. Events that rocprof (of 2019 to 2024)
+ * traced have no category; only those that ran on an accelerator have dev-id. */
 static bool read_args(struct reader *t, struct fields *f) {
     if (peek(t) != '{')
         return skip_value(t, 1);
