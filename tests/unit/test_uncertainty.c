@@ -180,7 +180,8 @@ START_TEST(intervals_are_calibrated) {
 }
 END_TEST
 
-/* A run is known again by its accelerators, its time and its machine or its model; what it was first predicted as counts. */
+/* A run is known again by its accelerators, its time and its machine or its model; what it was first predicted as counts. Blind
+ * runs that are not among the measured ones follow. */
 START_TEST(first_errors) {
     struct tsim_arena arena;
     struct tsim_traits then = {.accelerator = "b200", .software = "old", .n_accelerators = 8, .parameters = 1e9};
@@ -190,19 +191,20 @@ START_TEST(first_errors) {
     larger.accelerator = "b200-own";
     larger.parameters = 1.1e9;
     more.n_accelerators = 16;
-    const struct tsim_residual blind[] = {{"draft", "d", then, 0.3, 2, NULL}};
+    const struct tsim_residual blind[] = {{"draft", "d", then, 0.3, 2, NULL}, {"unseen", "d", then, 0.4, 3, NULL}};
     const struct tsim_residual measured[] = {{"same", "m", now, 0.1, 2.001, NULL},
                                              {"other-time", "m", then, 0.1, 2.02, NULL},
                                              {"other-model", "m", larger, 0.1, 2, NULL},
                                              {"other-count", "m", more, 0.1, 2, NULL}};
-    const struct tsim_residuals old = {blind, 1}, all = {measured, 4};
+    const struct tsim_residuals old = {blind, 2}, all = {measured, 4};
     tsim_arena_init(&arena);
     const struct tsim_residuals first = tsim_first_errors(&arena, &all, &old);
-    ck_assert_uint_eq(first.n, 4);
+    ck_assert_uint_eq(first.n, 5);
     ck_assert_double_eq(first.rows[0].log_ratio, 0.3);
     ck_assert_str_eq(first.rows[0].traits.software, "old");
     ck_assert_str_eq(first.rows[0].source, "m");
-    for (size_t i = 1; i < first.n; i++)
+    ck_assert_str_eq(first.rows[4].name, "unseen");
+    for (size_t i = 1; i < 4; i++)
         ck_assert_double_eq(first.rows[i].log_ratio, 0.1);
     tsim_arena_release(&arena);
 }

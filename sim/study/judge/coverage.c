@@ -12,7 +12,7 @@ static const double SAME_TIME = 0.003;      /* difference of logarithms: tables 
 static const double SAME_PARAMETERS = 0.02; /* likewise; a machine may have got a name of its own since */
 static const double LEAST_END = 0.5;        /* standard deviations */
 static const double MOST_INSIDE = 0.949, NARROWER = 0.99;
-static const double LEAST_INSIDE = 0.85, UNLIKELY = 0.1;
+static const double LEAST_INSIDE = 0.85, UNLIKELY = 0.1, LEAST_HOLDING = 0.85;
 
 static const char *const NAMES[TSIM_N_LEFT_OUT] = {"source", "accelerator", "blind"};
 
@@ -78,17 +78,26 @@ static void find_known(struct tsim_arena *arena, const struct tsim_residuals *me
 
 struct tsim_residuals tsim_first_errors(struct tsim_arena *arena, const struct tsim_residuals *measured,
                                         const struct tsim_residuals *blind) {
-    struct tsim_residual *rows = TSIM_NEW_ARRAY(arena, measured->n + 1, struct tsim_residual);
+    struct tsim_residual *rows = TSIM_NEW_ARRAY(arena, measured->n + blind->n + 1, struct tsim_residual);
+    bool *is_there = TSIM_NEW_ARRAY(arena, blind->n + 1, bool);
+    size_t n = measured->n;
     for (size_t i = 0; i < measured->n; i++) {
+        const struct tsim_residual *first = NULL;
         rows[i] = measured->rows[i];
         for (size_t k = 0; k < blind->n; k++)
-            if (is_same_run(&rows[i], &blind->rows[k])) {
-                rows[i].traits = blind->rows[k].traits;
-                rows[i].log_ratio = blind->rows[k].log_ratio;
-                break;
+            if (is_same_run(&measured->rows[i], &blind->rows[k])) {
+                is_there[k] = true;
+                first = first ? first : &blind->rows[k];
             }
+        if (first) {
+            rows[i].traits = first->traits;
+            rows[i].log_ratio = first->log_ratio;
+        }
     }
-    return (struct tsim_residuals){rows, measured->n};
+    for (size_t k = 0; k < blind->n; k++)
+        if (!is_there[k])
+            rows[n++] = blind->rows[k];
+    return (struct tsim_residuals){rows, n};
 }
 
 static int by_group(const void *a, const void *b) {
@@ -191,20 +200,50 @@ static double inside_of(const struct judged_runs *all, const struct tsim_error_s
     return all->n > 0 ? (double)n_inside / (double)all->n : 0;
 }
 
+/* Returns the chance that so many or more of n runs are outside, if each is with one in ten. */
+static double chance_of_outside(int32_t n, int32_t n_outside) {
+    double fewer = 0, chance = pow(0.9, n);
+    for (int32_t i = 0; i < n_outside; i++) {
+        fewer += chance;
+        chance *= (double)(n - i) / (i + 1) * (0.1 / 0.9);
+    }
+    return 1 - fewer;
+}
+
+/* Does a group of which so many runs are inside look as 90 % do? See the header. */
+static bool looks_right(int32_t n, int32_t n_inside) {
+    return n_inside >= LEAST_INSIDE * n || chance_of_outside(n, n - n_inside) > UNLIKELY * (1 + 1e-9);
+}
+
+/* Returns the share of the groups that hold. */
+static double holding_of(const struct judged_runs *all, const struct tsim_error_sizes *sizes) {
+    double n_groups = 0, n_hold = 0;
+    for (size_t i = 0, end; i < all->n; i = end) {
+        int32_t n_inside = 0;
+        end = end_of_group(all, i);
+        for (size_t k = i; k < end; k++)
+            n_inside += is_inside(all->runs[k].row, tsim_interval_of(&all->runs[k].error, sizes, all->runs[k].class));
+        n_groups++;
+        n_hold += looks_right((int32_t)(end - i), n_inside);
+    }
+    return n_groups > 0 ? n_hold / n_groups : 1;
+}
+
+static void widen(struct tsim_error_sizes *sizes, double times) {
+    for (int class = 0; class < TSIM_N_ERROR_CLASSES; class ++) {
+        sizes->low[class] *= times;
+        sizes->high[class] *= times;
+    }
+}
+
 void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *measured,
                         const struct tsim_residuals *blind, struct tsim_error_sizes *sizes) {
-    struct tsim_residual *rows = TSIM_NEW_ARRAY(arena, measured->n + blind->n + 1, struct tsim_residual);
-    for (size_t i = 0; i < measured->n; i++)
-        rows[i] = measured->rows[i];
-    for (size_t i = 0; i < blind->n; i++)
-        rows[measured->n + i] = blind->rows[i];
-    const struct tsim_residuals both = {rows, measured->n + blind->n};
-    tsim_error_sizes_fit(arena, &both, sizes);
     const struct tsim_residuals first = tsim_first_errors(arena, measured, blind);
+    tsim_error_sizes_fit(arena, &first, sizes);
     struct judged_runs parts[TSIM_LEFT_OUT_BLIND];
     for (int by = 0; by < TSIM_LEFT_OUT_BLIND; by++)
         parts[by] = leave_out(arena, measured, &first, sizes, (enum tsim_left_out)by);
-    struct weighted *values = TSIM_NEW_ARRAY(arena, 2 * measured->n + 1, struct weighted);
+    struct weighted *values = TSIM_NEW_ARRAY(arena, 2 * first.n + 1, struct weighted);
     for (int class = 0; class < TSIM_N_ERROR_CLASSES; class ++) {
         size_t n = 0;
         for (int by = 0; by < TSIM_LEFT_OUT_BLIND; by++)
@@ -222,19 +261,17 @@ void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *m
         sizes->low[TSIM_ERROR_DENSE] *= NARROWER;
         sizes->high[TSIM_ERROR_DENSE] *= NARROWER;
     }
+    for (int step = 0; step < MOST_STEPS && holding_of(&parts[TSIM_LEFT_OUT_SOURCE], sizes) < LEAST_HOLDING; step++) {
+        struct tsim_error_sizes wider = *sizes;
+        widen(&wider, 1 / NARROWER);
+        if (inside_of(&parts[TSIM_LEFT_OUT_SOURCE], &wider) > MOST_INSIDE ||
+            inside_of(&parts[TSIM_LEFT_OUT_ACCELERATOR], &wider) > MOST_INSIDE)
+            break;
+        *sizes = wider;
+    }
 }
 
 /* ---- what they hold ---- */
-
-/* Returns the chance that so many or more of n runs are outside, if each is with one in ten. */
-static double chance_of_outside(int32_t n, int32_t n_outside) {
-    double fewer = 0, chance = pow(0.9, n);
-    for (int32_t i = 0; i < n_outside; i++) {
-        fewer += chance;
-        chance *= (double)(n - i) / (i + 1) * (0.1 / 0.9);
-    }
-    return 1 - fewer;
-}
 
 static struct tsim_held held_of(const struct judged *runs, size_t n, enum tsim_left_out by, const char *name,
                                 double *widths) {
@@ -245,8 +282,7 @@ static struct tsim_held held_of(const struct judged *runs, size_t n, enum tsim_l
     }
     tsim_sort_ascending(widths, n);
     held.median_width_frac = widths[n / 2];
-    held.holds = held.n_inside >= LEAST_INSIDE * held.n ||
-                 chance_of_outside(held.n, held.n - held.n_inside) > UNLIKELY * (1 + 1e-9);
+    held.holds = looks_right(held.n, held.n_inside);
     return held;
 }
 

@@ -4,7 +4,8 @@
  *
  * The same runs set the ends of the 90 %. A run's error is counted in standard deviations; the ends are the quantiles
  * 0.05 and 0.95 of the runs that were left out. A group of n runs weighs as much as sqrt(n) single runs: its runs err
- * alike, so that one run outside among a hundred of one source is no news. */
+ * alike, so that one run outside among a hundred of one source is no news. Where fewer than 85 % of the sources hold, the
+ * ends are widened until as many do, but not beyond what holds 95 % of the runs. */
 #ifndef TSIM_STUDY_COVERAGE_H
 #define TSIM_STUDY_COVERAGE_H
 
@@ -30,13 +31,13 @@ struct tsim_coverage {
 
 const char *tsim_left_out_name(enum tsim_left_out by);
 
-/* The measured runs, those that were once predicted blind as they were predicted then. */
+/* The measured runs, those that were once predicted blind as they were predicted then, and behind them the blind runs that
+ * are not among the measured ones. */
 struct tsim_residuals tsim_first_errors(struct tsim_arena *arena, const struct tsim_residuals *measured,
                                         const struct tsim_residuals *blind);
 
-/* Fits the sizes to measured and blind runs together, because blind ones show best what is new, and the ends to first
- * errors. The program was improved on most of the measured runs before they were left out here, and on none of the
- * blind ones. */
+/* Fits sizes and ends to first errors, because they show what new software or a new machine brings. The program was improved
+ * on most of the measured runs before they were left out here, and on none of the blind ones as they were then. */
 void tsim_intervals_fit(struct tsim_arena *arena, const struct tsim_residuals *measured,
                         const struct tsim_residuals *blind, struct tsim_error_sizes *sizes);
 

@@ -223,8 +223,15 @@ static const char *reason_of(struct tsim_arena *arena, enum tsim_error_part part
     return NULL;
 }
 
+/* A kind of model that nobody has measured. Its models, and it with each software and on each machine, are unknown for it. */
+static bool is_new_kind(const struct tsim_error_of_run *error) {
+    return error->part_variance[TSIM_ERROR_KIND] > 0 && error->n_runs[TSIM_ERROR_KIND] == 0;
+}
+
 /* Wider by it, and known of by few or none. */
 static bool is_reason(const struct tsim_error_of_run *error, enum tsim_error_part part) {
+    if (is_new_kind(error) && (part == TSIM_ERROR_KIND || part == TSIM_ERROR_MODEL))
+        return part == TSIM_ERROR_KIND;
     double least = part == TSIM_ERROR_ACCELERATOR ? ACCELERATOR_WORTH_A_WORD : WORTH_A_WORD;
     if (part == TSIM_ERROR_SOURCE || error->part_variance[part] < least * error->sd * error->sd)
         return false;
