@@ -230,18 +230,21 @@ static bool price(struct tsim_offer *offer) {
     return false;
 }
 
+/* False: the plan's days or its price are not known. */
+static bool make_offer(const struct tsim_plan *plan, enum tsim_purchase purchase, struct tsim_offer *offer) {
+    *offer = (struct tsim_offer){.plan = plan, .purchase = purchase};
+    offer->capital = capital_of(offer);
+    offer->failing_frac = failing_frac(offer);
+    offer->evidence = evidence_of(plan);
+    if (isnan(plan->days.p50) || !price(offer))
+        return false;
+    tsim_offer_evaluate(offer, &TSIM_NO_CHANGES);
+    return true;
+}
+
 static void add_offers(struct tsim_decision *decision, const struct tsim_plan *plan) {
-    for (int purchase = 0; purchase < TSIM_N_PURCHASES; purchase++) {
-        struct tsim_offer *offer = &decision->offers[decision->n_offers];
-        *offer = (struct tsim_offer){.plan = plan, .purchase = (enum tsim_purchase)purchase};
-        offer->capital = capital_of(offer);
-        offer->failing_frac = failing_frac(offer);
-        offer->evidence = evidence_of(plan);
-        if (isnan(plan->days.p50) || !price(offer))
-            continue;
-        tsim_offer_evaluate(offer, &TSIM_NO_CHANGES);
-        decision->n_offers++;
-    }
+    for (int purchase = 0; purchase < TSIM_N_PURCHASES; purchase++)
+        decision->n_offers += make_offer(plan, (enum tsim_purchase)purchase, &decision->offers[decision->n_offers]);
 }
 
 static void rank(struct tsim_decision *decision, enum tsim_decision_objective objective) {
@@ -261,6 +264,7 @@ struct deciding {
     const struct tsim_decision_search *search;
     struct tsim_override *overrides; /* the goal's length among them */
     size_t n_overrides;
+    bool is_screened; /* the search plays passes, and nobody asked for that */
     tsim_plan_report_fn report;
     void *context;
     struct tsim_decision *decision;
@@ -650,6 +654,75 @@ static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *de
                        ? why_not(arena, best, offer, objective)
                        : "it comes nearest to the goal, but is more likely to miss it than to meet it"};
     }
+}
+
+/* ---- as `tsim run` plays it ---- */
+
+/* Returns the plan played operator by operator; NULL: it cannot be. */
+static const struct tsim_plan *played(struct deciding *d, const struct tsim_evidence *evidence,
+                                      const struct tsim_plan *screened) {
+    struct tsim_plan *plan = TSIM_NEW(d->arena, struct tsim_plan);
+    const struct tsim_scenario *scenario;
+    struct tsim_arena scratch;
+    struct tsim_diags diags; /* the search has played it, if only by its passes */
+    tsim_arena_init(&scratch);
+    tsim_diags_init(&diags);
+    *plan = *screened;
+    bool is_good = tsim_scenario_replan(&scratch, plan->candidate->job, &plan->choice, &scenario);
+    if (is_good) {
+        struct tsim_scenario whole = *scenario;
+        whole.simulation.detail = TSIM_DETAIL_OPERATORS;
+        is_good = tsim_plan_play(d->arena, evidence, &whole, plan, &diags) == TSIM_OK;
+    }
+    tsim_diags_release(&diags);
+    tsim_arena_release(&scratch);
+    return is_good ? plan : NULL;
+}
+
+/* Puts the played plan in the place of the screened one in all its offers. */
+static void offer_played(struct tsim_decision *decision, const struct tsim_plan *screened,
+                         const struct tsim_plan *plan) {
+    for (size_t i = 0; i < decision->n_offers; i++) {
+        struct tsim_offer offer;
+        if (decision->offers[i].plan == screened && make_offer(plan, decision->offers[i].purchase, &offer))
+            decision->offers[i] = offer;
+    }
+}
+
+/* Finds the alternatives; the plans that are shown are played first, until those that are the best then have been. */
+static enum tsim_status show_played(struct deciding *d) {
+    enum { MOST_PLAYED = 64 };
+    struct tsim_decision *decision = d->decision;
+    const struct tsim_plan *done[MOST_PLAYED];
+    struct tsim_evidence evidence;
+    size_t n_done = 0;
+    TSIM_TRY(tsim_evidence_read(d->arena, &evidence, d->diags));
+    for (bool is_more = true; is_more;) {
+        decision->is_met = decision->offers[0].chance_of_both >= TSIM_CHANCE_LIKELY;
+        decision->n_alternatives = 0;
+        find_alternatives(d->arena, decision, d->search->objective);
+        const struct tsim_plan *shown[MOST_PLAYED] = {decision->offers[0].plan};
+        is_more = false;
+        for (size_t i = 0; i < decision->n_alternatives; i++)
+            shown[i + 1] = decision->alternatives[i].offer->plan;
+        for (size_t i = 0; i <= decision->n_alternatives && d->is_screened && !decision->is_interrupted; i++) {
+            size_t at = 0;
+            while (at < n_done && done[at] != shown[i])
+                at++;
+            if (at < n_done || n_done + 2 > MOST_PLAYED)
+                continue;
+            const struct tsim_plan *plan = played(d, &evidence, shown[i]);
+            done[n_done++] = shown[i];
+            if (plan) {
+                done[n_done++] = plan;
+                offer_played(decision, shown[i], plan);
+            }
+            is_more = true;
+        }
+        if (is_more)
+            rank(decision, d->search->objective);
+    }
+    return TSIM_OK;
 }
 
 /* ---- other fabrics ---- */
@@ -1063,7 +1136,8 @@ static enum tsim_status read_goal(struct deciding *d) {
     d->decision->job = job;
     if (job->goal.loss_nats > 0)
         d->decision->needed = tsim_goal_tokens(job);
-    if (job->simulation.detail == TSIM_DETAIL_AUTO) /* hundreds of plans of a whole catalogue take half the time so */
+    d->is_screened = job->simulation.detail == TSIM_DETAIL_AUTO; /* hundreds of plans take half the time so */
+    if (d->is_screened)
         d->overrides[d->n_overrides++] = (struct tsim_override){"simulation.detail", "passes"};
     return TSIM_OK;
 }
@@ -1080,8 +1154,7 @@ enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decisio
     TSIM_TRY(search->axes ? search_space(&d, search->axes) : search_catalogue(&d));
     if (decision->n_offers == 0)
         return TSIM_OK;
-    decision->is_met = decision->offers[0].chance_of_both >= TSIM_CHANCE_LIKELY;
-    find_alternatives(arena, decision, search->objective);
+    TSIM_TRY(show_played(&d));
     if (!decision->is_interrupted)
         say_dear(arena, decision);
     TSIM_TRY(find_rivals(&d));

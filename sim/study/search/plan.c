@@ -1079,23 +1079,20 @@ static void find_gaps(struct tsim_arena *arena, const struct search *search, con
 /* The run has no length, or its step no interval. */
 static const struct tsim_percentiles NOT_KNOWN = {(double)NAN, (double)NAN, (double)NAN};
 
-/* Runs the plan again, in full: the search itself does without tables, intervals and the whole run. */
-static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
-                                  struct tsim_plan *plan, struct tsim_diags *diags) {
+enum tsim_status tsim_plan_play(struct tsim_arena *arena, const struct tsim_evidence *evidence,
+                                const struct tsim_scenario *scenario, struct tsim_plan *plan,
+                                struct tsim_diags *diags) {
     const struct tsim_run_options options = {.ignore_memory = false};
     struct tsim_arena own; /* a run's results are a hundred times what is kept of them */
     struct tsim_prediction prediction = {0};
     const struct tsim_uncertainty *u = &prediction.uncertainty;
     tsim_arena_init(&own);
-    const struct tsim_scenario *scenario = plan_of(search, &own, position, &plan->candidate);
-    tsim_plan_choice_at(plan->candidate, position, &plan->choice);
     enum tsim_status status = tsim_train_run(&own, scenario, &options, &prediction.result, diags);
     if (status == TSIM_OK) {
-        tsim_uncertainty_set(&own, &search->evidence, &prediction);
-        plan->point = (struct tsim_point){.position = position, .status = TSIM_POINT_OK};
+        tsim_uncertainty_set(&own, evidence, &prediction);
+        plan->point.status = TSIM_POINT_OK;
         tsim_outcome_of(&prediction, &plan->point.outcome);
         plan->price = price_of(scenario, &plan->point.outcome);
-        plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
         plan->days = u->has_run ? u->days : NOT_KNOWN;
         plan->days_at = u->days_at;
         plan->missed_frac = u->missed_frac;
@@ -1106,6 +1103,21 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
         plan->n_own_runs = u->basis ? u->n_own : -1;
         plan->unknown = u->basis ? tsim_uncertainty_reasons(arena, u) : NULL;
     }
+    tsim_arena_release(&own);
+    return status;
+}
+
+/* Runs the plan again, in full: the search itself does without tables, intervals and the whole run. */
+static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
+                                  struct tsim_plan *plan, struct tsim_diags *diags) {
+    struct tsim_arena own;
+    tsim_arena_init(&own);
+    const struct tsim_scenario *scenario = plan_of(search, &own, position, &plan->candidate);
+    plan->point = (struct tsim_point){.position = position};
+    tsim_plan_choice_at(plan->candidate, position, &plan->choice);
+    enum tsim_status status = tsim_plan_play(arena, &search->evidence, scenario, plan, diags);
+    if (status == TSIM_OK)
+        plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
     tsim_arena_release(&own);
     return status;
 }

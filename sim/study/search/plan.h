@@ -107,6 +107,11 @@ struct tsim_plan_progress {
 };
 typedef void (*tsim_plan_report_fn)(void *context, const struct tsim_plan_progress *progress);
 
+/* Runs a plan in full, of which candidate, choice and settings are there, and fills in the rest; `scenario` is the plan's. */
+struct tsim_evidence;
+enum tsim_status tsim_plan_play(struct tsim_arena *arena, const struct tsim_evidence *evidence,
+                                const struct tsim_scenario *scenario, struct tsim_plan *plan, struct tsim_diags *diags);
+
 /* `report` (may be NULL) is called from the calling thread. Fails only with what a simulation fails with. */
 enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_search *search,
                                tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
