@@ -304,9 +304,12 @@ struct tsim_parallelism_spec {
 enum tsim_access { TSIM_ACCESS_RANDOM, TSIM_ACCESS_SEQUENTIAL };
 
 /* The input pipeline (step/input/input_pipeline.h). A batch of it is a micro-batch of one replica. */
+enum tsim_storage_network { TSIM_STORAGE_OWN, TSIM_STORAGE_NICS };
+
 struct tsim_data_spec {
     bool has; /* false: data are always there; then nothing else counts */
     const struct tsim_storage *storage;
+    enum tsim_storage_network network; /* that leads to it */
     enum tsim_access access;
     double sample_bytes;   /* read per sample */
     double transfer_bytes; /* of a sample as it goes to the accelerator */
@@ -371,7 +374,7 @@ struct tsim_reliability_spec {
     struct tsim_period checkpoint_interval;
     int mode; /* 0 sync, 1 async */
     double checkpoint_bytes_per_s;
-    enum tsim_storage_network { TSIM_STORAGE_OWN, TSIM_STORAGE_NICS } checkpoint_network;
+    enum tsim_storage_network checkpoint_network;
     bool checkpoint_memory;
     /* A local tier of its own interval; the one above is then the storage's. */
     struct tsim_local_tier_spec {

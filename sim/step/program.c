@@ -10,6 +10,7 @@
 #include "step/folding/in_step.h"
 #include "step/groups/background.h"
 #include "step/groups/copies.h"
+#include "step/groups/input_reads.h"
 #include "step/groups/pass_tasks.h"
 #include "step/groups/stage_group.h"
 
@@ -43,7 +44,7 @@ struct step_run {
 static int32_t add_resource(const struct step_run *run, double capacity, struct tsim_peak_demand most) {
     const struct tsim_scenario *sc = run->plan->scenario;
     bool can_spare = run->plan->folding == TSIM_FOLD_STAGES && sc->cluster.n_background == 0 &&
-                     !run->plan->is_stepped && !run->plan->has_copies;
+                     !run->plan->is_stepped && !run->plan->has_copies && !tsim_reads_over_nics(run->plan);
     return can_spare && tsim_never_binds(capacity, most) ? tsim_engine_add_meter(run->engine)
                                                          : tsim_engine_add_resource(run->engine, capacity);
 }
@@ -743,13 +744,15 @@ enum tsim_status tsim_step_simulate_with_late_batches(
     if (run.has_links)
         tsim_step_links_cross(&run.links, scratch, placement, run.stage_groups);
     tsim_copies_cross_slots(scratch, run.stage_groups, run.n_stage_groups);
-    if (run.has_links && !run.plan->has_copies)
+    bool has_others = run.plan->has_copies || tsim_reads_over_nics(run.plan); /* whose rates are not known ahead */
+    if (run.has_links && !has_others)
         tsim_spare_links_find(run.stage_groups, run.n_stage_groups);
     for (int32_t i = 0; i < run.n_stage_groups; i++) {
-        if (!run.has_links && !run.plan->has_copies)
+        if (!run.has_links && !has_others)
             tsim_spare_meters_find(&run.stage_groups[i]);
         add_input(arena, &run.stage_groups[i]);
         tsim_background_add(scratch, &run.stage_groups[i], &run.background);
+        tsim_input_reads_add(scratch, &run.stage_groups[i]);
     }
     if (!(sink && sink->needs_events) && !run.plan->is_stepped && !run.plan->input && !run.plan->has_copies &&
         !(run.plan->noise_deviation_frac > 0) && !tsim_is_asynchronous(run.plan->schedule.schedule))

@@ -234,6 +234,9 @@ struct tsim_amount tsim_stage_group_energy(struct tsim_term_recorder *recorder, 
 /* The waits of passes for their batches: [n_waits], in the order of each stage, alike for all stages that take batches. */
 struct tsim_step_input {
     const double *waits_s; /* NULL: nothing */
+    /* The bytes of a batch that come over the NIC of each rank that gets it, and the most of them a second (data.network);
+     * 0: none come over NICs. */
+    double read_bytes, read_bytes_per_s;
 };
 
 /* Simulates a step whose passes wait for their batches as `input` says (NULL: not at all). `sink` may be NULL. */

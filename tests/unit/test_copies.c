@@ -288,10 +288,43 @@ START_TEST(all_at_once) {
 }
 END_TEST
 
+/* A replica on each of two nodes, whose kernels take next to nothing: a step is its gradients, of which each NIC brings N bytes, or what
+ * the samples take that come over the same NIC, S bytes a step. Half of N delays the gradients by as much: N + S must come
+ * in. So it is with three times N, where the step waits for its batch. A storage with a network of its own costs nothing,
+ * and one of N bytes a step's time is waited for on whatever network. */
+START_TEST(input_over_nics) {
+    const double NIC = 5e9;
+    for (int fold = 0; fold < 2; fold++) {
+        struct tsim_input_pipeline_flow flow;
+        use_slots(1);
+        e.node.scale_up = TSIM_SCALE_UP_SWITCH;
+        e.node.nics = 1;
+        e.node.nic_bytes_per_s = e.fabric.link_bytes_per_s = NIC;
+        e.scenario.cluster.nodes = 2;
+        e.scenario.training.global_batch_size = 2;
+        e.scenario.simulation.detail = TSIM_DETAIL_OPERATORS;
+        e.scenario.simulation.fold = fold == 0;
+        double alone_s = simulate().time_s, gradients = simulate().stage_groups[0].nic_bytes;
+        use_input(1);
+        e.scenario.data.sample_bytes = gradients / 2;
+        ck_assert_double_eq_tol(feed(&flow).time_s, alone_s, 1e-6 * alone_s);
+        e.scenario.data.network = TSIM_STORAGE_NICS;
+        ck_assert_double_eq_tol(feed(&flow).time_s, alone_s + 0.5 * gradients / NIC, 0.02 * alone_s);
+        e.scenario.simulation.network = TSIM_NETWORK_IDEAL;
+        ck_assert_double_lt(feed(&flow).time_s, 1.001 * alone_s);
+        e.scenario.simulation.network = TSIM_NETWORK_FLUID;
+        e.scenario.data.sample_bytes = 3 * gradients;
+        ck_assert_double_eq_tol(feed(&flow).time_s, 4 * gradients / NIC, 0.03 * 4 * gradients / NIC);
+        ck_assert_int_eq(flow.bound, TSIM_INPUT_BOUND_STORAGE);
+    }
+}
+END_TEST
+
 static Suite *copies_suite(void) {
     Suite *suite = suite_create("copies");
     TCase *tc = tcase_create("analytic");
     tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_test(tc, input_over_nics);
     tcase_add_test(tc, offload_alone);
     tcase_add_test(tc, offload_beside_all_reduces);
     tcase_add_test(tc, uplink_is_shared);

@@ -33,7 +33,7 @@ TSIM_TABLE(COMPONENTS, COMPONENT_KEYS, false);
 
 static const struct tsim_word MODES[] = {{"sync", 0}, {"async", 1}, {NULL, 0}};
 
-static const struct tsim_word STORAGE_NETWORKS[] = {{"own", TSIM_STORAGE_OWN}, {"nics", TSIM_STORAGE_NICS}, {NULL, 0}};
+const struct tsim_word tsim_storage_networks[] = {{"own", TSIM_STORAGE_OWN}, {"nics", TSIM_STORAGE_NICS}, {NULL, 0}};
 
 static void read_interval(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 static void read_optimal_interval(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
@@ -63,7 +63,7 @@ static const struct tsim_key CHECKPOINT_KEYS[] = {
      .help = "sync: training waits for the storage; async: for the copy to host memory"},
     {.key = "bandwidth", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_BYTES_PER_S, .offset = AT(checkpoint_bytes_per_s),
      .default_text = "100 GB/s", .unit = "GB/s", .is_positive = true, .help = "bandwidth of the whole cluster to its storage"},
-    {.key = "network", .kind = TSIM_KEY_ENUM, .offset = AT(checkpoint_network), .words = STORAGE_NETWORKS, .default_text = "own",
+    {.key = "network", .kind = TSIM_KEY_ENUM, .offset = AT(checkpoint_network), .words = tsim_storage_networks, .default_text = "own",
      .help = "network that leads to the storage: own; or nics: writing under training shares the NICs with the steps"},
     {.key = "memory", .kind = TSIM_KEY_BOOL, .offset = AT(checkpoint_memory), .default_text = "false",
      .help = "async: failures that take no node go back to the copy in host memory"},

@@ -24,6 +24,8 @@ static void write_storage(struct tsim_writer *writer, const char *key, const cha
 static const struct tsim_key DATA_KEYS[] = {
     {.key = "storage", .kind = TSIM_KEY_CUSTOM, .read = read_storage, .write = write_storage,
      .help = "id, path or mapping: what the samples are read from; default: " DEFAULT_STORAGE},
+    {.key = "network", .kind = TSIM_KEY_ENUM, .offset = AT(network), .words = tsim_storage_networks, .default_text = "own",
+     .help = "network that leads to the storage: own; or nics: reading shares the NICs with the steps"},
     {.key = "access", .kind = TSIM_KEY_ENUM, .offset = AT(access), .words = ACCESSES, .default_text = "random",
      .help = "random: sample by sample in shuffled order; sequential: large files, a batch at a time (the default with embedding tables)"},
     {QUANTITY_KEY("sample_size", TSIM_BYTES, sample_bytes,
@@ -140,6 +142,9 @@ void tsim_draft_check_data(const struct tsim_draft *draft, struct tsim_reader *r
                                         tsim_quantity_human(host, TSIM_BYTES, has, sizeof has)),
                        "workers x prefetch x micro_batch_size x transfer_size: at most %.0f batches",
                        host / ((double)sc->training.micro_batch_size * sc->data.transfer_bytes));
+    if (sc->data.network == TSIM_STORAGE_NICS && sc->cluster.nodes == 1)
+        tsim_value_warning(reader->diags, tsim_draft_place(draft, "data.network"), "data.network",
+                           "this has no effect on one node, whose NICs nothing else crosses");
     if (!sc->data.storage->is_shared && sc->data.storage->client_bytes_per_s > 0)
         tsim_value_warning(reader->diags, tsim_draft_place(draft, "data.storage.client_bandwidth"),
                            "data.storage.client_bandwidth", "this has no effect, because the storage is not shared");

@@ -35,6 +35,7 @@ struct tsim_draft {
 
 extern const struct tsim_table tsim_scenario_table;
 /* These sections of a scenario are read by functions. */
+extern const struct tsim_word tsim_storage_networks[];
 extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_stage_table, tsim_data_table,
     tsim_reliability_table;
 

@@ -1,5 +1,6 @@
 #include "step/groups/stage_group.h"
 #include "step/groups/copies.h"
+#include "step/groups/input_reads.h"
 #include "step/groups/pass_tasks.h"
 
 #include <math.h>
@@ -277,6 +278,8 @@ static bool next_input(struct tsim_stage_group *group, struct tsim_task *task) {
     }
     group->has_batch = !copies || group->awaits_copy;
     group->awaits_copy = copies && !group->awaits_copy;
+    if (group->has_batch && tsim_reads_over_nics(group->plan))
+        lower(task, group->reads_go + group->n_asked);
     group->n_asked += group->has_batch;
     return true;
 }

@@ -179,7 +179,8 @@ struct tsim_stage_group {
     /* Signals by batch of the input pipeline: it is in the host's memory, on the accelerator, in use. `batch_there`
      * tells only of batches for which a pass had to wait. */
     int32_t batch_there, batch_copied, batch_taken;
-    int32_t batch; /* the next batch to copy */
+    int32_t batch;    /* the next batch to copy */
+    int32_t reads_go; /* signals by batch: it is in use, and another one may be read over the NICs (input_reads.h) */
     /* Collectives and messages */
     struct tsim_crossed_links sent[TSIM_N_SENT]; /* the links that messages to other stages cross */
     struct tsim_expansion *expansions;           /* network: steps */

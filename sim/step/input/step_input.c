@@ -11,6 +11,8 @@
 enum { MAX_TURNS = 8, MAX_TOP_UPS = 4 };
 /* A step's clock counts picoseconds in 63 bits: 107 days. */
 #define LONGEST_STEP_S 5e6
+/* Rounding may leave nothing of a NIC that collectives fill: reading gets a part of it nonetheless. */
+#define LEAST_NIC_FRAC 1e-3
 
 /* ---- who is fed where ---- */
 
@@ -260,6 +262,23 @@ static enum tsim_status top_up(struct turns *t, const struct tsim_input_pipeline
     return TSIM_OK;
 }
 
+/* Returns the ranks that get a batch together. */
+static double ranks_of_batch(const struct tsim_scenario *sc) {
+    return (double)(sc->parallelism.tensor * sc->parallelism.context);
+}
+
+/* Returns what the storage delivers to the node: over the NICs at most what the step leaves, on average, of those of the ranks that
+ * get batches. */
+static double delivered_bytes_per_s(const struct turns *t, const struct tsim_step_simulation *simulation,
+                                    const int32_t *stages, double storage_bytes_per_s, int32_t n_consumers) {
+    bool is_ideal = t->scenario->simulation.network == TSIM_NETWORK_IDEAL;
+    double nic = t->cluster->nic_bytes_per_s, ranks = ranks_of_batch(t->scenario) * n_consumers;
+    double used = is_ideal ? 0 : account_of(simulation, stages[0])->nic_bytes / simulation->time_s;
+    if (!(t->input.read_bytes > 0))
+        return storage_bytes_per_s;
+    return fmin(storage_bytes_per_s, ranks * fmax(nic - used, LEAST_NIC_FRAC * nic));
+}
+
 /* Copies are busy so much of the time; the passes wait most for them where the step waits longer than for the host. */
 static void judge_copies(const struct tsim_step_simulation *simulation, const int32_t *stages,
                          const struct tsim_input_pipeline *pipeline, double link_bytes_per_s,
@@ -281,12 +300,19 @@ static enum tsim_status take_turns(struct turns *t, struct tsim_step_simulation 
     int32_t n_consumers, n_all, node = fullest_node(t->scenario, t->placement, &n_consumers, &n_all);
     int32_t *stages = TSIM_NEW_ARRAY(t->arena, (size_t)n_consumers, int32_t);
     consumers_on(t->scenario, t->placement, node, stages, n_consumers);
+    double storage_bytes_per_s = pipeline.storage_bytes_per_s;
+    if (t->scenario->data.network == TSIM_STORAGE_NICS && t->cluster->nic_bytes_per_s > 0) {
+        double ranks = ranks_of_batch(t->scenario);
+        t->input.read_bytes = pipeline.read_bytes / ranks;
+        t->input.read_bytes_per_s = storage_bytes_per_s / (n_consumers * ranks);
+    }
     TSIM_TRY(simulate_step(t, NULL, simulation));
     size_t n_batches = (size_t)account_of(simulation, stages[0])->n_inputs;
     double *gaps_s = TSIM_NEW_ARRAY(t->arena, (size_t)n_consumers * (n_batches + 1), double);
     t->waits_s = TSIM_NEW_ARRAY(t->arena, n_batches, double);
     for (int turn = 0; turn < MAX_TURNS; turn++) {
         take_gaps(simulation, stages, &pipeline, gaps_s);
+        pipeline.storage_bytes_per_s = delivered_bytes_per_s(t, simulation, stages, storage_bytes_per_s, n_consumers);
         TSIM_TRY(tsim_input_pipeline_simulate(t->arena, &pipeline, flow, t->diags));
         t->events += flow->events;
         judge_copies(simulation, stages, &pipeline, link_bytes_per_s, flow);
@@ -298,7 +324,9 @@ static enum tsim_status take_turns(struct turns *t, struct tsim_step_simulation 
         t->input.waits_s = t->waits_s;
         TSIM_TRY(simulate_step(t, NULL, simulation));
         judge_copies(simulation, stages, &pipeline, link_bytes_per_s, flow);
-        if (is_same(simulation, flow))
+        double delivered = delivered_bytes_per_s(t, simulation, stages, storage_bytes_per_s, n_consumers);
+        bool delivers_same = fabs(delivered - pipeline.storage_bytes_per_s) <= SAME_FRAC * delivered;
+        if (is_same(simulation, flow) && delivers_same)
             return TSIM_OK;
     }
     return top_up(t, flow, simulation);

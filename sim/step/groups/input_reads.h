@@ -1,0 +1,16 @@
+/* input_reads.h - private to sim/step: samples that are read over the NICs (data.network).
+ *
+ * A worker reads the next batch when a pass has taken one: its bytes come in over the NICs of the ranks that get it, in
+ * equal parts, and share these with collectives and messages like one of them. They go to the host's memory. Nobody waits for them
+ * here: how long reading takes is the input pipeline's (step_input.h), which has what the NICs leave. */
+#ifndef TSIM_STEP_INPUT_READS_H
+#define TSIM_STEP_INPUT_READS_H
+
+#include "step/groups/stage_group.h"
+
+bool tsim_reads_over_nics(const struct tsim_step_plan *plan);
+
+/* Adds a stream for every member of a stage group that takes batches, after those of all stage groups. */
+void tsim_input_reads_add(struct tsim_arena *arena, struct tsim_stage_group *group);
+
+#endif
