@@ -95,8 +95,8 @@ struct tsim_layer_entry {
     int64_t count; /* so many of them in a row */
 };
 
-/* Mamba-2 (Dao and Gu 2024, arXiv:2405.21060): heads of a width, each with a state of width x state that all heads of a group
- * write and read with the same vectors. */
+/* Mamba-2 (Dao and Gu 2024, arXiv:2405.21060): heads of a width, each with a state of width x state that all heads of a
+ * group write and read with the same vectors. */
 struct tsim_mamba {
     int64_t heads; /* 0: no layer is one; then nothing else counts */
     int64_t head_dim, state, groups;
@@ -112,8 +112,8 @@ struct tsim_mamba1 {
     bool norms;     /* of step sizes and of what writes and reads the states (Jamba) */
 };
 
-/* Gated delta rule (Yang et al. 2024, arXiv:2412.06464): heads of keys, which queries have, too, and of values, with a state
- * of key x value for each of the latter. */
+/* Gated delta rule (Yang et al. 2024, arXiv:2412.06464): heads of keys, which queries have, too, and of values, with a
+ * state of key x value for each of the latter. */
 struct tsim_delta {
     int64_t value_heads; /* 0: no layer is one; then nothing else counts */
     int64_t key_heads, key_dim, value_dim;
@@ -130,15 +130,16 @@ struct tsim_index {
     int64_t tokens; /* that are picked, of the highest scores */
 };
 
-/* A diffusion transformer takes noisy values of a grid of latent pixels, a token for each patch, and gives what is to be taken
- * away (sim/model/layer_diffusion.c). */
+/* A diffusion transformer takes noisy values of a grid of latent pixels, a token for each patch, and gives what is to
+ * be taken away (sim/model/layer_diffusion.c). */
 struct tsim_diffusion {
-    int64_t values; /* of a token, that it takes; 0: no such model; then nothing else counts */
+    int64_t values; /* values of a token at the input; 0: no diffusion transformer, and nothing else counts */
     int64_t out_values;
-    int64_t frequencies;    /* that say the moment */
-    bool shared_modulation; /* one product for all layers and a table of each make what modulates; else each has one */
+    int64_t frequencies; /* they encode the moment of diffusion */
+    /* One product for all layers, with a table of each, makes shifts, scales and gates; else each layer has a product. */
+    bool shared_modulation;
     int64_t text_tokens, text_width, text_products; /* 0: without a text */
-    int64_t pooled_width;                           /* of a vector of the whole text; 0: none */
+    int64_t pooled_width;                           /* of a vector that stands for the whole text; 0: none */
 };
 
 /* A vision transformer: an image is cut into patches, one token each, behind a class token. */
@@ -150,8 +151,8 @@ struct tsim_image {
     bool unbiased;      /* the product that patches go through has no bias */
 };
 
-/* A vision transformer whose patches become tokens of a language model, by way of a projector (sim/model/layer_tower.c). The first
- * layers of the model are the tower's, the next one is the projector. */
+/* A vision transformer whose patches become tokens of a language model, by way of a projector
+ * (sim/model/layer_tower.c). The first layers of the model are the tower's, the next one is the projector. */
 struct tsim_tower {
     int64_t layers; /* 0: no tower; then nothing else counts */
     int64_t hidden, heads, head_dim, ffn_hidden, other_parameters;
@@ -178,11 +179,10 @@ struct tsim_generator {
 
 /* Rows of the table that a token meets in the head, where they are not all of them. */
 struct tsim_head_rows {
-    int64_t each; /* that every token meets; 0: all, and nothing else counts */
-    int64_t
-        tail; /* others in clusters, of which a token meets one at most: rows of one, on average over those that do */
+    int64_t each; /* rows that every token meets; 0: all rows, and nothing else counts */
+    int64_t tail; /* mean rows of the cluster that a rare token meets as well; a token meets at most one cluster */
     int64_t clusters;
-    double tail_frac; /* of the tokens, that meet one */
+    double tail_frac; /* this part of the tokens meets a cluster */
 };
 
 /* A model of kind cnn or mlp is a list of layers. As it is written: */
@@ -322,7 +322,7 @@ struct tsim_accelerator {
     const char *software; /* id of the profile of its own software; NULL: what runs on GPUs */
     int64_t year;
     int64_t compute_units; /* SMs, CUs, cores: what waves of tiles are counted over */
-    int64_t dies; /* that software sees as a device each; above 1 this is their package, not what programs run on */
+    int64_t dies;          /* devices in the package; above 1 the entry is the package, and programs run on its dies */
     enum tsim_execution execution;
     double compute_capability; /* of NVIDIA's; 0: another maker's */
     enum tsim_generation nccl_generation;
@@ -592,10 +592,10 @@ enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING
  * where one follows; FUSED with the rest in the convolution that reads the result, too. */
 enum tsim_batch_norm { TSIM_BATCH_NORM_APART, TSIM_BATCH_NORM_SUMS_FUSED, TSIM_BATCH_NORM_FUSED };
 
-/* Embedding tables (model/tables.h). How they are dealt out to ranks: by CAPACITY, those above an even share cut by rows;
- * WHOLE, as many to each rank; by LOOKUPS, those that most rows are looked up in cut by rows. And how rows get their
- * gradients: from the vectors' at once (FUSED); as a tensor of a gradient for each lookup (SPARSE); or first summed for each
- * row (REDUCED). */
+/* Embedding tables (model/tables.h). How they are dealt out to ranks: by CAPACITY, those above an even share cut by
+ * rows; WHOLE, as many to each rank; by LOOKUPS, those that most rows are looked up in cut by rows. And how rows get
+ * their gradients: from the vectors' at once (FUSED); as a tensor of a gradient for each lookup (SPARSE); or first
+ * summed for each row (REDUCED). */
 enum tsim_table_placement { TSIM_TABLES_BY_CAPACITY, TSIM_TABLES_WHOLE, TSIM_TABLES_BY_LOOKUPS };
 enum tsim_table_update { TSIM_UPDATE_FUSED, TSIM_UPDATE_SPARSE, TSIM_UPDATE_REDUCED };
 enum tsim_bottom_mlp { TSIM_BOTTOM_REPLICATED, TSIM_BOTTOM_FIRST_RANK };
@@ -617,12 +617,14 @@ enum tsim_expert_products { TSIM_PRODUCTS_GROUPED, TSIM_PRODUCTS_SEQUENTIAL };
  * with experts (Megatron-Core's --enable-cuda-graph and --external-cuda-graph), or the whole step. */
 enum tsim_cuda_graphs { TSIM_GRAPHS_NONE, TSIM_GRAPHS_LAYERS, TSIM_GRAPHS_STEP };
 
-/* A caveat says what is known to be missing of this software's parallelism, to who uses it; NULL or empty: nothing. */
+/* A caveat warns users of a kind of parallelism of what tsim is known to miss of it in this software; NULL or empty:
+ * nothing. */
 struct tsim_caveats {
     const char *tensor, *pipeline, *context;
 };
 
-/* A software says what it can run, each a set of words (their values are bits); 0: nothing is said, nor asked. */
+/* A profile says what its software can run: each member is a set of words, whose values are bits; 0: the profile says
+ * nothing, and nothing is checked. */
 enum tsim_split {
     TSIM_SPLIT_DATA, /* every software's */
     TSIM_SPLIT_TENSOR,
@@ -649,7 +651,7 @@ static inline bool tsim_is_in(unsigned set, int64_t value) {
     return set == 0 || (set >> value & 1);
 }
 
-/* Settings that the software has where a scenario is silent. */
+/* The software has these settings where a scenario is silent. */
 struct tsim_software_defaults {
     enum tsim_precision fp16_gradients, bf16_gradients; /* training in fp16, and in bf16 or below */
     bool halves_sharded_gradients;                      /* with ZeRO-2 and -3 they are of the training's 16 bits */
@@ -689,17 +691,18 @@ struct tsim_software {
     enum tsim_fusion fusion;
     double dropout; /* fraction of the elements that are dropped; 0: no such kernels and masks */
     double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;
-    double host_time_per_pass_s; /* of an engine that generates: what it does between two passes */
-    double refit_bytes_per_s;    /* the whole model, gathered, sent to engines and loaded; 0: what links allow */
-    double offload_bytes_per_s, onload_bytes_per_s; /* to the host's memory and back, each accelerator; 0: its link's */
+    double host_time_per_pass_s; /* time of an engine that generates between two of its passes */
+    double refit_bytes_per_s;    /* the whole model is gathered, sent to engines and loaded at it; 0: the links alone */
+    /* An accelerator copies to the host's memory and back at these rates; 0: at those of its link. */
+    double offload_bytes_per_s, onload_bytes_per_s;
     bool launch_blocking;          /* the host waits for each kernel: its time comes on top (CUDA_LAUNCH_BLOCKING=1) */
-    double host_time_per_fp8_op_s; /* training in fp8; 0: as in 16 bits */
+    double host_time_per_fp8_op_s; /* in training in fp8; 0: as in 16 bits */
     enum tsim_cuda_graphs cuda_graphs;
     bool checkpoint_early_stop;
     enum tsim_selective selective_recompute;
     enum tsim_cross_entropy cross_entropy;
-    int64_t update_ops_per_tensor; /* which the host launches; 0: a few kernels for all tensors */
-    int64_t loss_metrics; /* computed from the logits in each training step, written out: cross-entropy, perplexity */
+    int64_t update_ops_per_tensor; /* launches to update each tensor; 0: a few kernels update all tensors */
+    int64_t loss_metrics; /* such as perplexity; each step computes them from the logits, operator by operator */
     int64_t head_tokens;  /* of each sample, which the head takes at once; 0: all */
     double optimizer_traffic_bytes; /* moved per parameter and step */
     struct tsim_overlap overlap;
@@ -708,13 +711,13 @@ struct tsim_software {
     enum tsim_gradient_reduction gradient_reduction;
     enum tsim_data_pieces data_pieces;
     enum tsim_weight_return weight_return;
-    enum tsim_gather_unit gather_unit; /* fully sharded: what is gathered, and reduced, at once */
+    enum tsim_gather_unit gather_unit; /* fully sharded: the unit that is gathered, and reduced, at once */
     enum tsim_shard_copies shard_copies;
     bool adapter_scale_inside; /* adapters scale A x, of their rank's width, and not their result */
     bool restores_in_fp16;     /* quantized frozen weights come back in fp16, and are converted to bf16 */
     bool quantizes_head;       /* with the frozen weights of layers that of the head */
-    bool sequence_copies;      /* of what tensor ranks gather and scatter along the tokens of samples */
-    enum tsim_pipeline_overlap pipeline_overlap; /* schedules in which overlap.pipeline takes effect */
+    bool sequence_copies;      /* gathered and scattered tokens are copied, because each sample is cut */
+    enum tsim_pipeline_overlap pipeline_overlap; /* the schedules in which overlap.pipeline takes effect */
     enum tsim_interleaving interleaving;         /* how many micro-batches an interleaved schedule takes */
     enum tsim_expert_dispatch expert_dispatch;
     enum tsim_expert_permutation expert_permutation;
@@ -724,30 +727,31 @@ struct tsim_software {
     enum tsim_table_update table_update;
     enum tsim_bottom_mlp bottom_mlp;
     enum tsim_bias_activation bias_activation;
-    bool fp32_tables;               /* whatever the training's precision */
-    double replicated_tables_bytes; /* in fp32; smaller ones are on every rank */
+    bool fp32_tables;               /* embedding tables are in fp32, whatever the training's precision */
+    double replicated_tables_bytes; /* embedding tables below this, in fp32, are on every rank */
     enum tsim_expert_products expert_products;
     enum tsim_fp8_scaling fp8_scaling;
-    bool fp8_dispatch;           /* training in fp8, what experts take travels in fp8 */
-    bool fp8_attention;          /* training in fp8, attention reads and writes fp8 */
-    bool bias_gradient_in_cast;  /* training in fp8, passes that cast gradients sum them for the bias */
-    bool activation_in_product;  /* the first product of an ungated feed-forward block applies the activation */
-    bool fp8_activation_input;   /* training in fp8, inputs of the activation function are kept in fp8 as well */
-    int64_t nics_used;           /* per node; 0 = all */
-    int64_t data_blocks;         /* compute units that a data-parallel collective holds at most; 0 = the library's */
-    bool casts_weights;          /* fully sharded: those in 16 bits are made of the fp32 copy as they are gathered */
-    bool keeps_gradients;        /* those summed up in fp32 stay in the weights' precision, too */
-    bool copies_buckets;         /* gradients are copied into a bucket to be reduced, and back; not fully sharded */
-    bool converts_sums;          /* those summed up in fp32 are converted, all at once, to be sent: flat_bytes */
-    bool recomputes_inputs;      /* what recomputed parts give is not kept for the products that take it */
-    bool keeps_outputs;          /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
+    bool fp8_dispatch;          /* training in fp8, what experts take travels in fp8 */
+    bool fp8_attention;         /* training in fp8, attention reads and writes fp8 */
+    bool bias_gradient_in_cast; /* training in fp8, passes that cast gradients sum them for the bias */
+    bool activation_in_product; /* the first product of an ungated feed-forward block applies the activation */
+    bool fp8_activation_input;  /* training in fp8, inputs of the activation function are kept in fp8 as well */
+    int64_t nics_used;          /* per node; 0 = all */
+    int64_t data_blocks;        /* compute units that a data-parallel collective holds at most; 0 = the library's */
+    bool casts_weights;         /* fully sharded: 16-bit weights are made from the fp32 copy as they are gathered */
+    bool keeps_gradients;       /* gradients that are summed in fp32 are kept in the weights' precision as well */
+    bool copies_buckets;        /* gradients are copied into a bucket to be reduced, and back; not fully sharded */
+    bool converts_sums;         /* gradients that are summed in fp32 are converted all at once to be sent: flat_bytes */
+    bool recomputes_inputs;     /* results of recomputed parts are not kept for the products that take them */
+    bool keeps_outputs;         /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
     double flat_bucket_elements; /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
-    double update_bytes; /* a parameter, that an unfused update writes beside the state: in place of activations */
+    double
+        update_bytes; /* bytes a parameter that an unfused update writes beside the state, where activations were before */
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c. 0: no limit */
     double gather_ahead_parameters; /* product by product: see tsim_layer_product_places. 0: parallelism.prefetch */
     int64_t bucket_elements;        /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
     double bucket_bytes;            /* gradients reduced at once, in bytes: in place of bucket_elements; 0: not said */
-    int64_t year;                   /* of the youngest release that it describes; 0: not said */
+    int64_t year;                   /* year of the youngest release that the profile describes; 0: not said */
 };
 
 static inline bool tsim_loss_is_fused(const struct tsim_software *software) {
