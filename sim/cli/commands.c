@@ -253,7 +253,7 @@ static const struct tsim_command COMMANDS[] = {
      "  gpt-neox     YAML of GPT-NeoX: a scenario\n"
      "  deepspeed    DeepSpeed's JSON, or a log with it: a scenario\n"
      "  torchtitan   torchtitan's TOML, Python registry or log: a scenario\n"
-     "  maxtext      MaxText's YAML, or a log with its configuration: a scenario\n"
+     "  maxtext      MaxText's YAML, a script that starts it, or its log: a scenario\n"
      "  primus       Primus' YAML: a scenario\n"
      "  hf-trainer   a script, YAML or JSON for Hugging Face's Trainer: a scenario\n"
      "  nanotron     nanotron's YAML: a scenario\n"

@@ -67,6 +67,23 @@ START_TEST(sizes_of_models) {
 }
 END_TEST
 
+START_TEST(commands_of_maxtext) {
+    static const char SCRIPT[] =
+        "export COMMAND=\"python3 -m MaxText.train MaxText/configs/base.yml run_name=$1 steps=20 \\\n"
+        "  model_name=llama3-8b per_device_batch_size=4 ici_fsdp_parallelism=%s max_target_length=4096\"\n"
+        "xpk workload create --command \"$COMMAND\"\n";
+    const struct tsim_scenario *sc = imported("maxtext", tsim_arena_printf(&arena, SCRIPT, "8"), 0);
+    ck_assert_str_eq(sc->model->name, "llama3-8b");
+    ck_assert_int_eq(sc->training.sequence_length, 4096);
+    ck_assert_int_eq(sc->training.micro_batch_size, 4);
+    ck_assert_int_eq(sc->training.global_batch_size, 32);
+    ck_assert_int_eq(sc->parallelism.zero, 3);
+    check_refused("maxtext", tsim_arena_printf(&arena, SCRIPT, "$FSDP"), "ici_fsdp_parallelism");
+    check_refused("maxtext", "python3 MaxText/train.py MaxText/configs/base.yml steps=3 scale=3\n", "scale");
+    check_refused("maxtext", "python3 MaxText/train.py configs/mine.yml steps=3 per_device_batch_size=1\n", "config");
+}
+END_TEST
+
 START_TEST(what_maxtext_does_that_is_refused) {
     static const char *const CASES[][2] = {{"quantization: int8\n", "quantization"},
                                            {"base_num_decoder_layers: 4\n", "base_num_decoder_layers"},
@@ -163,6 +180,7 @@ static Suite *maxtext_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, axes_of_a_mesh);
     tcase_add_test(tests, sizes_of_models);
+    tcase_add_test(tests, commands_of_maxtext);
     tcase_add_test(tests, what_maxtext_does_that_is_refused);
     tcase_add_test(tests, a_log);
     tcase_add_test(tests, primus);

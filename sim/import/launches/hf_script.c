@@ -105,7 +105,8 @@ static const char *const ARGUMENTS[] = {"per_device_train_batch_size",
                                         NULL};
 static const struct tsim_command_kind COMMAND = {ARGUMENTS, "Hugging Face's Trainer",
                                                  "torchrun ... train.py --model_name_or_path ID "
-                                                 "--per_device_train_batch_size 4 ..."};
+                                                 "--per_device_train_batch_size 4 ...",
+                                                 false};
 
 static const struct tsim_setting *find(struct tsim_recipe *r, const char *key) {
     return tsim_recipe_find(r, key);

@@ -77,7 +77,8 @@ struct words { /* arguments, split as far as can be; on the heap */
 /* A quoted text that holds arguments ("--fp8-format hybrid", all of `bash -c "..."`) becomes its words. */
 static void split_word(struct reading *g, struct words *out, const struct tsim_shell_word *word) {
     const char *text = word->text;
-    bool holds = strpbrk(text, " \t\n") && (strncmp(text, "--", 2) == 0 || strstr(text, " --"));
+    bool holds = strpbrk(text, " \t\n") &&
+                 (strncmp(text, "--", 2) == 0 || strstr(text, " --") || (g->kind->has_pairs && strchr(text, '=')));
     for (size_t i = 0; text[i];) {
         size_t length = holds ? strcspn(text + i, " \t\n") : strlen(text);
         size_t skip = holds && length > 1 && strchr("'\"", text[i]) ? 1 : 0, end = i + length;
@@ -141,6 +142,12 @@ static size_t end_of_launcher(struct reading *g, const struct words *w) {
         }
     }
     return 0;
+}
+
+/* KEY=VALUE, KEY of letters, digits, underscores and dots. */
+static bool is_pair(const char *text) {
+    const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+    return n > 0 && text[n] == '=';
 }
 
 /* Few of a launcher's arguments count. */
@@ -232,6 +239,25 @@ static void add_words(struct reading *g, const struct words *w, size_t n_launche
     }
 }
 
+/* KEY=VALUE behind the program, and the configuration's name. */
+static void add_pairs(struct reading *g, const struct words *w, size_t from) {
+    for (size_t i = from + 1; i < w->n && g->r->n_settings <= TSIM_RECIPE_MAX_SETTINGS; i++) {
+        const struct tsim_shell_word *word = &w->words[i];
+        const size_t length = strlen(word->text), n = strcspn(word->text, "=");
+        const bool is_config = length > 4 && strcmp(word->text + length - 4, ".yml") == 0 && !is_pair(word->text);
+        if (is_config)
+            tsim_recipe_add(g->r, "config", "config", value_at(g, word->start, word->text));
+        if (!is_pair(word->text) || is_met(g, word))
+            continue;
+        const char *key = tsim_arena_strndup(g->r->arena, word->text, n);
+        const char *lost = word->text[n + 1] ? NULL : lost_value(g, word);
+        const size_t before = g->r->n_settings;
+        tsim_recipe_add(g->r, key, key, value_at(g, word->start, lost ? "true" : word->text + n + 1));
+        if (lost && g->r->n_settings > before && before < TSIM_RECIPE_MAX_SETTINGS)
+            g->r->settings[before].lost = lost;
+    }
+}
+
 /* mpirun -np 64 --npernode 8: where nothing else has said so, 8 nodes; eight of a node where it does not say how many. */
 static void add_processes(struct reading *g, const struct words *w, size_t n_launcher) {
     static const char *const ALL[] = {"-np", "-n", "--np"}, *const EACH[] = {"-npernode", "--npernode", "-N", "-ppn",
@@ -276,7 +302,7 @@ static void split_all(struct reading *g, const struct tsim_shell_word *words, si
 static size_t score(struct reading *g, const struct words *w) {
     size_t n = 0;
     for (size_t i = 0; i < w->n; i++)
-        if (is_argument(w->words[i].text)) {
+        if (g->kind->has_pairs ? is_pair(w->words[i].text) : is_argument(w->words[i].text)) {
             const char *key = tsim_argument_key(g->r->arena, w->words[i].text);
             n += is_telling(g, tsim_arena_strndup(g->r->arena, key, strcspn(key, "=")));
         }
@@ -307,7 +333,10 @@ static bool read_script(struct reading *g, const struct tsim_shell_script *scrip
     if (most > 0) {
         size_t n_launcher = end_of_launcher(g, &w);
         add_processes(g, &w, n_launcher);
-        add_words(g, &w, n_launcher);
+        if (g->kind->has_pairs)
+            add_pairs(g, &w, n_launcher);
+        else
+            add_words(g, &w, n_launcher);
     }
     tsim_heap_free(w.words);
     return most > 0;

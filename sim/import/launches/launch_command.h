@@ -11,6 +11,7 @@
 struct tsim_command_kind {
     const char *const *telling; /* keys of arguments, then NULL */
     const char *of, *line;      /* whose arguments, and a command that has them, for messages */
+    bool has_pairs; /* arguments are words KEY=VALUE behind the program; the setting "config" is the .yml among them */
 };
 
 /* Adds the settings of the command. A script that cannot be read, or without such a command, is a mistake. */

@@ -5,6 +5,7 @@
 #include "config/text/document.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
+#include "import/launches/launch_command.h"
 #include "import/launches/launch_log.h"
 #include "import/launches/recipes.h"
 #include "import/overrides.h"
@@ -27,7 +28,8 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("lora_* enable_lora", "an adapter is trained: training.adapter says it"),
     REFUSED("mtp_num_layers", "modules that predict further tokens: --set model.mtp_layers=N beside --ignore"),
     REFUSED("use_sparse_indexer moba", "attention to some chosen tokens, which tsim does not have"),
-    REFUSED("global_parameter_scale", "a model that is scaled by it: give its sizes"),
+    NOTHING("config program base_num_heads scale=1 global_parameter_scale=1"),
+    REFUSED("global_parameter_scale scale", "a model that is scaled by it: give its sizes"),
     NOTHING("ici_*_parallelism=1 dcn_*_parallelism=1 ici_data_parallelism dcn_data_parallelism ici_fsdp_parallelism dcn_fsdp_parallelism "
             "ici_expert_parallelism dcn_expert_parallelism"),
     REFUSED("ici_sequence_parallelism dcn_sequence_parallelism ici_tensor_transpose_parallelism dcn_tensor_transpose_parallelism "
@@ -48,6 +50,7 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("profiler profiler_steps skip_first_n_steps_for_profiler", "the cost of profiling"),
     SPEED("use_batch_split_schedule use_ring_of_experts moe_fsdp_use_two_stage_all_gather moe_dispatch_no_expert_sharding", "how exchanges of experts are done"),
     NOTHING("base_config run_name base_output_directory steps learning_rate* lr_* warmup_* wsd_* cosine_* adam_* mu_dtype muon_* opt_type "
+            "log_period save_period enable_profiler "
             "weight_decay* gradient_clipping_threshold dataset* grain_* hf_* tokenizer* vocab_path train_* eval_* target_eval_loss data_shuffle_seed "
             "init_weights_seed enable_data_shuffling enable_checkpointing async_checkpointing checkpoint_* save_* load_* max_num_checkpoints* "
             "enable_*checkpoint* local_checkpoint* enable_goodput* monitor_* goodput_* report_* heartbeat_* enable_gcp* gcs_* metrics_file "
@@ -388,7 +391,7 @@ static void put_precision(struct reading *g) {
         tsim_recipe_put(g->r, "training.gradient_precision", gradients, NULL, "bf16");
 }
 
-/* Policies by what of a layer is computed again (MaxText/layers/decoders.py, get_remat_policy). */
+/* Policies by what of a layer is computed again (MaxText/layers/decoders.py, get_remat_policy); proj is of 2023. */
 static void put_recompute(struct reading *g) {
     static const struct {
         const char *policy, *ours, *why; /* why: it is not quite so */
@@ -403,6 +406,7 @@ static void put_recompute(struct reading *g) {
         {"save_dot_except_mlp", "ffn", "attention's inside is recomputed, too"},
         {"save_dot_except_mlpwi", "ffn", "the last product of the feed-forward block is kept"},
         {"save_qkv_proj", "full", "what the projections of attention give is kept"},
+        {"proj", "full", "what the projections of attention give is kept"},
         {"save_out_proj", "full", "what the last projection of attention gives is kept"}};
     static const char *const PARTS[] = {"norms", "ffn"};
     const struct tsim_setting *s = find(g, "remat_policy");
@@ -585,6 +589,30 @@ static bool add_logged(struct tsim_recipe *r) {
     return has_any;
 }
 
+/* python3 -m MaxText.train CONFIG KEY=VALUE ... */
+static enum tsim_status read_command(struct tsim_recipe *r) {
+    static const char *const ARGUMENTS[] = {
+        "per_device_batch_size", "base_output_directory", "model_name",           "run_name", "steps",
+        "max_target_length",     "remat_policy",          "ici_fsdp_parallelism", NULL};
+    static const struct tsim_command_kind COMMAND = {
+        ARGUMENTS, "MaxText", "python3 -m MaxText.train MaxText/configs/base.yml model_name=llama3-8b ...", true};
+    static const char *const OLD[][2] = {{"base_num_heads", "base_num_query_heads"},
+                                         {"base_num_heads", "base_num_kv_heads"},
+                                         {"scale", "global_parameter_scale"}}; /* of 2023 */
+    TSIM_TRY(tsim_command_read(r, &COMMAND));
+    for (size_t i = 0; i < sizeof OLD / sizeof OLD[0]; i++) {
+        const struct tsim_setting *s = tsim_recipe_find(r, OLD[i][0]);
+        if (s && !tsim_recipe_find(r, OLD[i][1]))
+            tsim_recipe_add(r, s->name, OLD[i][1], s->value);
+    }
+    const struct tsim_setting *config = tsim_recipe_find(r, "config");
+    const char *text = config ? tsim_setting_text(config) : "", *slash = strrchr(text, '/');
+    if (config && strcmp(slash ? slash + 1 : text, "base.yml") != 0)
+        tsim_diag_hint(tsim_recipe_error(r, config, "'%.80s' is another file, whose settings are unknown here", text),
+                       "--ignore config reads the command as if base.yml stood there; --set gives what the file says");
+    return TSIM_OK;
+}
+
 enum tsim_status tsim_import_maxtext(struct tsim_arena *arena, const struct tsim_import_input *input,
                                      struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
@@ -593,6 +621,9 @@ enum tsim_status tsim_import_maxtext(struct tsim_arena *arena, const struct tsim
     enum tsim_status status = TSIM_OK;
     if (add_logged(&r)) {
         r.lists_all = true;
+    } else if (!tsim_looks_like_yaml(input->text, input->size)) {
+        status = tsim_recipe_check_size(&r);
+        status = status == TSIM_OK ? read_command(&r) : status;
     } else if ((status = tsim_recipe_check_size(&r)) == TSIM_OK &&
                (status = tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags)) ==
                    TSIM_OK) {

@@ -67,6 +67,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "attention_head_type use_flash_cross_entropy full_precision_lm_cross_entropy cooldown save_base_shapes "
             "base_shapes_file "
             "mlp_type activation expansion_factor batch_size text_gen_type temperature top_k top_p maximum_tokens "
+            "make_vocab_size_divisible_by checkpoint_num_layers peak_theoretical_tflops "
             "sample_* num_samples recompute char_level_ppl prompt_end return_logits return_prompt*"),
 };
 enum { N_CLASSES = sizeof CLASSES / sizeof CLASSES[0] };
