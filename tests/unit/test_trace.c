@@ -64,6 +64,7 @@ static json_t *read_events(void) {
     json_t *root = json_loadb(text, (size_t)n, 0, &error);
     ck_assert_msg(root, "%d:%d: %s", error.line, error.column, error.text);
     json_t *events = json_incref(json_object_get(root, "traceEvents"));
+    ck_assert_str_eq(json_string_value(json_object_get(root, "displayTimeUnit")), "ms");
     json_decref(root);
     return events;
 }
@@ -183,7 +184,98 @@ static void expect_counters_to_rest(const json_t *events) {
                     ck_abort_msg("rank %d, %s: %s ends as %g", rank, NAMES[s], KEYS[k], values[rank][s][k]);
 }
 
+static const char *member_text(const json_t *event, const char *key) {
+    const char *text = json_string_value(json_object_get(event, key));
+    if (!text || !*text)
+        ck_abort_msg("no text %s: %s", key, json_dumps(event, 0));
+    return text;
+}
+
+struct slice {
+    int pid, tid;
+    double from_us, to_us;
+};
+
+/* Returns the slices, freed with the arena. */
+static struct slice *slices_of(const json_t *events, size_t *n) {
+    struct slice *slices = TSIM_NEW_ARRAY(&arena, json_array_size(events), struct slice);
+    *n = 0;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        if (is_phase(event, "X"))
+            slices[(*n)++] = (struct slice){(int)number(event, "pid"), (int)number(event, "tid"), number(event, "ts"),
+                                            number(event, "ts") + number(event, "dur")};
+    }
+    return slices;
+}
+
+/* Is there a slice on the event's thread around its moment? An arrow is drawn from and to slices alone. */
+static bool has_slice(const struct slice *slices, size_t n, const json_t *at) {
+    int pid = (int)number(at, "pid"), tid = (int)number(at, "tid");
+    double at_us = number(at, "ts");
+    for (size_t i = 0; i < n; i++)
+        if (slices[i].pid == pid && slices[i].tid == tid && slices[i].from_us <= at_us + 1e-3 &&
+            at_us <= slices[i].to_us + 1e-3)
+            return true;
+    return false;
+}
+
+static void expect_metadata(const json_t *event, bool named[64][64]) {
+    const json_t *args = json_object_get(event, "args");
+    const char *name = member_text(event, "name");
+    bool is_order = strcmp(name, "thread_sort_index") == 0 || strcmp(name, "process_sort_index") == 0;
+    if (is_order ? !json_is_integer(json_object_get(args, "sort_index")) : !*member_text(args, "name"))
+        ck_abort_msg("metadata without its value: %s", json_dumps(event, 0));
+    if (strcmp(name, "thread_name") == 0)
+        named[(int)number(event, "pid")][(int)number(event, "tid")] = true;
+    else if (!is_order && strcmp(name, "process_name") != 0)
+        ck_abort_msg("unknown metadata: %s", name);
+}
+
+/* The arguments of counters are numbers, each a series. */
+static void expect_series(json_t *event) {
+    const char *key;
+    json_t *args = json_object_get(event, "args"), *value;
+    ck_assert_uint_gt(json_object_size(args), 0);
+    json_object_foreach(args, key, value) if (!json_is_number(value)) ck_abort_msg("a series of no numbers: %s", key);
+}
+
+/* Each event has what the Trace Event Format asks of its phase: "Trace Event Format", Google, 2016, sections on complete, counter, flow
+ * and metadata events. Threads with slices have a name; both ends of an arrow have one category and name, and a slice. */
+static void expect_chrome_format(const json_t *events) {
+    static bool named[64][64];
+    size_t n_slices;
+    const struct slice *slices = slices_of(events, &n_slices);
+    memset(named, 0, sizeof named);
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        json_t *event = json_array_get(events, i);
+        const char *phase = member_text(event, "ph");
+        if (strlen(phase) != 1 || !strchr("MCXsf", *phase) || !json_is_integer(json_object_get(event, "pid")))
+            ck_abort_msg("an unknown event: %s", json_dumps(event, 0));
+        member_text(event, "name");
+        if (*phase == 'M') {
+            expect_metadata(event, named);
+            continue;
+        }
+        if (!(number(event, "ts") >= 0))
+            ck_abort_msg("before the beginning: %s", json_dumps(event, 0));
+        if (*phase == 'C') {
+            expect_series(event);
+            continue;
+        }
+        if (!named[(int)number(event, "pid")][(int)number(event, "tid")])
+            ck_abort_msg("on a thread without a name: %s", json_dumps(event, 0));
+        if (*phase == 'X')
+            ck_assert(number(event, "dur") >= 0 && json_is_object(json_object_get(event, "args")));
+        else if (strcmp(member_text(event, "cat"), "message") != 0 ||
+                 strcmp(member_text(event, "name"), "message") != 0 ||
+                 (*phase == 'f' && strcmp(member_text(event, "bp"), "e") != 0) || !has_slice(slices, n_slices, event))
+            ck_abort_msg("an arrow from or to nothing: %s", json_dumps(event, 0));
+    }
+}
+
 static void expect_sound(const json_t *events) {
+    expect_chrome_format(events);
     expect_no_overlaps(events);
     expect_counters_to_rest(events);
     expect_whole_arrows(events);
