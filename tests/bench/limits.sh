@@ -16,7 +16,7 @@ limit slow-accelerator 0.3 100 run scenarios/llama70b.yaml --no-db \
   --set 'cluster.degraded=[{link: accelerator, node: 3, index: 5, rate: 0.8}]'
 limit plan 1 100 plan scenarios/llama70b.yaml --jobs 1
 # The whole catalogue of machines, each with its plans and prices.
-limit buy 4 200 buy --model llama3-70b --tokens 15T --deadline '90 days' --budget '20 M USD' --jobs 1
+limit buy 5 200 buy --model llama3-70b --tokens 15T --deadline '90 days' --budget '20 M USD' --jobs 1
 # Its layers differ, so that each plan's are balanced.
 limit buy-hybrid 7 200 buy --model nemotron-h-8b --tokens 1T --deadline '90 days' --budget '20 M USD' --jobs 1
 limit validate-published 10 1400 validate scenarios/published/*.yaml

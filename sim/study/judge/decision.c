@@ -58,9 +58,15 @@ static bool is_same_machine(const struct tsim_offer *a, const struct tsim_offer 
     return strcmp(job_of(a)->cluster.node->accelerator->name, job_of(b)->cluster.node->accelerator->name) == 0;
 }
 
+/* Returns how many times as long a run takes of which failures cost the share `frac`, if they are so many times as
+ * frequent: each costs the same time, and the longer run meets more of them. Infinite where nothing but failures is left. */
+static double stretch(double frac, double times) {
+    return frac * times < 1 ? (1 - frac) / (1 - frac * times) : (double)INFINITY;
+}
+
 static double days_under(const struct tsim_offer *offer, const struct tsim_changes *changes, int i) {
     double slip = changes->slipping && is_same_machine(offer, changes->slipping) ? changes->slip : 1;
-    return slip * offer->plan->days_at.at[i] * (1 + offer->failing_frac * (changes->failures - 1));
+    return slip * offer->plan->days_at.at[i] * stretch(offer->failing_frac, changes->failures);
 }
 
 static double cost_under(const struct tsim_offer *offer, const struct tsim_changes *changes, double days, double price,
