@@ -223,6 +223,15 @@ START_TEST(recipes_of_bridge) {
 }
 END_TEST
 
+START_TEST(a_script_is_no_configuration) {
+    struct tsim_import_result result;
+    ck_assert_int_ne(
+        import_beside("python3 megatron_gpt_pretraining.py --config-name gpt trainer.devices=8\n", NULL, &result),
+        TSIM_OK);
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "a script"));
+}
+END_TEST
+
 /* Fine-tuning begins otherwise than pretraining, and has its model. */
 START_TEST(tuning_recipes_of_bridge) {
     struct tsim_import_result result;
@@ -259,6 +268,7 @@ static Suite *nemo_suite(void) {
     tcase_add_test(tests, lists_of_defaults);
     tcase_add_test(tests, recipes_of_bridge);
     tcase_add_test(tests, tuning_recipes_of_bridge);
+    tcase_add_test(tests, a_script_is_no_configuration);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -4,6 +4,7 @@
 #include "import/launches/bridge.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hydra.h"
+#include "import/launches/launch_command.h"
 #include "import/launches/megatron_arguments.h"
 #include "import/launches/omegaconf.h"
 #include "import/overrides.h"
@@ -230,12 +231,29 @@ static const struct tsim_value *training_of(const struct tsim_value *root) {
     return training && training->kind == TSIM_VALUE_MAPPING && tsim_value_find(training, "model") ? training : root;
 }
 
+/* Refuses a script, whose configuration is another file. */
+static enum tsim_status check_form(struct tsim_arena *arena, const struct tsim_import_input *input,
+                                   struct tsim_diags *diags) {
+    static const char PROGRAM[] = "python";
+    bool starts_one = false;
+    for (size_t i = 0; i + sizeof PROGRAM - 1 <= input->size && !starts_one; i++)
+        starts_one = memcmp(input->text + i, PROGRAM, sizeof PROGRAM - 1) == 0;
+    if (!starts_one || tsim_looks_like_yaml(input->text, input->size))
+        return TSIM_OK;
+    struct tsim_place place = {tsim_arena_strdup(arena, input->file), 1, 1};
+    tsim_diag_hint(
+        tsim_diags_error(diags, TSIM_ERR_SYNTAX, place, "", "a script: what it starts is configured by a YAML"),
+        "the file that --config-name names, with what the script changes written into it");
+    return TSIM_ERR_SYNTAX;
+}
+
 enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                   struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     struct reading g = {.r = &r, .tree = {.arena = arena, .input = input}};
     if (tsim_is_bridge(input->text, input->size))
         return tsim_import_megatron(arena, input, result, diags);
+    TSIM_TRY(check_form(arena, input, diags));
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
     if (named_recipe(input) || tsim_has_bridge_sections(g.tree.root)) {
