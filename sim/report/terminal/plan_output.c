@@ -590,11 +590,25 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_plan_output
     tsim_plan_print_settings(arena, best->set_json, style, out);
 }
 
+/* With any software: says of each plan what the job's own cannot run. */
+static void print_lacking(struct tsim_arena *arena, const struct tsim_plan *plans, size_t n,
+                          const struct tsim_style *style, FILE *out) {
+    for (size_t i = 0; i < n; i++) {
+        if (!plans[i].lacking)
+            continue;
+        fputs("  ", out);
+        tsim_text_wrap(out, style, 4,
+                       tsim_arena_printf(arena, "%zu: %.40s cannot run it: %s", i + 1,
+                                         plans[i].candidate->job->software->name, plans[i].lacking));
+    }
+}
+
 static void print_best(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                        FILE *out) {
     const struct tsim_plan_result *result = output->result;
     fputc('\n', out);
     print_plans(arena, output, result->best, result->n_best, style, out);
+    print_lacking(arena, result->best, result->n_best, style, out);
     tsim_text_wrap(out, style, 0, legend(arena, result));
     fputs("\nwhat they reach and cost\n", out);
     print_prices(arena, output, result->best, result->n_best, style, out);
@@ -620,6 +634,7 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
     if (is_choice(output)) {
         fputs("\nthe best of each cluster\n", out);
         print_plans(arena, output, result->own, result->n_own, style, out);
+        print_lacking(arena, result->own, result->n_own, style, out);
         fputs("\nwhat they reach and cost\n", out);
         print_prices(arena, output, result->own, result->n_own, style, out);
         print_evidence(arena, result->own, result->n_own, style, out);
@@ -637,6 +652,7 @@ static void print_search(struct tsim_arena *arena, const struct tsim_plan_output
     print_doubt(output, style, out);
     fputs("\nPareto front of time, cost and energy\n", out);
     print_plans(arena, output, result->front, result->n_front, style, out);
+    print_lacking(arena, result->front, result->n_front, style, out);
     fputs("\nwhat they reach and cost\n", out);
     print_prices(arena, output, result->front, result->n_front, style, out);
     print_choice(arena, output, style, out);
@@ -753,6 +769,8 @@ static struct tsim_json *add_point(const struct tsim_plan_output *output, struct
                                    const struct tsim_plan *plan) {
     struct tsim_json *object = tsim_json_object(parent, key);
     tsim_json_parsed(object, "set", plan->set_json);
+    if (plan->lacking)
+        tsim_json_text(object, "software_lacks", plan->lacking);
     tsim_json_text(object, "status", tsim_point_status_name(plan->point.status));
     tsim_json_integer(object, "cluster", plan->candidate - output->search->space->candidates + 1);
     tsim_json_text(object, "accelerator", plan->candidate->job->cluster.node->accelerator->name);

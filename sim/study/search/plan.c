@@ -1,5 +1,6 @@
 #include "study/search/plan.h"
 
+#include "config/draft/supports.h"
 #include "results/verdict.h"
 #include "run/run.h"
 #include "step/unplayed.h"
@@ -1107,6 +1108,26 @@ enum tsim_status tsim_plan_play(struct tsim_arena *arena, const struct tsim_evid
     return status;
 }
 
+/* Returns what of the plan the job's software cannot run, "schedule zb-v, ZeRO-1"; NULL: it can run all, as far as its
+ * profile says. */
+static const char *lacking(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                           const struct tsim_plan_choice *choice) {
+    const struct tsim_supports *supports = &scenario->software->supports;
+    struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED];
+    const char *text = NULL;
+    if (!supports->splits)
+        return NULL;
+    size_t n = tsim_scenario_unsupported(arena, scenario, list);
+    for (size_t i = 0; i < n; i++)
+        text = tsim_arena_printf(arena, "%s%s%s", text ? text : "", text ? ", " : "", list[i].what);
+    int64_t recompute = choice->value[TSIM_PLAN_RECOMPUTE];
+    if (tsim_plan_recompute_parts(recompute) > 0 && !tsim_supports_value(supports, TSIM_PLAN_RECOMPUTE, recompute))
+        text = tsim_arena_printf(arena, "%s%srecomputation of such parts", text ? text : "", text ? ", " : "");
+    if (!tsim_supports_value(supports, TSIM_PLAN_ORDER, choice->value[TSIM_PLAN_ORDER]))
+        text = tsim_arena_printf(arena, "%s%sstages inside replicas", text ? text : "", text ? ", " : "");
+    return text;
+}
+
 /* Runs the plan again, in full: the search itself does without tables, intervals and the whole run. */
 static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
                                   struct tsim_plan *plan, struct tsim_diags *diags) {
@@ -1118,6 +1139,8 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
     enum tsim_status status = tsim_plan_play(arena, &search->evidence, scenario, plan, diags);
     if (status == TSIM_OK)
         plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
+    if (search->options->space->extent == TSIM_PLAN_ANY_SOFTWARE)
+        plan->lacking = lacking(arena, scenario, &plan->choice);
     tsim_arena_release(&own);
     return status;
 }
@@ -1148,6 +1171,7 @@ static enum tsim_status complete_candidates(struct tsim_arena *arena, struct sea
             return run_again(arena, search, search->own_items[i]->position, plan, diags);
         plan->set_json = tsim_arena_strdup(arena, plan->set_json);
         plan->unknown = plan->unknown ? tsim_arena_strdup(arena, plan->unknown) : NULL;
+        plan->lacking = plan->lacking ? tsim_arena_strdup(arena, plan->lacking) : NULL;
     }
     result->own = search->own;
     return TSIM_OK;

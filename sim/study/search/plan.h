@@ -56,6 +56,7 @@ struct tsim_plan {
     bool may_not_fit;                       /* by tsim_may_not_fit (results/verdict.h) */
     int32_t n_similar_runs,
         n_own_runs;      /* measured: like it; on its accelerator (study/judge/uncertainty.h). -1: not known */
+    const char *lacking; /* with any software: what the job's own cannot run; NULL: nothing */
     const char *unknown; /* what makes its interval wide, in words; NULL: nothing worth one */
 };
 
