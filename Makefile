@@ -26,12 +26,12 @@ OPT_tsan := -O1
 OPT_debug := -O0
 OPT_cov := -O0
 # Where a simulation spends its time: optimized as a whole, into one object that program, tests and library are linked with.
-# Reading files of others and writing is built as fast as can be, but for those who look at warnings: some come from the optimizer.
+# Reading files of others and writing is built as fast as can be.
 HOT := engine step campaign model partition
 COLD := import report cli serve library
 ifeq ($(VARIANT)$(CC),releasegcc)
 HOT_CFLAGS := -O3 -flto
-COLD_CFLAGS := $(if $(DEV),,-O1)
+COLD_CFLAGS := -O1
 endif
 CFLAGS ?= $(or $(OPT_$(VARIANT)),$(OPT)) $(if $(filter release,$(VARIANT)),-g1,-g)
 # Objects are of the program and of the shared library alike, which shows only what tsim.h declares.

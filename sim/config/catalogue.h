@@ -58,6 +58,7 @@ struct tsim_experts {
     bool limited;           /* gate and other half are clamped before the activation (GPT-OSS) */
     double imbalance_frac;  /* coefficient of variation between the experts' popularity, beyond chance */
     double capacity_factor; /* rows of an expert's buffer over the mean, padded; 0: as many as come */
+    bool is_even;           /* not of a file: each gets as many rows as the others, without chance (model/executed.c) */
 };
 
 /* Multi-head latent attention (DeepSeek-V2): queries, and keys with values, are expanded from short latent vectors. The

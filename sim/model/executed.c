@@ -29,7 +29,7 @@ static struct executed executed_of(const struct tsim_scenario *sc, enum tsim_par
     struct tsim_model even = *sc->model;
     struct tsim_scenario balanced = *sc;
     balanced.model = &even;
-    even.experts.capacity_factor = even.experts.capacity_factor > 0 ? even.experts.capacity_factor : 1;
+    even.experts.is_even = true;
     bool runs_again = !tsim_layer_kind(part)->is_end && sc->training.recompute != TSIM_RECOMPUTE_NONE;
     for (int64_t at = 0; at < (int64_t)n; at++) {
         tsim_operators_forward(&balanced, part, at, &list);

@@ -8,6 +8,8 @@ double tsim_routing_imbalance(const struct tsim_experts *experts, double ranks, 
     double count = (double)experts->count, active = (double)experts->active, c = experts->imbalance_frac;
     if (experts->capacity_factor > 0)
         return experts->capacity_factor;
+    if (experts->is_even)
+        return 1;
     if (count <= 1 || ranks <= 1)
         return 1;
     double variance = (count - active) / ((count - 1) * active * tokens) + c * c * ranks / (count - 1);
