@@ -559,6 +559,7 @@ enum tsim_unaligned_products { TSIM_UNALIGNED_MATRIX, TSIM_UNALIGNED_VECTOR };
  * of a unit are views of one tensor, joined, converted and divided before they are reduced. PER_PARAMETER: copied out
  * after each gather, copied in and converted before each reduction. IN_PLACE: products work in the buffers themselves;
  * gradients of 16 bits are divided there. */
+enum tsim_context_merge { TSIM_MERGE_AS_OPERANDS, TSIM_MERGE_FP32 };
 enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIES_IN_PLACE, TSIM_COPIES_NONE };
 
 enum tsim_recompute {
@@ -714,10 +715,11 @@ struct tsim_software {
     enum tsim_weight_return weight_return;
     enum tsim_gather_unit gather_unit; /* fully sharded: the unit that is gathered, and reduced, at once */
     enum tsim_shard_copies shard_copies;
-    bool adapter_scale_inside; /* adapters scale A x, of their rank's width, and not their result */
-    bool restores_in_fp16;     /* quantized frozen weights come back in fp16, and are converted to bf16 */
-    bool quantizes_head;       /* with the frozen weights of layers that of the head */
-    bool sequence_copies;      /* gathered and scattered tokens are copied, because each sample is cut */
+    enum tsim_context_merge context_merge; /* how the results of a ring's pieces are added up */
+    bool adapter_scale_inside;             /* adapters scale A x, of their rank's width, and not their result */
+    bool restores_in_fp16;                 /* quantized frozen weights come back in fp16, and are converted to bf16 */
+    bool quantizes_head;                   /* with the frozen weights of layers that of the head */
+    bool sequence_copies;                  /* gathered and scattered tokens are copied, because each sample is cut */
     enum tsim_pipeline_overlap pipeline_overlap; /* the schedules in which overlap.pipeline takes effect */
     enum tsim_interleaving interleaving;         /* how many micro-batches an interleaved schedule takes */
     enum tsim_expert_dispatch expert_dispatch;

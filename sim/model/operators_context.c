@@ -15,8 +15,10 @@ static struct tsim_op *context_collective(struct tsim_op_list *list, const char 
     return op;
 }
 
+/* Returns those of a rank's tokens; where they are repeated for each query head before, of all of these. */
 static double own_bytes(const struct tsim_op_shape *z) {
-    return z->t * (z->key + z->value) * z->element_bytes;
+    bool is_repeated = z->software->attention_layout == TSIM_LAYOUT_REPEATED;
+    return z->t * (is_repeated ? 2 * z->query : z->key + z->value) * z->element_bytes;
 }
 
 static bool exchanges_by(const struct tsim_op_shape *z, enum tsim_context_exchange exchange) {
@@ -45,6 +47,21 @@ static void merge_pieces(struct tsim_op_list *list, const struct tsim_op_shape *
                     kernels_per_piece * n);
 }
 
+static bool merges_in_fp32(const struct tsim_op_shape *z) {
+    return z->software->context_merge == TSIM_MERGE_FP32 && tsim_op_ring_pieces(z) > 1 && z->flash;
+}
+
+/* PyTorch's ring (torch/distributed/tensor/experimental/_attention.py) adds up in fp32, operator by operator: bytes for each
+ * element of a query and for each of the keys and values, which are copied in 16 bits before n - 1 exchanges. The
+ * counts are the last rank's again. A conversion is 6 bytes, a sum of two in fp32 12, with one in 16 bits 10. */
+static void merge_in_fp32(struct tsim_op_list *list, const struct tsim_op_shape *z, double query_bytes,
+                          double key_bytes, double kernels_per_piece) {
+    double n = tsim_op_ring_pieces(z), queries = z->t * z->query, keys = own_bytes(z) / z->element_bytes;
+    elementwise(list, "context: merge", n * queries,
+                (queries * query_bytes + keys * (key_bytes + (n - 1) * 2 * z->element_bytes)) / (n * queries),
+                kernels_per_piece * n);
+}
+
 void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double own = own_bytes(z);
     if (exchanges_by(z, TSIM_CONTEXT_RING))
@@ -59,16 +76,19 @@ void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim
 /* Causal, the early half of n - 1 other ranks' keys and values is copied (2 passes over half). Kernels: result, row
  * statistics, keys, values. */
 void tsim_op_context_after_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    merge_pieces(list, z, z->q, z->causal ? tsim_op_ring_pieces(z) - 1 : 0, 4);
+    if (merges_in_fp32(z)) /* each is converted; n - 1 are added as out - sigmoid(...) (out - piece): 12, 8 and 12 */
+        merge_in_fp32(list, z, 6 * tsim_op_ring_pieces(z) + 32 * (tsim_op_ring_pieces(z) - 1) + 6, 0, 9);
+    else
+        merge_pieces(list, z, z->q, z->causal ? tsim_op_ring_pieces(z) - 1 : 0, 4);
     if (exchanges_by(z, TSIM_CONTEXT_ALL_TO_ALL))
         context_collective(list, "context: output to tokens", TSIM_OP_ALL_TO_ALL, z->t * z->q * z->element_bytes);
 }
 
 void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    double own = own_bytes(z);
+    double own = own_bytes(z), gradients = merges_in_fp32(z) ? own * 4 / z->element_bytes * z->cp : (z->cp - 1) * own;
     if (exchanges_by(z, TSIM_CONTEXT_RING))
         context_collective(list, "context: keys, values and their gradients", TSIM_OP_RING_EXCHANGE,
-                           (z->cp - 1) * 2 * own)
+                           (z->cp - 1) * own + gradients)
             ->overlap = TSIM_CONCURRENT_NEXT;
     if (exchanges_by(z, TSIM_CONTEXT_ALL_GATHER))
         context_collective(list, "context: gather keys and values", TSIM_OP_ALL_GATHER, z->cp * own);
@@ -82,7 +102,12 @@ void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsi
  * values. */
 void tsim_op_context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double n = tsim_op_ring_pieces(z), own = own_bytes(z);
-    merge_pieces(list, z, z->query, z->causal ? 2.5 * n : sum_passes(n), 5);
+    if (merges_in_fp32(
+            z)) /* zeros (4) to which n are added (10), then converted; of keys and values n - 1 times half is
+                              added and both halves joined (8), and each sum is joined with the other (8) to be sent */
+        merge_in_fp32(list, z, 4 + 10 * n + 6, 4 + 10 + (5 + 8) * (n - 1) + 8 * n + 6, 9);
+    else
+        merge_pieces(list, z, z->query, z->causal ? 2.5 * n : sum_passes(n), 5);
     if (exchanges_by(z, TSIM_CONTEXT_ALL_GATHER))
         context_collective(list, "context: scatter gradients", TSIM_OP_REDUCE_SCATTER, z->cp * own);
     if (exchanges_by(z, TSIM_CONTEXT_ALL_TO_ALL))

@@ -663,6 +663,19 @@ START_TEST(pieces_of_a_ring) {
         ck_assert_double_eq(find(&list, "context: merge")->bytes, 2 * 256 * (results + 512 * copies));
         tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq(find(&list, "context: merge")->bytes, 2 * 256 * (results + 512 * (copies + sums)));
+        /* PyTorch's, of keys and values of each query head: four results are converted (6), three added (32), the sum is
+         * converted. Gradients of keys and values go around in fp32, once more than keys and values. */
+        e.software.context_merge = TSIM_MERGE_FP32;
+        e.software.attention_layout = TSIM_LAYOUT_REPEATED;
+        tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+        ck_assert_double_eq_tol(find(&list, "context: merge")->bytes, 256 * 1024.0 * (4 * 6 + 3 * 32 + 6 + 2 * 3 * 4),
+                                1);
+        ck_assert_double_eq(find(&list, "context: keys and values")->collective_bytes, 3 * 256 * 2048.0 * 2);
+        tsim_operators_backward(&e.scenario, TSIM_PART_LAYER, 0, &list);
+        ck_assert_double_eq_tol(find(&list, "context: merge")->bytes,
+                                256 * 1024.0 * (4 + 4 * 10 + 6 + 2 * (14 + 3 * 13 + 4 * 8 + 6 + 3 * 4)), 1);
+        ck_assert_double_eq(find(&list, "context: keys, values and their gradients")->collective_bytes,
+                            256 * 2048.0 * (3 * 2 + 4 * 4));
         e.scenario.parallelism.context_exchange = TSIM_CONTEXT_ALL_GATHER;
         tsim_operators_forward(&e.scenario, TSIM_PART_LAYER, 0, &list);
         ck_assert_double_eq(find(&list, "attention core")->pieces, 1);

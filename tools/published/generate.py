@@ -137,7 +137,7 @@ def source_of(row):
                                  ("NeMo@", "nemo", "nemo-2024"), ("Zero Bubble", "zero-bubble", "zero-bubble-2023"),
                                  ("bigscience", "bloom", "bloom-2022"), ("2104.04473", "megatron2021", "megatron-2021"),
                                  ("2201.11990", "mtnlg", "megatron-2021"), ("MegaScale", "megascale", "megatron-2022"),
-                                 ("NeMo-Automodel", "automodel", "{extends: torchtitan-2024, attention_kernel: cudnn, attention_layout: in-place, fusion: te, rotary: by-fusion}"),
+                                 ("NeMo-Automodel", "automodel", "{extends: torchtitan-2024, attention_kernel: cudnn, attention_layout: in-place, context_merge: operands, fusion: te, rotary: by-fusion}"),
                                  ("torchtitan@", "titan", "torchtitan-2024"),
                                  ("flash-attention", "fatrain",
                                   "{extends: torchtitan-2024, attention_kernel: flash1, attention_layout: in-place, fusion: te, "

@@ -67,6 +67,8 @@ static const struct tsim_word PIECES[] = {
 static const struct tsim_word WEIGHT_RETURNS[] = {
     {"all-gather", TSIM_RETURN_GATHER}, {"broadcasts", TSIM_RETURN_BROADCASTS}, {NULL, 0}};
 static const struct tsim_word UNITS[] = {{"layer", TSIM_UNIT_LAYER}, {"product", TSIM_UNIT_PRODUCT}, {NULL, 0}};
+static const struct tsim_word CONTEXT_MERGES[] = {
+    {"operands", TSIM_MERGE_AS_OPERANDS}, {"fp32", TSIM_MERGE_FP32}, {NULL, 0}};
 static const struct tsim_word SHARD_COPIES[] = {{"flat", TSIM_COPIES_FLAT},
                                                 {"per-parameter", TSIM_COPIES_PER_PARAMETER},
                                                 {"in-place", TSIM_COPIES_IN_PLACE},
@@ -253,6 +255,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
             "fully sharded: what is gathered at once, a layer or the weights of one of its products (not message by "
             "message; in plain transformer layers, or where each has experts that no ranks divide and none are "
             "shared)")},
+    {CHOICE("context_merge", context_merge, CONTEXT_MERGES, "operands",
+            "results and gradients of a ring's pieces are added up in the precision of the operands, a kernel each; or in "
+            "fp32, operator by operator, where gradients of keys and values go around in fp32, too"),
+     .is_omitted_when_zero = true},
     {CHOICE("shard_copies", shard_copies, SHARD_COPIES, "flat",
             "fully sharded: gradients joined, converted and divided (flat); copied out of and into buffers "
             "(per-parameter); divided where they are (in-place); none")},
