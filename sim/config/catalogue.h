@@ -747,9 +747,8 @@ struct tsim_software {
     bool converts_sums;         /* gradients that are summed in fp32 are converted all at once to be sent: flat_bytes */
     bool recomputes_inputs;     /* results of recomputed parts are not kept for the products that take them */
     bool keeps_outputs;         /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
-    double flat_bucket_elements; /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
-    double
-        update_bytes; /* bytes a parameter that an unfused update writes beside the state, where activations were before */
+    double flat_bucket_elements;    /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
+    double update_bytes;            /* bytes a parameter that an unfused update writes where activations were before */
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c. 0: no limit */
     double gather_ahead_parameters; /* product by product: see tsim_layer_product_places. 0: parallelism.prefetch */
     int64_t bucket_elements;        /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
