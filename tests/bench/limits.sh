@@ -18,7 +18,7 @@ limit plan 1 100 plan scenarios/llama70b.yaml --jobs 1
 # The whole catalogue of machines, each with its plans and prices.
 limit buy 5 200 buy --model llama3-70b --tokens 15T --deadline '90 days' --budget '20 M USD' --jobs 1
 # Its layers differ, so that each plan's are balanced.
-limit buy-hybrid 7 200 buy --model nemotron-h-8b --tokens 1T --deadline '90 days' --budget '20 M USD' --jobs 1
+limit buy-hybrid 9 200 buy --model nemotron-h-8b --tokens 1T --deadline '90 days' --budget '20 M USD' --jobs 1
 limit validate-published 10 1400 validate scenarios/published/*.yaml
 limit messages-of-a-ring-of-4096 6 100 collective scenarios/llama70b.yaml --set cluster.nodes=512 --ranks 4096 --sizes 1GiB \
   --algorithm ring --protocol Simple --set simulation.network=steps
