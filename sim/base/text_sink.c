@@ -25,7 +25,8 @@ void tsim_text_sink_open(struct tsim_text_sink *sink, size_t most_bytes) {
 }
 
 const char *tsim_text_sink_text(struct tsim_text_sink *sink) {
-    fflush(sink->stream);
+    if (fflush(sink->stream) != 0 || ferror(sink->stream)) /* for want of memory, as nothing else can fail */
+        tsim_out_of_memory();
     sink->text[sink->size] = '\0';
     return sink->text;
 }

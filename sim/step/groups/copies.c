@@ -62,12 +62,14 @@ void tsim_copies_add_ways(struct tsim_stage_group *group, const struct tsim_topo
     }
 }
 
-/* A NIC of several ranks is slower than their slots. */
+/* The ranks of a NIC send as much as each other. */
 static void cross(struct tsim_slots *slots, int32_t nic, const struct tsim_copy_way *way) {
     if (nic < 0)
         return;
-    slots->of[nic] = slots->is_taken[nic] ? -1 : way->links[0].resource;
-    slots->is_taken[nic] = true;
+    int32_t slot = way->links[0].resource;
+    slots->next[slot] = slots->first[nic];
+    slots->first[nic] = slot;
+    slots->n_ranks[nic]++;
 }
 
 void tsim_copies_cross_slots(struct tsim_arena *arena, struct tsim_stage_group *stage_groups, int32_t n_stage_groups) {
@@ -76,11 +78,12 @@ void tsim_copies_cross_slots(struct tsim_arena *arena, struct tsim_stage_group *
         return;
     struct tsim_slots *slots = TSIM_NEW(arena, struct tsim_slots);
     slots->n = tsim_engine_n_resources(stage_groups[0].engine);
-    slots->of = TSIM_NEW_ARRAY(arena, (size_t)slots->n, int32_t);
-    slots->is_taken = TSIM_NEW_ARRAY(arena, (size_t)slots->n, bool);
+    slots->first = TSIM_NEW_ARRAY(arena, (size_t)slots->n, int32_t);
+    slots->next = TSIM_NEW_ARRAY(arena, (size_t)slots->n, int32_t);
+    slots->n_ranks = TSIM_NEW_ARRAY(arena, (size_t)slots->n, int32_t);
     slots->per_byte = stage_groups[0].members[0].to_host[0].links[0].per_unit;
     for (int32_t i = 0; i < slots->n; i++)
-        slots->of[i] = -1;
+        slots->first[i] = slots->next[i] = -1;
     for (int32_t g = 0; g < n_stage_groups; g++)
         for (int32_t i = 0; i < stage_groups[g].n_members; i++) {
             const struct tsim_member *member = &stage_groups[g].members[i];

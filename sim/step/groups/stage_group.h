@@ -107,9 +107,11 @@ struct tsim_copy_way {
 
 /* The accelerators' PCIe slots that traffic of NICs crosses. */
 struct tsim_slots {
-    int32_t n, *of;  /* resources, and by resource the slot that its bytes cross; -1: none */
-    bool *is_taken;  /* by resource */
-    double per_byte; /* units of the slot for each byte */
+    int32_t n;        /* resources */
+    int32_t *first;   /* by resource: a slot that its bytes cross; -1: none */
+    int32_t *next;    /* by slot: another one of the same NIC; -1: none */
+    int32_t *n_ranks; /* by resource: so many slots share its bytes evenly */
+    double per_byte;  /* units of the slots for each byte */
 };
 
 /* The place of a stream of copies. */

@@ -20,8 +20,11 @@ void tsim_stage_group_demand(struct tsim_stage_group *group, enum tsim_stage_gro
                              struct tsim_task *task, int32_t resource, double per_unit) {
     if (!(per_unit > 0))
         return;
-    if (group->slots && resource >= 0 && resource < group->slots->n && group->slots->of[resource] >= 0)
-        tsim_stage_group_demand(group, stream, task, group->slots->of[resource], per_unit * group->slots->per_byte);
+    const struct tsim_slots *slots = group->slots;
+    if (slots && resource >= 0 && resource < slots->n)
+        for (int32_t slot = slots->first[resource]; slot >= 0; slot = slots->next[slot])
+            tsim_stage_group_demand(group, stream, task, slot,
+                                    per_unit * slots->per_byte / (double)slots->n_ranks[resource]);
     struct tsim_demand demand = {.resource = resource, .per_unit = per_unit};
     bool has_room = task->n_demands + task->n_metered < TSIM_TASK_MAX_DEMANDS;
     if (resource < 0) {
