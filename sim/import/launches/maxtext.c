@@ -438,7 +438,7 @@ static void put_training(struct reading *g) {
     if (strncmp(name, "adam", 4) != 0 && strcmp(name, "sgd") != 0 && strcmp(name, "muon") != 0)
         tsim_recipe_refuse(g->r, optimizer, "the optimizer '%.40s' is not modelled: its states and its step", name);
     else
-        tsim_recipe_put(g->r, "training.optimizer", optimizer, optimizer ? NULL : "MaxText's default",
+        tsim_recipe_put(g->r, "training.optimizer", optimizer, optimizer ? NULL : "MaxText's default", "%s",
                         name[0] == 'a' ? "adamw" : name);
     put_recompute(g);
     if (steps && tsim_setting_int(g->r, steps, -1, INT64_C(1000000000000)) > 0)
