@@ -96,9 +96,9 @@ struct tsim_command {
     const char *text;     /* paragraphs below the usage line, lines of at most 80 columns; may be NULL */
     size_t least_operands, most_operands;
     uint64_t options; /* TSIM_HAS(...) of those that it takes; --help always */
-    enum tsim_exit (*run)(
-        const struct tsim_arguments *arguments); /* NULL: the server, which the library has not (main.c) */
-    const char *examples;                        /* command lines, one or more, with '\n' between them */
+    /* NULL: the server, which the library has not (main.c). */
+    enum tsim_exit (*run)(const struct tsim_arguments *arguments);
+    const char *examples; /* command lines, one or more, with '\n' between them */
 };
 
 /* All commands, in the order of `tsim help`. */

@@ -4,7 +4,7 @@
 
 #include "base/term.h"
 #include "config/catalogue_load.h"
-#include "config/draft/lengths.h"
+#include "config/lengths.h"
 
 /* Returns the value that file `id` of the catalogue has under `key`. One that the scenario overrides says so. */
 struct tsim_amount tsim_of_file(struct tsim_term_recorder *recorder, enum tsim_catalogue_kind kind, const char *id,
@@ -44,7 +44,7 @@ static inline struct tsim_amount tsim_sample_tokens_of(struct tsim_term_recorder
     double tokens = tsim_useful_length(scenario);
     if (scenario->training.lengths.mean > 0)
         return tsim_given(recorder, "tokens of a sample", tokens, TSIM_COUNT,
-                          "training.lengths of the scenario (sim/config/draft/lengths.h)");
+                          "training.lengths of the scenario (sim/config/lengths.h)");
     return tsim_of_scenario(recorder, "training.sequence_length", tokens, TSIM_COUNT);
 }
 

@@ -1,6 +1,6 @@
 /* A job under a plan. */
-#include "config/draft/lengths.h"
 #include "config/draft/rules.h"
+#include "config/lengths.h"
 #include "config/plan_choice.h"
 
 static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,

@@ -14,3 +14,10 @@ const char *tsim_import_override(const struct tsim_import_input *input, const ch
 bool tsim_import_ignores(const struct tsim_import_input *input, const char *key) {
     return tsim_is_among(key, input->ignored, input->n_ignored);
 }
+
+const char *tsim_import_environment(const struct tsim_import_input *input, const char *name, size_t length) {
+    for (size_t i = 0; i < input->n_environment; i++)
+        if (strncmp(input->environment[i], name, length) == 0 && input->environment[i][length] == '=')
+            return input->environment[i] + length + 1;
+    return NULL;
+}

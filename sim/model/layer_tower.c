@@ -10,7 +10,7 @@
  *
  * A frozen tower goes forward alone and keeps nothing: nothing before it needs a gradient. Beside adapters the projector is
  * frozen, too. */
-#include "config/draft/lengths.h"
+#include "config/lengths.h"
 #include "model/inner_layer.h"
 #include "model/matrices.h"
 #include "model/model.h"

@@ -4,7 +4,7 @@
  * training, where keys and values are expanded) query = key = heads*(head_dim + rope_dim)/tp and value = q. */
 #include "model/local_shape.h"
 
-#include "config/draft/lengths.h"
+#include "config/lengths.h"
 
 #include "model/operator_builders.h"
 #include "model/parameter_bytes.h"

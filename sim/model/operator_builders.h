@@ -265,16 +265,16 @@ struct tsim_matrices;
 /* A mixer is the part of a layer that mixes tokens, such as attention, from the norm before it to the residual after
  * it. `count` adds to what is there. `keep_core` is called after the feed-forward block's `keep`. */
 struct tsim_mixer {
-    void (*fit)(struct tsim_op_shape
-                    *shape); /* changes the shape where it differs from the model's first layer; NULL: it does not */
+    /* Changes the shape where it differs from the model's first layer; NULL: it does not. */
+    void (*fit)(struct tsim_op_shape *shape);
     void (*forward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
     void (*backward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
     void (*keep)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
     void (*keep_core)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
-    double (*waiting)(
-        const struct tsim_op_shape *shape); /* elements that are kept until its weight gradients are computed */
-    double (*widest_bytes)(const struct tsim_op_shape
-                               *shape); /* bytes of its widest tensor; NULL: the feed-forward block has a wider one */
+    /* Returns the elements that are kept until its weight gradients are computed. */
+    double (*waiting)(const struct tsim_op_shape *shape);
+    /* Returns the bytes of its widest tensor; NULL: the feed-forward block has a wider one. */
+    double (*widest_bytes)(const struct tsim_op_shape *shape);
     void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
     /* Returns the forward FLOPs of a token by convention, without products with weights, in a sequence of `length`
      * tokens. */
@@ -307,8 +307,8 @@ struct tsim_whole_layer {
     void (*forward)(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at, struct tsim_op_list *list);
     void (*backward)(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at, struct tsim_op_list *list);
     /* The ends of the model have none of the following. */
-    void (*count)(const struct tsim_model *model, enum tsim_part part,
-                  struct tsim_layer_parameters *parameters); /* adds to zeros */
+    /* Adds to zeros. */
+    void (*count)(const struct tsim_model *model, enum tsim_part part, struct tsim_layer_parameters *parameters);
     /* Counts FLOPs by convention (struct tsim_layer_flops), with stacks of these lengths in tokens; NULL: the FLOPs of
      * a layer list are counted for the whole list. */
     void (*flops)(const struct tsim_model *model, enum tsim_part part, const struct tsim_layer_parameters *parameters,
@@ -324,16 +324,14 @@ struct tsim_whole_layer {
     /* Lists the tensors that are kept for the backward pass, without those that `parts` (enum tsim_recompute_part)
      * execute again. */
     void (*keep)(const struct tsim_scenario *scenario, enum tsim_part part, unsigned parts, struct tsim_kept *kept);
-    double (*flow_bytes)(
-        const struct tsim_scenario *scenario); /* bytes that go to the next layer, of all tensor ranks */
-    double (*widest_bytes)(const struct tsim_scenario *scenario,
-                           enum tsim_part part); /* bytes of its widest inner tensor */
-    double (*waiting_bytes)(
-        const struct tsim_scenario *scenario,
-        enum tsim_part
-            part); /* bytes that are kept until its weight gradients are computed; NULL: its backward pass is never split */
-    struct tsim_op_shape (*shape)(
-        const struct tsim_scenario *scenario); /* its shape on one accelerator; NULL: it is never recomputed */
+    /* Returns the bytes that go to the next layer, of all tensor ranks. */
+    double (*flow_bytes)(const struct tsim_scenario *scenario);
+    /* Returns the bytes of its widest inner tensor. */
+    double (*widest_bytes)(const struct tsim_scenario *scenario, enum tsim_part part);
+    /* Returns the bytes that are kept until its weight gradients are computed; NULL: its backward pass is never split. */
+    double (*waiting_bytes)(const struct tsim_scenario *scenario, enum tsim_part part);
+    /* Returns its shape on one accelerator; NULL: it is never recomputed. */
+    struct tsim_op_shape (*shape)(const struct tsim_scenario *scenario);
 };
 extern const struct tsim_whole_layer tsim_embedding_end, tsim_decoder_layer, tsim_modulated_layer, tsim_joint_layer,
     tsim_tower_layer, tsim_projector_layer, tsim_generator_layer, tsim_generator_head, tsim_lstm_layer,

@@ -76,7 +76,8 @@ void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim
 /* Causal, the early half of n - 1 other ranks' keys and values is copied (2 passes over half). Kernels: result, row
  * statistics, keys, values. */
 void tsim_op_context_after_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
-    if (merges_in_fp32(z)) /* each is converted; n - 1 are added as out - sigmoid(...) (out - piece): 12, 8 and 12 */
+    /* In fp32 each piece is converted, and n - 1 are added as out - sigmoid(...) (out - piece): 12, 8 and 12 bytes. */
+    if (merges_in_fp32(z))
         merge_in_fp32(list, z, 6 * tsim_op_ring_pieces(z) + 32 * (tsim_op_ring_pieces(z) - 1) + 6, 0, 9);
     else
         merge_pieces(list, z, z->q, z->causal ? tsim_op_ring_pieces(z) - 1 : 0, 4);
@@ -102,9 +103,9 @@ void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsi
  * values. */
 void tsim_op_context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double n = tsim_op_ring_pieces(z), own = own_bytes(z);
-    if (merges_in_fp32(
-            z)) /* zeros (4) to which n are added (10), then converted; of keys and values n - 1 times half is
-                              added and both halves joined (8), and each sum is joined with the other (8) to be sent */
+    /* In fp32 there are zeros (4 bytes) to which n gradients of queries are added (10) before they are converted. For keys and
+     * values half is added n - 1 times and both halves are joined (8), and each sum is joined with the other (8) to be sent. */
+    if (merges_in_fp32(z))
         merge_in_fp32(list, z, 4 + 10 * n + 6, 4 + 10 + (5 + 8) * (n - 1) + 8 * n + 6, 9);
     else
         merge_pieces(list, z, z->query, z->causal ? 2.5 * n : sum_passes(n), 5);

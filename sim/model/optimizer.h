@@ -20,7 +20,7 @@
  *   galore-8bit  adam-8bit's of a     the projected gradient and update out and in,      Zhao et al. 2024, section 4
  *                projected matrix,    states of that size, and the whole update out
  *                the projection       and in
- * *   muon         4 of a block's       the momentum in and out, the orthogonal update of  Jordan et al. 2024; Liu et al.
+ *   muon         4 of a block's       the momentum in and out, the orthogonal update of  Jordan et al. 2024; Liu et al.
  *                matrix, 8 of the     16 bits out and in; Adam's of the rest             2025, arXiv:2502.16982
  *                rest
  *

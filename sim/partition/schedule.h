@@ -27,8 +27,8 @@ struct tsim_schedule_shape {
     enum tsim_schedule schedule;
     int32_t stages, chunks, microbatches; /* microbatches: of the replica, both directions of dualpipe together */
     int32_t group; /* interleaved: micro-batches that pass through a chunk before the next; 0: as many as stages */
-    bool
-        hides_exchanges; /* experts' run under the kernels of another micro-batch's pass, where there is one: is_alone */
+    /* Experts' run under the kernels of another micro-batch's pass, where there is one: is_alone. */
+    bool hides_exchanges;
 };
 
 enum tsim_pass_kind {

@@ -44,8 +44,8 @@ struct tsim_post_training {
 /* Many plans of one job on one cluster share these. */
 struct tsim_run_memo {
     struct tsim_pass_memo *passes, *teacher; /* costs (step/pass/pass.h) */
-    const struct tsim_generation_phase
-        *generation; /* of engines, which are no part of a plan; NULL: not simulated yet */
+    /* The phase of engines, which are no part of a plan; NULL: not simulated yet. */
+    const struct tsim_generation_phase *generation;
 };
 struct tsim_run_memo *tsim_run_memo_new(struct tsim_arena *arena);
 

@@ -44,8 +44,8 @@ struct balance {
     /* One part per stage. Where layers are alike, stages between the ends share their times, and the more layers, the more
      * memory. Otherwise known_* are of known_layers. */
     bool heeds_memory;
-    double
-        *known_s; /* alike: [n_parts][layers + 1]; else [first, between, last][first layer][layers + 1]; 0: none yet */
+    /* Alike: [n_parts][layers + 1]; else [first, between, last][first layer][layers + 1]; 0: none yet. */
+    double *known_s;
     struct known_size *known_sizes; /* [n_parts][layers + 1]; NULL where they are alike */
     int64_t *most_layers;           /* alike: of each stage, so many are known to fit, */
     int64_t *too_many;              /* and so many not to */

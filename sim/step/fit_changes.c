@@ -1,7 +1,7 @@
 #include "step/fit_changes.h"
 
-#include "config/draft/supports.h"
 #include "config/provenance.h"
+#include "config/supports.h"
 #include "partition/memory.h"
 #include "step/balance.h"
 

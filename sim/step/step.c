@@ -41,7 +41,7 @@ static struct tsim_amount model_flops_per_token(struct tsim_term_recorder *r, co
     struct tsim_amount attended =
         sc->training.lengths.mean > 0
             ? tsim_given(r, "tokens that each attends to", tsim_attended_length(sc), TSIM_COUNT,
-                         "training.lengths of the scenario (sim/config/draft/lengths.h)")
+                         "training.lengths of the scenario (sim/config/lengths.h)")
             : tsim_of_scenario(r, "training.sequence_length", (double)sc->training.sequence_length, TSIM_COUNT);
     if (tsim_is_frozen(sc))
         return tsim_frozen_model_flops_recorded(r, sc->model, attended, tsim_model_adapter_parameters(sc));

@@ -47,7 +47,7 @@ static struct tsim_amount kernel_time(const struct walk *w, const struct tsim_pa
     return tsim_product(w->r, op->op->name, "at the mean length x what lengths make of it", TSIM_TIME_S,
                         TSIM_PARTS(time, tsim_given(w->r, "mean over all lengths, over that of the mean length",
                                                     op->time_s / time.value, TSIM_FRACTION,
-                                                    "training.lengths of the scenario (sim/config/draft/lengths.h)")));
+                                                    "training.lengths of the scenario (sim/config/lengths.h)")));
 }
 
 static void visit(void *context, const struct tsim_pass_operator *op) {

@@ -1,5 +1,5 @@
 /* Samples of many lengths: closed forms of the lognormal, padding, packs, and what a pass and the memory take. */
-#include "config/draft/lengths.h"
+#include "config/lengths.h"
 #include "model/local_shape.h"
 #include "model/operators.h"
 #include "partition/memory.h"

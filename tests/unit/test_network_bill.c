@@ -1,5 +1,5 @@
 /* Switches and links of networks against a published bill of material and closed forms. */
-#include "config/files/network_bill.h"
+#include "config/network_bill.h"
 
 #include "support/check_main.h"
 

@@ -1,8 +1,8 @@
 /* Defaults that other keys decide, where a draft leaves them out; and what follows from a draft that keeps the
  * rules. */
-#include "config/draft/lengths.h"
 #include "config/draft/rules.h"
-#include "config/files/network_bill.h"
+#include "config/lengths.h"
+#include "config/network_bill.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "config/draft/rules.h"
 
-#include "config/draft/lengths.h"
-#include "config/draft/supports.h"
 #include "config/keys/enum_words.h"
 #include "config/keys/schema.h"
+#include "config/lengths.h"
+#include "config/supports.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -13,8 +13,8 @@ enum { TSIM_ZERO_GROUP_USUAL = -2 };
 struct tsim_draft {
     struct tsim_scenario scenario;
     const struct tsim_value *root;
-    const struct tsim_scenario
-        *base;     /* a proposal changes it, and what it leaves as it is need not be read again; else NULL */
+    /* A proposal changes it, and what it leaves as it is need not be read again; else NULL. */
+    const struct tsim_scenario *base;
     bool is_job;   /* the plan is left as it is written: neither resolved nor checked */
     int attention; /* enum tsim_attention, -1: by the software */
     int schedule;  /* enum tsim_schedule, -1: by virtual_pipeline */

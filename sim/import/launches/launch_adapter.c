@@ -1,5 +1,6 @@
 #include "import/launches/launch_adapter.h"
 
+#include "base/among.h"
 #include "import/launches/launch_words.h"
 
 #include <ctype.h>
@@ -45,13 +46,6 @@ static const struct tsim_launch_word PROJECTIONS[] = {
     {"mlp_fc2", "down"},
     {NULL, NULL}};
 enum { MOST_TARGETS = 16 };
-
-static bool is_put(const char *const *parts, size_t n, const char *part) {
-    size_t i = 0;
-    while (i < n && strcmp(parts[i], part) != 0)
-        i++;
-    return i < n;
-}
 
 /* Says which projection a name ends with: "language_model.layers.0.mlp.up_proj" is up_proj. */
 static const char *part_of(const char *word) {
@@ -149,7 +143,7 @@ static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
                                                                           strcmp(part, "gate-up") == 0;
         if (model && model->experts.count > 0 && is_feed_forward)
             is_of_experts = true;
-        else if (!(is_gate && model && !model->gated_mlp) && !is_put(ours, n_ours, part))
+        else if (!(is_gate && model && !model->gated_mlp) && !tsim_is_among(part, ours, n_ours))
             ours[n_ours++] = part;
     }
     if (n_ours == 0) {
@@ -157,7 +151,7 @@ static void put_targets(struct tsim_recipe *r, const struct tsim_setting *s) {
         return;
     }
     for (size_t i = 0; i < n && n_ours < MOST_TARGETS; i++) /* of GPT-2 and Qwen, behind both blocks */
-        if (strcmp(words[i], "c_proj") == 0 && !is_put(ours, n_ours, "down"))
+        if (strcmp(words[i], "c_proj") == 0 && !tsim_is_among("down", ours, n_ours))
             ours[n_ours++] = "down";
     if (is_of_experts && s)
         tsim_recipe_not_modelled(r, s, "adapters of experts; here of attention alone");

@@ -6,8 +6,8 @@
 
 struct tsim_adapter_settings { /* any may be NULL */
     const struct tsim_setting *rank;
-    const struct tsim_setting
-        *targets; /* a list of projections ("q_proj", "linear_qkv"), a pattern, or "all" for all of them */
+    /* A list of projections ("q_proj", "linear_qkv"), a pattern, or "all" for all of them. */
+    const struct tsim_setting *targets;
     const struct tsim_setting *dropout;
     const struct tsim_setting *bits; /* 4 or 8: of the frozen model */
     const struct tsim_setting *base; /* the model's name, which may tell its bits */

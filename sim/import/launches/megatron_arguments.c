@@ -87,6 +87,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     /* ---- the model ---- */
     REFUSED("sliding_window_* interleave_sliding_window full_attention_interval",
             "attention in windows: here it reaches over the whole sequence"),
+    REFUSED("llama_swiglu",
+            "a fork's SwiGLU, whose width its code sets: --set model.ffn_hidden=N beside --ignore says it"),
     REFUSED("num_nextn_predict_layers", "modules that predict further tokens, which tsim does not have"),
     REFUSED("intermediate_size", "another name for the feed-forward block's width than --ffn-hidden-size"),
     NOTHING("mlp_type=standard topk=1 moe_expert_parallel_size=1 ds_sequence_parallel_size=1"),
@@ -108,7 +110,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
         "rotary_* use_rope_scaling rope_* no_rope_freq mscale* no_position_embedding add_position_embedding "
         "mrope_section "
         "max_position_embeddings norm_epsilon layernorm_* apply_layernorm_1p apply_residual_connection_post_layernorm "
-        "seq_len_interpolation_factor use_rmsnorm rms_norm llama_swiglu rope_style window_size window_attn_skip_freq "
+        "seq_len_interpolation_factor use_rmsnorm rms_norm rope_style window_size window_attn_skip_freq "
         "openai_gelu squared_relu activation_func_clamp_value glu_linear_offset onnx_safe bert_* softmax_type "
         "make_vocab_size_divisible_by v_head_dim qk_* kv_lora_rank q_lora_rank cache_mla_latents num_query_groups "
         "group_query_attention relative_attention_* mtp_loss_scaling_factor position_embedding_offset "

@@ -1,6 +1,7 @@
 #include "import/launches/omegaconf.h"
 
 #include "config/text/value.h"
+#include "import/overrides.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +33,8 @@ static const struct tsim_value *named_value(struct tsim_omegaconf *g, const char
 /* Returns what --env says of a variable; NULL: nothing. */
 static const struct tsim_value *given_value(const struct tsim_omegaconf *g, const struct tsim_value *at,
                                             const char *name, size_t length) {
-    for (size_t i = 0; g->input && i < g->input->n_environment; i++)
-        if (strncmp(g->input->environment[i], name, length) == 0 && g->input->environment[i][length] == '=')
-            return tsim_value_new_scalar(g->arena, at, g->input->environment[i] + length + 1);
-    return NULL;
+    const char *text = g->input ? tsim_import_environment(g->input, name, length) : NULL;
+    return text ? tsim_value_new_scalar(g->arena, at, text) : NULL;
 }
 
 /* Returns the length of the text up to a comma that stands in no braces. */

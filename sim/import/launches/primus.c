@@ -26,14 +26,6 @@ struct reading {
     int n_presets;
 };
 
-/* Returns what --env says of a variable; NULL: nothing. */
-static const char *given(const struct tsim_import_input *input, const char *name, size_t length) {
-    for (size_t i = 0; i < input->n_environment; i++)
-        if (strncmp(input->environment[i], name, length) == 0 && input->environment[i][length] == '=')
-            return input->environment[i] + length + 1;
-    return NULL;
-}
-
 /* "${PRIMUS_TP:1}" is 1, "${A:deepseek_v3}.yaml" deepseek_v3.yaml, unless --env says another. */
 static const char *with_defaults(struct tsim_arena *arena, const struct tsim_import_input *input, const char *text) {
     const char *result = "";
@@ -42,7 +34,7 @@ static const char *with_defaults(struct tsim_arena *arena, const struct tsim_imp
         const char *colon = close ? memchr(open, ':', (size_t)(close - open)) : NULL;
         if (!colon)
             break;
-        const char *own = given(input, open + 2, (size_t)(colon - open - 2));
+        const char *own = tsim_import_environment(input, open + 2, (size_t)(colon - open - 2));
         own = own ? own : tsim_arena_strndup(arena, colon + 1, (size_t)(close - colon - 1));
         result = tsim_arena_printf(arena, "%s%.*s%s", result, (int)(open - text), text, own);
         text = close + 1;

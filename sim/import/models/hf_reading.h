@@ -30,8 +30,8 @@ extern const size_t TSIM_N_HF_FAMILIES;
 struct tsim_hf_reading {
     struct tsim_arena *arena;
     const struct tsim_value *root;
-    const struct tsim_value
-        *around; /* of a model of text and images, the whole file, whose text_config is the root; else NULL */
+    /* The whole file of a model of text and images, whose text_config is the root; else NULL. */
+    const struct tsim_value *around;
     struct tsim_diags *diags;
     const struct tsim_hf_family *family;
     const char *type; /* of the family's types, the file's */

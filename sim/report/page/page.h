@@ -24,8 +24,8 @@ struct tsim_json *tsim_page_new(void);
 
 struct tsim_page_extent {
     const struct tsim_logged *logged; /* NULL: the run is in no database */
-    int32_t
-        most_slices; /* of the timeline; 0: neither it nor kernels, and a run that nobody listens to is over sooner */
+    /* Slices of the timeline; 0: neither it nor kernels, and a run that nobody listens to is over sooner. */
+    int32_t most_slices;
     bool ignore_memory;
     bool is_brief;     /* without advice and sensitivities, which run the scenario again and again */
     bool lacks_tables; /* neither operators nor links, for which it is run once more */

@@ -1,5 +1,7 @@
 #include "report/page/svg.h"
 
+#include "report/page/workbench.h"
+
 /* The next character takes so many; 0 for what XML does not have: control characters, and text cut within a code
  * point. */
 static size_t character_bytes(const char *at) {
@@ -40,7 +42,6 @@ static void put_escaped(const char *text, FILE *out) {
 }
 
 /* page_assets.S: the colours and widths are those of the report's page. */
-extern const char tsim_chart_css[];
 
 void tsim_svg_begin(FILE *out, double width, double height, const char *title) {
     fprintf(out,

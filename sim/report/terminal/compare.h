@@ -18,8 +18,8 @@ struct tsim_comparison {
     struct tsim_figures outputs;   /* figures of the summary that differ: name, A, B, change as a fraction */
     const char *alike; /* why every figure is the same although inputs differ; NULL: some figure differs, or no input */
     double step_change_frac; /* B / A - 1; NAN unless both ran */
-    struct tsim_figures
-        sensitivity;     /* side, input, changes, which order they reverse; of the caller, empty unless asked for */
+    /* Side, input, changes, which order they reverse; of the caller, empty unless asked for. */
+    struct tsim_figures sensitivity;
     const char *verdict; /* sentences below that table, or NULL */
 };
 

@@ -55,8 +55,8 @@ struct tsim_periods {
     struct tsim_periods_task *notes; /* since the first moment */
     size_t n_notes, notes_capacity;
     int32_t *counts; /* scratch: by chunk and kind */
-    const struct tsim_stage_group
-        *ended_by; /* until it comes to that item of the whole schedule there is no use in looking */
+    /* Until it comes to that item of the whole schedule there is no use in looking. */
+    const struct tsim_stage_group *ended_by;
     int64_t end;
 };
 

@@ -1,6 +1,6 @@
 #include "step/pass/pass.h"
 
-#include "config/draft/lengths.h"
+#include "config/lengths.h"
 #include "cost/collective.h"
 #include "cost/compute.h"
 #include "model/routing.h"

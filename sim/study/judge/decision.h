@@ -23,7 +23,7 @@
 #ifndef TSIM_STUDY_DECISION_H
 #define TSIM_STUDY_DECISION_H
 
-#include "config/files/network_bill.h"
+#include "config/network_bill.h"
 #include "results/loss_law.h"
 #include "study/judge/proposal.h"
 #include "study/search/clusters.h"

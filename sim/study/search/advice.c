@@ -1,6 +1,6 @@
 #include "study/search/advice.h"
 
-#include "config/draft/supports.h"
+#include "config/supports.h"
 #include "run/run.h"
 #include "step/unplayed.h"
 

@@ -1,6 +1,6 @@
 #include "study/search/plan.h"
 
-#include "config/draft/supports.h"
+#include "config/supports.h"
 #include "results/verdict.h"
 #include "run/run.h"
 #include "step/unplayed.h"

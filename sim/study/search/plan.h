@@ -82,8 +82,8 @@ struct tsim_plan_gap {
 struct tsim_plan_result {
     struct tsim_plan best[TSIM_BEST_POINTS]; /* best first */
     size_t n_best;
-    struct tsim_plan
-        safe; /* the best of those that fit with their peak as far above as one in ten is; of no best: none */
+    /* The best of those that fit with their peak as far above as one in ten is; of no best: none. */
+    struct tsim_plan safe;
     bool has_safe;
     const struct tsim_plan *front; /* by time: admitted plans that no other one beats in time, cost and energy */
     size_t n_front;

@@ -1,6 +1,6 @@
 #include "study/search/plan_space.h"
 
-#include "config/draft/supports.h"
+#include "config/supports.h"
 #include "model/model.h"
 
 #include <string.h>

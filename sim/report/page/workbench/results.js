@@ -1,4 +1,4 @@
-/* What the page shows of the scenario. */
+/* The page's answer to the scenario. */
 
 /* The page shows another scenario than the one at the side. */
 const fade = isOld => main.classList.toggle("old", isOld);

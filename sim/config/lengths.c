@@ -1,4 +1,4 @@
-#include "config/draft/lengths.h"
+#include "config/lengths.h"
 
 #include "base/normal.h"
 

@@ -1,4 +1,4 @@
-#include "config/files/network_bill.h"
+#include "config/network_bill.h"
 
 enum { MOST_TIERS = 5 };
 

@@ -1,4 +1,4 @@
-#include "config/draft/supports.h"
+#include "config/supports.h"
 
 #include "config/keys/enum_words.h"
 #include "config/keys/schema.h"
