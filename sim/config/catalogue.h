@@ -62,12 +62,13 @@ struct tsim_experts {
 };
 
 /* Multi-head latent attention (DeepSeek-V2): queries, and keys with values, are expanded from short latent vectors. The
- * query and key of a head is head_dim + rope_dim wide, of which rope_dim, shared by the heads' keys, holds positions;
+ * query and key of a head is nope_dim + rope_dim wide, of which rope_dim, shared by the heads' keys, holds positions;
  * the value is head_dim wide. */
 struct tsim_latent {
     int64_t kv_rank;    /* 0 = ordinary attention; then nothing else counts */
     int64_t query_rank; /* 0: queries are projected from the residual stream */
     int64_t rope_dim;
+    int64_t nope_dim; /* 0: head_dim */
 };
 
 /* Layers of a transformer that are not all alike differ in how they mix the tokens, and in what follows. */

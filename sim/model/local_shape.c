@@ -1,7 +1,7 @@
 /* Symbols: t tokens of the micro-batch on this context rank (b*s/cp), ts the tokens that norms, dropout and residuals
  * see (t/tp with sequence parallelism, else t), h hidden, q = heads*head_dim/tp, key = value = kv_heads*head_dim/tp (at
  * least one head), f = ffn_hidden/tp. With latent attention (DeepSeek-V2, arXiv:2405.04434, section 2.1; as in
- * training, where keys and values are expanded) query = key = heads*(head_dim + rope_dim)/tp and value = q. */
+ * training, where keys and values are expanded) query = key = heads*(nope_dim + rope_dim)/tp and value = q. */
 #include "model/local_shape.h"
 
 #include "config/lengths.h"
@@ -80,7 +80,10 @@ double tsim_cached_width(const struct tsim_op_shape *z) {
 /* ---- of the whole model ---- */
 
 double tsim_model_key_dim(const struct tsim_model *m) {
-    return (double)(m->head_dim + (m->latent.kv_rank > 0 ? m->latent.rope_dim : 0));
+    const struct tsim_latent *latent = &m->latent;
+    if (latent->kv_rank == 0)
+        return (double)m->head_dim;
+    return (double)((latent->nope_dim > 0 ? latent->nope_dim : m->head_dim) + latent->rope_dim);
 }
 
 double tsim_model_up_products(const struct tsim_model *m) {

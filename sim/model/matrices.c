@@ -26,9 +26,9 @@ void tsim_matrices_add_attention(struct tsim_matrices *s, const struct tsim_mode
            rope = (double)m->latent.rope_dim;
     if (kv_rank > 0) {
         tsim_matrices_add(s, times, h, query_rank, true);
-        tsim_matrices_add(s, times, query_rank > 0 ? query_rank : h, heads * (d + rope), true);
+        tsim_matrices_add(s, times, query_rank > 0 ? query_rank : h, heads * tsim_model_key_dim(m), true);
         tsim_matrices_add(s, times, h, kv_rank + rope, true);
-        tsim_matrices_add(s, times, kv_rank, 2 * q, true);
+        tsim_matrices_add(s, times, kv_rank, heads * (tsim_model_key_dim(m) - rope) + q, true);
     } else {
         tsim_matrices_add(s, times * (m->output_gate ? 2 : 1), h, q, true);
         tsim_matrices_add(s, 2 * times, h, (double)m->kv_heads * d, true);

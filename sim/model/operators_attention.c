@@ -209,14 +209,20 @@ static void project_forward(struct tsim_op_list *list, const struct tsim_op_shap
     rotary(list, z, "rotary", false);
 }
 
+/* Returns the width that keys, without their rotated part, and values are expanded to. */
+static double expanded_width(const struct tsim_op_shape *z) {
+    return z->key - z->heads * (double)z->model->latent.rope_dim + z->value;
+}
+
 /* Lists attention by way of latent vectors: projections down and the norms of what they give on each rank's own tokens, whole
  * on every tensor rank; projections up over the tensor ranks, after the (short) latents are gathered. */
 static void project_latent_forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     const struct tsim_latent *latent = &z->model->latent;
     double e = z->element_bytes, le = z->linear_bytes, query_rank = (double)latent->query_rank,
            kv_rank = (double)latent->kv_rank, down = kv_rank + (double)latent->rope_dim;
-    tsim_op_dequantize(
-        list, z, z->h * (query_rank + down) + z->query * (query_rank > 0 ? query_rank : z->h) + 2 * z->value * kv_rank);
+    tsim_op_dequantize(list, z,
+                       z->h * (query_rank + down) + z->query * (query_rank > 0 ? query_rank : z->h) +
+                           expanded_width(z) * kv_rank);
     if (query_rank > 0)
         gemm(list, "attention q down", z->linear_precision, z->ts, query_rank, z->h, le, e);
     gemm(list, "attention kv down", z->linear_precision, z->ts, down, z->h, le, e);
@@ -224,7 +230,7 @@ static void project_latent_forward(struct tsim_op_list *list, const struct tsim_
     int32_t first = list->n;
     tsim_op_gather_input(list, z, "tensor: gather, latents", (query_rank > 0 ? query_rank : z->h) + down);
     gemm(list, "attention q up", z->linear_precision, z->t, z->query, query_rank > 0 ? query_rank : z->h, le, e);
-    gemm(list, "attention kv up", z->linear_precision, z->t, 2 * z->value, kv_rank, le, e);
+    gemm(list, "attention kv up", z->linear_precision, z->t, expanded_width(z), kv_rank, le, e);
     rotary(list, z, "rotary", false);
     mark_part(list, first, TSIM_RECOMPUTE_LATENT);
 }
@@ -253,7 +259,7 @@ static void project_latent_backward(struct tsim_op_list *list, const struct tsim
                                                      .weight = "attention kv up, weight",
                                                      .gather = "tensor: gather latents, kv",
                                                      .reduce = "tensor: reduce, kv latents",
-                                                     .n = 2 * z->value,
+                                                     .n = expanded_width(z),
                                                      .k = kv_rank,
                                                      .is_column_parallel = true});
     tsim_op_linear_backward(list, z,
@@ -353,8 +359,8 @@ void tsim_count_attention(const struct tsim_model *m, struct tsim_layer_paramete
         return;
     }
     double query_rank = (double)m->latent.query_rank, kv_rank = (double)m->latent.kv_rank,
-           rope = (double)m->latent.rope_dim;
-    p->attention = (query_rank > 0 ? query_rank : h) * heads * (d + rope) + kv_rank * heads * 2 * d + q * h;
+           rope = (double)m->latent.rope_dim, key = tsim_model_key_dim(m);
+    p->attention = (query_rank > 0 ? query_rank : h) * heads * key + kv_rank * heads * (key - rope + d) + q * h;
     p->latent = h * query_rank + query_rank + h * (kv_rank + rope) + kv_rank;
 }
 

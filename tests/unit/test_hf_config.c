@@ -188,8 +188,24 @@ START_TEST(every_missing_key_is_named) {
 }
 END_TEST
 
+/* A model_type that tsim knows and has not is refused with the name of its part, a network of diffusers by what it is. */
+START_TEST(parts_are_named) {
+    static const char *const CASES[][2] = {{"\"model_type\": \"gemma3n\"", "embeddings of every layer"},
+                                           {"\"model_type\": \"lfm2\"", "short convolutions"},
+                                           {"\"model_type\": \"falcon_h1\"", "side by side"},
+                                           {"\"_class_name\": \"FluxTransformer2DModel\"", "diffusers"}};
+    const struct tsim_model *model = NULL;
+    const char *yaml = NULL;
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        const char *text = tsim_arena_printf(&arena, "{%s}", CASES[i][0]);
+        ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_ERR_INFEASIBLE);
+        ck_assert_msg(strstr(diags.items[i].message, CASES[i][1]), "%s", diags.items[i].message);
+    }
+}
+END_TEST
+
 START_TEST(unknown_architectures_say_what_is_missing) {
-    static const char text[] = "{\"model_type\": \"rwkv\", \"hidden_size\": 768, \"vocab_size\": 50280}";
+    static const char text[] = "{\"model_type\": \"own\", \"hidden_size\": 768, \"vocab_size\": 50280}";
     const struct tsim_model *model = NULL;
     const char *yaml = NULL;
     ck_assert_int_eq(import(text, strlen(text), &model, &yaml), TSIM_ERR_REFERENCE);
@@ -239,7 +255,6 @@ static const struct {
     {"num_local_experts", "8", "experts where this model_type has none"},
     {"moe_intermediate_size", "1024", "experts where this model_type has none"},
     {"vision_config", "{\"depth\": 32}", "images or sound"},
-    {"num_nextn_predict_layers", "1", "predict further tokens"},
     {"use_qk_norm", "true", "a part of attention"},
     {"attention_chunk_size", "8192", "attention in chunks"},
     {"width_of_something", "3", "does not know"},
@@ -395,6 +410,12 @@ START_TEST(families_are_the_catalogues) {
 }
 END_TEST
 
+#define ATTENTION_5 "\"attention\", \"attention\", \"attention\", \"attention\", \"attention\""
+#define ATTENTION_10 ATTENTION_5 ", " ATTENTION_5
+#define BART                                                                                                           \
+    "\"d_model\": 1024, \"encoder_layers\": 12, \"decoder_layers\": 12, \"encoder_attention_heads\": 16, "             \
+    "\"decoder_attention_heads\": 16, \"encoder_ffn_dim\": 4096, \"decoder_ffn_dim\": 4096, "                          \
+    "\"num_hidden_layers\": 12"
 /* The counts are those of transformers (model.num_parameters()), or the authors'; OLMo's norms have no scales, of which
  * 33 x 2048 are counted. */
 static const struct {
@@ -579,6 +600,75 @@ static const struct {
      "\"model_type\": \"internlm3\", \"hidden_size\": 4096, \"num_hidden_layers\": 48, "
      "\"num_attention_heads\": 32, \"intermediate_size\": 10240, \"vocab_size\": 128512, "
      "\"num_key_value_heads\": 2, \"head_dim\": 128, \"qkv_bias\": false, \"bias\": false"},
+    /* Whole files as they were released, beside the keys that change nothing. */
+    {"glm-5", 743911218432,
+     "\"model_type\": \"glm_moe_dsa\", \"hidden_size\": 6144, \"num_hidden_layers\": 78, "
+     "\"num_attention_heads\": 64, \"intermediate_size\": 12288, \"vocab_size\": 154880, "
+     "\"n_routed_experts\": 256, \"n_shared_experts\": 1, \"num_experts_per_tok\": 8, "
+     "\"moe_intermediate_size\": 2048, \"first_k_dense_replace\": 3, \"kv_lora_rank\": 512, "
+     "\"q_lora_rank\": 2048, \"qk_nope_head_dim\": 192, \"qk_rope_head_dim\": 64, \"v_head_dim\": 256, "
+     "\"index_topk\": 2048, \"index_n_heads\": 32, \"index_head_dim\": 128, \"num_nextn_predict_layers\": 1"},
+    {"granite-4.0-h (two layers, six experts)", 212849552,
+     "\"model_type\": \"granitemoehybrid\", \"hidden_size\": 1536, \"num_hidden_layers\": 2, "
+     "\"num_attention_heads\": 12, \"num_key_value_heads\": 4, \"intermediate_size\": 512, "
+     "\"shared_intermediate_size\": 1024, \"num_local_experts\": 6, \"num_experts_per_tok\": 6, "
+     "\"layer_types\": [\"mamba\", \"attention\"], \"mamba_n_heads\": 48, \"mamba_d_head\": 64, "
+     "\"mamba_d_state\": 128, \"mamba_n_groups\": 1, \"mamba_d_conv\": 4, \"mamba_expand\": 2, "
+     "\"position_embedding_type\": \"nope\", \"vocab_size\": 100352"},
+    {"granite-4.0-micro", 3402836480,
+     "\"model_type\": \"granitemoehybrid\", \"hidden_size\": 2560, \"num_hidden_layers\": 40, "
+     "\"num_attention_heads\": 40, \"num_key_value_heads\": 8, \"intermediate_size\": 8192, "
+     "\"shared_intermediate_size\": 8192, \"num_local_experts\": 0, \"num_experts_per_tok\": 0, "
+     "\"layer_types\": [" ATTENTION_10 ", " ATTENTION_10 ", " ATTENTION_10 ", " ATTENTION_10 "], "
+     "\"mamba_n_heads\": 128, \"mamba_d_head\": 64, \"mamba_d_state\": 256, \"mamba_n_groups\": 1, "
+     "\"position_embedding_type\": \"rope\", \"vocab_size\": 100352"},
+    {"mamba-codestral-7b", 7285403648,
+     "\"model_type\": \"mamba2\", \"hidden_size\": 4096, \"num_hidden_layers\": 64, \"num_heads\": 128, "
+     "\"head_dim\": 64, \"state_size\": 128, \"n_groups\": 8, \"conv_kernel\": 4, \"chunk_size\": 256, "
+     "\"expand\": 2, \"intermediate_size\": 8192, \"vocab_size\": 32768, \"tie_word_embeddings\": false, "
+     "\"rms_norm\": true, \"norm_before_gate\": true, \"time_step_rank\": 256"},
+    {"modernbert-base", 149655232,
+     "\"model_type\": \"modernbert\", \"architectures\": [\"ModernBertForMaskedLM\"], \"hidden_size\": 768, "
+     "\"num_hidden_layers\": 22, \"num_attention_heads\": 12, \"intermediate_size\": 1152, "
+     "\"vocab_size\": 50368, \"global_attn_every_n_layers\": 3, \"local_attention\": 128"},
+    {"bart-large", 406291456,
+     "\"model_type\": \"bart\", \"max_position_embeddings\": 1024, " BART ", \"vocab_size\": 50265"},
+    {"nllb-200-600m", 615073792,
+     "\"model_type\": \"m2m_100\", \"activation_function\": \"relu\", " BART ", \"vocab_size\": 256206"},
+    {"esm2-650m", 651043254,
+     "\"model_type\": \"esm\", \"architectures\": [\"EsmForMaskedLM\"], \"position_embedding_type\": \"rotary\", "
+     "\"hidden_size\": 1280, \"num_hidden_layers\": 33, \"num_attention_heads\": 20, "
+     "\"intermediate_size\": 5120, \"vocab_size\": 33"},
+    {"hunyuan-a13b (two layers of 32)", 5516739072,
+     "\"model_type\": \"hunyuan_v1_moe\", \"hidden_size\": 4096, \"num_hidden_layers\": 2, "
+     "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, \"attention_head_dim\": 128, "
+     "\"intermediate_size\": 3072, \"moe_intermediate_size\": [3072, 3072], \"moe_topk\": [8, 8], "
+     "\"num_experts\": 64, \"num_shared_expert\": [1, 1], \"vocab_size\": 128167, "
+     "\"tie_word_embeddings\": true, \"dense_list\": [4096, 0], \"use_qk_norm\": true"},
+    {"apertus-8b", 8053338176,
+     "\"model_type\": \"apertus\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 32, \"num_key_value_heads\": 8, \"intermediate_size\": 21504, "
+     "\"vocab_size\": 131072, \"qk_norm\": true, \"post_norm\": false"},
+    {"phi-4-mini", 3836021760,
+     "\"model_type\": \"phi3\", \"hidden_size\": 3072, \"num_hidden_layers\": 32, "
+     "\"num_attention_heads\": 24, \"num_key_value_heads\": 8, \"intermediate_size\": 8192, "
+     "\"vocab_size\": 200064, \"tie_word_embeddings\": true, \"partial_rotary_factor\": 0.75, "
+     "\"full_attn_mod\": 1, \"interpolate_factor\": 1"},
+    {"command-a", 111057580032,
+     "\"model_type\": \"cohere2\", \"hidden_size\": 12288, \"num_hidden_layers\": 64, "
+     "\"num_attention_heads\": 96, \"num_key_value_heads\": 8, \"head_dim\": 128, "
+     "\"intermediate_size\": 36864, \"vocab_size\": 256000, \"layer_switch\": 4, "
+     "\"position_embedding_type\": \"rope_gptj\", \"use_gated_activation\": true, "
+     "\"use_parallel_block\": true, \"use_embedding_sharing\": true, \"sliding_window\": 4096"},
+    {"kimi-linear", 49122681728,
+     "\"model_type\": \"kimi_linear\", \"hidden_size\": 2304, \"num_hidden_layers\": 27, "
+     "\"num_attention_heads\": 32, \"intermediate_size\": 9216, \"vocab_size\": 163840, "
+     "\"kv_lora_rank\": 512, \"qk_nope_head_dim\": 128, \"qk_rope_head_dim\": 64, \"v_head_dim\": 128, "
+     "\"linear_attn_config\": {\"full_attn_layers\": [4, 8, 12, 16, 20, 24, 27], \"head_dim\": 128, "
+     "\"kda_layers\": [1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23, 25, 26], "
+     "\"num_heads\": 32, \"short_conv_kernel_size\": 4}, \"mla_use_nope\": true, \"num_experts\": 256, "
+     "\"num_experts_per_token\": 8, \"moe_intermediate_size\": 1024, \"num_shared_experts\": 1, "
+     "\"first_k_dense_replace\": 1, \"moe_layer_freq\": 1"},
 };
 enum { N_COUNTED = sizeof COUNTED / sizeof COUNTED[0] };
 
@@ -688,6 +778,7 @@ static Suite *hf_config_suite(void) {
     tcase_add_loop_test(tests, a_share_is_no_share, 0, 5);
     tcase_add_test(tests, many_labels);
     tcase_add_test(tests, every_missing_key_is_named);
+    tcase_add_test(tests, parts_are_named);
     tcase_add_test(tests, unknown_architectures_say_what_is_missing);
     tcase_add_loop_test(tests, what_cannot_be_said_is_refused, -1, 7);
     tcase_add_loop_test(tests, keys_that_change_the_model, 0, (int)(sizeof OTHERS / sizeof OTHERS[0]));

@@ -51,7 +51,8 @@ TSIM_TABLE(EXPERTS, EXPERT_KEYS, true);
 static const struct tsim_key LATENT_KEYS[] = {
     LATENT_INT(kv_rank, "width of the vector that keys and values are expanded from; 0: ordinary attention"),
     LATENT_INT(query_rank, "the same for queries; 0: they are not compressed"),
-    LATENT_INT(rope_dim, "rotary part of queries and keys, beside head_dim"),
+    LATENT_INT(rope_dim, "rotary part of queries and keys, beside the part without positions"),
+    LATENT_INT(nope_dim, "part of queries and keys without positions; default: head_dim, which is the width of values"),
 };
 TSIM_TABLE(LATENT, LATENT_KEYS, true);
 

@@ -391,11 +391,9 @@ static void put_latent(struct tsim_gpt *g) {
         return;
     int64_t value = tsim_recipe_int(r, "v_head_dim", 1, 1000000, 128),
             key = tsim_recipe_int(r, "qk_head_dim", 1, 1000000, 128);
-    if (value != key)
-        tsim_recipe_refuse(r, tsim_recipe_find(r, "v_head_dim") ? tsim_recipe_find(r, "v_head_dim") : on,
-                           "values of %lld and keys of %lld: tsim needs one width for both", (long long)value,
-                           (long long)key);
-    tsim_recipe_put_int(g->r, "model.head_dim", on, key);
+    tsim_recipe_put_int(g->r, "model.head_dim", on, value);
+    if (key != value)
+        tsim_recipe_put_int(g->r, "model.latent.nope_dim", on, key);
     tsim_recipe_put_int(g->r, "model.latent.kv_rank",
                         tsim_recipe_find(r, "kv_lora_rank") ? tsim_recipe_find(r, "kv_lora_rank") : on,
                         tsim_recipe_int(r, "kv_lora_rank", 1, 1000000, 32));

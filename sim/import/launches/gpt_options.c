@@ -64,7 +64,7 @@ static void put_latent(struct tsim_launch_writer *w) {
     if (m->latent.query_rank > 0)
         put_int(w, "q_lora_rank", m->latent.query_rank);
     put_int(w, "kv_lora_rank", m->latent.kv_rank);
-    put_int(w, "qk_head_dim", m->head_dim);
+    put_int(w, "qk_head_dim", m->latent.nope_dim > 0 ? m->latent.nope_dim : m->head_dim);
     put_int(w, "v_head_dim", m->head_dim);
     put_int(w, "qk_pos_emb_head_dim", m->latent.rope_dim);
 }

@@ -197,7 +197,7 @@ static void put_latent(struct reading *g) {
     put_int(g, "model.head_dim", "v_head_dim", 128);
     if (tsim_recipe_int(g->r, "qk_nope_head_dim", 1, 1000000, 128) !=
         tsim_recipe_int(g->r, "v_head_dim", 1, 1000000, 128))
-        tsim_recipe_refuse(g->r, find(g, "qk_nope_head_dim"), "not v_head_dim: a model has one width for both");
+        put_int(g, "model.latent.nope_dim", "qk_nope_head_dim", 128);
 }
 
 static void put_windows(struct reading *g, const struct block *block) {

@@ -23,34 +23,6 @@ static const char *lacked_keys(struct tsim_hf_reading *r) {
     return text;
 }
 
-static enum tsim_status is_unknown(struct tsim_hf_reading *r, const struct tsim_value *type) {
-    enum { MOST_TYPES = 200 };
-    const char *names[MOST_TYPES], *known = "", *lacked = lacked_keys(r);
-    size_t n_names = 0;
-    const char *word = type->kind == TSIM_VALUE_SCALAR ? type->text : tsim_value_kind_name(type);
-    for (size_t i = 0; i < TSIM_N_HF_FAMILIES; i++)
-        for (const char *at = TSIM_HF_FAMILIES[i].types; *at && n_names < MOST_TYPES; at += strspn(at, "|")) {
-            const size_t length = strcspn(at, "|");
-            names[n_names++] = tsim_arena_strndup(r->arena, at, length);
-            known = tsim_arena_printf(r->arena, "%s%s%.*s", known, *known ? ", " : "", (int)length, at);
-            at += length;
-        }
-    struct tsim_diag *diag =
-        tsim_value_error(r->diags, TSIM_ERR_REFERENCE, type, "model_type", "'%.40s' is not known%s%s", word,
-                         *lacked ? "; keys that a transformer has and that are missing: " : "", lacked);
-    const char *near = tsim_did_you_mean(word, names, n_names);
-    if (near)
-        tsim_diag_hint(diag, "did you mean '%s'?", near);
-    else
-        tsim_diag_hint(diag, "--approximate takes it as a Llama, where it has a Llama's sizes; known are %s", known);
-    return TSIM_ERR_REFERENCE;
-}
-
-static void enter(struct tsim_hf_reading *r, const struct tsim_value *root) {
-    r->root = root;
-    r->is_used = TSIM_NEW_ARRAY(r->arena, root->n_items, bool);
-}
-
 static bool has_type(const char *types, const char *type) {
     const size_t length = strlen(type);
     for (const char *at = types; *at; at += strspn(at, "|")) {
@@ -59,6 +31,61 @@ static bool has_type(const char *types, const char *type) {
         at += strcspn(at, "|");
     }
     return false;
+}
+
+/* Models of these types are trained and have a part that tsim does not have. */
+static const struct {
+    const char *types, *part;
+} REFUSED[] = {
+    {"gemma3n|gemma3n_text", "embeddings of every layer and several residual streams (AltUp)"},
+    {"gemma4|gemma4_text", "embeddings of every layer and heads of two widths"},
+    {"deepseek_v4", "attention to compressed tokens and several residual streams (hyper-connections)"},
+    {"lfm2|lfm2_moe|lfm2_vl", "short convolutions in place of attention"},
+    {"falcon_h1|hymba", "layers with attention and Mamba side by side"},
+    {"zamba|zamba2", "attention blocks that layers share"},
+    {"longcat_flash", "two blocks of attention beside the experts of a layer, and experts that do nothing"},
+    {"minimax|minimax_text_01|minimax_m1", "lightning attention, which is linear"},
+    {"bailing_moe_linear|bailing_hybrid", "lightning attention, which is linear"},
+    {"olmo_hybrid", "a gated delta rule with norms behind the blocks"},
+    {"mimo_v2_flash|step3p5", "layers whose heads differ in number or width"},
+    {"step3_text|step3_vl", "attention by multi-matrix factorization"},
+    {"nemotron-nas", "layers of different widths, some without attention"},
+    {"rwkv|rwkv5|rwkv6|rwkv7|xlstm|retnet|recurrent_gemma",
+     "recurrent layers other than Mamba and the gated delta rule"},
+    {"albert", "layers that share their weights"},
+    {"deberta|deberta-v2", "disentangled attention"},
+    {"xlnet", "attention of two streams"},
+    {"longformer|big_bird|led", "attention to windows and to some tokens of the whole text"},
+    {"mllama|mllama_text_model|idefics", "layers that attend to an image"},
+    {"clip|siglip|siglip2|align|chinese_clip", "two towers that are compared with each other"},
+    {"qwen2_5_omni|qwen3_omni_moe", "two language models, one of which speaks"},
+    {"wav2vec2|hubert|wavlm|unispeech|data2vec-audio", "convolutions on sound before the layers"},
+    {"swin|swinv2|convnext|convnextv2|resnet|efficientnet|mobilenet_v2|segformer|detr",
+     "images that shrink from stage to stage; a model file of kind cnn says convolutions"},
+    {"grok-1|git|arctic", "a dense feed-forward block beside the experts"},
+    {"llada|Dream", "training by diffusion of masked tokens"},
+};
+
+static enum tsim_status is_unknown(struct tsim_hf_reading *r, const struct tsim_value *type) {
+    const char *lacked = lacked_keys(r);
+    const char *word = type->kind == TSIM_VALUE_SCALAR ? type->text : tsim_value_kind_name(type);
+    for (size_t i = 0; i < sizeof REFUSED / sizeof REFUSED[0]; i++)
+        if (has_type(REFUSED[i].types, word)) {
+            tsim_diag_hint(tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, type, "model_type",
+                                            "'%.40s' has %s, which tsim does not have", word, REFUSED[i].part),
+                           "--approximate takes it as a Llama, where it has a Llama's sizes");
+            return TSIM_ERR_INFEASIBLE;
+        }
+    struct tsim_diag *diag =
+        tsim_value_error(r->diags, TSIM_ERR_REFERENCE, type, "model_type", "'%.40s' is not known%s%s", word,
+                         *lacked ? "; keys that a transformer has and that are missing: " : "", lacked);
+    tsim_diag_hint(diag, "--approximate takes it as a Llama, where it has a Llama's sizes");
+    return TSIM_ERR_REFERENCE;
+}
+
+static void enter(struct tsim_hf_reading *r, const struct tsim_value *root) {
+    r->root = root;
+    r->is_used = TSIM_NEW_ARRAY(r->arena, root->n_items, bool);
 }
 
 static const struct tsim_hf_family *family_of(const struct tsim_value *type) {
@@ -71,7 +98,8 @@ static const struct tsim_hf_family *family_of(const struct tsim_value *type) {
 /* A model of text and images or sound, of which a model file can say the text part alone. */
 static void enter_text_config(struct tsim_hf_reading *r) {
     static const char *const TOWERS[] = {"vision_config", "audio_config", "speech_config", "image_config"};
-    const struct tsim_value *text = family_of(tsim_hf_find(r, "model_type")) ? NULL : tsim_hf_find(r, "text_config");
+    const char *key = tsim_hf_key(r, "text_config|llm_config|language_config"); /* InternVL's, DeepSeek-VL's */
+    const struct tsim_value *text = family_of(tsim_hf_find(r, "model_type")) ? NULL : tsim_hf_find(r, key);
     const struct tsim_value *type =
         text && text->kind == TSIM_VALUE_MAPPING ? tsim_value_find(text, "model_type") : NULL;
     if (!family_of(type))
@@ -91,7 +119,8 @@ static void enter_text_config(struct tsim_hf_reading *r) {
     if (tied && !tsim_value_find(text, "tie_word_embeddings")) /* the whole model's word for it */
         r->tied = tsim_value_is_text(tied, "true") ? 1 : -1;
     if (!has_tower)
-        tsim_hf_note(r, "The text part (text_config) is here; towers and projectors are left out.");
+        tsim_hf_note(
+            r, tsim_arena_printf(r->arena, "The text part (%s) is here; towers and projectors are left out.", key));
 }
 
 /* Qwen2.5-VL says its text's sizes beside the tower's. */
@@ -113,6 +142,13 @@ static enum tsim_status find_family(struct tsim_hf_reading *r) {
     look_beside(r, type);
     if (!type) {
         const char *lacked = lacked_keys(r);
+        const struct tsim_value *diffuser = tsim_hf_find(r, "_class_name");
+        if (diffuser) {
+            tsim_diag_hint(tsim_value_error(r->diags, TSIM_ERR_INFEASIBLE, diffuser, "_class_name",
+                                            "a network of diffusers, which is not imported"),
+                           "a model file says diffusion transformers ('tsim show model/sd3-medium')");
+            return TSIM_ERR_INFEASIBLE;
+        }
         tsim_diag_hint(
             tsim_value_error(r->diags, TSIM_ERR_SCHEMA, r->root, "model_type", "missing%s%s",
                              *lacked ? "; missing as well: " : "", lacked),
@@ -178,17 +214,19 @@ static void read_layer_types(struct tsim_hf_reading *r, const struct tsim_value 
     static const struct {
         const char *word;
         enum tsim_mixing kind;
-    } WORDS[] = {{"full_attention", TSIM_MIXING_ATTENTION},
-                 {"sliding_attention", TSIM_MIXING_WINDOW},
-                 {"chunked_attention", TSIM_MIXING_WINDOW},
-                 {"linear_attention", TSIM_MIXING_DELTA}};
-    const size_t n_words = sizeof WORDS / sizeof WORDS[0] - (r->model.delta.value_heads > 0 ? 0 : 1);
+    } WORDS[] = {{"full_attention", TSIM_MIXING_ATTENTION}, {"sliding_attention", TSIM_MIXING_WINDOW},
+                 {"chunked_attention", TSIM_MIXING_WINDOW}, {"attention", TSIM_MIXING_ATTENTION},
+                 {"linear_attention", TSIM_MIXING_DELTA},   {"mamba", TSIM_MIXING_MAMBA}};
+    const size_t n_words = sizeof WORDS / sizeof WORDS[0];
     bool was_approximated = false;
     for (size_t i = 0; i < layers->n_items && i < (size_t)r->model.layers; i++) {
         const struct tsim_value *item = layers->items[i];
         size_t word = 0;
         while (word < n_words && !tsim_value_is_text(item, WORDS[word].word))
             word++;
+        if ((WORDS[word % n_words].kind == TSIM_MIXING_DELTA && r->model.delta.value_heads == 0) ||
+            (WORDS[word % n_words].kind == TSIM_MIXING_MAMBA && r->model.mamba.heads == 0))
+            word = n_words; /* its family has no such layers */
         kinds[i] = word < n_words ? WORDS[word].kind : TSIM_MIXING_ATTENTION;
         if (word < n_words || tsim_import_ignores(r->input, "layer_types"))
             continue;
@@ -274,8 +312,10 @@ static void read_layers(struct tsim_hf_reading *r) {
         read_layer_types(r, types, kinds);
     else
         guess_layer_types(r, kinds);
-    if (m->delta.value_heads > 0) {
+    if (m->delta.value_heads > 0 || m->mamba.heads > 0) {
         set_pattern(r, kinds);
+        if (m->n_pattern == 0) /* all layers attend: sizes of the others count for nothing */
+            m->mamba.heads = 0;
         return;
     }
     for (int64_t i = 0; i < m->layers; i++)
@@ -290,6 +330,14 @@ static void read_layers(struct tsim_hf_reading *r) {
 }
 
 static void add_notes(struct tsim_hf_reading *r) {
+    static const char *const FURTHER[] = {"num_nextn_predict_layers", "num_mtp_modules", "mtp_num_layers",
+                                          "mtp_num_hidden_layers"};
+    for (size_t i = 0; i < sizeof FURTHER / sizeof FURTHER[0]; i++)
+        if (tsim_hf_number(r, FURTHER[i], 0, 100, 0) > 0)
+            tsim_hf_note(r, tsim_arena_printf(r->arena,
+                                              "%s: the modules that predict further tokens are left out, and not "
+                                              "counted.",
+                                              FURTHER[i]));
     if (r->model.position == TSIM_POSITION_ROPE && tsim_hf_find(r, "rope_scaling") && !r->model.rotary_scaled)
         tsim_hf_note(r, "rope_scaling has no effect on performance.");
     if (tsim_hf_find(r, "quantization_config"))
@@ -403,9 +451,11 @@ static void put_rest(struct tsim_hf_reading *r, const char **text) {
         put_flag(r, text, "output_gate", true);
     if (m->delta.value_heads > 0)
         *text = tsim_arena_printf(
-            r->arena, "%sdelta: {value_heads: %lld, key_heads: %lld, key_dim: %lld, value_dim: %lld, kernel: %lld}\n",
+            r->arena, "%sdelta: {value_heads: %lld, key_heads: %lld, key_dim: %lld, value_dim: %lld, kernel: %lld%s}\n",
             *text, (long long)m->delta.value_heads, (long long)m->delta.key_heads, (long long)m->delta.key_dim,
-            (long long)m->delta.value_dim, (long long)m->delta.kernel);
+            (long long)m->delta.value_dim, (long long)m->delta.kernel,
+            m->delta.gate_rank > 0 ? tsim_arena_printf(r->arena, ", gate_rank: %lld", (long long)m->delta.gate_rank)
+                                   : "");
     if (m->index.heads > 0)
         *text = tsim_arena_printf(r->arena, "%sindex: {heads: %lld, head_dim: %lld, tokens: %lld}\n", *text,
                                   (long long)m->index.heads, (long long)m->index.head_dim, (long long)m->index.tokens);
@@ -422,9 +472,11 @@ static void put_rest(struct tsim_hf_reading *r, const char **text) {
     if (m->tower.layers > 0)
         *text = tsim_hf_put_tower(r->arena, &m->tower, *text);
     if (m->latent.kv_rank > 0)
-        *text = tsim_arena_printf(r->arena, "%slatent: {query_rank: %lld, kv_rank: %lld, rope_dim: %lld}\n", *text,
-                                  (long long)m->latent.query_rank, (long long)m->latent.kv_rank,
-                                  (long long)m->latent.rope_dim);
+        *text = tsim_arena_printf(
+            r->arena, "%slatent: {query_rank: %lld, kv_rank: %lld, rope_dim: %lld%s}\n", *text,
+            (long long)m->latent.query_rank, (long long)m->latent.kv_rank, (long long)m->latent.rope_dim,
+            m->latent.nope_dim > 0 ? tsim_arena_printf(r->arena, ", nope_dim: %lld", (long long)m->latent.nope_dim)
+                                   : "");
     if (m->experts.count > 0)
         put_experts(r, text);
 }

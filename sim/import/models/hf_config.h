@@ -1,8 +1,6 @@
 /* hf_config.h - a Hugging Face configuration (config.json of transformers) as a model file (tsim/model/v1).
  *
- * Known values of model_type: gpt2, llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, gemma, gemma2,
- * gemma3_text (and the text part of gemma3), phi, phi3, gpt_neox, bert, t5, vit, deepseek_v2, deepseek_v3. The
- * parameters are counted as the class named in `architectures` has them (a BertForMaskedLM has a head, a BertModel a
+ * hf_families.c has the known values of model_type, docs/guide.md lists them. The parameters are counted as the class named in `architectures` has them (a BertForMaskedLM has a head, a BertModel a
  * pooler); they are exact, and where the model file has no key of its own for some of them they are in its
  * other_parameters. Keys and their defaults are those of transformers' configuration classes. */
 #ifndef TSIM_IMPORT_HF_CONFIG_H
@@ -14,7 +12,8 @@
 
 /* `root` is the parsed file: JSON is YAML. *model and *yaml (a whole file: comments with the count and with what the
  * model file does not say, then its keys) are in `arena`. Every missing key and every wrong value is one diagnostic:
- * TSIM_ERR_SCHEMA and TSIM_ERR_RANGE; TSIM_ERR_REFERENCE for an architecture that is not known. So is every key that
+ * TSIM_ERR_SCHEMA and TSIM_ERR_RANGE; TSIM_ERR_REFERENCE for an architecture that is not known, and TSIM_ERR_INFEASIBLE
+ * for one of which tsim lacks a part. So is every key that
  * changes the model, or that is not known, and that --ignore (of `input`, of which nothing else is read) does not name:
  * TSIM_ERR_INFEASIBLE. */
 enum tsim_status tsim_hf_config_import(struct tsim_arena *arena, const struct tsim_value *root,

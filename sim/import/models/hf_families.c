@@ -67,17 +67,22 @@ static void finish_qwen2_moe(struct tsim_hf_reading *r) {
 }
 
 /* Three layers in four are linear attention by the gated delta rule; attention in the others is gated. */
+static void read_delta(struct tsim_hf_reading *r) {
+    r->model.rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 0.25);
+    r->model.delta = (struct tsim_delta){.value_heads = tsim_hf_required(r, "linear_num_value_heads", 1000000),
+                                         .key_heads = tsim_hf_required(r, "linear_num_key_heads", 1000000),
+                                         .key_dim = tsim_hf_required(r, "linear_key_head_dim", 1000000),
+                                         .value_dim = tsim_hf_required(r, "linear_value_head_dim", 1000000),
+                                         .kernel = tsim_hf_number(r, "linear_conv_kernel_dim", 1, 1000, 4),
+                                         .chunk = 64};
+    tsim_hf_find(r, "full_attention_interval"); /* beside layer_types, which say the same */
+}
+
 static void finish_qwen3_next(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     m->qkv_bias = tsim_hf_flag(r, "attention_bias", false);
     finish_qwen2_moe(r);
-    m->rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 0.25);
-    m->delta = (struct tsim_delta){.value_heads = tsim_hf_required(r, "linear_num_value_heads", 1000000),
-                                   .key_heads = tsim_hf_required(r, "linear_num_key_heads", 1000000),
-                                   .key_dim = tsim_hf_required(r, "linear_key_head_dim", 1000000),
-                                   .value_dim = tsim_hf_required(r, "linear_value_head_dim", 1000000),
-                                   .kernel = tsim_hf_number(r, "linear_conv_kernel_dim", 1, 1000, 4),
-                                   .chunk = 64};
+    read_delta(r);
     if (m->qkv_bias)
         tsim_hf_refuse(r, "attention_bias", "a model file cannot express gated attention with biases");
 }
@@ -92,7 +97,7 @@ static void finish_deepseek(struct tsim_hf_reading *r) {
                                      .query_rank = tsim_hf_number(r, "q_lora_rank", 0, 1000000, 0),
                                      .rope_dim = tsim_hf_required(r, "qk_rope_head_dim", 1000000)};
     if (tsim_hf_required(r, "qk_nope_head_dim", 1000000) != m->head_dim)
-        tsim_hf_refuse(r, "qk_nope_head_dim", "not v_head_dim: a model file has one width for both");
+        m->latent.nope_dim = tsim_hf_required(r, "qk_nope_head_dim", 1000000);
     if (tsim_hf_flag(r, "attention_bias", false))
         tsim_hf_refuse(r, "attention_bias", "a model file cannot express latent attention with biases");
     read_experts(r, "n_routed_experts");
@@ -113,9 +118,6 @@ static void finish_deepseek(struct tsim_hf_reading *r) {
         m->n_pattern = 1;
         m->pattern_length = 1;
     }
-    if (tsim_hf_number(r, "num_nextn_predict_layers", 0, 100, 0) > 0)
-        tsim_hf_note(
-            r, "num_nextn_predict_layers: the modules that predict further tokens are left out, and not counted.");
 }
 
 static void finish_gemma2(struct tsim_hf_reading *r) {
@@ -145,6 +147,23 @@ static void finish_llama4(struct tsim_hf_reading *r) {
     tsim_hf_flag(r, "use_qk_norm", true); /* without weights */
 }
 
+/* Returns a number, or the one that a list repeats for each layer. */
+static int64_t same_number(struct tsim_hf_reading *r, const char *key, int64_t otherwise) {
+    const struct tsim_value *list = tsim_hf_find(r, key);
+    char *end;
+    if (!list || list->kind != TSIM_VALUE_SEQUENCE || list->n_items == 0)
+        return tsim_hf_number(r, key, 0, 10000000, otherwise);
+    const char *first = list->items[0]->kind == TSIM_VALUE_SCALAR ? list->items[0]->text : "";
+    long long number = strtoll(first, &end, 10);
+    bool is_number = *first && *end == '\0' && number >= 0 && number <= 10000000;
+    for (size_t i = 0; i < list->n_items; i++)
+        if (!is_number || !tsim_value_is_text(list->items[i], first)) {
+            tsim_hf_refuse(r, key, "layers differ in it, which a model file cannot say");
+            return otherwise;
+        }
+    return number;
+}
+
 /* Norms of queries and keys as wide as all heads. */
 static void count_wide_norms(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
@@ -169,6 +188,9 @@ static void finish_minimax(struct tsim_hf_reading *r) {
     r->model.rotary_frac = 0;
     if (tsim_hf_flag(r, "use_qk_norm", false))
         count_wide_norms(r);
+    tsim_hf_find(r, "qk_norm_type");
+    if (same_number(r, "attn_type_list", 1) != 1)
+        tsim_hf_refuse(r, "attn_type_list", "not 1 throughout: other layers are lightning attention, which is linear");
 }
 
 static void finish_glm4_moe(struct tsim_hf_reading *r) {
@@ -181,9 +203,6 @@ static void finish_glm4_moe(struct tsim_hf_reading *r) {
     m->qkv_bias = tsim_hf_flag(r, "attention_bias", false);
     m->qk_norm = tsim_hf_flag(r, "use_qk_norm", false);
     m->rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 0.5);
-    if (tsim_hf_number(r, "num_nextn_predict_layers", 0, 100, 0) > 0)
-        tsim_hf_note(
-            r, "num_nextn_predict_layers: the modules that predict further tokens are left out, and not counted.");
 }
 
 static void finish_ernie_moe(struct tsim_hf_reading *r) {
@@ -197,6 +216,8 @@ static void finish_ernie_moe(struct tsim_hf_reading *r) {
     e->router_bias = tsim_hf_flag(r, "moe_use_aux_free", true);
     r->model.bias = tsim_hf_flag(r, "use_bias", false);
     tsim_hf_number(r, "moe_layer_end_index", 0, 100000, 0);
+    tsim_hf_find(r, "moe_capacity");
+    tsim_hf_find(r, "moe_gate");
 }
 
 static void finish_seed_oss(struct tsim_hf_reading *r) {
@@ -258,20 +279,29 @@ static void finish_t5(struct tsim_hf_reading *r) {
     m->gated_mlp = proj && proj->kind == TSIM_VALUE_SCALAR && strncmp(proj->text, "gated", 5) == 0;
 }
 
+/* The decoder has the shape of the encoder before it. */
+static void join_decoder(struct tsim_hf_reading *r) {
+    static const char *const KEYS[][3] = {
+        {"num_hidden_layers", "encoder_layers", "not the encoder's"},
+        {"decoder_attention_heads", "encoder_attention_heads", "not as many as the encoder's"},
+        {"decoder_ffn_dim", "encoder_ffn_dim", "not as wide as the encoder's"}};
+    struct tsim_model *m = &r->model;
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++) {
+        int64_t of_encoder = tsim_hf_required(r, KEYS[i][1], 10000000);
+        if (tsim_hf_number(r, KEYS[i][0], 1, 10000000, of_encoder) != of_encoder)
+            tsim_hf_refuse(r, KEYS[i][0], KEYS[i][2]);
+    }
+    m->encoder_layers = m->layers;
+    m->layers += tsim_hf_required(r, "decoder_layers", 100000);
+}
+
 /* Stacks of one shape, a table of positions for each, two convolutions of width 3 before the encoder, and keys without biases. */
 static void finish_whisper(struct tsim_hf_reading *r) {
     struct tsim_model *m = &r->model;
     int64_t h = m->hidden, mels = tsim_hf_required(r, "num_mel_bins", 100000);
-    m->encoder_layers = m->layers;
-    if (tsim_hf_number(r, "num_hidden_layers", 1, 100000, m->layers) != m->layers)
-        tsim_hf_refuse(r, "num_hidden_layers", "not the encoder's");
-    m->layers += tsim_hf_required(r, "decoder_layers", 100000);
+    join_decoder(r);
     m->positions =
         tsim_hf_required(r, "max_source_positions", 1000000) + tsim_hf_required(r, "max_target_positions", 1000000);
-    if (tsim_hf_number(r, "decoder_attention_heads", 1, 1000000, m->heads) != m->heads)
-        tsim_hf_refuse(r, "decoder_attention_heads", "not as many as the encoder's");
-    if (tsim_hf_number(r, "decoder_ffn_dim", 1, 10000000, m->ffn_hidden) != m->ffn_hidden)
-        tsim_hf_refuse(r, "decoder_ffn_dim", "not as wide as the encoder's");
     int64_t convolutions = 3 * h * (mels + h) + 2 * h, keys = (2 * m->layers - m->encoder_layers) * h;
     if (convolutions < keys)
         tsim_hf_refuse(r, "num_mel_bins", "so few that a model file cannot say that keys alone have no bias");
@@ -569,8 +599,6 @@ static void read_fine_experts(struct tsim_hf_reading *r, const char *count) {
     e->first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
     if (tsim_hf_number(r, "moe_layer_freq", 1, 100000, 1) != 1)
         tsim_hf_refuse(r, "moe_layer_freq", "only 1 is known: experts in every layer from first_k_dense_replace on");
-    if (tsim_hf_number(r, tsim_hf_key(r, "num_nextn_predict_layers|mtp_num_layers"), 0, 100, 0) > 0)
-        tsim_hf_note(r, "The modules that predict further tokens are left out, and not counted.");
 }
 
 static void finish_deepseek_moe(struct tsim_hf_reading *r) {
@@ -607,18 +635,9 @@ static void finish_qwen3_5(struct tsim_hf_reading *r) {
     if (strstr(r->type, "moe")) {
         finish_qwen3_next(r);
     } else {
-        m->rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 0.25);
-        m->delta = (struct tsim_delta){.value_heads = tsim_hf_required(r, "linear_num_value_heads", 1000000),
-                                       .key_heads = tsim_hf_required(r, "linear_num_key_heads", 1000000),
-                                       .key_dim = tsim_hf_required(r, "linear_key_head_dim", 1000000),
-                                       .value_dim = tsim_hf_required(r, "linear_value_head_dim", 1000000),
-                                       .kernel = tsim_hf_number(r, "linear_conv_kernel_dim", 1, 1000, 4),
-                                       .chunk = 64};
+        read_delta(r);
     }
     m->output_gate = tsim_hf_flag(r, "attn_output_gate", true);
-    if (tsim_hf_number(r, "mtp_num_hidden_layers", 0, 100, 0) > 0)
-        tsim_hf_note(r,
-                     "mtp_num_hidden_layers: the modules that predict further tokens are left out, and not counted.");
 }
 
 /* Norms of each head's queries and keys, in every Hunyuan that trains; one key says otherwise. */
@@ -627,7 +646,15 @@ static void finish_hunyuan(struct tsim_hf_reading *r) {
     r->model.qk_norm = tsim_hf_flag(r, "use_qk_norm", true);
     if (tsim_hf_flag(r, "use_cla", false))
         tsim_hf_refuse(r, "use_cla", "layers that share keys and values, which a model file cannot say");
-    tsim_hf_number(r, "num_experts", 1, 1, 1);
+    int64_t experts = tsim_hf_number(r, "num_experts", 1, 100000, 1), shared = same_number(r, "num_shared_expert", 0);
+    if (experts > 1)
+        r->model.experts =
+            (struct tsim_experts){.count = experts,
+                                  .active = same_number(r, "moe_topk", 1),
+                                  .ffn_hidden = same_number(r, "moe_intermediate_size", r->model.ffn_hidden),
+                                  .shared = shared,
+                                  .every = 1,
+                                  .first = tsim_hf_number(r, "moe_layer_num_skipped", 0, 100000, 0)};
 }
 
 static void finish_ernie(struct tsim_hf_reading *r) {
@@ -638,6 +665,12 @@ static void finish_ernie(struct tsim_hf_reading *r) {
 static void finish_apertus(struct tsim_hf_reading *r) {
     finish_llama(r);
     count_more(r, 2);
+    r->model.qk_norm = tsim_hf_flag(r, "qk_norm", true);
+}
+
+/* Some rotate a part of each head (Phi-4-mini). */
+static void finish_phi3(struct tsim_hf_reading *r) {
+    r->model.rotary_frac = tsim_hf_share(r, "partial_rotary_factor", 1);
 }
 
 /* One width for gate and other half together. */
@@ -646,6 +679,38 @@ static void finish_qwen(struct tsim_hf_reading *r) {
         tsim_hf_refuse(r, "intermediate_size", "not even: a half each is for the gate and for what it gates");
     r->model.ffn_hidden /= 2;
     tsim_hf_find(r, "no_bias");
+}
+
+/* A family that names the sizes of its Mamba-2 layers as those of transformers' own do, or as Nemotron-H's and Mamba2's. */
+static void read_mamba(struct tsim_hf_reading *r) {
+    r->model.mamba = (struct tsim_mamba){
+        .heads = tsim_hf_required(r, tsim_hf_key(r, "mamba_n_heads|mamba_num_heads|num_heads"), 1000000),
+        .head_dim = tsim_hf_required(r, tsim_hf_key(r, "mamba_d_head|mamba_head_dim|head_dim"), 1000000),
+        .state = tsim_hf_required(r, tsim_hf_key(r, "mamba_d_state|ssm_state_size|state_size"), 1000000),
+        .groups = tsim_hf_required(r, tsim_hf_key(r, "mamba_n_groups|n_groups"), 1000000),
+        .kernel = tsim_hf_number(r, tsim_hf_key(r, "mamba_d_conv|conv_kernel"), 1, 1000, 4),
+        .chunk = tsim_hf_number(r, tsim_hf_key(r, "mamba_chunk_size|chunk_size"), 1, 100000, 256)};
+    tsim_hf_find(r, tsim_hf_key(r, "mamba_expand|expand"));
+    if (!tsim_hf_flag(r, tsim_hf_key(r, "mamba_conv_bias|use_conv_bias"), true))
+        tsim_hf_refuse(r, "mamba_conv_bias", "a convolution without a bias, which is not modelled");
+}
+
+/* Layers of a list, which counts from `first`, are of one kind, the others of another. */
+static void put_listed(struct tsim_hf_reading *r, const struct tsim_value *list, int64_t first, enum tsim_mixing listed,
+                       enum tsim_mixing other) {
+    struct tsim_model *m = &r->model;
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, (size_t)m->layers, struct tsim_layer_entry);
+    for (int64_t i = 0; i < m->layers; i++) {
+        char number[24];
+        size_t k = 0;
+        snprintf(number, sizeof number, "%lld", (long long)(i + first));
+        while (k < list->n_items && !tsim_value_is_text(list->items[k], number))
+            k++;
+        entries[i] = (struct tsim_layer_entry){.kind = k < list->n_items ? listed : other, .count = 1};
+    }
+    m->pattern = entries;
+    m->n_pattern = (size_t)m->layers;
+    m->pattern_length = m->layers;
 }
 
 /* hybrid_override_pattern: M Mamba-2, * attention, - a feed-forward block, E experts; each layer is one of them. */
@@ -672,12 +737,7 @@ static void finish_nemotron_h(struct tsim_hf_reading *r) {
     m->pattern_length = m->layers;
     m->activation = TSIM_ACTIVATION_RELU;
     if (strchr(text, 'M'))
-        m->mamba = (struct tsim_mamba){.heads = tsim_hf_required(r, "mamba_num_heads", 1000000),
-                                       .head_dim = tsim_hf_required(r, "mamba_head_dim", 1000000),
-                                       .state = tsim_hf_required(r, "ssm_state_size", 1000000),
-                                       .groups = tsim_hf_required(r, "n_groups", 1000000),
-                                       .kernel = tsim_hf_number(r, "conv_kernel", 1, 1000, 4),
-                                       .chunk = tsim_hf_number(r, "chunk_size", 1, 100000, 128)};
+        read_mamba(r);
     if (strchr(text, 'E')) {
         read_experts(r, "n_routed_experts");
         m->experts.ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
@@ -715,21 +775,9 @@ static void finish_mamba(struct tsim_hf_reading *r) {
         tsim_hf_refuse(r, "use_conv_bias", "a convolution without a bias, which is not modelled");
     if (is_falcon)
         tsim_hf_note(r, "The norms of step sizes and state vectors have no parameters here, and are left out.");
-    static const char *const INITIAL[] = {"time_step_floor",
-                                          "time_step_init_scheme",
-                                          "time_step_limit",
-                                          "time_step_max",
-                                          "time_step_min",
-                                          "time_step_scale",
-                                          "mixer_rms_eps",
-                                          "expand",
-                                          "d_inner",
-                                          "d_model",
-                                          "n_layer",
-                                          "ssm_cfg",
-                                          "pad_vocab_size_multiple",
-                                          "fused_add_norm",
-                                          "rms_norm"};
+    static const char *const INITIAL[] = {"expand",   "d_inner",        "d_model",
+                                          "n_layer",  "mixer_rms_eps",  "ssm_cfg",
+                                          "rms_norm", "fused_add_norm", "pad_vocab_size_multiple"};
     for (size_t i = 0; i < sizeof INITIAL / sizeof INITIAL[0]; i++)
         tsim_hf_find(r, INITIAL[i]);
 }
@@ -769,6 +817,185 @@ static void finish_jamba(struct tsim_hf_reading *r) {
             tsim_hf_refuse(r, "expert_layer_offset", "experts that do not come last in their period");
     }
     tsim_hf_find(r, "num_experts_per_tok");
+}
+
+/* ---- Mamba-2 ---- */
+
+/* Mamba-2 alone. */
+static void finish_mamba2(struct tsim_hf_reading *r) {
+    static const struct tsim_layer_entry ENTRY = {
+        .kind = TSIM_MIXING_MAMBA, .feed_forward = TSIM_FOLLOWING_NONE, .count = 1};
+    struct tsim_model *m = &r->model;
+    m->pattern = &ENTRY;
+    m->n_pattern = 1;
+    m->pattern_length = 1;
+    read_mamba(r);
+    m->heads = m->kv_heads = m->mamba.heads;
+    m->head_dim = m->mamba.head_dim;
+    tsim_hf_find(r, "rms_norm");
+    tsim_hf_find(r, "norm_before_gate");
+}
+
+/* Bamba: attn_layer_indices are the layers that attend. */
+static void finish_bamba(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *list = tsim_hf_find(r, "attn_layer_indices");
+    finish_llama(r);
+    read_mamba(r);
+    int64_t rotated = tsim_hf_number(r, "attn_rotary_emb", 1, 1000000, 64), head = m->hidden / m->heads;
+    m->rotary_frac = head > rotated ? (double)rotated / (double)head : 0;
+    if (list && list->kind == TSIM_VALUE_SEQUENCE && m->layers <= 10000)
+        put_listed(r, list, 0, TSIM_MIXING_ATTENTION, TSIM_MIXING_MAMBA);
+    else
+        tsim_hf_refuse(r, "attn_layer_indices", "no list of the layers that attend");
+}
+
+/* Granite 4: Mamba-2 or attention in each layer, as layer_types says, then experts with a wide one for all tokens, or that
+ * one alone. */
+static void finish_granite_hybrid(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *position = tsim_hf_find(r, "position_embedding_type");
+    if (!tsim_hf_find(r, "layer_types"))
+        tsim_hf_refuse(r, "layer_types", "missing: it says which layers attend");
+    m->position = position && tsim_value_is_text(position, "rope") ? TSIM_POSITION_ROPE : TSIM_POSITION_NONE;
+    read_mamba(r);
+    if (tsim_hf_number(r, "num_local_experts", 0, 100000, 0) > 0) {
+        finish_granite_moe(r);
+    } else {
+        finish_llama(r);
+        m->ffn_hidden = tsim_hf_required(r, "shared_intermediate_size", 10000000);
+    }
+}
+
+/* BART's norms stand behind the blocks; two norms behind the embedding are counted as the final ones, which mBART has as
+ * well. Each stack has a table of positions with two rows more. M2M-100 and Pegasus compute positions. */
+static void finish_bart(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *function = tsim_hf_find(r, "activation_function");
+    join_decoder(r);
+    if (m->position == TSIM_POSITION_LEARNED)
+        m->positions = 2 * (tsim_hf_required(r, "max_position_embeddings", 1000000000) + 2);
+    if (strcmp(r->type, "mbart") == 0)
+        m->other_parameters += 4 * m->hidden;
+    if (function && tsim_value_is_text(function, "relu"))
+        m->activation = TSIM_ACTIVATION_RELU;
+    tsim_hf_find(r, "scale_embedding");
+    static const char *const OF_NORMS[] = {"normalize_before", "normalize_embedding",        "add_final_layer_norm",
+                                           "add_bias_logits",  "static_position_embeddings", "extra_pos_embeddings"};
+    for (size_t i = 0; i < sizeof OF_NORMS / sizeof OF_NORMS[0]; i++)
+        tsim_hf_find(r, OF_NORMS[i]);
+}
+
+/* ---- encoders of today ---- */
+
+/* Every third layer attends to all tokens, the first among them, which has no norm before: the one behind the embedding
+ * is counted for it. Norms have no shifts. */
+static void finish_modernbert(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    int64_t h = m->hidden, period = tsim_hf_number(r, "global_attn_every_n_layers", 1, 100000, 3);
+    struct tsim_layer_entry *entries = TSIM_NEW_ARRAY(r->arena, 2, struct tsim_layer_entry);
+    m->bias = tsim_hf_flag(r, "attention_bias", false);
+    if (tsim_hf_flag(r, "mlp_bias", false) != m->bias || tsim_hf_flag(r, "norm_bias", false) != m->bias)
+        tsim_hf_refuse(r, "mlp_bias", "not as attention_bias and norm_bias: a model file has one word for all");
+    m->norm = m->bias ? TSIM_NORM_LAYERNORM : TSIM_NORM_RMSNORM;
+    if (period > 1) {
+        entries[0] = (struct tsim_layer_entry){.kind = TSIM_MIXING_ATTENTION, .count = 1};
+        entries[1] = (struct tsim_layer_entry){.kind = TSIM_MIXING_WINDOW, .count = period - 1};
+        m->pattern = entries;
+        m->n_pattern = 2;
+        m->pattern_length = period;
+        m->attention_window = tsim_hf_number(r, "local_attention", 1, 1000000000, 128);
+    }
+    tsim_hf_find(r, "local_attention");
+    if (tsim_hf_is_class(r, "*ForMaskedLM"))
+        m->other_parameters += h * h + h + (tsim_hf_flag(r, "decoder_bias", true) ? m->vocab : 0);
+    static const char *const OTHERS[] = {"global_rope_theta",         "local_rope_theta",  "decoder_bias",
+                                         "sparse_pred_ignore_index",  "sparse_prediction", "deterministic_flash_attn",
+                                         "initializer_cutoff_factor", "reference_compile"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        tsim_hf_find(r, OTHERS[i]);
+}
+
+/* A protein's letters are tokens: BERT with a norm before each block, and a regression on the maps of attention. */
+static void finish_esm(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    const struct tsim_value *position = tsim_hf_find(r, "position_embedding_type");
+    int64_t h = m->hidden;
+    if (!position || !tsim_value_is_text(position, "rotary"))
+        tsim_hf_refuse(r, "position_embedding_type", "not rotary, as that of ESM-2 is");
+    if (tsim_hf_flag(r, "is_folding_model", false))
+        tsim_hf_refuse(r, "is_folding_model", "a model that folds proteins has blocks that are no transformer's");
+    if (tsim_hf_flag(r, "emb_layer_norm_before", false))
+        m->other_parameters += 2 * h;
+    m->other_parameters += m->layers * m->heads + 1;
+    if (tsim_hf_is_class(r, "*ForMaskedLM"))
+        m->other_parameters += h * h + 3 * h + m->vocab;
+    tsim_hf_find(r, "token_dropout");
+    tsim_hf_find(r, "vocab_list");
+    tsim_hf_find(r, "esmfold_config");
+}
+
+/* ---- Kimi Linear ---- */
+
+/* linear_attn_config lists the layers of Kimi Delta Attention, counted from 1; the others are latent attention. */
+static void finish_kimi_linear(struct tsim_hf_reading *r) {
+    struct tsim_model *m = &r->model;
+    struct tsim_experts *e = &m->experts;
+    const struct tsim_value *linear = mapping(r, "linear_attn_config"),
+                            *list = linear ? tsim_value_find(linear, "kda_layers") : NULL;
+    m->head_dim = tsim_hf_required(r, "v_head_dim", 1000000);
+    m->latent = (struct tsim_latent){.kv_rank = tsim_hf_required(r, "kv_lora_rank", 1000000),
+                                     .query_rank = tsim_hf_number(r, "q_lora_rank", 0, 1000000, 0),
+                                     .rope_dim = tsim_hf_required(r, "qk_rope_head_dim", 1000000),
+                                     .nope_dim = tsim_hf_required(r, "qk_nope_head_dim", 1000000)};
+    int64_t width = number_within(r, linear, "head_dim", 1, 1000000, 128);
+    m->delta = (struct tsim_delta){.value_heads = number_within(r, linear, "num_heads", 1, 1000000, m->heads),
+                                   .key_heads = number_within(r, linear, "num_heads", 1, 1000000, m->heads),
+                                   .key_dim = width,
+                                   .value_dim = width,
+                                   .gate_rank = width,
+                                   .kernel = number_within(r, linear, "short_conv_kernel_size", 1, 1000, 4),
+                                   .chunk = 64};
+    if (!list || list->kind != TSIM_VALUE_SEQUENCE || m->layers > 10000) {
+        tsim_hf_refuse(r, "linear_attn_config", "without kda_layers, which says which layers are linear");
+        return;
+    }
+    put_listed(r, list, 1, TSIM_MIXING_DELTA, TSIM_MIXING_ATTENTION);
+    m->position = tsim_hf_flag(r, "mla_use_nope", true) ? TSIM_POSITION_NONE : TSIM_POSITION_ROPE;
+    e->count = tsim_hf_required(r, "num_experts", 100000);
+    e->active = tsim_hf_required(r, "num_experts_per_token", 100000);
+    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+    e->shared = tsim_hf_number(r, "num_shared_experts", 0, 100000, 0);
+    e->first = tsim_hf_number(r, "first_k_dense_replace", 0, 100000, 0);
+    e->every = 1;
+    e->router_bias = true;
+    static const char *const OTHERS[] = {"moe_layer_freq", "moe_renormalize", "moe_router_activation_func",
+                                         "num_expert_group", "use_grouped_topk"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        tsim_hf_find(r, OTHERS[i]);
+}
+
+/* ---- Trinity ---- */
+
+/* Norms before and behind the blocks, a gate on attention's result, experts behind some dense layers. */
+static void finish_afmoe(struct tsim_hf_reading *r) {
+    struct tsim_experts *e = &r->model.experts;
+    read_experts(r, "num_experts");
+    e->ffn_hidden = tsim_hf_required(r, "moe_intermediate_size", 10000000);
+    e->shared = tsim_hf_number(r, "num_shared_experts", 0, 100000, 0);
+    e->first = tsim_hf_number(r, "num_dense_layers", 0, 100000, 0);
+    e->router_bias = true;
+    static const char *const OTHERS[] = {"global_attn_every_n_layers",
+                                         "load_balance_coeff",
+                                         "mup_enabled",
+                                         "num_expert_groups",
+                                         "num_limited_groups",
+                                         "route_norm",
+                                         "route_scale",
+                                         "score_func",
+                                         "use_grouped_mm"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++)
+        tsim_hf_find(r, OTHERS[i]);
 }
 
 /* ---- architectures ---- */
@@ -840,7 +1067,7 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .head_dim = 256,
      .fixed = {LLAMA_LIKE, .qk_norm = true, .post_norms = true},
      .finish = finish_gemma2},
-    {.types = "phi3|xverse|Yi|aquila", GROUPED_NAMES, .fixed = {LLAMA_LIKE}},
+    {.types = "phi3|xverse|Yi|aquila", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_phi3},
     {.types = "gpt_oss",
      .period = 2,
      GROUPED_NAMES,
@@ -859,8 +1086,12 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .fixed = {LLAMA_LIKE, .window_chunks = true},
      .finish = finish_llama4},
     {.types = "olmo2|olmo3", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmo2},
-    {.types = "olmoe", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmoe},
-    {.types = "glm4_moe", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_glm4_moe},
+    {.types = "olmoe|flex_olmo", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmoe},
+    {.types = "glm4_moe|glm4v_moe_text|solar_open",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .fixed = {LLAMA_LIKE},
+     .finish = finish_glm4_moe},
     {.types = "minimax_m2", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_minimax},
     {.types = "ernie4_5_moe",
      GROUPED_NAMES,
@@ -932,7 +1163,7 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      USUAL_NAMES,
      .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .bias = true},
      .finish = finish_vit},
-    {.types = "deepseek_v2|deepseek_v3|kimi_k2|deepseek_v32",
+    {.types = "deepseek_v2|deepseek_v3|kimi_k2|deepseek_v32|glm4_moe_lite|glm_moe_dsa",
      USUAL_NAMES,
      .fixed = {LLAMA_LIKE},
      .finish = finish_deepseek},
@@ -1019,7 +1250,7 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .finish = finish_gpt_neo},
     {.types = "olmo", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_olmo},
     {.types = "glm", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_glm},
-    {.types = "glm4",
+    {.types = "glm4|glm4v_text",
      GROUPED_NAMES,
      .kv_required = true,
      .fixed = {LLAMA_LIKE, .post_norms = true},
@@ -1117,7 +1348,7 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
      .kv_required = true,
      .period = 4,
      .fixed = {LLAMA_LIKE, .qk_norm = true}},
-    {.types = "hunyuan_v1_dense", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_hunyuan},
+    {.types = "hunyuan_v1_dense|hunyuan_v1_moe", GROUPED_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_hunyuan},
     {.types = "ernie4_5",
      GROUPED_NAMES,
      .kv_required = true,
@@ -1139,6 +1370,41 @@ const struct tsim_hf_family TSIM_HF_FAMILIES[] = {
                .causal = true,
                .qk_norm = true},
      .finish = finish_apertus},
+    {.types = "granitemoehybrid", GROUPED_NAMES, .tied = true, .fixed = {LLAMA_LIKE}, .finish = finish_granite_hybrid},
+    {.types = "bamba", GROUPED_NAMES, .kv_required = true, .fixed = {LLAMA_LIKE}, .finish = finish_bamba},
+    {.types = "mamba2",
+     .hidden = "hidden_size",
+     .layers = "num_hidden_layers",
+     .ffn = "intermediate_size",
+     .ffn_is_optional = true,
+     .fixed = {.norm = TSIM_NORM_RMSNORM, .position = TSIM_POSITION_NONE, .causal = true},
+     .finish = finish_mamba2},
+    {.types = "kimi_linear", USUAL_NAMES, .fixed = {LLAMA_LIKE}, .finish = finish_kimi_linear},
+    {.types = "afmoe",
+     GROUPED_NAMES,
+     .kv_required = true,
+     .head_dim = 128,
+     .fixed = {LLAMA_LIKE, .qk_norm = true, .output_gate = true, .post_norms = true},
+     .finish = finish_afmoe},
+    {.types = "modernbert",
+     USUAL_NAMES,
+     .tied = true,
+     .fixed = {.gated_mlp = true, .position = TSIM_POSITION_ROPE},
+     .finish = finish_modernbert},
+    {.types = "esm",
+     USUAL_NAMES,
+     .tied = true,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_ROPE, .bias = true},
+     .finish = finish_esm},
+#define LIKE_BART                                                                                                      \
+    .hidden = "d_model", .layers = "encoder_layers", .heads = "encoder_attention_heads", .ffn = "encoder_ffn_dim",     \
+    .tied = true, .finish = finish_bart
+    {.types = "bart|mbart",
+     LIKE_BART,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_LEARNED, .causal = true, .bias = true}},
+    {.types = "m2m_100|pegasus",
+     LIKE_BART,
+     .fixed = {.norm = TSIM_NORM_LAYERNORM, .position = TSIM_POSITION_NONE, .causal = true, .bias = true}},
     {.types = "qwen", USUAL_NAMES, .fixed = {LLAMA_LIKE, .qkv_bias = true}, .finish = finish_qwen},
     {.types = "mt5",
      .hidden = "d_model",

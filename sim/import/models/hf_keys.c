@@ -7,8 +7,7 @@
 
 /* Beginnings of what is near something that tsim has. */
 static bool has_near(const char *why) {
-    static const char *const NEAR[] = {"layers that are", "attention in chunks", "modules that predict",
-                                       "a part of attention"};
+    static const char *const NEAR[] = {"layers that are", "attention in chunks", "a part of attention"};
     for (size_t i = 0; i < sizeof NEAR / sizeof NEAR[0]; i++)
         if (strncmp(why, NEAR[i], strlen(NEAR[i])) == 0)
             return true;
@@ -18,9 +17,10 @@ static bool has_near(const char *why) {
 /* Keys of transformers' configuration classes (PretrainedConfig and those of the known model_type). */
 /* clang-format off */
 static const struct tsim_setting_class CLASSES[] = {
-    NOTHING("vision_*token_id vision_*_token audio_*token_id image_*token_id mamba_ssm_* mamba_proj_bias mamba_hidden_act linear_conv_kernel_dim"),
+    NOTHING("num_nextn_predict_layers mtp_* num_mtp_* use_mtp time_step* "
+            "vision_*token_id vision_*_token audio_*token_id image_*token_id mamba_ssm_* mamba_proj_bias mamba_hidden_act linear_conv_kernel_dim"),
     REFUSED("index_* num_sparse* sparse_attention*", "a part of attention that this model_type does not have (it chooses the tokens it attends to)"),
-    REFUSED("mamba* ssm* time_step* conv_kernel* conv_L_cache attn_layer_* attn_type_list expert_layer_* hybrid_* block_types "
+    REFUSED("mamba* ssm* conv_kernel* conv_L_cache attn_layer_* attn_type_list expert_layer_* hybrid_* block_types "
             "layers_block_type linear_* gdn_* full_attention_interval lru_width attention_window_size rwkv*",
             "layers that are no transformer's (Mamba and other state-space, linear or recurrent attention) are not imported"),
     REFUSED("attention_chunk_size", "attention in chunks, which this model_type does not have"),
@@ -28,7 +28,6 @@ static const struct tsim_setting_class CLASSES[] = {
             "a part of the model is for images or sound, which a model file cannot say"),
     REFUSED("num_experts num_local_experts n_routed_experts n_shared_experts num_experts_per_tok moe_* expert_* "
             "shared_expert* num_moe_* enable_moe_block", "experts where this model_type has none, or of another kind than it has"),
-    REFUSED("num_nextn_predict_layers mtp_* num_mtp_*", "modules that predict further tokens, which tsim does not have"),
     REFUSED("qk_layernorm use_qk_norm qk_norm* use_qkv_bias clip_qkv parallel_attn new_decoder_architecture alibi multi_query",
             "a part of attention that this model_type does not have"),
     NOTHING("architectures model_type _* transformers_version transformers.js_config torch_dtype dtype auto_map use_cache "
@@ -65,7 +64,11 @@ static const struct tsim_setting_class CLASSES[] = {
             "moe_aux_loss* moe_z_loss* moe_router_topk_scaling_factor moe_grouped_gemm qkv_fuse use_rmsnorm embedding_dropout "
             "output_dropout"),
     NOTHING("quantization_config compression_config use_sliding_window max_window_layers sliding_window_pattern "
-            "num_key_value_heads head_dim qk_head_dim n_special predict_special_tokens"),
+            "num_key_value_heads head_dim attention_head_dim qk_head_dim n_special predict_special_tokens indexer_rope_interleave"),
+    NOTHING("add_classification_head class_num dense_list pool_type pixel_shuffle_factor full_attn_mod interpolate_factor "
+            "lm_head_bias=false layer_switch order_of_interleaved_layers position_embedding_type=rope* use_embedding_sharing=true "
+            "use_gated_activation=true use_parallel_block=true use_parallel_embedding normalization_function=rmsnorm "
+            "cla_share_factor norm_type=rms use_mixed_mlp_moe"),
 };
 /* clang-format on */
 
