@@ -150,7 +150,7 @@ static FILE *start_converter(int to, pid_t *child) {
 static bool draw(const struct export *x, FILE *out) {
     const struct tsim_json *entry = tsim_json_at(tsim_json_find(x->page, x->is_sweep ? "sweeps" : "runs"), 0);
     if (x->chart)
-        return x->chart->draw(entry, out);
+        return x->chart->draw(entry, &(struct tsim_svg){out, .is_in_page = false});
     (x->is_sweep ? x->text->sweep : x->text->run)(entry, out);
     return true;
 }

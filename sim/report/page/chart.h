@@ -3,9 +3,8 @@
 #ifndef TSIM_REPORT_CHART_H
 #define TSIM_REPORT_CHART_H
 
+#include "report/page/svg.h"
 #include "results/json.h"
-
-#include <stdio.h>
 
 enum tsim_chart_subject {
     TSIM_CHART_OF_COMPARISON,
@@ -21,7 +20,7 @@ struct tsim_chart {
     enum tsim_chart_subject subject;
     bool is_on_page; /* else only exported: the page shows the same in another form */
     /* An entry of the page's data. False, with nothing written: it has nothing to draw. */
-    bool (*draw)(const struct tsim_json *entry, FILE *out);
+    bool (*draw)(const struct tsim_json *entry, const struct tsim_svg *svg);
     const char *what; /* one line */
 };
 extern const struct tsim_chart TSIM_CHARTS[];

@@ -11,7 +11,8 @@ struct bar {
     bool is_step;
 };
 
-static void draw_bar(FILE *out, int row, const struct bar *bar, const struct chart_axis *axis, double a_s) {
+static void draw_bar(const struct tsim_svg *svg, int row, const struct bar *bar, const struct chart_axis *axis,
+                     double a_s) {
     double from = chart_at(axis, fmax(bar->from_s, axis->low)), to = chart_at(axis, bar->to_s),
            change_s = bar->to_s - bar->from_s;
     double left = fmin(from, to), width = fmax(fabs(to - from), 1), y = CHART_TOP + row * CHART_BAR;
@@ -23,12 +24,12 @@ static void draw_bar(FILE *out, int row, const struct bar *bar, const struct cha
                  tsim_quantity_human(fabs(change_s), TSIM_TIME_S, time, sizeof time),
                  fabs(change_s / a_s) < 0.0005 ? tsim_share_text(fabs(change_s / a_s), share, sizeof share)
                                                : tsim_error_text(change_s / a_s, share, sizeof share));
-    tsim_svg_text(out, CHART_LEFT - 10, y + 16, "end", "ink", bar->name);
-    tsim_svg_rect(out, left, y + 3, width, CHART_BAR - 8, bar->is_step ? "k0" : change_s > 0 ? "k3" : "k6", text);
-    tsim_svg_text(out, left + width + 8, y + 16, "start", "soft", text);
+    tsim_svg_text(svg, CHART_LEFT - 10, y + 16, "end", "ink", bar->name);
+    tsim_svg_rect(svg, left, y + 3, width, CHART_BAR - 8, bar->is_step ? "k0" : change_s > 0 ? "k3" : "k6", text);
+    tsim_svg_text(svg, left + width + 8, y + 16, "start", "soft", text);
 }
 
-bool tsim_chart_waterfall(const struct tsim_json *comparison, FILE *out) {
+bool tsim_chart_waterfall(const struct tsim_json *comparison, const struct tsim_svg *svg) {
     enum { MOST_BARS = 40 };
     const struct tsim_json *terms = tsim_json_find(comparison, "waterfall");
     size_t n_terms = tsim_json_count(terms);
@@ -54,13 +55,13 @@ bool tsim_chart_waterfall(const struct tsim_json *comparison, FILE *out) {
     double room_s = fmax(axis.high - axis.low, 0.02 * axis.high);
     axis.low = axis.low > 0.7 * axis.high ? fmax(0, axis.low - room_s) : 0; /* small changes of a long step are seen */
     double bottom = CHART_TOP + n * CHART_BAR;
-    tsim_chart_begin(comparison, "From A's step to B's", bottom + 30, out);
+    tsim_chart_begin(comparison, "From A's step to B's", bottom + 30, svg);
     for (int i = 0; i < n; i++)
-        draw_bar(out, i, &bars[i], &axis, bars[0].to_s);
-    tsim_svg_line(out, axis.from, CHART_TOP, axis.from, bottom, "line");
+        draw_bar(svg, i, &bars[i], &axis, bars[0].to_s);
+    tsim_svg_line(svg, axis.from, CHART_TOP, axis.from, bottom, "line");
     char text[96], time[48];
     snprintf(text, sizeof text, "the bars begin at %s", tsim_quantity_human(axis.low, TSIM_TIME_S, time, sizeof time));
-    tsim_svg_text(out, axis.from, bottom + 18, "start", "soft", axis.low > 0 ? text : "0");
-    tsim_svg_end(out);
+    tsim_svg_text(svg, axis.from, bottom + 18, "start", "soft", axis.low > 0 ? text : "0");
+    tsim_svg_end(svg);
     return true;
 }

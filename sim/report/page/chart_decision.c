@@ -45,7 +45,8 @@ static double limit_of(const struct tsim_json *decision, const struct panel *pan
     return limit > 0 && limit < 4 * most ? limit : 0;
 }
 
-static void draw_panel(const struct tsim_json *decision, const struct panel *panel, size_t n, double left, FILE *out) {
+static void draw_panel(const struct tsim_json *decision, const struct panel *panel, size_t n, double left,
+                       const struct tsim_svg *svg) {
     double most = 0, bottom = CHART_TOP + 14 + (double)n * CHART_BAR;
     char text[160], amounts[3][48];
     struct tsim_percentiles widest = {0};
@@ -59,13 +60,13 @@ static void draw_panel(const struct tsim_json *decision, const struct panel *pan
     if (!(most > 0))
         return;
     const struct chart_axis x = {.low = 0, .high = most, .from = left, .to = left + PANEL_WIDTH, .is_linear = true};
-    tsim_svg_text(out, left, CHART_TOP + 4, "start", "soft", panel->name);
-    tsim_svg_line(out, x.from, bottom, x.to, bottom, "line");
-    tsim_svg_text(out, x.from, bottom + 16, "start", "soft", "0");
-    tsim_svg_text(out, x.to, bottom + 16, "end", "soft", panel->text(&widest, most, amounts[0], sizeof amounts[0]));
+    tsim_svg_text(svg, left, CHART_TOP + 4, "start", "soft", panel->name);
+    tsim_svg_line(svg, x.from, bottom, x.to, bottom, "line");
+    tsim_svg_text(svg, x.from, bottom + 16, "start", "soft", "0");
+    tsim_svg_text(svg, x.to, bottom + 16, "end", "soft", panel->text(&widest, most, amounts[0], sizeof amounts[0]));
     if (limit > 0) {
-        tsim_svg_line(out, chart_at(&x, limit), CHART_TOP + 10, chart_at(&x, limit), bottom, "warn");
-        tsim_svg_text(out, chart_at(&x, limit) - 4, CHART_TOP + 4, limit > most / 2 ? "end" : "start", "warn",
+        tsim_svg_line(svg, chart_at(&x, limit), CHART_TOP + 10, chart_at(&x, limit), bottom, "warn");
+        tsim_svg_text(svg, chart_at(&x, limit) - 4, CHART_TOP + 4, limit > most / 2 ? "end" : "start", "warn",
                       panel->limit_name);
     }
     for (size_t i = 0; i < n; i++) {
@@ -76,19 +77,19 @@ static void draw_panel(const struct tsim_json *decision, const struct panel *pan
                  panel->text(&r, r.p10, amounts[0], sizeof amounts[0]),
                  panel->text(&r, r.p90, amounts[1], sizeof amounts[1]),
                  panel->text(&r, r.p50, amounts[2], sizeof amounts[2]));
-        tsim_svg_rect(out, chart_at(&x, r.p10), y - 4, fmax(chart_at(&x, r.p90) - chart_at(&x, r.p10), 1), 8, "k1",
+        tsim_svg_rect(svg, chart_at(&x, r.p10), y - 4, fmax(chart_at(&x, r.p90) - chart_at(&x, r.p10), 1), 8, "k1",
                       text);
-        tsim_svg_dot(out, chart_at(&x, r.p50), y, 5, "k0", text);
+        tsim_svg_dot(svg, chart_at(&x, r.p50), y, 5, "k0", text);
     }
 }
 
-bool tsim_chart_decision(const struct tsim_json *decision, FILE *out) {
+bool tsim_chart_decision(const struct tsim_json *decision, const struct tsim_svg *svg) {
     const struct tsim_json *choice = tsim_json_find(decision, "decision");
     size_t n = 1 + tsim_json_count(tsim_json_find(decision, "alternatives"));
     if (!tsim_json_find(choice, "nodes"))
         return false;
     n = n < MOST_OFFERS ? n : MOST_OFFERS;
-    tsim_chart_begin(decision, "What it takes", CHART_TOP + 14 + (double)n * CHART_BAR + 24, out);
+    tsim_chart_begin(decision, "What it takes", CHART_TOP + 14 + (double)n * CHART_BAR + 24, svg);
     for (size_t i = 0; i < n; i++) {
         const struct tsim_json *offer = offer_at(decision, i);
         char title[80];
@@ -97,11 +98,11 @@ bool tsim_chart_decision(const struct tsim_json *decision, FILE *out) {
                  node ? node : "");
         if (strlen(title) > TITLE_LETTERS)
             memcpy(title + TITLE_LETTERS - 1, "\u2026", sizeof "\u2026");
-        tsim_svg_text(out, CHART_LEFT - 10, CHART_TOP + 14 + ((double)i + 0.5) * CHART_BAR + 5, "end",
+        tsim_svg_text(svg, CHART_LEFT - 10, CHART_TOP + 14 + ((double)i + 0.5) * CHART_BAR + 5, "end",
                       i == 0 ? "ink" : "soft", title);
     }
     for (size_t k = 0; k < N_PANELS; k++)
-        draw_panel(decision, &PANELS[k], n, CHART_LEFT + (double)k * (PANEL_WIDTH + PANEL_GAP), out);
-    tsim_svg_end(out);
+        draw_panel(decision, &PANELS[k], n, CHART_LEFT + (double)k * (PANEL_WIDTH + PANEL_GAP), svg);
+    tsim_svg_end(svg);
     return true;
 }

@@ -4,23 +4,23 @@
 
 #include <string.h>
 
-void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, FILE *out) {
+void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, const struct tsim_svg *svg) {
     char title[200];
     const char *name = tsim_json_text_of(entry, "name");
     snprintf(title, sizeof title, "%s%s%s", what, name ? ": " : "", name ? name : "");
-    tsim_svg_begin(out, CHART_WIDTH, height, title);
+    tsim_svg_begin(svg, CHART_WIDTH, height, title);
 }
 
-void tsim_chart_bar(FILE *out, int row, const char *title, double frac, const char *text, int color) {
+void tsim_chart_bar(const struct tsim_svg *svg, int row, const char *title, double frac, const char *text, int color) {
     char name[8];
     double y = CHART_TOP + row * CHART_BAR,
            width = fmax(frac * (CHART_WIDTH - CHART_LEFT - CHART_RIGHT - CHART_BAR_TEXT), 1);
-    tsim_svg_text(out, CHART_LEFT - 10, y + 16, "end", "ink", title);
-    tsim_svg_rect(out, CHART_LEFT, y + 3, width, CHART_BAR - 8, chart_color(name, sizeof name, color), text);
-    tsim_svg_text(out, CHART_LEFT + width + 8, y + 16, "start", "soft", text);
+    tsim_svg_text(svg, CHART_LEFT - 10, y + 16, "end", "ink", title);
+    tsim_svg_rect(svg, CHART_LEFT, y + 3, width, CHART_BAR - 8, chart_color(name, sizeof name, color), text);
+    tsim_svg_text(svg, CHART_LEFT + width + 8, y + 16, "start", "soft", text);
 }
 
-void tsim_chart_legend(FILE *out, const char *const *names, const int *colors, int n, double y) {
+void tsim_chart_legend(const struct tsim_svg *svg, const char *const *names, const int *colors, int n, double y) {
     char name[8];
     double x = 16;
     for (int i = 0; i < n; i++) {
@@ -29,30 +29,30 @@ void tsim_chart_legend(FILE *out, const char *const *names, const int *colors, i
             x = 16;
             y += 18;
         }
-        tsim_svg_group(out, "key", "");
-        tsim_svg_rect(out, x, y - 10, 11, 11, chart_color(name, sizeof name, colors[i]), NULL);
-        tsim_svg_text(out, x + 16, y, "start", "soft", names[i]);
-        tsim_svg_group_end(out);
+        tsim_svg_group(svg, "key", "");
+        tsim_svg_rect(svg, x, y - 10, 11, 11, chart_color(name, sizeof name, colors[i]), NULL);
+        tsim_svg_text(svg, x + 16, y, "start", "soft", names[i]);
+        tsim_svg_group_end(svg);
         x += width;
     }
 }
 
-void tsim_chart_stack(FILE *out, int row, const char *title, const struct chart_parts *parts,
+void tsim_chart_stack(const struct tsim_svg *svg, int row, const char *title, const struct chart_parts *parts,
                       const struct tsim_json *values, double most) {
     double x = CHART_LEFT, y = CHART_TOP + row * CHART_BAR;
-    tsim_svg_text(out, CHART_LEFT - 10, y + 16, "end", "ink", title);
+    tsim_svg_text(svg, CHART_LEFT - 10, y + 16, "end", "ink", title);
     for (int i = 0; i < parts->n; i++) {
         char color[8], text[96], amount[48];
         double value = chart_number(values, parts->items[i].path),
                width = value / most * (CHART_WIDTH - CHART_LEFT - CHART_RIGHT);
         snprintf(text, sizeof text, "%s: %s", parts->items[i].title, parts->text(value, amount, sizeof amount));
         if (value > 0)
-            tsim_svg_rect(out, x, y + 3, width, CHART_BAR - 8, chart_color(color, sizeof color, i), text);
+            tsim_svg_rect(svg, x, y + 3, width, CHART_BAR - 8, chart_color(color, sizeof color, i), text);
         x += width;
     }
 }
 
-void tsim_chart_parts_legend(FILE *out, const struct chart_parts *parts, const struct tsim_json *rows,
+void tsim_chart_parts_legend(const struct tsim_svg *svg, const struct chart_parts *parts, const struct tsim_json *rows,
                              const struct tsim_json *(*values)(const struct tsim_json *row), double y) {
     const char *names[CHART_MOST_PARTS];
     int colors[CHART_MOST_PARTS], n = 0;
@@ -64,7 +64,7 @@ void tsim_chart_parts_legend(FILE *out, const struct chart_parts *parts, const s
         colors[n] = i;
         n += is_used;
     }
-    tsim_chart_legend(out, names, colors, n, y);
+    tsim_chart_legend(svg, names, colors, n, y);
 }
 
 /* "500", "2 k", "100 T". */
@@ -74,45 +74,46 @@ static const char *tick_text(double value, char *buffer, size_t size) {
     return buffer;
 }
 
-static void draw_tick(FILE *out, const struct chart_axis *x, const struct chart_axis *y, bool is_x, double value,
-                      const char *unit) {
+static void draw_tick(const struct tsim_svg *svg, const struct chart_axis *x, const struct chart_axis *y, bool is_x,
+                      double value, const char *unit) {
     char text[64], amount[32];
     double place = chart_at(is_x ? x : y, value);
     tick_text(value, amount, sizeof amount);
     snprintf(text, sizeof text, "%s%s%s", amount, unit[0] && !strchr(amount, ' ') ? " " : "", unit);
     if (is_x) {
-        tsim_svg_line(out, place, y->from, place, y->to, "line");
-        tsim_svg_text(out, place, y->from + 18, "middle", "soft", text);
+        tsim_svg_line(svg, place, y->from, place, y->to, "line");
+        tsim_svg_text(svg, place, y->from + 18, "middle", "soft", text);
     } else {
-        tsim_svg_line(out, x->from, place, x->to, place, "line");
-        tsim_svg_text(out, x->from - 8, place + 4, "end", "soft", text);
+        tsim_svg_line(svg, x->from, place, x->to, place, "line");
+        tsim_svg_text(svg, x->from - 8, place + 4, "end", "soft", text);
     }
 }
 
 /* A line at each power of ten; where these are few, at twice and five times it, too. */
-void tsim_chart_ticks(FILE *out, const struct chart_axis *x, const struct chart_axis *y, bool is_x, const char *unit) {
+void tsim_chart_ticks(const struct tsim_svg *svg, const struct chart_axis *x, const struct chart_axis *y, bool is_x,
+                      const char *unit) {
     static const double STEPS[] = {1, 2, 5};
     const struct chart_axis *axis = is_x ? x : y;
     int n_steps = axis->high / axis->low < 300 ? 3 : 1;
     for (double decade = pow(10, floor(log10(axis->low))); decade <= axis->high; decade *= 10)
         for (int i = 0; i < n_steps; i++)
             if (decade * STEPS[i] >= axis->low * 0.999 && decade * STEPS[i] <= axis->high * 1.001)
-                draw_tick(out, x, y, is_x, decade * STEPS[i], unit);
+                draw_tick(svg, x, y, is_x, decade * STEPS[i], unit);
 }
 
-void tsim_chart_frame(FILE *out, const struct chart_frame *f) {
+void tsim_chart_frame(const struct tsim_svg *svg, const struct chart_frame *f) {
     const struct chart_axis *x = &f->x, *y = &f->y;
-    tsim_svg_line(out, x->from, y->from, x->to, y->from, "line");
-    tsim_svg_line(out, x->from, y->from, x->from, y->to, "line");
-    tsim_svg_text(out, x->from, y->from + 18, "start", "soft low-x", f->low_x);
-    tsim_svg_text(out, x->to, y->from + 18, "end", "soft high-x", f->high_x);
-    tsim_svg_text(out, x->from - 8, y->from, "end", "soft low-y", f->low_y);
-    tsim_svg_text(out, x->from - 8, y->to + 4, "end", "soft high-y", f->high_y);
-    tsim_svg_text_up(out, 20, (y->from + y->to) / 2, "soft name-y", f->name_y);
-    tsim_svg_text(out, (x->from + x->to) / 2, y->from + 34, "middle", "soft name-x", f->name_x);
+    tsim_svg_line(svg, x->from, y->from, x->to, y->from, "line");
+    tsim_svg_line(svg, x->from, y->from, x->from, y->to, "line");
+    tsim_svg_text(svg, x->from, y->from + 18, "start", "soft low-x", f->low_x);
+    tsim_svg_text(svg, x->to, y->from + 18, "end", "soft high-x", f->high_x);
+    tsim_svg_text(svg, x->from - 8, y->from, "end", "soft low-y", f->low_y);
+    tsim_svg_text(svg, x->from - 8, y->to + 4, "end", "soft high-y", f->high_y);
+    tsim_svg_text_up(svg, 20, (y->from + y->to) / 2, "soft name-y", f->name_y);
+    tsim_svg_text(svg, (x->from + x->to) / 2, y->from + 34, "middle", "soft name-x", f->name_x);
 }
 
-void tsim_chart_marks(FILE *out, const struct chart_mark *marks, size_t n, double left, double y) {
+void tsim_chart_marks(const struct tsim_svg *svg, const struct chart_mark *marks, size_t n, double left, double y) {
     double x = left;
     for (size_t i = 0; i < n; i++) {
         double width = 44 + 7.2 * (double)strlen(marks[i].text);
@@ -121,15 +122,15 @@ void tsim_chart_marks(FILE *out, const struct chart_mark *marks, size_t n, doubl
             y += 18;
         }
         const double square[] = {x, y - 9, x + 18, y - 9, x + 18, y + 1, x, y + 1}, line[] = {x, y - 4, x + 18, y - 4};
-        tsim_svg_group(out, "key", "");
+        tsim_svg_group(svg, "key", "");
         if (marks[i].shape == CHART_AREA)
-            tsim_svg_area(out, square, 4, marks[i].class_name);
+            tsim_svg_area(svg, square, 4, marks[i].class_name);
         else if (marks[i].shape == CHART_LINE)
-            tsim_svg_path(out, line, 2, marks[i].class_name);
+            tsim_svg_path(svg, line, 2, marks[i].class_name);
         else
-            tsim_svg_dot(out, x + 9, y - 4, 5, marks[i].class_name, NULL);
-        tsim_svg_text(out, x + 24, y, "start", "soft", marks[i].text);
-        tsim_svg_group_end(out);
+            tsim_svg_dot(svg, x + 9, y - 4, 5, marks[i].class_name, NULL);
+        tsim_svg_text(svg, x + 24, y, "start", "soft", marks[i].text);
+        tsim_svg_group_end(svg);
         x += width;
     }
 }

@@ -31,11 +31,11 @@ static inline const char *chart_color(char *buffer, size_t size, int i) {
 }
 
 /* Begins the picture: "Memory: my-scenario". */
-void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, FILE *out);
+void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, const struct tsim_svg *svg);
 /* A row: its title on the left, a bar of so much of the width, a text behind it. */
-void tsim_chart_bar(FILE *out, int row, const char *title, double frac, const char *text, int color);
+void tsim_chart_bar(const struct tsim_svg *svg, int row, const char *title, double frac, const char *text, int color);
 /* Squares of colours with their names, along `y`, and below it those that have no room there. */
-void tsim_chart_legend(FILE *out, const char *const *names, const int *colors, int n, double y);
+void tsim_chart_legend(const struct tsim_svg *svg, const char *const *names, const int *colors, int n, double y);
 
 /* A sum is made of figures of a JSON object, each with its name. */
 struct chart_part {
@@ -48,17 +48,17 @@ struct chart_parts {
     const char *(*text)(double value, char *buffer, size_t size); /* of a figure, for people */
 };
 /* A row: its title on the left, and the parts of `values` side by side, `most` being the whole width. */
-void tsim_chart_stack(FILE *out, int row, const char *title, const struct chart_parts *parts,
+void tsim_chart_stack(const struct tsim_svg *svg, int row, const char *title, const struct chart_parts *parts,
                       const struct tsim_json *values, double most);
 /* The names of those parts that one of the rows has; `values` finds the object of a row. */
-void tsim_chart_parts_legend(FILE *out, const struct chart_parts *parts, const struct tsim_json *rows,
+void tsim_chart_parts_legend(const struct tsim_svg *svg, const struct chart_parts *parts, const struct tsim_json *rows,
                              const struct tsim_json *(*values)(const struct tsim_json *row), double y);
 
 /* chart_step.c: where a step goes, of a summary; memory, of a stage or of a summary's memory. */
 struct chart_parts tsim_chart_step_parts(void);
 extern const struct chart_parts tsim_chart_memory_parts;
 /* The capacity of an accelerator as a line through rows from the top to `bottom`. */
-void tsim_chart_capacity(FILE *out, double capacity_bytes, double most_bytes, double bottom);
+void tsim_chart_capacity(const struct tsim_svg *svg, double capacity_bytes, double most_bytes, double bottom);
 
 /* Values from `low` to `high`, and where they are drawn. */
 struct chart_axis {
@@ -79,14 +79,15 @@ static inline void chart_widen(struct chart_axis *axis) {
 }
 
 /* Logarithmic: a line at each power of ten; where these are few, at twice and five times it, too. */
-void tsim_chart_ticks(FILE *out, const struct chart_axis *x, const struct chart_axis *y, bool is_x, const char *unit);
+void tsim_chart_ticks(const struct tsim_svg *svg, const struct chart_axis *x, const struct chart_axis *y, bool is_x,
+                      const char *unit);
 
 /* Linear: both axes with what stands at their ends, and what they show. */
 struct chart_frame {
     struct chart_axis x, y;
     const char *low_x, *high_x, *low_y, *high_y, *name_x, *name_y;
 };
-void tsim_chart_frame(FILE *out, const struct chart_frame *frame);
+void tsim_chart_frame(const struct tsim_svg *svg, const struct chart_frame *frame);
 
 /* A mark shows an area, a dot or a line of a class with what it means, from `left` on along `y` and below. */
 struct chart_mark {
@@ -95,6 +96,6 @@ struct chart_mark {
 };
 /* chart_step.c: the mark of what binds an operator, by its name (results/verdict.h). */
 struct chart_mark tsim_chart_bound_mark(const char *bound);
-void tsim_chart_marks(FILE *out, const struct chart_mark *marks, size_t n, double left, double y);
+void tsim_chart_marks(const struct tsim_svg *svg, const struct chart_mark *marks, size_t n, double left, double y);
 
 #endif

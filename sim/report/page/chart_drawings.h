@@ -3,45 +3,44 @@
 #ifndef TSIM_REPORT_CHART_DRAWINGS_H
 #define TSIM_REPORT_CHART_DRAWINGS_H
 
+#include "report/page/svg.h"
 #include "results/json.h"
 
-#include <stdio.h>
-
 /* chart_step.c */
-bool tsim_chart_step(const struct tsim_json *run, FILE *out);
-bool tsim_chart_memory(const struct tsim_json *run, FILE *out);
-bool tsim_chart_schedule(const struct tsim_json *run, FILE *out);
-bool tsim_chart_streams(const struct tsim_json *run, FILE *out);
-bool tsim_chart_roofline(const struct tsim_json *run, FILE *out);
+bool tsim_chart_step(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_memory(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_schedule(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_streams(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_roofline(const struct tsim_json *run, const struct tsim_svg *svg);
 
 /* chart_layer.c */
-bool tsim_chart_layer(const struct tsim_json *run, FILE *out);
+bool tsim_chart_layer(const struct tsim_json *run, const struct tsim_svg *svg);
 
 /* chart_run.c */
-bool tsim_chart_links(const struct tsim_json *run, FILE *out);
-bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out);
-bool tsim_chart_days(const struct tsim_json *run, FILE *out);
-bool tsim_chart_timeline(const struct tsim_json *run, FILE *out);
-bool tsim_chart_power(const struct tsim_json *run, FILE *out);
-bool tsim_chart_lost(const struct tsim_json *run, FILE *out);
-bool tsim_chart_ownership(const struct tsim_json *run, FILE *out);
+bool tsim_chart_links(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_sensitivity(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_days(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_timeline(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_power(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_lost(const struct tsim_json *run, const struct tsim_svg *svg);
+bool tsim_chart_ownership(const struct tsim_json *run, const struct tsim_svg *svg);
 
 /* chart_sweep.c */
-bool tsim_chart_scaling(const struct tsim_json *sweep, FILE *out);
-bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out);
-bool tsim_chart_heat(const struct tsim_json *sweep, FILE *out);
+bool tsim_chart_scaling(const struct tsim_json *sweep, const struct tsim_svg *svg);
+bool tsim_chart_pareto(const struct tsim_json *sweep, const struct tsim_svg *svg);
+bool tsim_chart_heat(const struct tsim_json *sweep, const struct tsim_svg *svg);
 
 /* chart_plan.c */
-bool tsim_chart_plan_steps(const struct tsim_json *plans, FILE *out);
-bool tsim_chart_plan_memory(const struct tsim_json *plans, FILE *out);
-bool tsim_chart_plan_cost(const struct tsim_json *plans, FILE *out);
-bool tsim_chart_plan_energy(const struct tsim_json *plans, FILE *out);
-bool tsim_chart_plan_clusters(const struct tsim_json *plans, FILE *out);
+bool tsim_chart_plan_steps(const struct tsim_json *plans, const struct tsim_svg *svg);
+bool tsim_chart_plan_memory(const struct tsim_json *plans, const struct tsim_svg *svg);
+bool tsim_chart_plan_cost(const struct tsim_json *plans, const struct tsim_svg *svg);
+bool tsim_chart_plan_energy(const struct tsim_json *plans, const struct tsim_svg *svg);
+bool tsim_chart_plan_clusters(const struct tsim_json *plans, const struct tsim_svg *svg);
 
 /* chart_decision.c */
-bool tsim_chart_decision(const struct tsim_json *decision, FILE *out);
+bool tsim_chart_decision(const struct tsim_json *decision, const struct tsim_svg *svg);
 
 /* chart_comparison.c */
-bool tsim_chart_waterfall(const struct tsim_json *comparison, FILE *out);
+bool tsim_chart_waterfall(const struct tsim_json *comparison, const struct tsim_svg *svg);
 
 #endif

@@ -74,17 +74,19 @@ static void describe(const struct tsim_json *op, double time_s, char *hint, size
                  chart_number(op, "flops") > 0 ? ", " : "", bytes);
 }
 
-static void draw_operator(const struct tsim_json *op, const struct row *row, int at, double per_s, FILE *out) {
+static void draw_operator(const struct tsim_json *op, const struct row *row, int at, double per_s,
+                          const struct tsim_svg *svg) {
     char hint[256];
     double begin_s = chart_number(op, "begin_s"), end_s = chart_number(op, "end_s");
     describe(op, end_s - begin_s, hint, sizeof hint);
-    tsim_svg_rect(out, LEFT + (begin_s - row->from_s) * per_s, CHART_TOP + ROW * (double)at + 3,
+    tsim_svg_rect(svg, LEFT + (begin_s - row->from_s) * per_s, CHART_TOP + ROW * (double)at + 3,
                   fmax((end_s - begin_s) * per_s - 0.6, 0.4), ROW - 6,
                   tsim_chart_bound_mark(word(op, "bound")).class_name, hint);
 }
 
 /* The name of what follows itself in a row, once, where that has room. */
-static void draw_names(const struct tsim_json *operators, const struct row *row, int at, double per_s, FILE *out) {
+static void draw_names(const struct tsim_json *operators, const struct row *row, int at, double per_s,
+                       const struct tsim_svg *svg) {
     const char *name = "";
     double from = 0, to = 0;
     for (size_t i = 0; i <= tsim_json_count(operators); i++) {
@@ -94,7 +96,7 @@ static void draw_names(const struct tsim_json *operators, const struct row *row,
             continue;
         if (is_end || strcmp(name, word(op, "operator")) != 0) {
             if (to - from > LETTER_WIDTH * (double)strlen(name))
-                tsim_svg_text(out, (from + to) / 2, CHART_TOP + ROW * (double)at + ROW / 2.0 + 4, "middle", "paper",
+                tsim_svg_text(svg, (from + to) / 2, CHART_TOP + ROW * (double)at + ROW / 2.0 + 4, "middle", "paper",
                               name);
             name = is_end ? "" : word(op, "operator");
             from = is_end ? 0 : LEFT + (chart_number(op, "begin_s") - row->from_s) * per_s;
@@ -103,16 +105,16 @@ static void draw_names(const struct tsim_json *operators, const struct row *row,
     }
 }
 
-static void draw_axis(double longest_s, double bottom, double width, FILE *out) {
+static void draw_axis(double longest_s, double bottom, double width, const struct tsim_svg *svg) {
     char time[32];
     for (int i = 0; i <= N_TICKS; i++) {
         const char *anchor = i == 0 ? "start" : i == N_TICKS ? "end" : "middle";
         tsim_quantity_human(longest_s * i / N_TICKS, TSIM_TIME_S, time, sizeof time);
-        tsim_svg_text(out, LEFT + width * i / N_TICKS, bottom + 18, anchor, "soft", i == 0 ? "0" : time);
+        tsim_svg_text(svg, LEFT + width * i / N_TICKS, bottom + 18, anchor, "soft", i == 0 ? "0" : time);
     }
 }
 
-bool tsim_chart_layer(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_layer(const struct tsim_json *run, const struct tsim_svg *svg) {
     const struct tsim_json *kernels = tsim_json_find(run, "kernels"), *operators = tsim_json_find(kernels, "operators");
     struct row rows[MOST_ROWS] = {{NULL, NULL, 0, 0}};
     struct chart_mark marks[MOST_MARKS];
@@ -129,17 +131,17 @@ bool tsim_chart_layer(const struct tsim_json *run, FILE *out) {
         snprintf(title, sizeof title, "The layers of stage %.0f, kernel by kernel", chart_number(kernels, "stage"));
     else
         snprintf(title, sizeof title, "Layer %.0f, kernel by kernel", layer);
-    tsim_chart_begin(run, title, bottom + 60, out);
+    tsim_chart_begin(run, title, bottom + 60, svg);
     for (int i = 0; i < n; i++) {
         snprintf(text, sizeof text, "%s, %s", rows[i].pass, rows[i].stream);
-        tsim_svg_text(out, LEFT - 8, CHART_TOP + ROW * (double)i + ROW / 2.0 + 4, "end", "soft", text);
+        tsim_svg_text(svg, LEFT - 8, CHART_TOP + ROW * (double)i + ROW / 2.0 + 4, "end", "soft", text);
     }
     for (size_t i = 0; i < tsim_json_count(operators); i++) {
         const struct tsim_json *op = tsim_json_at(operators, i);
         int at = find_row(rows, n, op);
         if (!(chart_number(op, "in_layer") > 0) || at == n)
             continue;
-        draw_operator(op, &rows[at], at, width / longest_s, out);
+        draw_operator(op, &rows[at], at, width / longest_s, svg);
         struct chart_mark mark = tsim_chart_bound_mark(word(op, "bound"));
         size_t known = 0;
         while (known < n_marks && strcmp(marks[known].class_name, mark.class_name) != 0)
@@ -149,9 +151,9 @@ bool tsim_chart_layer(const struct tsim_json *run, FILE *out) {
             marks[n_marks++] = mark;
     }
     for (int i = 0; i < n; i++)
-        draw_names(operators, &rows[i], i, width / longest_s, out);
-    draw_axis(longest_s, bottom, width, out);
-    tsim_chart_marks(out, marks, n_marks, 16, bottom + 44);
-    tsim_svg_end(out);
+        draw_names(operators, &rows[i], i, width / longest_s, svg);
+    draw_axis(longest_s, bottom, width, svg);
+    tsim_chart_marks(svg, marks, n_marks, 16, bottom + 44);
+    tsim_svg_end(svg);
     return true;
 }

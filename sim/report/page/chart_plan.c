@@ -26,7 +26,7 @@ static const struct tsim_json *memory_of(const struct tsim_json *plan) {
     return tsim_json_find(summary_of(plan), "memory");
 }
 
-bool tsim_chart_plan_steps(const struct tsim_json *plans, FILE *out) {
+bool tsim_chart_plan_steps(const struct tsim_json *plans, const struct tsim_svg *svg) {
     const struct tsim_json *best = tsim_json_find(plans, "best");
     const struct chart_parts parts = tsim_chart_step_parts();
     size_t n = tsim_json_count(best);
@@ -36,20 +36,20 @@ bool tsim_chart_plan_steps(const struct tsim_json *plans, FILE *out) {
         most_s = fmax(most_s, chart_number(summary_of(tsim_json_at(best, i)), "step.time_s"));
     if (!(most_s > 0))
         return false;
-    tsim_chart_begin(plans, "Where the steps of the best plans go", bottom + 56, out);
+    tsim_chart_begin(plans, "Where the steps of the best plans go", bottom + 56, svg);
     for (size_t i = 0; i < n; i++)
-        tsim_chart_stack(out, (int)i, title_of(tsim_json_at(best, i), i, title), &parts,
+        tsim_chart_stack(svg, (int)i, title_of(tsim_json_at(best, i), i, title), &parts,
                          summary_of(tsim_json_at(best, i)), most_s);
     char time[48];
-    tsim_svg_text(out, CHART_LEFT, bottom + 16, "start", "soft", "0");
-    tsim_svg_text(out, CHART_WIDTH - CHART_RIGHT, bottom + 16, "end", "soft",
+    tsim_svg_text(svg, CHART_LEFT, bottom + 16, "start", "soft", "0");
+    tsim_svg_text(svg, CHART_WIDTH - CHART_RIGHT, bottom + 16, "end", "soft",
                   tsim_quantity_human(most_s, TSIM_TIME_S, time, sizeof time));
-    tsim_chart_parts_legend(out, &parts, best, summary_of, bottom + 34);
-    tsim_svg_end(out);
+    tsim_chart_parts_legend(svg, &parts, best, summary_of, bottom + 34);
+    tsim_svg_end(svg);
     return true;
 }
 
-bool tsim_chart_plan_memory(const struct tsim_json *plans, FILE *out) {
+bool tsim_chart_plan_memory(const struct tsim_json *plans, const struct tsim_svg *svg) {
     const struct tsim_json *best = tsim_json_find(plans, "best");
     size_t n = tsim_json_count(best);
     double most_bytes = 0, least_bytes = (double)INFINITY, bottom = CHART_TOP + (double)n * CHART_BAR;
@@ -62,21 +62,21 @@ bool tsim_chart_plan_memory(const struct tsim_json *plans, FILE *out) {
     }
     if (!(most_bytes > 0))
         return false;
-    tsim_chart_begin(plans, "Memory of the fullest rank", bottom + 52, out);
+    tsim_chart_begin(plans, "Memory of the fullest rank", bottom + 52, svg);
     for (size_t i = 0; i < n; i++) {
         const struct tsim_json *memory = memory_of(tsim_json_at(best, i));
         double y = CHART_TOP + (double)i * CHART_BAR, x = CHART_LEFT + chart_number(memory, "capacity_bytes") /
                                                                            (1.02 * most_bytes) *
                                                                            (CHART_WIDTH - CHART_LEFT - CHART_RIGHT);
-        tsim_chart_stack(out, (int)i, title_of(tsim_json_at(best, i), i, title), &tsim_chart_memory_parts, memory,
+        tsim_chart_stack(svg, (int)i, title_of(tsim_json_at(best, i), i, title), &tsim_chart_memory_parts, memory,
                          1.02 * most_bytes);
         if (least_bytes < most_bytes) /* on several clusters each has its own */
-            tsim_svg_line(out, x, y, x, y + CHART_BAR, "warn");
+            tsim_svg_line(svg, x, y, x, y + CHART_BAR, "warn");
     }
     if (least_bytes >= most_bytes)
-        tsim_chart_capacity(out, most_bytes, 1.02 * most_bytes, bottom);
-    tsim_chart_parts_legend(out, &tsim_chart_memory_parts, best, memory_of, bottom + 40);
-    tsim_svg_end(out);
+        tsim_chart_capacity(svg, most_bytes, 1.02 * most_bytes, bottom);
+    tsim_chart_parts_legend(svg, &tsim_chart_memory_parts, best, memory_of, bottom + 40);
+    tsim_svg_end(svg);
     return true;
 }
 
@@ -125,7 +125,7 @@ static bool find_range(const struct tsim_json *const lists[2], const struct figu
 
 /* A dot's class has its place in the list, by which a page that can open plans finds the plan. */
 static void draw_plans(const struct tsim_json *list, const struct chart_frame *f, const struct figure *figure,
-                       double radius, const char *class_name, FILE *out) {
+                       double radius, const char *class_name, const struct tsim_svg *svg) {
     char hint[320], amount[2][64], place_class[32];
     for (size_t i = 0; i < tsim_json_count(list); i++) {
         const struct tsim_json *plan = tsim_json_at(list, i);
@@ -135,11 +135,12 @@ static void draw_plans(const struct tsim_json *list, const struct chart_frame *f
                  cluster ? cluster : "", f->name_x, days_text(x, amount[0], sizeof amount[0]), f->name_y,
                  figure->text(y, amount[1], sizeof amount[1]));
         snprintf(place_class, sizeof place_class, "%s p%zu", class_name, i);
-        tsim_svg_dot(out, chart_at(&f->x, x), chart_at(&f->y, y), radius, place_class, hint);
+        tsim_svg_dot(svg, chart_at(&f->x, x), chart_at(&f->y, y), radius, place_class, hint);
     }
 }
 
-static bool draw_front(const struct tsim_json *plans, const struct figure *figure, const char *title, FILE *out) {
+static bool draw_front(const struct tsim_json *plans, const struct figure *figure, const char *title,
+                       const struct tsim_svg *svg) {
     static const struct chart_mark MARKS[] = {{CHART_DOT, "k1", "the best plans"}, {CHART_DOT, "k3", "front"}};
     const struct tsim_json *const lists[2] = {tsim_json_find(plans, "points"), tsim_json_find(plans, "best")};
     const char *of = tsim_json_text_of(tsim_json_find(plans, "per"), "of");
@@ -155,26 +156,26 @@ static bool draw_front(const struct tsim_json *plans, const struct figure *figur
     f.high_x = days_text(f.x.high, text[1], sizeof text[1]);
     f.low_y = figure->text(f.y.low, text[2], sizeof text[2]);
     f.high_y = figure->text(f.y.high, text[3], sizeof text[3]);
-    tsim_chart_begin(plans, title, f.y.from + 74, out);
-    tsim_chart_frame(out, &f);
-    draw_plans(lists[1], &f, figure, 9, "k1", out);
-    draw_plans(lists[0], &f, figure, 5, "k3", out);
-    tsim_chart_marks(out, MARKS, sizeof MARKS / sizeof MARKS[0], f.x.from, f.y.from + 58);
-    tsim_svg_end(out);
+    tsim_chart_begin(plans, title, f.y.from + 74, svg);
+    tsim_chart_frame(svg, &f);
+    draw_plans(lists[1], &f, figure, 9, "k1", svg);
+    draw_plans(lists[0], &f, figure, 5, "k3", svg);
+    tsim_chart_marks(svg, MARKS, sizeof MARKS / sizeof MARKS[0], f.x.from, f.y.from + 58);
+    tsim_svg_end(svg);
     return true;
 }
 
-bool tsim_chart_plan_cost(const struct tsim_json *plans, FILE *out) {
-    return draw_front(plans, &USD, "Plans: time and cost", out);
+bool tsim_chart_plan_cost(const struct tsim_json *plans, const struct tsim_svg *svg) {
+    return draw_front(plans, &USD, "Plans: time and cost", svg);
 }
 
-bool tsim_chart_plan_energy(const struct tsim_json *plans, FILE *out) {
-    return draw_front(plans, &ENERGY, "Plans: time and energy", out);
+bool tsim_chart_plan_energy(const struct tsim_json *plans, const struct tsim_svg *svg) {
+    return draw_front(plans, &ENERGY, "Plans: time and energy", svg);
 }
 
 /* ---- clusters ---- */
 
-bool tsim_chart_plan_clusters(const struct tsim_json *plans, FILE *out) {
+bool tsim_chart_plan_clusters(const struct tsim_json *plans, const struct tsim_svg *svg) {
     static const struct figure *const FIGURES[] = {&DAYS, &USD};
     static const int COLORS[] = {0, 4};
     enum { N_FIGURES = 2 };
@@ -192,7 +193,7 @@ bool tsim_chart_plan_clusters(const struct tsim_json *plans, FILE *out) {
     int n_shown = most[1] > 0 ? N_FIGURES : 1;
     if (n == 0 || !(most[0] > 0))
         return false;
-    tsim_chart_begin(plans, "Time and rent of each cluster's best plan", bottom + 40, out);
+    tsim_chart_begin(plans, "Time and rent of each cluster's best plan", bottom + 40, svg);
     for (size_t i = 0; i < n; i++)
         for (int k = 0; k < n_shown; k++) {
             const struct tsim_json *plan = tsim_json_at(own, i);
@@ -202,9 +203,9 @@ bool tsim_chart_plan_clusters(const struct tsim_json *plans, FILE *out) {
             snprintf(title, sizeof title, "%.0f: %.24s", chart_number(plan, "cluster"), cluster ? cluster : "");
             snprintf(text, sizeof text, "%s %s", FIGURES[k]->text(value, amount, sizeof amount),
                      k == 0 ? names[0] : "");
-            tsim_chart_bar(out, N_FIGURES * (int)i + k, k == 0 ? title : "", value / most[k], text, COLORS[k]);
+            tsim_chart_bar(svg, N_FIGURES * (int)i + k, k == 0 ? title : "", value / most[k], text, COLORS[k]);
         }
-    tsim_chart_legend(out, shown, COLORS, n_shown, bottom + 26);
-    tsim_svg_end(out);
+    tsim_chart_legend(svg, shown, COLORS, n_shown, bottom + 26);
+    tsim_svg_end(svg);
     return true;
 }

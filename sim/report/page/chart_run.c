@@ -33,7 +33,7 @@ static const char *percent(double frac, char *buffer, size_t size) {
 
 /* ---- links ---- */
 
-bool tsim_chart_links(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_links(const struct tsim_json *run, const struct tsim_svg *svg) {
     static const char *const NAMES[] = {"mean", "fullest"};
     static const int COLORS[] = {4, 0};
     const struct tsim_json *rows = tsim_json_find(tsim_json_find(run, "explain"), "links");
@@ -41,16 +41,16 @@ bool tsim_chart_links(const struct tsim_json *run, FILE *out) {
     char text[96], share[32];
     if (n == 0)
         return false;
-    tsim_chart_begin(run, "Links by load, of capacity over the step", CHART_TOP + 2 * (double)n * CHART_BAR + 40, out);
+    tsim_chart_begin(run, "Links by load, of capacity over the step", CHART_TOP + 2 * (double)n * CHART_BAR + 40, svg);
     for (size_t i = 0; i < n; i++) {
         const struct tsim_json *row = tsim_json_at(rows, i);
         double mean = chart_number(row, "mean_load"), highest = chart_number(row, "highest_load");
-        tsim_chart_bar(out, 2 * (int)i, word(row, "sort"), mean, percent(mean, text, sizeof text), COLORS[0]);
+        tsim_chart_bar(svg, 2 * (int)i, word(row, "sort"), mean, percent(mean, text, sizeof text), COLORS[0]);
         snprintf(text, sizeof text, "%s %.60s", percent(highest, share, sizeof share), word(row, "fullest"));
-        tsim_chart_bar(out, 2 * (int)i + 1, "", highest, text, COLORS[1]);
+        tsim_chart_bar(svg, 2 * (int)i + 1, "", highest, text, COLORS[1]);
     }
-    tsim_chart_legend(out, NAMES, COLORS, 2, CHART_TOP + 2 * (double)n * CHART_BAR + 26);
-    tsim_svg_end(out);
+    tsim_chart_legend(svg, NAMES, COLORS, 2, CHART_TOP + 2 * (double)n * CHART_BAR + 26);
+    tsim_svg_end(svg);
     return true;
 }
 
@@ -59,18 +59,18 @@ bool tsim_chart_links(const struct tsim_json *run, FILE *out) {
 /* Less than that would be written as "+0.0 %". */
 #define LEAST_CHANGE_FRAC 0.0005
 
-static void draw_change(FILE *out, double y, double frac, double most_frac, int color) {
+static void draw_change(const struct tsim_svg *svg, double y, double frac, double most_frac, int color) {
     char name[8], text[32];
     double middle = CHART_LEFT + PLOT_WIDTH / 2.0, width = frac / most_frac * (PLOT_WIDTH / 2.0 - 70);
     if (fabs(frac) < LEAST_CHANGE_FRAC)
         return;
     snprintf(text, sizeof text, "%+.1f %%", 100 * frac);
-    tsim_svg_rect(out, width < 0 ? middle + width : middle, y, fmax(fabs(width), 0.5), CHART_BAR / 2.0 - 3,
+    tsim_svg_rect(svg, width < 0 ? middle + width : middle, y, fmax(fabs(width), 0.5), CHART_BAR / 2.0 - 3,
                   chart_color(name, sizeof name, color), text);
-    tsim_svg_text(out, middle + width + (width < 0 ? -6 : 6), y + 9, width < 0 ? "end" : "start", "soft", text);
+    tsim_svg_text(svg, middle + width + (width < 0 ? -6 : 6), y + 9, width < 0 ? "end" : "start", "soft", text);
 }
 
-bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_sensitivity(const struct tsim_json *run, const struct tsim_svg *svg) {
     static const char *const NAMES[] = {"a tenth lower", "a tenth higher"};
     static const int COLORS[] = {6, 2};
     const struct tsim_json *rows = tsim_json_find(tsim_json_find(run, "explain"), "sensitivities");
@@ -83,21 +83,21 @@ bool tsim_chart_sensitivity(const struct tsim_json *run, FILE *out) {
     if (n == 0)
         return false;
     double middle = CHART_LEFT + PLOT_WIDTH / 2.0;
-    tsim_chart_begin(run, "Change of the step's time", bottom + 40, out);
+    tsim_chart_begin(run, "Change of the step's time", bottom + 40, svg);
     for (size_t i = 0; i < n; i++) {
         const struct tsim_json *row = tsim_json_at(rows, i);
         char name[64];
         double y = CHART_TOP + (double)i * CHART_BAR;
-        tsim_svg_text(out, CHART_LEFT - 10, y + 16, "end", "ink", spaced(word(row, "capacity"), name, sizeof name));
+        tsim_svg_text(svg, CHART_LEFT - 10, y + 16, "end", "ink", spaced(word(row, "capacity"), name, sizeof name));
         double less_frac = chart_number(row, "less_change_frac"), more_frac = chart_number(row, "more_change_frac");
-        draw_change(out, y + 2, less_frac, most_frac, COLORS[0]);
-        draw_change(out, y + CHART_BAR / 2.0, more_frac, most_frac, COLORS[1]);
+        draw_change(svg, y + 2, less_frac, most_frac, COLORS[0]);
+        draw_change(svg, y + CHART_BAR / 2.0, more_frac, most_frac, COLORS[1]);
         if (fmax(fabs(less_frac), fabs(more_frac)) < LEAST_CHANGE_FRAC)
-            tsim_svg_text(out, middle + 6, y + 16, "start", "soft", "under 0.1 %");
+            tsim_svg_text(svg, middle + 6, y + 16, "start", "soft", "under 0.1 %");
     }
-    tsim_svg_line(out, middle, CHART_TOP, middle, bottom, "line");
-    tsim_chart_legend(out, NAMES, COLORS, 2, bottom + 26);
-    tsim_svg_end(out);
+    tsim_svg_line(svg, middle, CHART_TOP, middle, bottom, "line");
+    tsim_chart_legend(svg, NAMES, COLORS, 2, bottom + 26);
+    tsim_svg_end(svg);
     return true;
 }
 
@@ -107,7 +107,7 @@ static const struct tsim_json *campaign_of(const struct tsim_json *run) {
     return tsim_json_find(tsim_json_find(run, "summary"), "campaign");
 }
 
-bool tsim_chart_days(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_days(const struct tsim_json *run, const struct tsim_svg *svg) {
     const struct tsim_json *d = tsim_json_find(campaign_of(run), "distribution");
     const struct tsim_json *bins = tsim_json_find(d, "replications");
     double most = 0, left = 60, width = CHART_WIDTH - left - CHART_RIGHT, bottom = 260;
@@ -117,23 +117,23 @@ bool tsim_chart_days(const struct tsim_json *run, FILE *out) {
         most = fmax(most, tsim_json_number_of(tsim_json_at(bins, i)));
     if (n == 0 || !(most > 0))
         return false;
-    tsim_chart_begin(run, "Days of the whole run", bottom + 44, out);
+    tsim_chart_begin(run, "Days of the whole run", bottom + 44, svg);
     for (size_t i = 0; i < n; i++) {
         double count = tsim_json_number_of(tsim_json_at(bins, i)), height = count / most * (bottom - CHART_TOP - 20);
         double step = width / (double)n;
         char text[96];
         snprintf(text, sizeof text, "%.4g to %.4g days: %.0f runs", from + (to - from) * (double)i / (double)n,
                  from + (to - from) * (double)(i + 1) / (double)n, count);
-        tsim_svg_rect(out, left + (double)i * step + 1, bottom - height, step - 2, height, "k0", text);
+        tsim_svg_rect(svg, left + (double)i * step + 1, bottom - height, step - 2, height, "k0", text);
     }
     char text[64];
     snprintf(text, sizeof text, "%.4g days", from);
-    tsim_svg_text(out, left, bottom + 18, "start", "soft", text);
+    tsim_svg_text(svg, left, bottom + 18, "start", "soft", text);
     snprintf(text, sizeof text, "%.4g days", to);
-    tsim_svg_text(out, left + width, bottom + 18, "end", "soft", text);
+    tsim_svg_text(svg, left + width, bottom + 18, "end", "soft", text);
     snprintf(text, sizeof text, "%.0f runs", most);
-    tsim_svg_text(out, left - 6, CHART_TOP + 28, "end", "soft", text);
-    tsim_svg_end(out);
+    tsim_svg_text(svg, left - 6, CHART_TOP + 28, "end", "soft", text);
+    tsim_svg_end(svg);
     return true;
 }
 
@@ -150,14 +150,14 @@ static const char *loss_name(const struct tsim_json *run, int loss, char *buffer
     return spaced(name ? name : "other", buffer, size);
 }
 
-static void draw_time_axis(FILE *out, double left, double width, double bottom, double hours) {
+static void draw_time_axis(const struct tsim_svg *svg, double left, double width, double bottom, double hours) {
     char text[48];
     snprintf(text, sizeof text, "%.4g days", hours / 24);
-    tsim_svg_text(out, left, bottom + 18, "start", "soft", "0");
-    tsim_svg_text(out, left + width, bottom + 18, "end", "soft", text);
+    tsim_svg_text(svg, left, bottom + 18, "start", "soft", "0");
+    tsim_svg_text(svg, left + width, bottom + 18, "end", "soft", text);
 }
 
-bool tsim_chart_timeline(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_timeline(const struct tsim_json *run, const struct tsim_svg *svg) {
     const struct tsim_json *stretches = tsim_json_find(run, "stretches");
     size_t n = tsim_json_count(stretches) / STRETCH_NUMBERS;
     double left = 20, width = CHART_WIDTH - left - CHART_RIGHT, top = CHART_TOP + 6, height = 60;
@@ -167,7 +167,7 @@ bool tsim_chart_timeline(const struct tsim_json *run, FILE *out) {
     if (n < 2)
         return false;
     double hours = stretch(stretches, n - 1, 1);
-    tsim_chart_begin(run, "One run over its days", top + height + 60, out);
+    tsim_chart_begin(run, "One run over its days", top + height + 60, svg);
     for (size_t i = 0; i < n; i++) {
         int loss = (int)stretch(stretches, i, 2), k = 0;
         double x = stretch(stretches, i, 0) / hours * width, right = stretch(stretches, i, 1) / hours * width;
@@ -180,17 +180,17 @@ bool tsim_chart_timeline(const struct tsim_json *run, FILE *out) {
             shown[n_kinds] = loss_name(run, loss, names[n_kinds], sizeof names[0]);
             n_kinds++;
         }
-        tsim_svg_rect(out, left + x, top, fmax(right - x, loss < 0 ? 0.05 : 0.5), height,
+        tsim_svg_rect(svg, left + x, top, fmax(right - x, loss < 0 ? 0.05 : 0.5), height,
                       chart_color(color, sizeof color, k < MOST_KINDS ? colors[k] : 9),
                       k < MOST_KINDS ? shown[k] : NULL);
     }
-    draw_time_axis(out, left, width, top + height, hours);
-    tsim_chart_legend(out, shown, colors, n_kinds, top + height + 46);
-    tsim_svg_end(out);
+    draw_time_axis(svg, left, width, top + height, hours);
+    tsim_chart_legend(svg, shown, colors, n_kinds, top + height + 46);
+    tsim_svg_end(svg);
     return true;
 }
 
-bool tsim_chart_power(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_power(const struct tsim_json *run, const struct tsim_svg *svg) {
     const struct tsim_json *stretches = tsim_json_find(run, "stretches"), *campaign = campaign_of(run);
     double loaded_w = chart_number(campaign, "power.loaded_w"), idle_w = chart_number(campaign, "power.idle_w");
     size_t n = tsim_json_count(stretches) / STRETCH_NUMBERS;
@@ -199,20 +199,20 @@ bool tsim_chart_power(const struct tsim_json *run, FILE *out) {
     if (n < 2 || !(loaded_w > 0))
         return false;
     double hours = stretch(stretches, n - 1, 1), before_w = loaded_w;
-    tsim_chart_begin(run, "Power of the facility over one run", bottom + 40, out);
+    tsim_chart_begin(run, "Power of the facility over one run", bottom + 40, svg);
     for (size_t i = 0; i < n; i++) {
         double w = stretch(stretches, i, 2) < 0 ? loaded_w : idle_w, y = bottom - w / loaded_w * (bottom - top);
         double before = bottom - before_w / loaded_w * (bottom - top),
                x = left + stretch(stretches, i, 0) / hours * width;
-        tsim_svg_line(out, x, before, x, y, "curve");
-        tsim_svg_line(out, x, y, left + stretch(stretches, i, 1) / hours * width, y, "curve");
+        tsim_svg_line(svg, x, before, x, y, "curve");
+        tsim_svg_line(svg, x, y, left + stretch(stretches, i, 1) / hours * width, y, "curve");
         before_w = w;
     }
-    tsim_svg_line(out, left, bottom, left + width, bottom, "line");
-    tsim_svg_text(out, left - 8, top + 4, "end", "soft", tsim_quantity_human(loaded_w, TSIM_WATTS, text, sizeof text));
-    tsim_svg_text(out, left - 8, bottom + 4, "end", "soft", "0 W");
-    draw_time_axis(out, left, width, bottom, hours);
-    tsim_svg_end(out);
+    tsim_svg_line(svg, left, bottom, left + width, bottom, "line");
+    tsim_svg_text(svg, left - 8, top + 4, "end", "soft", tsim_quantity_human(loaded_w, TSIM_WATTS, text, sizeof text));
+    tsim_svg_text(svg, left - 8, bottom + 4, "end", "soft", "0 W");
+    draw_time_axis(svg, left, width, bottom, hours);
+    tsim_svg_end(svg);
     return true;
 }
 
@@ -227,7 +227,7 @@ static int place_of_loss(const struct tsim_json *lost, size_t i) {
     return place;
 }
 
-bool tsim_chart_lost(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_lost(const struct tsim_json *run, const struct tsim_svg *svg) {
     const struct tsim_json *campaign = campaign_of(run), *lost = tsim_json_find(campaign, "lost_accelerator_hours");
     double all_h =
         chart_number(tsim_json_find(run, "summary"), "accelerators") * chart_number(campaign, "mean_days") * 24;
@@ -240,7 +240,7 @@ bool tsim_chart_lost(const struct tsim_json *run, FILE *out) {
     }
     if (n == 0)
         return false;
-    tsim_chart_begin(run, "Accelerator hours lost by cause", CHART_TOP + n * CHART_BAR + 16, out);
+    tsim_chart_begin(run, "Accelerator hours lost by cause", CHART_TOP + n * CHART_BAR + 16, svg);
     for (size_t i = 0; i < tsim_json_count(lost); i++) {
         double hours = chart_number(lost, tsim_json_key(lost, i));
         char name[48], text[160], count[96], share[32];
@@ -248,10 +248,10 @@ bool tsim_chart_lost(const struct tsim_json *run, FILE *out) {
             continue;
         snprintf(text, sizeof text, "%s h, %s", tsim_count_text(hours, count, sizeof count),
                  tsim_share_text(hours / all_h, share, sizeof share));
-        tsim_chart_bar(out, place_of_loss(lost, i), spaced(tsim_json_key(lost, i), name, sizeof name), hours / most_h,
+        tsim_chart_bar(svg, place_of_loss(lost, i), spaced(tsim_json_key(lost, i), name, sizeof name), hours / most_h,
                        text, 4);
     }
-    tsim_svg_end(out);
+    tsim_svg_end(svg);
     return true;
 }
 
@@ -263,7 +263,7 @@ static const struct {
              {"run_cooling_usd", "cooling"}};
 enum { N_COSTS = sizeof COSTS / sizeof COSTS[0] };
 
-bool tsim_chart_ownership(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_ownership(const struct tsim_json *run, const struct tsim_svg *svg) {
     const struct tsim_json *campaign = campaign_of(run), *own = tsim_json_find(campaign, "ownership");
     double rent_usd = chart_number(campaign, "rent_usd"), run_usd = chart_number(own, "run_usd"), x = CHART_LEFT;
     double most_usd = fmax(rent_usd, run_usd);
@@ -272,23 +272,23 @@ bool tsim_chart_ownership(const struct tsim_json *run, FILE *out) {
     char color[8], text[64];
     if (!own || !(most_usd > 0))
         return false;
-    tsim_chart_begin(run, "The run's cost, owned and rented", CHART_TOP + 2 * CHART_BAR + 44, out);
+    tsim_chart_begin(run, "The run's cost, owned and rented", CHART_TOP + 2 * CHART_BAR + 44, svg);
     for (int i = 0; i <= N_COSTS; i++) {
         bool is_rent = i == N_COSTS;
         double usd = is_rent ? rent_usd : chart_number(own, COSTS[i].path), width = usd / most_usd * (PLOT_WIDTH - 130);
         colors[i] = i;
         names[i] = is_rent ? "rent" : COSTS[i].name;
-        tsim_svg_rect(out, is_rent ? CHART_LEFT : x, CHART_TOP + (is_rent ? CHART_BAR : 0) + 3, width, CHART_BAR - 8,
+        tsim_svg_rect(svg, is_rent ? CHART_LEFT : x, CHART_TOP + (is_rent ? CHART_BAR : 0) + 3, width, CHART_BAR - 8,
                       chart_color(color, sizeof color, i), tsim_quantity_human(usd, TSIM_USD, text, sizeof text));
         x += is_rent ? 0 : width;
     }
-    tsim_svg_text(out, CHART_LEFT - 10, CHART_TOP + 16, "end", "ink", "owned");
-    tsim_svg_text(out, CHART_LEFT - 10, CHART_TOP + CHART_BAR + 16, "end", "ink", "rented");
-    tsim_svg_text(out, x + 8, CHART_TOP + 16, "start", "soft",
+    tsim_svg_text(svg, CHART_LEFT - 10, CHART_TOP + 16, "end", "ink", "owned");
+    tsim_svg_text(svg, CHART_LEFT - 10, CHART_TOP + CHART_BAR + 16, "end", "ink", "rented");
+    tsim_svg_text(svg, x + 8, CHART_TOP + 16, "start", "soft",
                   tsim_quantity_human(run_usd, TSIM_USD, text, sizeof text));
-    tsim_svg_text(out, CHART_LEFT + rent_usd / most_usd * (PLOT_WIDTH - 130) + 8, CHART_TOP + CHART_BAR + 16, "start",
+    tsim_svg_text(svg, CHART_LEFT + rent_usd / most_usd * (PLOT_WIDTH - 130) + 8, CHART_TOP + CHART_BAR + 16, "start",
                   "soft", tsim_quantity_human(rent_usd, TSIM_USD, text, sizeof text));
-    tsim_chart_legend(out, names, colors, N_COSTS + 1, CHART_TOP + 2 * CHART_BAR + 28);
-    tsim_svg_end(out);
+    tsim_chart_legend(svg, names, colors, N_COSTS + 1, CHART_TOP + 2 * CHART_BAR + 28);
+    tsim_svg_end(svg);
     return true;
 }

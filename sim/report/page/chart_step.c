@@ -26,25 +26,25 @@ struct chart_parts tsim_chart_step_parts(void) {
 
 /* The whole step above its terms: the terms side by side, and a line from one end of the interval to the other. */
 static void draw_whole_step(const struct tsim_json *summary, const struct chart_parts *parts, double step_s,
-                            double most_s, FILE *out) {
+                            double most_s, const struct tsim_svg *svg) {
     char title[64], time[48], text[120], low[48], high[48];
     double low_s = tsim_json_figure(summary, "uncertainty.step_time_low_s"),
            high_s = tsim_json_figure(summary, "uncertainty.step_time_high_s"), y = CHART_TOP + CHART_BAR / 2.0 - 1;
     snprintf(title, sizeof title, "step, %s", time_text(step_s, time, sizeof time));
-    tsim_chart_stack(out, 0, title, parts, summary, most_s * PLOT_WIDTH / BARS_WIDTH);
+    tsim_chart_stack(svg, 0, title, parts, summary, most_s * PLOT_WIDTH / BARS_WIDTH);
     if (isnan(low_s) || isnan(high_s))
         return;
     double left = CHART_LEFT + low_s / most_s * BARS_WIDTH, right = CHART_LEFT + high_s / most_s * BARS_WIDTH;
     snprintf(text, sizeof text, "%s to %s", time_text(low_s, low, sizeof low), time_text(high_s, high, sizeof high));
-    tsim_svg_group(out, "interval", "");
-    tsim_svg_line(out, left, y, right, y, "ink");
-    tsim_svg_line(out, left, y - 6, left, y + 6, "ink");
-    tsim_svg_line(out, right, y - 6, right, y + 6, "ink");
-    tsim_svg_text(out, right + 8, y + 4, "start", "soft", text);
-    tsim_svg_group_end(out);
+    tsim_svg_group(svg, "interval", "");
+    tsim_svg_line(svg, left, y, right, y, "ink");
+    tsim_svg_line(svg, left, y - 6, left, y + 6, "ink");
+    tsim_svg_line(svg, right, y - 6, right, y + 6, "ink");
+    tsim_svg_text(svg, right + 8, y + 4, "start", "soft", text);
+    tsim_svg_group_end(svg);
 }
 
-bool tsim_chart_step(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_step(const struct tsim_json *run, const struct tsim_svg *svg) {
     const struct chart_parts parts = tsim_chart_step_parts();
     const struct tsim_json *summary = tsim_json_find(run, "summary");
     double step_s = chart_number(summary, "step.time_s"),
@@ -54,8 +54,8 @@ bool tsim_chart_step(const struct tsim_json *run, FILE *out) {
         n_rows += chart_number(summary, parts.items[i].path) > TSIM_ROUNDING_FRAC * step_s;
     if (!(step_s > 0))
         return false;
-    tsim_chart_begin(run, "Where the step goes", CHART_TOP + n_rows * CHART_BAR + 12, out);
-    draw_whole_step(summary, &parts, step_s, most_s, out);
+    tsim_chart_begin(run, "Where the step goes", CHART_TOP + n_rows * CHART_BAR + 12, svg);
+    draw_whole_step(summary, &parts, step_s, most_s, svg);
     int row = 1;
     for (int i = 0; i < parts.n; i++) {
         char text[96], time[48], share[32];
@@ -64,9 +64,9 @@ bool tsim_chart_step(const struct tsim_json *run, FILE *out) {
             continue;
         snprintf(text, sizeof text, "%s, %s", time_text(time_s, time, sizeof time),
                  tsim_share_text(time_s / step_s, share, sizeof share));
-        tsim_chart_bar(out, row++, parts.items[i].title, time_s / most_s, text, i);
+        tsim_chart_bar(svg, row++, parts.items[i].title, time_s / most_s, text, i);
     }
-    tsim_svg_end(out);
+    tsim_svg_end(svg);
     return true;
 }
 
@@ -82,19 +82,19 @@ const struct chart_parts tsim_chart_memory_parts = {.items = {{"weights_bytes", 
                                                     .n = 7,
                                                     .text = tsim_gigabytes_text};
 
-void tsim_chart_capacity(FILE *out, double capacity_bytes, double most_bytes, double bottom) {
+void tsim_chart_capacity(const struct tsim_svg *svg, double capacity_bytes, double most_bytes, double bottom) {
     double x = CHART_LEFT + capacity_bytes / most_bytes * PLOT_WIDTH;
     char size[32], text[64];
-    tsim_svg_line(out, x, CHART_TOP - 4, x, bottom + 4, "warn");
+    tsim_svg_line(svg, x, CHART_TOP - 4, x, bottom + 4, "warn");
     snprintf(text, sizeof text, "capacity %s", tsim_gigabytes_text(capacity_bytes, size, sizeof size));
-    tsim_svg_text(out, x - 4, bottom + 18, "end", "warn", text);
+    tsim_svg_text(svg, x - 4, bottom + 18, "end", "warn", text);
 }
 
 static const struct tsim_json *itself(const struct tsim_json *stage) {
     return stage;
 }
 
-bool tsim_chart_memory(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_memory(const struct tsim_json *run, const struct tsim_svg *svg) {
     const struct tsim_json *stages = tsim_json_find(tsim_json_find(run, "explain"), "memory");
     size_t n = tsim_json_count(stages), n_shown = n < CHART_MOST_ROWS ? n : CHART_MOST_ROWS;
     double most_bytes = 0;
@@ -105,17 +105,17 @@ bool tsim_chart_memory(const struct tsim_json *run, FILE *out) {
         most_bytes = fmax(most_bytes, chart_number(tsim_json_at(stages, i), "peak_bytes"));
     most_bytes = 1.02 * fmax(most_bytes, capacity_bytes);
     double bottom = CHART_TOP + (double)n_shown * CHART_BAR;
-    tsim_chart_begin(run, "Memory by pipeline stage", bottom + 52, out);
+    tsim_chart_begin(run, "Memory by pipeline stage", bottom + 52, svg);
     for (size_t i = 0; i < n_shown; i++) {
         const struct tsim_json *stage = tsim_json_at(stages, i);
         char title[48], size[32];
         snprintf(title, sizeof title, "stage %.0f, %s", chart_number(stage, "stage"),
                  tsim_gigabytes_text(chart_number(stage, "peak_bytes"), size, sizeof size));
-        tsim_chart_stack(out, (int)i, title, &tsim_chart_memory_parts, stage, most_bytes);
+        tsim_chart_stack(svg, (int)i, title, &tsim_chart_memory_parts, stage, most_bytes);
     }
-    tsim_chart_capacity(out, capacity_bytes, most_bytes, bottom);
-    tsim_chart_parts_legend(out, &tsim_chart_memory_parts, stages, itself, bottom + 40);
-    tsim_svg_end(out);
+    tsim_chart_capacity(svg, capacity_bytes, most_bytes, bottom);
+    tsim_chart_parts_legend(svg, &tsim_chart_memory_parts, stages, itself, bottom + 40);
+    tsim_svg_end(svg);
     return true;
 }
 
@@ -137,7 +137,7 @@ static double slice(const struct tsim_json *slices, size_t i, size_t which) {
 
 /* Each stage is as high as four streams; without the others its passes take all of it. Micro-batches that follow each
  * other differ in shade. */
-static void draw_slice(const struct tsim_json *slices, size_t i, bool has_streams, FILE *out) {
+static void draw_slice(const struct tsim_json *slices, size_t i, bool has_streams, const struct tsim_svg *svg) {
     char text[80], class_name[24];
     int kind = (int)slice(slices, i, 2), stream = (int)slice(slices, i, 1);
     double microbatch = slice(slices, i, 3), begin = slice(slices, i, 5), end = slice(slices, i, 6);
@@ -147,7 +147,7 @@ static void draw_slice(const struct tsim_json *slices, size_t i, bool has_stream
         snprintf(text, sizeof text, "%s", KINDS[kind].name);
     snprintf(class_name, sizeof class_name, "%s %s%s", KINDS[kind].class_name, stream ? "aside" : "pass",
              fmod(microbatch, 2) > 0 ? " odd" : "");
-    tsim_svg_plot_rect(out, begin, N_STREAMS * slice(slices, i, 0) + stream + 0.1, end - begin,
+    tsim_svg_plot_rect(svg, begin, N_STREAMS * slice(slices, i, 0) + stream + 0.1, end - begin,
                        has_streams ? 0.9 : N_STREAMS - 0.4, class_name, text);
 }
 
@@ -157,23 +157,24 @@ static bool is_drawn(const struct tsim_json *slices, size_t i, bool has_streams)
     return kind >= 0 && kind < (has_streams ? MOST_KINDS : N_PASSES) && (has_streams || slice(slices, i, 1) <= 0);
 }
 
-static void draw_axes(double stages, double height, double left, double width, double end_us, FILE *out) {
+static void draw_axes(double stages, double height, double left, double width, double end_us,
+                      const struct tsim_svg *svg) {
     char text[48], time[48];
     double bottom = CHART_TOP + stages * height;
     for (double stage = 0; stage<stages; stage += stages> 16 ? 8 : 1) {
         snprintf(text, sizeof text, "stage %.0f", stage);
-        tsim_svg_text(out, left - 8, CHART_TOP + stage * height + height / 2 + 4, "end", "soft", text);
+        tsim_svg_text(svg, left - 8, CHART_TOP + stage * height + height / 2 + 4, "end", "soft", text);
     }
     for (int i = 0; i <= N_TICKS; i++) {
         const char *anchor = i == 0 ? "start" : i == N_TICKS ? "end" : "middle";
         tsim_quantity_human(end_us * 1e-6 * i / N_TICKS, TSIM_TIME_S, time, sizeof time);
-        tsim_svg_text(out, left + width * i / N_TICKS, bottom + 18, anchor, "soft tick", i == 0 ? "0" : time);
+        tsim_svg_text(svg, left + width * i / N_TICKS, bottom + 18, anchor, "soft tick", i == 0 ? "0" : time);
     }
 }
 
 /* The operators of the passes that were recorded down to them, on their stage: seen from near. A page finds from where
  * to where the first of these passes goes. */
-static void draw_kernels(const struct tsim_json *kernels, FILE *out) {
+static void draw_kernels(const struct tsim_json *kernels, const struct tsim_svg *svg) {
     const struct tsim_json *operators = tsim_json_find(kernels, "operators"), *first = tsim_json_at(operators, 0);
     double stage = chart_number(kernels, "stage"), end_us = 0;
     size_t n = tsim_json_count(operators);
@@ -184,7 +185,7 @@ static void draw_kernels(const struct tsim_json *kernels, FILE *out) {
         if (strcmp(tsim_json_text_of(tsim_json_at(operators, i), "pass"), tsim_json_text_of(first, "pass")) == 0)
             end_us = fmax(end_us, 1e6 * chart_number(tsim_json_at(operators, i), "end_s"));
     snprintf(text, sizeof text, "data-from=\"%.9g\" data-to=\"%.9g\"", 1e6 * chart_number(first, "begin_s"), end_us);
-    tsim_svg_group(out, "kernels", text);
+    tsim_svg_group(svg, "kernels", text);
     for (size_t i = 0; i < n; i++) {
         const struct tsim_json *op = tsim_json_at(operators, i);
         double begin_us = 1e6 * chart_number(op, "begin_s");
@@ -194,13 +195,13 @@ static void draw_kernels(const struct tsim_json *kernels, FILE *out) {
                  tsim_chart_bound_mark(tsim_json_text_of(op, "bound")).class_name, is_sent ? "sent" : "kernel");
         snprintf(text, sizeof text, "%s, %s: %s", tsim_json_text_of(op, "operator"), tsim_json_text_of(op, "phase"),
                  tsim_quantity_human(chart_number(op, "end_s") - 1e-6 * begin_us, TSIM_TIME_S, time, sizeof time));
-        tsim_svg_plot_rect(out, begin_us, N_STREAMS * stage + (is_sent ? 0.75 : 0.4),
+        tsim_svg_plot_rect(svg, begin_us, N_STREAMS * stage + (is_sent ? 0.75 : 0.4),
                            1e6 * chart_number(op, "end_s") - begin_us, is_sent ? 0.2 : 0.3, class_name, text);
     }
-    tsim_svg_group_end(out);
+    tsim_svg_group_end(svg);
 }
 
-static bool draw_pipeline(const struct tsim_json *run, bool has_streams, FILE *out) {
+static bool draw_pipeline(const struct tsim_json *run, bool has_streams, const struct tsim_svg *svg) {
     const struct tsim_json *slices = tsim_json_find(run, "slices");
     size_t n = tsim_json_count(slices) / SLICE_NUMBERS;
     struct chart_mark marks[MOST_KINDS];
@@ -220,27 +221,27 @@ static bool draw_pipeline(const struct tsim_json *run, bool has_streams, FILE *o
         if (is_used[i])
             marks[n_marks++] = (struct chart_mark){CHART_AREA, KINDS[i].class_name, KINDS[i].name};
     tsim_chart_begin(run, has_streams ? "The pipeline and its communication over time" : "The pipeline over time",
-                     CHART_TOP + stages * height + (has_streams ? 76 : 58), out);
-    tsim_svg_rect(out, left, CHART_TOP, width, stages * height, "paper floor", NULL);
-    tsim_svg_plot(out, left, CHART_TOP, width, stages * height, end_us, N_STREAMS * stages);
+                     CHART_TOP + stages * height + (has_streams ? 76 : 58), svg);
+    tsim_svg_rect(svg, left, CHART_TOP, width, stages * height, "paper floor", NULL);
+    tsim_svg_plot(svg, left, CHART_TOP, width, stages * height, end_us, N_STREAMS * stages);
     for (size_t i = 0; i < n; i++)
         if (is_drawn(slices, i, has_streams))
-            draw_slice(slices, i, has_streams, out);
+            draw_slice(slices, i, has_streams, svg);
     if (has_streams)
-        draw_kernels(tsim_json_find(run, "kernels"), out);
-    tsim_svg_plot_end(out);
-    draw_axes(stages, height, left, width, end_us, out);
-    tsim_chart_marks(out, marks, n_marks, 16, CHART_TOP + stages * height + 42);
-    tsim_svg_end(out);
+        draw_kernels(tsim_json_find(run, "kernels"), svg);
+    tsim_svg_plot_end(svg);
+    draw_axes(stages, height, left, width, end_us, svg);
+    tsim_chart_marks(svg, marks, n_marks, 16, CHART_TOP + stages * height + 42);
+    tsim_svg_end(svg);
     return true;
 }
 
-bool tsim_chart_schedule(const struct tsim_json *run, FILE *out) {
-    return draw_pipeline(run, false, out);
+bool tsim_chart_schedule(const struct tsim_json *run, const struct tsim_svg *svg) {
+    return draw_pipeline(run, false, svg);
 }
 
-bool tsim_chart_streams(const struct tsim_json *run, FILE *out) {
-    return draw_pipeline(run, true, out);
+bool tsim_chart_streams(const struct tsim_json *run, const struct tsim_svg *svg) {
+    return draw_pipeline(run, true, svg);
 }
 
 /* ---- roofline ---- */
@@ -281,7 +282,7 @@ struct chart_mark tsim_chart_bound_mark(const char *bound) {
 
 /* Sets is_used of the bounds that there are. */
 static void draw_operators(const struct tsim_json *operators, const struct chart_axis *x, const struct chart_axis *y,
-                           bool *is_used, FILE *out) {
+                           bool *is_used, const struct tsim_svg *svg) {
     for (size_t i = 0; i < tsim_json_count(operators); i++) {
         const struct tsim_json *op = tsim_json_at(operators, i);
         double intensity = chart_number(op, "intensity_flops_per_byte"),
@@ -293,12 +294,12 @@ static void draw_operators(const struct tsim_json *operators, const struct chart
                  tsim_json_text_of(op, "phase"), tsim_quantity_human(achieved, TSIM_FLOPS_PER_S, rate, sizeof rate),
                  intensity, tsim_share_text(chart_number(op, "share_frac"), share, sizeof share));
         is_used[bound_of(op)] = true;
-        tsim_svg_dot(out, chart_at(x, intensity), chart_at(y, achieved), 3 + 20 * sqrt(chart_number(op, "share_frac")),
+        tsim_svg_dot(svg, chart_at(x, intensity), chart_at(y, achieved), 3 + 20 * sqrt(chart_number(op, "share_frac")),
                      BOUNDS[bound_of(op)].mark.class_name, hint);
     }
 }
 
-bool tsim_chart_roofline(const struct tsim_json *run, FILE *out) {
+bool tsim_chart_roofline(const struct tsim_json *run, const struct tsim_svg *svg) {
     struct chart_mark marks[N_BOUNDS + 1];
     bool is_used[N_BOUNDS] = {false};
     size_t n_marks = 0;
@@ -312,24 +313,24 @@ bool tsim_chart_roofline(const struct tsim_json *run, FILE *out) {
         widen(&x, chart_number(tsim_json_at(operators, i), "intensity_flops_per_byte"));
         widen(&y, chart_number(tsim_json_at(operators, i), "achieved_flops_per_s"));
     }
-    tsim_chart_begin(run, "Roofline", 480, out);
-    tsim_chart_ticks(out, &x, &y, true, "");
-    tsim_chart_ticks(out, &x, &y, false, "FLOP/s");
+    tsim_chart_begin(run, "Roofline", 480, svg);
+    tsim_chart_ticks(svg, &x, &y, true, "");
+    tsim_chart_ticks(svg, &x, &y, false, "FLOP/s");
     double ridge = peak / rate;
     double first = fmax(x.low, y.low / rate); /* where the slope enters the picture */
     const double points[] = {
         chart_at(&x, first), chart_at(&y, first * rate), chart_at(&x, ridge), chart_at(&y, peak), x.to,
         chart_at(&y, peak)};
-    tsim_svg_path(out, points, 3, "ideal");
-    draw_operators(operators, &x, &y, is_used, out);
+    tsim_svg_path(svg, points, 3, "ideal");
+    draw_operators(operators, &x, &y, is_used, svg);
     for (int i = 0; i < N_BOUNDS; i++)
         if (is_used[i])
             marks[n_marks++] = BOUNDS[i].mark;
     marks[n_marks++] = (struct chart_mark){CHART_LINE, "ideal", "the datasheet's roof"};
-    tsim_svg_text_up(out, 20, (y.from + y.to) / 2, "soft", "achieved");
-    tsim_svg_text(out, (x.from + x.to) / 2, 438, "middle", "soft",
+    tsim_svg_text_up(svg, 20, (y.from + y.to) / 2, "soft", "achieved");
+    tsim_svg_text(svg, (x.from + x.to) / 2, 438, "middle", "soft",
                   "FLOP per byte of memory traffic; the larger a dot, the more of the step");
-    tsim_chart_marks(out, marks, n_marks, x.from, 464);
-    tsim_svg_end(out);
+    tsim_chart_marks(svg, marks, n_marks, x.from, 464);
+    tsim_svg_end(svg);
     return true;
 }

@@ -31,7 +31,7 @@ static double rate_of(const struct tsim_json *row) {
 }
 
 /* The area between two curves over the counts. */
-static void draw_between(FILE *out, const struct tsim_json *rows, const struct chart_axis *x,
+static void draw_between(const struct tsim_svg *svg, const struct tsim_json *rows, const struct chart_axis *x,
                          const struct chart_axis *y, double (*upper)(const struct tsim_json *rows, size_t i),
                          double (*lower)(const struct tsim_json *rows, size_t i), const char *class_name) {
     enum { MOST = 64 };
@@ -43,7 +43,7 @@ static void draw_between(FILE *out, const struct tsim_json *rows, const struct c
         points[2 * i + 1] = chart_at(y, upper(rows, i));
         points[2 * (2 * n - 1 - i) + 1] = chart_at(y, lower(rows, i));
     }
-    tsim_svg_area(out, points, 2 * n, class_name);
+    tsim_svg_area(svg, points, 2 * n, class_name);
 }
 
 static double simulated_of(const struct tsim_json *rows, size_t i) {
@@ -64,8 +64,9 @@ static double untaxed_of(const struct tsim_json *rows, size_t i) {
     return fmax(rate_of(row), fmin(untaxed, ideal_of(rows, i)));
 }
 
-static void draw_curve(FILE *out, const struct tsim_json *rows, const struct chart_axis *x, const struct chart_axis *y,
-                       double (*curve)(const struct tsim_json *rows, size_t i), const char *class_name) {
+static void draw_curve(const struct tsim_svg *svg, const struct tsim_json *rows, const struct chart_axis *x,
+                       const struct chart_axis *y, double (*curve)(const struct tsim_json *rows, size_t i),
+                       const char *class_name) {
     enum { MOST = 64 };
     double points[2 * MOST];
     size_t n = tsim_json_count(rows) < MOST ? tsim_json_count(rows) : MOST;
@@ -73,27 +74,27 @@ static void draw_curve(FILE *out, const struct tsim_json *rows, const struct cha
         points[2 * i] = chart_at(x, chart_number(tsim_json_at(rows, i), "accelerators"));
         points[2 * i + 1] = chart_at(y, curve(rows, i));
     }
-    tsim_svg_path(out, points, n, class_name);
+    tsim_svg_path(svg, points, n, class_name);
 }
 
-static void draw_knee(FILE *out, const struct tsim_json *sweep, const struct chart_axis *x,
+static void draw_knee(const struct tsim_svg *svg, const struct tsim_json *sweep, const struct chart_axis *x,
                       const struct chart_axis *y) {
     const struct tsim_json *knee = tsim_json_find(tsim_json_find(sweep, "scaling"), "knee");
     double n = chart_number(knee, "accelerators");
     char text[200];
     if (!knee)
         return;
-    tsim_svg_line(out, chart_at(x, n), y->from, chart_at(x, n), y->to, "warn");
+    tsim_svg_line(svg, chart_at(x, n), y->from, chart_at(x, n), y->to, "warn");
     snprintf(text, sizeof text, "knee after %.0f: %s", n, tsim_json_text_of(knee, "cause"));
     bool is_left = chart_at(x, n) > (x->from + x->to) / 2;
-    tsim_svg_text(out, chart_at(x, n) + (is_left ? -8 : 8), y->to + 14, is_left ? "end" : "start", "warn", text);
+    tsim_svg_text(svg, chart_at(x, n) + (is_left ? -8 : 8), y->to + 14, is_left ? "end" : "start", "warn", text);
 }
 
 static double highest_of(const struct tsim_json *rows, size_t i) {
     return fmax(ideal_of(rows, i), untaxed_of(rows, i));
 }
 
-bool tsim_chart_scaling(const struct tsim_json *sweep, FILE *out) {
+bool tsim_chart_scaling(const struct tsim_json *sweep, const struct tsim_svg *svg) {
     static const struct chart_mark MARKS[] = {{CHART_LINE, "curve", "simulated"},
                                               {CHART_LINE, "ideal", "ideal"},
                                               {CHART_AREA, "tax", "lost to more exposed communication"},
@@ -114,27 +115,27 @@ bool tsim_chart_scaling(const struct tsim_json *sweep, FILE *out) {
                             y = {least / 1.2, most * 1.1, 380, CHART_TOP + 6};
     if (!(x.low > 0 && y.low > 0 && isfinite(y.high))) /* a database can hold anything */
         return false;
-    tsim_chart_begin(sweep, "Scaling", 462, out);
-    tsim_chart_ticks(out, &x, &y, false, "");
-    draw_between(out, rows, &x, &y, highest_of, untaxed_of, "rest");
-    draw_between(out, rows, &x, &y, untaxed_of, simulated_of, "tax");
-    draw_curve(out, rows, &x, &y, ideal_of, "ideal");
-    draw_curve(out, rows, &x, &y, simulated_of, "curve");
+    tsim_chart_begin(sweep, "Scaling", 462, svg);
+    tsim_chart_ticks(svg, &x, &y, false, "");
+    draw_between(svg, rows, &x, &y, highest_of, untaxed_of, "rest");
+    draw_between(svg, rows, &x, &y, untaxed_of, simulated_of, "tax");
+    draw_curve(svg, rows, &x, &y, ideal_of, "ideal");
+    draw_curve(svg, rows, &x, &y, simulated_of, "curve");
     for (size_t i = 0; i < n; i++) {
         char text[32], hint[160], rate[48], share[32];
         double count = chart_number(tsim_json_at(rows, i), "accelerators");
         snprintf(text, sizeof text, "%.0f", count);
-        tsim_svg_text(out, chart_at(&x, count), 400, "middle", "soft", text);
+        tsim_svg_text(svg, chart_at(&x, count), 400, "middle", "soft", text);
         snprintf(hint, sizeof hint, "%s accelerators: %s %s\nefficiency %s", text,
                  tsim_rate_text(simulated_of(rows, i), rate, sizeof rate), unit,
                  tsim_share_text(chart_number(tsim_json_at(rows, i), "efficiency_frac"), share, sizeof share));
-        tsim_svg_dot(out, chart_at(&x, count), chart_at(&y, simulated_of(rows, i)), 4, "k0", hint);
+        tsim_svg_dot(svg, chart_at(&x, count), chart_at(&y, simulated_of(rows, i)), 4, "k0", hint);
     }
-    draw_knee(out, sweep, &x, &y);
-    tsim_svg_text_up(out, 20, (y.from + y.to) / 2, "soft", unit);
-    tsim_svg_text(out, (x.from + x.to) / 2, 420, "middle", "soft", "accelerators; of each number the fastest point");
-    tsim_chart_marks(out, MARKS, sizeof MARKS / sizeof MARKS[0], x.from, 446);
-    tsim_svg_end(out);
+    draw_knee(svg, sweep, &x, &y);
+    tsim_svg_text_up(svg, 20, (y.from + y.to) / 2, "soft", unit);
+    tsim_svg_text(svg, (x.from + x.to) / 2, 420, "middle", "soft", "accelerators; of each number the fastest point");
+    tsim_chart_marks(svg, MARKS, sizeof MARKS / sizeof MARKS[0], x.from, 446);
+    tsim_svg_end(svg);
     return true;
 }
 
@@ -182,11 +183,11 @@ static size_t find_places(const struct tsim_json *points, const struct cost *cos
 /* The cheapest first: one that is faster than all before it is on the front. A dot's class has its place among the
  * sweep's points, by which the page's script finds it when it shows other figures. */
 static void draw_places(const struct place *places, size_t n, const struct cost *cost, const struct chart_frame *f,
-                        struct tsim_arena *arena, FILE *out) {
+                        struct tsim_arena *arena, const struct tsim_svg *svg) {
     double best = 0, *front = TSIM_NEW_ARRAY(arena, 2 * n, double);
     size_t n_front = 0;
     char text[256], amount[96], rate[96], class_name[32];
-    tsim_svg_group(out, "dots",
+    tsim_svg_group(svg, "dots",
                    tsim_arena_printf(arena, "data-frame=\"%g %g %g %g\"", f->x.from, f->x.to, f->y.from, f->y.to));
     for (size_t i = 0; i < n; i++) {
         double x = chart_at(&f->x, places[i].cost), y = chart_at(&f->y, places[i].speed);
@@ -195,19 +196,19 @@ static void draw_places(const struct place *places, size_t n, const struct cost 
                  tsim_quantity_human(places[i].cost, cost->dimension, amount, sizeof amount),
                  tsim_rate_text(places[i].speed, rate, sizeof rate));
         snprintf(class_name, sizeof class_name, "%s p%zu", is_front ? "k6" : "k4", places[i].point);
-        tsim_svg_dot(out, x, y, is_front ? 5 : 3, class_name, text);
+        tsim_svg_dot(svg, x, y, is_front ? 5 : 3, class_name, text);
         if (!is_front)
             continue;
         front[2 * n_front] = x;
         front[2 * n_front++ + 1] = y;
         best = places[i].speed;
     }
-    tsim_svg_path(out, front, n_front, "curve");
-    tsim_svg_group_end(out);
+    tsim_svg_path(svg, front, n_front, "curve");
+    tsim_svg_group_end(svg);
 }
 
 static void draw_pareto(const struct tsim_json *sweep, const struct place *places, size_t n, const struct cost *cost,
-                        bool has_tokens, struct tsim_arena *arena, FILE *out) {
+                        bool has_tokens, struct tsim_arena *arena, const struct tsim_svg *svg) {
     static const struct chart_mark MARKS[] = {{CHART_DOT, "k6", "Pareto front: no other point is better in both"},
                                               {CHART_DOT, "k4", "other points"}};
     char amount[2][96], rate[2][96];
@@ -226,14 +227,14 @@ static void draw_pareto(const struct tsim_json *sweep, const struct place *place
     f.high_x = tsim_quantity_human(f.x.high, cost->dimension, amount[1], sizeof amount[1]);
     f.low_y = tsim_rate_text(f.y.low, rate[0], sizeof rate[0]);
     f.high_y = tsim_rate_text(f.y.high, rate[1], sizeof rate[1]);
-    tsim_chart_begin(sweep, "Pareto front", f.y.from + 74, out);
-    tsim_chart_frame(out, &f);
-    draw_places(places, n, cost, &f, arena, out);
-    tsim_chart_marks(out, MARKS, sizeof MARKS / sizeof MARKS[0], f.x.from, f.y.from + 58);
-    tsim_svg_end(out);
+    tsim_chart_begin(sweep, "Pareto front", f.y.from + 74, svg);
+    tsim_chart_frame(svg, &f);
+    draw_places(places, n, cost, &f, arena, svg);
+    tsim_chart_marks(svg, MARKS, sizeof MARKS / sizeof MARKS[0], f.x.from, f.y.from + 58);
+    tsim_svg_end(svg);
 }
 
-bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out) {
+bool tsim_chart_pareto(const struct tsim_json *sweep, const struct tsim_svg *svg) {
     const struct tsim_json *points = tsim_json_find(sweep, "points");
     const struct cost *cost = cost_of(points);
     struct tsim_arena arena;
@@ -249,7 +250,7 @@ bool tsim_chart_pareto(const struct tsim_json *sweep, FILE *out) {
         has_tokens |= !isnan(tsim_json_figure(tsim_json_at(points, i), "tokens_per_s"));
     bool has_points = n >= 2 && has_cost && has_speed;
     if (has_points)
-        draw_pareto(sweep, places, n, cost, has_tokens, &arena, out);
+        draw_pareto(sweep, places, n, cost, has_tokens, &arena, svg);
     tsim_arena_release(&arena);
     return has_points;
 }
@@ -312,10 +313,10 @@ static int find_axes(const struct tsim_json *points, struct heat_axis axes[2]) {
     return n;
 }
 
-static void draw_cells(FILE *out, const struct heat_axis axes[2], double cells[MOST_VALUES][MOST_VALUES], double most,
-                       double left, double width) {
+static void draw_cells(const struct tsim_svg *svg, const struct heat_axis axes[2],
+                       double cells[MOST_VALUES][MOST_VALUES], double most, double left, double width) {
     for (int y = 0; y < axes[0].n; y++) {
-        tsim_svg_text(out, left - 8, CHART_TOP + (y + 1.65) * CHART_BAR, "end", "ink", axes[0].values[y]);
+        tsim_svg_text(svg, left - 8, CHART_TOP + (y + 1.65) * CHART_BAR, "end", "ink", axes[0].values[y]);
         for (int x = 0; x < axes[1].n; x++) {
             char text[96], name[16];
             double at = left + x * width, top = CHART_TOP + (y + 1) * CHART_BAR;
@@ -323,15 +324,15 @@ static void draw_cells(FILE *out, const struct heat_axis axes[2], double cells[M
                 continue;
             snprintf(name, sizeof name, "heat%d", (int)(9 * cells[y][x] / most));
             tsim_rate_text(cells[y][x], text, sizeof text);
-            tsim_svg_rect(out, at + 1, top + 1, width - 2, CHART_BAR - 2, name, text);
-            tsim_svg_text(out, at + width / 2, top + 17, "middle", "ink", text);
+            tsim_svg_rect(svg, at + 1, top + 1, width - 2, CHART_BAR - 2, name, text);
+            tsim_svg_text(svg, at + width / 2, top + 17, "middle", "ink", text);
         }
     }
     for (int x = 0; x < axes[1].n; x++)
-        tsim_svg_text(out, left + (x + 0.5) * width, CHART_TOP + 16, "middle", "ink", axes[1].values[x]);
+        tsim_svg_text(svg, left + (x + 0.5) * width, CHART_TOP + 16, "middle", "ink", axes[1].values[x]);
 }
 
-bool tsim_chart_heat(const struct tsim_json *sweep, FILE *out) {
+bool tsim_chart_heat(const struct tsim_json *sweep, const struct tsim_svg *svg) {
     const struct tsim_json *points = tsim_json_find(sweep, "points");
     double cells[MOST_VALUES][MOST_VALUES] = {{0}}, most = 0, left = 130;
     struct heat_axis axes[2];
@@ -353,10 +354,10 @@ bool tsim_chart_heat(const struct tsim_json *sweep, FILE *out) {
         return false;
     double width = fmin((CHART_WIDTH - left - CHART_RIGHT) / axes[1].n, 110),
            bottom = CHART_TOP + (axes[0].n + 1) * CHART_BAR;
-    tsim_chart_begin(sweep, "Speed, tokens or samples a second", bottom + 36, out);
-    draw_cells(out, axes, cells, most, left, width);
+    tsim_chart_begin(sweep, "Speed, tokens or samples a second", bottom + 36, svg);
+    draw_cells(svg, axes, cells, most, left, width);
     snprintf(line, sizeof line, "rows: %.60s; columns: %.60s; the best point of each cell", axes[0].key, axes[1].key);
-    tsim_svg_text(out, 16, bottom + 22, "start", "soft", line);
-    tsim_svg_end(out);
+    tsim_svg_text(svg, 16, bottom + 22, "start", "soft", line);
+    tsim_svg_end(svg);
     return true;
 }

@@ -1,6 +1,5 @@
 #include "report/page/page.h"
 
-#include "base/text_sink.h"
 #include "base/version.h"
 
 #include "report/page/chart.h"
@@ -41,24 +40,6 @@ static const char *write_until(const char *template, const char *mark, FILE *out
     return template + length;
 }
 
-/* Leaves out the style, which a picture needs as a file of its own and a page has once: a browser that is given another one
- * looks at all elements again. */
-static void write_unstyled(const char *picture, FILE *out) {
-    static const char BEGIN[] = "<style>", END[] = "</style>\n";
-    const char *begin = strstr(picture, BEGIN), *end = begin ? strstr(begin, END) : NULL;
-    TSIM_ASSERT(end);
-    fwrite(picture, 1, (size_t)(begin - picture), out);
-    fputs(end + sizeof END - 1, out);
-}
-
-static void write_chart(const struct tsim_chart *chart, const struct tsim_json *entry, FILE *out) {
-    struct tsim_text_sink picture;
-    tsim_text_sink_open(&picture, SIZE_MAX - 1);
-    if (chart->draw(entry, picture.stream))
-        write_unstyled(tsim_text_sink_text(&picture), out);
-    tsim_text_sink_release(&picture);
-}
-
 /* Every chart in a figure of its own, "runs-0-step"; the script puts each where it belongs. One without data is empty. */
 static void write_charts(struct tsim_json *page, FILE *out) {
     for (int subject = 0; subject < TSIM_N_CHART_SUBJECTS; subject++) {
@@ -68,7 +49,7 @@ static void write_charts(struct tsim_json *page, FILE *out) {
             for (size_t c = 0; c < TSIM_N_CHARTS; c++)
                 if ((int)TSIM_CHARTS[c].subject == subject && TSIM_CHARTS[c].is_on_page) {
                     fprintf(out, "<figure class=\"chart\" id=\"%s-%zu-%s\">", name, i, TSIM_CHARTS[c].name);
-                    write_chart(&TSIM_CHARTS[c], tsim_json_at(entries, i), out);
+                    TSIM_CHARTS[c].draw(tsim_json_at(entries, i), &(struct tsim_svg){out, .is_in_page = true});
                     fputs("</figure>\n", out);
                 }
     }

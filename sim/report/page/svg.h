@@ -4,38 +4,47 @@
 #ifndef TSIM_REPORT_SVG_H
 #define TSIM_REPORT_SVG_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum { TSIM_SVG_COLORS = 10 };
 
+struct tsim_svg {
+    FILE *out;
+    bool is_in_page; /* the page has the style; else the picture has it, as a file of its own needs it */
+};
+
 /* Begins a picture; its title is the heading, and what a screen reader says. */
-void tsim_svg_begin(FILE *out, double width, double height, const char *title);
-void tsim_svg_end(FILE *out);
+void tsim_svg_begin(const struct tsim_svg *svg, double width, double height, const char *title);
+void tsim_svg_end(const struct tsim_svg *svg);
 
 /* These draw a shape. `hint` (may be NULL) appears when the pointer rests on it. */
-void tsim_svg_rect(FILE *out, double x, double y, double width, double height, const char *class_name,
+void tsim_svg_rect(const struct tsim_svg *svg, double x, double y, double width, double height, const char *class_name,
                    const char *hint);
-void tsim_svg_line(FILE *out, double x1, double y1, double x2, double y2, const char *class_name);
-void tsim_svg_dot(FILE *out, double x, double y, double radius, const char *class_name, const char *hint);
+void tsim_svg_line(const struct tsim_svg *svg, double x1, double y1, double x2, double y2, const char *class_name);
+void tsim_svg_dot(const struct tsim_svg *svg, double x, double y, double radius, const char *class_name,
+                  const char *hint);
 /* Writes text; `anchor` is "start", "middle" or "end". */
-void tsim_svg_text(FILE *out, double x, double y, const char *anchor, const char *class_name, const char *text);
+void tsim_svg_text(const struct tsim_svg *svg, double x, double y, const char *anchor, const char *class_name,
+                   const char *text);
 
 /* Writes text along a vertical axis, to be read from below; (x, y) is its middle. */
-void tsim_svg_text_up(FILE *out, double x, double y, const char *class_name, const char *text);
+void tsim_svg_text_up(const struct tsim_svg *svg, double x, double y, const char *class_name, const char *text);
 
 /* A group holds what belongs together, under a class and attributes as they are written (may be ""). */
-void tsim_svg_group(FILE *out, const char *class_name, const char *attributes);
-void tsim_svg_group_end(FILE *out);
+void tsim_svg_group(const struct tsim_svg *svg, const char *class_name, const char *attributes);
+void tsim_svg_group_end(const struct tsim_svg *svg);
 
 /* Begins a picture in the picture with units of its own, `across` of them over the width and `down` over the height;
  * what is drawn in it keeps all digits, so that it can be enlarged. */
-void tsim_svg_plot(FILE *out, double x, double y, double width, double height, double across, double down);
-void tsim_svg_plot_rect(FILE *out, double x, double y, double width, double height, const char *class_name,
-                        const char *hint);
-void tsim_svg_plot_end(FILE *out);
+void tsim_svg_plot(const struct tsim_svg *svg, double x, double y, double width, double height, double across,
+                   double down);
+void tsim_svg_plot_rect(const struct tsim_svg *svg, double x, double y, double width, double height,
+                        const char *class_name, const char *hint);
+void tsim_svg_plot_end(const struct tsim_svg *svg);
 
 /* Draw a line through points (x, y, x, y, ...), or the area within them. */
-void tsim_svg_path(FILE *out, const double *points, size_t n_points, const char *class_name);
-void tsim_svg_area(FILE *out, const double *points, size_t n_points, const char *class_name);
+void tsim_svg_path(const struct tsim_svg *svg, const double *points, size_t n_points, const char *class_name);
+void tsim_svg_area(const struct tsim_svg *svg, const double *points, size_t n_points, const char *class_name);
 
 #endif
