@@ -720,6 +720,11 @@ struct tsim_software {
     bool adapter_scale_inside;             /* adapters scale A x, of their rank's width, and not their result */
     bool restores_in_fp16;                 /* quantized frozen weights come back in fp16, and are converted to bf16 */
     bool quantizes_head;                   /* with the frozen weights of layers that of the head */
+    bool unties_embeddings;                /* embedding and head are two matrices, whatever the model says */
+    bool fp32_scales;                      /* of frozen weights in nf4: not quantized in turn */
+    bool quantized_keep_inputs;            /* products of quantized weights keep their inputs, which nothing needs */
+    bool keeps_graph;                      /* the graph of a micro-batch lives until the loss of the next */
+    bool adapters_share_dropout;           /* adapters of one product take one copy of its input, dropped out */
     bool sequence_copies;                  /* gathered and scattered tokens are copied, because each sample is cut */
     enum tsim_pipeline_overlap pipeline_overlap; /* the schedules in which overlap.pipeline takes effect */
     enum tsim_interleaving interleaving;         /* how many micro-batches an interleaved schedule takes */

@@ -6,6 +6,7 @@
 /* Bits of a weight of NF4, and of its scales (Dettmers et al. 2023, section 3: 32 / 64 bits, 0.127 quantized again). */
 #define NF4_BITS 4.0
 #define NF4_SCALE_BITS 0.127
+#define NF4_FP32_SCALE_BITS 0.5
 
 static bool has_target(const struct tsim_op_shape *z, enum tsim_adapter_target target) {
     return z->scenario->training.adapter.targets & 1u << target;
@@ -71,9 +72,19 @@ double tsim_base_weight_bytes(const struct tsim_scenario *sc) {
     case TSIM_BASE_INT8:
         return 1;
     case TSIM_BASE_NF4:
-        return (NF4_BITS + NF4_SCALE_BITS) / 8;
+        return (NF4_BITS + (sc->software->fp32_scales ? NF4_FP32_SCALE_BITS : NF4_SCALE_BITS)) / 8;
     }
     TSIM_BUG("base precision %d", (int)sc->training.adapter.base_precision);
+}
+
+/* Is a weight restored in fp16, and converted? */
+static bool is_converted(const struct tsim_scenario *sc) {
+    return sc->software->restores_in_fp16 && tsim_unquantized(sc->training.precision) == TSIM_BF16;
+}
+
+double tsim_restored_bytes(const struct tsim_scenario *sc, double elements) {
+    double each = tsim_weight_bytes(tsim_unquantized(sc->training.precision));
+    return tsim_base_is_quantized(sc) ? elements * each * (is_converted(sc) ? 2 : 1) : 0;
 }
 
 /* ---- operators ---- */
@@ -82,7 +93,7 @@ void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *z
     if (!tsim_base_is_quantized(z->scenario))
         return;
     elementwise(list, "weight to 16 bits", elements, tsim_base_weight_bytes(z->scenario) + z->element_bytes, 1);
-    if (z->software->restores_in_fp16 && tsim_unquantized(z->scenario->training.precision) == TSIM_BF16)
+    if (is_converted(z->scenario))
         elementwise(list, "weight to bf16", elements, 2 * z->element_bytes, 1);
 }
 
@@ -99,6 +110,13 @@ void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shap
 static bool drops_input(const struct tsim_op_shape *z) {
     const struct tsim_adapter_spec *a = &z->scenario->training.adapter;
     return a->dropout_frac > 0 && !a->drops_result;
+}
+
+/* Returns how many of a product's adapters drop out its input, each for itself, or all at once. */
+static int32_t dropped_inputs(const struct tsim_op_shape *z, const struct tsim_adapters *of) {
+    if (!drops_input(z))
+        return 0;
+    return z->software->adapters_share_dropout && of->count > 1 ? 1 : of->count;
 }
 
 static bool drops_result(const struct tsim_op_shape *z) {
@@ -129,7 +147,7 @@ void tsim_op_adapters_forward(struct tsim_op_list *list, const struct tsim_op_sh
     double e = z->element_bytes, r = rank_of(z);
     enum tsim_precision precision = z->attention_precision;
     for (int32_t i = 0; i < of.count; i++) {
-        dropout(list, z, drops_input(z), z->t * of.k);
+        dropout(list, z, i < dropped_inputs(z, &of), z->t * of.k);
         gemm(list, "adapter down", precision, z->t, of.is_column_parallel ? r / z->tp : r, of.k, e, e);
         exchange(list, z, of.is_column_parallel);
         gemm(list, "adapter up", precision, z->t, of.n[i], r, e, e);
@@ -159,15 +177,24 @@ void tsim_op_adapters_backward(struct tsim_op_list *list, const struct tsim_op_s
         exchange(list, z, !of.is_column_parallel);
         gradient(gemm(list, "adapter down, input", precision, z->t, of.k, own, e, e), false);
         gradient(gemm(list, "adapter down, weight", precision, own, of.k, z->t, e, z->gradient_bytes), true);
-        dropout(list, z, drops_input(z), z->t * of.k);
+        dropout(list, z, i < dropped_inputs(z, &of), z->t * of.k);
         elementwise(list, "adapter, add gradient", z->t * of.k, 3 * e, 1);
     }
+}
+
+bool tsim_quantized_keep_inputs(const struct tsim_scenario *sc) {
+    return tsim_base_is_quantized(sc) && sc->software->quantized_keep_inputs;
+}
+
+bool tsim_keeps_input(const struct tsim_op_shape *z, enum tsim_layer_product product) {
+    return !tsim_is_frozen(z->scenario) || tsim_quantized_keep_inputs(z->scenario) ||
+           (tsim_adapters_of(z, product).count > 0 && !drops_input(z));
 }
 
 /* A x of all of r, and where x is dropped out that and its mask; of a result the mask alone. */
 double tsim_adapters_kept_bytes(const struct tsim_op_shape *z, enum tsim_layer_product product) {
     struct tsim_adapters of = tsim_adapters_of(z, product);
-    double bytes = of.count * (rank_of(z) * z->element_bytes + (drops_input(z) ? of.k * (z->element_bytes + 1) : 0));
+    double bytes = of.count * rank_of(z) * z->element_bytes + dropped_inputs(z, &of) * of.k * (z->element_bytes + 1);
     for (int32_t i = 0; i < of.count; i++)
         bytes += drops_result(z) ? of.n[i] : 0;
     return z->t * bytes;

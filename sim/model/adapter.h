@@ -12,7 +12,7 @@
  * With QLoRA weights of products are quantized in blocks, and made 16 bits again before each product, forward and backward
  * (bitsandbytes). A weight comes back in the 16 bits that it was quantized from; where software quantizes from fp16 and
  * trains in bf16, it is converted once more (restores_in_fp16). NF4 has 4 bits and 0.127 of scales, which are quantized in turn (Dettmers et al. 2023,
- * arXiv:2305.14314, section 3); int8 has 8 and an fp32 scale for each row. */
+ * arXiv:2305.14314, section 3), or half a bit where they are not (fp32_scales); int8 has 8 and an fp32 scale for each row. */
 #ifndef TSIM_MODEL_ADAPTER_H
 #define TSIM_MODEL_ADAPTER_H
 
@@ -65,7 +65,16 @@ void tsim_op_dequantize(struct tsim_op_list *list, const struct tsim_op_shape *s
  * Blackwell (pytorch/ao float8_ops.py, preprocess_addmm). Transformer Engine's cast writes both. */
 void tsim_op_prepare_weight(struct tsim_op_list *list, const struct tsim_op_shape *shape, double elements);
 
+/* Is a product's input kept? A frozen weight needs none. An adapter does, unless it keeps what it dropped out in its
+ * place, and so do 4-bit products of bitsandbytes before 0.43.2 (quantized_keep_inputs). */
+bool tsim_quantized_keep_inputs(const struct tsim_scenario *scenario);
+bool tsim_keeps_input(const struct tsim_op_shape *shape, enum tsim_layer_product product);
 /* Returns the bytes that the adapters of a product keep of a micro-batch, beside the product's input. */
 double tsim_adapters_kept_bytes(const struct tsim_op_shape *shape, enum tsim_layer_product product);
+/* Returns the bytes of a layer that quantized products keep of a micro-batch when its backward pass is over, while its
+ * graph lives: their inputs, which they do not give to PyTorch to free. */
+double tsim_left_inputs_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
+/* Returns the bytes of a restored weight of so many elements, with the one that it is converted from. */
+double tsim_restored_bytes(const struct tsim_scenario *scenario, double elements);
 
 #endif

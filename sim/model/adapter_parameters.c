@@ -13,6 +13,14 @@ double tsim_layer_adapter_parameters(const struct tsim_scenario *sc, enum tsim_p
     return parameters;
 }
 
+double tsim_left_inputs_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tsim_op_shape z = tsim_layer_shape(sc, part);
+    bool shares_norm = z.model->parallel_block && !z.model->parallel_norms;
+    if (!tsim_quantized_keep_inputs(sc) || !sc->software->keeps_graph || tsim_layer_is_frozen(sc, part))
+        return 0;
+    return z.t * ((shares_norm ? 1 : 2) * z.h + z.q + z.f) * z.element_bytes;
+}
+
 double tsim_model_adapter_parameters(const struct tsim_scenario *sc) {
     struct tsim_parts layers = tsim_model_layers(sc->model, 0, sc->model->layers);
     struct tsim_scenario whole = *sc;

@@ -16,9 +16,11 @@ double tsim_core_kept_bytes(const struct tsim_op_shape *z) {
 double tsim_inner_kept_bytes(const struct tsim_op_shape *z, unsigned parts) {
     double up = tsim_model_up_products(z->model),
            input = z->software->fp8_activation_input ? z->linear_bytes : z->element_bytes;
-    bool keeps_result = !(parts & TSIM_RECOMPUTE_ACTIVATION) &&
-                        (!tsim_is_frozen(z->scenario) || tsim_adapters_of(z, TSIM_PRODUCT_DOWN).count > 0);
-    return up * input + (keeps_result ? z->linear_bytes : 0);
+    if (parts & TSIM_RECOMPUTE_ACTIVATION)
+        return up * input;
+    /* Written out, the product of the two keeps the activated one as well. */
+    double activated = tsim_op_activation_kernels(z, false) > 1 ? z->element_bytes : 0;
+    return up * input + activated + (tsim_keeps_input(z, TSIM_PRODUCT_DOWN) ? z->linear_bytes : 0);
 }
 
 void tsim_keep_ffn(const struct tsim_op_shape *z, const char *name, double width, unsigned parts,
@@ -33,11 +35,29 @@ static double latent_width(const struct tsim_model *m) {
     return m->latent.kv_rank > 0 ? (double)(m->latent.query_rank + m->latent.kv_rank) : 0;
 }
 
-/* Returns the part of the blocks' inputs that weight gradients need: where the model is frozen, what adapters take. */
 static double kept_inputs_frac(const struct tsim_op_shape *z) {
-    if (!tsim_is_frozen(z->scenario))
-        return 1;
-    return ((tsim_adapters_of(z, TSIM_PRODUCT_QKV).count > 0) + (tsim_adapters_of(z, TSIM_PRODUCT_UP).count > 0)) / 2.0;
+    return (tsim_keeps_input(z, TSIM_PRODUCT_QKV) + tsim_keeps_input(z, TSIM_PRODUCT_UP)) / 2.0;
+}
+
+/* Returns the bytes that a norm keeps of an element of its input: of an RMS norm in fp32 that copy, and written out also
+ * what it multiplies its scale with, where the scale is trained. */
+static double norm_input_bytes(const struct tsim_op_shape *z) {
+    if (z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32)
+        return 4;
+    return norms_are_written_out(z) ? 4 + (tsim_is_frozen(z->scenario) ? 0 : z->element_bytes) : z->element_bytes;
+}
+
+/* Returns the width of keys and values as attention takes them. Eager software writes them for every query head. Where there
+ * are as many, values stay a part of the product's result, which is whole beside rotated queries and keys. */
+static double kept_keys_and_values(const struct tsim_op_shape *z) {
+    enum tsim_attention_layout layout = z->software->attention_layout;
+    bool is_eager = z->software->fusion == TSIM_FUSION_NONE && z->model->latent.kv_rank == 0;
+    if (!is_eager || (layout != TSIM_LAYOUT_REPEATED && layout != TSIM_LAYOUT_GROUPED))
+        return z->key + z->value;
+    if (z->key < z->query)
+        return z->query + z->q;
+    bool holds_result = layout == TSIM_LAYOUT_GROUPED && z->model->position == TSIM_POSITION_ROPE;
+    return z->key + z->value + (holds_result ? z->query + z->key : 0);
 }
 
 /* Inputs of norms, of products and masks of its blocks; queries, keys and values, the attention's result and, in fp8,
@@ -46,18 +66,17 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
     double e = z->element_bytes, linear = z->linear_bytes, latent = latent_width(z->model);
     double blocks = z->model->parallel_block || z->is_alone ? 1 : 2; /* with a norm, an input and a mask each */
     bool gives_stream = parts & TSIM_RECOMPUTE_OUTPUT && blocks > 1; /* again, between the blocks */
-    bool has_copy = z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32 &&
-                    !(parts & TSIM_RECOMPUTE_NORMS);
-    tsim_keep(kept, "inputs of the norms", z->ts * (gives_stream ? 1 : blocks) * z->h * (has_copy ? 4 : e));
+    double of_norm = parts & TSIM_RECOMPUTE_NORMS ? e : norm_input_bytes(z);
+    tsim_keep(kept, "inputs of the norms", z->ts * (gives_stream ? 1 : blocks) * z->h * of_norm);
     if (!(parts & TSIM_RECOMPUTE_NORMS))
         tsim_keep(kept, "inputs of the blocks",
                   z->ts * (z->model->parallel_norms ? 2 : blocks) * kept_inputs_frac(z) * z->h * linear);
     tsim_keep(kept, "masks of dropout", z->ts * blocks * z->h * z->mask_bytes);
     tsim_keep(kept, "latent vectors and their norms", z->ts * 2 * latent * e);
     if (!(parts & TSIM_RECOMPUTE_LATENT && latent > 0))
-        tsim_keep(kept, "queries, keys, values", z->t * (z->query + z->key + z->value) * attention_bytes(z));
+        tsim_keep(kept, "queries, keys, values", z->t * (z->query + kept_keys_and_values(z)) * attention_bytes(z));
     if (z->model->qk_norm && latent == 0)
-        tsim_keep(kept, "queries, keys: inputs of norms", z->t * (z->query + z->key) * e);
+        tsim_keep(kept, "queries, keys: inputs of norms", z->t * (z->query + z->key) * norm_input_bytes(z));
     tsim_keep(kept, "gate of attention, and its result", z->t * 2 * z->gate * e);
     tsim_keep(kept, "attention: adapters",
               tsim_adapters_kept_bytes(z, TSIM_PRODUCT_QKV) + tsim_adapters_kept_bytes(z, TSIM_PRODUCT_OUT));

@@ -121,6 +121,12 @@ static inline bool activates_in_product(const struct tsim_op_shape *z) {
     return z->software->activation_in_product && !z->model->gated_mlp;
 }
 
+/* Compiled and Transformer Engine's norms are kernels of their own, and layer norms PyTorch's. */
+static inline bool norms_are_written_out(const struct tsim_op_shape *z) {
+    return z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE &&
+           z->software->norms == TSIM_NORMS_BY_FUSION;
+}
+
 /* Adds the transposition of a tensor that is in fp8 already, for the weight gradient. */
 static inline void transpose(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                              double elements) {

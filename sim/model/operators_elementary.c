@@ -43,12 +43,6 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
     sum_pieces(list, z, z->t * z->h * z->element_bytes);
 }
 
-/* Compiled and Transformer Engine's norms are kernels of their own, and layer norms PyTorch's. */
-static bool norms_are_written_out(const struct tsim_op_shape *z) {
-    return z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE &&
-           z->software->norms == TSIM_NORMS_BY_FUSION;
-}
-
 /* x.float() before Apex's MixedFusedRMSNorm, which gives the type of its weights. */
 static bool norms_copy_input(const struct tsim_op_shape *z) {
     return z->model->norm == TSIM_NORM_RMSNORM && z->software->norms == TSIM_NORMS_FUSED_FP32;

@@ -300,7 +300,28 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_s
     case TSIM_LOSS_WRITTEN_OUT:
         break;
     }
+    if (software->head_tokens >
+        0) /* in pieces: all logits and log-softmaxes, in 16 bits, and two gradients of a piece */
+        return k->element_bytes * (2 + 2 * fmin((double)software->head_tokens / tsim_last_length(sc), 1));
     return k->element_bytes + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
+}
+
+/* Returns the elements of the largest weight of a layer that is restored at once. */
+static double largest_product(const struct tsim_scenario *sc) {
+    double of[TSIM_N_LAYER_PRODUCTS], largest = 0;
+    tsim_layer_product_parameters(sc, of);
+    of[TSIM_PRODUCT_UP] /= tsim_model_up_products(sc->model);
+    for (int i = 0; i < TSIM_N_LAYER_PRODUCTS; i++)
+        largest = fmax(largest, of[i]);
+    return largest;
+}
+
+/* Returns what the graph of the micro-batch before holds until the loss of this one. */
+static double left_inputs(const struct tsim_scenario *sc, int32_t stage) {
+    double bytes = 0;
+    for (int32_t c = 0; c < tsim_scenario_schedule(sc).chunks; c++)
+        bytes += tsim_chunk_sum(sc, stage, c, tsim_left_inputs_bytes);
+    return bytes;
 }
 
 /* Returns the gradients of activations while a layer is worked on: the widest one, and the residual stream's; of two
@@ -332,15 +353,26 @@ static struct tsim_amount working_bytes(struct tsim_term_recorder *r, const stru
     if (tsim_recompute_parts(sc) & ~(unsigned)TSIM_RECOMPUTE_ATTENTION)
         tsim_part_add(&layer, tensor(r, "recomputed part of a layer", tsim_largest_layer(sc, stage, recomputed_bytes)));
     tsim_part_add(&layer, working_gradients(r, sc, stage, k, first));
+    if (tsim_base_is_quantized(sc))
+        tsim_part_add(&layer, tensor(r, "a restored weight", tsim_restored_bytes(sc, largest_product(sc))));
     if (sc->parallelism.expert > 1)
         tsim_part_add(
             &layer, tensor(r, "rows of experts, sent and received", 2 * tsim_expert_rows(k) * k->h * k->element_bytes));
     struct tsim_amount of_layer = tsim_sum_of(&layer, "while a layer is worked on", "the sum of", TSIM_BYTES);
     if (!tsim_stage_has_head(sc, stage))
         return of_layer;
-    double logits = tsim_head_tokens(sc) * tsim_head_columns(sc) * logit_bytes(sc, k);
-    return tsim_largest(r, "while a layer or the loss is worked on", "the larger of the two", TSIM_BYTES,
-                        TSIM_PARTS(of_layer, tensor(r, "logits, and the loss's copies of them", logits)));
+    struct tsim_part_list loss = {.recorder = r};
+    tsim_part_add(&loss, tensor(r, "logits, and the loss's copies of them",
+                                tsim_head_tokens(sc) * tsim_head_columns(sc) * logit_bytes(sc, k)));
+    if (tsim_base_is_quantized(sc)) {
+        double head = sc->software->quantizes_head ? tsim_head_columns(sc) * k->h : 0;
+        tsim_part_add(&loss, tensor(r, "the head's restored weight", tsim_restored_bytes(sc, head)));
+        tsim_part_add(&loss,
+                      tensor(r, "inputs of products, in the graph of the micro-batch before", left_inputs(sc, stage)));
+    }
+    return tsim_largest(
+        r, "while a layer or the loss is worked on", "the larger of the two", TSIM_BYTES,
+        TSIM_PARTS(of_layer, tsim_sum_of(&loss, "while the loss is worked on", "the sum of", TSIM_BYTES)));
 }
 
 static void add_buffers(const struct tsim_scenario *sc, int32_t stage, struct tsim_part_list *buffers) {

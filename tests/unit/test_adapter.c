@@ -179,6 +179,62 @@ START_TEST(kept) {
 }
 END_TEST
 
+/* Adapters of one product that share what is dropped out keep one copy of it, in place of the product's input; a frozen
+ * weight needs none. Quantized products of bitsandbytes keep theirs as well, the graph of the micro-batch before another
+ * (inputs of queries, of the result, of gate and up, and down), and the head's weight comes back twice, in fp16 and bf16. */
+START_TEST(kept_by_quantized) {
+    const double t = 1024, e16 = 2, vocab = 32768, layers = 8;
+    struct tsim_stage_memory before, after;
+    init(SEPARATE);
+    e.scenario.training.adapter.dropout_frac = 0.1;
+    double each = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
+    e.software.adapters_share_dropout = true;
+    ck_assert_double_eq_tol(each - tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), t * (2 + 1) * H * 3, 1);
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_QLORA;
+    e.scenario.training.adapter.base_precision = TSIM_BASE_NF4;
+    double freed = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
+    e.software.head_tokens = 128;
+    e.software.quantizes_head = e.software.restores_in_fp16 = true;
+    example_finish(&e);
+    tsim_stage_memory(&e.scenario, 0, &before);
+    e.software.quantized_keep_inputs = true;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER) - freed, t * (2 * H + F) * e16,
+                            1);
+    ck_assert_double_eq(tsim_left_inputs_bytes(&e.scenario, TSIM_PART_LAYER), 0);
+    e.software.keeps_graph = true;
+    tsim_stage_memory(&e.scenario, 0, &after);
+    ck_assert_double_eq_tol(after.buffers_bytes - before.buffers_bytes, layers * t * (3 * H + F) * e16, 1);
+    ck_assert_double_eq_tol(before.buffers_bytes, t * vocab * (2 + 2 / 8.0) * e16 + 2 * e16 * vocab * H, 1);
+    double scales = after.weights_bytes;
+    e.software.fp32_scales = true;
+    tsim_stage_memory(&e.scenario, 0, &after);
+    ck_assert_double_eq_tol(after.weights_bytes - scales,
+                            (layers * (3 * H * H + 3 * H * F) + vocab * H) * (0.5 - 0.127) / 8, 1);
+}
+END_TEST
+
+/* Written out, a gated block keeps the activated gate, an RMS norm its input in fp32 and, trained, what its scale multiplies,
+ * and attention its keys and values for each query head; rotated beside the whole of one product where there are as many. */
+START_TEST(kept_by_eager) {
+    const double t = 1024;
+    init(ALL);
+    e.scenario.training.adapter.kind = TSIM_ADAPTER_NONE;
+    e.software.fusion = TSIM_FUSION_TE;
+    double fused = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
+    e.software.fusion = TSIM_FUSION_NONE;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER) - fused,
+                            t * (2 * F + 2 * H * (4 + 2 - 2)), 1);
+    e.software.attention_layout = TSIM_LAYOUT_GROUPED;
+    ck_assert_double_eq_tol(tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER) - fused,
+                            t * (2 * F + 2 * H * 4 + 2 * H), 1);
+    e.model.kv_heads = 8;
+    e.model.position = TSIM_POSITION_ROPE;
+    double whole = tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER);
+    e.software.attention_layout = TSIM_LAYOUT_REPEATED;
+    ck_assert_double_eq_tol(whole - tsim_layer_activation_bytes(&e.scenario, TSIM_PART_LAYER), t * 2 * H * 2, 1);
+}
+END_TEST
+
 /* Dropout behind has a mask of the result's width, and none before; frozen weights of fp8 are kept once, and transposed
  * for each backward product before Blackwell. Where A x is scaled the result is only added: read twice, written once. */
 START_TEST(variants) {
@@ -227,6 +283,8 @@ static Suite *adapter_suite(void) {
     tcase_add_test(tests, head_in_pieces);
     tcase_add_test(tests, memory);
     tcase_add_test(tests, kept);
+    tcase_add_test(tests, kept_by_quantized);
+    tcase_add_test(tests, kept_by_eager);
     tcase_add_test(tests, variants);
     tcase_add_test(tests, model_flops);
     return suite;

@@ -452,9 +452,20 @@ const struct tsim_scenario *tsim_scenario_without_variation(struct tsim_arena *a
     return steady;
 }
 
+/* Software whose models have no tied matrices loads the one that embedding and head share twice. */
+static void untie_embeddings(struct tsim_scenario *sc, struct tsim_arena *arena) {
+    if (!sc->software->unties_embeddings || !sc->model->tied_embeddings)
+        return;
+    struct tsim_model *own = tsim_arena_alloc(arena, sizeof *own);
+    *own = *sc->model;
+    own->tied_embeddings = false;
+    sc->model = own;
+}
+
 void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena) {
     struct tsim_scenario *sc = &draft->scenario;
     struct tsim_parallelism_spec *p = &sc->parallelism;
+    untie_embeddings(sc, arena);
     if (p->parameter_server.servers > 0 && p->parameter_server.workers == 0)
         p->parameter_server.workers = draft->data;
     if (sc->cluster.nodes == 1 && sc->cluster.fabric && sc->cluster.fabric->topology != TSIM_TOPOLOGY_TORUS)
