@@ -15,13 +15,13 @@ enum { LINK_NVLINK, LINK_PCI, LINK_NET, N_LINKS };
 #define US 1e-6
 #define GB_PER_S 1e9
 
-/* The latency of starting a collective. */
+/* NCCL needs this long to start a collective. */
 static const double BASE_LATENCY_S[N_ROWS][3] = {
     [ROW_TREE] = {6.8 * US, 14.0 * US, 8.4 * US},
     [ROW_RING] = {6.6 * US, 14.0 * US, 8.4 * US},
 };
 
-/* The latency of one hop. */
+/* NCCL needs this long for a hop. */
 static const double HOP_LATENCY_S[N_LINKS][N_ROWS][3] = {
     [LINK_NVLINK] = {[ROW_TREE] = {0.6 * US, 1.25 * US, 4.0 * US}, [ROW_RING] = {0.6 * US, 1.9 * US, 3.4 * US}},
     [LINK_PCI] = {[ROW_TREE] = {1.0 * US, 1.9 * US, 4.0 * US}, [ROW_RING] = {1.0 * US, 2.5 * US, 5.7 * US}},

@@ -99,7 +99,7 @@ static inline tsim_tick tsim_engine_later(const struct tsim_engine *engine, tsim
     return duration >= engine->options.end_of_time - engine->now ? INT64_MAX : engine->now + duration;
 }
 
-/* deadlock.c */
+/* deadlock.c ends the program where a stream goes round without time passing, and says who waits for whom. */
 noreturn void tsim_engine_goes_round(const struct tsim_engine *engine, int32_t stream);
 static inline void tsim_engine_count(struct tsim_engine *engine, int32_t stream, int64_t n_events) {
     engine->n_events += n_events;
@@ -120,11 +120,11 @@ static inline tsim_tick tsim_engine_bounded_ticks(const struct tsim_engine *engi
     return rounded > 0 ? rounded : duration_s > 0;
 }
 
-/* stream.c */
+/* stream.c takes the next task of a stream. */
 void tsim_engine_fetch(struct tsim_engine *engine, int32_t stream);
 void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader);
 
-/* activity.c */
+/* activity.c starts tasks and finds how fast they flow. */
 void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader);
 void tsim_engine_flow(struct tsim_engine *engine, int32_t leader);
 bool tsim_engine_solve(struct tsim_engine *engine); /* true: a task ends in this tick */

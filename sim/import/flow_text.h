@@ -1,4 +1,4 @@
-/* flow_text.h - private to import: a value as YAML of one line, which a scenario or a --set takes. */
+/* flow_text.h - private to import: writes a value as YAML of one line, which a scenario or a --set takes. */
 #ifndef TSIM_IMPORT_FLOW_TEXT_H
 #define TSIM_IMPORT_FLOW_TEXT_H
 

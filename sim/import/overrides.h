@@ -1,4 +1,4 @@
-/* overrides.h - private to import: what --set, --ignore and --env say. */
+/* overrides.h - private to import: reads what --set, --ignore and --env say. */
 #ifndef TSIM_IMPORT_OVERRIDES_H
 #define TSIM_IMPORT_OVERRIDES_H
 

@@ -1,4 +1,5 @@
-/* setting_class.h - private to import: what becomes of settings of a foreign file that nothing has read. */
+/* setting_class.h - private to import: decides what becomes of the settings of a foreign file that nothing has read.
+ */
 #ifndef TSIM_IMPORT_SETTING_CLASS_H
 #define TSIM_IMPORT_SETTING_CLASS_H
 

@@ -50,9 +50,9 @@ struct tsim_job;
 struct tsim_job *tsim_job_new(void);
 void tsim_job_free(struct tsim_job *job); /* NULL is allowed */
 
-/* A scenario, from a file or from text in memory (YAML or JSON; what it names by a path is looked for in the current
- * folder). Takes the place of what was loaded, and drops what was set. The catalogue is found as the program finds it:
- * $TSIM_DATA, else where it was installed. */
+/* Load a scenario from a file or from text in memory (YAML or JSON; what it names by a path is looked for in the
+ * current folder). It takes the place of what was loaded, and drops what was set. The catalogue is found as the
+ * program finds it: $TSIM_DATA, else where it was installed. */
 enum tsim_job_status tsim_job_load_file(struct tsim_job *job, const char *file);
 enum tsim_job_status tsim_job_load_text(struct tsim_job *job, const char *text);
 
@@ -102,10 +102,11 @@ enum tsim_job_status tsim_job_sweep(struct tsim_job *job, const char *const *axe
  * alone. At most eight. */
 enum tsim_job_status tsim_job_lend(struct tsim_job *job, const char *name, const char *text);
 
-/* A command of the program: run, check, explain, compare, validate, sweep, plan, buy, scale, collective, export, list, show. The
- * words are those that follow its name on a command line. It works as with --json, and with --no-db unless the words have --db:
- * tsim_job_json is what the program prints, byte for byte ("" where it prints nothing). The scenario that is loaded
- * plays no part, and is kept. The status is the program's exit status. `run` cannot be interrupted, sweeps and searches can. */
+/* Runs a command of the program. It is one of these: run, check, explain, compare, validate, sweep, plan, buy, scale,
+ * collective, export, list, show. The words are those that follow its name on a command line. It works as with
+ * --json, and with --no-db unless the words have --db: tsim_job_json is what the program prints, byte for byte (""
+ * where it prints nothing). The scenario that is loaded plays no part, and is kept. The status is the program's exit
+ * status. `run` cannot be interrupted, sweeps and searches can. */
 enum tsim_job_status tsim_job_command(struct tsim_job *job, const char *name, const char *const *words, size_t n_words);
 
 /* Returns each error and warning of the last command, a list in JSON: [{"severity": "error", "file": "scenario", "line": 3, "column": 8,

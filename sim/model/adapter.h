@@ -31,7 +31,7 @@ static inline int tsim_n_targets(const struct tsim_scenario *scenario) {
     return n;
 }
 
-/* The adapters beside a product, of so many: each of n columns. */
+/* A product has at most this many adapters; each has n columns. */
 enum { TSIM_MAX_ADAPTERS = 3 };
 struct tsim_adapters {
     int32_t count;

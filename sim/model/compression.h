@@ -33,7 +33,7 @@ struct tsim_compression_cost { /* a parameter's, on one rank */
     double kept_bytes;
 };
 
-/* `n_ranks`: that exchange. All 0 where nothing is compressed. */
+/* Finds the cost of an exchange among `n_ranks`; it is all 0 where nothing is compressed. */
 void tsim_compression_cost(const struct tsim_scenario *scenario, double n_ranks, struct tsim_compression_cost *cost);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "config/scenario.h"
 
-/* Symbols as in local_shape.c. */
+/* local_shape.c explains the symbols. */
 struct tsim_op_shape {
     const struct tsim_scenario *scenario;
     const struct tsim_model *model;

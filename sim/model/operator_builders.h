@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* A linear layer y = x W, with x of t x k, W of k x n and t tokens. Its backward products are dx = dy W^T and dW = x^T
- * dy. */
+/* A linear layer computes y = x W, with x of t x k, W of k x n and t tokens. Its backward products are dx = dy W^T
+ * and dW = x^T dy. */
 struct tsim_op_linear {
     const char *input, *weight; /* the names of dx and dW */
     const char *gather, *reduce;
@@ -351,7 +351,8 @@ void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shap
 void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *other, unsigned parts,
                      struct tsim_kept *kept);
 
-/* layer_tower.c: is a vision-language model's tower frozen? And the scenario as the tower alone has it. */
+/* layer_tower.c says whether a vision-language model's tower is frozen, and gives the scenario as the tower alone has
+ * it. */
 bool tsim_tower_is_frozen(const struct tsim_scenario *scenario);
 void tsim_tower_scenario(const struct tsim_scenario *scenario, struct tsim_scenario *own);
 

@@ -21,8 +21,8 @@ void tsim_recurrent_forward(struct tsim_op_list *list, const struct tsim_op_shap
                             const struct tsim_recurrent *mixer);
 void tsim_recurrent_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
                              const struct tsim_recurrent *mixer);
-/* Inputs of the norms and blocks of the layer; what the first product gives, before and after the convolution; what the
- * recurrence gives, and the input of the second product. Scores and states are made again. */
+/* Lists what a layer keeps: inputs of its norms and blocks; what the first product gives, before and after the
+ * convolution; what the recurrence gives, and the input of the second product. Scores and states are made again. */
 void tsim_recurrent_keep(const struct tsim_op_shape *shape, unsigned parts, const struct tsim_recurrent *mixer,
                          struct tsim_kept *kept);
 void tsim_keep_nothing(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);

@@ -64,7 +64,7 @@ void tsim_pattern_build(struct tsim_pattern *pattern, const struct tsim_topology
                         int32_t n_ranks, const struct tsim_collective_request *request);
 void tsim_pattern_release(struct tsim_pattern *pattern);
 
-/* Pairwise: where message k of a lane goes, and over which links. */
+/* Returns where message k of a lane goes in a pairwise exchange, and finds its route. */
 int32_t tsim_pattern_route(const struct tsim_pattern *pattern, int32_t lane, int32_t k, struct tsim_route *route);
 
 /* Bytes of the whole collective on every link: adds to link_bytes[topology->n_links]. */

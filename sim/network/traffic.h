@@ -46,7 +46,7 @@ struct tsim_traffic;
 struct tsim_traffic *tsim_traffic_add(struct tsim_arena *arena, const struct tsim_links *links,
                                       const struct tsim_pattern *pattern, const struct tsim_traffic_options *options);
 
-/* Lanes of each of the pattern's ranks: adds to counts[pattern->n_ranks]. */
+/* Adds to counts[pattern->n_ranks] how many lanes each rank has. */
 void tsim_pattern_count_lanes(const struct tsim_pattern *pattern, int32_t *counts);
 
 /* Returns when the last message ended; the next one returns how many messages have begun. */
@@ -57,9 +57,9 @@ int64_t tsim_traffic_n_messages(const struct tsim_traffic *traffic);
  * `label` counts: "messages from rank 2 to rank 3". False: not one of its streams or counters. */
 bool tsim_traffic_describe(const struct tsim_traffic *traffic, int32_t stream, int64_t label, char *text, size_t size);
 
-/* One collective alone on the machine, at request->network's fidelity: its cost, with time_s and the bus bandwidth as
- * they come out of the links (ideal: as the cost says). n_messages may be NULL; 0 unless steps. Returns what
- * tsim_engine_run returns. */
+/* Plays one collective alone on the machine, at request->network's fidelity. It fills in its cost, with time_s and
+ * the bus bandwidth as they come out of the links (ideal: as the cost says). n_messages may be NULL; 0 unless steps.
+ * Returns what tsim_engine_run returns. */
 enum tsim_status tsim_collective_alone(const struct tsim_topology *topology, const int32_t *ranks, int32_t n_ranks,
                                        const struct tsim_collective_request *request, struct tsim_collective_cost *cost,
                                        int64_t *n_messages, struct tsim_diags *diags);

@@ -49,7 +49,7 @@ double tsim_batch_tokens_factor(double batch_tokens, double loss);
 /* The middle and its range over all cases of both fits. */
 struct tsim_percentiles tsim_likely_loss(double parameters, double tokens);
 
-/* Tokens to a loss as a distribution, ascending. INFINITY in those cases in which no number of tokens suffices. */
+/* The number of tokens to a loss is a distribution, ascending: INFINITY in those cases in which no number suffices. */
 enum { TSIM_LOSS_CASES = 64 };
 struct tsim_tokens_needed {
     double at[TSIM_LOSS_CASES];

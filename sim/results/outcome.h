@@ -15,7 +15,7 @@ enum tsim_outcome_figure {
     TSIM_N_OUTCOMES
 };
 
-/* Figures with a column. */
+/* Figures that have a column in the database are numbered. */
 enum {
     TSIM_N_OUTCOME_COLUMNS = 0
 #define COLUMN(version, place, name) +1

@@ -25,7 +25,7 @@ const char *tsim_query_column_name(const struct tsim_query *query, int column);
 enum tsim_status tsim_query_next(struct tsim_query *query, bool *is_there, struct tsim_diags *diags);
 void tsim_query_rewind(struct tsim_query *query);
 
-/* A value of the row at hand. */
+/* A column of the row at hand has a value of one of these kinds. */
 enum tsim_query_kind { TSIM_QUERY_NULL, TSIM_QUERY_INTEGER, TSIM_QUERY_REAL, TSIM_QUERY_TEXT };
 enum tsim_query_kind tsim_query_kind(const struct tsim_query *query, int column);
 int64_t tsim_query_integer(const struct tsim_query *query, int column);

@@ -16,7 +16,8 @@ struct tsim_serve_claims {
     bool is_page;                           /* a page is asked for, which links elsewhere may lead to */
 };
 
-/* NULL: answer it; else why not. `token` is NULL where none is needed, which is on loopback addresses alone. *status is HTTP's. */
+/* Returns why a request is not answered, with HTTP's status in *status; NULL: it may be. `token` is NULL where none
+ * is needed, which is on loopback addresses alone. */
 const char *tsim_serve_refusal(const struct tsim_serve_claims *claims, const char *token, int *status);
 
 #endif

@@ -52,7 +52,7 @@ struct tsim_serve_process {
 /* The most that an answer may hold. */
 enum { TSIM_SERVE_MOST_OUTPUT_BYTES = 64 * 1024 * 1024 };
 
-/* False: the system has no room for another process. The caller has one thread. */
+/* Starts a process; false: the system has no room for another. The caller has one thread. */
 bool tsim_serve_process_start(struct tsim_serve_process *process, tsim_serve_work_fn work);
 
 /* Gives it a request while it has none. False: it has ended. */

@@ -42,7 +42,8 @@ struct tsim_serve_options {
 enum { TSIM_SERVE_MOST_BODY_BYTES = 1000 * 1000 };
 
 struct tsim_server;
-/* Listens. NULL with what is wrong in `why`. Where the address is not of the loopback, requests need a token. */
+/* Listens. Returns NULL, with what is wrong in `why`, where it cannot. Where the address is not of the loopback,
+ * requests need a token. */
 struct tsim_server *tsim_server_open(struct tsim_arena *arena, const struct tsim_serve_options *options,
                                      const struct tsim_serve_app *app, char why[200]);
 /* Returns the address of the page, with the token where one is needed. */

@@ -15,15 +15,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The bytes as a text in `arena`; NULL when they hold a NUL. */
+/* Returns the bytes as a text in `arena`; NULL where they hold a NUL. */
 static inline const char *fuzz_text(struct tsim_arena *arena, const uint8_t *data, size_t size) {
     if (size > 0 && memchr(data, 0, size))
         return NULL;
     return tsim_arena_strndup(arena, size > 0 ? (const char *)data : "", size);
 }
 
-/* The bytes as a file in $TMPDIR (a folder in memory: what is written is synced), always the same one of this process.
- */
+/* Writes the bytes into a file in $TMPDIR (a folder in memory: what is written is synced), which is always the same
+ * one of this process; returns its name. */
 static inline const char *fuzz_file(const char *suffix, const uint8_t *data, size_t size) {
     static char name[200];
     const char *folder = getenv("TMPDIR");

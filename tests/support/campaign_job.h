@@ -28,7 +28,7 @@ static inline void scenario_job(const struct tsim_scenario *scenario, double wor
     tsim_reliability_job(NULL, scenario, &steps, work_s, job);
 }
 
-/* The job with every cause at a constant rate: none. */
+/* Returns the job with the rate of every cause set to none. */
 static inline struct tsim_campaign_job without_failures(struct tsim_campaign_job job) {
     for (int c = 0; c < TSIM_N_CAUSES; c++)
         job.causes[c].shape = 1;

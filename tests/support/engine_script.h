@@ -46,7 +46,7 @@ struct script_step *script_flow(struct script *script, int32_t stream, double wo
 struct script_step *script_party(struct script *script, int32_t stream, int64_t join, int32_t n_parties);
 void script_demand(struct script_step *step, int32_t resource, double per_unit);
 
-/* Check's assertions: that the run succeeds; that the task has begun and ended at these ticks. */
+/* These assert that the run succeeds, and that the task has begun and ended at these ticks. */
 
 static inline void script_run(struct script *script) {
     enum tsim_status status = tsim_engine_run(script->engine, &script->diags);

@@ -15,7 +15,7 @@ struct every_key {
     size_t n_values;
 };
 
-/* All of them, in *n; lives in the arena. Aborts at a key of several shapes that has no values here. */
+/* Returns all keys, *n of them, in the arena. Aborts at a key of several shapes that has no values here. */
 const struct every_key *every_key(struct tsim_arena *arena, size_t *n);
 
 #endif

@@ -16,7 +16,8 @@ struct example {
     int64_t layers_per_chunk[4096];
 };
 
-/* 8 layers, hidden 1024, 8 heads of 128, ffn 4096, vocabulary 32768, sequence 1024; one node of 8; micro-batch 1. */
+/* Makes a model of 8 layers, hidden 1024, 8 heads of 128, ffn 4096, vocabulary 32768 and sequence 1024, on one node
+ * of 8 with micro-batch 1. */
 void example_init(struct example *example);
 /* Resolves what depends on other fields: data, micro-batches, layers per chunk (even), accelerators, zero group. */
 void example_finish(struct example *example);

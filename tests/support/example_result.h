@@ -13,9 +13,9 @@ struct example_result {
     struct tsim_prediction prediction;
 };
 
-/* A step of 10 s: compute 5, recompute 1, bubble 1.5, exposed tensor 0.5 pipeline 0.25 data 0.125 context 0.0625 expert
- * 0.0625, data stall 0.5, optimizer 1. Memory of 100 GB: weights 1, gradients 2, master 4, optimizer 8, activations 16,
- * buffers 32, reserve 1, peak 64. */
+/* Fills in a step of 10 s: compute 5, recompute 1, bubble 1.5, exposed tensor 0.5 pipeline 0.25 data 0.125 context
+ * 0.0625 expert 0.0625, data stall 0.5, optimizer 1. Memory is 100 GB: weights 1, gradients 2, master 4, optimizer 8,
+ * activations 16, buffers 32, reserve 1, peak 64. */
 void example_result_init(struct example_result *r);
 
 /* The same, as a run that does not fit (capacity 60 GB) and was not simulated. */

@@ -18,12 +18,12 @@ static inline uint64_t random_u64(struct random_source *source) {
     return z ^ z >> 31;
 }
 
-/* In [0, 1). */
+/* Returns a number in [0, 1). */
 static inline double random_real(struct random_source *source) {
     return (double)(random_u64(source) >> 11) * 0x1p-53;
 }
 
-/* In [low, high], both included. */
+/* Returns a number in [low, high], both included. */
 static inline int32_t random_between(struct random_source *source, int32_t low, int32_t high) {
     return low + (int32_t)(random_u64(source) % (uint64_t)((int64_t)high - low + 1));
 }

@@ -6,7 +6,7 @@
 
 #include "support/random.h"
 
-/* YAML; to be freed. Aborts where the catalogue cannot be read. */
+/* Returns YAML, which the caller frees. Aborts where the catalogue cannot be read. */
 char *random_scenario(struct random_source *source);
 
 #endif

@@ -20,7 +20,7 @@ struct run {
     struct tsim_result result;
 };
 
-/* False: refused, with a message, or too large for a test. Either way run_end is due. */
+/* Starts a run; false: it is refused with a message, or too large for a test. Either way run_end is due. */
 bool run_start(struct run *run, const char *text, const struct tsim_override *overrides, size_t n_overrides);
 /* Does the same for a scenario that a test has changed. False: refused. */
 bool run_scenario(struct run *run, const struct tsim_scenario *scenario);

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A small cluster of four nodes of four: 16 accelerators, tensor 2 x pipeline 2 x data 4, eight layers, and 16 samples:
- * four micro-batches a replica. Nothing of it comes from the shipped catalogue. */
+/* This small cluster is four nodes of four: 16 accelerators, tensor 2 x pipeline 2 x data 4, eight layers, and 16
+ * samples: four micro-batches a replica. Nothing of it comes from the shipped catalogue. */
 static const char BASE[] =
     "schema: tsim/v1\n"
     "name: base\n"

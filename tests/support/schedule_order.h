@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* F forward, B backward, I input gradient, W weight gradient; the micro-batch; a, b the chunk where there are several;
- * & between the two of a pair: "F0a F0b B0b&F1a". */
+/* Writes the order of a stage's passes: F forward, B backward, I input gradient, W weight gradient; then the
+ * micro-batch; a, b the chunk where there are several; & between the two of a pair: "F0a F0b B0b&F1a". */
 static inline void order(struct tsim_schedule_shape shape, int32_t stage, char *text) {
     static const char KINDS[] = {'F', 'B', 'I', 'W'};
     text[0] = 0;

@@ -10,7 +10,7 @@
 /* To rounding, as sums of many terms are. */
 #define SAME(actual, expected) ck_assert_double_eq_tol(actual, expected, 1e-6 * (expected))
 
-/* NULL: the text has mistakes, which are in `diags`. */
+/* Returns the scenario; NULL: the text has mistakes, which are in `diags`. */
 static inline const struct tsim_scenario *try_text(const char *yaml) {
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario = NULL;

@@ -50,10 +50,10 @@ void tsim_draft_fill_plan(struct tsim_draft *draft);
 /* Resolves a draft that keeps all rules (rules.h): fills in what follows from it. */
 void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena);
 
-/* scenario_links.c: readers and writers of lists in `cluster`, and the shape of a torus. */
+/* scenario_links.c reads and writes lists in `cluster`, and the shape of a torus. */
 void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_degraded_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
-/* stage_tables.c: `training.stages`, and which keys of a scenario those of a stage stand for. */
+/* stage_tables.c reads `training.stages`, and knows which keys of a scenario those of a stage stand for. */
 struct tsim_stage_key {
     const char *key, *path;
 };
@@ -62,18 +62,18 @@ extern const struct tsim_stage_key tsim_stage_keys[TSIM_N_STAGE_KEYS];
 void tsim_stages_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_stages_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_draft_check_stages(const struct tsim_draft *draft, struct tsim_reader *reader);
-/* scenario_data.c */
+/* scenario_data.c reads `training.data`. */
 void tsim_data_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_data_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_draft_resolve_data(struct tsim_draft *draft);
 void tsim_draft_check_data(const struct tsim_draft *draft, struct tsim_reader *reader);
 
-/* scenario_links.c */
+/* scenario_links.c has these, too. */
 void tsim_background_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_background_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_shape_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
-/* reliability_tables.c */
+/* reliability_tables.c reads `reliability`. */
 void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 extern const struct tsim_table tsim_evaluation_table; /* reads struct tsim_evaluation_spec */

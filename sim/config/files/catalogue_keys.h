@@ -40,11 +40,11 @@ void tsim_known_as_read(struct tsim_reader *reader, const struct tsim_value *val
 void tsim_usual_fabric_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_usual_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 
-/* software_tables.c */
+/* software_tables.c has the keys of a software profile. */
 extern const struct tsim_table tsim_software_table;
 
-/* model_tables.c: the keys of a transformer. tsim_model_read_mapping reads a mapping by its kind, and tsim_model_finish
- * what follows from several keys together. */
+/* model_tables.c has the keys of a transformer. tsim_model_read_mapping reads a mapping by its kind;
+ * tsim_model_finish sets what follows from several keys together. */
 extern const struct tsim_table tsim_model_table;
 void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                              struct tsim_model *model);

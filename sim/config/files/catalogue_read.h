@@ -58,7 +58,7 @@ const struct tsim_table *tsim_catalogue_table(enum tsim_catalogue_kind kind);
 /* Returns `name` as the file that holds `value` means it: relative to that file's folder. */
 const char *tsim_file_beside(struct tsim_arena *arena, const struct tsim_value *value, const char *name);
 
-/* hourly.c: keys whose field is a struct tsim_hourly. */
+/* hourly.c reads and writes keys whose field is a struct tsim_hourly. */
 void tsim_price_profile_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_carbon_profile_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                               void *field);

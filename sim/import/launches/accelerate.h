@@ -1,4 +1,4 @@
-/* accelerate.h - private to import: what accelerate's file says, for scripts that name it. */
+/* accelerate.h - private to import: reads the file of `accelerate config` for scripts that name it. */
 #ifndef TSIM_IMPORT_ACCELERATE_H
 #define TSIM_IMPORT_ACCELERATE_H
 

@@ -1,4 +1,5 @@
-/* bridge.h - private to import: what Megatron-Bridge prints as its "Task Configuration", or saves as YAML. */
+/* bridge.h - private to import: reads the configuration that Megatron-Bridge prints as its "Task Configuration", or
+ * saves as YAML. */
 #ifndef TSIM_IMPORT_BRIDGE_H
 #define TSIM_IMPORT_BRIDGE_H
 

@@ -45,7 +45,7 @@ size_t tsim_gpt_layout(struct tsim_gpt *g, int *layers);
 const struct tsim_setting *tsim_gpt_experts(const struct tsim_gpt *g);
 /* Puts windows of attention so wide; every `period`-th layer has none, 0: all have one. */
 void tsim_recipe_put_window(struct tsim_recipe *r, const struct tsim_setting *from, int64_t width, int64_t period);
-/* The batch of a step; `world`: how many accelerators there are. */
+/* Puts the batch of a step on `world` accelerators. */
 void tsim_gpt_put_batch(struct tsim_gpt *g, int64_t world, int64_t sequence_length);
 
 /* Writes where a run takes place. `nodes` and `per_node` may be NULL; then `least_world` accelerators are assumed, and

@@ -1,4 +1,4 @@
-/* hf_script.h - private to import: what launch scripts on Hugging Face's Trainer share. */
+/* hf_script.h - private to import: reads what launch scripts on Hugging Face's Trainer have in common. */
 #ifndef TSIM_IMPORT_HF_SCRIPT_H
 #define TSIM_IMPORT_HF_SCRIPT_H
 

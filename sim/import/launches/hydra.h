@@ -1,4 +1,4 @@
-/* hydra.h - private to import: what the `defaults` list of a configuration of Hydra makes of it. */
+/* hydra.h - private to import: composes a configuration of Hydra from the files that its `defaults` list names. */
 #ifndef TSIM_IMPORT_HYDRA_H
 #define TSIM_IMPORT_HYDRA_H
 

@@ -1,4 +1,4 @@
-/* launch_adapter.h - private to import: adapters (LoRA) out of the settings of whoever trains them. */
+/* launch_adapter.h - private to import: makes adapters (LoRA) of a program's settings. */
 #ifndef TSIM_IMPORT_LAUNCH_ADAPTER_H
 #define TSIM_IMPORT_LAUNCH_ADAPTER_H
 

@@ -1,4 +1,5 @@
-/* launch_command.h - private to import: the command of a launch script that trains, as settings of a recipe.
+/* launch_command.h - private to import: finds the command of a launch script that trains, and makes settings of its
+ * arguments.
  *
  * The last of a script's commands (shell.h) that have most of the arguments that tell such a program is taken. Its arguments are
  * settings under their names without dashes, with underscores; those of the launcher before the program are nnodes,

@@ -1,5 +1,6 @@
-/* launch_log.h - private to import: what a program prints while it runs: its arguments, its configuration as JSON, and how
- * long steps take. Lines may begin with whatever launchers and schedulers put there ("[rank0]:", "3: "). */
+/* launch_log.h - private to import: reads what a program prints while it runs: its arguments, its configuration as
+ * JSON, and how long steps take. Lines may begin with whatever launchers and schedulers put there ("[rank0]:", "3:
+ * "). */
 #ifndef TSIM_IMPORT_LAUNCH_LOG_H
 #define TSIM_IMPORT_LAUNCH_LOG_H
 
@@ -14,10 +15,12 @@ bool tsim_log_add_arguments(struct tsim_recipe *r);
  * own, whose values stand where they do in the log; NULL: there is none. */
 const struct tsim_value *tsim_log_json(struct tsim_recipe *r, const char *announcement);
 
-/* The YAML between the line with `title` and the next line of dashes, in the same way; of a file without that line, all. */
+/* Finds the YAML between the line with `title` and the next line of dashes, whose values stand where they do in the
+ * log; a file without that line is YAML as a whole. */
 enum tsim_status tsim_log_yaml(struct tsim_recipe *r, const char *title, const struct tsim_value **root);
 
-/* Numbers behind a label, one a line ("elapsed time per iteration (ms): 5012.3"), commas among digits left out. */
+/* A series is the numbers behind a label, one a line ("elapsed time per iteration (ms): 5012.3"); commas among digits
+ * are left out. */
 struct tsim_log_series {
     double median, low, high; /* of what is kept: the middle half is from low to high */
     size_t n, n_warmup;       /* steps that are kept, and that were left out at the beginning */

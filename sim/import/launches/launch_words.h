@@ -1,5 +1,5 @@
-/* launch_words.h - private to import: what other programs call the values of a scenario's keys. Readers and writers of
- * launch files share these tables. */
+/* launch_words.h - private to import: translates words of other programs to the values of a scenario's keys, and
+ * back. Readers and writers of launch files share these tables. */
 #ifndef TSIM_IMPORT_LAUNCH_WORDS_H
 #define TSIM_IMPORT_LAUNCH_WORDS_H
 
@@ -22,7 +22,7 @@ extern const struct tsim_launch_word tsim_titan_schedules[];     /* torchtitan's
 /* --use-tp-pp-dp-mapping: data parallelism outermost; parallelism.order. */
 extern const enum tsim_axis tsim_tp_pp_dp_order[TSIM_N_AXES];
 
-/* NULL: there is none. */
+/* These translate a word; NULL: the table does not have it. */
 const char *tsim_launch_ours(const struct tsim_launch_word *words, const char *theirs);
 const char *tsim_launch_theirs(const struct tsim_launch_word *words, const char *ours);
 

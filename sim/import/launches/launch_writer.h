@@ -1,4 +1,4 @@
-/* launch_writer.h - private to import: what the writers of launch files (launch_file.h) share. */
+/* launch_writer.h - private to import: has the functions that all writers of launch files (launch_file.h) use. */
 #ifndef TSIM_IMPORT_LAUNCH_WRITER_H
 #define TSIM_IMPORT_LAUNCH_WRITER_H
 
@@ -25,7 +25,8 @@ struct tsim_launch_writer {
 #define TSIM_WRITE(w, ...) tsim_lines_add((w)->arena, &(w)->out, __VA_ARGS__)
 /* Returns the word of a key of the resolved scenario; "" where it is absent or no scalar. */
 const char *tsim_launch_text(const struct tsim_launch_writer *w, const char *path);
-/* The comments, each line behind `indent`; JSON has none (deepspeed_json.c). */
+/* Writes the carried settings as comments, each line behind `indent`; not for JSON, which has no comments
+ * (deepspeed_json.c). */
 void tsim_launch_write_carried(struct tsim_launch_writer *w, const char *indent);
 /* Returns the name of the scenario as files and jobs may have it: small letters, digits and dashes. */
 const char *tsim_launch_job_name(const struct tsim_launch_writer *w);
@@ -42,7 +43,7 @@ void tsim_gpt_options(struct tsim_launch_writer *w);
 /* Tells whether the options say how many layers each stage has. */
 bool tsim_gpt_says_stages(const struct tsim_launch_writer *w);
 
-/* Whole files. */
+/* Each writes a whole file. */
 void tsim_write_megatron(struct tsim_launch_writer *w);
 void tsim_write_nemo(struct tsim_launch_writer *w);
 void tsim_write_torchtitan(struct tsim_launch_writer *w);

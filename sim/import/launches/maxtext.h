@@ -1,5 +1,5 @@
-/* maxtext.h - private to import: a job of AI-Hypercomputer/maxtext out of its settings (MaxText/configs/base.yml), which
- * Primus has under the same names. */
+/* maxtext.h - private to import: makes a scenario of the settings of AI-Hypercomputer/maxtext
+ * (MaxText/configs/base.yml), which Primus has under the same names. */
 #ifndef TSIM_IMPORT_MAXTEXT_H
 #define TSIM_IMPORT_MAXTEXT_H
 

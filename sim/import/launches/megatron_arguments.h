@@ -1,4 +1,5 @@
-/* megatron_arguments.h - private to import: what becomes of Megatron-LM's arguments that nothing asks for. */
+/* megatron_arguments.h - private to import: says of each of Megatron-LM's arguments that nothing reads whether it
+ * matters. */
 #ifndef TSIM_IMPORT_MEGATRON_ARGUMENTS_H
 #define TSIM_IMPORT_MEGATRON_ARGUMENTS_H
 

@@ -1,4 +1,5 @@
-/* omegaconf.h - private to import: values of OmegaConf, which NeMo, llm-foundry and others write "${...}" in. */
+/* omegaconf.h - private to import: resolves the "${...}" of OmegaConf, which NeMo, llm-foundry and others write in
+ * their values. */
 #ifndef TSIM_IMPORT_OMEGACONF_H
 #define TSIM_IMPORT_OMEGACONF_H
 

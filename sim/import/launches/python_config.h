@@ -25,7 +25,7 @@ struct tsim_python {
 /* Reads what `function` returns, or, where it is NULL, what the module's names hold. `python->values` is on the heap, to be
  * freed by the caller also after a mistake. TSIM_ERR_SYNTAX, TSIM_ERR_LIMIT, with a message at the place. */
 enum tsim_status tsim_python_read(struct tsim_recipe *r, const char *function, struct tsim_python *python);
-/* The functions alone. */
+/* Finds the file's functions and reads none of them. */
 void tsim_python_functions(struct tsim_recipe *r, struct tsim_python *python);
 
 #endif

@@ -88,7 +88,7 @@ const struct tsim_value *tsim_recipe_scalar(struct tsim_recipe *r, int line, int
 struct tsim_setting *tsim_recipe_find(struct tsim_recipe *r, const char *key);
 /* Returns the first of several keys that is there; ends with NULL. */
 struct tsim_setting *tsim_recipe_find_any(struct tsim_recipe *r, const char *const *keys);
-/* Its value: of a list, the first element; a mistake where it is no such thing. */
+/* Returns the value, of a list its first element; anything else is a mistake. */
 const char *tsim_setting_text(const struct tsim_setting *s);
 /* True where the setting is there and says just this. */
 bool tsim_setting_is(const struct tsim_setting *s, const char *text);
@@ -118,7 +118,7 @@ void tsim_recipe_put_loss_scaling(struct tsim_recipe *r, const struct tsim_setti
 void tsim_recipe_put_list(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
                           const char *const *texts, size_t n);
 
-/* Any other value. */
+/* Puts a value of any other kind. */
 void tsim_recipe_put_value(struct tsim_recipe *r, const char *path, const struct tsim_setting *from,
                            const struct tsim_value *value);
 

@@ -33,7 +33,7 @@ struct tsim_shell_lost {
     const char *name, *from;
 };
 
-/* The caller's part of a script. */
+/* The caller says what the script cannot: its arguments, its environment and the files beside it. */
 struct tsim_shell_outside {
     const char *const *arguments; /* $1, $2, ... */
     size_t n_arguments;

@@ -1,5 +1,4 @@
-/* shell_words.h - private to import: a shell's words with their quotes and expansions, and the script that they are
- * read from. */
+/* shell_words.h - private to import: reads a shell's words with their quotes and expansions. */
 #ifndef TSIM_IMPORT_SHELL_WORDS_H
 #define TSIM_IMPORT_SHELL_WORDS_H
 
@@ -45,7 +44,7 @@ struct tsim_shell {
 
 /* Returns the place in the script at which character `pos` of the text was written. */
 uint32_t tsim_shell_place(const struct tsim_shell *s, size_t pos);
-/* A mistake at `pos` of the text. */
+/* Notes a mistake at `pos` of the text; the first one counts. */
 void tsim_shell_fail(struct tsim_shell *s, enum tsim_status status, size_t pos, const char *message);
 
 const struct tsim_shell_variable *tsim_shell_get(const struct tsim_shell *s, const char *name, size_t length);
@@ -56,7 +55,7 @@ struct tsim_shell_word tsim_shell_word_at(struct tsim_shell *s, const char *text
 
 /* Reads one word at `pos` up to what ends it. */
 void tsim_shell_read_word(struct tsim_shell *s, struct tsim_shell_fields *fields);
-/* A here-document that `<<` announces, with s->pos behind that. */
+/* `<<` announces a here-document; s->pos is behind that. */
 struct tsim_shell_document {
     const char *name; /* of the line that ends it; NULL: there is none */
     bool is_quoted;   /* its text is left as it is; else variables in it are expanded */

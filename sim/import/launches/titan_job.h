@@ -1,4 +1,4 @@
-/* titan_job.h - private to import: a job of torchtitan out of its settings, whoever read them. */
+/* titan_job.h - private to import: makes a scenario of torchtitan's settings, whoever read them. */
 #ifndef TSIM_IMPORT_TITAN_JOB_H
 #define TSIM_IMPORT_TITAN_JOB_H
 

@@ -33,10 +33,10 @@ enum tsim_status tsim_machine_write(struct tsim_arena *arena, const struct tsim_
 /* The matrix that `nvidia-smi topo -m` prints. */
 enum tsim_status tsim_import_nvidia_topo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                          struct tsim_import_result *result, struct tsim_diags *diags);
-/* The output of `rocm-smi --showtopo`, with --showproductname or without. */
+/* Reads the output of `rocm-smi --showtopo`, with --showproductname or without. */
 enum tsim_status tsim_import_rocm_topo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                        struct tsim_import_result *result, struct tsim_diags *diags);
-/* hwloc's XML: `lstopo FILE.xml`. */
+/* Reads hwloc's XML (`lstopo FILE.xml`). */
 enum tsim_status tsim_import_lstopo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                     struct tsim_import_result *result, struct tsim_diags *diags);
 /* The XML that NCCL writes where NCCL_TOPO_DUMP_FILE says. */

@@ -1,4 +1,4 @@
-/* xml.h - private to import/machines: XML by expat, element after element, with the place of what is wrong. */
+/* xml.h - private to import/machines: reads XML by expat, element after element, with the place of what is wrong. */
 #ifndef TSIM_IMPORT_XML_H
 #define TSIM_IMPORT_XML_H
 

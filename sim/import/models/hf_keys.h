@@ -1,4 +1,4 @@
-/* hf_keys.h - private to import: what becomes of keys of a config.json that nothing has read. */
+/* hf_keys.h - private to import: decides what becomes of the keys of a config.json that nothing has read. */
 #ifndef TSIM_IMPORT_HF_KEYS_H
 #define TSIM_IMPORT_HF_KEYS_H
 

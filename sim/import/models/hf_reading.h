@@ -8,9 +8,9 @@
 
 struct tsim_hf_reading;
 
-/* A family of architectures: how it calls things, and what is always so in it. `types` are the values of model_type that
- * are read alike, with '|' between them. A name is one key, or several with '|' between them, of which the first that is
- * there counts. */
+/* A family of architectures has its own names for things, and some of its model is always so. `types` are the values
+ * of model_type that are read alike, with '|' between them. A name is one key, or several with '|' between them, of
+ * which the first that is there counts. */
 struct tsim_hf_family {
     const char *types;
     const char *hidden, *layers, *heads, *kv_heads, *ffn, *positions;
@@ -51,12 +51,13 @@ const char *tsim_hf_key(const struct tsim_hf_reading *r, const char *names);
 int64_t tsim_hf_number(struct tsim_hf_reading *r, const char *key, int64_t least, int64_t most, int64_t otherwise);
 /* Returns a number from 1 on, and reports a mistake if it is missing. */
 int64_t tsim_hf_required(struct tsim_hf_reading *r, const char *key, int64_t most);
-/* Above 0, at most 1. */
+/* Returns a share above 0 and at most 1. */
 double tsim_hf_share(struct tsim_hf_reading *r, const char *key, double otherwise);
 bool tsim_hf_flag(struct tsim_hf_reading *r, const char *key, bool otherwise);
 /* Is it of this class, or, with a star before it, of one that ends so? By the first of `architectures`. */
 bool tsim_hf_is_class(const struct tsim_hf_reading *r, const char *name);
-/* Handle models of text and images (hf_towers.c): is the type one of them; puts the tower before the text's layers; writes it as YAML. */
+/* These read models of text and images (hf_towers.c). They say whether a type is one, put the tower before the text's
+ * layers, and write it as YAML. */
 bool tsim_hf_has_tower(const struct tsim_value *type);
 void tsim_hf_add_tower(struct tsim_hf_reading *r);
 const char *tsim_hf_put_tower(struct tsim_arena *arena, const struct tsim_tower *tower, const char *text);

@@ -26,8 +26,9 @@
 /* The largest file that is read. */
 enum { TSIM_CHAKRA_MAX_BYTES = 256 * 1000 * 1000 };
 
-/* Bytes of a file. Everything is in `arena`. Mistakes say which node, at which byte: not protobuf, a node twice, a
- * cycle, a collective or message without size or peer. Dependencies on nodes that are not in the file are a warning. */
+/* Parses the bytes of a file. Everything is in `arena`. Mistakes say which node, at which byte: not protobuf, a node
+ * twice, a cycle, a collective or message without size or peer. Dependencies on nodes that are not in the file are a
+ * warning. */
 enum tsim_status tsim_chakra_parse(struct tsim_arena *arena, const char *file, const char *bytes, size_t size,
                                    struct tsim_history *execution, struct tsim_diags *diags);
 /* Does the same for a file; returns TSIM_ERR_IO if it cannot be read. The rank is that in its name, else -1. */
@@ -43,7 +44,7 @@ enum tsim_status tsim_chakra_write(struct tsim_arena *arena, const char *file, c
 enum tsim_status tsim_chakra_write_groups(struct tsim_arena *arena, const char *file,
                                           const struct tsim_history_group *groups, int32_t n, struct tsim_diags *diags);
 
-/* The execution traces of some ranks of a job or all: a replay (config/replay_spec.h). */
+/* Makes a replay (config/replay_spec.h) of the execution traces of some ranks of a job, or of all. */
 enum tsim_status tsim_import_chakra(struct tsim_arena *arena, const struct tsim_import_input *input,
                                     struct tsim_import_result *result, struct tsim_diags *diags);
 

@@ -19,9 +19,9 @@
 
 struct tsim_trace;
 
-/* `ranks`: of the job, "0,3,8-15" or "all", each on the row that is of it or stands for it; NULL: the first replica's
- * stages, at most 64. A failure to open the file is
- * TSIM_ERR_IO, a list that is none, or has ranks that are not there, TSIM_ERR_RANGE. `file` ending in ".gz" is compressed. */
+/* `ranks` are those of the job, "0,3,8-15" or "all", each on the row that is of it or stands for it; NULL: the first
+ * replica's stages, at most 64. A file that cannot be opened is TSIM_ERR_IO; a list that is none, or has ranks that
+ * are not there, is TSIM_ERR_RANGE. A `file` that ends in ".gz" is compressed. */
 enum tsim_status tsim_trace_open(struct tsim_arena *arena, const struct tsim_scenario *scenario, const char *file,
                                  const char *ranks, struct tsim_trace **trace, struct tsim_diags *diags);
 const struct tsim_step_sink *tsim_trace_sink(struct tsim_trace *trace);

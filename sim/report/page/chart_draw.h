@@ -32,7 +32,7 @@ static inline const char *chart_color(char *buffer, size_t size, int i) {
 
 /* Begins the picture: "Memory: my-scenario". */
 void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, const struct tsim_svg *svg);
-/* A row: its title on the left, a bar of so much of the width, a text behind it. */
+/* Draws a row: its title on the left, then a bar that is this part of the width, then a text. */
 void tsim_chart_bar(const struct tsim_svg *svg, int row, const char *title, double frac, const char *text, int color);
 /* Squares of colours with their names, along `y`, and below it those that have no room there. */
 void tsim_chart_legend(const struct tsim_svg *svg, const char *const *names, const int *colors, int n, double y);
@@ -47,17 +47,17 @@ struct chart_parts {
     int n;
     const char *(*text)(double value, char *buffer, size_t size); /* of a figure, for people */
 };
-/* A row: its title on the left, and the parts of `values` side by side, `most` being the whole width. */
+/* Draws a row: its title on the left, then the parts of `values` side by side; `most` is the whole width. */
 void tsim_chart_stack(const struct tsim_svg *svg, int row, const char *title, const struct chart_parts *parts,
                       const struct tsim_json *values, double most);
 /* The names of those parts that one of the rows has; `values` finds the object of a row. */
 void tsim_chart_parts_legend(const struct tsim_svg *svg, const struct chart_parts *parts, const struct tsim_json *rows,
                              const struct tsim_json *(*values)(const struct tsim_json *row), double y);
 
-/* chart_step.c: where a step goes, of a summary; memory, of a stage or of a summary's memory. */
+/* chart_step.c has the parts of a step's time, from a summary, and the parts of memory, from a stage or a summary. */
 struct chart_parts tsim_chart_step_parts(void);
 extern const struct chart_parts tsim_chart_memory_parts;
-/* The capacity of an accelerator as a line through rows from the top to `bottom`. */
+/* Draws the capacity of an accelerator as a line through the rows, from the top to `bottom`. */
 void tsim_chart_capacity(const struct tsim_svg *svg, double capacity_bytes, double most_bytes, double bottom);
 
 /* Values from `low` to `high`, and where they are drawn. */
@@ -78,11 +78,12 @@ static inline void chart_widen(struct chart_axis *axis) {
     axis->high += room;
 }
 
-/* Logarithmic: a line at each power of ten; where these are few, at twice and five times it, too. */
+/* Draws the lines of a logarithmic axis: one at each power of ten and, where these are few, at twice and five times
+ * it. */
 void tsim_chart_ticks(const struct tsim_svg *svg, const struct chart_axis *x, const struct chart_axis *y, bool is_x,
                       const char *unit);
 
-/* Linear: both axes with what stands at their ends, and what they show. */
+/* A frame is two linear axes: what stands at their ends, and what they show. */
 struct chart_frame {
     struct chart_axis x, y;
     const char *low_x, *high_x, *low_y, *high_y, *name_x, *name_y;
@@ -94,7 +95,7 @@ struct chart_mark {
     enum { CHART_AREA, CHART_DOT, CHART_LINE } shape;
     const char *class_name, *text;
 };
-/* chart_step.c: the mark of what binds an operator, by its name (results/verdict.h). */
+/* Returns the mark of what binds an operator, by its name (results/verdict.h); chart_step.c has it. */
 struct chart_mark tsim_chart_bound_mark(const char *bound);
 void tsim_chart_marks(const struct tsim_svg *svg, const struct chart_mark *marks, size_t n, double left, double y);
 

@@ -29,7 +29,8 @@ void tsim_comparison_build(struct tsim_arena *arena, const struct tsim_side *a, 
 
 void tsim_comparison_print(FILE *out, const struct tsim_style *style, const struct tsim_comparison *comparison);
 void tsim_comparison_print_csv(FILE *out, const struct tsim_comparison *comparison);
-/* {"schema": "tsim/compare/v1", "a", "b", "step_change", "inputs", "waterfall", "outputs"}; "sensitivity" with it */
+/* Returns {"schema": "tsim/compare/v1", "a", "b", "step_change", "inputs", "waterfall", "outputs"}; "sensitivity"
+ * with it */
 struct tsim_json *tsim_comparison_json(const struct tsim_comparison *comparison);
 
 #endif

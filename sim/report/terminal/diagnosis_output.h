@@ -15,10 +15,11 @@ void tsim_diagnosis_print(struct tsim_arena *arena, const struct tsim_diagnosis_
                           const struct tsim_style *style, FILE *out);
 void tsim_diagnosis_print_csv(struct tsim_arena *arena, const struct tsim_diagnosis_output *output, FILE *out);
 
-/* {"schema": "tsim/diagnosis/v1", "scenario", "measured": {"as", "step_time_s", "mfu", "inside_interval"}, "predicted":
- * {"step_time_s", "mfu", "step_time_low_s", "step_time_high_s"}, "best": {"step_time_s", "mfu", "set", "mfu_if_unexplained_stays"},
- * "waterfall": [{"kind", "name", "mfu", "mfu_change", "step_time_s", "change_s", "set", "flags"}], "suspects": [{"what",
- * "set", "flags", "step_time_s", "explained"}], "evaluated"}. The caller releases it. */
+/* Returns {"schema": "tsim/diagnosis/v1", "scenario", "measured": {"as", "step_time_s", "mfu", "inside_interval"},
+ * "predicted": {"step_time_s", "mfu", "step_time_low_s", "step_time_high_s"}, "best": {"step_time_s", "mfu", "set",
+ * "mfu_if_unexplained_stays"}, "waterfall": [{"kind", "name", "mfu", "mfu_change", "step_time_s", "change_s", "set",
+ * "flags"}], "suspects": [{"what", "set", "flags", "step_time_s", "explained"}], "evaluated"}. The caller releases
+ * it. */
 struct tsim_json *tsim_diagnosis_json(struct tsim_arena *arena, const struct tsim_diagnosis_output *output);
 
 #endif

@@ -14,7 +14,7 @@ static inline char *tsim_digits_text(char *at, const char *text) {
     return at + length;
 }
 
-/* Two decimal digits, at[0] and at[1]. */
+/* Writes two decimal digits, at[0] and at[1]. */
 static inline void tsim_digits_pair(char *at, uint64_t below_100) {
     static const char PAIRS[] =
         "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434"

@@ -45,9 +45,9 @@ enum tsim_status tsim_explanation_build(struct tsim_arena *arena, const struct t
                                         struct tsim_explanation *explanation, struct tsim_diags *diags);
 
 void tsim_explain_print(FILE *out, const struct tsim_style *style, const struct tsim_explanation *explanation);
-/* The sections' tables one after the other, an empty line between them; see tsim_figures_print_csv. */
+/* Prints the sections' tables one after the other, with an empty line between them; see tsim_figures_print_csv. */
 void tsim_explain_print_csv(FILE *out, const struct tsim_explanation *explanation);
-/* {"schema": "tsim/explain/v1", "scenario", "status", "step_time_s", and an array for each table}. */
+/* Returns {"schema": "tsim/explain/v1", "scenario", "status", "step_time_s", and an array for each table}. */
 struct tsim_json *tsim_explain_json(const struct tsim_explanation *explanation);
 
 #endif

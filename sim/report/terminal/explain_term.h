@@ -12,11 +12,12 @@
  * name, and for one whose value this run does not have. */
 const struct tsim_term *tsim_term_of(const struct tsim_prediction *prediction, const char *name);
 
-/* Indented, value first; sources are numbered and stand below. A shared node is written out once. */
+/* Prints the tree indented, with the value first; sources are numbered and stand below. A shared node is written out
+ * once. */
 void tsim_term_print(FILE *out, const struct tsim_style *style, const struct tsim_term *term);
 /* A line a node in the order of the tree: table,depth,name,value,unit,formula,source,status. */
 void tsim_term_print_csv(FILE *out, const struct tsim_term *term);
-/* {"schema": "tsim/term/v1", "name", "value", "unit", "formula", "source", "status", "parts": [...]} */
+/* Returns {"schema": "tsim/term/v1", "name", "value", "unit", "formula", "source", "status", "parts": [...]} */
 struct tsim_json *tsim_term_json(const struct tsim_term *term);
 
 #endif

@@ -17,7 +17,7 @@ struct tsim_plan_output {
 void tsim_plan_print(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                      FILE *out);
 
-/* "tp4 pp2x20 dp128 zero1": what is one, or as usual, is left out. */
+/* Returns "tp4 pp2x20 dp128 zero1"; what is one, or as usual, is left out. */
 const char *tsim_plan_text(struct tsim_arena *arena, const struct tsim_plan *plan);
 
 /* "  --set PATH=VALUE ..." with which a run is the plan: on a terminal in lines that a shell takes together, else in one. */
@@ -34,18 +34,18 @@ const char *tsim_plan_gap_text(struct tsim_arena *arena, const struct tsim_plan_
 const char *tsim_plan_cluster_name(struct tsim_arena *arena, const struct tsim_plan_space *space,
                                    const struct tsim_plan_candidate *candidate);
 
-/* One table after the other, named as the members of the JSON: best, best_of_each, points (the front), sensitivity. */
+/* Prints one table after the other, named as the members of the JSON: best, best_of_each, points (the front),
+ * sensitivity. */
 void tsim_plan_print_csv(struct tsim_arena *arena, const struct tsim_plan_output *output, FILE *out);
 
 /* Returns the figure that the plans are ranked by. Models without tokens are ranked by samples, which ranks alike. */
 enum tsim_outcome_figure tsim_plan_objective(const struct tsim_plan_output *output);
 
-/* {"best": [{"set", "status", "cluster", "accelerator", "may_not_fit", "similar_runs", "runs_on_accelerator", "per_token",
- * "loses", "summary"}], "recommended": the one that is said to be run, "points": [the front: the
- * same without "loses"], "best_of_each": [as points; where there are several candidates], "without": [{"cluster",
- * "why"}: the candidates that have no plan], "evaluated", "pruned", ...; "sensitivity" and "verdict" with them}. The
- * caller releases it.
- */
+/* Returns {"best": [{"set", "status", "cluster", "accelerator", "may_not_fit", "similar_runs", "runs_on_accelerator",
+ * "per_token", "loses", "summary"}], "recommended": the one that is said to be run, "points": [the front: the same
+ * without "loses"], "best_of_each": [as points; where there are several candidates], "without": [{"cluster", "why"}:
+ * the candidates that have no plan], "evaluated", "pruned", ...; "sensitivity" and "verdict" with them}. The caller
+ * releases it. */
 struct tsim_json *tsim_plan_json(struct tsim_arena *arena, const struct tsim_plan_output *output);
 
 #endif

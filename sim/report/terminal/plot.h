@@ -18,7 +18,7 @@ struct tsim_plot {
     size_t mark;      /* a line up from this x; n: none */
 };
 
-/* Ten lines as wide as the style. Nothing for fewer than two points. */
+/* Prints ten lines as wide as the style, or nothing where there are fewer than two points. */
 void tsim_plot_print(FILE *out, const struct tsim_style *style, const struct tsim_plot *plot);
 
 #endif

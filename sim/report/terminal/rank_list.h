@@ -15,7 +15,7 @@ struct tsim_rank_list {
     int32_t n_ranges;
 };
 
-/* False: the text is no such list. */
+/* Parses a list of ranks; false: the text is no such list. */
 bool tsim_rank_list_parse(struct tsim_arena *arena, const char *text, struct tsim_rank_list *list);
 bool tsim_rank_list_has(const struct tsim_rank_list *list, int64_t rank);
 /* Returns a rank of the list that is not one of the first n, -1 when there is none ("all" has none). */

@@ -5,8 +5,9 @@
 #include "report/terminal/figures.h"
 #include "study/search/robust.h"
 
-/* "sensitivity": side, input, its change of time per token (rent: of cost) at -10 % and +10 %, which order they reverse.
- * An input of "both": its change of the second's time against the first's. */
+/* Fills in the table "sensitivity". A row has a side, an input, its change of time per token (where rent is the
+ * input: of cost) at -10 % and +10 %, and which orders they reverse. A row of "both" has the change of the second's
+ * time against the first's. */
 void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2],
                          struct tsim_figures *figures);
 

@@ -21,7 +21,7 @@ const char *tsim_screen_count(struct tsim_screen *screen, double value);
 const char *tsim_screen_rate(struct tsim_screen *screen, double per_s);
 const char *tsim_screen_percent(struct tsim_screen *screen, double frac);
 
-/* summary_campaign.c: the whole run, when the scenario says how long it is. */
+/* Writes the whole run where the scenario says how long it is (summary_campaign.c). */
 void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_prediction *prediction);
 
 #endif

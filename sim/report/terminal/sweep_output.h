@@ -22,9 +22,9 @@ struct tsim_sweep_output {
  * points and how many there are of each status. The rows are read twice (the first time for the widths). */
 enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const struct tsim_style *style, FILE *out,
                                   struct tsim_diags *diags);
-/* Every figure, in SI units; RFC 4180. */
+/* Prints every figure in SI units, as CSV (RFC 4180). */
 enum tsim_status tsim_sweep_print_csv(const struct tsim_sweep_output *output, FILE *out, struct tsim_diags *diags);
-/* Contract: {"points": [{"set", "status", "summary"}], "best": [...]}. */
+/* Writes {"points": [{"set", "status", "summary"}], "best": [...]}. */
 enum tsim_status tsim_sweep_write_json(const struct tsim_sweep_output *output, FILE *out, struct tsim_diags *diags);
 
 #endif

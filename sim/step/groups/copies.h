@@ -36,7 +36,7 @@ bool tsim_copies_end_with(const struct tsim_stage_group *group, int32_t item);
 /* Do copies share slots with collectives? */
 bool tsim_copies_meet_collectives(const struct tsim_step_plan *plan);
 
-/* Demands the way of each member to its host, and its HBM, for so many bytes a second. */
+/* Has the task demand each member's way to its host, and its HBM, for this many bytes a second. */
 void tsim_copies_demand(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, struct tsim_task *task,
                         enum tsim_copy_direction direction, double bytes_per_s);
 
@@ -47,7 +47,7 @@ bool tsim_copies_are_under_way(const struct tsim_stage_group *group);
 bool tsim_copies_has_input(const struct tsim_stage_group *group);
 bool tsim_copies_first_is_there(const struct tsim_stage_group *group);
 
-/* tsim_program_fn, one per stream; context is the stage group. */
+/* These are the programs (tsim_program_fn) of the streams that copy; their context is the stage group. */
 bool tsim_stage_group_copy_batch(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_copy_out(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_copy_in(void *context, int32_t stream, struct tsim_task *task);

@@ -36,7 +36,7 @@ void tsim_pass_tasks_tell(const struct tsim_stage_group *group, tsim_tick begin,
 /* Counts the operators of a micro-batch's passes, and with `with_launches` also the host's launches of them. */
 int64_t tsim_pass_n_operators(const struct tsim_stage_group *group, bool with_launches);
 
-/* tsim_program_fn of the streams of communicators; context is a struct tsim_beside_stream. */
+/* This is the program (tsim_program_fn) of the streams of communicators; its context is a struct tsim_beside_stream. */
 bool tsim_stage_group_beside(void *context, int32_t stream, struct tsim_task *task);
 
 #endif

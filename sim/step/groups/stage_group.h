@@ -247,7 +247,7 @@ struct tsim_stage_group {
     struct tsim_stage_group_account *account;
 };
 
-/* task_demands.c: each adds demands to a task. */
+/* task_demands.c adds demands to a task. */
 /* Each member sends `bytes_per_s` over the links of its message `what` (TSIM_SENT_...). */
 void tsim_stage_group_demand_sent(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int what,
                                   double bytes_per_s, struct tsim_task *task);

@@ -36,8 +36,8 @@ struct tsim_sweep_progress {
 };
 typedef void (*tsim_sweep_report_fn)(void *context, const struct tsim_sweep_progress *progress);
 
-/* Every value of every axis (the first 250 of it), tried once with the first ones of the others: mistakes go to
- * `diags`, their texts to `arena`. */
+/* Tries every value of every axis (its first 250) once, with the first values of the others. Mistakes go to `diags`,
+ * their texts to `arena`. */
 enum tsim_status tsim_sweep_check(struct tsim_arena *arena, const struct tsim_sweep *sweep, struct tsim_diags *diags);
 
 /* Fills in the sweep's row for the database. */

@@ -22,10 +22,11 @@ enum tsim_kernel_share { TSIM_SHARE_TAKEN, TSIM_SHARE_PASSED_OVER, TSIM_SHARE_WR
 /* Is the line such a header? Then `flops_per_s` is the peak. */
 bool tsim_kernel_shares_header(const char *line, double *flops_per_s);
 
-/* The columns of the lines below. */
+/* These are the columns of the lines below. */
 extern const char TSIM_KERNEL_SHARES_COLUMNS[];
 
-/* Taken: `text` is the line in those columns. Wrong: it says what would be right. */
+/* Makes a line in those columns of one line of the file. TAKEN: `text` is the line; WRONG: it says what would be
+ * right. */
 enum tsim_kernel_share tsim_kernel_share_line(struct tsim_arena *arena, const char *line, double flops_per_s,
                                               const char *accelerator, const char *attention_kernel, const char **text);
 

@@ -13,9 +13,9 @@ struct tsim_least_squares {
     void *context;
 };
 
-/* values: in, where to start (all > 0); out, the optimum. low_95 and high_95: the interval from the covariance at the
- * optimum and Student's t for the rows beyond the values; NAN without such rows. NULL, or why it does not converge;
- * then nothing is written. */
+/* Fits. `values` (all > 0) say where to start, and are the optimum afterwards. low_95 and high_95 are the interval
+ * from the covariance at the optimum and Student's t for the rows beyond the values; NAN without such rows. Returns
+ * NULL, or why it does not converge; then nothing is written. */
 const char *tsim_least_squares_fit(const struct tsim_least_squares *problem, double *values, double *low_95,
                                    double *high_95);
 

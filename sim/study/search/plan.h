@@ -23,7 +23,7 @@
 #include "study/search/plan_space.h"
 #include "study/search/ranking.h"
 
-/* Small: what is simulated before anything is known is simulated for nothing. */
+/* A round of simulations is small, because what is simulated before anything is known is simulated for nothing. */
 enum { TSIM_PLAN_ROUND = 8 };
 
 struct tsim_plan_search {

@@ -35,7 +35,7 @@ bool tsim_ranking_is_better(const struct tsim_ranking *ranking, const struct tsi
 /* Returns how far a value misses a limit, as a fraction of the limit; 0 or less if it is kept, NAN for NAN. */
 double tsim_limit_miss(const struct tsim_limit *limit, double value);
 
-/* The best few seen so far, best first. */
+/* The best few points seen so far are kept, best first. */
 enum { TSIM_BEST_POINTS = 5 };
 struct tsim_best {
     struct tsim_point points[TSIM_BEST_POINTS];

@@ -62,8 +62,8 @@ enum tsim_status tsim_space_read(struct tsim_arena *arena, const struct tsim_val
 void tsim_space_of(struct tsim_arena *arena, const struct tsim_choice *choices, size_t n_choices,
                    struct tsim_space *space);
 
-/* The space with further settings in some of its choices: `more` returns how many it has written to `settings`,
- * TSIM_SPACE_MOST_MORE at most, for one that is given. */
+/* Makes the space with further settings in some of its choices: `more` writes at most TSIM_SPACE_MOST_MORE of them to
+ * `settings` for a choice, and returns how many. */
 enum { TSIM_SPACE_MOST_MORE = 5 };
 typedef size_t (*tsim_space_more_fn)(void *context, const struct tsim_choice *choice,
                                      struct tsim_space_setting settings[TSIM_SPACE_MOST_MORE]);
