@@ -246,6 +246,7 @@ struct tsim_training_spec {
     int64_t decoder_sequence_length; /* of encoder-decoder models, which sequence_length is the encoder's of; else 0 */
     enum tsim_precision precision;
     enum tsim_precision gradient_precision; /* FP32 or BF16/FP16 */
+    bool says_gradients; /* the scenario itself says it: other plans of it keep it, where the software's follows ZeRO */
     enum tsim_optimizer optimizer;
     enum tsim_precision state_precision;        /* of moments that are kept whole: FP32 or BF16/FP16 */
     bool no_master_weights;                     /* in 16 or 8 bits: no fp32 copy */

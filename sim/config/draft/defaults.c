@@ -127,15 +127,6 @@ static enum tsim_precision usual_precision(const struct tsim_scenario *sc) {
     return TSIM_BF16;
 }
 
-static enum tsim_precision usual_gradients(const struct tsim_software_defaults *defaults, enum tsim_precision precision,
-                                           int64_t zero) {
-    if (precision < TSIM_FP16)
-        return TSIM_FP32;
-    if (defaults->halves_sharded_gradients && zero >= 2)
-        return tsim_unquantized(precision);
-    return precision == TSIM_FP16 ? defaults->fp16_gradients : defaults->bf16_gradients;
-}
-
 /* Fills in what the software does where the scenario is silent. */
 static void resolve_software_defaults(struct tsim_draft *draft) {
     struct tsim_training_spec *training = &draft->scenario.training;
@@ -152,8 +143,6 @@ static void resolve_software_defaults(struct tsim_draft *draft) {
                         (draft->schedule >= 0 && tsim_is_asynchronous((enum tsim_schedule)draft->schedule));
     if (!tsim_draft_has(draft, "parallelism.zero") && !is_unsharded)
         draft->zero = p->pipeline > 1 ? defaults->zero_staged : defaults->zero;
-    if (!tsim_draft_has(draft, "training.gradient_precision"))
-        training->gradient_precision = usual_gradients(defaults, training->precision, draft->zero);
     if (!tsim_draft_has(draft, "parallelism.sequence")) /* the tokens of an image seldom divide */
         p->sequence = p->tensor > 1 && draft->scenario.model->image.patch == 0 && defaults->sequence &&
                       tsim_is_in(software->supports.splits, TSIM_SPLIT_SEQUENCE);
@@ -316,6 +305,7 @@ static void resolve_sayings(struct tsim_draft *draft) {
     p->says_overlap_expert = tsim_draft_has(draft, "parallelism.overlap.expert");
     p->says_schedule = draft->schedule >= 0;
     p->says_layers = draft->layers;
+    draft->scenario.training.says_gradients = tsim_draft_has(draft, "training.gradient_precision");
     if (!tsim_has_tensor_overlap(draft->scenario.training.precision) &&
         !tsim_draft_has(draft, "parallelism.overlap.tensor"))
         p->overlap.tensor = false;
@@ -341,6 +331,15 @@ static int64_t usual_zero_group(const struct tsim_draft *draft) {
     return draft->zero > 0 && group > 0 && group < ranks && ranks % group == 0 && p->expert == 1 ? group : 0;
 }
 
+static enum tsim_precision usual_gradients(const struct tsim_software_defaults *defaults, enum tsim_precision precision,
+                                           int64_t zero) {
+    if (precision < TSIM_FP16)
+        return TSIM_FP32;
+    if (defaults->halves_sharded_gradients && zero >= 2)
+        return tsim_unquantized(precision);
+    return precision == TSIM_FP16 ? defaults->fp16_gradients : defaults->bf16_gradients;
+}
+
 void tsim_draft_fill_plan(struct tsim_draft *draft) {
     struct tsim_parallelism_spec *p = &draft->scenario.parallelism;
     int64_t n = draft->scenario.n_accelerators;
@@ -358,6 +357,9 @@ void tsim_draft_fill_plan(struct tsim_draft *draft) {
                                             : (enum tsim_schedule)software->defaults.schedule;
     if (draft->zero_group == TSIM_ZERO_GROUP_USUAL)
         draft->zero_group = usual_zero_group(draft);
+    struct tsim_training_spec *training = &draft->scenario.training;
+    if (!training->says_gradients)
+        training->gradient_precision = usual_gradients(&software->defaults, training->precision, draft->zero);
 }
 
 /* ---- what follows from a valid draft ---- */
