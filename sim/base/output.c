@@ -91,6 +91,20 @@ enum tsim_status tsim_output_open(struct tsim_arena *arena, const char *name, st
     return TSIM_OK;
 }
 
+enum tsim_status tsim_output_try(const char *name, struct tsim_diags *diags) {
+    struct tsim_output *output;
+    struct tsim_arena arena;
+    struct stat there;
+    if (stat(name, &there) == 0 && is_written_directly(name, &there) && !S_ISDIR(there.st_mode))
+        return TSIM_OK;
+    tsim_arena_init(&arena);
+    enum tsim_status status = tsim_output_open(&arena, name, &output, diags);
+    if (status == TSIM_OK)
+        tsim_output_discard(output);
+    tsim_arena_release(&arena);
+    return status;
+}
+
 FILE *tsim_output_stream(const struct tsim_output *output) {
     return output->stream;
 }

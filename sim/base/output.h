@@ -18,6 +18,9 @@ struct tsim_output; /* an open file */
 /* A failure is TSIM_ERR_IO with one diagnostic that names the file. */
 enum tsim_status tsim_output_open(struct tsim_arena *arena, const char *name, struct tsim_output **output,
                                   struct tsim_diags *diags);
+/* Fails as that does, and leaves nothing: for what takes long before there is anything to write. Files that are not regular
+ * are left alone, since to open them may wait or show. */
+enum tsim_status tsim_output_try(const char *name, struct tsim_diags *diags);
 FILE *tsim_output_stream(const struct tsim_output *output);
 
 /* Puts the file in its place; when anything written to the stream had failed, says so and leaves nothing. */

@@ -58,7 +58,9 @@ static const struct unit UNITS[] = {
     {TSIM_WATTS, "W", 1, UP | DOWN},
     {TSIM_JOULES, "J", 1, UP | DOWN},
     {TSIM_JOULES, "Wh", 3600, UP},
-    {TSIM_USD, "USD", 1, UP | DOWN},
+    {TSIM_USD, "USD", 1, UP | DOWN | BILLION},
+    {TSIM_USD, "million USD", 1e6, 0},
+    {TSIM_USD, "billion USD", 1e9, 0},
     {TSIM_USD_PER_S, "USD/s", 1, UP | DOWN},
     {TSIM_USD_PER_S, "USD/min", 1 / MINUTE, UP | DOWN},
     {TSIM_USD_PER_S, "USD/h", 1 / HOUR, UP | DOWN},
@@ -610,11 +612,20 @@ static const char *human_rate(double value, char *buffer, size_t size) {
     return fabs(value) < 999.5 ? HUMANIZE(scales) : with_prefix(value, " /s", buffer, size);
 }
 
+const char *tsim_money_prefix(const char *prefix) {
+    return strcmp(prefix, "G") == 0 ? "billion" : strcmp(prefix, "T") == 0 ? "trillion" : prefix;
+}
+
 static const char *human_money(double value, enum tsim_dimension dimension, char *buffer, size_t size) {
     static const struct human_scale rates[] = {{0, 1 / HOUR, "USD/h"}};
     static const struct human_scale prices[] = {{0, 1 / KILOWATT_HOUR, "USD/kWh"}};
-    if (dimension == TSIM_USD)
-        return with_prefix(value, fabs(value) < 999.5 ? "USD" : " USD", buffer, size);
+    if (dimension == TSIM_USD) {
+        char number[32];
+        const char *prefix = tsim_money_prefix(fabs(value) < 1 ? "" : tsim_quantity_prefix(&value, 999.5));
+        three_digits(value, number, sizeof number);
+        snprintf(buffer, size, "%s %s%sUSD", number, prefix, *prefix ? " " : "");
+        return buffer;
+    }
     return dimension == TSIM_USD_PER_S ? HUMANIZE(rates) : HUMANIZE(prices);
 }
 

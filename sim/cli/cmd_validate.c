@@ -1,5 +1,6 @@
 #include "cli/command.h"
 
+#include "base/output.h"
 #include "report/terminal/table.h"
 #include "results/format.h"
 #include "results/measured.h"
@@ -241,6 +242,12 @@ enum tsim_exit tsim_cmd_validate(const struct tsim_arguments *arguments) {
     tsim_arena_init(&arena);
     tsim_diags_init(&log_diags);
     const char *started_at = tsim_timestamp(&arena);
+    if (arguments->has[TSIM_OPTION_DB] && tsim_output_try(tsim_db_file(arguments), &log_diags) != TSIM_OK) {
+        tsim_report_diags(arguments, &log_diags);
+        tsim_diags_release(&log_diags);
+        tsim_arena_release(&arena);
+        return TSIM_EXIT_IO;
+    }
     tsim_validate(&arena, arguments->operands, arguments->n_operands, arguments->overrides, arguments->n_overrides,
                   arguments->has[TSIM_OPTION_IGNORE_MEMORY], tsim_n_jobs(arguments), &validation);
     enum tsim_exit status = report_cases(arguments, &validation);

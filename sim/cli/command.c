@@ -90,6 +90,20 @@ bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments) {
     return arguments->has[TSIM_OPTION_JSON] && !arguments->value[TSIM_OPTION_JSON];
 }
 
+bool tsim_can_write(const struct tsim_arguments *arguments) {
+    static const enum tsim_option WRITTEN[] = {TSIM_OPTION_OUTPUT, TSIM_OPTION_REPORT, TSIM_OPTION_TRACE,
+                                               TSIM_OPTION_JSON};
+    struct tsim_diags diags;
+    tsim_diags_init(&diags);
+    for (size_t i = 0; i < sizeof WRITTEN / sizeof WRITTEN[0]; i++)
+        if (arguments->value[WRITTEN[i]])
+            tsim_output_try(arguments->value[WRITTEN[i]], &diags);
+    bool can = diags.n_errors == 0;
+    tsim_report_diags(arguments, &diags);
+    tsim_diags_release(&diags);
+    return can;
+}
+
 enum tsim_exit tsim_write_file(const char *file, tsim_json_parts_fn write, void *context) {
     struct tsim_output *output;
     struct tsim_arena arena;

@@ -78,6 +78,10 @@ enum tsim_exit tsim_write_page(const struct tsim_arguments *arguments, const cha
 enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                      struct tsim_store *store, int64_t sweep_id);
 
+/* Tries the files that the options name before a command begins, which may take long: false, after a message, where one cannot
+ * be written. */
+bool tsim_can_write(const struct tsim_arguments *arguments);
+
 /* Writes the document where --json says and releases it. */
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
 

@@ -43,6 +43,8 @@ static enum tsim_exit run_command(int argc, char **argv) {
         if (arguments.has[TSIM_OPTION_HELP]) {
             tsim_help(command, stdout);
             status = TSIM_EXIT_OK;
+        } else if (!tsim_can_write(&arguments)) {
+            status = TSIM_EXIT_IO;
         } else {
             if (!tsim_command_takes(command, TSIM_OPTION_PORT)) /* a server's limits are those of its requests */
                 tsim_limits_set(&arguments);

@@ -79,8 +79,9 @@ static void digits_text(double value, int place, struct thousands in, char *buff
 
 /* "20 M USD", "3.1 GWh": a prefix stands apart from dollars alone. */
 static const char *with_unit(const char *digits, struct thousands in, const char *unit, char *buffer, size_t size) {
-    bool is_apart = *in.prefix && strcmp(unit, "USD") == 0;
-    snprintf(buffer, size, "%s%s%s%s%s", digits, *in.prefix || *unit ? " " : "", in.prefix, is_apart ? " " : "", unit);
+    bool is_money = strcmp(unit, "USD") == 0, is_apart = *in.prefix && is_money;
+    snprintf(buffer, size, "%s%s%s%s%s", digits, *in.prefix || *unit ? " " : "",
+             is_money ? tsim_money_prefix(in.prefix) : in.prefix, is_apart ? " " : "", unit);
     return buffer;
 }
 
@@ -95,6 +96,30 @@ const char *tsim_supported_text(const struct tsim_percentiles *range, double val
 
 const char *tsim_supported_number(const struct tsim_percentiles *range, double value, char *buffer, size_t size) {
     digits_text(value, supported_place(range, value), (struct thousands){"", 1}, buffer, size);
+    return buffer;
+}
+
+const char *tsim_supported_days_text(const struct tsim_percentiles *range, double days, const char *unit, char *buffer,
+                                     size_t size) {
+    static const struct {
+        const char *unit;
+        double from_days, per_day;
+    } SHORT[] = {{"h", 2 / 24.0, 24}, {"min", 2 / 1440.0, 1440}, {"s", 0, 86400}};
+    char number[48];
+    size_t i = 0;
+    if (range->p50 >= 0.95 || !(range->p50 > 0)) { /* its ends have one unit */
+        if (days >= 10 && days < 1000)
+            snprintf(number, sizeof number, "%.0f", days);
+        else
+            tsim_supported_text(range, days, "", number, sizeof number);
+        snprintf(buffer, size, "%s%s", number, unit);
+        return buffer;
+    }
+    while (range->p50 < SHORT[i].from_days)
+        i++;
+    double by = SHORT[i].per_day;
+    const struct tsim_percentiles scaled = {by * range->p10, by * range->p50, by * range->p90};
+    snprintf(buffer, size, "%s %s", tsim_supported_number(&scaled, by * days, number, sizeof number), SHORT[i].unit);
     return buffer;
 }
 

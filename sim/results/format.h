@@ -39,6 +39,10 @@ const char *tsim_supported_text(const struct tsim_percentiles *range, double val
 
 /* Writes the same as a plain number, without a prefix: "14.7", "1200". */
 const char *tsim_supported_number(const struct tsim_percentiles *range, double value, char *buffer, size_t size);
+/* Writes days so, whole ones where they are tens or hundreds: "59" and `unit`, which is " days" or "". Where the
+ * middle is less than a day it is in hours, minutes or seconds, which are always said: "53 min". */
+const char *tsim_supported_days_text(const struct tsim_percentiles *range, double days, const char *unit, char *buffer,
+                                     size_t size);
 /* Writes both ends of the range in this way: "80-210 k USD", "0.9-2.1 M USD"; "-" where they are NAN. */
 const char *tsim_supported_range_text(const struct tsim_percentiles *range, const char *unit, char *buffer,
                                       size_t size);

@@ -122,6 +122,15 @@ START_TEST(several_at_a_time) {
 }
 END_TEST
 
+START_TEST(tried_before_it_is_written) {
+    ck_assert_int_eq(tsim_output_try("new", &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_output_try("/dev/null", &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_output_try(".", &diags), TSIM_ERR_IO);
+    ck_assert_int_eq(tsim_output_try("no/such/folder", &diags), TSIM_ERR_IO);
+    ck_assert_int_eq(n_files(), 0);
+}
+END_TEST
+
 START_TEST(failures_name_the_file) {
     struct tsim_output *output;
     static const char *const NAMES[] = {"no/such/folder", "."};
@@ -191,6 +200,7 @@ static Suite *output_suite(void) {
     tcase_add_test(tests, a_link_stays_one);
     tcase_add_test(tests, what_is_no_file_is_written_to);
     tcase_add_test(tests, several_at_a_time);
+    tcase_add_test(tests, tried_before_it_is_written);
     tcase_add_test(tests, failures_name_the_file);
     tcase_add_test(tests, a_file_that_may_not_be_written);
     tcase_add_test(tests, files_that_cannot_be_read);

@@ -10,9 +10,7 @@ enum { MOST_OFFERS = 12, PANEL_WIDTH = 240, PANEL_GAP = 60, TITLE_LETTERS = 25 }
 
 /* Texts have the digits that the range of eight of ten cases supports. */
 static const char *days_text(const struct tsim_percentiles *range, double days, char *buffer, size_t size) {
-    char number[40];
-    snprintf(buffer, size, "%s days", tsim_supported_number(range, days, number, sizeof number));
-    return buffer;
+    return tsim_supported_days_text(range, days, " days", buffer, size);
 }
 
 static const char *usd_text(const struct tsim_percentiles *range, double usd, char *buffer, size_t size) {

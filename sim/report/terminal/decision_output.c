@@ -20,9 +20,9 @@ static const char *supported(struct tsim_arena *arena, const struct tsim_percent
     return tsim_arena_strdup(arena, tsim_supported_text(range, value, unit, text, sizeof text));
 }
 
-/* Whole days, and parts of a day where there are few. */
 static const char *days_text(struct tsim_arena *arena, const struct tsim_percentiles *range, double days) {
-    return days >= 10 && days < 1000 ? tsim_arena_printf(arena, "%.0f", days) : supported(arena, range, days, "");
+    char text[64];
+    return tsim_arena_strdup(arena, tsim_supported_days_text(range, days, "", text, sizeof text));
 }
 
 /* A value that was rounded shows no more digits than it was rounded to. */
@@ -32,7 +32,8 @@ static const char *short_text(struct tsim_arena *arena, double value, const char
 }
 
 static const char *money(struct tsim_arena *arena, double usd) {
-    return short_text(arena, usd, usd >= 1000 ? " USD" : "USD");
+    const char *prefix = tsim_money_prefix(usd < 1 ? "" : tsim_quantity_prefix(&usd, 1000));
+    return tsim_arena_printf(arena, "%.3g %s%sUSD", usd, prefix, *prefix ? " " : "");
 }
 
 /* Prices of a whole cluster are known to two digits at most. */
@@ -69,8 +70,11 @@ static const char *goal_text(struct tsim_arena *arena, const struct tsim_decisio
         text = tsim_arena_printf(arena, "%s on %s tokens", text,
                                  tsim_rate_text(job->training.length, length, sizeof length));
     if (goal->deadline_s > 0)
-        text = tsim_arena_printf(arena, "%s in %s", text,
-                                 tsim_quantity_human(goal->deadline_s, TSIM_TIME_S, time, sizeof time));
+        text = goal->deadline_s < TSIM_DAY_S
+                   ? tsim_arena_printf(arena, "%s in %s", text,
+                                       tsim_quantity_human(goal->deadline_s, TSIM_TIME_S, time, sizeof time))
+                   : tsim_arena_printf(arena, "%s in %.4g day%s", text, goal->deadline_s / TSIM_DAY_S,
+                                       goal->deadline_s == TSIM_DAY_S ? "" : "s");
     if (goal->budget_usd > 0)
         text = tsim_arena_printf(arena, "%s for %s", text, money(arena, goal->budget_usd));
     return text;
@@ -116,11 +120,12 @@ static const char *capital_text(struct tsim_arena *arena, const struct tsim_offe
     const struct tsim_capital *c = &offer->capital;
     if (!(c->usd > 0))
         return "not known: it cannot be bought";
-    return tsim_arena_printf(arena, "%s%s: nodes %s, network %s, storage %s, its share of the facility's lifetime %s",
-                             rough_money(arena, c->usd),
-                             offer->purchase == TSIM_PURCHASE_BUY ? "" : " if it were bought",
-                             rough_money(arena, c->nodes_usd), rough_money(arena, c->network_usd),
-                             rough_money(arena, c->storage_usd), rough_money(arena, c->facility_usd));
+    const char *network =
+        c->network_usd > 0 ? tsim_arena_printf(arena, "network %s, ", rough_money(arena, c->network_usd)) : "";
+    return tsim_arena_printf(
+        arena, "%s%s: nodes %s, %sstorage %s, its share of the facility's lifetime %s", rough_money(arena, c->usd),
+        offer->purchase == TSIM_PURCHASE_BUY ? "" : " if it were bought", rough_money(arena, c->nodes_usd), network,
+        rough_money(arena, c->storage_usd), rough_money(arena, c->facility_usd));
 }
 
 static const char *terms_text(struct tsim_arena *arena, const struct tsim_offer *offer) {

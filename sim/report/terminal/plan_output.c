@@ -297,9 +297,10 @@ static void add_run_price(struct tsim_text_table *table, const struct tsim_plan 
         tsim_text_table_add(table, days_text(own_days, text, sizeof text));
         tsim_text_table_add(table, "-");
     } else {
-        tsim_text_table_add(table, tsim_supported_number(days, own_days, text, sizeof text));
-        snprintf(text, sizeof text, "%s-%s", tsim_supported_number(days, days->p10, low, sizeof low),
-                 tsim_supported_number(days, days->p90, high, sizeof high));
+        tsim_text_table_add(table, tsim_supported_days_text(days, own_days, "", text, sizeof text));
+        tsim_supported_days_text(days, days->p10, "", low, sizeof low);
+        tsim_supported_days_text(days, days->p90, "", high, sizeof high);
+        snprintf(text, sizeof text, "%.*s-%s", (int)strcspn(low, " "), low, high);
         tsim_text_table_add(table, text);
     }
     tsim_text_table_add(table, isnan(usd->p10) || isnan(rent)

@@ -570,9 +570,10 @@ static const char *over_text(struct tsim_arena *arena, double ratio, enum limite
 static const char *amount_text(struct tsim_arena *arena, const struct tsim_offer *offer, double amount,
                                enum limited which) {
     char text[64];
-    return which == LIMITED_DAYS ? tsim_arena_printf(arena, amount < 10 ? "%.2g days" : "%.0f days", amount)
-                                 : tsim_arena_strdup(arena, tsim_supported_text(range_of(offer, which), amount, "USD",
-                                                                                text, sizeof text));
+    const struct tsim_percentiles *range = range_of(offer, which);
+    return tsim_arena_strdup(arena, which == LIMITED_DAYS
+                                        ? tsim_supported_days_text(range, amount, " days", text, sizeof text)
+                                        : tsim_supported_text(range, amount, "USD", text, sizeof text));
 }
 
 /* Tells what speaks for an offer all the same, where that is a tenth or more: "; it takes 33 % less time". */

@@ -30,7 +30,7 @@ const seconds = x => has(x) && x >= 1000 ? digits(x) + " s" : scaled(x, "s"), by
 const count = x =>
           has(x) ? (Math.abs(x) >= 1000 || Number.isInteger(x) ? format(0, 0).format(Math.round(x)) : digits(x)) : "",
       amount = x => scaled(x, "", 0).trim();
-const money = x => Math.abs(x) >= 1e9 ? digits(x / 1e9) + " G"
+const money = x => Math.abs(x) >= 1e9 ? digits(x / 1e9) + " billion"
     : Math.abs(x) >= 1e6              ? digits(x / 1e6) + " M"
     : Math.abs(x) >= 1e3              ? digits(x / 1e3) + " k"
                                       : digits(x);
