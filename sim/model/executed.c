@@ -86,14 +86,14 @@ double tsim_least_run_flops(const struct tsim_scenario *sc) {
     double samples = t->length_kind == TSIM_LENGTH_TOKENS  ? t->length / tsim_sample_tokens_of(NULL, &whole).value
                      : t->length_kind == TSIM_LENGTH_STEPS ? t->length * (double)t->global_batch_size
                                                            : t->length;
-    t->micro_batch_size = 1;
+    t->micro_batch_size = t->global_batch_size; /* what a pass does whatever its samples is done once */
     t->recompute = TSIM_RECOMPUTE_NONE;
     t->recompute_parts = 0;
     p->tensor = p->context = p->expert = p->data = 1;
     p->expert_tensor = 0;
     p->sequence = false;
     whole.n_microbatches = 1;
-    return samples * tsim_executed_recorded(NULL, &whole).value;
+    return samples / (double)t->global_batch_size * tsim_executed_recorded(NULL, &whole).value;
 }
 
 double tsim_least_accelerator_s(const struct tsim_scenario *scenario) {
