@@ -110,6 +110,7 @@ static const struct sign {
     {"internevo", {"hybrid_zero_optimizer", "micro_num"}, false},
     {"nemo", {"trainer:", "model:"}, false},
     {"nemo", {"_target_:", "megatron"}, false},
+    {"nemo", {"model:", "num_layers:"}, false},
     {"megatron", {"num-layers:", NULL}, false},
     {"megatron", {"num_layers:", NULL}, false},
 };
@@ -126,20 +127,35 @@ static bool has_text(const char *text, size_t size, const char *part) {
     return false;
 }
 
-const struct tsim_import_format *tsim_import_format_of(const char *text, size_t size) {
+/* Finds the first row that fits, of the format `own` alone where that is given. */
+static const struct tsim_import_format *find_sign(const char *text, size_t size, const char *own) {
     size_t blanks = 0;
     while (blanks < size && strchr(" \t\r\n", text[blanks]))
         blanks++;
     bool is_json = blanks < size && text[blanks] == '{';
     for (size_t i = 0; i < sizeof SIGNS / sizeof SIGNS[0]; i++) {
         const struct sign *sign = &SIGNS[i];
-        bool has = !sign->is_json || is_json;
+        bool has = (!sign->is_json || is_json) && (!own || strcmp(sign->format, own) == 0);
         for (int k = 0; k < 2 && has && sign->texts[k]; k++)
             has = has_text(text, size, sign->texts[k]);
         if (has)
             return tsim_import_format_find(sign->format);
     }
     return NULL;
+}
+
+const struct tsim_import_format *tsim_import_format_of(const char *text, size_t size) {
+    return find_sign(text, size, NULL);
+}
+
+/* Says of a file that could not be read which other format it has, if nothing in it is of this one. */
+static void say_other_format(const struct tsim_import_format *format, const struct tsim_import_input *input,
+                             struct tsim_diags *diags) {
+    const struct tsim_import_format *other = find_sign(input->text, input->size, NULL);
+    if (other && other != format && !find_sign(input->text, input->size, format->name))
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = input->file}, NULL,
+                                        "it looks like a file of '%s', and not of '%s'", other->name, format->name),
+                       "tsim import %s %s", other->name, strcmp(input->file, "<stdin>") == 0 ? "-" : input->file);
 }
 
 bool tsim_import_is_ours(const char *text, size_t size) {
@@ -208,8 +224,11 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
         inputs[i].read_beside = read_beside;
         inputs[i].next = i + 1 < n ? &inputs[i + 1] : NULL;
     }
-    if (status == TSIM_OK)
+    if (status == TSIM_OK) {
         status = format->read(arena, inputs, result, diags);
+        if (status != TSIM_OK)
+            say_other_format(format, inputs, diags);
+    }
     if (status == TSIM_OK && result->assumed_gpus > 0 && !result->fits)
         find_smallest(arena, format, inputs, result, n_warnings, diags);
     for (size_t i = 0; i < n; i++)
