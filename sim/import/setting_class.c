@@ -83,6 +83,45 @@ bool tsim_is_housekeeping(const char *key) {
     return has_word(key, ENDS, true) && !has_word(dot ? dot + 1 : key, OF_THE_RUN, false);
 }
 
+bool tsim_may_change_run(const char *key) {
+    static const char WORDS[] =
+        /* the model */
+        "model models arch architecture layer layers block blocks depth width hidden dim dims embd embed embedding "
+        "embeddings head heads "
+        "kv qkv query queries key value ffn mlp glu swiglu geglu gelu relu relu2 silu activation act norm norms "
+        "rmsnorm layernorm "
+        "attention attn softmax logit logits rope rotary alibi position positions positional vocab vocabulary tie tied "
+        "tying untie share shared "
+        "bias biases residual skip expert experts moe router routing topk top mamba ssm recurrent linear hybrid window "
+        "sliding sparse "
+        "sparsity prune pruned pruning mtp nextn multi vision image images video audio encoder decoder t5 bert mlm "
+        "retro teacher "
+        "student distill distillation draft frozen freeze freezing unfreeze trainable lora rank adapter adapters peft "
+        "prefix prompt "
+        /* data types */
+        "dtype precision fp4 fp8 fp16 bf16 fp32 tf32 half float amp int4 int8 quant quantize quantized quantization "
+        "bit bits compress "
+        "compression "
+        /* the batch and the length of its samples */
+        "batch batches micro microbatch microbatches accumulation accumulate grad gradient gradients seq seqlen "
+        "sequence sequences length "
+        "lengths len context packing packed pack crop truncate "
+        /* the plan and its memory */
+        "parallel parallelism tensor tensors tp pp dp cp ep sp vp tmp pmp mp fsdp ddp zero stage stages pipeline "
+        "virtual interleave "
+        "interleaved chunk chunks shard sharded sharding split replica replicas mesh axis world gpu gpus node nodes "
+        "nproc nnodes recompute "
+        "recomputation checkpointing remat offload offloading swap schedule degree degrees ring ulysses loop loops "
+        "repeat repeats recurrence "
+        /* the kind of job */
+        "task method algorithm algo mode objective rl dpo ppo grpo kto reward rollout infer inference generate "
+        "generation sampling serve "
+        "custom module modules spec specs plugin plugins optimizer optim optimiser muon lion sgd lamb adafactor";
+    const char *dot = strrchr(key, '.');
+    return has_word(key, "model config architecture parallel parallelism distributed", true) ||
+           has_word(dot ? dot + 1 : key, WORDS, false);
+}
+
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
                                                        const struct tsim_setting_class *classes, size_t n_classes) {
     for (size_t i = 0; i < n_classes; i++)

@@ -20,6 +20,9 @@ const struct tsim_setting_class *tsim_setting_class_of(const char *key, const st
 /* Tells whether a key that no class knows is by its words about files, names, logs, evaluation, or numbers of the learning rate
  * and of initialization: what no step's time depends on. Words of models, plans and configurations in it deny that. */
 bool tsim_is_housekeeping(const char *key);
+/* Tells whether a key that no class knows may, by its words, be about the model, its data types, the batch, the plan or the kind of
+ * job. */
+bool tsim_may_change_run(const char *key);
 /* null, None, ~ or nothing, without quotes. */
 bool tsim_value_is_null(const struct tsim_value *value);
 /* null, false, 0, none, or an empty list or mapping. */

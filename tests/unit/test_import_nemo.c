@@ -223,12 +223,22 @@ START_TEST(recipes_of_bridge) {
 }
 END_TEST
 
-START_TEST(a_script_is_no_configuration) {
+/* A script of NeMo 1 has the settings of the file that it names, and its own beside them. */
+START_TEST(a_script_and_its_configuration) {
     struct tsim_import_result result;
     ck_assert_int_ne(
         import_beside("python3 megatron_gpt_pretraining.py --config-name gpt trainer.devices=8\n", NULL, &result),
         TSIM_OK);
-    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "a script"));
+    ck_assert_ptr_nonnull(strstr(diags.items[0].message, "gpt.yaml"));
+    ck_assert_int_eq(import_beside("python3 megatron_gpt_pretraining.py trainer.devices=8 trainer.precision=bf16 "
+                                   "model.num_layers=24 ++model.global_batch_size=64\n",
+                                   NULL, &result),
+                     TSIM_OK);
+    const struct tsim_scenario *sc = load_text(result.yaml);
+    ck_assert_int_eq(sc->model->layers, 24);
+    ck_assert_int_eq(sc->model->hidden, 768);
+    ck_assert_int_eq(sc->training.global_batch_size, 64);
+    ck_assert_int_eq(sc->training.micro_batch_size, 4);
 }
 END_TEST
 
@@ -268,7 +278,7 @@ static Suite *nemo_suite(void) {
     tcase_add_test(tests, lists_of_defaults);
     tcase_add_test(tests, recipes_of_bridge);
     tcase_add_test(tests, tuning_recipes_of_bridge);
-    tcase_add_test(tests, a_script_is_no_configuration);
+    tcase_add_test(tests, a_script_and_its_configuration);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -394,7 +394,8 @@ END_TEST
 /* Every argument is in the scenario, a warning with a comment, or aside; of one that is not known nobody can say which,
  * and the user may leave it out. */
 START_TEST(nothing_is_passed_over) {
-    static const char TEXT[] = SIZES "--lr 3e-4 --deterministic-mode --made-up 7", *const IGNORED[] = {"--made-up"};
+    static const char TEXT[] = SIZES "--lr 3e-4 --deterministic-mode --made-up-layers 7", *const IGNORED[] = {
+                                                                                              "--made-up-layers"};
     struct tsim_import_input input = {.file = "file", .text = TEXT, .size = strlen(TEXT)};
     struct tsim_import_result result = {.yaml = NULL};
     const struct tsim_import_format *megatron_s = tsim_import_format_find("megatron");
@@ -405,10 +406,21 @@ START_TEST(nothing_is_passed_over) {
     input.n_ignored = 1;
     ck_assert_int_eq(megatron_s->read(&arena, &input, &result, &diags), TSIM_OK);
     ck_assert_ptr_nonnull(strstr(result.yaml, "#   --deterministic-mode (line 1): not modelled"));
-    ck_assert_ptr_nonnull(strstr(result.yaml, "#   --made-up (line 1): left out by --ignore"));
+    ck_assert_ptr_nonnull(strstr(result.yaml, "#   --made-up-layers (line 1): left out by --ignore"));
     ck_assert_ptr_nonnull(strstr(result.yaml, "# Without effect on performance: 1 setting."));
     ck_assert_ptr_nonnull(strstr(result.no_effect, "note: --lr 3e-4: no effect"));
     ck_assert_uint_eq(result.n_no_effect, 1);
+}
+END_TEST
+
+/* Names that nobody knows and whose words are about nothing that is simulated share one warning. */
+START_TEST(unknown_names_share_a_warning) {
+    struct tsim_import_result result = {.yaml = NULL};
+    ck_assert_int_eq(import_text("megatron", SIZES "--made-up 7 --fancy-banner --telemetry-pipe x", &result), TSIM_OK);
+    ck_assert_uint_eq(diags.n_errors, 0);
+    const char *message = diags.items[diags.n_items - 1].message;
+    ck_assert_msg(strstr(message, "2 settings that tsim does not know") && strstr(message, "--made-up, --fancy-banner"),
+                  "%s", message);
 }
 END_TEST
 
@@ -440,7 +452,7 @@ static const struct {
                {"--optimizer soap", "soap"},
                {"--position-embedding-type relative", "relative"},
                {"--use-checkpoint-args", "another file"},
-               {"--made-up", "does not know"}};
+               {"--made-up-width 8", "does not know"}};
 
 START_TEST(what_is_not_understood_is_refused) {
     struct tsim_import_result result = {.yaml = NULL};
@@ -531,7 +543,8 @@ START_TEST(deepspeed_s_offload) {
         {"{\"zero_optimization\": {\"stage\": 3, \"zero_quantized_weights\": true}}", false, false},
         {"{\"zero_optimization\": {\"stage\": 3, \"zero_quantized_weights\": false}}", true, false},
         {"{\"curriculum_learning\": {\"enabled\": true}}", false, false},
-        {"{\"made_up\": true}", false, false}};
+        {"{\"made_up_precision\": true}", false, false},
+        {"{\"made_up\": true}", true, false}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct tsim_import_result result = {.yaml = NULL};
         bool is_good = import_text("deepspeed", CASES[i].text, &result) == TSIM_OK;
@@ -631,6 +644,7 @@ static Suite *recipes_suite(void) {
     tcase_add_test(tests, torchtitan_s_settings);
     tcase_add_loop_test(tests, mistakes_have_a_place, 0, (int)(sizeof MISTAKES / sizeof MISTAKES[0]));
     tcase_add_test(tests, nothing_is_passed_over);
+    tcase_add_test(tests, unknown_names_share_a_warning);
     tcase_add_loop_test(tests, what_is_not_understood_is_refused, 0, (int)(sizeof REFUSED / sizeof REFUSED[0]));
     tcase_add_loop_test(tests, what_is_no_training_is_refused, 0, (int)(sizeof PROGRAMS / sizeof PROGRAMS[0]));
     tcase_add_test(tests, what_is_off_is_not_refused);

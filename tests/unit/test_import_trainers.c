@@ -57,7 +57,7 @@ START_TEST(what_automodel_does_that_is_refused) {
                                            {"teacher_model: {a: b}\n", "teacher_model.a"},
                                            {"optimizer: {_target_: x.Dion}\n", "optimizer._target_"},
                                            {"distributed: {dp_replicate_size: 3}\n", "distributed.dp_replicate_size"},
-                                           {"something_new: 3\n", "something_new"}};
+                                           {"new_schedule: 3\n", "new_schedule"}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         check_refused("automodel", tsim_arena_printf(&arena, "%s" STEPS MODEL("Qwen/Qwen3-8B"), CASES[i][0]),
                       CASES[i][1]);

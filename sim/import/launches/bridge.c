@@ -194,6 +194,8 @@ static void add_mixed_precision(struct tsim_recipe *r, const struct tsim_value *
 }
 
 bool tsim_has_bridge_sections(const struct tsim_value *root) {
+    const struct tsim_value *container = tsim_value_find(root, "ConfigContainer");
+    root = container && container->kind == TSIM_VALUE_MAPPING ? container : root;
     return tsim_value_find_path(root, "model.num_layers") && tsim_value_find_path(root, "model.hidden_size") &&
            tsim_value_find(root, "train");
 }
@@ -243,9 +245,18 @@ static const struct tsim_value *overrides_of(struct tsim_recipe *r, const struct
 /* Finds a recipe and what its kind begins with: pretraining, fine-tuning of a whole model (_sft) or of adapters (_peft).
  * One without a model has that of its pretraining. */
 static const struct tsim_value *recipe_of(struct tsim_recipe *r, const struct tsim_value *table, const char *name,
-                                          const struct tsim_value **common, const char **model) {
+                                          const struct tsim_value *overrides, const struct tsim_value **common,
+                                          const char **model) {
     static const char *const KINDS[] = {"_sft", "_peft"};
+    static const char OLD[] = "_finetune"; /* of 2025: with adapters, unless peft says none */
     const char *bare = bare_recipe(r->arena, name), *pretrained = bare;
+    const size_t n_bare = strlen(bare), n_old = sizeof OLD - 1;
+    if (n_bare > n_old && strcmp(bare + n_bare - n_old, OLD) == 0) {
+        const struct tsim_value *peft = tsim_value_find(overrides, "peft");
+        bare = tsim_arena_printf(r->arena, "%.*s%s", (int)(n_bare - n_old), bare,
+                                 peft && tsim_value_is_off(peft) ? "_sft" : "_peft");
+        pretrained = bare;
+    }
     const struct tsim_value *recipe = tsim_value_find(table, bare), *hf;
     *common = tsim_value_find(table, "common");
     for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
@@ -277,7 +288,7 @@ enum tsim_status tsim_bridge_recipe(struct tsim_recipe *r, const char *name, con
         return TSIM_ERR_IO;
     TSIM_TRY(tsim_document_read(r->arena, tsim_arena_printf(r->arena, "%s/models/bridge-recipes.yaml", folder), &table,
                                 r->diags));
-    recipe = recipe_of(r, table, name, &common, model);
+    recipe = recipe_of(r, table, name, overrides, &common, model);
     if (!recipe) {
         for (size_t i = 0; i < table->n_items; i++)
             if (strncmp(table->pairs[i].key, "common", 6) != 0)

@@ -272,7 +272,8 @@ static void put_recompute(struct tsim_gpt *g) {
 }
 
 static void put_training(struct tsim_gpt *g, int64_t world) {
-    static const char *const LENGTHS[] = {"encoder_seq_length", "data.seq_length", "seq_length", NULL};
+    static const char *const LENGTHS[] = {"encoder_seq_length", "data.seq_length", "seq_length",
+                                          "data.train_ds.max_seq_length", NULL};
     const struct tsim_setting *length = tsim_recipe_find_any(g->r, LENGTHS);
     int64_t tokens = length ? tsim_setting_int(g->r, length, 1, 1000000000) : 0;
     if (length)

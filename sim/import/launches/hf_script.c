@@ -168,6 +168,8 @@ static void add_other_names(struct tsim_recipe *r) {
             tsim_recipe_add(r, s->name, NAMES[i][1], s->value);
     }
     const struct tsim_setting *source = find(r, "max_source_length"), *target = find(r, "max_target_length");
+    source = source ? source : find(r, "source_max_len"); /* QLoRA's names of them */
+    target = target ? target : find(r, "target_max_len");
     static const char *const LENGTHS[] = {"max_seq_length", "max_length", "model_max_length", NULL};
     if (source && target && !tsim_recipe_find_any(r, LENGTHS))
         add(r, source, "max_seq_length",

@@ -16,7 +16,7 @@
 #define NOT_PACKED "samples are not packed: here each has the whole sequence; training.lengths says how long they are"
 
 static const struct tsim_setting_class AXOLOTL[] = {
-    NOTHING("rl=dpo rl=ipo rl=orpo rl=simpo"),
+    NOTHING("rl=dpo rl=ipo rl=orpo rl=simpo of_others.*"),
     REFUSED("processor_type", IMAGES),
     REFUSED("rl=* reward_model=[tT]rue process_reward_model=[tT]rue trl.*", PREFERENCES),
     REFUSED("lisa_* relora* jagged_restart_* spectrum*", PART_OF_MODEL),
@@ -270,6 +270,9 @@ enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim
     TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &root, diags));
     tsim_recipe_init(&r, arena, input, "axolotl", diags);
     tsim_recipe_each(&r, root, tsim_recipe_add_leaf, &r);
+    for (size_t i = 0; i < r.n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++)
+        if (strcmp(r.settings[i].key, "train_batch_size") == 0)
+            r.settings[i].key = "of_others.train_batch_size"; /* of DeepSpeed: axolotl passes over it */
     if (!tsim_value_find(root, "base_model"))
         tsim_diag_hint(tsim_recipe_error(&r, NULL, "base_model is missing"), "the YAML that axolotl train takes");
     else if (tsim_recipe_accepts(&r, AXOLOTL, N_AXOLOTL))

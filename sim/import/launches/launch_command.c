@@ -144,8 +144,9 @@ static size_t end_of_launcher(struct reading *g, const struct words *w) {
     return 0;
 }
 
-/* KEY=VALUE, KEY of letters, digits, underscores and dots. */
+/* KEY=VALUE, KEY of letters, digits, underscores and dots; Hydra adds one that was not there with "+" before it. */
 static bool is_pair(const char *text) {
+    text += strspn(text, "+");
     const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
     return n > 0 && text[n] == '=';
 }
@@ -247,6 +248,13 @@ static void add_pairs(struct reading *g, const struct words *w, size_t from) {
         const bool is_config = length > 4 && strcmp(word->text + length - 4, ".yml") == 0 && !is_pair(word->text);
         if (is_config)
             tsim_recipe_add(g->r, "config", "config", value_at(g, word->start, word->text));
+        static const char NAME[] = "--config-name";
+        if (strncmp(word->text, NAME, sizeof NAME - 1) == 0 && !is_met(g, word)) {
+            const bool is_joined = word->text[sizeof NAME - 1] == '=';
+            if (is_joined || i + 1 < w->n)
+                tsim_recipe_add(g->r, NAME, "config_name",
+                                value_at(g, word->start, is_joined ? word->text + sizeof NAME : w->words[i + 1].text));
+        }
         if (!is_pair(word->text) || is_met(g, word))
             continue;
         const char *key = tsim_arena_strndup(g->r->arena, word->text, n);

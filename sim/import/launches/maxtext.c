@@ -35,6 +35,7 @@ static const struct tsim_setting_class CLASSES[] = {
     REFUSED("ici_sequence_parallelism dcn_sequence_parallelism ici_tensor_transpose_parallelism dcn_tensor_transpose_parallelism "
             "ici_context_autoregressive_parallelism dcn_context_autoregressive_parallelism",
             "an axis of the mesh that tsim does not have: data, fsdp, tensor, context, expert and stages are known"),
+    NOTHING("unused.* partial_rotary_factor kv_quant_* quantize_kvcache=False quantize_kvcache=false"), /* of inference */
     REFUSED("pipeline_parallel_layers pipeline_delay_activation_forwarding", "a pipeline of some of the layers, or a slower one"),
     REFUSED("optimizer_memory_host_offload", "the optimizer on the host: --set training.offload.optimizer=true beside --ignore"),
     REFUSED("parameter_memory_host_offload", "parameters on the host"),
@@ -150,12 +151,21 @@ static const struct block {
               {"qwen3_moe", true, false, false, 1, 0}, {"deepseek", false, false, false, 1, 0},
               {"gpt3", false, false, true, 1, 0}};
 
-static const struct block *block_of(struct reading *g) {
+static const struct block *known_block(struct reading *g) {
     const struct tsim_setting *s = find(g, "decoder_block");
     const char *text = s ? tsim_setting_text(s) : "llama2";
     for (size_t i = 0; i < sizeof BLOCKS / sizeof BLOCKS[0]; i++)
         if (strcmp(BLOCKS[i].name, text) == 0)
             return &BLOCKS[i];
+    return NULL;
+}
+
+static const struct block *block_of(struct reading *g) {
+    const struct tsim_setting *s = find(g, "decoder_block");
+    const struct block *block = known_block(g);
+    const char *text = s ? tsim_setting_text(s) : "llama2";
+    if (block)
+        return block;
     tsim_diag_hint(tsim_recipe_error(g->r, s, "the layers '%.40s' are not known here by their sizes", text),
                    "--model ID or --hf CONFIG says the model");
     return NULL;
@@ -307,7 +317,8 @@ static bool are_its_own(struct reading *g, const char *id) {
     return id && tsim_catalogue_load_model(g->r->arena, id, &model, g->r->diags) == TSIM_OK &&
            tsim_recipe_int(g->r, "base_emb_dim", 1, 10000000, 0) == model->hidden &&
            tsim_recipe_int(g->r, "base_num_decoder_layers", 1, 100000, 0) == model->layers &&
-           tsim_recipe_int(g->r, "base_mlp_dim", 1, 10000000, 0) == model->ffn_hidden &&
+           tsim_recipe_int(g->r, tsim_recipe_find(g->r, "base_mlp_dim") ? "base_mlp_dim" : "base_moe_mlp_dim", 1,
+                           10000000, 0) == model->ffn_hidden &&
            tsim_recipe_int(g->r, "base_num_query_heads", 1, 1000000, 0) == model->heads &&
            tsim_recipe_int(g->r, "num_experts", 1, 100000, 1) == (model->experts.count > 0 ? model->experts.count : 1);
 }
@@ -332,14 +343,21 @@ static void put_model(struct reading *g) {
     if (is_named || is_given)
         check_sizes(g, is_given || are_its_own(g, id));
     const struct tsim_model *model;
+    if (!is_named && !is_given && !known_block(g)) { /* a file of a model of the catalogue, by its own name */
+        id = tsim_known_model(g->r, tsim_recipe_name(g->r->arena, g->r->document->file, ""));
+        id = are_its_own(g, id) ? id : NULL;
+        name = id ? find(g, "decoder_block") : name;
+        if (id)
+            check_sizes(g, true);
+    }
     if (id)
         tsim_recipe_put(g->r, "model", name, NULL, "%s", id);
-    else if (is_named && !is_given)
+    else if (is_named && !is_given && !tsim_put_hub_model(g->r, name, tsim_setting_text(name)))
         tsim_diag_hint(tsim_recipe_error(g->r, name, "'%.60s' is no model of the catalogue", tsim_setting_text(name)),
                        "--model ID or --hf CONFIG says it");
-    else if (!is_given)
+    else if (!is_named && !is_given)
         put_sizes(g);
-    if (g->layers == 0 && (id || is_given) && (model = tsim_recipe_model(g->r)))
+    if (g->layers == 0 && (is_named || is_given) && (model = tsim_recipe_model(g->r)))
         g->layers = model->layers;
 }
 
@@ -506,8 +524,22 @@ static void put_software(struct reading *g) {
             "without 'hardware: gpu' it is for TPUs, and it does not say which: --node tpu-v5p-host, for example");
 }
 
+/* Settings of a pipeline say nothing where there is none. */
+static void drop_unused(struct tsim_recipe *r) {
+    static const char *const DEGREES[] = {"ici_pipeline_parallelism", "dcn_pipeline_parallelism"};
+    for (size_t i = 0; i < sizeof DEGREES / sizeof DEGREES[0]; i++) {
+        const struct tsim_setting *s = tsim_recipe_find(r, DEGREES[i]);
+        if (s && !tsim_setting_is(s, "1"))
+            return;
+    }
+    for (size_t i = 0; i < r->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++)
+        if (TSIM_IS_ONE_OF(r->settings[i].key, "pipeline_parallel_layers", "pipeline_delay_activation_forwarding"))
+            r->settings[i].key = "unused.pipeline";
+}
+
 enum tsim_status tsim_maxtext_job(struct tsim_recipe *r, struct tsim_import_result *result) {
     struct reading g = {.r = r};
+    drop_unused(r);
     if (tsim_recipe_accepts(r, CLASSES, N_CLASSES)) {
         g.tensor = degree(&g, "tensor", 1, 1);
         g.pipeline = degree(&g, "pipeline", 1, 1);

@@ -6,6 +6,7 @@
 #include "import/launches/hydra.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/megatron_arguments.h"
+#include "import/launches/nemo_script.h"
 #include "import/launches/omegaconf.h"
 #include "import/overrides.h"
 #include "import/setting_class_rows.h"
@@ -231,42 +232,36 @@ static const struct tsim_value *training_of(const struct tsim_value *root) {
     return training && training->kind == TSIM_VALUE_MAPPING && tsim_value_find(training, "model") ? training : root;
 }
 
-/* Refuses a script, whose configuration is another file. */
-static enum tsim_status check_form(struct tsim_arena *arena, const struct tsim_import_input *input,
-                                   struct tsim_diags *diags) {
-    static const char PROGRAM[] = "python";
-    bool starts_one = false;
-    for (size_t i = 0; i + sizeof PROGRAM - 1 <= input->size && !starts_one; i++)
-        starts_one = memcmp(input->text + i, PROGRAM, sizeof PROGRAM - 1) == 0;
-    if (!starts_one || tsim_looks_like_yaml(input->text, input->size))
-        return TSIM_OK;
-    struct tsim_place place = {tsim_arena_strdup(arena, input->file), 1, 1};
-    tsim_diag_hint(
-        tsim_diags_error(diags, TSIM_ERR_SYNTAX, place, "", "a script: what it starts is configured by a YAML"),
-        "the file that --config-name names, with what the script changes written into it");
-    return TSIM_ERR_SYNTAX;
-}
-
 enum tsim_status tsim_import_nemo(struct tsim_arena *arena, const struct tsim_import_input *input,
                                   struct tsim_import_result *result, struct tsim_diags *diags) {
     struct tsim_recipe r;
     struct reading g = {.r = &r, .tree = {.arena = arena, .input = input}};
     if (tsim_is_bridge(input->text, input->size))
         return tsim_import_megatron(arena, input, result, diags);
-    TSIM_TRY(check_form(arena, input, diags));
-    TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
+    const enum tsim_nemo_form form = tsim_nemo_form_of(input->text, input->size);
+    struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO};
+    enum tsim_status status = TSIM_OK;
+    if (form == TSIM_NEMO_FILE)
+        TSIM_TRY(tsim_document_parse_wide(arena, input->file, input->text, input->size, &g.tree.root, diags));
     tsim_recipe_init(&r, arena, input, "NeMo", diags);
-    if (named_recipe(input) || tsim_has_bridge_sections(g.tree.root)) {
+    if (form != TSIM_NEMO_FILE) {
+        status = tsim_nemo_script(&r, form, &g.tree.root, &gpt.named);
+        if (status != TSIM_OK) {
+            tsim_recipe_release(&r);
+            return status;
+        }
+    } else if (named_recipe(input) || tsim_has_bridge_sections(g.tree.root)) {
         enum tsim_status of_recipe = read_recipe(&g, named_recipe(input), result);
         tsim_recipe_release(&r);
         return of_recipe;
     }
-    g.tree.root = training_of(tsim_hydra_compose(arena, input, g.tree.root, diags));
-    struct tsim_gpt gpt = {.r = &r, .program = TSIM_GPT_NEMO};
+    if (form == TSIM_NEMO_FILE)
+        g.tree.root = training_of(tsim_hydra_compose(arena, input, g.tree.root, diags));
     tsim_recipe_each(g.r, g.tree.root, add_setting, &g);
-    enum tsim_status status = TSIM_ERR_INFEASIBLE;
+    status = TSIM_ERR_INFEASIBLE;
     if (tsim_recipe_accepts(&r, CLASSES, N_CLASSES)) {
-        find_named(&g, &gpt);
+        if (!gpt.named)
+            find_named(&g, &gpt);
         gpt.is_bidirectional = is_bert(&r);
         tsim_gpt_build(&gpt);
         status = tsim_recipe_finish(&r, CLASSES, N_CLASSES, result);

@@ -28,6 +28,7 @@ static const struct tsim_setting_class CLASSES[] = {
           "parameters on the host or a disk: memory and time are those without it"),
     REFUSED("sliding_window_width", "attention in windows: here it reaches over the whole sequence"),
     REFUSED("norm_shared_layers position_embedding_share", "layers that share parameters"),
+    SPEED("use_flashattn_swiglu", "a fused kernel of the gate: software.fusion"),
     SPEED("te_*", "layers of Transformer Engine: software.fusion=te"),
     SPEED("partition_activations checkpoint_in_cpu contiguous_checkpointing",
           "saved activations shared out over the tensor ranks, or kept on the host"),

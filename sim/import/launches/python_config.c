@@ -14,7 +14,8 @@ struct reading {
     size_t size, at;
     size_t *lines; /* where each begins */
     size_t n_lines;
-    size_t *bodies; /* of the functions: where their first line begins */
+    size_t *heads;  /* of the functions: behind the bracket of their parameters */
+    size_t *bodies; /* where their first line begins */
     int depth, n_calls, n_scopes;
     size_t n_work; /* values that were ever kept: a function that calls another twice doubles them */
     enum tsim_status status;
@@ -188,7 +189,7 @@ static const char *dotted_name(struct reading *g) {
 /* ---- expressions ---- */
 
 static void expression(struct reading *g, const char *scope, const char *path, bool is_within);
-static void run(struct reading *g, size_t function, const char *path);
+static void run(struct reading *g, size_t function, const char *path, const char *given);
 
 static bool closes(struct reading *g, char close) {
     skip(g, true);
@@ -250,9 +251,12 @@ static void call(struct reading *g, const char *scope, const char *path, const c
     g->at++;
     while (i < g->python->n_functions && strcmp(g->python->functions[i], name) != 0)
         i++;
-    if (i < g->python->n_functions && closes(g, ')')) {
+    if (i < g->python->n_functions) {
+        const char *given = tsim_arena_printf(g->r->arena, "given%d", ++g->n_scopes);
+        arguments(g, scope, given);
         const size_t behind = g->at;
-        run(g, i, path);
+        run(g, i, path, given);
+        forget(g, given);
         g->at = g->status == TSIM_OK ? behind : g->size;
         return;
     }
@@ -432,8 +436,32 @@ static void end_line(struct reading *g) {
     g->at += !is_end(g);
 }
 
+/* "nodes: int = 1" and its like: what the call gives under `given`, else the default. */
+static void parameters(struct reading *g, size_t function, const char *scope, const char *given) {
+    g->at = g->heads[function];
+    for (int n = 0; !closes(g, ')') && g->status == TSIM_OK; n++) {
+        const char *name = isalpha((unsigned char)now(g)) || now(g) == '_' ? dotted_name(g) : "",
+                   *path = tsim_arena_printf(g->r->arena, "%s.%s", scope, name);
+        const bool is_given = *name && given &&
+                              (copy(g, tsim_arena_printf(g->r->arena, "%s.%s", given, name), path) ||
+                               copy(g, tsim_arena_printf(g->r->arena, "%s._%d", given, n), path));
+        int open = 0;
+        while (!is_end(g) && (open > 0 || !strchr("=,)", now(g)))) {
+            open += (now(g) == '[') - (now(g) == ']');
+            g->at++;
+        }
+        if (now(g) == '=' && *name && !is_given) {
+            g->at++;
+            expression(g, "module", path, true);
+        } else {
+            pass(g, true);
+        }
+        separate(g, ')');
+    }
+}
+
 /* A function's body: its lines of the least indent, up to its return. */
-static void run(struct reading *g, size_t function, const char *path) {
+static void run(struct reading *g, size_t function, const char *path, const char *given) {
     const char *scope = tsim_arena_printf(g->r->arena, "local%d", ++g->n_scopes);
     const int depth = g->depth;
     size_t indent = 0;
@@ -442,7 +470,9 @@ static void run(struct reading *g, size_t function, const char *path) {
         return;
     }
     g->depth = 0;
-    for (g->at = g->bodies[function]; !is_end(g) && g->status == TSIM_OK; end_line(g)) {
+    parameters(g, function, scope, given);
+    for (g->at = g->status == TSIM_OK ? g->bodies[function] : g->size; !is_end(g) && g->status == TSIM_OK;
+         end_line(g)) {
         const size_t n = indent_of(g, g->at);
         if (is_blank(g, g->at))
             continue;
@@ -460,6 +490,8 @@ static void run(struct reading *g, size_t function, const char *path) {
         note_unread(g);
         assignment(g, scope);
     }
+    if (g->python->keeps_locals && g->n_calls == 1)
+        copy(g, scope, "result.locals");
     forget(g, scope);
     g->n_calls--;
     g->depth = depth;
@@ -479,18 +511,23 @@ void tsim_python_functions(struct tsim_recipe *r, struct tsim_python *python) {
     }
 }
 
-/* Finds where the bodies begin. */
+/* Finds where the parameters and the bodies begin. */
 static void find_bodies(struct reading *g) {
     size_t n = 0;
+    g->heads = TSIM_NEW_ARRAY(g->r->arena, MOST_FUNCTIONS, size_t);
     g->bodies = TSIM_NEW_ARRAY(g->r->arena, MOST_FUNCTIONS, size_t);
     for (g->at = 0; !is_end(g) && g->status == TSIM_OK && n < g->python->n_functions;) {
-        bool is_function = begins(g, "def");
+        const bool is_function = begins(g, "def");
+        const size_t start = g->at;
         end_line(g);
-        if (is_function)
+        if (is_function) {
+            const char *bracket = memchr(g->text + start, '(', g->at - start);
+            g->heads[n] = bracket ? (size_t)(bracket - g->text) + 1 : g->at;
             g->bodies[n++] = g->at;
+        }
     }
-    while (n < g->python->n_functions)
-        g->bodies[n++] = g->size;
+    for (; n < g->python->n_functions; n++)
+        g->heads[n] = g->bodies[n] = g->size;
 }
 
 enum tsim_status tsim_python_read(struct tsim_recipe *r, const char *function, struct tsim_python *python) {
@@ -506,7 +543,7 @@ enum tsim_status tsim_python_read(struct tsim_recipe *r, const char *function, s
     while (chosen < python->n_functions && function && strcmp(python->functions[chosen], function) != 0)
         chosen++;
     if (function && g.status == TSIM_OK && chosen < python->n_functions)
-        run(&g, chosen, "result");
+        run(&g, chosen, "result", NULL);
     const char *prefix = function ? "result" : MODULE;
     size_t n = 0, length = strlen(prefix);
     for (size_t i = 0; i < python->n_values; i++)

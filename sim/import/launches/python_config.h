@@ -1,7 +1,7 @@
 /* python_config.h - the part of Python that configurations are written in: functions that return an object made of
  * keywords (torchtitan's config_registry.py), or names of the module that dictionaries are assigned to (InternEvo). It is read,
  * not run: literals, lists, dictionaries, calls with keywords, names that were assigned before, attributes that are set
- * afterwards, functions of the same file without arguments, and products and quotients of numbers. */
+ * afterwards, functions of the same file with their arguments and defaults, and products and quotients of numbers. */
 #ifndef TSIM_IMPORT_PYTHON_CONFIG_H
 #define TSIM_IMPORT_PYTHON_CONFIG_H
 
@@ -15,6 +15,7 @@ struct tsim_python_value {
 };
 
 struct tsim_python {
+    bool keeps_locals;      /* asked for: the function's own names, too, below "locals" */
     const char **functions; /* of the file, in their order */
     size_t n_functions;
     struct tsim_python_value *values;

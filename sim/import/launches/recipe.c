@@ -316,7 +316,14 @@ static void keep_origin(struct tsim_recipe *r, const char *path, const char *tex
 static const char *origin_text(struct tsim_recipe *r, const struct tsim_setting *from, const char *why) {
     if (!from)
         return why;
-    const char *at = from->value->line > 0 ? tsim_arena_printf(r->arena, ", line %d", from->value->line) : "";
+    const char *file = from->value->document ? from->value->document->file : r->document->file,
+               *slash = strrchr(file, '/');
+    const bool is_here = strcmp(file, r->document->file) == 0; /* else a file beside it, or a table of recipes */
+    const char *at =
+        from->value->line > 0
+            ? tsim_arena_printf(r->arena, ", %s%sline %d", is_here ? "" : one_line(r->arena, slash ? slash + 1 : file),
+                                is_here ? "" : " ", from->value->line)
+            : "";
     return tsim_arena_printf(r->arena, "%s%s%s%s", one_line(r->arena, from->name), at, why ? ": " : "", why ? why : "");
 }
 
@@ -454,8 +461,13 @@ static void note_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
 }
 
 /* A name that nothing asked for may be a slip of one that was asked for and is absent. */
-static void refuse_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
+static void take_unknown(struct tsim_recipe *r, const struct tsim_setting *s) {
     const char *near = tsim_did_you_mean(s->key, r->absent, r->n_absent);
+    near = near && strcmp(near, s->key) == 0 ? NULL : near;
+    if (!near && !tsim_may_change_run(s->key) && !tsim_may_change_run(s->name)) {
+        note_unknown(r, s);
+        return;
+    }
     char *slip = near ? tsim_arena_strdup(r->arena, near) : NULL;
     bool is_argument = strncmp(s->name, "--", 2) == 0 && !strchr(s->name, '_');
     for (char *at = slip; at && is_argument && *at; at++)
@@ -479,7 +491,7 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
     else if (!class && tsim_is_housekeeping(s->key))
         note_no_effect(r, s, "no effect on performance, by its name");
     else if (!class)
-        refuse_unknown(r, s);
+        take_unknown(r, s);
     else if (!class->why)
         note_no_effect(r, s, "no effect on performance");
     else
@@ -662,9 +674,10 @@ enum tsim_status tsim_recipe_finish(struct tsim_recipe *r, const struct tsim_set
         if (!r->settings[i].is_used)
             classify(r, i, classes, n_classes);
     if (r->n_unknown > 0)
-        tsim_value_warning(r->diags, &r->at_top, "",
-                           "%zu setting%s that tsim does not know, taken for the program's defaults: %s%s",
-                           r->n_unknown, r->n_unknown == 1 ? "" : "s", r->unknown, r->n_unknown > 8 ? ", ..." : "");
+        tsim_value_warning(r->diags, &r->at_top, "", "%zu setting%s that tsim does not know, taken for %s: %s%s",
+                           r->n_unknown, r->n_unknown == 1 ? "" : "s",
+                           r->lists_all ? "the program's defaults" : "such that no step's time depends on", r->unknown,
+                           r->n_unknown > 8 ? ", ..." : "");
     for (size_t i = 0; i < r->input.n_ignored; i++)
         if (!r->has_ignored[i])
             tsim_value_warning(r->diags, &r->at_top, "", "--ignore %s: there is no such setting in it",

@@ -2,6 +2,7 @@
 
 #include "config/catalogue_load.h"
 #include "import/launches/gpt.h"
+#include "import/launches/hub_names.h"
 #include "import/launches/launch_log.h"
 #include "import/launches/launch_words.h"
 #include "import/launches/launch_writer.h"
@@ -66,7 +67,8 @@ static const struct tsim_setting_class CLASSES[] = {
     SPEED("float8.recipe_name float8.scaling_type_*", "how fp8 values are scaled"),
     SPEED("float8.filter_fqns=*.*", "products of a layer that are left in 16 bits"),
     SPEED("float8.filter_fqns=auto_*", "products that are left in 16 bits"),
-    NOTHING("float8.filter_fqns float8.enable_float8_linear"),
+    NOTHING("float8.filter_fqns float8.enable_float8_linear float8.enable_fp8_linear float8.enable_fp8_gmm"),
+    SPEED("float8.enable_fp8_fa float8.fp8_fa_*", "attention in fp8, which is in 16 bits here"),
     SPEED("float8.moe_fqns*", "which experts are in fp8"),
     SPEED("mx.*", "MX formats"),
     SPEED("quantize.*", "how values are quantized"),
@@ -133,7 +135,8 @@ bool tsim_titan_flavor(const struct tsim_launch_writer *w, const char **name, co
 struct reading {
     struct tsim_recipe *r;
     int64_t tensor, pipeline, context, expert, replicate, shard; /* shard: -1, what is left */
-    int64_t world, layers, length;                               /* layers 0: not known; tokens of a sequence */
+    int64_t world, layers, length; /* layers 0: not known; tokens of a sequence */
+    int64_t chunks;                /* of the layers, on each rank of a pipeline */
     const char *configuration;                                   /* of a file in Python; NULL: it is no such file */
 };
 
@@ -220,6 +223,13 @@ static void put_model(struct reading *g) {
     }
     if (tsim_import_override(&g->r->input, "model"))
         return;
+    const char *whole = tsim_arena_printf(g->r->arena, "%s-%s", model, size);
+    const bool has_size = strpbrk(size, "0123456789") && strpbrk(size, "bBmM");
+    if (flavor && (has_size || tsim_known_model(g->r, whole)) && tsim_put_hub_model(g->r, flavor, whole)) {
+        const struct tsim_model *named = tsim_recipe_model(g->r); /* a fork's words for a model of the hub */
+        g->layers = named ? named->layers : 0;
+        return;
+    }
     tsim_diag_hint(
         tsim_recipe_error(g->r, flavor ? flavor : name, "the model %.40s %.40s is not known here", model, size),
         "--set model=ID or a model file; known are %s", known);
@@ -500,6 +510,7 @@ static void put_chunks(struct reading *g, const struct tsim_setting *schedule, c
                           (long long)each, (long long)g->pipeline);
     put_int(g, "parallelism.virtual_pipeline", per_stage ? per_stage : schedule, per_stage ? NULL : "two stages a rank",
             stages / g->pipeline);
+    g->chunks = stages / g->pipeline;
 }
 
 static void put_schedule(struct reading *g) {
@@ -513,8 +524,11 @@ static void put_schedule(struct reading *g) {
         return;
     }
     tsim_recipe_put(g->r, "parallelism.schedule", s, s ? NULL : "torchtitan's default", "%s", ours);
+    g->chunks = 1;
     if (strcmp(ours, "interleaved") == 0)
         put_chunks(g, s, per_stage);
+    if (g->layers > 0 && g->chunks > 0 && g->layers % (g->chunks * g->pipeline) != 0)
+        tsim_recipe_put(g->r, "parallelism.layers_per_stage", NULL, "stages are as even as layers allow", "balance");
     else if (per_stage)
         tsim_recipe_note(g->r, per_stage->name, per_stage->value, "stages are as even as layers allow");
     if (strcmp(tsim_launch_theirs(tsim_titan_schedules, ours), text) != 0 || strcmp(ours, "zb-h1") == 0)
