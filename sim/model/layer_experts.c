@@ -253,11 +253,23 @@ static void last_bias_backward(struct tsim_op_list *list, const struct tsim_op_s
     elementwise(list, "join expert rows", of_rows, (4 + e) + 2 * e, experts + 1);
 }
 
+/* How many rows an expert gets is known when the tokens have been routed. The host asks for it, and launches the rest only then, unless each expert has a buffer of a fixed
+ * length (Megatron-Core, transformer/moe/token_dispatcher.py: cuda_sync_point; DeepEP's dispatch waits for its notification, HybridEP's for the stream) or a graph
+ * holds the whole step. */
+static bool lengths_vary(const struct tsim_op_shape *z) {
+    return z->model->experts.capacity_factor <= 0 && z->software->cuda_graphs != TSIM_GRAPHS_STEP;
+}
+
+static void mark_lengths(struct tsim_op_list *list, const struct tsim_op_shape *z, int32_t first) {
+    for (int32_t i = first; i < list->n; i++)
+        list->ops[i].has_no_graph = lengths_vary(z);
+}
+
 static void router_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct experts *x) {
     bool fused = z->software->fusion == TSIM_FUSION_TE && is_permutation_fused(z);
     gemm(list, "router", z->attention_precision, x->own, x->count, z->h, z->element_bytes, 4);
-    elementwise(list, "routing", x->own * x->count, 4 * ROUTING_PASSES,
-                fused ? ROUTING_KERNELS_FUSED : ROUTING_KERNELS);
+    elementwise(list, "routing", x->own * x->count, 4 * ROUTING_PASSES, fused ? ROUTING_KERNELS_FUSED : ROUTING_KERNELS)
+        ->is_awaited = lengths_vary(z);
 }
 
 /* Returns the bytes of elements that are written quantized twice: as they are for the product, and transposed for the
@@ -272,6 +284,7 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     double e = z->element_bytes, le = z->linear_bytes, up = tsim_model_up_products(z->model);
     int32_t first = list->n;
     router_forward(list, z, &x);
+    int32_t routed = list->n;
     if (is_permuted_by_products(z))
         masks(list, z, &x);
     swap_widths(list, z, &x, "tensor: tokens to slices");
@@ -304,6 +317,7 @@ static void experts_forward(struct tsim_op_list *list, const struct tsim_op_shap
     swap_widths(list, z, &x, "tensor: slices to tokens");
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
+    mark_lengths(list, z, routed);
     mark_part(list, first, TSIM_RECOMPUTE_EXPERTS);
 }
 
@@ -330,6 +344,7 @@ static struct tsim_op *input_gradient(struct tsim_op_list *list, int32_t first) 
 static void experts_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     struct experts x = experts_of(z);
     double e = z->element_bytes;
+    int32_t begin = list->n;
     swap_widths(list, z, &x, "tensor: tokens to slices");
     if (is_permuted_by_products(z))
         masks_backward(list, z, &x);
@@ -368,6 +383,7 @@ static void experts_backward(struct tsim_op_list *list, const struct tsim_op_sha
     swap_widths(list, z, &x, "tensor: slices to tokens");
     if (x.divided && !z->sequence_parallel)
         tensor_collective(list, "tensor: reduce, experts", TSIM_OP_ALL_REDUCE, z->t * z->h * e, TSIM_EXPOSED);
+    mark_lengths(list, z, begin);
     router_backward(list, z, &x);
 }
 
@@ -457,10 +473,10 @@ static void add_matrices(const struct tsim_model *m, double times, struct tsim_m
     tsim_matrices_add(matrices, times, (double)m->hidden, experts, false);
 }
 
-/* Tells whether a CUDA graph can hold the layer. Only buffers of a fixed length can be captured: with a capacity factor
- * and padded to it (Megatron-Core refuses others, "moe cuda graph is only supported with drop-padding MoE"). */
+/* A CUDA graph holds all of the layer or what comes before the rows of experts (`lengths_vary`). */
 static bool has_graph(const struct tsim_model *m) {
-    return m->experts.capacity_factor > 0;
+    (void)m;
+    return true;
 }
 
 const struct tsim_feed_forward tsim_experts_feed_forward = {.forward = forward,

@@ -57,6 +57,8 @@ struct tsim_op {
                                   lie apart, are repeated or are converted; 0: memory bounds it (cost/compute.h) */
     double kernels;            /* one after another */
     double launches;           /* by the host, where they are more than `kernels`: some run side by side */
+    bool is_awaited;           /* the host reads its result before it launches what follows */
+    bool has_no_graph;         /* how much it works on is known only then: no graph of fixed shapes has it */
     double sequence, head_dim; /* FLASH: tokens attended to, head dimension */
     double queries;            /* FLASH: of all heads and sequences of a kernel */
     double window_keys;        /* FLASH: that a query meets on average in a window that slides; 0: it meets all */

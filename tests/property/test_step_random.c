@@ -19,6 +19,7 @@ enum { N_CASES = 45 };
 #define ROUNDING_FRAC 1e-7
 /* A pass that is one task shares links with messages at mean rates: of 50,000 plans two are more than 2 % apart. */
 #define MOST_APART_FRAC 0.02
+#define MOST_APART_WITH_HOSTS_FRAC 0.03
 
 /* `sink`: who listens, or NULL. */
 static struct tsim_step_simulation simulate_heard(struct tsim_arena *arena, const struct tsim_scenario *sc,
@@ -307,7 +308,7 @@ START_TEST(random_hosts) {
         double apart = tell_apart(&all, operators.time_s, passes.time_s);
         n_alone += is_exact;
         n_waiting += operators.stage_groups[0].host_wait_s > 0.1 * operators.time_s;
-        ck_assert_msg(apart <= (is_exact ? ROUNDING_FRAC : MOST_APART_FRAC),
+        ck_assert_msg(apart <= (is_exact ? ROUNDING_FRAC : MOST_APART_WITH_HOSTS_FRAC),
                       "case %d: %.15g s operators, %.15g s passes (tensor %d pipeline %d context %d expert %d data %d "
                       "zero %d %s, host %.3g us, blocks %d, graphs %d)",
                       i, operators.time_s, passes.time_s, (int)p->tensor, (int)p->pipeline, (int)p->context,

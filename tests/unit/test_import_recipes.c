@@ -187,13 +187,15 @@ START_TEST(megatron_s_graphs) {
     static const struct {
         const char *arguments;
         enum tsim_cuda_graphs graphs;
-    } CASES[] = {{"", TSIM_GRAPHS_NONE},
-                 {"--enable-cuda-graph", TSIM_GRAPHS_LAYERS},
-                 {"--external-cuda-graph --cuda-graph-warmup-steps 3", TSIM_GRAPHS_LAYERS},
-                 {"--cuda-graph-impl none", TSIM_GRAPHS_NONE},
-                 {"--cuda-graph-impl transformer_engine --cuda-graph-scope full", TSIM_GRAPHS_LAYERS},
-                 {"--cuda-graph-impl local --cuda-graph-scope full_iteration", TSIM_GRAPHS_STEP},
-                 {"--cuda-graph-impl transformer_engine --cuda-graph-scope attn", TSIM_GRAPHS_NONE}};
+    } CASES[] = {
+        {"", TSIM_GRAPHS_NONE},
+        {"--enable-cuda-graph", TSIM_GRAPHS_LAYERS},
+        {"--external-cuda-graph --cuda-graph-warmup-steps 3", TSIM_GRAPHS_LAYERS},
+        {"--cuda-graph-impl none", TSIM_GRAPHS_NONE},
+        {"--cuda-graph-impl transformer_engine --cuda-graph-scope full", TSIM_GRAPHS_LAYERS},
+        {"--cuda-graph-impl local --cuda-graph-scope full_iteration", TSIM_GRAPHS_STEP},
+        {"--cuda-graph-impl transformer_engine --cuda-graph-scope attn moe_router moe_preprocess", TSIM_GRAPHS_LAYERS},
+        {"--cuda-graph-impl transformer_engine --cuda-graph-scope attn", TSIM_GRAPHS_NONE}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++)
         ck_assert_msg(megatron(CASES[i].arguments)->software->cuda_graphs == CASES[i].graphs, "%s", CASES[i].arguments);
 }

@@ -199,7 +199,7 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .default_text = "0", .unit = "us", .max = 10, .is_omitted_when_zero = true},
     {CHOICE("cuda_graphs", cuda_graphs, GRAPHS, "none",
             "what is launched as one CUDA graph: nothing, each pass of a layer (not of a decoder beside an encoder, "
-            "nor of experts without capacity_factor), or the whole step"),
+            "nor the rows of experts without capacity_factor), or the whole step"),
      .is_omitted_when_zero = true},
     {FLAG("launch_blocking", launch_blocking,
           "the host waits for each kernel (CUDA_LAUNCH_BLOCKING=1): its time is added to the kernels', not hidden by "

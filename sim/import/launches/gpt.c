@@ -353,6 +353,15 @@ static void put_expert_software(struct tsim_gpt *g) {
 }
 
 /* Layer by layer, by Megatron-Core itself or by Transformer Engine; of some parts of a layer (scope attn, ...): said. */
+static bool names(const struct tsim_setting *list, const char *item) {
+    const struct tsim_value *v = list->value;
+    for (size_t i = 0; v->kind == TSIM_VALUE_SEQUENCE && i < v->n_items; i++)
+        if (v->items[i]->kind == TSIM_VALUE_SCALAR && strcmp(v->items[i]->text, item) == 0)
+            return true;
+    return false;
+}
+
+/* Attention and the router are all of a layer with experts that a graph can have. */
 static void put_graphs(struct tsim_gpt *g) {
     const struct tsim_setting *impl = tsim_recipe_find(g->r, "cuda_graph_impl"),
                               *scope = tsim_recipe_find(g->r, "cuda_graph_scope");
@@ -365,7 +374,8 @@ static void put_graphs(struct tsim_gpt *g) {
         from = tsim_recipe_find(g->r, "external_cuda_graph");
     if (!from)
         return;
-    if (!scope || tsim_recipe_is(g->r, "cuda_graph_scope", "full"))
+    if (!scope || tsim_recipe_is(g->r, "cuda_graph_scope", "full") ||
+        (names(scope, "attn") && names(scope, "moe_router")))
         tsim_recipe_put(g->r, "software.cuda_graphs", from, NULL, "layers");
     else if (tsim_recipe_is(g->r, "cuda_graph_scope", "full_iteration"))
         tsim_recipe_put(g->r, "software.cuda_graphs", scope, NULL, "step");

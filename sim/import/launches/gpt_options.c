@@ -294,8 +294,13 @@ static void put_software(struct tsim_launch_writer *w) {
     if (s->bucket_elements > 0 && w->launch == TSIM_LAUNCH_MEGATRON_CORE)
         put_int(w, "ddp_bucket_size", s->bucket_elements);
     if (w->launch == TSIM_LAUNCH_MEGATRON_CORE && s->cuda_graphs != TSIM_GRAPHS_NONE) {
-        put(w, "cuda_graph_impl", "local");
-        put(w, "cuda_graph_scope", s->cuda_graphs == TSIM_GRAPHS_STEP ? "full_iteration" : "full");
+        const struct tsim_experts *x = &w->scenario->model->experts;
+        bool has_rows = x->count > 0 && x->capacity_factor <= 0; /* which no graph of a layer can have */
+        put(w, "cuda_graph_impl", has_rows && s->cuda_graphs == TSIM_GRAPHS_LAYERS ? "transformer_engine" : "local");
+        put(w, "cuda_graph_scope",
+            s->cuda_graphs == TSIM_GRAPHS_STEP ? "full_iteration"
+            : has_rows                         ? "attn moe_router moe_preprocess"
+                                               : "full");
     }
 }
 

@@ -14,7 +14,7 @@ static tsim_tick earlier_of(tsim_tick a, tsim_tick b) {
  * before it to end, there is none. */
 tsim_tick tsim_host_follow(struct tsim_host_stream *host, struct tsim_launch launch, tsim_tick free) {
     host->free_at = later_of(host->free_at, host->meets ? free : free - host->ahead);
-    host->meets = false;
+    host->meets = launch.is_awaited;
     host->begin = host->free_at;
     host->free_at += launch.first;
     tsim_tick begin = later_of(host->free_at, free);
@@ -26,7 +26,7 @@ tsim_tick tsim_host_launch(const struct tsim_engine *engine, struct tsim_host_st
                            const struct tsim_played *played, tsim_tick free) {
     const struct tsim_launch launch = {tsim_played_ticks(engine, played->host_s),
                                        tsim_played_ticks(engine, played->later_host_s),
-                                       tsim_played_ticks(engine, played->before_last_s)};
+                                       tsim_played_ticks(engine, played->before_last_s), played->is_awaited};
     if (host->is_there && !host->is_launched)
         return tsim_host_follow(host, launch, free);
     host->is_launched = false;

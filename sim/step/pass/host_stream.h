@@ -18,8 +18,9 @@ struct tsim_pass_launches {
 };
 
 struct tsim_host_stream {
-    bool is_there;     /* false: the host is never in the way */
-    bool meets;        /* the host begins the next pass together with the accelerator */
+    bool is_there; /* false: the host is never in the way */
+    bool
+        meets; /* the host begins the next entry together with the accelerator, no earlier: a pass, or what follows an awaited entry */
     bool is_launched;  /* the entry at which the compute stream stands has been launched */
     tsim_tick free_at; /* when the host has launched all that came so far */
     tsim_tick begin;   /* when it began to launch the last of that */
@@ -34,6 +35,7 @@ tsim_tick tsim_host_launch(const struct tsim_engine *engine, struct tsim_host_st
  * the time of all its kernels but the last. tsim_host_follow returns when such an entry begins. */
 struct tsim_launch {
     tsim_tick first, later, before_last;
+    bool is_awaited; /* the host launches nothing more until the entry has ended */
 };
 tsim_tick tsim_host_follow(struct tsim_host_stream *host, struct tsim_launch launch, tsim_tick free);
 /* Returns how long the host has been free at `now`, as far as it matters to what follows. A negative value says how long it

@@ -327,13 +327,18 @@ static void capture(const struct walk *w, enum tsim_part part) {
     const struct tsim_software *software = w->scenario->software;
     bool is_captured = software->cuda_graphs == TSIM_GRAPHS_STEP ||
                        (software->cuda_graphs == TSIM_GRAPHS_LAYERS && tsim_layer_has_graph(w->scenario->model, part));
-    double host_s = 0;
+    double launch_s =
+        software->cuda_graphs == TSIM_GRAPHS_STEP ? 0 : tsim_host_s(w->scenario, software->host_time_per_op_s);
+    struct tsim_pass_operator *first = NULL; /* of a graph */
     for (int32_t i = 0; i < w->n_rows && is_captured; i++) {
-        host_s += w->rows[i].host_s;
-        w->rows[i].host_s = 0;
+        struct tsim_pass_operator *row = &w->rows[i];
+        first = row->op->has_no_graph ? NULL : first ? first : row;
+        if (!first)
+            continue;
+        double host_s = row->host_s;
+        row->host_s = 0;
+        first->host_s = fmin(first->host_s + host_s, launch_s);
     }
-    if (software->cuda_graphs == TSIM_GRAPHS_LAYERS && host_s > 0)
-        w->rows[0].host_s = fmin(host_s, tsim_host_s(w->scenario, software->host_time_per_op_s));
 }
 
 static void tell_rows(struct walk *w, enum tsim_part part) {
@@ -510,7 +515,7 @@ static struct tsim_launch_map play_launches(const struct tsim_pass_program *prog
             if (played->kind != TSIM_PLAYED_BESIDE && played->kind != TSIM_PLAYED_WAIT)
                 free = tsim_host_follow(&host,
                                         (struct tsim_launch){ticks(played->host_s), ticks(played->later_host_s),
-                                                             ticks(played->before_last_s)},
+                                                             ticks(played->before_last_s), played->is_awaited},
                                         free);
             free = counted(free + alone(played, exposed_frac));
             host.free_at = counted(host.free_at);

@@ -59,6 +59,7 @@ static void put_kernel(struct tsim_pass_builder *b, const struct tsim_pass_opera
     kernel->before_last_s = kernel->flow_s * others_frac;
     kernel->units_frac = 1; /* its blocks are spread over all of them, whatever it waits for */
     kernel->memory_frac = row->memory_s / row->time_s;
+    kernel->is_awaited = row->op->is_awaited;
     kernel->flops = row->op->flops / n_pieces;
     kernel->hbm_bytes = row->hbm_bytes / n_pieces;
     b->last_kernel = row->op;
@@ -244,6 +245,7 @@ static void join_kernel(struct tsim_played *joined, const struct tsim_played *ne
     joined->flow_s = flow_s;
     joined->flops += next->flops;
     joined->hbm_bytes += next->hbm_bytes;
+    joined->is_awaited = next->is_awaited;
 }
 
 void tsim_pass_program_join_kernels(struct tsim_pass_program *program) {
@@ -251,7 +253,7 @@ void tsim_pass_program_join_kernels(struct tsim_pass_program *program) {
     for (int32_t i = 0; i < program->n; i++) {
         const struct tsim_played *played = &program->at[i];
         struct tsim_played *last = n > 0 ? &program->at[n - 1] : NULL;
-        if (last && last->kind == TSIM_PLAYED_KERNEL && played->kind == TSIM_PLAYED_KERNEL &&
+        if (last && last->kind == TSIM_PLAYED_KERNEL && played->kind == TSIM_PLAYED_KERNEL && !last->is_awaited &&
             last->later_host_s + played->host_s <= last->flow_s)
             join_kernel(last, played);
         else

@@ -65,6 +65,7 @@ struct tsim_played {
     /* The time that the host takes until the first of its kernels is launched, and from there until the last is launched;
      * the time of all its kernels but the last. */
     double host_s, later_host_s, before_last_s;
+    bool is_awaited; /* the host launches nothing more until it has ended */
     double flops, hbm_bytes;
     double units_frac, memory_frac; /* the parts of the compute units and of HBM's rate that it asks for alone */
     double scale_up_bytes_per_s, nic_bytes_per_s; /* the rates at which each rank sends while it flows */
