@@ -253,9 +253,10 @@ static void last_bias_backward(struct tsim_op_list *list, const struct tsim_op_s
     elementwise(list, "join expert rows", of_rows, (4 + e) + 2 * e, experts + 1);
 }
 
-/* How many rows an expert gets is known when the tokens have been routed. The host asks for it, and launches the rest only then, unless each expert has a buffer of a fixed
- * length (Megatron-Core, transformer/moe/token_dispatcher.py: cuda_sync_point; DeepEP's dispatch waits for its notification, HybridEP's for the stream) or a graph
- * holds the whole step. */
+/* The host asks how many rows each expert has, and launches the rest only when the tokens have been routed
+ * (Megatron-Core, transformer/moe/token_dispatcher.py: cuda_sync_point; DeepEP's dispatch waits for its notification,
+ * HybridEP's for the stream). Nobody asks where each expert has a buffer of a fixed length, or a graph holds the whole
+ * step. */
 static bool lengths_vary(const struct tsim_op_shape *z) {
     return z->model->experts.capacity_factor <= 0 && z->software->cuda_graphs != TSIM_GRAPHS_STEP;
 }

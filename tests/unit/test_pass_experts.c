@@ -272,8 +272,8 @@ START_TEST(blocking_launches) {
 }
 END_TEST
 
-/* The host learns from the router how many rows each expert has. What follows is launched only then, in each of eight layers, unless
- * buffers have a fixed length. */
+/* The host learns from the router how many rows each expert has, and launches the rest only then, in each of eight
+ * layers. Where buffers have a fixed length it does not ask. */
 START_TEST(the_host_asks_for_rows) {
     for (int has_buffers = 0; has_buffers < 2; has_buffers++) {
         init_mixture(1, 8);
@@ -294,8 +294,8 @@ static void add_launches_of_rows(void *context, const struct tsim_pass_operator 
     *(double *)context += row->op->has_no_graph ? row->host_s : 0;
 }
 
-/* Where layers are captured one without experts keeps one launch, and one with experts two, of what comes before their rows and
- * after them, and those of the rows. A captured step has none. */
+/* A layer without experts keeps one launch where layers are captured. One with experts keeps two, of what comes before
+ * and behind their rows, and those of the rows. A captured step has none. */
 START_TEST(graphs_are_launched_at_once) {
     double of_rows_s = 0;
     struct tsim_pass_costs of[3];
@@ -329,8 +329,8 @@ static struct tsim_pass_costs costs_with_graphs(void) {
     return costs();
 }
 
-/* A graph's shapes are fixed: the rows of experts are captured where their buffers are padded to a capacity. And it takes one tensor:
- * an encoder's layers are captured, a decoder's are not, which take the encoder's result, too. */
+/* A graph's shapes are fixed: the rows of experts are captured where their buffers are padded to a capacity. And it takes
+ * one tensor: an encoder's layers are captured, a decoder's are not, which take the encoder's result, too. */
 START_TEST(layers_with_graphs) {
     init_mixture(1, 8);
     e.model.experts.capacity_factor = 1;

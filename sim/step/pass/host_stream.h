@@ -18,9 +18,8 @@ struct tsim_pass_launches {
 };
 
 struct tsim_host_stream {
-    bool is_there; /* false: the host is never in the way */
-    bool
-        meets; /* the host begins the next entry together with the accelerator, no earlier: a pass, or what follows an awaited entry */
+    bool is_there;     /* false: the host is never in the way */
+    bool meets;        /* a pass, or what follows an awaited entry, is launched no earlier than it could begin */
     bool is_launched;  /* the entry at which the compute stream stands has been launched */
     tsim_tick free_at; /* when the host has launched all that came so far */
     tsim_tick begin;   /* when it began to launch the last of that */
