@@ -1013,8 +1013,8 @@ static const struct tsim_offer *least_of(const struct tsim_decision *decision, e
 static void say_miss(struct tsim_arena *arena, struct tsim_decision *decision, enum limited which) {
     static const char *const WHAT[] = {"date that can be kept", "budget that suffices"},
                              *const KEEPS[] = {"within the budget ", "by that date "},
-                             *const GIVES_UP[] = {"whatever it costs, ", "however long it takes, "},
-                             *const FAILS[] = {"the budget fails at any date", "the date fails at any budget"};
+                             *const GIVES_UP[] = {"without a budget ", "without a date "},
+                             *const FAILS[] = {"nothing keeps the budget", "nothing keeps the date"};
     const struct tsim_goal_spec *goal = &decision->job->goal;
     enum limited other = which == LIMITED_DAYS ? LIMITED_USD : LIMITED_DAYS;
     bool has_other = isfinite(limit_of(goal, other));
@@ -1022,7 +1022,7 @@ static void say_miss(struct tsim_arena *arena, struct tsim_decision *decision, e
     const char *before = has_other ? KEEPS[which] : "";
     if (!offer) {
         offer = least_of(decision, which, false);
-        before = tsim_arena_printf(arena, "%s: %s", FAILS[which], GIVES_UP[which]);
+        before = tsim_arena_printf(arena, "%s; %s", FAILS[which], GIVES_UP[which]);
     }
     double amount = range_of(offer, which)->p90, ratio = amount / limit_of(goal, which);
     if (ratio <= 1) /* its chance is below what it would take for another reason */

@@ -2,6 +2,7 @@
 
 #include "results/format.h"
 #include "results/loss_law.h"
+#include "results/scaling_laws.h"
 #include "study/search/plan.h"
 
 #include <math.h>
@@ -49,12 +50,23 @@ static const char *head_text(struct tsim_arena *arena, const struct tsim_starter
                              name_of(arena, s->node), (long long)s->nodes, fabric);
 }
 
+/* The critical batch of a small language model is below what large ones have, and more samples teach it little. */
+static double batch_tokens(const struct tsim_model *m) {
+    if (!m->causal || m->encoder_layers > 0 || m->image.patch > 0)
+        return BATCH_TOKENS;
+    double parameters = tsim_model_active_parameters(m);
+    struct tsim_amount loss =
+        tsim_chinchilla_loss(NULL, (struct tsim_amount){.value = parameters},
+                             (struct tsim_amount){.value = TSIM_TOKENS_PER_PARAMETER * parameters});
+    return fmin(BATCH_TOKENS, tsim_critical_batch(NULL, loss).value);
+}
+
 /* A multiple of the accelerators, so that any number of replicas divides it, near what is usual. */
 static int64_t batch_of(const struct tsim_scenario *job) {
     int64_t n = job->n_accelerators;
     if (job->model->kind != TSIM_MODEL_TRANSFORMER)
         return n * BATCH_SAMPLES_EACH;
-    int64_t samples = BATCH_TOKENS / job->training.sequence_length;
+    int64_t samples = (int64_t)batch_tokens(job->model) / job->training.sequence_length;
     return n * ((samples + n - 1) / n > 0 ? (samples + n - 1) / n : 1);
 }
 
