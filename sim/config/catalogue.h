@@ -296,6 +296,8 @@ struct tsim_model {
     int64_t first_block;
     bool has_blocks_behind;
 };
+/* Fills in the defaults of the model's tower, and makes the tower a model of its own (files/model_tables.c). */
+void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *model);
 
 /* ---- accelerator (hardware/accelerators, schema tsim/accelerator/v1) ---- */
 

@@ -48,8 +48,6 @@ extern const struct tsim_table tsim_software_table;
 extern const struct tsim_table tsim_model_table;
 void tsim_model_read_mapping(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                              struct tsim_model *model);
-/* Fills in the defaults of a tower, and the tower as a model of its own. */
-void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *model);
 void tsim_model_finish(struct tsim_reader *reader, const struct tsim_value *mapping, const char *path,
                        struct tsim_model *model);
 void tsim_model_write_members(struct tsim_writer *writer, const char *path, const struct tsim_model *model);

@@ -568,7 +568,7 @@ static bool check_tower(struct tsim_reader *reader, const struct tsim_value *map
     return !what;
 }
 
-/* Makes the tower a model of its own; `full_every` becomes a pattern. */
+/* `full_every` becomes a pattern. */
 void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *m) {
     struct tsim_tower *t = &m->tower;
     t->image.channels = t->image.channels ? t->image.channels : 3;

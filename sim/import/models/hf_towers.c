@@ -1,5 +1,4 @@
 /* Models of text and images: the vision tower and the projector, from vision_config and the keys around it. */
-#include "config/files/catalogue_keys.h"
 #include "import/models/hf_reading.h"
 
 #include <string.h>
