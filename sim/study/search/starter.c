@@ -1,5 +1,6 @@
 #include "study/search/starter.h"
 
+#include "model/local_shape.h"
 #include "results/format.h"
 #include "results/loss_law.h"
 #include "results/scaling_laws.h"
@@ -52,7 +53,7 @@ static const char *head_text(struct tsim_arena *arena, const struct tsim_starter
 
 /* The critical batch of a small language model is below what large ones have, and more samples teach it little. */
 static double batch_tokens(const struct tsim_model *m) {
-    if (!m->causal || m->encoder_layers > 0 || m->image.patch > 0)
+    if (!m->causal || tsim_model_stacks(m) > 1)
         return BATCH_TOKENS;
     double parameters = tsim_model_active_parameters(m);
     struct tsim_amount loss =
