@@ -109,7 +109,8 @@ struct job {
     struct tsim_arguments arguments;
     char **words; /* of a command line */
     int n_words;
-    bool has_progress, logs, is_brief, has_timeline, has_tables;
+    bool has_progress, logs;
+    unsigned parts; /* of a run's view, as bits */
     struct tsim_text_sink view;
 };
 
@@ -161,6 +162,28 @@ static bool is_off(const char *value) {
     return value && (strcmp(value, "0") == 0 || strcmp(value, "false") == 0);
 }
 
+/* The parts of a run's view that take longer than the rest (page.h), all of them but PASSES unless the query names some:
+ * ?parts=streams,tables. PASSES is what of STREAMS the page shows first. */
+enum view_part { VIEW_PASSES, VIEW_STREAMS, VIEW_KERNELS, VIEW_TABLES, VIEW_ADVICE, N_VIEW_PARTS };
+static const char *const VIEW_PARTS[N_VIEW_PARTS] = {"passes", "streams", "kernels", "tables", "advice"};
+
+static bool shows(const struct job *job, enum view_part part) {
+    return job->parts >> part & 1;
+}
+
+static bool take_parts(struct job *job, const char *names) {
+    for (job->parts = 0; *names; names += *names == ',') {
+        size_t length = strcspn(names, ",");
+        const char *name = tsim_arena_strndup(&job->arena, names, length);
+        int part = 0;
+        while (part < N_VIEW_PARTS && strcmp(name, VIEW_PARTS[part]) != 0)
+            part++;
+        job->parts |= 1u << part;
+        names += length;
+    }
+    return job->parts < 1u << N_VIEW_PARTS;
+}
+
 /* A name of the query as an option of the command line. False: there is none of that name. */
 static bool take_pair(struct job *job, const struct tsim_serve_pair *pair) {
     bool is_operand = job->route->operand && strcmp(pair->name, job->route->operand) == 0;
@@ -170,18 +193,8 @@ static bool take_pair(struct job *job, const struct tsim_serve_pair *pair) {
         job->has_progress = !is_off(pair->value);
         return true;
     }
-    if (strcmp(pair->name, "brief") == 0 && job->route->shape == SHAPE_VIEW) {
-        job->is_brief = !is_off(pair->value);
-        return true;
-    }
-    if (strcmp(pair->name, "tables") == 0 && job->route->shape == SHAPE_VIEW) {
-        job->has_tables = !is_off(pair->value);
-        return true;
-    }
-    if (strcmp(pair->name, "timeline") == 0 && job->route->shape == SHAPE_VIEW) {
-        job->has_timeline = !is_off(pair->value);
-        return true;
-    }
+    if (strcmp(pair->name, "parts") == 0 && job->route->shape == SHAPE_VIEW)
+        return take_parts(job, pair->value ? pair->value : "");
     if (strcmp(pair->name, "log") == 0 && job->route->may_log) {
         job->logs = !is_off(pair->value);
         return true;
@@ -322,11 +335,13 @@ static struct tsim_serve_answer answer_of(struct job *job, enum tsim_exit code) 
 static enum tsim_exit view_run(struct job *job) {
     const struct tsim_arguments *arguments = &job->arguments;
     const struct tsim_scenario *scenario;
-    int32_t brief_slices = job->has_timeline ? TSIM_PAGE_MOST_SLICES / 8 : 0;
-    const struct tsim_page_extent extent = {.most_slices = job->is_brief ? brief_slices : TSIM_PAGE_MOST_SLICES,
+    bool has_timeline = shows(job, VIEW_PASSES) || shows(job, VIEW_STREAMS);
+    const struct tsim_page_extent extent = {.most_slices = has_timeline ? TSIM_PAGE_MOST_SLICES : 0,
                                             .ignore_memory = arguments->has[TSIM_OPTION_IGNORE_MEMORY],
-                                            .is_brief = job->is_brief,
-                                            .lacks_tables = job->is_brief && !job->has_tables};
+                                            .of_first_passes = !shows(job, VIEW_STREAMS),
+                                            .lacks_kernels = !shows(job, VIEW_KERNELS),
+                                            .lacks_tables = !shows(job, VIEW_TABLES),
+                                            .lacks_advice = !shows(job, VIEW_ADVICE)};
     struct tsim_json *page = tsim_page_new();
     struct tsim_diags diags;
     tsim_diags_init(&diags);
@@ -415,6 +430,7 @@ static struct tsim_serve_answer answer(const struct tsim_serve_request *request,
     tsim_text_sink_open(&job.view, TSIM_SERVE_MOST_OUTPUT_BYTES);
     job.answer.diagnostics = tsim_json_new_array();
     job.words = TSIM_NEW_ARRAY(&job.arena, request->n_query + OWN_WORDS, char *);
+    job.parts = (1u << N_VIEW_PARTS) - 1;
     job.has_progress = query_value(request, "progress") && !is_off(query_value(request, "progress"));
     job.answer.progress = job.has_progress ? desk->progress : NULL;
     job.answer.is_page = job.route->shape == SHAPE_PAGE;

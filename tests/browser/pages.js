@@ -195,6 +195,7 @@ async function test(name, f) {
       const [x, , width] = (await plot.getAttribute("viewBox")).split(" ").map(Number);
       return [x, x + width];
     };
+    await page.click("button:has-text('show everything')");
     const whole = await range(), ticks = () => gantt.locator(".tick").allTextContents(), labels = await ticks();
     await gantt.scrollIntoViewIfNeeded();
     assert(await plot.locator(".aside").count() > 0 && !await plot.locator(".aside").first().isVisible());
@@ -207,7 +208,15 @@ async function test(name, f) {
     assert.match(
         await page.locator("#hint").textContent(),
         /^forward, stage \d+\nmicro-batch \d+, chunk 0\n[\d.]+ m?s to [\d.]+ m?s: [\d.]+ ms$/);
+    const top = await page.evaluate(() => scrollY);
+    await page.mouse.wheel(0, 5);  // who scrolls by does not zoom
+    await page.waitForFunction(top => scrollY !== top, top);
+    assert.deepStrictEqual(await range(), whole);
+    await page.mouse.wheel(0, -5);
+    await page.waitForFunction(top => scrollY === top, top);
+    await page.keyboard.down("Control");
     await page.mouse.wheel(0, -300);
+    await page.keyboard.up("Control");
     await page.waitForFunction(
         most => +document.querySelector(".plot").getAttribute("viewBox").split(" ")[2] < most,
         .9 * (whole[1] - whole[0]));
@@ -219,6 +228,10 @@ async function test(name, f) {
     await page.mouse.move(at.x - 100, at.y);
     await page.mouse.up();
     assert((await range())[0] > near[0]);
+    await gantt.focus();
+    const moved = await range(), pressed = async key => (await page.keyboard.press(key), await range());
+    assert((await pressed("ArrowRight"))[0] > moved[0]);
+    assert((await pressed("+"))[1] < moved[1]);
     await gantt.dblclick({position: {x: 300, y: 20}});
     assert.deepStrictEqual(await range(), whole);
     assert.deepStrictEqual(await ticks(), labels);

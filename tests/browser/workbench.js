@@ -93,7 +93,7 @@ async function test(name, f) {
           links = part("Links by load", "tbody"), step = part("Where the step goes", "p");
     const asked = [], held = [], was = [await links.textContent(), await step.textContent()];
     page.on("request", r => asked.push(r.url()));
-    await page.route(/view\/run$/, route => {
+    await page.route(/view\/run\?parts=streams/, route => {
       held.push(route);
     });  // the whole answer waits
     const move = n => page.evaluate(n => {
@@ -117,7 +117,7 @@ async function test(name, f) {
                         .querySelector("tbody")
                         .textContent !== text,
         was);
-    assert(asked.some(url => url.endsWith("view/run?brief&tables")), `${asked}`);
+    assert(asked.some(url => url.endsWith("view/run?parts=tables")), `${asked}`);
     assert.strictEqual(await step.textContent(), was[1]);  // it is out of sight
     await page.evaluate(() => scrollTo(0, 0));
     await page.waitForFunction(
@@ -126,12 +126,42 @@ async function test(name, f) {
                           .querySelector("p")
                           .textContent !== text,
         was);
-    await page.unroute(/view\/run$/);
+    await page.unroute(/view\/run\?parts=streams/);
     for (const route of held) await route.continue().catch(() => {});  // one may have been given up
     await settled(page);
     assert.strictEqual(await page.locator("[data-part].old").count(), 0);
     await change(page, () => move(-1));
     assert.deepStrictEqual([await links.textContent(), await step.textContent()], was);
+  });
+  await test("a timeline follows at its beginning, and what is looked at closer stays", async () => {
+    const gantt = page.locator("[data-part=gantt]"), asked = [],
+          range = async () => (await gantt.locator(".plot").getAttribute("viewBox")).split(" ").map(Number);
+    const move = n => change(page, () => page.evaluate(n => {
+      const range = document.querySelector(".control[data-path='cluster.nodes'] input[type=range]");
+      range.value = +range.value + n;
+      range.dispatchEvent(new Event("input", {bubbles: true}));
+    }, n));
+    page.on("request", r => asked.push(r.url().split("?")[1]));
+    await gantt.scrollIntoViewIfNeeded();
+    const beginning = await range();
+    await move(1);
+    assert(asked[0].startsWith("parts=") && asked[0].includes("passes"), `${asked}`);
+    assert.deepStrictEqual(asked.slice(1), ["parts=streams,kernels,tables", "parts=advice"]);
+    await move(-1);
+    assert.deepStrictEqual(await range(), beginning);
+    await page.check("label:has-text('communication streams') input");
+    await page.click("button:text-is('zoom in')");
+    const near = await range();
+    assert(near[2] < beginning[2]);
+    asked.length = 0;
+    await move(1);
+    assert(!asked[0].includes("passes"), `${asked}`);  // it is drawn again with all of its streams
+    assert.deepStrictEqual(await range(), near);
+    assert(await page.isChecked("label:has-text('communication streams') input"));
+    await move(-1);
+    await page.uncheck("label:has-text('communication streams') input");
+    await page.click("button:text-is('the beginning')");
+    assert.deepStrictEqual(await range(), beginning);
   });
   await test("a slider changes the scenario, and the prediction follows", async () => {
     const before = await card(page, "step time"), nodes = await page.inputValue("[id='c-cluster.nodes']");

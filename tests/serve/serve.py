@@ -250,7 +250,7 @@ def test_load(server):
 
 
 def test_processes(server):
-    asked = [("/api/run", SMALL), ("/api/check", b"schema: tsim/v1\nmodel: nothing\n"), ("/api/run?set=training.global_batch_size=64", SMALL), ("/api/show?id=model/nothing", None), ("/view/run?brief", SMALL),
+    asked = [("/api/run", SMALL), ("/api/check", b"schema: tsim/v1\nmodel: nothing\n"), ("/api/run?set=training.global_batch_size=64", SMALL), ("/api/show?id=model/nothing", None), ("/view/run?parts=", SMALL),
              ("/api/compare", json.dumps({"a": SMALL.decode(), "b": SMALL.decode()})), ("/api/run", b""), ("/api/export?format=svg&chart=step", SMALL), ("/api/explain?term=nothing", SMALL), ("/api/catalogue?kind=models", None)]
     def ask_all(order):
         answers = {i: server.ask(*asked[i]) for i in order}

@@ -173,13 +173,13 @@ static void draw_axes(double stages, double height, double left, double width, d
 }
 
 /* The operators of the passes that were recorded down to them, on their stage: seen from near. A page finds from where
- * to where the first of these passes goes. */
-static void draw_kernels(const struct tsim_json *kernels, const struct tsim_svg *svg) {
+ * to where the first of these passes goes. They are not drawn if the picture is over before. */
+static void draw_kernels(const struct tsim_json *kernels, double until_us, const struct tsim_svg *svg) {
     const struct tsim_json *operators = tsim_json_find(kernels, "operators"), *first = tsim_json_at(operators, 0);
     double stage = chart_number(kernels, "stage"), end_us = 0;
     size_t n = tsim_json_count(operators);
     char text[160];
-    if (n == 0)
+    if (n == 0 || 1e6 * chart_number(first, "begin_s") >= until_us)
         return;
     for (size_t i = 0; i < n; i++)
         if (strcmp(tsim_json_text_of(tsim_json_at(operators, i), "pass"), tsim_json_text_of(first, "pass")) == 0)
@@ -228,7 +228,7 @@ static bool draw_pipeline(const struct tsim_json *run, bool has_streams, const s
         if (is_drawn(slices, i, has_streams))
             draw_slice(slices, i, has_streams, svg);
     if (has_streams)
-        draw_kernels(tsim_json_find(run, "kernels"), svg);
+        draw_kernels(tsim_json_find(run, "kernels"), end_us, svg);
     tsim_svg_plot_end(svg);
     draw_axes(stages, height, left, width, end_us, svg);
     tsim_chart_marks(svg, marks, n_marks, 16, CHART_TOP + stages * height + 42);

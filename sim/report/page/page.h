@@ -24,15 +24,17 @@ struct tsim_json *tsim_page_new(void);
 
 struct tsim_page_extent {
     const struct tsim_logged *logged; /* NULL: the run is in no database */
-    /* Slices of the timeline; 0: neither it nor kernels, and a run that nobody listens to is over sooner. */
-    int32_t most_slices;
+    int32_t most_slices;              /* of the timeline; 0: it has none */
     bool ignore_memory;
-    bool is_brief;     /* without advice and sensitivities, which run the scenario again and again */
-    bool lacks_tables; /* neither operators nor links, for which it is run once more */
+    bool of_first_passes; /* of the timeline only what the run's page shows first, passes and nothing beside them */
+    /* These take longer than the rest: kernels, as a run that nobody listens to is over sooner; operators and links, for
+     * which it is run once more; advice and sensitivities, which run the scenario again and again. */
+    bool lacks_kernels, lacks_tables, lacks_advice;
 };
 
 /* Simulates the scenario once more, with what `tsim explain` runs beside it, and adds: the summary, explain's tables,
- * the roof of its roofline, the first replica's timeline (its first slices), the resolved scenario. */
+ * the roof of its roofline, the first replica's timeline (its first slices, and how many passes of them are shown first),
+ * the resolved scenario. */
 enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *page,
                                    const struct tsim_scenario *scenario, const struct tsim_page_extent *extent,
                                    struct tsim_diags *diags);

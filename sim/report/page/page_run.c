@@ -17,8 +17,16 @@
 struct recorder {
     struct tsim_json *slices; /* seven integers each: stage, stream, kind, micro-batch, chunk, begin and end in us */
     struct tsim_page_kernels kernels;
-    int32_t n_stages, n, most;
+    int32_t n_stages, n, most, n_passes, first_passes;
+    bool of_first_passes;
 };
+
+/* So many passes are told apart on a page, and soon drawn again: the beginning of a pipeline, and some of its middle. */
+static int32_t first_passes(int32_t n_stages) {
+    enum { LEAST = 400, EACH_STAGE = 25, MOST = 1000 };
+    int32_t n = n_stages < MOST / EACH_STAGE ? n_stages * EACH_STAGE : MOST;
+    return n > LEAST ? n : LEAST;
+}
 
 static void begin(void *context, const struct tsim_step_outline *outline) {
     (void)context, (void)outline;
@@ -41,7 +49,12 @@ static void take(void *context, const struct tsim_step_task *task) {
     }
     if (task->stage_group >= recorder->n_stages || task->end_s <= task->begin_s)
         return;
-    if (recorder->n++ >= recorder->most)
+    bool is_pass = task->stream == TSIM_STREAM_COMPUTE;
+    recorder->n++;
+    recorder->n_passes += is_pass;
+    bool is_kept = recorder->of_first_passes ? is_pass && recorder->n_passes <= recorder->first_passes
+                                             : recorder->n <= recorder->most;
+    if (!is_kept)
         return;
     tsim_json_integer(recorder->slices, NULL, task->stage_group);
     tsim_json_integer(recorder->slices, NULL, task->stream);
@@ -104,26 +117,30 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
                                    struct tsim_diags *diags) {
     const struct tsim_logged none = {0, NULL};
     struct tsim_json *slices = tsim_json_new_array();
-    struct recorder recorder = {
-        .slices = slices, .n_stages = tsim_scenario_schedule(scenario).stages, .most = extent->most_slices};
+    int32_t n_stages = tsim_scenario_schedule(scenario).stages;
+    struct recorder recorder = {.slices = slices,
+                                .n_stages = n_stages,
+                                .most = extent->most_slices,
+                                .first_passes = first_passes(n_stages),
+                                .of_first_passes = extent->of_first_passes};
     const struct tsim_step_sink sink = {.begin = begin,
                                         .take = take,
                                         .context = &recorder,
-                                        .wants_operators = wants_operators,
+                                        .wants_operators = extent->lacks_kernels ? NULL : wants_operators,
                                         .wants_item = wants_item};
+    bool listens = extent->most_slices > 0 || !extent->lacks_kernels;
     tsim_page_kernels_begin(&recorder.kernels, arena, scenario);
-    const struct tsim_run_options options = {.ignore_memory = extent->ignore_memory,
-                                             .sink = extent->most_slices > 0 ? &sink : NULL};
+    const struct tsim_run_options options = {.ignore_memory = extent->ignore_memory, .sink = listens ? &sink : NULL};
     struct tsim_prediction *prediction = TSIM_NEW(arena, struct tsim_prediction);
-    enum tsim_explain_extent explained = extent->lacks_tables ? TSIM_EXPLAIN_MEMORY
-                                         : extent->is_brief   ? TSIM_EXPLAIN_STEP
-                                                              : TSIM_EXPLAIN_ALL;
+    enum tsim_explain_extent explained = !extent->lacks_advice   ? TSIM_EXPLAIN_ALL
+                                         : !extent->lacks_tables ? TSIM_EXPLAIN_STEP
+                                                                 : TSIM_EXPLAIN_MEMORY;
     struct tsim_explanation explanation;
     enum tsim_status status = tsim_train_run(arena, scenario, &options, &prediction->result, diags);
     if (status == TSIM_OK)
         status = tsim_uncertainty_add(arena, prediction, diags);
     if (status == TSIM_OK) {
-        if (!extent->is_brief)
+        if (!extent->lacks_advice)
             tsim_advise(arena, scenario, prediction);
         status = tsim_explanation_build(arena, scenario, prediction, explained, &explanation, diags);
     }
@@ -141,6 +158,8 @@ enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *p
     add_estimates(run, scenario);
     add_stretches(run, &prediction->result.campaign);
     tsim_json_integer(run, "n_slices", recorder.n);
+    tsim_json_integer(run, "n_kept_slices", recorder.n < recorder.most ? recorder.n : recorder.most);
+    tsim_json_integer(run, "n_first_passes", recorder.first_passes);
     tsim_json_take(run, "slices", slices);
     add_kernels(run, &recorder.kernels, &prediction->result);
     tsim_json_parsed(run, "scenario", tsim_scenario_json(arena, scenario));

@@ -129,23 +129,37 @@ function memoryByStage(parent, run) {
   s.append(more);
 }
 
+/* What a reader looks at in the pipeline of a run stays when it is drawn again. */
+const looks = {}, lookAt = id => looks[id] = looks[id] || {at: "beginning", streams: false};
 /* In the drawing of the pipeline a unit across is a microsecond, and a stage is four high. */
 function gantt(parent, run) {
   const figure = drawings.querySelector(`#${run.id}streams`), plot = figure && figure.querySelector(".plot");
   if (!plot) return;
-  const n = plot.querySelectorAll(":scope > rect").length, kernels = plot.querySelector(".kernels"),
-        [, , end, down] = plot.getAttribute("viewBox").split(" ").map(Number), time = us => seconds(us / 1e6);
-  const communication = el("input", {type: "checkbox"}), reset = el("button", {}, "show everything"),
-        zoom = el("button", {}, "zoom in"), near = el("button", {}, "zoom to kernels");
+  const look = lookAt(run.id), passes = plot.querySelectorAll(":scope > rect.pass"),
+        kernels = plot.querySelector(".kernels"), [, , end, down] = plot.getAttribute("viewBox").split(" ").map(Number),
+        time = us => seconds(us / 1e6);
+  const communication = el("input", {type: "checkbox", checked: look.streams}),
+        button = (text, onclick, title) => el("button", {type: "button", onclick, title: title || ""}, text);
+  const isLong = passes.length >= run.n_first_passes && run.n_slices > passes.length,
+        last = passes[run.n_first_passes - 1], places = {
+          beginning: () => isLong ? [0, +last.getAttribute("x") + +last.getAttribute("width")] : [0, end],
+          everything: () => [0, end],
+          kernels: () => kernels ? [+kernels.dataset.from, kernels.dataset.to - kernels.dataset.from] : [0, end],
+          own: () => [look.from, look.width]
+        };
+  const near = button("zoom to kernels", () => go("kernels"), "one micro-batch of the slowest stage");
+  near.disabled = !kernels;
   const s = part(
             parent, "The pipeline over time",
             el("p", {className: "soft"},
                `The first replica, as simulated${
-                   run.n_slices > n ? `: the first ${count(n)} of ${count(run.n_slices)} slices`
-                                    : ""}. The wheel zooms, dragging moves, a double click shows everything.${
-                   kernels ? " One micro-batch of the slowest stage is drawn down to its kernels." : ""}`),
-            el("div", {className: "tools"}, el("label", {}, communication, " communication streams"), zoom,
-               kernels ? near : "", reset)),
+                   run.n_slices > run.n_kept_slices
+                       ? `: the first ${count(run.n_kept_slices)} of ${count(run.n_slices)} slices`
+                       : ""}. Ctrl with the wheel, + and - zoom; dragging and arrows move.`),
+            el("div", {className: "tools"}, el("label", {}, communication, " communication streams"),
+               button("zoom in", () => scale(.5, .5)), button("zoom out", () => scale(.5, 2)), near,
+               isLong ? button("the beginning", () => go("beginning")) : "",
+               button("show everything", () => go("everything")))),
         svg = chart(s, run.id + "streams"), floor = svg.querySelector(".floor"),
         ticks = [...svg.querySelectorAll(".tick")];
   plot.addEventListener("pointerover", e => {
@@ -161,7 +175,7 @@ function gantt(parent, run) {
       `${time(begin)} to ${time(begin + width)}: ${time(width)}`
     ].filter(t => t).join("\n");
   });
-  let from = 0, width = end;
+  let from, width;
   const range = (left, w) => {
     width = Math.min(end, Math.max(w, end / 1e5));
     from = Math.max(0, Math.min(left, end - width));
@@ -173,14 +187,23 @@ function gantt(parent, run) {
       t.textContent = us ? closely(Math.min(8, Math.ceil(Math.log10(us / step)) + 2), () => time(us)) : "0";
     });
   };
+  const go = at => {
+    look.at = at;
+    range(...places[at]());
+  };
+  const move = (left, w) => {
+    range(left, w);
+    Object.assign(look, {at: "own", from, width});
+  };
   const share = e => {
     const box = floor.getBoundingClientRect();
     return Math.min(1, Math.max(0, (e.clientX - box.left) / box.width));
   };
-  const scale = (at, factor) => range(from + at * width * (1 - factor), width * factor);
-  svg.addEventListener("wheel", e => {
-    e.preventDefault();
-    scale(share(e), e.deltaY > 0 ? 1.25 : .8);
+  const scale = (at, factor) => move(from + at * width * (1 - factor), width * factor);
+  svg.addEventListener("wheel", e => { /* who scrolls the page comes by */
+                                       if (!e.ctrlKey && document.activeElement !== svg) return;
+                                       e.preventDefault();
+                                       scale(share(e), e.deltaY > 0 ? 1.25 : .8);
   }, {passive: false});
   let drag = null;
   svg.addEventListener("pointerdown", e => {
@@ -189,17 +212,28 @@ function gantt(parent, run) {
     svg.setPointerCapture(e.pointerId);
   });
   svg.addEventListener("pointermove", e => {
-    if (drag) range(drag.from + (drag.at - share(e)) * width, width);
+    if (drag) move(drag.from + (drag.at - share(e)) * width, width);
   });
   svg.addEventListener("pointerup", () => {
     drag = null;
   });
-  svg.addEventListener("dblclick", () => range(0, end));
-  reset.addEventListener("click", () => range(0, end));
-  zoom.addEventListener("click", () => scale(.5, .5));
-  near.addEventListener("click", () => range(+kernels.dataset.from, kernels.dataset.to - kernels.dataset.from));
+  svg.addEventListener("dblclick", () => go("everything"));
+  svg.setAttribute("tabindex", "0");
+  svg.addEventListener("keydown", e => {
+    const does = {
+      ArrowLeft: () => move(from - width / 4, width),
+      ArrowRight: () => move(from + width / 4, width),
+      "+": () => scale(.5, .5),
+      "-": () => scale(.5, 2)
+    }[e.key];
+    if (!does) return;
+    e.preventDefault();
+    does();
+  });
+  go(look.at);
   const show = () => {
-    svg.classList.toggle("plain", !communication.checked);
+    look.streams = communication.checked;
+    svg.classList.toggle("plain", !look.streams);
     for (const key of svg.querySelectorAll(".key"))
       key.style.display =
           communication.checked || plot.querySelector(`.pass.${key.firstElementChild.classList[0]}`) ? "" : "none";

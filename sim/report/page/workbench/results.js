@@ -21,49 +21,61 @@ function redraw(charts, put) {
   fade(false);
 }
 let followed = null; /* the parts that are of this scenario; null: all */
-/* A part that is out of sight is not drawn (workbench.css), and takes the height that it had. */
+/* A part that is out of sight is not drawn (workbench.css), and takes the height that it had, so that nothing jumps. */
+const heights = () => new Map(rooms().map(room => [room.dataset.part, room.offsetHeight]));
+const keepHeight = (room, of) => {
+  if (of.has(room.dataset.part)) room.style.containIntrinsicBlockSize = `auto ${of.get(room.dataset.part)}px`;
+};
+/* Parts that come later stay, faint, until they do. */
 function showView(data) {
-  const top = scrollY, heights = new Map(rooms().map(room => [room.dataset.part, room.offsetHeight]));
+  const top = scrollY, before = rooms(), were = heights();
   redraw(data.charts, () => {
     main.replaceChildren();
     showReport(data);
   });
   followed = null;
-  for (const room of rooms())
-    if (heights.has(room.dataset.part))
-      room.style.containIntrinsicBlockSize = `auto ${heights.get(room.dataset.part)}px`;
+  for (const room of rooms()) keepHeight(room, were);
+  for (const room of before.filter(room => COMES_LAST.includes(room.dataset.part))) {
+    const place = rooms().find(r => r.dataset.part === room.dataset.part);
+    if (place) place.replaceWith(room);
+    room.classList.add("old");
+  }
   scrollTo(0, top);
 }
 
-/* While a control is moved, the parts of a run that are in sight follow, and no others: the server computes and draws less, and
-   so does the page. Two parts come with the whole answer alone. */
-const COMES_LATER = ["advice", "sensitivities"], NEEDS = {
-  gantt: "timeline",
-  layer: "timeline",
+/* An answer comes in three steps. While a control is moved, the parts of a run that are in sight follow, and no others: the
+   server computes and draws less, and so does the page. When the control rests, so do all others but two, for which the server
+   runs the scenario again and again: they come last. A timeline follows as long as its beginning is looked at. */
+const COMES_LAST = ["advice", "sensitivities"], NEEDS = {
+  gantt: "passes",
+  layer: "kernels",
   roofline: "tables",
   links: "tables"
+};
+const comesLater = name => {
+  const look = lookAt("runs-0-");
+  return COMES_LAST.includes(name) || name === "gantt" && (look.at !== "beginning" || look.streams);
 };
 const isInSight = e => {
   const {top, bottom} = e.getBoundingClientRect();
   return bottom >= 0 && top <= innerHeight;
 };
 function follow(data, names) {
-  followed = names;
+  const were = heights();
   nameEntries(data);
   redraw(data.charts, () => {
     const fresh = new Map([...showRun(data.runs[0], names).children].map(room => [room.dataset.part, room]));
     for (const room of rooms())
-      if (fresh.has(room.dataset.part))
+      if (fresh.has(room.dataset.part)) {
+        keepHeight(fresh.get(room.dataset.part), were);
         room.replaceWith(fresh.get(room.dataset.part));
-      else if (COMES_LATER.includes(room.dataset.part))
-        room.classList.add("old");
+      }
     data.comparisons.forEach(c => main.querySelector("article.comparison").replaceWith(showComparison(c)));
   });
 }
-const namesInSight = () =>
-    rooms().filter(isInSight).map(room => room.dataset.part).filter(name => !COMES_LATER.includes(name));
+const namesInSight = () => rooms().filter(isInSight).map(room => room.dataset.part).filter(name => !comesLater(name));
 addEventListener("scroll", () => {
-  if (followed && namesInSight().some(name => !followed.includes(name))) changed();
+  if (followed && namesInSight().some(name => !followed.includes(name))) compute("seen");
 }, {passive: true});
 /* "a.b=1 --set c=2: step ..., 7 % faster" is what report.js shows as advice. */
 applies = text => {
@@ -111,30 +123,42 @@ function showCampaign() {
            el("button", {type: "button", onclick: () => opens(START_VALUES, "campaign")}, "let nodes fail")));
 }
 
-let running = null, waiting = null, later = 0;
-async function compute(isBrief) {
+const STEPS = ["seen", "whole", "last"], due = new Set(),
+      isOfRun = () => state.tab === "run" || state.tab === "campaign";
+let running = null, later = 0, since = 0;
+/* A step waits for the one that runs, unless it comes before that. */
+async function compute(step) {
+  due.add(step);
   if (running) {
-    waiting = waiting === null ? isBrief : waiting && isBrief;
-    if (!running.isBrief) running.abort();
+    if (STEPS.indexOf(step) >= STEPS.indexOf(running.step)) return;
+    due.add(running.step);
+    running.abort();
     return;
   }
+  for (let next; (next = STEPS.find(s => due.delete(s)));) await take(next);
+}
+async function take(step) {
+  if (step !== "seen" && !isOfRun()) return; /* other questions have answers of their own */
   const text = state.text;
-  running = Object.assign(new AbortController(), {isBrief});
+  running = Object.assign(new AbortController(), {step});
+  if (step !== "last") since = performance.now();
   try {
-    const began = performance.now(), isOfRun = state.tab === "run" || state.tab === "campaign",
-          isBeside = state.pinned !== null && isOfRun, before = main.querySelector("article.comparison");
+    const isBeside = state.pinned !== null && isOfRun(), before = main.querySelector("article.comparison");
     /* The parts that follow; null: all, as they are not those of the last answer. */
-    const seen = isBrief && isOfRun && rooms().length && Boolean(before) === isBeside ? namesInSight() : null;
-    const needs = isBrief
-        ? ["brief", ...new Set((isOfRun ? seen || Object.keys(NEEDS) : []).map(name => NEEDS[name]).filter(n => n))]
-        : [];
+    const names = step === "last"                                                        ? COMES_LAST
+        : step === "seen" && isOfRun() && rooms().length && Boolean(before) === isBeside ? namesInSight()
+                                                                                         : null;
+    const needs = step === "last" ? ["advice"]
+        : step === "whole"        ? ["streams", "kernels", "tables"]
+        : isOfRun()               ? (names || Object.keys(NEEDS)).map(name => NEEDS[name]).filter(n => n)
+                                  : [];
     const [answer, beside] = await Promise.all([
-      ask("view/run" + (needs.length ? "?" + needs.join("&") : ""), text, running.signal),
-      isBeside && (!seen || isInSight(before))
+      ask("view/run?parts=" + [...new Set(needs)].join(), text, running.signal),
+      isBeside && step !== "last" && (!names || isInSight(before))
           ? ask("view/compare", JSON.stringify({a: state.pinned, b: text}), running.signal)
           : null
     ]);
-    const data = answer.view, isShown = state.tab === "run" || state.tab === "campaign";
+    const data = answer.view;
     if (beside) {
       beside.view.comparisons.forEach(c => {
         c.a = "pinned";
@@ -147,14 +171,21 @@ async function compute(isBrief) {
     showMistakes(answer.diagnostics);
     fillControls();
     glance(atAGlance(data.runs[0].summary), !data.runs[0].summary.memory.fits);
-    if (!isShown || text !== state.text && !isBrief) throw new DOMException("", "AbortError");
-    if (seen && !rooms().length) throw new DOMException("", "AbortError"); /* another question was asked meanwhile */
-    if (seen)
-      follow(data, seen);
+    if (!isOfRun() || text !== state.text && step !== "seen") throw new DOMException("", "AbortError");
+    if (names && !rooms().length) throw new DOMException("", "AbortError"); /* another question was asked meanwhile */
+    if (names)
+      follow(data, names);
     else
       showView(data);
-    if (state.tab === "campaign" && !seen) showCampaign();
-    say(isBrief ? "" : `computed in ${Math.round(performance.now() - began)} ms`);
+    if (state.tab === "campaign" && !names) showCampaign();
+    if (step === "seen") {
+      followed = names;
+      rooms().filter(room => comesLater(room.dataset.part)).forEach(room => room.classList.add("old"));
+    }
+    say(step === "seen"       ? ""
+            : step === "last" ? `computed in ${Math.round(performance.now() - since)} ms`
+                              : "Advice and sensitivities follow.");
+    if (step === "whole") due.add("last");
   } catch (e) {
     if (e.name !== "AbortError") {
       showMistakes(e.diagnostics || []);
@@ -164,18 +195,14 @@ async function compute(isBrief) {
     }
   }
   running = null;
-  if (waiting !== null) {
-    const next = waiting;
-    waiting = null;
-    compute(next);
-  }
 }
 function changed() {
   clearTimeout(later);
-  compute(true);
+  compute("seen");
+  for (const step of ["whole", "last"]) due.delete(step); /* of another scenario; when the control rests */
   remember();
   later = setTimeout(() => {
-    compute(false);
+    compute("whole");
     askAgain();
   }, 400);
 }
