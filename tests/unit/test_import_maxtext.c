@@ -145,6 +145,9 @@ START_TEST(primus) {
     ck_assert_int_eq(sc->model->latent.kv_rank, 0);
     ck_assert_int_eq(sc->model->layers, 27);
     /* a preset that is changed in its sizes */
+    sc = imported("primus", PRIMUS("megatron", "gpt_oss_20B.yaml", "      sink_sliding_window: 0\n"), 8);
+    ck_assert_int_eq(sc->model->attention_window, 0);
+    ck_assert_int_eq(sc->model->experts.shared, 1);
     sc = imported("primus", PRIMUS("megatron", "llama3_8B.yaml", "      num_layers: 4\n      ffn_hidden_size: 1024\n"),
                   8);
     ck_assert_int_eq(sc->model->layers, 4);

@@ -96,6 +96,7 @@ static const struct {
     {"N=1\nwhile [ $N -lt 100 ]; do N=$((N * 2)); if [ $N -eq 16 ]; then break; fi; done\necho $N", "[echo][16]"},
     {"for a in 1 2; do for b in 3 4; do X+=$a$b,; done; done\necho $X", "[echo][13,14,23,24,]"},
     {"until [ $# -eq 0 ]; do shift; done; echo $#", "[echo][0]"},
+    {"set -- a b\nwhile (( \"$#\" )); do X+=$1; shift; done; echo $X $(($# + 1))", "[echo][ab][1]"},
     {"while true; do X+=1; done\necho end", "[echo][end]"},
     /* tests in front of && and || */
     {"A=1\n[ -z \"$A\" ] && A=2\n[[ $A == 1 ]] || A=3\necho $A", "[echo][1]"},

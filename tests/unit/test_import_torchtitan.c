@@ -63,6 +63,8 @@ START_TEST(memory_that_a_comment_says) {
     sc = imported("# preset for 8 A100 GPUs (40 GB)\n" RECIPE(""));
     ck_assert_str_eq(sc->cluster.node->accelerator->name, "a100-40gb");
     check_refused("# preset for 8 H100 GPUs (with 64GiB memory)\n" RECIPE(""), 1, "comment");
+    sc = imported("# preset for 8 A100 GPUs\n[model]\nflavor = \"8B\"\nconverters = [\"float8\"]\n");
+    ck_assert_str_eq(sc->cluster.node->accelerator->name, "h100-sxm");
 }
 END_TEST
 

@@ -250,6 +250,8 @@ static const struct tsim_value *recipe_of(struct tsim_recipe *r, const struct ts
     static const char *const KINDS[] = {"_sft", "_peft"};
     static const char OLD[] = "_finetune"; /* of 2025: with adapters, unless peft says none */
     const char *bare = bare_recipe(r->arena, name), *pretrained = bare;
+    const struct tsim_value *same = tsim_value_find(table, bare);
+    bare = same && same->kind == TSIM_VALUE_SCALAR ? same->text : bare;
     const size_t n_bare = strlen(bare), n_old = sizeof OLD - 1;
     if (n_bare > n_old && strcmp(bare + n_bare - n_old, OLD) == 0) {
         const struct tsim_value *peft = tsim_value_find(overrides, "peft");

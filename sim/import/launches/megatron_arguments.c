@@ -85,7 +85,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             "ckpt_model_args kitchen_* quant_recipe te_precision_config_file fp4_quantizer_factory",
             ELSEWHERE),
     /* ---- the model ---- */
-    REFUSED("sliding_window_* interleave_sliding_window full_attention_interval",
+    NOTHING("sink_sliding_window=0 sink_window_even_layers_only"), /* Primus' */
+    REFUSED("sliding_window_* interleave_sliding_window sink_sliding_window full_attention_interval",
             "attention in windows: here it reaches over the whole sequence"),
     REFUSED("llama_swiglu",
             "a fork's SwiGLU, whose width its code sets: --set model.ffn_hidden=N beside --ignore says it"),
@@ -104,7 +105,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     SPEED("post_norm", "norms behind each block, too"),
     SPEED("embed_layernorm", "a norm behind the embedding (2 x hidden parameters)"),
     NOTHING("attention_sink_k=0 enable_shared_expert num_shared_experts"), /* AMD's: the size says it */
-    SPEED("attention_sink_k", "a sink that attention sees besides"),
+    SPEED("attention_sink_k use_sink_attention", "a sink that attention sees besides"),
     SPEED("qk_l2_norm", "a norm of queries and keys without a scale"),
     NOTHING(
         "rotary_* use_rope_scaling rope_* no_rope_freq mscale* no_position_embedding add_position_embedding "

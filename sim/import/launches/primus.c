@@ -184,6 +184,12 @@ static void put_plain_attention(struct reading *g, const char *id, const struct 
         tsim_recipe_put(g->r, tsim_arena_printf(g->r->arena, "model.latent.%s", RANKS[i]), latent, NULL, "0");
 }
 
+/* A preset of Primus that is not the model of its name (primus/configs/models/megatron/gpt_oss_20B.yaml@5163c07). */
+static void put_preset(struct reading *g, const struct tsim_setting *from) {
+    if (strcmp(g->model, "gpt_oss_20B") == 0)
+        tsim_put_hub_model(g->r, from, "primus-gpt-oss-20b");
+}
+
 static enum tsim_status megatron_job(struct reading *g, bool has_preset, struct tsim_import_result *result) {
     struct tsim_recipe *r = g->r;
     struct tsim_gpt gpt = {.r = r, .program = TSIM_GPT_MEGATRON, .software = "primus-2025", .says_overlaps = true};
@@ -208,8 +214,10 @@ static enum tsim_status megatron_job(struct reading *g, bool has_preset, struct 
     if (r->diags->n_errors == r->n_errors_before &&
         tsim_recipe_accepts(r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS)) {
         tsim_gpt_build(&gpt);
-        if (gpt.named)
+        if (gpt.named) {
             put_plain_attention(g, gpt.named, from);
+            put_preset(g, from);
+        }
     }
     return tsim_recipe_finish(r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS, result);
 }

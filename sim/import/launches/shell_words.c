@@ -222,8 +222,9 @@ static int64_t operand(struct arithmetic *a) {
         a->pos++;
         c = skip_blanks(a);
     }
-    int64_t value = is_name_start(c) ? value_of(a) : literal(a);
-    if (is_expanded && !is_name_start(c))
+    const bool is_count = is_expanded && c == '#' && a->pos++ < a->end; /* $# */
+    int64_t value = is_count ? (int64_t)a->s->n_arguments : is_name_start(c) ? value_of(a) : literal(a);
+    if (is_expanded && !is_count && !is_name_start(c))
         value = argument_value(a->s, value);
     while (a->pos < a->end && (a->s->text[a->pos] == '}' || a->s->text[a->pos] == '"'))
         a->pos++;

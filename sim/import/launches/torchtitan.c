@@ -1,6 +1,7 @@
 #include "import/launches/recipes.h"
 
 #include "config/catalogue_load.h"
+#include "config/recognize.h"
 #include "import/launches/gpt.h"
 #include "import/launches/hub_names.h"
 #include "import/launches/launch_log.h"
@@ -277,11 +278,26 @@ static int64_t times(int64_t ranks, int64_t degree) {
     return ranks > most / degree ? most : ranks * degree;
 }
 
+static bool has_converter(const struct tsim_setting *s, const char *word);
+
+/* Several presets in fp8 keep the comment of one in 16 bits: it means no machine that has no fp8. */
+static const struct tsim_setting *machine_of(struct reading *g) {
+    const struct tsim_setting *machine = tsim_recipe_find(g->r, "preset.machine"),
+                              *low = tsim_recipe_find(g->r, "model.converters");
+    const struct tsim_accelerator *named = NULL;
+    if (!machine || !has_converter(low, "float8"))
+        return machine; /* the comment's, or that of Primus' folder */
+    tsim_accelerator_named(g->r->arena, tsim_setting_text(machine), &named, g->r->diags);
+    if (!named || named->peak_flops_per_s[TSIM_FP8] > 0)
+        return machine;
+    tsim_recipe_not_modelled(g->r, machine, "%s, which has no fp8", named->name);
+    return NULL;
+}
+
 static void put_cluster(struct reading *g) {
     int64_t ranks = times(g->tensor * g->pipeline, g->context);
     int64_t least = times(times(ranks, g->replicate), g->shard > 0 ? g->shard : 1);
-    const struct tsim_setting *gpus = tsim_recipe_find(g->r, "preset.gpus"),
-                              *machine = tsim_recipe_find(g->r, "preset.machine"); /* the comment's, or that of Primus' folder */
+    const struct tsim_setting *gpus = tsim_recipe_find(g->r, "preset.gpus"), *machine = machine_of(g);
     int64_t preset = gpus ? tsim_setting_int(g->r, gpus, 1, 1000000) : 0;
     struct tsim_setting nodes = {"comment", "nnodes", NULL, true, NULL};
     if (preset >= 8 && preset % 8 == 0)
