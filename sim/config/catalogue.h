@@ -347,6 +347,7 @@ struct tsim_accelerator {
     double speed_spread_frac;            /* coefficient of variation of the sustained matrix rates between specimens */
     double attention_frac[TSIM_N_FLASH]; /* of peak; forward and backward, long sequences; cuDNN: 0 = as flash3 */
     double wide_heads_frac;              /* of cuDNN's rate, heads of more than 128 elements; 0: by the ramp */
+    double fp8_attention_ratio;          /* cuDNN's rate in fp8 over that in 16 bits; 0: alike */
     double kernel_latency_s;             /* shortest kernel, and the gap that a kernel adds beside its roofline time */
     double power_idle_w, power_limit_w;
     double power_cap_w; /* set below the limit: clocks fall (cost/compute.h); 0: none */
@@ -666,6 +667,7 @@ struct tsim_software_defaults {
     bool sequence;                                      /* sequence parallelism, where tensor ranks can have it */
     int schedule;                                       /* enum tsim_schedule of a pipeline with one chunk a stage */
     int optimizer;                                      /* enum tsim_optimizer */
+    int context_exchange;                               /* enum tsim_context_exchange */
     const char *source;
 };
 

@@ -495,6 +495,13 @@ static double direction_factor(enum tsim_attention_kernel kernel, const struct t
     return op->is_gradient ? forward / ratio : forward;
 }
 
+/* Returns the rate in fp8 over that in 16 bits. */
+static double fp8_ratio(const struct tsim_accelerator *a, enum tsim_attention_kernel kernel, const struct tsim_op *op) {
+    bool is_known = op->is_fp8 && a->fp8_attention_ratio > 0 && tsim_flash_of(a, kernel) == TSIM_FLASH_CUDNN;
+    return is_known ? a->fp8_attention_ratio : 1;
+}
+
+/* The ramp is a time: it is as long in fp8 as in 16 bits. */
 static struct tsim_amount flash_time(struct tsim_term_recorder *r, const struct tsim_accelerator *a,
                                      const struct tsim_software *software, const struct tsim_op *op) {
     enum tsim_attention_kernel kernel = software->attention_kernel;
@@ -503,9 +510,18 @@ static struct tsim_amount flash_time(struct tsim_term_recorder *r, const struct 
         TSIM_PARTS(peak_rate(r, a, op->precision), flash_frac(r, a, kernel), head_dim_factor(r, a, kernel, op),
                    constant(r, op->is_gradient ? "backward over both" : "forward over both",
                             direction_factor(kernel, op), TSIM_FRACTION)));
-    return tsim_product(r, "on the matrix units", "FLOPs / rate x slowdown", TSIM_TIME_S,
-                        TSIM_PARTS(tsim_given(r, "FLOPs", op->flops, TSIM_FLOPS, OF_SHAPE), tsim_inverse(rate),
-                                   flash_slowdown(r, a, kernel, op)));
+    double ratio = fp8_ratio(a, kernel, op);
+    struct tsim_amount slowdown = flash_slowdown(r, a, kernel, op);
+    if (ratio != 1)
+        slowdown = tsim_sum(
+            r, "slowdown by the ramp, in fp8", "the same, with 1 / ratio in place of 1", TSIM_FRACTION,
+            TSIM_PARTS(slowdown, tsim_inverse(constant(r, "without a ramp", 1, TSIM_FRACTION)),
+                       tsim_product(r, "without a ramp, in fp8", "1 / rate over that of 16 bits", TSIM_FRACTION,
+                                    TSIM_PARTS(tsim_inverse(tsim_of_accelerator(
+                                        r, a, "efficiency.attention.fp8_over_16", ratio, TSIM_FRACTION))))));
+    return tsim_product(
+        r, "on the matrix units", "FLOPs / rate x slowdown", TSIM_TIME_S,
+        TSIM_PARTS(tsim_given(r, "FLOPs", op->flops, TSIM_FLOPS, OF_SHAPE), tsim_inverse(rate), slowdown));
 }
 
 /* ---- the power limit ---- */

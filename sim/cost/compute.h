@@ -66,6 +66,10 @@
  *   Wide heads. cuDNN's kernel on B200 is slower for heads of more than 128 elements (192 of keys, 128 of values):
  *   `wide_heads`.
  *
+ *   fp8. Where attention multiplies in fp8 cuDNN's kernel on Blackwell is `fp8_over_16` as fast without a ramp; the ramp is
+ *   a time: 1 / fp8_over_16 + r/s in place of 1 + r/s. Hopper's has no rate of its own: its forward pass is faster and its
+ *   causal backward pass slower than in 16 bits (cuDNN 9.27).
+ *
  *   Sliding windows. A query meets k keys on average; a tile of t queries meets the keys of all their windows, t more.
  *   All tiles are alike, so the ramp is that without a mask: 1 + (t + r) / k. With a window as long as the sequence
  *   (k = s/2) that is 1 + 636/s, close to causal attention's 1 + 600/s. Chunks are causal attention in sequences of their

@@ -47,6 +47,7 @@ struct tsim_op {
     bool is_grouped;           /* GEMM: the `batch` are of one set of experts, each with weights of its own */
     double sum_bytes;          /* GEMM: of `bytes`, those of a sum of gradients that it reads, adds to and writes */
     bool is_gradient;          /* GEMM: of a linear layer's input or weight; FLASH: the backward pass */
+    bool is_fp8;               /* FLASH: multiplies in fp8 */
     bool is_padded;            /* GEMM: the library pads the rows of its operands (convolutions) */
     double groups;             /* GEMM: of a convolution, products of channels that do not mix; else 0 */
     bool is_depthwise;         /* GEMM: each input channel is a group */

@@ -68,6 +68,7 @@ void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape 
         op->precision = z->attention_precision;
         set_keys(z, op);
         op->head_dim = (dk + d) / 2;
+        op->is_fp8 = attends_in_fp8(z);
         op->queries = z->t * z->heads;
         op->causal = z->causal;
         op->flops = 2 * z->t * z->sk * (z->query + z->q) * scores_frac(z);
@@ -110,6 +111,7 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
         op->is_gradient = true;
         set_keys(z, op);
         op->head_dim = (dk + d) / 2;
+        op->is_fp8 = attends_in_fp8(z);
         op->queries = z->t * z->heads;
         op->causal = z->causal;
         op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * scores_frac(z);

@@ -482,6 +482,29 @@ START_TEST(wide_heads) {
 }
 END_TEST
 
+/* cuDNN's kernel on B200: the time in fp8 over that in bf16, causal, forward and backward (NVIDIA/cudnn-frontend@0b1577c, in
+ * hardware/accelerators/b200.yaml). Other kernels multiply in 16 bits. */
+START_TEST(attention_in_fp8) {
+    static const double TOKENS[] = {4096, 8192, 16384, 32768, 65536}, MEASURED[] = {0.873, 0.822, 0.805, 0.771, 0.775};
+    struct tsim_kernel_cost cost[2];
+    example_init(&e);
+    e.accelerator.attention_frac[TSIM_FLASH_CUDNN] = 0.5;
+    e.accelerator.fp8_attention_ratio = 1.28;
+    for (int cudnn = 0; cudnn < 2; cudnn++)
+        for (size_t i = 0; i < sizeof TOKENS / sizeof TOKENS[0]; i++) {
+            struct tsim_op op = causal_attention(1024);
+            op.sequence = TOKENS[i];
+            e.software.attention_kernel = cudnn ? TSIM_ATTENTION_CUDNN : TSIM_ATTENTION_FLASH2;
+            for (int fp8 = 0; fp8 < 2; fp8++) {
+                op.is_fp8 = fp8;
+                tsim_kernel_cost(&e.accelerator, &e.software, &op, &cost[fp8]);
+            }
+            ck_assert_double_eq_tol(cost[1].matrix_s / cost[0].matrix_s / (cudnn ? MEASURED[i] : 1), 1,
+                                    cudnn ? 0.06 : 1e-12);
+        }
+}
+END_TEST
+
 /* An accelerator without a rate of cuDNN's kernel takes FlashAttention-3's. */
 START_TEST(cudnn_without_a_rate) {
     example_init(&e);
@@ -557,6 +580,7 @@ static Suite *compute_suite(void) {
     tcase_add_test(tcase, few_heads_wait_for_the_longest_tile);
     tcase_add_test(tcase, few_heads_of_flash_attention_2);
     tcase_add_test(tcase, wide_heads);
+    tcase_add_test(tcase, attention_in_fp8);
     tcase_add_test(tcase, cudnn_without_a_rate);
     suite_add_tcase(suite, tcase);
     return suite;

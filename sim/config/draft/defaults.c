@@ -143,6 +143,8 @@ static void resolve_software_defaults(struct tsim_draft *draft) {
                         (draft->schedule >= 0 && tsim_is_asynchronous((enum tsim_schedule)draft->schedule));
     if (!tsim_draft_has(draft, "parallelism.zero") && !is_unsharded)
         draft->zero = p->pipeline > 1 ? defaults->zero_staged : defaults->zero;
+    if (!tsim_draft_has(draft, "parallelism.context_exchange"))
+        p->context_exchange = (enum tsim_context_exchange)defaults->context_exchange;
     if (!tsim_draft_has(draft, "parallelism.sequence")) /* the tokens of an image seldom divide */
         p->sequence = p->tensor > 1 && draft->scenario.model->image.patch == 0 && defaults->sequence &&
                       tsim_is_in(software->supports.splits, TSIM_SPLIT_SEQUENCE);

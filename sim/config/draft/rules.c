@@ -1208,7 +1208,8 @@ static void check_effects(const struct check *c) {
     if (draft->zero < 3 && !p->reshard_after_forward)
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.reshard_after_forward"),
                            "parallelism.reshard_after_forward", "this has no effect, because zero is not 3");
-    if (p->context == 1 && p->context_exchange != TSIM_CONTEXT_RING)
+    if (p->context == 1 && p->context_exchange != TSIM_CONTEXT_RING &&
+        tsim_draft_has(draft, "parallelism.context_exchange"))
         tsim_value_warning(diags, tsim_draft_place(draft, "parallelism.context_exchange"),
                            "parallelism.context_exchange", "this has no effect, because context is 1");
     if (draft->zero == 0 && draft->zero_group != 0 && draft->zero_group != draft->data * p->context)

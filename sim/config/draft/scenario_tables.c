@@ -12,9 +12,6 @@ static const struct tsim_word ATTENTIONS[] = {
     {"flash", TSIM_ATTENTION_FLASH}, {"standard", TSIM_ATTENTION_STANDARD}, {NULL, 0}};
 static const struct tsim_word GRADIENT_PRECISIONS[] = {
     {"fp32", TSIM_FP32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {NULL, 0}};
-static const struct tsim_word CONTEXT_EXCHANGES[] = {
-    {"ring", TSIM_CONTEXT_RING}, {"all-gather", TSIM_CONTEXT_ALL_GATHER}, {"all-to-all", TSIM_CONTEXT_ALL_TO_ALL},
-    {NULL, 0}};
 static const struct tsim_word DETAILS[] = {
     {"auto", TSIM_DETAIL_AUTO}, {"operators", TSIM_DETAIL_OPERATORS}, {"passes", TSIM_DETAIL_PASSES}, {NULL, 0}};
 static const struct tsim_word NETWORKS[] = {
@@ -533,8 +530,9 @@ static const struct tsim_key PARALLELISM_KEYS[] = {
                 "auto, balance (as fast as each other, and fitting), or a list over stages (chunks in model order)")},
     {INT_KEY("context", scenario.parallelism.context, 1e6, "accelerators that share each sequence"),
      .default_text = "1", .is_positive = true},
-    ENUM_KEY("context_exchange", scenario.parallelism.context_exchange, CONTEXT_EXCHANGES, "ring",
-             "ring, all-gather (of keys and values), or all-to-all (Ulysses): how these exchange what attention needs"),
+    ENUM_KEY("context_exchange", scenario.parallelism.context_exchange, tsim_context_exchange_words, NULL,
+             "ring, all-gather (of keys and values), or all-to-all (Ulysses): how these exchange what attention needs; "
+             "default: the software's (defaults)"),
     {INT_KEY("expert", scenario.parallelism.expert, 1e6, "accelerators that share the experts"),
      .default_text = "1", .is_positive = true},
     {INT_KEY("expert_tensor", scenario.parallelism.expert_tensor, 1e6,

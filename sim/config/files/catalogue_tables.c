@@ -58,6 +58,9 @@ static const struct tsim_key FLASH_KEYS[] = {
     FLASH_RATE("cudnn", TSIM_FLASH_CUDNN, "cuDNN's kernel; 0: the same as flash3"),
     SHARE("wide_heads", offsetof(struct tsim_accelerator, wide_heads_frac), false,
           "rate of cuDNN's kernel with heads of more than 128 elements over that with 128; 0: by the head dimension's ramp"),
+    {.key = "fp8_over_16", .kind = TSIM_KEY_QUANTITY, .dimension = TSIM_FRACTION, .max = 2, .default_text = "0",
+     .offset = offsetof(struct tsim_accelerator, fp8_attention_ratio),
+     .help = "rate of cuDNN's kernel in fp8 over that in 16 bits; 0: alike"},
 };
 TSIM_TABLE(FLASH, FLASH_KEYS, true);
 

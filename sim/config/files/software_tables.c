@@ -151,6 +151,7 @@ static const struct tsim_key DEFAULT_KEYS[] = {
     {.key = "sequence", .kind = TSIM_KEY_BOOL, .offset = offsetof(struct tsim_software_defaults, sequence),
      .default_text = "true", .help = "parallelism.sequence beside tensor ranks, if supports.splits has it"},
     DEFAULT("schedule", schedule, tsim_schedule_words, "1f1b", "parallelism.schedule with one chunk a stage"),
+    DEFAULT("context_exchange", context_exchange, tsim_context_exchange_words, "ring", "parallelism.context_exchange"),
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_software_defaults, source),
      .help = "where they were read"}};
 static const struct tsim_table DEFAULTS = {DEFAULT_KEYS, sizeof DEFAULT_KEYS / sizeof DEFAULT_KEYS[0], false};

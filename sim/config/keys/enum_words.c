@@ -6,6 +6,10 @@
 const struct tsim_word tsim_precision_words[] = {
     {"fp32", TSIM_FP32}, {"tf32", TSIM_TF32}, {"fp16", TSIM_FP16}, {"bf16", TSIM_BF16}, {"fp8", TSIM_FP8},
     {"mxfp8", TSIM_MXFP8}, {"nvfp4", TSIM_NVFP4}, {NULL, 0}};
+const struct tsim_word tsim_context_exchange_words[] = {
+    {"ring", TSIM_CONTEXT_RING}, {"all-gather", TSIM_CONTEXT_ALL_GATHER}, {"all-to-all", TSIM_CONTEXT_ALL_TO_ALL},
+    {NULL, 0}};
+
 const struct tsim_word tsim_schedule_words[] = {
     {"sequential", TSIM_SCHEDULE_SEQUENTIAL}, {"gpipe", TSIM_SCHEDULE_GPIPE}, {"pipedream", TSIM_SCHEDULE_PIPEDREAM},
     {"pipedream-2bw", TSIM_SCHEDULE_PIPEDREAM_2BW}, {"1f1b", TSIM_SCHEDULE_1F1B},

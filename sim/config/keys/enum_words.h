@@ -5,8 +5,8 @@
 #include "config/keys/schema.h"
 
 /* Each ends with a NULL word. */
-extern const struct tsim_word tsim_precision_words[], tsim_schedule_words[], tsim_optimizer_words[],
-    tsim_recompute_words[], tsim_axis_words[];
+extern const struct tsim_word tsim_precision_words[], tsim_schedule_words[], tsim_context_exchange_words[],
+    tsim_optimizer_words[], tsim_recompute_words[], tsim_axis_words[];
 
 /* Values are the exponents of enum tsim_recompute_part. */
 extern const struct tsim_word tsim_recompute_part_words[];
