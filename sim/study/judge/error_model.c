@@ -15,7 +15,7 @@ static const double FIRST_SIZE = 0.05, FIRST_RUN_SIZE = 0.04, RUN_WEIGHT = 4;
 /* The common variance counts as much as so many sources on a machine, and so many runs in a cell. */
 static const double MACHINE_WEIGHT = 4, CELL_WEIGHT = 8;
 
-enum { MOST_EFFECTS = 64, MOST_STEPS = 80, INDEX_ROOM = 4 };
+enum { MOST_EFFECTS = 48, MOST_STEPS = 80, INDEX_ROOM = 4 };
 
 static const char *const PART_NAMES[TSIM_N_ERROR_PARTS] = {
     [TSIM_ERROR_SOURCE] = "source",           [TSIM_ERROR_MODEL] = "model",         [TSIM_ERROR_SOFTWARE] = "software",
@@ -245,12 +245,26 @@ static void put_in_order(struct tsim_arena *scratch, struct tsim_error_model *m)
     }
 }
 
+/* Element i of column k, from i = k on, stands there: columns of a triangle, one behind the other. */
+static size_t column_of(const struct tsim_error_model *m, size_t k) {
+    return k * (size_t)m->n_unknowns - k * (k + 1) / 2;
+}
+
+static size_t triangle_of(size_t n) {
+    return n * (n + 1) / 2;
+}
+
+/* The numbers of those below the diagonal that are not 0. */
+static int32_t *rows_of(const struct tsim_error_model *m, size_t k) {
+    return m->rows + column_of(m, k) + k;
+}
+
 /* L L^T = A in place. Columns are short: what stands below the diagonal is kept in a list of rows. */
 static void factorize(struct tsim_error_model *m) {
     const size_t n = (size_t)m->n_unknowns;
     for (size_t k = 0; k < n; k++) {
-        double *column = m->factor + k * n;
-        int32_t *rows = m->rows + k * n, n_rows = 0;
+        double *column = m->factor + column_of(m, k);
+        int32_t *rows = rows_of(m, k), n_rows = 0;
         column[k] = sqrt(column[k]);
         for (size_t i = k + 1; i < n; i++)
             if (column[i] != 0) {
@@ -259,7 +273,7 @@ static void factorize(struct tsim_error_model *m) {
             }
         m->n_rows[k] = n_rows;
         for (int32_t j = 0; j < n_rows; j++) {
-            double *later = m->factor + (size_t)rows[j] * n, times = column[rows[j]];
+            double *later = m->factor + column_of(m, (size_t)rows[j]), times = column[rows[j]];
             for (int32_t i = j; i < n_rows; i++)
                 later[rows[i]] -= times * column[rows[i]];
         }
@@ -270,8 +284,8 @@ static void factorize(struct tsim_error_model *m) {
 static void forward(const struct tsim_error_model *m, double *x) {
     const size_t n = (size_t)m->n_unknowns;
     for (size_t k = 0; k < n; k++) {
-        const double *column = m->factor + k * n;
-        const int32_t *rows = m->rows + k * n;
+        const double *column = m->factor + column_of(m, k);
+        const int32_t *rows = rows_of(m, k);
         if (x[k] == 0)
             continue;
         x[k] /= column[k];
@@ -284,8 +298,8 @@ static void forward(const struct tsim_error_model *m, double *x) {
 static void backward(const struct tsim_error_model *m, double *x) {
     const size_t n = (size_t)m->n_unknowns;
     for (size_t k = n; k-- > 0;) {
-        const double *column = m->factor + k * n;
-        const int32_t *rows = m->rows + k * n;
+        const double *column = m->factor + column_of(m, k);
+        const int32_t *rows = rows_of(m, k);
         double sum = x[k];
         for (int32_t i = 0; i < m->n_rows[k]; i++)
             sum -= column[rows[i]] * x[rows[i]];
@@ -295,11 +309,11 @@ static void backward(const struct tsim_error_model *m, double *x) {
 
 static void solve(struct tsim_error_model *m) {
     size_t n = (size_t)m->n_unknowns;
-    memset(m->factor, 0, n * n * sizeof *m->factor);
+    memset(m->factor, 0, triangle_of(n) * sizeof *m->factor);
     memset(m->solution, 0, n * sizeof *m->solution);
     for (int32_t i = 0; i < m->n_effects; i++) {
         double size = size_of(m, m->effects[i].part, m->effects[i].class, m->effects[i].group);
-        m->factor[(size_t)i * n + (size_t)i] = 1 / (size * size);
+        m->factor[column_of(m, (size_t)i) + (size_t)i] = 1 / (size * size);
     }
     for (int32_t i = 0; i < m->n_equations; i++) {
         struct equation *e = &m->equations[i];
@@ -310,7 +324,7 @@ static void solve(struct tsim_error_model *m) {
             m->solution[e->entries[k].at] += weighted * e->row->log_ratio;
             for (int o = 0; o < e->n; o++)
                 if (e->entries[o].at >= e->entries[k].at)
-                    m->factor[(size_t)e->entries[k].at * n + (size_t)e->entries[o].at] +=
+                    m->factor[column_of(m, (size_t)e->entries[k].at) + (size_t)e->entries[o].at] +=
                         weighted * e->entries[o].times;
         }
     }
@@ -387,7 +401,6 @@ static struct tsim_error_model *equations_of(struct tsim_arena *arena, const str
                                    .cells = TSIM_NEW_ARRAY(arena, residuals->n + 1, struct grouped),
                                    .index = TSIM_NEW_ARRAY(arena, INDEX_ROOM * most, int32_t),
                                    .index_size = INDEX_ROOM * most};
-    memset(m->index, 0, m->index_size * sizeof *m->index);
     tsim_arena_init(&scratch);
     for (size_t i = 0; i < residuals->n; i++)
         if (!without || !without(&residuals->rows[i], context))
@@ -395,9 +408,9 @@ static struct tsim_error_model *equations_of(struct tsim_arena *arena, const str
     put_in_order(&scratch, m);
     tsim_arena_release(&scratch);
     size_t n = (size_t)m->n_unknowns;
-    m->factor = TSIM_NEW_ARRAY(arena, n * n, double);
+    m->factor = TSIM_NEW_ARRAY(arena, triangle_of(n), double);
     m->solution = TSIM_NEW_ARRAY(arena, n, double);
-    m->rows = TSIM_NEW_ARRAY(arena, n * n, int32_t);
+    m->rows = TSIM_NEW_ARRAY(arena, triangle_of(n), int32_t);
     m->n_rows = TSIM_NEW_ARRAY(arena, n, int32_t);
     return m;
 }
