@@ -137,6 +137,20 @@ START_TEST(beside_another_pass) {
 }
 END_TEST
 
+/* Exchanges that are executed again are waited for, whole: two of the forward pass. */
+START_TEST(again_beside_nothing) {
+    init_mixture(1, 8);
+    double both_s = costs().parts[TSIM_PART_EXPERT_LAYER].forward.exposed_expert_s;
+    e.scenario.parallelism.overlap.expert = true;
+    double without_s = costs().parts[TSIM_PART_EXPERT_LAYER].backward.exposed_expert_s;
+    e.scenario.training.recompute = TSIM_RECOMPUTE_FULL;
+    double with_s = costs().parts[TSIM_PART_EXPERT_LAYER].backward.exposed_expert_s;
+    ck_assert_double_lt(without_s, both_s);
+    ck_assert_double_ge(with_s, both_s - 1e-12);
+    ck_assert_double_le(with_s, both_s + without_s + 1e-12);
+}
+END_TEST
+
 static void find_exchange(void *context, const struct tsim_pass_operator *row) {
     if (strcmp(row->op->name, "expert: dispatch") == 0)
         *(struct tsim_pass_operator *)context = *row;
@@ -360,6 +374,7 @@ static Suite *pass_experts_suite(void) {
     tcase_add_test(tcase, a_copy_for_each_node_in_memory);
     tcase_add_test(tcase, a_copy_for_each_rank);
     tcase_add_test(tcase, beside_another_pass);
+    tcase_add_test(tcase, again_beside_nothing);
     tcase_add_test(tcase, alone);
     tcase_add_test(tcase, groups_of_gradients);
     suite_add_tcase(suite, tcase);

@@ -353,7 +353,8 @@ static void tell_rows(struct walk *w, enum tsim_part part) {
     w->n_rows = 0;
 }
 
-/* Visits what a backward pass executes again of the forward pass, and then the backward pass itself. */
+/* Visits what a backward pass executes again of the forward pass, and then the backward pass itself. Exchanges that are
+ * executed again have no other micro-batch's kernels beside them (Megatron-LM pull request 6429: exposed). */
 static void visit_backward(struct walk *w, enum tsim_part part, int64_t at) {
     const struct tsim_scenario *sc = w->scenario;
     struct tsim_op_list list, again;
@@ -361,8 +362,11 @@ static void visit_backward(struct walk *w, enum tsim_part part, int64_t at) {
     bool runs_again = !tsim_layer_kind(part)->is_end && sc->training.recompute != TSIM_RECOMPUTE_NONE;
     if (runs_again && kind != TSIM_PASS_WEIGHT_GRADIENT) {
         w->kind = TSIM_PASS_FORWARD;
+        bool was_alone = w->is_alone;
         w->phase = "recompute";
+        w->is_alone = true;
         walk_operators(w, tsim_operators_again, part, at, &again);
+        w->is_alone = was_alone;
     }
     w->kind = kind;
     w->phase = "backward";
