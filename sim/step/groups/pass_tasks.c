@@ -97,17 +97,18 @@ static bool enter(const struct tsim_stage_group *group, int32_t item, int32_t se
 
 /* ---- tasks ---- */
 
-static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
-                         const struct tsim_played *played, struct tsim_task *task) {
-    const struct tsim_axis_meters *meters = &group->meters[played->axis];
+/* Every member sends so much a second over the links of the axis. */
+static void demand_links(struct tsim_stage_group *group, enum tsim_stage_group_stream stream, int axis,
+                         double scale_up_bytes_per_s, double nic_bytes_per_s, struct tsim_task *task) {
+    const struct tsim_axis_meters *meters = &group->meters[axis];
     if (meters->scale_up < 0) {
-        tsim_stage_group_demand(group, stream, task, meters->scale_up, played->scale_up_bytes_per_s);
-        tsim_stage_group_demand(group, stream, task, meters->nic, played->nic_bytes_per_s);
+        tsim_stage_group_demand(group, stream, task, meters->scale_up, scale_up_bytes_per_s);
+        tsim_stage_group_demand(group, stream, task, meters->nic, nic_bytes_per_s);
         return;
     }
     for (int32_t i = 0; i < group->n_members; i++)
-        tsim_stage_group_demand_links(group, stream, task, &group->members[i], TSIM_CROSSED_PASS + (int)played->axis,
-                                      played->scale_up_bytes_per_s, played->nic_bytes_per_s);
+        tsim_stage_group_demand_links(group, stream, task, &group->members[i], TSIM_CROSSED_PASS + axis,
+                                      scale_up_bytes_per_s, nic_bytes_per_s);
 }
 
 /* Experts are exchanged among stage groups of several replicas: where these are simulated apart, they begin together, and so
@@ -133,7 +134,7 @@ static void collective_task(struct tsim_stage_group *group, enum tsim_stage_grou
     if (played->flow_s > 0) {
         tsim_stage_group_demand_device(group, stream, task, played->units_frac, played->memory_frac);
         if (!group->plan->is_ideal)
-            demand_links(group, stream, played, task);
+            demand_links(group, stream, (int)played->axis, played->scale_up_bytes_per_s, played->nic_bytes_per_s, task);
     }
     if (played->axis == TSIM_AXIS_EXPERT)
         join_experts(group, stream, task);
@@ -269,22 +270,20 @@ static bool add_part(struct tsim_stage_group *group, tsim_tick now, tsim_tick *t
 /* The run loads the links evenly: a task has room for all meters, so these come first. Folded, the links of all axes are
  * the same. */
 static void send_all(struct tsim_stage_group *group, const struct sent *sent, struct tsim_task *task) {
-    struct tsim_played all = {.axis = TSIM_AXIS_TENSOR};
+    double all_scale_up = 0, all_nic = 0;
     for (int i = 0; i < 2 * TSIM_AXIS_PIPELINE && task->work > 0; i++) {
         int axis = i % TSIM_AXIS_PIPELINE;
-        struct tsim_played played = {.axis = (enum tsim_axis)axis,
-                                     .scale_up_bytes_per_s = sent->scale_up[axis] / task->work,
-                                     .nic_bytes_per_s = sent->nic[axis] / task->work};
+        double scale_up = sent->scale_up[axis] / task->work, nic = sent->nic[axis] / task->work;
         bool comes_first = group->meters[axis].scale_up < 0;
-        if (comes_first != (i < TSIM_AXIS_PIPELINE))
+        if (comes_first != (i < TSIM_AXIS_PIPELINE) || !(scale_up > 0 || nic > 0))
             continue;
-        all.scale_up_bytes_per_s += played.scale_up_bytes_per_s;
-        all.nic_bytes_per_s += played.nic_bytes_per_s;
+        all_scale_up += scale_up;
+        all_nic += nic;
         if (group->links)
-            demand_links(group, TSIM_STREAM_COMPUTE, &played, task);
+            demand_links(group, TSIM_STREAM_COMPUTE, axis, scale_up, nic, task);
     }
     if (!group->links)
-        demand_links(group, TSIM_STREAM_COMPUTE, &all, task);
+        demand_links(group, TSIM_STREAM_COMPUTE, TSIM_AXIS_TENSOR, all_scale_up, all_nic, task);
 }
 
 /* Makes of `task` all from here on that nothing can disturb: it takes to the tick what it would take one by one. False:

@@ -190,10 +190,15 @@ void tsim_pass_program_play(const struct tsim_pass_program *program, const struc
 
 enum { MOST_REMEMBERED = 64 };
 
-struct remembered {
+/* All that decides how the part goes. */
+struct beginning {
     double slowdown;
     tsim_tick lead;
     bool meets, is_launched;
+};
+
+struct remembered {
+    struct beginning from;
     struct tsim_part_alone part;
     struct tsim_host_stream host; /* after it, counted from its beginning */
 };
@@ -204,16 +209,16 @@ struct tsim_part_memo {
     int32_t n, last;       /* last: found, where the next like it is looked for first */
 };
 
-static bool is_same(const struct remembered *r, const struct remembered *asked) {
-    return r->slowdown >= asked->slowdown && r->slowdown <= asked->slowdown && r->lead == asked->lead &&
-           r->meets == asked->meets && r->is_launched == asked->is_launched;
+static bool is_same(const struct beginning *a, const struct beginning *b) {
+    return a->slowdown >= b->slowdown && a->slowdown <= b->slowdown && a->lead == b->lead && a->meets == b->meets &&
+           a->is_launched == b->is_launched;
 }
 
-static const struct remembered *find(struct tsim_part_memo *memo, const struct remembered *asked) {
-    if (memo->n > 0 && is_same(&memo->at[memo->last], asked))
+static const struct remembered *find(struct tsim_part_memo *memo, const struct beginning *from) {
+    if (memo->n > 0 && is_same(&memo->at[memo->last].from, from))
         return &memo->at[memo->last];
     for (memo->last = 0; memo->last < memo->n; memo->last++)
-        if (is_same(&memo->at[memo->last], asked))
+        if (is_same(&memo->at[memo->last].from, from))
             return &memo->at[memo->last];
     memo->last = 0;
     return NULL;
@@ -229,11 +234,12 @@ static void add_sent(const struct tsim_pass_program *program, struct tsim_part_a
     }
 }
 
-static void remember(const struct tsim_pass_program *program, struct remembered *r) {
-    struct alone a = {.program = program, .slowdown = r->slowdown, .host = r->host};
+static void remember(const struct tsim_pass_program *program, const struct beginning *from,
+                     const struct tsim_host_stream *host, struct remembered *r) {
+    struct alone a = {.program = program, .slowdown = from->slowdown, .host = *host};
+    a.host.free_at = -from->lead;
     play(&a, TSIM_STEP_TICK_S, NULL);
-    r->host = a.host;
-    r->part = (struct tsim_part_alone){.ticks = a.last_end, .host = a.waited_for_host};
+    *r = (struct remembered){.from = *from, .part = {.ticks = a.last_end, .host = a.waited_for_host}, .host = a.host};
     for (int axis = 0; axis < TSIM_AXIS_PIPELINE; axis++)
         r->part.exposed[axis] = a.exposed[axis];
     add_sent(program, &r->part);
@@ -248,22 +254,19 @@ struct tsim_part_memo *tsim_part_memo_new(struct tsim_arena *arena) {
 const struct tsim_part_alone *tsim_part_alone_find(const struct tsim_pass_program *program, double slowdown,
                                                    tsim_tick now, struct tsim_host_stream *host) {
     struct tsim_part_memo *memo = program->memo;
-    struct remembered asked = {
-        .slowdown = slowdown, .meets = host->meets, .is_launched = host->is_launched, .host = *host};
+    struct beginning from = {.slowdown = slowdown, .meets = host->meets, .is_launched = host->is_launched};
     if (host->is_there) {
         tsim_tick lead = tsim_host_lead(host, now);
-        asked.lead = host->meets && lead > 0 ? 0 : lead;
+        from.lead = host->meets && lead > 0 ? 0 : lead;
     }
-    asked.host.free_at = -asked.lead;
-    const struct remembered *found = find(memo, &asked);
+    const struct remembered *found = find(memo, &from);
     if (!found) {
         if (memo->n == MOST_REMEMBERED || longest_s(program, slowdown) > MOST_TICKS * TSIM_STEP_TICK_S)
             return NULL;
         if (memo->n == 0)
             memo->at = TSIM_NEW_ARRAY(memo->arena, MOST_REMEMBERED, struct remembered);
-        remember(program, &asked);
         memo->last = memo->n++;
-        memo->at[memo->last] = asked;
+        remember(program, &from, host, &memo->at[memo->last]);
         found = &memo->at[memo->last];
     }
     *host = found->host;
