@@ -64,7 +64,12 @@ static bool input_table(struct tsim_arena *arena, const struct tsim_explanation 
     double batch = (double)explanation->scenario->training.micro_batch_size, step = samples_per_step(explanation);
     double cores = f->cores > 0 ? fmin(f->cores, f->workers) : f->workers;
     tsim_figures_init(figures, arena, "input", COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
-    add_part(figures, "storage", batch * over(f->storage_bytes_per_s, f->read_bytes), flow->storage_frac);
+    double delivered = flow->storage_bytes_per_s; /* over NICs no more than the step leaves of them */
+    bool has_nics = delivered < f->storage_bytes_per_s;
+    add_part(figures, "storage", batch * over(f->storage_bytes_per_s, f->read_bytes),
+             flow->storage_frac * (has_nics ? delivered / f->storage_bytes_per_s : 1));
+    if (has_nics)
+        add_part(figures, "NICs, what the step leaves", batch * over(delivered, f->read_bytes), flow->storage_frac);
     add_part(figures, "workers, reading", batch * f->workers / f->read_alone_s, flow->reading_frac);
     add_part(figures, "workers, transforming", batch * over(cores, f->cpu_s), flow->transform_frac);
     add_part(figures, "copies to accelerators",

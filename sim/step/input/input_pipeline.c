@@ -409,8 +409,10 @@ static void fill_flow(struct tsim_arena *arena, const struct run *run, struct ts
     enum mark mark = is_steady(run) ? MARK_LAST : MARK_QUARTER;
     const struct progress *start = &run->marks[mark], *end = &run->end;
     double steps = (double)(end->steps - start->steps), time_s = end->time_s - start->time_s;
-    *flow = (struct tsim_input_pipeline_flow){
-        .step_s = time_s / steps, .first_step_s = run->first_step_s, .waits_s = mean_waits(arena, run, mark)};
+    *flow = (struct tsim_input_pipeline_flow){.step_s = time_s / steps,
+                                              .first_step_s = run->first_step_s,
+                                              .waits_s = mean_waits(arena, run, mark),
+                                              .storage_bytes_per_s = pipeline->storage_bytes_per_s};
     flow->wait_s = sum(flow->waits_s, pipeline->n_batches);
     flow->storage_frac = (end->storage_bytes - start->storage_bytes) / (time_s * pipeline->storage_bytes_per_s);
     flow->reading_frac = (end->read_s - start->read_s) / (time_s * pipeline->workers);

@@ -60,6 +60,7 @@ struct tsim_input_pipeline_flow { /* means over the steps that are told */
     double wait_s;       /* their sum */
     /* Busy, of the time: storage by its bandwidth, workers that read, that transform, links. */
     double storage_frac, reading_frac, transform_frac, link_frac;
+    double storage_bytes_per_s; /* that it could deliver: as the pipeline says */
     enum tsim_input_bound bound;
     int32_t n_steps; /* that were simulated */
     int64_t events;
