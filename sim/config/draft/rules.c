@@ -1075,10 +1075,11 @@ static void check_parameter_server(const struct check *c) {
                "training.kind: pretrain or sft, without an adapter");
     if (c->sc->model->kind == TSIM_MODEL_DLRM)
         refuse(c, "parallelism.parameter_server", "tables of embeddings on parameter servers", "another model");
-    if (!c->sc->cluster.fabric || tsim_streams_weights(c->sc) || c->sc->training.offload.optimizer)
+    if (!c->sc->cluster.fabric || c->sc->cluster.nodes == 1 || tsim_streams_weights(c->sc) ||
+        c->sc->training.offload.optimizer)
         refuse(c, "parallelism.parameter_server",
-               "servers of a cluster without a fabric, of streamed weights or of an offloaded optimizer",
-               "cluster.fabric, and nodes of accelerators that hold their weights");
+               "servers of one node or of a cluster without a fabric, of streamed weights or of an offloaded optimizer",
+               "several nodes with a fabric, whose accelerators hold their weights");
     if (tsim_is_asynchronous(p->schedule) && p->pipeline > 1)
         refuse(c, "parallelism.schedule", "a pipeline without flushes beside parameter servers", "schedule: 1f1b");
     if (c->sc->variability.compute_cv > 0)
