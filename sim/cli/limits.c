@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GRACE_S = 2 };
+enum { GRACE_S = 10 }; /* for searches, which end the simulations that have begun */
 
 static volatile sig_atomic_t n_timeouts;
 static timer_t timer;

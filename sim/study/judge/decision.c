@@ -13,7 +13,16 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_REFINED = 3, MOST_SIZES = 64, MOST_FLIPS = 8, MOST_MISSES = 4, SCAN_STEPS = 24, HALVINGS = 12 };
+/* MOST_MACHINES: that are shown beside the choice's */
+enum {
+    MOST_REFINED = 3,
+    MOST_MACHINES = 4,
+    MOST_SIZES = 64,
+    MOST_FLIPS = 8,
+    MOST_MISSES = 4,
+    SCAN_STEPS = 24,
+    HALVINGS = 12
+};
 
 #define MOST_TOKENS 1e17 /* goal.tokens may say no more */
 
@@ -270,12 +279,46 @@ struct deciding {
     const struct tsim_decision_search *search;
     struct tsim_override *overrides; /* the goal's length among them */
     size_t n_overrides;
+    bool is_of_dear;  /* machines that are searched only because they might win */
     bool is_screened; /* the search plays passes, and nobody asked for that */
     tsim_plan_report_fn report;
     void *context;
     struct tsim_decision *decision;
     struct tsim_diags *diags;
 };
+
+static bool is_same_node(const struct tsim_offer *a, const struct tsim_offer *b) {
+    return strcmp(job_of(a)->cluster.node->name, job_of(b)->cluster.node->name) == 0;
+}
+
+/* Would an offer be the best, or be shown beside it: the best of its way to get a cluster, or of the next machines? */
+static bool is_shown(const struct deciding *d, const struct tsim_offer *offer) {
+    const struct tsim_decision *decision = d->decision;
+    const struct tsim_offer *machines[MOST_MACHINES + 1];
+    bool has_purchase = false;
+    size_t n = 0;
+    for (size_t i = 0; i < decision->n_offers && n <= MOST_MACHINES; i++) {
+        const struct tsim_offer *other = &decision->offers[i];
+        size_t at = 0;
+        if (!tsim_offer_is_better(&decision->job->goal, d->search->objective, other, offer))
+            break;
+        has_purchase |= other->purchase == offer->purchase;
+        while (at < n && !is_same_node(machines[at], other))
+            at++;
+        if (at == n)
+            machines[n++] = other;
+    }
+    return n <= MOST_MACHINES || !has_purchase;
+}
+
+static bool may_be_shown(const void *context, const struct tsim_plan *without_failures) {
+    for (int purchase = 0; purchase < TSIM_N_PURCHASES; purchase++) {
+        struct tsim_offer offer;
+        if (make_offer(without_failures, (enum tsim_purchase)purchase, &offer) && is_shown(context, &offer))
+            return true;
+    }
+    return false;
+}
 
 static enum tsim_status search_space(struct deciding *d, const struct tsim_space *axes) {
     struct tsim_plan_space *space = TSIM_NEW(d->arena, struct tsim_plan_space);
@@ -285,6 +328,8 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
                                       .n_threads = d->search->n_threads,
                                       .is_for_candidates = true,
                                       .is_exhaustive = d->search->is_exhaustive,
+                                      .is_worth = d->is_of_dear ? may_be_shown : NULL,
+                                      .worth_context = d,
                                       .heeds_interrupt = d->search->heeds_interrupt};
     struct tsim_space *priced = TSIM_NEW(d->arena, struct tsim_space);
     tsim_space_of_machines(d->arena, d->search->source, d->overrides, d->n_overrides, d->search->has_fabrics, axes,
@@ -306,7 +351,8 @@ static enum tsim_status search_space(struct deciding *d, const struct tsim_space
         memcpy(offers, decision->offers, decision->n_offers * sizeof *offers);
     decision->offers = offers;
     for (size_t i = 0; i < result->n_own; i++)
-        add_offers(decision, &result->own[i]);
+        if (!result->own[i].is_left_out)
+            add_offers(decision, &result->own[i]);
     decision->job = space->candidates[0].job;
     decision->n_clusters += space->n_candidates;
     decision->n_plans += result->n_plans - result->n_invalid - result->n_unplayed;
@@ -447,7 +493,8 @@ static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, si
         size_t at = 0;
         while (at < n_seen && seen[at] != machine)
             at++;
-        if (at == n_seen && n_seen < most_machines)
+        bool is_first = at == n_seen && n_seen < most_machines;
+        if (is_first)
             seen[n_seen++] = machine;
         double left_days = days_to_fill(decision) - offer->delivery_days;
         if (at == most_machines || !(left_days > 0))
@@ -456,22 +503,28 @@ static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, si
         double nodes = (double)tsim_round_nodes(machine->job, fmin(least, TSIM_MOST_BOUGHT_ACCELERATORS));
         add_size(sizes->list, &sizes->n, machine, nodes);
         add_size(sizes->list, &sizes->n, machine, nodes + 1);
+        for (int more = 0; more < 2 && is_first && d->search->objective == TSIM_DECIDE_BY_DAYS; more++)
+            add_size(sizes->list, &sizes->n, machine, /* more are sooner done, as far as the money goes */
+                     (double)job_of(offer)->cluster.nodes * (1 + more) + !more);
         if (nodes > 1) /* 3 x 2^k or 2^(k+1) after 2^(k+1) or 3 x 2^k: more than five eighths of it */
             add_size(sizes->list, &sizes->n, machine, floor(0.625 * nodes));
     }
     return decision->is_interrupted ? TSIM_OK : search_sizes(d, sizes);
 }
 
-/* First of several machines, then of the best one as long as that finds a better size. */
+/* First of several machines, then of the best one as long as that finds a better size. For the fewest days several are tried in
+ * more and more nodes, until none is better for it. */
 static enum tsim_status refine(struct deciding *d, struct sizes *sizes) {
-    enum { MOST_ROUNDS = 4 };
+    enum { MOST_ROUNDS = 4, MOST_ROUNDS_BY_DAYS = 16 };
     struct tsim_decision *decision = d->decision;
+    bool is_fastest = d->search->objective == TSIM_DECIDE_BY_DAYS;
     if (tsim_override_of(d->overrides, d->n_overrides, "cluster.nodes"))
         return TSIM_OK;
-    for (int round = 0; round < MOST_ROUNDS && decision->n_offers > 0; round++) {
+    for (int round = 0; round < (is_fastest ? MOST_ROUNDS_BY_DAYS : MOST_ROUNDS) && decision->n_offers > 0; round++) {
         const struct tsim_plan *best = decision->offers[0].plan;
-        TSIM_TRY(refine_sizes(d, sizes, round == 0 ? MOST_REFINED : 1));
-        if (decision->offers[0].plan == best)
+        size_t n_before = sizes->n;
+        TSIM_TRY(refine_sizes(d, sizes, round == 0 || is_fastest ? MOST_REFINED : 1));
+        if (sizes->n == n_before || (!is_fastest && decision->offers[0].plan == best))
             break;
     }
     return TSIM_OK;
@@ -493,7 +546,9 @@ static enum tsim_status search_dear(struct deciding *d, struct sizes *sizes) {
             add_first(d, sizes, machine);
             is_more = true;
         }
+        d->is_of_dear = !takes_all;
         TSIM_TRY(search_sizes(d, sizes));
+        d->is_of_dear = false;
         TSIM_TRY(refine(d, sizes));
     }
     return TSIM_OK;
@@ -630,14 +685,10 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
                              gains_text(arena, best, other));
 }
 
-static bool is_same_node(const struct tsim_offer *a, const struct tsim_offer *b) {
-    return strcmp(job_of(a)->cluster.node->name, job_of(b)->cluster.node->name) == 0;
-}
-
 /* The best of each other way to get a cluster, of the same machine in another number, and of the next machines. */
 static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *decision,
                               enum tsim_decision_objective objective) {
-    enum { MOST_MACHINES = 4, MOST_ALTERNATIVES = TSIM_N_PURCHASES + 1 + MOST_MACHINES };
+    enum { MOST_ALTERNATIVES = TSIM_N_PURCHASES + 1 + MOST_MACHINES };
     const struct tsim_offer *best = &decision->offers[0], *machines[MOST_MACHINES];
     bool has_purchase[TSIM_N_PURCHASES] = {false}, has_size = false;
     size_t n_machines = 0;
@@ -1020,11 +1071,21 @@ static void say_miss(struct tsim_arena *arena, struct tsim_decision *decision, e
     bool has_other = isfinite(limit_of(goal, other));
     const struct tsim_offer *offer = least_of(decision, which, true);
     const char *before = has_other ? KEEPS[which] : "";
-    if (!offer) {
+    bool fails = !offer;
+    if (fails) {
         offer = least_of(decision, which, false);
         before = tsim_arena_printf(arena, "%s; %s", FAILS[which], GIVES_UP[which]);
     }
     double amount = range_of(offer, which)->p90, ratio = amount / limit_of(goal, which);
+    if (fails && ratio <= 1) { /* what fails is the other limit, whatever this one is */
+        const struct tsim_offer *least = least_of(decision, other, false);
+        double middle = range_of(least, other)->p50;
+        decision->misses[decision->n_misses++] =
+            tsim_arena_printf(arena, "%s: the least is %s in the middle case (%s %s)", FAILS[which],
+                              amount_text(arena, least, middle, other), TSIM_PURCHASE_WORDS[least->purchase],
+                              tsim_offer_cluster(arena, least));
+        return;
+    }
     if (ratio <= 1) /* its chance is below what it would take for another reason */
         return;
     decision->misses[decision->n_misses++] =
@@ -1111,7 +1172,9 @@ static void check_goal(const struct tsim_scenario *job, struct tsim_diags *diags
             "a scenario with training.samples or training.epochs, and goal: {deadline: 30 days}");
     else if (!has_length)
         tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SCHEMA, place, "goal.tokens", "the run has no length"),
-                       "--tokens 2T, or goal: {tokens: 2 T}; or a loss: --loss 2.1");
+                       job->model->kind == TSIM_MODEL_TRANSFORMER
+                           ? "--tokens 2T, or goal: {tokens: 2 T}; or a loss: --loss 2.1"
+                           : "--set training.samples='100 M', or training.epochs with data.samples");
     if (!(goal->deadline_s > 0) && !(goal->budget_usd > 0))
         tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SCHEMA, place, "goal", "neither a date nor a budget is set"),
                        "--deadline '90 days' --budget '20 M USD', or one of them");

@@ -101,6 +101,7 @@ struct search {
     struct tsim_plan *own;         /* the best of each candidate that has one */
     const struct item **own_items;
     enum tsim_status *own_status;
+    size_t first_own; /* of those that are being completed */
 };
 
 /* ---- figures that a bound says something about ---- */
@@ -397,16 +398,12 @@ static bool is_even_after_all(const struct tsim_plan_candidate *candidate, const
     return true;
 }
 
-/* It takes most of a bound's time to balance layers that differ and to find out whether they fit. Where a candidate is asked for its
- * fastest plan alone, that waits until a plan's turn comes. */
-static enum tsim_least first_bound(const struct search *search, const struct tsim_plan_candidate *candidate,
-                                   const struct tsim_scenario *scenario) {
+/* Where a candidate is asked for its fastest plan alone, what takes most of a bound's time waits until a plan's turn comes: to
+ * balance layers that differ, to find out whether they fit, and whether all traffic is played. */
+static bool bounds_late(const struct search *search, const struct tsim_plan_candidate *candidate) {
     const struct tsim_plan_search *options = search->options;
-    return options->is_for_candidates && candidate->is_coarse && scenario->parallelism.balances &&
-                   options->ranking.objective == TSIM_OUTCOME_STEP_TIME && options->ranking.n_limits == 0 &&
-                   !options->is_exhaustive
-               ? TSIM_LEAST_ANY_SPLIT
-               : TSIM_LEAST_PASSES;
+    return options->is_for_candidates && candidate->is_coarse && options->ranking.objective == TSIM_OUTCOME_STEP_TIME &&
+           options->ranking.n_limits == 0 && !options->is_exhaustive;
 }
 
 static void bound_block(struct search *search, struct worker *worker, size_t block) {
@@ -421,8 +418,9 @@ static void bound_block(struct search *search, struct worker *worker, size_t blo
         if (scenario && place->fate != FATE_OPEN) {
             item->fate = place->fate;
             item->excess_bytes = place->excess_bytes;
-        } else if (scenario && tsim_is_played(scenario)) {
-            enum tsim_least of = first_bound(search, candidate, scenario);
+        } else if (scenario && (bounds_late(search, candidate) || tsim_is_played(scenario))) {
+            bool is_any_split = scenario->parallelism.balances && bounds_late(search, candidate);
+            enum tsim_least of = is_any_split ? TSIM_LEAST_ANY_SPLIT : TSIM_LEAST_PASSES;
             tsim_train_bound(&worker->scratch, scenario, place->memo, of, &bound.result);
             set_bound(search, worker, &bound, of, item);
             if (is_even_after_all(candidate, bound.result.scenario))
@@ -463,7 +461,7 @@ static bool is_next(const struct search *search, const struct item *item) {
 }
 
 /* Simulates the round's item, unless a closer bound shows that it is excluded (pruned), too large, or no longer the first of
- * its queue (it stays open). */
+ * its queue (it stays open); or not all of its traffic is played. */
 static void simulate(struct search *search, struct worker *worker, size_t index) {
     struct tsim_arena *arena = &worker->scratch;
     struct item *item = search->round[index];
@@ -482,7 +480,9 @@ static void simulate(struct search *search, struct worker *worker, size_t index)
         scenario = balanced_plan(search, arena, item, &candidate);
         set_bound(search, worker, &prediction, of, item);
     }
-    if (is_next(search, item)) {
+    if (is_next(search, item) && bounds_late(search, candidate) && !tsim_is_played(scenario)) {
+        item->fate = FATE_UNPLAYED;
+    } else if (is_next(search, item)) {
         tsim_diags_init(&diags);
         bool is_good = tsim_train_run(arena, scenario, &options, &prediction.result, &diags) == TSIM_OK;
         item->fate = is_good ? FATE_SIMULATED : FATE_FAILED;
@@ -739,16 +739,22 @@ static void keep_open(struct search *search) {
     search->n_items = n;
 }
 
-/* Those that are found not to fit when their turn comes. */
-static void count_too_large(struct search *search) {
+/* Has its turn shown that it does not fit, or is not played? Such plans are counted with those of before. */
+static bool is_out_late(const struct item *item) {
+    return item->fate == FATE_TOO_LARGE || item->fate == FATE_UNPLAYED;
+}
+
+static void count_late(struct search *search) {
     for (size_t i = 0; i < search->n_items; i++) {
         const struct item *item = &search->items[i];
         struct outcomes *outcomes = &search->outcomes[item->candidate];
-        if (item->fate != FATE_TOO_LARGE)
+        if (!is_out_late(item))
             continue;
         outcomes->n_open--;
-        outcomes->n_too_large++;
-        outcomes->least_excess_bytes = fmin(outcomes->least_excess_bytes, item->excess_bytes);
+        outcomes->n_unplayed += item->fate == FATE_UNPLAYED;
+        outcomes->n_too_large += item->fate == FATE_TOO_LARGE;
+        if (item->fate == FATE_TOO_LARGE)
+            outcomes->least_excess_bytes = fmin(outcomes->least_excess_bytes, item->excess_bytes);
     }
 }
 
@@ -981,7 +987,7 @@ static void refine(struct search *search, struct team *team, tsim_plan_report_fn
 }
 
 static void count(struct search *search, struct tsim_plan_result *result) {
-    count_too_large(search);
+    count_late(search);
     result->n_plans = search->n_pruned_unlisted; /* and those that are counted below */
     result->n_pruned = search->n_pruned_unlisted;
     result->least_excess_bytes = (double)NAN;
@@ -995,7 +1001,7 @@ static void count(struct search *search, struct tsim_plan_result *result) {
     }
     for (size_t i = 0; i < search->n_items; i++) {
         enum fate fate = search->items[i].fate;
-        result->n_plans += fate != FATE_TOO_LARGE;
+        result->n_plans += !is_out_late(&search->items[i]);
         result->n_pruned += fate == FATE_PRUNED;
         result->n_evaluated += fate == FATE_SIMULATED || fate == FATE_FAILED;
         result->n_unseen += fate == FATE_OPEN;
@@ -1128,6 +1134,22 @@ static const char *lacking(struct tsim_arena *arena, const struct tsim_scenario 
     return text;
 }
 
+/* Asks with a run without failures, which takes no replications, whether one with them is of any use. */
+static bool is_worth_it(const struct search *search, struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                        struct tsim_plan *plan) {
+    const struct tsim_plan_search *options = search->options;
+    struct tsim_scenario lucky = *scenario;
+    struct tsim_diags diags; /* the whole run has the same, and more */
+    if (!options->is_worth || !scenario->reliability.has)
+        return true;
+    lucky.reliability = (struct tsim_reliability_spec){.has = false};
+    tsim_diags_init(&diags);
+    plan->is_left_out = tsim_plan_play(arena, &search->evidence, &lucky, plan, &diags) == TSIM_OK &&
+                        !options->is_worth(options->worth_context, plan);
+    tsim_diags_release(&diags);
+    return !plan->is_left_out;
+}
+
 /* Runs the plan again, in full: the search itself does without tables, intervals and the whole run. */
 static enum tsim_status run_again(struct tsim_arena *arena, const struct search *search, int64_t position,
                                   struct tsim_plan *plan, struct tsim_diags *diags) {
@@ -1136,6 +1158,10 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
     const struct tsim_scenario *scenario = plan_of(search, &own, position, &plan->candidate);
     plan->point = (struct tsim_point){.position = position};
     tsim_plan_choice_at(plan->candidate, position, &plan->choice);
+    if (!is_worth_it(search, &own, scenario, plan)) {
+        tsim_arena_release(&own);
+        return TSIM_OK;
+    }
     enum tsim_status status = tsim_plan_play(arena, &search->evidence, scenario, plan, diags);
     if (status == TSIM_OK)
         plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
@@ -1146,7 +1172,8 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
 }
 
 /* The best of a candidate, by a thread: its texts are the worker's. */
-static void complete_own(struct search *search, struct worker *worker, size_t index) {
+static void complete_own(struct search *search, struct worker *worker, size_t piece) {
+    size_t index = search->first_own + piece;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
     search->own_status[index] =
@@ -1154,8 +1181,17 @@ static void complete_own(struct search *search, struct worker *worker, size_t in
     tsim_diags_release(&diags);
 }
 
+/* Tells whoever looks at the progress of an interrupt at once, though what was found is still to be completed. */
+static void tell_interrupt(struct search *search, tsim_plan_report_fn report, void *context) {
+    if (search->options->heeds_interrupt && !search->is_interrupted && tsim_is_interrupted()) {
+        search->is_interrupted = true;
+        report_to(report, context, search, false, 1, 1);
+    }
+}
+
 static enum tsim_status complete_candidates(struct tsim_arena *arena, struct search *search, struct team *team,
-                                            struct tsim_plan_result *result, struct tsim_diags *diags) {
+                                            tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
+                                            struct tsim_diags *diags) {
     size_t n = search->options->space->n_candidates;
     search->own = TSIM_NEW_ARRAY(arena, n, struct tsim_plan);
     search->own_items = TSIM_NEW_ARRAY(arena, n, const struct item *);
@@ -1164,11 +1200,18 @@ static enum tsim_status complete_candidates(struct tsim_arena *arena, struct sea
         if (search->known.own[i].fate == FATE_SIMULATED)
             search->own_items[result->n_own++] = &search->known.own[i];
     search->heeds = false; /* interrupted or not, what was found is shown */
-    team_run(team, search, complete_own, result->n_own);
+    for (; search->first_own < result->n_own; search->first_own += TSIM_PLAN_ROUND) {
+        size_t left = result->n_own - search->first_own;
+        team_run(team, search, complete_own, left < TSIM_PLAN_ROUND ? left : TSIM_PLAN_ROUND);
+        tell_interrupt(search, report, context);
+    }
+    result->is_interrupted |= search->is_interrupted; /* whoever asked has more to search */
     for (size_t i = 0; i < result->n_own; i++) {
         struct tsim_plan *plan = &search->own[i];
         if (search->own_status[i] != TSIM_OK) /* once more, to hear why */
             return run_again(arena, search, search->own_items[i]->position, plan, diags);
+        if (plan->is_left_out)
+            continue;
         plan->set_json = tsim_arena_strdup(arena, plan->set_json);
         plan->unknown = plan->unknown ? tsim_arena_strdup(arena, plan->unknown) : NULL;
         plan->lacking = plan->lacking ? tsim_arena_strdup(arena, plan->lacking) : NULL;
@@ -1204,11 +1247,12 @@ static int by_time(const void *a, const void *b) {
 }
 
 static enum tsim_status complete_all(struct tsim_arena *arena, struct search *search, struct team *team,
-                                     struct tsim_plan_result *result, struct tsim_diags *diags) {
+                                     tsim_plan_report_fn report, void *context, struct tsim_plan_result *result,
+                                     struct tsim_diags *diags) {
     const struct known *known = &search->known;
     TSIM_TRY(tsim_evidence_read(arena, &search->evidence, diags));
     if (search->options->is_for_candidates)
-        return complete_candidates(arena, search, team, result, diags);
+        return complete_candidates(arena, search, team, report, context, result, diags);
     struct tsim_plan *front = TSIM_NEW_ARRAY(arena, known->n_front, struct tsim_plan);
     result->front = front;
     for (; result->n_best < known->best.n; result->n_best++)
@@ -1253,7 +1297,7 @@ enum tsim_status tsim_plan_run(struct tsim_arena *arena, const struct tsim_plan_
     refine(&search, team, report, context, result);
     count(&search, result);
     find_gaps(arena, &search, team, result);
-    enum tsim_status status = complete_all(arena, &search, team, result, diags);
+    enum tsim_status status = complete_all(arena, &search, team, report, context, result, diags);
     if (options->heeds_interrupt && !search.is_interrupted)
         tsim_interrupts_restore(&before);
     team_release(team);

@@ -26,6 +26,7 @@
 /* A round of simulations is small, because what is simulated before anything is known is simulated for nothing. */
 enum { TSIM_PLAN_ROUND = 8 };
 
+struct tsim_plan;
 struct tsim_plan_search {
     const struct tsim_plan_space *space;
     struct tsim_ranking ranking;
@@ -35,6 +36,9 @@ struct tsim_plan_search {
      * whatever the error of their memory is (results/verdict.h); a plan that may not fit counts as too large. Then
      * there is no front, only `own` has campaigns, and the five best are not completed. */
     bool is_for_candidates;
+    /* With it: is a candidate's best plan worth a run with its failures, by one without them? NULL: each is. Threads ask. */
+    bool (*is_worth)(const void *context, const struct tsim_plan *without_failures);
+    const void *worth_context;
     bool heeds_interrupt; /* SIGINT and SIGTERM end it with what was found; they stay blocked where one came */
 };
 
@@ -54,6 +58,7 @@ struct tsim_plan {
     struct tsim_distribution days_at;       /* where `days` are known */
     double missed_frac;                     /* of them: the longest ones, which end without the loss that is the goal */
     bool may_not_fit;                       /* by tsim_may_not_fit (results/verdict.h) */
+    bool is_left_out;                       /* is_worth said no: nothing else is known of it */
     int32_t n_similar_runs,
         n_own_runs;      /* measured: like it; on its accelerator (study/judge/uncertainty.h). -1: not known */
     const char *lacking; /* with any software: what the job's own cannot run; NULL: nothing */
