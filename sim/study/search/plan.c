@@ -398,8 +398,8 @@ static bool is_even_after_all(const struct tsim_plan_candidate *candidate, const
     return true;
 }
 
-/* Where a candidate is asked for its fastest plan alone, what takes most of a bound's time waits until a plan's turn comes: to
- * balance layers that differ, to find out whether they fit, and whether all traffic is played. */
+/* Tells whether what takes most of a bound's time waits until a plan's turn comes, since a candidate is asked for its fastest
+ * plan alone: to balance layers that differ, to find out whether they fit, and whether all traffic is played. */
 static bool bounds_late(const struct search *search, const struct tsim_plan_candidate *candidate) {
     const struct tsim_plan_search *options = search->options;
     return options->is_for_candidates && candidate->is_coarse && options->ranking.objective == TSIM_OUTCOME_STEP_TIME &&
