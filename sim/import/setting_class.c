@@ -122,6 +122,14 @@ bool tsim_may_change_run(const char *key) {
            has_word(dot ? dot + 1 : key, WORDS, false);
 }
 
+bool tsim_may_be_batch(const char *key) {
+    return has_word(key, "batch batches batchsize accum accumulation accumulate", false) &&
+           !has_word(key,
+                     "eval evaluation valid validation val test dev infer inference generate generation vllm map "
+                     "tokenize tokenizer preprocess preprocessing encode rollout",
+                     false);
+}
+
 const struct tsim_setting_class *tsim_setting_class_of(const char *key, const struct tsim_value *value,
                                                        const struct tsim_setting_class *classes, size_t n_classes) {
     for (size_t i = 0; i < n_classes; i++)

@@ -23,6 +23,8 @@ bool tsim_is_housekeeping(const char *key);
 /* Tells whether a key that no class knows may, by its words, be about the model, its data types, the batch, the plan or the kind of
  * job. */
 bool tsim_may_change_run(const char *key);
+/* Tells whether a key says by its words how many samples of training there are. */
+bool tsim_may_be_batch(const char *key);
 /* null, None, ~ or nothing, without quotes. */
 bool tsim_value_is_null(const struct tsim_value *value);
 /* null, false, 0, none, or an empty list or mapping. */

@@ -134,6 +134,7 @@ static void add_other_names(struct tsim_recipe *r) {
                                            {"model", "model_name_or_path"},
                                            {"per_gpu_train_batch_size", "per_device_train_batch_size"},
                                            {"micro_batch_size", "per_device_train_batch_size"},
+                                           {"per_device_batch_size", "per_device_train_batch_size"},
                                            {"optimizer", "optim"},
                                            {"max_seq_len", "max_seq_length"},
                                            {"max_sequence_length", "max_seq_length"},
@@ -158,6 +159,7 @@ static void add_other_names(struct tsim_recipe *r) {
                                            {"ds_file", "deepspeed"},
                                            {"accumulation_steps", "gradient_accumulation_steps"},
                                            {"grad_accum_steps", "gradient_accumulation_steps"},
+                                           {"grad_accum", "gradient_accumulation_steps"},
                                            {"accumulate_grad_batches", "gradient_accumulation_steps"},
                                            {"train_batch_size", "per_device_train_batch_size"},
                                            {"zero_stage", "deepspeed.zero_optimization.stage"},
@@ -186,14 +188,36 @@ static void drop(struct tsim_recipe *r, const char *key) {
     r->n_settings = n;
 }
 
-/* A program whose name has "lora" in it trains an adapter, which its own code may describe: that is asked for. */
+/* The program of the paper on QLoRA (artidoro/qlora, qlora.py), by its name and its names of lengths, and its defaults. */
+static void add_of_qlora(struct tsim_recipe *r) {
+    static const char *const LENGTHS[] = {"source_max_len", "target_max_len", NULL},
+                             *const FULL[] = {"full_finetune", NULL},
+                             *const DEFAULTS[][2] = {{"lora_r", "64"},
+                                                     {"bits", "4"},
+                                                     {"optim", "paged_adamw_32bit"},
+                                                     {"gradient_checkpointing", "true"},
+                                                     {"per_device_train_batch_size", "1"},
+                                                     {"gradient_accumulation_steps", "16"}};
+    const struct tsim_setting *program = find(r, "program");
+    const char *text = program ? tsim_setting_text(program) : "", *slash = strrchr(text, '/');
+    if (strcmp(slash ? slash + 1 : text, "qlora.py") != 0 || !tsim_recipe_find_any(r, LENGTHS))
+        return;
+    for (size_t i = switched_on(r, FULL) ? 2 : 0; i < sizeof DEFAULTS / sizeof DEFAULTS[0]; i++)
+        if (!find(r, DEFAULTS[i][0]))
+            add(r, program, DEFAULTS[i][0], DEFAULTS[i][1]);
+}
+
+/* A program whose name has "lora" in it, or whose arguments are alpaca-lora's, trains an adapter, which its own code may describe:
+ * that is asked for. */
 static void ask_for_adapter(struct tsim_recipe *r) {
     const struct tsim_setting *program = find(r, "program");
-    if (program && strstr(tsim_setting_text(program), "lora") && !tsim_import_override(&r->input, "training.adapter") &&
+    const bool is_alpaca = find(r, "base_model") && find(r, "data_path") && find(r, "micro_batch_size");
+    if (program && (is_alpaca || strstr(tsim_setting_text(program), "lora")) &&
+        !tsim_import_override(&r->input, "training.adapter") &&
         !tsim_import_override(&r->input, "training.adapter.rank"))
         tsim_diag_hint(tsim_recipe_error(r, program,
-                                         "'%.80s' trains an adapter by its name, and no argument says its rank",
-                                         tsim_setting_text(program)),
+                                         "'%.80s' trains an adapter by its %s, and no argument says its rank",
+                                         tsim_setting_text(program), is_alpaca ? "arguments" : "name"),
                        "--set training.adapter='{kind: lora, rank: 16, targets: [query, value]}' says it, "
                        "--set training.adapter=null that there is none");
 }
@@ -409,6 +433,7 @@ static void normalize(struct tsim_recipe *r) {
                               *deepspeed = find(r, "deepspeed");
     if (deepspeed && tsim_setting_is(deepspeed, "true")) /* DeepSpeed-Chat's switch beside --zero_stage */
         drop(r, "deepspeed");
+    add_of_qlora(r);
     add_other_names(r);
     add_batch(r);
     add_adapter(r);
@@ -432,9 +457,64 @@ static enum tsim_status read_script(struct tsim_recipe *r) {
     return TSIM_OK;
 }
 
+/* Returns the Trainer's or peft's name of what a section has, as training_args.optim, lora.r or model.name; NULL: it is none of them. */
+static const char *name_in_section(struct tsim_recipe *r, const char *path, const char *last,
+                                   const struct tsim_value *value) {
+    static const char *const OF_OTHERS[] = {"deepspeed",          "fsdp",        "launcher",
+                                            "parallelism_config", "megatron_lm", "accelerator"},
+                             *const READ[] = {"per_device_train_batch_size",
+                                              "gradient_accumulation_steps",
+                                              "gradient_checkpointing",
+                                              "model_name_or_path",
+                                              "max_seq_length",
+                                              "max_length",
+                                              "model_max_length",
+                                              "cutoff_len",
+                                              "bf16",
+                                              "fp16",
+                                              "optim",
+                                              "deepspeed",
+                                              "fsdp",
+                                              "use_lora",
+                                              "lora_r",
+                                              "lora_rank",
+                                              "target_modules",
+                                              "torch_compile"};
+    static const char *const SHORT[][3] = {{"lora", "r", "lora_r"},
+                                           {"peft", "r", "lora_r"},
+                                           {"lora", "rank", "lora_r"},
+                                           {"lora", "alpha", "lora_alpha"},
+                                           {"lora", "dropout", "lora_dropout"},
+                                           {"model", "name", "model_name_or_path"},
+                                           {"model", "path", "model_name_or_path"}};
+    for (size_t i = 0; i < sizeof OF_OTHERS / sizeof OF_OTHERS[0]; i++)
+        if (strncmp(path, OF_OTHERS[i], strlen(OF_OTHERS[i])) == 0)
+            return NULL;
+    for (size_t i = 0; i < sizeof READ / sizeof READ[0]; i++)
+        if (strcmp(last, READ[i]) == 0)
+            return READ[i];
+    for (size_t i = 0; i < sizeof SHORT / sizeof SHORT[0]; i++)
+        if (strncmp(path, SHORT[i][0], strlen(SHORT[i][0])) == 0 && strcmp(last, SHORT[i][1]) == 0)
+            return SHORT[i][2];
+    return tsim_setting_class_of(last, value, CLASSES, N_CLASSES) ||
+                   tsim_setting_class_of(last, value, SCRIPT, N_SCRIPT)
+               ? tsim_arena_strdup(r->arena, last)
+               : NULL;
+}
+
+/* Many a program keeps the Trainer's arguments in sections of its own. */
+static void add_leaf(void *context, const char *path, const struct tsim_value *value) {
+    struct tsim_recipe *r = context;
+    const char *dot = strrchr(path, '.'), *key = dot ? name_in_section(r, path, dot + 1, value) : NULL;
+    const struct tsim_setting *other = key ? find(r, key) : NULL, s = {path, path, value, true, NULL};
+    if (other && value->kind == TSIM_VALUE_SCALAR && !tsim_value_is_text(other->value, value->text))
+        tsim_recipe_refuse(r, &s, "'%.60s' has another value, and one run has one", other->name);
+    tsim_recipe_add(r, path, key ? key : path, value);
+}
+
 static enum tsim_status read_recipe(struct tsim_recipe *r, const struct tsim_value *root) {
     r->has_others = true;
-    tsim_recipe_each(r, root, tsim_recipe_add_leaf, r);
+    tsim_recipe_each(r, root, add_leaf, r);
     normalize(r);
     return TSIM_OK;
 }

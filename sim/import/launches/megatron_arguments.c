@@ -102,6 +102,7 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     REFUSED("num_zero_experts", "experts that do nothing"),
     REFUSED("enable_dsa* index_topk index_n_heads index_head_dim use_sparse_flash_attn",
             "attention that leaves out tokens by an index, which tsim does not have"),
+    SPEED("no_merge_qkv", "queries, keys and values in three products"),
     SPEED("post_norm", "norms behind each block, too"),
     SPEED("embed_layernorm", "a norm behind the embedding (2 x hidden parameters)"),
     NOTHING("attention_sink_k=0 enable_shared_expert num_shared_experts"), /* AMD's: the size says it */

@@ -484,6 +484,8 @@ static void classify(struct tsim_recipe *r, size_t index, const struct tsim_sett
         return;
     if (tsim_value_is_off(s->value))
         note_no_effect(r, s, "off");
+    else if (r->has_others && !r->lists_all && !class && tsim_may_be_batch(s->key))
+        tsim_recipe_refuse(r, s, "this may say how many samples a step has, by its name, and tsim does not know it");
     else if ((r->lists_all || r->has_others) && !class)
         note_unknown(r, s);
     else if (r->lists_all && class->why && !is_switched_on(s->value))
