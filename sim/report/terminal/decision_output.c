@@ -1,6 +1,7 @@
 #include "report/terminal/decision_output.h"
 
 #include "base/version.h"
+#include "config/provenance.h"
 #include "model/model.h"
 #include "report/terminal/plan_output.h"
 #include "results/format.h"
@@ -206,7 +207,7 @@ static void print_choice(struct tsim_arena *arena, const struct tsim_decision *d
                            : "; tsim claims no higher chance with such evidence";
     fprintf(out, "%s%s%s %s%s%s (%s %s)\n", tsim_tint_on(style, TSIM_TINT_BOLD),
             decision->is_met ? "" : "nearest: ", TSIM_PURCHASE_WORDS[offer->purchase], tsim_offer_cluster(arena, offer),
-            tsim_tint_off(style), "", tsim_count_text((double)job->n_accelerators, count, sizeof count),
+            tsim_tint_off(style), "", tsim_count_text(tsim_accelerators_of(NULL, job).value, count, sizeof count),
             job->cluster.node->accelerator->name);
     if (decision->proposal)
         line("model", proposal_text(arena, decision), style, out);
@@ -429,7 +430,7 @@ static void fill_offer(struct tsim_arena *arena, struct tsim_json *object, const
     tsim_json_integer(object, "nodes", job->cluster.nodes);
     if (job->cluster.fabric)
         tsim_json_text(object, "fabric", job->cluster.fabric->name);
-    tsim_json_integer(object, "accelerators", job->n_accelerators);
+    tsim_json_integer(object, "accelerators", (int64_t)tsim_accelerators_of(NULL, job).value);
     tsim_json_text(object, "plan", plan_text(arena, offer->plan));
     tsim_json_parsed(object, "set", offer->plan->set_json);
     add_range(object, "days", &offer->days);

@@ -1,4 +1,5 @@
 /* Texts that say what a candidate cluster of a search is called, and why it has no plan. */
+#include "config/provenance.h"
 #include "report/terminal/limit_text.h"
 #include "report/terminal/plan_output.h"
 #include "results/format.h"
@@ -9,7 +10,7 @@
 static const char *accelerators_text(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate) {
     char text[96];
     return tsim_arena_printf(arena, "%s x %s",
-                             tsim_count_text((double)candidate->job->n_accelerators, text, sizeof text),
+                             tsim_count_text(tsim_accelerators_of(NULL, candidate->job).value, text, sizeof text),
                              candidate->job->cluster.node->accelerator->name);
 }
 
@@ -18,7 +19,8 @@ static bool is_ambiguous(const struct tsim_plan_space *space, const struct tsim_
     const struct tsim_scenario *job = candidate->job;
     for (size_t i = 0; i < space->n_candidates; i++) {
         const struct tsim_scenario *other = space->candidates[i].job;
-        if (&space->candidates[i] != candidate && other->n_accelerators == job->n_accelerators &&
+        if (&space->candidates[i] != candidate &&
+            tsim_accelerators_of(NULL, other).value == tsim_accelerators_of(NULL, job).value &&
             strcmp(other->cluster.node->accelerator->name, job->cluster.node->accelerator->name) == 0)
             return true;
     }
