@@ -10,10 +10,15 @@ function showDecision(d) {
   main.append(a);
   for (const text of d.misses || []) a.append(el("p", {className: "warn"}, text));
   if (!has(choice.nodes)) return;
-  const capital = o => has(o.capital_usd)
-      ? `${usd(o.capital_usd)}: nodes ${usd(o.capital.nodes_usd)}, network ${usd(o.capital.network_usd)}, storage ${
-            usd(o.capital.storage_usd)}, its share of the facility's lifetime ${usd(o.capital.facility_usd)}`
+  const rough = x => supported({p10: 0.9 * x, p90: 1.1 * x}, x, usd), /* prices of a whole cluster: two digits */
+      network = o => o.capital.network_usd > 0 ? `network ${rough(o.capital.network_usd)}, ` : "",
+        capital = o => has(o.capital_usd)
+      ? `${rough(o.capital_usd)}: nodes ${rough(o.capital.nodes_usd)}, ${network(o)}storage ${
+            rough(o.capital.storage_usd)}, its share of the facility's lifetime ${rough(o.capital.facility_usd)}`
       : "not known: it cannot be bought";
+  const longer = r => !has(r)  ? "not simulated"
+      : Math.abs(r - 1) < 5e-4 ? "the same"
+                               : (r > 1 ? "+" : "") + percent(r - 1);
   const model = d.proposal ? [[
     "model",
     `${amount(d.proposal.parameters)} parameters on ${amount(d.proposal.tokens)} tokens, expected loss ${
@@ -23,7 +28,10 @@ function showDecision(d) {
   a.append(pairs([
     ...model, ["plan", choice.plan], ["chance of the goal", chance(choice.chance_of_both)],
     ["chance of the date", chance(choice.chance_in_time)], ["chance of the budget", chance(choice.chance_in_budget)],
-    ["days, in eight of ten cases", range(choice.days, digits)],
+    [
+      "days, in eight of ten cases",
+      `${supportedDays(choice.days, choice.days.p10)} to ${supportedDays(choice.days, choice.days.p90)}`
+    ],
     ["cost, in eight of ten cases", range(choice.cost_usd, usd)],
     ["energy, in eight of ten cases", range(choice.energy_kwh, kwh => `${amount(1e3 * kwh)}Wh`)],
     ["price", choice.price], [choice.action === "buy" ? "capital" : "capital if it were bought", capital(choice)],
@@ -41,7 +49,7 @@ function showDecision(d) {
         .append(table(
             [
               {title: "", text: true, of: o => o.action}, {title: "cluster", text: true, whole: true, of: cluster},
-              {title: "days", of: o => supported(o.days, o.days.p50, digits)},
+              {title: "days", of: o => supportedDays(o.days, o.days.p50)},
               {title: "cost", of: o => supported(o.cost_usd, o.cost_usd.p50, usd)},
               {title: "chance", of: o => chance(o.chance_of_both)}, {title: "why not", text: true, of: o => o.why_not}
             ],
@@ -51,13 +59,13 @@ function showDecision(d) {
         .append(table(
             [
               {title: "fabric", text: true, of: f => f.fabric},
-              {title: "step", of: f => has(f.step_ratio) ? percent(f.step_ratio) : "-"},
-              {title: "tiers", of: f => f.tiers}, {title: "switches", of: f => count(Math.ceil(f.switches))},
+              {title: "step", of: f => f.is_own ? "" : longer(f.step_ratio)}, {title: "tiers", of: f => f.tiers},
+              {title: "switches", of: f => count(Math.ceil(f.switches))},
               {title: "links", of: f => count(Math.ceil(f.links))}, {
                 title: "price",
                 of: f => f.network_high_usd > 1.02 * f.network_low_usd
-                    ? `${usd(f.network_low_usd)} to ${usd(f.network_high_usd)}`
-                    : usd(f.network_usd)
+                    ? `${rough(f.network_low_usd)} to ${rough(f.network_high_usd)}`
+                    : rough(f.network_usd)
               },
               {
                 title: "source of the switch's price",
@@ -65,6 +73,6 @@ function showDecision(d) {
                 of: f => f.price_source ? `${f.price_status}: ${f.price_source}` : ""
               }
             ],
-            [Object.assign({fabric: choice.fabric, step_ratio: 1}, d.network), ...d.fabrics]));
+            [Object.assign({fabric: choice.fabric, is_own: true}, d.network), ...d.fabrics]));
   if (d.flips.length) part(a, "What would change the decision", el("ul", {}, d.flips.map(text => el("li", {}, text))));
 }

@@ -51,6 +51,14 @@ function supported(range, value, text) {
   precision = before;
   return t;
 }
+/* Days so: whole ones where they are tens or hundreds; where the middle is below a day in hours, minutes or seconds. */
+function supportedDays(range, days) {
+  const middle = range.p50, long = middle >= 0.95 || !(middle > 0);
+  if (long && days >= 10 && days < 1000) return Math.round(days).toString();
+  if (long) return supported(range, days, digits);
+  const [unit, by] = middle >= 2 / 24 ? ["h", 24] : middle >= 2 / 1440 ? ["min", 1440] : ["s", 86400];
+  return supported({p10: by * range.p10, p90: by * range.p90}, by * days, digits) + " " + unit;
+}
 const rangeText = (range, text) =>
     range && has(range.p10) ? `${supported(range, range.p10, text)} to ${supported(range, range.p90, text)}` : "";
 const usd = x => has(x) ? money(x) + " USD" : "", memory = x => has(x) ? closely(4, () => digits(x / 1e9)) + " GB" : "",
