@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_OFFERS = 12, PANEL_WIDTH = 240, PANEL_GAP = 60, TITLE_LETTERS = 25 };
+enum { MOST_OFFERS = 12, PANEL_WIDTH = 240, PANEL_GAP = 60, NAME_WIDTH = 40, TITLE_LETTERS = 25 };
 
 /* Texts have the digits that the range of eight of ten cases supports. */
 static const char *days_text(const struct tsim_percentiles *range, double days, char *buffer, size_t size) {
@@ -64,8 +64,8 @@ static void draw_panel(const struct tsim_json *decision, const struct panel *pan
     tsim_svg_text(svg, x.to, bottom + 16, "end", "soft", panel->text(&widest, most, amounts[0], sizeof amounts[0]));
     if (limit > 0) {
         tsim_svg_line(svg, chart_at(&x, limit), CHART_TOP + 10, chart_at(&x, limit), bottom, "warn");
-        tsim_svg_text(svg, chart_at(&x, limit) - 4, CHART_TOP + 4, limit > most / 2 ? "end" : "start", "warn",
-                      panel->limit_name);
+        tsim_svg_text(svg, fmax(chart_at(&x, limit) - 4, left + NAME_WIDTH), CHART_TOP + 4,
+                      limit > most / 2 ? "end" : "start", "warn", panel->limit_name);
     }
     for (size_t i = 0; i < n; i++) {
         const struct tsim_json *offer = offer_at(decision, i);
