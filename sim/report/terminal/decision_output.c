@@ -361,7 +361,7 @@ static void print_searched(struct tsim_arena *arena, const struct tsim_decision 
                           decision->is_interrupted ? "; it was interrupted, and this is the best so far" : ""));
 }
 
-/* Prints, if there is no plan at all, what nothing divides. */
+/* Prints, if there is no plan at all, what nothing divides, or what single nodes cannot have. */
 static void print_indivisible(struct tsim_arena *arena, const struct tsim_decision *decision,
                               const struct tsim_style *style, FILE *out) {
     const struct tsim_scenario *job = decision->job;
@@ -370,6 +370,12 @@ static void print_indivisible(struct tsim_arena *arena, const struct tsim_decisi
     if (decision->n_plans > 0 || decision->n_clusters == 0)
         return;
     fputs("  ", out);
+    if (job->parallelism.parameter_server.servers > 0) {
+        tsim_text_wrap(out, style, 4,
+                       "parameter servers need several nodes, and the search began with single ones: --vary "
+                       "cluster.nodes=2,4,8 says how many to try");
+        return;
+    }
     tsim_text_wrap(
         out, style, 4,
         tsim_arena_printf(
