@@ -248,12 +248,15 @@ static void add_pairs(struct reading *g, const struct words *w, size_t from) {
         const bool is_config = length > 4 && strcmp(word->text + length - 4, ".yml") == 0 && !is_pair(word->text);
         if (is_config)
             tsim_recipe_add(g->r, "config", "config", value_at(g, word->start, word->text));
-        static const char NAME[] = "--config-name";
-        if (strncmp(word->text, NAME, sizeof NAME - 1) == 0 && !is_met(g, word)) {
-            const bool is_joined = word->text[sizeof NAME - 1] == '=';
+        static const char *const NAMES[] = {"--config-name", "--factory"};
+        for (size_t k = 0; k < sizeof NAMES / sizeof NAMES[0]; k++) {
+            const size_t n_name = strlen(NAMES[k]);
+            if (strncmp(word->text, NAMES[k], n_name) != 0 || is_met(g, word))
+                continue;
+            const bool is_joined = word->text[n_name] == '=';
             if (is_joined || i + 1 < w->n)
-                tsim_recipe_add(g->r, NAME, "config_name",
-                                value_at(g, word->start, is_joined ? word->text + sizeof NAME : w->words[i + 1].text));
+                tsim_recipe_add(g->r, NAMES[k], tsim_argument_key(g->r->arena, NAMES[k]),
+                                value_at(g, word->start, is_joined ? word->text + n_name + 1 : w->words[i + 1].text));
         }
         if (!is_pair(word->text) || is_met(g, word))
             continue;
@@ -310,7 +313,7 @@ static void split_all(struct reading *g, const struct tsim_shell_word *words, si
 static size_t score(struct reading *g, const struct words *w) {
     size_t n = 0;
     for (size_t i = 0; i < w->n; i++)
-        if (g->kind->has_pairs ? is_pair(w->words[i].text) : is_argument(w->words[i].text)) {
+        if (is_argument(w->words[i].text) || (g->kind->has_pairs && is_pair(w->words[i].text))) {
             const char *key = tsim_argument_key(g->r->arena, w->words[i].text);
             n += is_telling(g, tsim_arena_strndup(g->r->arena, key, strcspn(key, "=")));
         }

@@ -32,7 +32,9 @@ enum tsim_nemo_form tsim_nemo_form_of(const char *text, size_t size) {
         return TSIM_NEMO_FILE;
     if (has_word(text, size, "import nemo") || has_word(text, size, "from nemo"))
         return TSIM_NEMO_PYTHON;
-    return has_word(text, size, "python") || has_word(text, size, "torchrun") ? TSIM_NEMO_SHELL : TSIM_NEMO_FILE;
+    return has_word(text, size, "python") || has_word(text, size, "torchrun") || has_word(text, size, "nemo llm ")
+               ? TSIM_NEMO_SHELL
+               : TSIM_NEMO_FILE;
 }
 
 static enum tsim_status read_table(struct reading *g) {
@@ -230,7 +232,8 @@ static const struct tsim_value *recipe_of(struct reading *g, const struct recipe
         row = tsim_value_find(g->table, parent->text);
     if (!row || strncmp(recipe->name, "common", 6) == 0) {
         for (size_t i = 0; i < g->table->n_items; i++)
-            if (strncmp(g->table->pairs[i].key, "common", 6) != 0 && !strchr(g->table->pairs[i].key, '/'))
+            if (strncmp(g->table->pairs[i].key, "common", 6) != 0 && !strchr(g->table->pairs[i].key, '/') &&
+                strncmp(g->table->pairs[i].key, "megatron", 8) != 0) /* NeMo 1's configurations */
                 known = tsim_arena_printf(g->r->arena, "%s%s%s", known, *known ? ", " : "", g->table->pairs[i].key);
         tsim_diag_hint(tsim_value_error(g->r->diags, TSIM_ERR_REFERENCE, place(g, recipe->at), "",
                                         "the recipe '%.60s' is not known here", recipe->name),
@@ -309,6 +312,48 @@ static const struct tsim_value *file_of(struct reading *g, const char *config) {
     return NULL;
 }
 
+/* Sets what the arguments of "llama3_8b(num_nodes=2, name='x')" say. */
+static void set_arguments(struct reading *g, const char *text, const struct tsim_python_value *at) {
+    while (*text && *text != ')') {
+        text += strspn(text, " (,");
+        const size_t n = strcspn(text, "=,)"), n_value = text[n] == '=' ? strcspn(text + n + 1, ",)") : 0;
+        const char *path = argument_of(tsim_arena_strndup(g->r->arena, text, n));
+        if (path && n_value > 0)
+            set(g, path,
+                tsim_recipe_scalar(g->r, at->line, at->column, tsim_arena_strndup(g->r->arena, text + n + 1, n_value)));
+        text += n + (n_value > 0 ? n_value + 1 : text[n] == '=');
+    }
+}
+
+/* nemo llm pretrain --factory "llama3_8b(num_nodes=2)" trainer.strategy.tensor_model_parallel_size=2. */
+static enum tsim_status factory_job(struct reading *g, struct tsim_recipe *words, const struct tsim_setting *factory,
+                                    const struct tsim_value **root, const char **model) {
+    const struct tsim_value *value = factory->value;
+    const char *text = tsim_setting_text(factory);
+    struct tsim_python_value *at = TSIM_NEW(g->r->arena, struct tsim_python_value);
+    *at = (struct tsim_python_value){.path = "", .text = text, .line = value->line, .column = value->column};
+    const size_t length = strcspn(text, "(");
+    const struct recipe recipe = {"", tsim_arena_strndup(g->r->arena, text, length),
+                                  has_word(g->r->input.text, g->r->input.size, "llm finetune"), at};
+    const struct tsim_setting *peft = tsim_recipe_find(words, "peft");
+    const bool adapts = recipe.tunes && !strstr(text, "peft_scheme='none'") && !strstr(text, "peft_scheme=none") &&
+                        !(peft && tsim_value_is_off(peft->value));
+    const struct tsim_value *all = recipe_of(g, &recipe, adapts, model);
+    if (!all)
+        return TSIM_ERR_REFERENCE;
+    set_arguments(g, text + length, at);
+    for (size_t i = 0; i < words->n_settings && i < TSIM_RECIPE_MAX_SETTINGS; i++) {
+        const struct tsim_setting *s = &words->settings[i];
+        if (s->lost && tsim_may_change_run(s->key))
+            tsim_setting_int(words, s, 0, 0); /* says what is empty in the script */
+        else if (strchr(s->key, '.') && strncmp(s->key, "launcher.", 9) != 0)
+            set(g, s->key, s->value);
+    }
+    *root = merged(g, all, g->overrides);
+    *root = adapts ? with_adapter(g, *root, &recipe) : *root;
+    return g->r->diags->n_errors > g->r->n_errors_before ? TSIM_ERR_INFEASIBLE : TSIM_OK;
+}
+
 /* Returns the key of a word without what Hydra begins it with (+, ++) and without the stage that it stands below. */
 static const char *bare_key(const char *key, const char *stage) {
     key += strspn(key, "+");
@@ -316,7 +361,7 @@ static const char *bare_key(const char *key, const char *stage) {
     return length > 0 && strncmp(key, stage, length) == 0 && key[length] == '.' ? key + length + 1 : key;
 }
 
-static enum tsim_status shell_job(struct reading *g, const struct tsim_value **root) {
+static enum tsim_status shell_job(struct reading *g, const struct tsim_value **root, const char **model) {
     static const char *const TELLING[] = {"trainer.num_nodes",
                                           "trainer.devices",
                                           "trainer.max_steps",
@@ -335,16 +380,23 @@ static enum tsim_status shell_job(struct reading *g, const struct tsim_value **r
                                           "training.run.name",
                                           "peft.trainer.num_nodes",
                                           "peft.model.global_batch_size",
+                                          "factory",
                                           NULL};
     static const struct tsim_command_kind COMMAND = {
         TELLING, "NeMo", "python megatron_gpt_pretraining.py trainer.num_nodes=2 model.global_batch_size=512 ...",
         true};
     static const char *const STAGES[] = {"training", "peft", "fine_tuning"};
     struct tsim_recipe words;
-    const char *stage = "", *config = "megatron_gpt_config";
+    const char *stage = "", *config = NULL;
     const struct tsim_value *named = NULL, *all;
     tsim_recipe_init(&words, g->r->arena, &g->r->input, "NeMo", g->r->diags);
     enum tsim_status status = tsim_command_read(&words, &COMMAND);
+    const struct tsim_setting *factory = status == TSIM_OK ? tsim_recipe_find(&words, "factory") : NULL;
+    if (factory) {
+        status = factory_job(g, &words, factory, root, model);
+        tsim_recipe_release(&words);
+        return status;
+    }
     for (size_t k = 0; k < sizeof STAGES / sizeof STAGES[0] && status == TSIM_OK; k++) {
         const struct tsim_setting *s = tsim_recipe_find(&words, STAGES[k]);
         if (s && !named)
@@ -353,6 +405,9 @@ static enum tsim_status shell_job(struct reading *g, const struct tsim_value **r
     for (size_t i = 0; i < words.n_settings && i < TSIM_RECIPE_MAX_SETTINGS && status == TSIM_OK; i++) {
         const struct tsim_setting *s = &words.settings[i];
         const char *key = bare_key(s->key, stage);
+        if (!config && strcmp(s->key, "program") == 0 &&
+            strstr(tsim_setting_text(s), "megatron_gpt_pretraining")) /* its own @hydra_runner */
+            config = "megatron_gpt_config";
         if (strncmp(s->key, "launcher.", 9) == 0 || TSIM_IS_ONE_OF(s->key, "program", "stages") ||
             strcmp(s->key, stage) == 0)
             continue;
@@ -368,6 +423,11 @@ static enum tsim_status shell_job(struct reading *g, const struct tsim_value **r
     status = g->r->diags->n_errors > g->r->n_errors_before ? TSIM_ERR_INFEASIBLE : status;
     tsim_recipe_release(&words);
     TSIM_TRY(status);
+    if (!config) {
+        tsim_diag_hint(tsim_recipe_error(g->r, NULL, "no --config-name says whose settings count"),
+                       "a line like python megatron_gpt_pretraining.py --config-name=NAME trainer.num_nodes=2 ...");
+        return TSIM_ERR_INFEASIBLE;
+    }
     const char *slash = strrchr(config, '/'), *ending = strrchr(config, '.');
     if (ending && (!slash || ending > slash) && TSIM_IS_ONE_OF(ending, ".yaml", ".yml"))
         config = tsim_arena_strndup(g->r->arena, config, (size_t)(ending - config));
@@ -389,5 +449,5 @@ enum tsim_status tsim_nemo_script(struct tsim_recipe *r, enum tsim_nemo_form for
     struct reading g = {.r = r, .overrides = tsim_value_new_mapping(r->arena, &r->at_top, NULL, 0)};
     *model = NULL;
     TSIM_TRY(read_table(&g));
-    return form == TSIM_NEMO_PYTHON ? python_job(&g, root, model) : shell_job(&g, root);
+    return form == TSIM_NEMO_PYTHON ? python_job(&g, root, model) : shell_job(&g, root, model);
 }
