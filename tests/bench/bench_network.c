@@ -10,7 +10,7 @@
 
 #define GIB 1073741824.0
 
-/* Nodes of `per_node` accelerators on NDR InfiniBand. Returns what one simulation took. */
+/* Simulates a collective on nodes of `per_node` accelerators on NDR InfiniBand; returns what one simulation took. */
 static double bench(const char *name, int32_t n_ranks, int32_t per_node, enum tsim_algorithm algorithm,
                     int64_t *n_messages) {
     struct example example;

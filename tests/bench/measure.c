@@ -41,7 +41,7 @@ static double loop_s(void) {
     return processor_s() - start_s;
 }
 
-/* The processor's time of all children so far; their most memory stands in the usage. */
+/* Returns the processor's time of all children so far; their most memory stands in the usage. */
 static double children_s(struct rusage *usage) {
     getrusage(RUSAGE_CHILDREN, usage);
     return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +

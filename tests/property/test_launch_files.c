@@ -20,7 +20,7 @@ static const struct tsim_scenario *load(const char *file) {
     return tsim_scenario_load(&arena, file, NULL, 0, &scenario, &diags) == TSIM_OK ? scenario : NULL;
 }
 
-/* NULL: the software is not launched so. */
+/* Returns the file; NULL: the software is not launched so. */
 static const char *exported(const struct tsim_scenario *scenario, const char *format) {
     const char *text = NULL;
     size_t first = diags.n_items;

@@ -127,7 +127,7 @@ static bool more_memory(const char *text, const struct run *run) {
 
 /* ---- one key of the file ---- */
 
-/* False: that is not a scenario of the same kind, or it is too large. */
+/* Starts a run with another value of the key; false: that is not a scenario of the same kind, or it is too large. */
 static bool start_with(struct run *other, const char *text, const char *path, const char *value) {
     const struct tsim_override set = {path, value};
     if (run_start(other, text, &set, 1))
@@ -305,7 +305,7 @@ static void drop_campaign(char *text) {
         memmove(line, strchr(line + 1, '\n'), strlen(strchr(line + 1, '\n')) + 1);
 }
 
-/* False: it says nothing of this scenario. */
+/* A law returns false where it says nothing of the scenario. */
 typedef bool (*law_fn)(const char *text, const struct run *run);
 static const struct law {
     const char *name;

@@ -55,7 +55,7 @@ static const struct {
              {"tpu-v5e-host", "tpu-v5e-torus", 4}};
 enum { N_NODES = sizeof NODES / sizeof *NODES };
 
-/* At most 32 ranks, on whole nodes or some of their accelerators. */
+/* Draws a cluster of at most 32 ranks, on whole nodes or some of their accelerators. */
 static int draw_cluster(FILE *out) {
     int which = between(0, N_NODES - 1), whole = NODES[which].accelerators;
     int per_node = between(0, 1) ? whole : between(1, whole), nodes = between(1, 5);
@@ -117,7 +117,7 @@ static const struct tsim_scenario *load(const struct tsim_override *sets, size_t
     return tsim_scenario_load(&arena, file, sets, n_sets, &scenario, &diags) == TSIM_OK ? scenario : NULL;
 }
 
-/* 0: refused, with a sentence that says why and one that says what would be right. */
+/* Returns the step's time, or 0 where the scenario is refused, with a sentence that says why and one that says what would be right. */
 static double step_with(const struct tsim_override *sets, size_t n_sets) {
     const struct tsim_run_options options = {.ignore_memory = true, .is_brief = true};
     struct tsim_result result;

@@ -199,7 +199,7 @@ static void compare(const struct tsim_step_simulation *a, const struct tsim_step
         expect_close(a->link_utilizations[i].highest_bytes, b->link_utilizations[i].highest_bytes, plan);
 }
 
-/* A random plan with up to 24 times its micro-batches, up to 16 stages, folded or not. */
+/* Makes a random plan with up to 24 times its micro-batches and up to 16 stages, folded or not. */
 static void random_long_plan(struct random_source *random, struct example *e) {
     random_plan(random, e);
     struct tsim_parallelism_spec *p = &e->scenario.parallelism;
@@ -214,7 +214,7 @@ static void random_long_plan(struct random_source *random, struct example *e) {
     example_finish(e);
 }
 
-/* A random interleaved plan with 3 to 12 chunks a stage. */
+/* Makes a random interleaved plan with 3 to 12 chunks a stage. */
 static void random_deep_plan(struct random_source *random, struct example *e) {
     struct tsim_parallelism_spec *p = &e->scenario.parallelism;
     do

@@ -93,7 +93,7 @@ static size_t overrides_of(struct tsim_arena *arena, const struct small_space *s
     return n;
 }
 
-/* False: not valid, or too large. */
+/* Runs the point; false: it is not valid, or too large. */
 static bool simulate(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                      const struct small_space *small, const char *set_json, struct tsim_outcome *outcome) {
     const struct tsim_step_sink sink = {.begin = ignore_begin, .take = ignore_task};
@@ -115,7 +115,7 @@ static bool simulate(struct tsim_arena *arena, const struct tsim_scenario_source
     return is_good;
 }
 
-/* The best of each plan and its refinements. */
+/* The best of each plan and its refinements are kept here. */
 struct points {
     struct tsim_point at[MOST_PLANS];
     size_t n;

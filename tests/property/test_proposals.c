@@ -49,7 +49,7 @@ static void check_same_text(const char *proposed, const char *read, const char *
                   read + from);
 }
 
-/* True: both take it. */
+/* Checks the settings in both ways; returns whether both take them. */
 static bool check_settings(const struct tsim_scenario_source *source, const struct tsim_scenario *base,
                            const struct tsim_override *settings, size_t n) {
     const struct tsim_scenario *proposed, *read;

@@ -30,7 +30,7 @@ struct twin {
     double demand[MAX_ACTIVITIES][MAX_RESOURCES];
 };
 
-/* Spread over `decades` powers of ten around 1. */
+/* Returns a number, spread over `decades` powers of ten around 1. */
 static double spread(struct random_source *random, double decades) {
     return pow(10, (random_real(random) - 0.5) * decades);
 }

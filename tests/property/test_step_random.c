@@ -21,7 +21,7 @@ enum { N_CASES = 45 };
 #define MOST_APART_FRAC 0.02
 #define MOST_APART_WITH_HOSTS_FRAC 0.03
 
-/* `sink`: who listens, or NULL. */
+/* `sink` listens, or is NULL. */
 static struct tsim_step_simulation simulate_heard(struct tsim_arena *arena, const struct tsim_scenario *sc,
                                                   const struct tsim_step_sink *sink) {
     struct tsim_step_simulation simulation;

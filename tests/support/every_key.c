@@ -100,7 +100,7 @@ static void add_words(struct walk *w, struct every_key *key, const struct tsim_w
         add_value(w, key, words->word);
 }
 
-/* False: no table says what it is. */
+/* Adds the shapes of a key's values; false: no table says what they are. */
 static bool add_shapes(struct walk *w, struct every_key *key) {
     for (size_t i = 0; i < COUNT(SHAPES); i++)
         if (strcmp(SHAPES[i].path, key->path) == 0) {

@@ -85,7 +85,7 @@ static void list(enum tsim_catalogue_kind kind, const char *const **ids, size_t 
     ck_assert_uint_gt(*n_ids, 0);
 }
 
-/* The first number right before " parameters" in a model's source: what its publisher counts. 0: it says none. */
+/* Returns the first number right before " parameters" in a model's source, which its publisher counts; 0: it says none. */
 static double stated_parameters(const char *source) {
     const char *end = NULL, *from = source;
     double stated = 0;

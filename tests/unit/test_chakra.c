@@ -50,7 +50,7 @@ static void put_text(struct bytes *b, unsigned field, const char *text) {
     put_bytes(b, field, text, strlen(text));
 }
 
-/* A message after its length: as a file has them. */
+/* Adds a message after its length, as a file has them. */
 static void put_message(struct bytes *file, const struct bytes *message) {
     put_varint(file, message->n);
     for (size_t i = 0; i < message->n; i++)
@@ -63,7 +63,7 @@ static void put_version(struct bytes *file) {
     put_message(file, &metadata);
 }
 
-/* Types of nodes in the schema. */
+/* The schema numbers the types of nodes so. */
 enum { METADATA = 1, COMPUTE = 4, SEND = 5, RECEIVE = 6, COLLECTIVE = 7 };
 
 static struct bytes begin_node(uint64_t id, uint64_t type, uint64_t duration_us) {
