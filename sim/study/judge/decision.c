@@ -737,50 +737,47 @@ static const struct tsim_plan *played(struct deciding *d, const struct tsim_evid
     return is_good ? plan : NULL;
 }
 
-/* Puts the played plan in the place of the screened one in all its offers. */
-static void offer_played(struct tsim_decision *decision, const struct tsim_plan *screened,
-                         const struct tsim_plan *plan) {
-    for (size_t i = 0; i < decision->n_offers; i++) {
-        struct tsim_offer offer;
-        if (decision->offers[i].plan == screened && make_offer(plan, decision->offers[i].purchase, &offer))
-            decision->offers[i] = offer;
+/* Plays a plan, which takes the place of the screened one in all its offers. */
+static void play_offers(struct deciding *d, const struct tsim_evidence *evidence, const struct tsim_plan *screened) {
+    const struct tsim_plan *plan = played(d, evidence, screened);
+    for (size_t i = 0; i < d->decision->n_offers; i++) {
+        struct tsim_offer *offer = &d->decision->offers[i], anew;
+        if (offer->plan != screened)
+            continue;
+        if (plan && make_offer(plan, offer->purchase, &anew))
+            *offer = anew;
+        offer->is_screened = false;
     }
 }
 
-/* Finds the alternatives; the plans that are shown are played first, until those that are the best then have been. */
+/* Returns the first plan to be shown that was screened only; NULL: there is none. */
+static const struct tsim_plan *shown_unplayed(const struct tsim_decision *decision) {
+    if (decision->offers[0].is_screened)
+        return decision->offers[0].plan;
+    for (size_t i = 0; i < decision->n_alternatives; i++)
+        if (decision->alternatives[i].offer->is_screened)
+            return decision->alternatives[i].offer->plan;
+    return NULL;
+}
+
+/* Finds the alternatives. What is shown is played, and the offers are ranked anew, until all that is shown has been. */
 static enum tsim_status show_played(struct deciding *d) {
-    enum { MOST_PLAYED = 64 };
     struct tsim_decision *decision = d->decision;
-    const struct tsim_plan *done[MOST_PLAYED];
+    const struct tsim_plan *screened;
     struct tsim_evidence evidence;
-    size_t n_done = 0;
     TSIM_TRY(tsim_evidence_read(d->arena, &evidence, d->diags));
-    for (bool is_more = true; is_more;) {
+    for (size_t i = 0; i < decision->n_offers; i++)
+        decision->offers[i].is_screened = d->is_screened;
+    for (;;) {
         decision->is_met = decision->offers[0].chance_of_both >= TSIM_CHANCE_LIKELY;
         decision->n_alternatives = 0;
         find_alternatives(d->arena, decision, d->search->objective);
-        const struct tsim_plan *shown[MOST_PLAYED] = {decision->offers[0].plan};
-        is_more = false;
-        for (size_t i = 0; i < decision->n_alternatives; i++)
-            shown[i + 1] = decision->alternatives[i].offer->plan;
-        for (size_t i = 0; i <= decision->n_alternatives && d->is_screened && !decision->is_interrupted; i++) {
-            size_t at = 0;
-            while (at < n_done && done[at] != shown[i])
-                at++;
-            if (at < n_done || n_done + 2 > MOST_PLAYED)
-                continue;
-            const struct tsim_plan *plan = played(d, &evidence, shown[i]);
-            done[n_done++] = shown[i];
-            if (plan) {
-                done[n_done++] = plan;
-                offer_played(decision, shown[i], plan);
-            }
-            is_more = true;
-        }
-        if (is_more)
-            rank(decision, d->search->objective);
+        screened = decision->is_interrupted ? NULL : shown_unplayed(decision);
+        if (!screened)
+            return TSIM_OK;
+        play_offers(d, &evidence, screened);
+        rank(decision, d->search->objective);
     }
-    return TSIM_OK;
 }
 
 /* ---- other fabrics ---- */

@@ -42,6 +42,7 @@ struct tsim_capital { /* the whole cluster's price, if it is bought; 0 where it 
 
 struct tsim_offer {
     const struct tsim_plan *plan;
+    bool is_screened; /* the plan was played by its passes alone */
     enum tsim_purchase purchase;
     double asked_usd_per_day, asked_usd; /* these are multiplied by p */
     double usd_per_day, power_usd_per_day, usd;
