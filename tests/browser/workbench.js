@@ -299,7 +299,7 @@ async function test(name, f) {
     await page.fill("#question [name=vary1]", "parallelism.tensor=4,8");
     await page.fill("#question [name=vary2]", "training.global_batch_size=256,512");
     await page.click("#question button[type=submit]");
-    await page.waitForSelector("table.heat");
+    await page.waitForSelector("table.heat:has-text('global_batch_size')");  // the tab itself asks for another
     assert(await page.locator("table.heat td:not(:empty)").count() >= 3);
     const none = await page.locator("table.heat td.none").allInnerTexts();
     assert(none.every(t => /^(no room|invalid)$/.test(t)), `${none}`);
