@@ -133,6 +133,36 @@ START_TEST(options_say_the_plan) {
 }
 END_TEST
 
+/* Models with Mamba-2 layers, which another program of Megatron-LM's starts. */
+START_TEST(hybrids) {
+    static const struct {
+        const char *model, *options[6];
+    } CASES[] = {
+        {"nemotron-h-8b",
+         {" pretrain_mamba.py ", "--hybrid-override-pattern 'M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-' ",
+          "mamba_layer_specs mamba_stack_spec ", "--squared-relu ", "--mamba-num-groups 8 "}},
+        {"nemotron-nano-9b-v2", {"--mamba-num-heads 128 ", "--mamba-head-dim 80 "}},
+        {"nemotron-3-nano-30b-a3b",
+         {"MEMEM*EMEMEM*E", "--num-experts 128 ", "--moe-shared-expert-intermediate-size 3712 "}},
+        {"codestral-mamba-7b", {"--hybrid-override-pattern MMMMMMMM"}}};
+    for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+        renew();
+        const struct tsim_override overrides[] = {{"model", CASES[i].model},
+                                                  {"parallelism.virtual_pipeline", "1"},
+                                                  {"parallelism.pipeline", "4"},
+                                                  {"parallelism.context", "1"}};
+        const struct tsim_scenario *scenario = load_shipped("dgxc-70b-h100-64-021", overrides, 4);
+        const char *text = exported(scenario, "megatron");
+        ck_assert_ptr_nonnull(text);
+        for (size_t o = 0; CASES[i].options[o]; o++)
+            ck_assert_msg(strstr(text, CASES[i].options[o]) != NULL, "no %s in\n%s", CASES[i].options[o], text);
+        ck_assert_ptr_null(strstr(text, "--set model.pattern"));
+        check_same(scenario, "megatron", text);
+        check_step(scenario, "megatron", text);
+    }
+}
+END_TEST
+
 /* An option that is changed by hand counts. */
 START_TEST(options_are_read) {
     const struct tsim_override nodes = {"cluster.nodes", "16"};
@@ -153,6 +183,7 @@ static Suite *launch_files_suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, shipped);
     tcase_add_test(tests, options_say_the_plan);
+    tcase_add_test(tests, hybrids);
     tcase_add_test(tests, options_are_read);
     suite_add_tcase(suite, tests);
     return suite;

@@ -430,9 +430,13 @@ END_TEST
  * its name; each of them with the words of its reason. */
 static const struct {
     const char *arguments, *reason;
-} REFUSED[] = {{"--hybrid-layer-pattern M*M-", "Mamba"},
-               {"--hybrid-override-pattern M*M-", "Mamba"},
-               {"--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec", "Mamba"},
+} REFUSED[] = {{"--hybrid-layer-pattern M*M-", "for each layer"},
+               {"--hybrid-override-pattern M*M-M*G-", "for each layer"},
+               {"--hybrid-override-pattern M*M-M*ME", "num_experts"},
+               {"--hybrid-override-pattern M*M-M*M- --window-size 127,0", "beside Mamba-2"},
+               {"--is-hybrid-model --hybrid-attention-ratio 0.25", "not said"},
+               {"--linear-attention-freq 4", "linear attention"},
+               {"--spec megatron.core.models.gdn.layer_specs gated_delta_spec", "linear attention"},
                {"--spec my.own.layers spec", "of its own"},
                {"--freeze-LM", "not trained"},
                {"--freeze-ViT", "not trained"},
@@ -475,7 +479,8 @@ static const struct {
                 {"examples/inference/gpt/gpt_static.py", "inference"},
                 {"tasks/main.py", "evaluates"},
                 {"pretrain_retro.py", "retrieval"},
-                {"pretrain_mamba.py", "Mamba"},
+                {"pretrain_mamba.py", NULL},
+                {"pretrain_jamba.py", "state-space"},
                 {"pretrain_t5.py", "encoder"},
                 {"train_rl.py", "reinforcement"},
                 {"tools/checkpoint/convert.py", "checkpoint"},
@@ -491,6 +496,32 @@ START_TEST(what_is_no_training_is_refused) {
     bool is_good = import_text("megatron", text, &result) == TSIM_OK;
     ck_assert_int_eq(is_good, PROGRAMS[_i].reason == NULL);
     ck_assert(is_good || strstr(diags.items[0].message, PROGRAMS[_i].reason));
+}
+END_TEST
+
+/* Letters of layers by their older and newer name, whose own number of layers they are; without any all are Mamba-2. */
+START_TEST(layers_of_one_block) {
+    const struct tsim_model *m =
+        megatron("--hybrid-override-pattern M-M-M-*- --squared-relu --mamba-state-dim 64")->model;
+    ck_assert_uint_eq(m->n_pattern, 8);
+    ck_assert_int_eq(m->pattern[6].kind, TSIM_MIXING_ATTENTION);
+    ck_assert_int_eq(m->pattern[7].kind, TSIM_MIXING_NONE);
+    ck_assert_int_eq(m->pattern[7].feed_forward, TSIM_FOLLOWING_DENSE);
+    ck_assert_int_eq(m->activation, TSIM_ACTIVATION_RELU);
+    ck_assert_int_eq(m->mamba.state, 64);
+    ck_assert_int_eq(m->mamba.heads, 2 * 512 / 64);
+    m = megatron("--spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec --mamba-num-heads 32")->model;
+    ck_assert_uint_eq(m->n_pattern, 1);
+    ck_assert_int_eq(m->pattern[0].kind, TSIM_MIXING_MAMBA);
+    ck_assert_int_eq(m->mamba.heads, 32);
+    struct tsim_import_result result = {.yaml = NULL};
+    ck_assert_int_eq(import_text("megatron",
+                                 "pretrain_hybrid.py --hybrid-layer-pattern M*ME --hidden-size 512 --num-experts 4 "
+                                 "--num-attention-heads 8 --seq-length 256 --max-position-embeddings 256 "
+                                 "--micro-batch-size 1 --global-batch-size 8 --nproc_per_node 8",
+                                 &result),
+                     TSIM_OK);
+    ck_assert_int_eq(load_text(result.yaml)->model->layers, 4);
 }
 END_TEST
 
@@ -649,6 +680,7 @@ static Suite *recipes_suite(void) {
     tcase_add_test(tests, unknown_names_share_a_warning);
     tcase_add_loop_test(tests, what_is_not_understood_is_refused, 0, (int)(sizeof REFUSED / sizeof REFUSED[0]));
     tcase_add_loop_test(tests, what_is_no_training_is_refused, 0, (int)(sizeof PROGRAMS / sizeof PROGRAMS[0]));
+    tcase_add_test(tests, layers_of_one_block);
     tcase_add_test(tests, what_is_off_is_not_refused);
     tcase_add_test(tests, schedules_of_batches);
     tcase_add_test(tests, deepspeed_s_offload);

@@ -2,6 +2,7 @@
 
 #include "base/among.h"
 #include "base/lower.h"
+#include "import/launches/launch_words.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -488,6 +489,8 @@ static bool put_activation(struct tsim_gpt *g) {
     const struct tsim_setting *squared = tsim_recipe_find(g->r, "squared_relu");
     if (is_gated && squared && tsim_setting_flag(g->r, squared))
         tsim_recipe_error(g->r, squared, "cannot be together with %.60s", from->name);
+    else if (squared && tsim_setting_flag(g->r, squared))
+        tsim_recipe_put(g->r, "model.activation", squared, NULL, "relu");
     tsim_recipe_put(g->r, "model.gated_mlp", from, from ? NULL : "no gated activation", is_gated ? "true" : "false");
     return is_gated;
 }
@@ -505,6 +508,81 @@ static int64_t put_ffn(struct tsim_gpt *g, bool is_gated, const struct tsim_sett
     else
         tsim_recipe_put(g->r, "model.ffn_hidden", NULL, "the program's default", "%lld", (long long)ffn);
     return ffn;
+}
+
+/* ---- Mamba-2 ---- */
+
+/* NULL: absent, or off in a list of all arguments. */
+static const struct tsim_setting *find_on(struct tsim_gpt *g, const char *key) {
+    const struct tsim_setting *s = tsim_recipe_find(g->r, key);
+    return s && !tsim_value_is_off(s->value) ? s : NULL;
+}
+
+static int64_t put_mamba_size(struct tsim_gpt *g, const char *path, const char *key, int64_t otherwise) {
+    const struct tsim_setting *s = find_on(g, key);
+    const int64_t size = s ? tsim_setting_int(g->r, s, 1, 1000000) : otherwise;
+    tsim_recipe_put(g->r, path, s, s ? NULL : "the program's default", "%lld", (long long)size);
+    return size;
+}
+
+/* Puts an entry for each letter of what all layers repeat. */
+static void put_letters(struct tsim_gpt *g, const struct tsim_setting *from, const char *letters) {
+    const size_t n = strlen(letters);
+    size_t period = 1;
+    while (n % period != 0 || strncmp(letters, letters + period, n - period) != 0)
+        period++;
+    const struct tsim_value **items = TSIM_NEW_ARRAY(g->r->arena, period, const struct tsim_value *);
+    for (size_t i = 0; i < period; i++) {
+        const struct tsim_hybrid_block *block = tsim_hybrid_blocks;
+        while (block->letter != letters[i])
+            block++;
+        struct tsim_pair pairs[2] = {pair_at(g->r, from->value, "kind", block->kind),
+                                     pair_at(g->r, from->value, "feed_forward", block->feed_forward)};
+        items[i] = tsim_value_new_mapping(g->r->arena, from->value, pairs, 2);
+    }
+    tsim_recipe_put_value(g->r, "model.pattern", from, tsim_value_new_list(g->r->arena, from->value, items, period));
+}
+
+/* Layers of one block each, by their letters; without any, pretrain_mamba.py's are all Mamba-2. */
+static void put_hybrid(struct tsim_gpt *g) {
+    static const char *const RATIOS[] = {"hybrid_attention_ratio", "hybrid_mlp_ratio"}, *const OTHERS[] = {
+                                                                                            "mtp_num_layers",
+                                                                                            "window_size"};
+    const struct tsim_setting *older = find_on(g, "hybrid_override_pattern"),
+                              *pattern = older ? older : find_on(g, "hybrid_layer_pattern"),
+                              *program = tsim_recipe_find(g->r, "program"), *spec = find_on(g, "spec"),
+                              *flag = find_on(g, "is_hybrid_model");
+    const bool by_program = program && (strstr(tsim_setting_text(program), "pretrain_mamba") ||
+                                        strstr(tsim_setting_text(program), "pretrain_hybrid")),
+               by_spec = spec && strncmp(tsim_setting_text(spec), "megatron.core.models.mamba.", 27) == 0;
+    const struct tsim_setting *from = pattern ? pattern : by_spec ? spec : by_program ? program : flag;
+    for (size_t i = 0; i < 2 && !pattern; i++)
+        from = find_on(g, RATIOS[i]) ? find_on(g, RATIOS[i]) : from;
+    if (!from)
+        return;
+    char *letters = tsim_arena_printf(g->r->arena, "%*s", g->layers < MOST_LAYERS ? (int)g->layers : MOST_LAYERS, "");
+    memset(letters, 'M', strlen(letters));
+    if (pattern)
+        letters = tsim_arena_strdup(g->r->arena, tsim_setting_text(pattern));
+    else if (from != spec && from != program)
+        tsim_recipe_refuse(g->r, from, "which layers are Mamba-2 is not said: --hybrid-override-pattern does");
+    if (letters[strspn(letters, "M*-E")] || (int64_t)strlen(letters) != g->layers) {
+        tsim_recipe_refuse(g->r, from,
+                           "not a letter (M Mamba-2, * attention, - feed-forward, E experts) for each layer");
+        return;
+    }
+    if (strchr(letters, 'E') && !tsim_gpt_experts(g))
+        tsim_recipe_error(g->r, from, "experts in layers (E) need num_experts");
+    for (size_t i = 0; i < 2; i++)
+        if (find_on(g, OTHERS[i]))
+            tsim_recipe_refuse(g->r, find_on(g, OTHERS[i]), "not modelled beside Mamba-2 layers");
+    put_letters(g, from, letters);
+    if (!strchr(letters, 'M'))
+        return;
+    const int64_t head_dim = put_mamba_size(g, "model.mamba.head_dim", "mamba_head_dim", 64);
+    put_mamba_size(g, "model.mamba.state", "mamba_state_dim", 128);
+    put_mamba_size(g, "model.mamba.groups", "mamba_num_groups", 8);
+    put_mamba_size(g, "model.mamba.heads", "mamba_num_heads", 2 * g->hidden / head_dim);
 }
 
 void tsim_gpt_put_model(struct tsim_gpt *g) {
@@ -539,6 +617,7 @@ void tsim_gpt_put_model(struct tsim_gpt *g) {
         tsim_recipe_put(r, "model.sinks", tsim_recipe_find(r, "softmax_type"), NULL, "true");
     put_latent(g);
     put_experts(g, ffn_from, ffn);
+    put_hybrid(g);
 }
 
 void tsim_gpt_put_changes(struct tsim_gpt *g, const struct tsim_model *m) {

@@ -140,6 +140,25 @@ static void put_experts(struct tsim_launch_writer *w) {
     put_flag_if(w, "moe_grouped_gemm", s->expert_products == TSIM_PRODUCTS_GROUPED);
 }
 
+/* A letter for each layer. Megatron's own number of heads gives twice the hidden width. */
+static void put_hybrid(struct tsim_launch_writer *w) {
+    const struct tsim_model *m = w->scenario->model;
+    const struct tsim_value *pattern = tsim_value_find_path(w->resolved, "model.pattern");
+    char *letters = TSIM_NEW_ARRAY(w->arena, (size_t)m->layers + 1, char);
+    for (int64_t n = 0; n < m->layers;)
+        for (size_t i = 0; i < m->n_pattern; i++)
+            for (int64_t k = 0; k < m->pattern[i].count && n < m->layers; k++)
+                letters[n++] = tsim_launch_hybrid_letter(pattern->items[i]);
+    put(w, "spec", "megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec");
+    put(w, "is_hybrid_model", NULL);
+    put(w, "hybrid_override_pattern", letters);
+    put_int(w, "mamba_state_dim", m->mamba.state);
+    put_int(w, "mamba_head_dim", m->mamba.head_dim);
+    put_int(w, "mamba_num_groups", m->mamba.groups);
+    if (m->mamba.heads * m->mamba.head_dim != 2 * m->hidden)
+        put_int(w, "mamba_num_heads", m->mamba.heads);
+}
+
 static void put_model(struct tsim_launch_writer *w) {
     const struct tsim_model *m = w->scenario->model;
     put_int(w, "num_layers", m->layers);
@@ -150,6 +169,8 @@ static void put_model(struct tsim_launch_writer *w) {
     if (m->gated_mlp && is_nemo(w))
         put(w, "activation", "swiglu");
     put_flag_if(w, "swiglu", m->gated_mlp && !is_nemo(w));
+    put_flag_if(w, "squared_relu",
+                m->activation == TSIM_ACTIVATION_RELU && !m->gated_mlp && w->launch == TSIM_LAUNCH_MEGATRON_CORE);
     if (m->norm == TSIM_NORM_RMSNORM || is_nemo(w))
         put(w, "normalization",
             is_nemo(w)        ? tsim_launch_text(w, "model.norm")
@@ -165,6 +186,8 @@ static void put_model(struct tsim_launch_writer *w) {
     put_flag_if(w, "qk_layernorm", m->qk_norm);
     put_vocabulary(w);
     put_experts(w);
+    if (tsim_launch_is_hybrid(w))
+        put_hybrid(w);
 }
 
 /* ---- training ---- */

@@ -218,6 +218,8 @@ static bool is_lost_on_launch(struct carrying *c, const char *path) {
         return !tsim_titan_flavor(&c->w, &name, &flavor);
     if (strcmp(path, "model.name") == 0 || strcmp(path, "model.source") == 0)
         return false;
+    if (strcmp(path, "model.pattern") == 0 && tsim_launch_is_hybrid(&c->w))
+        return false; /* the letters say it, in other entries */
     if (strcmp(path, "training.optimizer") == 0 && strncmp(value, "adam", 4) == 0)
         return false;
     if (c->w.n_options > 0 && c->w.launch != TSIM_LAUNCH_NEMO &&
@@ -285,15 +287,46 @@ static const char *formats_of(struct tsim_arena *arena, enum tsim_launch_kind la
     return names;
 }
 
-/* Returns the first kind of layer that mixes tokens otherwise than by attention, over all of them or in a window; NULL:
- * there is none. Megatron-LM starts Mamba-2 by another program (pretrain_mamba.py), and has nothing for most others. */
-static const char *other_mixer(const struct carrying *c) {
+/* Returns what the first layer is that the software's programs do not build; NULL: they build all. They mix tokens by attention,
+ * over all or in a window; Megatron-Core's other program (pretrain_mamba.py) builds Mamba-2, too, from layers of one block. */
+static const char *other_layer(const struct carrying *c) {
     const struct tsim_model *model = c->w.scenario->model;
     const struct tsim_value *pattern = tsim_value_find_path(c->w.resolved, "model.pattern");
-    for (size_t i = 0; i < model->n_pattern; i++)
-        if (model->pattern[i].kind != TSIM_MIXING_ATTENTION && model->pattern[i].kind != TSIM_MIXING_WINDOW)
-            return tsim_value_find(pattern->items[i], "kind")->text;
+    const bool is_hybrid = tsim_launch_is_hybrid(&c->w);
+    for (size_t i = 0; i < model->n_pattern; i++) {
+        const enum tsim_mixing kind = model->pattern[i].kind;
+        const bool is_block = kind == TSIM_MIXING_MAMBA || kind == TSIM_MIXING_ATTENTION;
+        if (is_hybrid ? !tsim_launch_hybrid_letter(pattern->items[i])
+                      : kind != TSIM_MIXING_ATTENTION && kind != TSIM_MIXING_WINDOW)
+            return tsim_arena_printf(c->w.arena, "%s%s", tsim_value_find(pattern->items[i], "kind")->text,
+                                     is_hybrid && is_block ? " with a feed-forward block behind it" : "");
+    }
     return NULL;
+}
+
+/* Refuses what pretrain_mamba.py cannot do of a plan (megatron/core/ssm/mamba_block.py and mamba_mixer.py of 2024 and 2025). */
+static enum tsim_status check_hybrid(struct carrying *c) {
+    const struct tsim_parallelism_spec *p = &c->w.scenario->parallelism;
+    bool is_even = true;
+    for (int64_t i = 1; i < tsim_n_model_parts(p); i++)
+        is_even &= p->layers_per_chunk[i] == p->layers_per_chunk[0];
+    const struct {
+        bool is_good;
+        const char *path, *why;
+    } RULES[] = {
+        {p->virtual_pipeline == 1, "parallelism.virtual_pipeline", "has no virtual pipeline"},
+        {is_even, "parallelism.layers_per_stage", "has as many layers in each stage as in the others"},
+        {c->w.scenario->model->mamba.groups % p->tensor == 0, "parallelism.tensor",
+         "divides the groups of Mamba-2 layers (model.mamba.groups) among the tensor ranks"},
+    };
+    for (size_t i = 0; i < sizeof RULES / sizeof RULES[0]; i++)
+        if (!RULES[i].is_good) {
+            tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, c->w.scenario->plan_at, RULES[i].path,
+                             "--format %s cannot say it: pretrain_mamba.py, which starts Mamba-2 layers, %s", c->format,
+                             RULES[i].why);
+            return TSIM_ERR_INFEASIBLE;
+        }
+    return TSIM_OK;
 }
 
 /* DeepSpeed's JSON says nothing of the model, which another file builds. */
@@ -321,15 +354,21 @@ static enum tsim_status check(struct carrying *c) {
                          "--format %s needs a transformer of language with a single stack of layers", c->format);
         return TSIM_ERR_INFEASIBLE;
     }
-    const char *mixer = builds_model(c) ? other_mixer(c) : NULL;
-    if (mixer) {
+    const char *layer = builds_model(c) ? other_layer(c) : NULL;
+    const bool is_hybrid = tsim_launch_is_hybrid(&c->w);
+    if (layer) {
         tsim_diag_hint(tsim_diags_error(c->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){.file = scenario->file},
-                                        "model", "--format %s starts models of attention: %s has layers of kind %s",
-                                        c->format, model->name, mixer),
-                       "its software starts them by a program and options that tsim neither writes nor reads");
+                                        "model", "--format %s starts models of %s: %s has layers of kind %s", c->format,
+                                        is_hybrid ? "Mamba-2 and attention in layers of one block each" : "attention",
+                                        model->name, layer),
+                       "%s",
+                       is_hybrid
+                           ? "there {kind: mamba2, feed_forward: none} and {kind: none, feed_forward: dense} stand "
+                             "for one such layer"
+                           : "its software starts them by a program and options that tsim neither writes nor reads");
         return TSIM_ERR_INFEASIBLE;
     }
-    return TSIM_OK;
+    return builds_model(c) && is_hybrid ? check_hybrid(c) : TSIM_OK;
 }
 
 /* A job holds its software's own file. */

@@ -41,6 +41,12 @@ const struct tsim_launch_word tsim_titan_schedules[] = {{"1F1B", "1f1b"},
                                                         {"InterleavedZeroBubble", "zb-h1"},
                                                         {NULL, NULL}};
 
+const struct tsim_hybrid_block tsim_hybrid_blocks[] = {{'M', "mamba2", "none"},
+                                                       {'*', "attention", "none"},
+                                                       {'-', "none", "dense"},
+                                                       {'E', "none", "experts"},
+                                                       {'\0', NULL, NULL}};
+
 const enum tsim_axis tsim_tp_pp_dp_order[TSIM_N_AXES] = {TSIM_AXIS_TENSOR, TSIM_AXIS_CONTEXT, TSIM_AXIS_EXPERT,
                                                          TSIM_AXIS_PIPELINE, TSIM_AXIS_DATA};
 

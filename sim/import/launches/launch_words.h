@@ -19,6 +19,12 @@ extern const struct tsim_launch_word tsim_torch_types[];         /* as a log pri
 extern const struct tsim_launch_word tsim_rotate_methods[];      /* torchtitan's context_parallel_rotate_method */
 extern const struct tsim_launch_word tsim_titan_schedules[];     /* torchtitan's pipeline_parallel_schedule */
 
+/* --hybrid-override-pattern has a letter for each layer, which is one block of these: an entry of model.pattern. */
+extern const struct tsim_hybrid_block {
+    char letter;
+    const char *kind, *feed_forward;
+} tsim_hybrid_blocks[]; /* ends with the letter '\0' */
+
 /* --use-tp-pp-dp-mapping: data parallelism outermost; parallelism.order. */
 extern const enum tsim_axis tsim_tp_pp_dp_order[TSIM_N_AXES];
 

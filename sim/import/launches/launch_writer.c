@@ -30,6 +30,23 @@ bool tsim_launch_is_core(const struct tsim_launch_writer *w) {
     return w->launch == TSIM_LAUNCH_MEGATRON_CORE || w->launch == TSIM_LAUNCH_NEMO;
 }
 
+static bool has_word(const struct tsim_value *entry, const char *key, const char *word) {
+    const struct tsim_value *value = tsim_value_find(entry, key);
+    return value && tsim_value_is_text(value, word);
+}
+
+char tsim_launch_hybrid_letter(const struct tsim_value *entry) {
+    const struct tsim_hybrid_block *block = tsim_hybrid_blocks;
+    while (block->letter &&
+           !(has_word(entry, "kind", block->kind) && has_word(entry, "feed_forward", block->feed_forward)))
+        block++;
+    return block->letter;
+}
+
+bool tsim_launch_is_hybrid(const struct tsim_launch_writer *w) {
+    return w->launch == TSIM_LAUNCH_MEGATRON_CORE && w->scenario->model->mamba.heads > 0;
+}
+
 const enum tsim_axis *tsim_launch_tp_pp_dp(const struct tsim_launch_writer *w) {
     bool is_its = memcmp(w->scenario->parallelism.order, tsim_tp_pp_dp_order, sizeof tsim_tp_pp_dp_order) == 0;
     return is_its && tsim_launch_is_core(w) ? tsim_tp_pp_dp_order : NULL;

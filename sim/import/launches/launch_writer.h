@@ -38,6 +38,11 @@ const enum tsim_axis *tsim_launch_tp_pp_dp(const struct tsim_launch_writer *w);
 /* Returns how many replicas there are. */
 int64_t tsim_launch_replicas(const struct tsim_launch_writer *w);
 
+/* Returns the letter of an entry of model.pattern in --hybrid-override-pattern; '\0': there is none. */
+char tsim_launch_hybrid_letter(const struct tsim_value *entry);
+/* Megatron-Core starts a model with Mamba-2 layers by another program than GPT. */
+bool tsim_launch_is_hybrid(const struct tsim_launch_writer *w);
+
 /* The options of a GPT that Megatron-LM and NeMo share, in w->options. */
 void tsim_gpt_options(struct tsim_launch_writer *w);
 /* Tells whether the options say how many layers each stage has. */

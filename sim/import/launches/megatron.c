@@ -240,6 +240,15 @@ static void rename_settings(struct tsim_recipe *r) {
     }
 }
 
+/* The newer name of the letters (2026) is given without --num-layers, which they count. */
+static void add_layers(struct tsim_recipe *r) {
+    const struct tsim_setting *letters = tsim_recipe_find(r, "hybrid_layer_pattern");
+    if (letters && !tsim_value_is_off(letters->value) && !is_given(r, "num_layers"))
+        tsim_recipe_add(r, letters->name, "num_layers",
+                        tsim_value_new_scalar(r->arena, letters->value,
+                                              tsim_arena_printf(r->arena, "%zu", strlen(tsim_setting_text(letters)))));
+}
+
 /* ---- the whole ---- */
 
 enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsim_import_input *input,
@@ -257,6 +266,7 @@ enum tsim_status tsim_import_megatron(struct tsim_arena *arena, const struct tsi
         status = tsim_looks_like_yaml(g.text, input->size) ? read_yaml(&g) : tsim_command_read(&r, &COMMAND);
     if (status == TSIM_OK) {
         rename_settings(&r);
+        add_layers(&r);
         const struct tsim_setting *program = tsim_recipe_find(&r, "program");
         gpt.is_bidirectional = program && strstr(tsim_setting_text(program), "pretrain_bert");
         if (tsim_recipe_accepts(&r, TSIM_MEGATRON_ARGUMENTS, TSIM_N_MEGATRON_ARGUMENTS))

@@ -11,14 +11,15 @@
 #define POST_TRAINING "this distils, prunes or quantizes a trained model: tsim simulates plain training"
 #define CONVERSION "this prepares data or converts a checkpoint: nothing is trained"
 #define FROZEN "a part of the model is not trained: tsim trains all of it"
-#define HYBRID "the model has layers that tsim does not have: Mamba, other state-space layers or linear attention"
+#define HYBRID "the model has layers that are not read here: linear attention, or state-space layers of a fork"
 #define RETRIEVAL "this trains a model with retrieval: tsim has none"
 #define ELSEWHERE "its settings are in another file, which tsim does not read"
 
 const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     /* ---- what the job is, by its program ---- */
     NOTHING(
-        "program=*pretrain_gpt*.py program=*pretrain_bert*.py program=*pretrain_llama*.py program=*pretrain_deepseek*"),
+        "program=*pretrain_gpt*.py program=*pretrain_bert*.py program=*pretrain_llama*.py program=*pretrain_deepseek* "
+        "program=*pretrain_mamba.py program=*pretrain_hybrid.py"),
     REFUSED("program=*mamba* program=*hybrid* program=*griffin* program=*jamba* program=*zamba*", HYBRID),
     REFUSED("program=*vlm* program=*multimodal* program=*llava* program=*LLaVA* program=*mimo* program=*neva* "
             "program=*nvlm* "
@@ -45,9 +46,12 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
             CONVERSION),
     NOTHING("program"),
     /* ---- what the job is, by its arguments ---- */
-    REFUSED("hybrid_* is_hybrid_model mamba_* mtp_hybrid_override_pattern linear_attention_* gdn_* "
+    NOTHING("hybrid_override_pattern hybrid_layer_pattern hybrid_attention_ratio hybrid_mlp_ratio is_hybrid_model "
+            "mamba_state_dim mamba_head_dim mamba_num_groups mamba_num_heads"),
+    REFUSED("hybrid_* mamba_* mtp_hybrid_override_pattern linear_attention_* gdn_* "
             "experimental_attention_variant",
             HYBRID),
+    NOTHING("spec=megatron.core.models.mamba.* spec=megatron.core.models.hybrid.*"),
     REFUSED("spec=*mamba* spec=*hybrid* spec=*gated_delta* spec=*linear_attention*", HYBRID),
     NOTHING(
         "spec=*gpt_layer_specs* spec=local spec=mindspeed_llm.* spec=modellink.*"), /* they build the model that they are named after */

@@ -4,7 +4,9 @@
 #include <string.h>
 
 const char *tsim_megatron_program(const struct tsim_launch_writer *w) {
-    return w->scenario->model->causal ? "pretrain_gpt.py" : "pretrain_bert.py";
+    return tsim_launch_is_hybrid(w)     ? "pretrain_mamba.py"
+           : w->scenario->model->causal ? "pretrain_gpt.py"
+                                        : "pretrain_bert.py";
 }
 
 /* DeepSpeed's own argument has an underscore. */
