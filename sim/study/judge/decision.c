@@ -760,7 +760,7 @@ static const struct tsim_plan *shown_unplayed(const struct tsim_decision *decisi
     return NULL;
 }
 
-/* Finds the alternatives. What is shown is played, and the offers are ranked anew, until all that is shown has been. */
+/* Finds the alternatives: it plays what is shown and ranks the offers anew, until all that is shown has been played. */
 static enum tsim_status show_played(struct deciding *d) {
     struct tsim_decision *decision = d->decision;
     const struct tsim_plan *screened;
