@@ -755,8 +755,9 @@ struct tsim_software {
     bool keeps_gradients;       /* gradients that are summed in fp32 are kept in the weights' precision as well */
     bool copies_buckets;        /* gradients are copied into a bucket to be reduced, and back; not fully sharded */
     bool converts_sums;         /* gradients that are summed in fp32 are converted all at once to be sent: flat_bytes */
-    bool recomputes_inputs;     /* results of recomputed parts are not kept for the products that take them */
-    bool keeps_outputs;         /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
+    bool splits_attention_backward; /* attention's backward pass: one kernel for keys and values, one for queries */
+    bool recomputes_inputs;         /* results of recomputed parts are not kept for the products that take them */
+    bool keeps_outputs;             /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
     double flat_bucket_elements;    /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
     double update_bytes;            /* bytes a parameter that an unfused update writes where activations were before */
     double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c. 0: no limit */

@@ -100,6 +100,12 @@ static void sinks_backward(struct tsim_op_list *list, const struct tsim_op_shape
         elementwise(list, "attention sinks, gradient", z->t * z->heads, 2 * 4, 1)->is_weight_gradient = true;
 }
 
+/* The forward pass has two products. The backward pass makes the scores again and has four more; two kernels each make
+ * the scores and their gradients (JAX, splash_attention_kernel.py: dkv and dq, unless use_fused_bwd_kernel). */
+static double backward_over_forward(const struct tsim_op_shape *z) {
+    return (z->software->splits_attention_backward ? 7 : 5) / 2.0;
+}
+
 void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z) {
     double d = (double)z->model->head_dim, dk = tsim_model_key_dim(z->model), e = z->element_bytes;
     double sq = z->s / z->cp, products = z->b * z->heads;
@@ -114,8 +120,11 @@ void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape
         op->is_fp8 = attends_in_fp8(z);
         op->queries = z->t * z->heads;
         op->causal = z->causal;
-        op->flops = 2.5 * 2 * z->t * z->sk * (z->query + z->q) * scores_frac(z);
-        op->bytes = (z->t * (2 * z->query + 3 * z->q) + z->tk * 2 * (z->key + z->value)) * attention_bytes(z) +
+        op->flops = backward_over_forward(z) * 2 * z->t * z->sk * (z->query + z->q) * scores_frac(z);
+        double read = z->t * (z->query + z->q) + z->tk * (z->key + z->value);
+        op->bytes = ((z->software->splits_attention_backward ? 2 : 1) * read + z->t * (z->query + 2 * z->q) +
+                     z->tk * (z->key + z->value)) *
+                        attention_bytes(z) +
                     bias_bytes(z, e + 4);
         op->pieces = tsim_op_ring_pieces(z);
         op->kernels = 2 * op->pieces;

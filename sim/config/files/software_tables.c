@@ -359,6 +359,10 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .is_omitted_when_zero = true},
     {FLAG("converts_sums", converts_sums,
           "gradients that are summed up in fp32 are converted to the training's precision, all at once, and sent in it")},
+    {FLAG("splits_attention_backward", splits_attention_backward,
+          "flash attention's backward pass is one kernel for the gradients of keys and values and one for those of "
+          "queries: each makes the scores and their gradients, seven products in place of five"),
+     .is_omitted_when_zero = true},
     {FLAG("recomputes_inputs", recomputes_inputs,
           "selective recomputation: what a recomputed part gives is computed again for the product that takes it, and not kept"),
      .is_omitted_when_zero = true},

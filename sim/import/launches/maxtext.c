@@ -518,6 +518,9 @@ static void put_software(struct reading *g) {
     const struct tsim_setting *hardware = find(g, "hardware");
     bool is_tpu = node && strncmp(node, "tpu", 3) == 0;
     tsim_recipe_put(g->r, "software.extends", NULL, "MaxText", is_tpu ? "maxtext-tpu-2025" : "maxtext-2024");
+    const struct tsim_setting *fused = find(g, "sa_use_fused_bwd_kernel"), *tokamax = find(g, "use_tokamax_splash");
+    if (is_tpu && !(fused && tsim_setting_flag(g->r, fused)) && !(tokamax && tsim_setting_flag(g->r, tokamax)))
+        tsim_recipe_put(g->r, "software.splits_attention_backward", fused, fused ? NULL : "MaxText's default", "true");
     if (!node && (!hardware || tsim_setting_is(hardware, "tpu")))
         tsim_value_warning(
             g->r->diags, &g->r->at_top, "",
