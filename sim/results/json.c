@@ -244,6 +244,9 @@ static unsigned to_escape(const char *text, size_t *n_bytes) {
         unsigned code_point;
     } OTHERS[] = {{"\xE2\x80\xA8", 0x2028}, {"\xE2\x80\xA9", 0x2029}, {"\xEF\xBB\xBF", 0xFEFF},
                   {"\xEF\xBF\xBE", 0xFFFE}, {"\xEF\xBF\xBF", 0xFFFF}, {"\x7F", 0x7F}};
+    *n_bytes = 1;
+    if ((unsigned char)text[0] < 0x7F) /* nearly all of it */
+        return 0;
     *n_bytes = 2;
     if (text[0] == '\xC2' && (unsigned char)text[1] <= 0xA0)
         return (unsigned char)text[1];
