@@ -86,7 +86,7 @@ enum tsim_status tsim_output_open(struct tsim_arena *arena, const char *name, st
     else
         opened->stream = open_temporary(arena, opened, is_there ? &there : NULL);
     if (!opened->stream)
-        return tsim_output_failed(opened->name, errno, diags);
+        return tsim_output_failed(name, errno, diags); /* which outlives the arena of tsim_output_try */
     *output = opened;
     return TSIM_OK;
 }

@@ -4,6 +4,7 @@
 #include "config/files/catalogue_keys.h"
 #include "config/text/document.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -221,11 +222,29 @@ enum tsim_status tsim_catalogue_list(struct tsim_arena *arena, enum tsim_catalog
     return folder ? list_ids(arena, folder, kind, ids, n_ids, diags) : TSIM_ERR_IO;
 }
 
-/* Returns the shortest id that holds the word, as dgx-h100 does "h100". */
+/* Does the text go on as the word does, whatever separates their letters and digits? */
+static bool goes_on_as(const char *text, const char *word) {
+    for (;; text++, word++) {
+        while (*text && !isalnum((unsigned char)*text))
+            text++;
+        while (*word && !isalnum((unsigned char)*word))
+            word++;
+        if (!*word || tolower((unsigned char)*text) != tolower((unsigned char)*word))
+            return !*word;
+    }
+}
+
+static bool holds(const char *text, const char *word) {
+    while (*text && !goes_on_as(text, word))
+        text++;
+    return *text;
+}
+
+/* Returns the shortest id that holds the word, as dgx-h100 does "h100" and single-rtx-4090 "RTX4090". */
 static const char *find_holder(const char *word, const char *const *ids, size_t n_ids) {
     const char *best = NULL;
-    for (size_t i = 0; i < n_ids && strlen(word) > 2; i++)
-        if (strstr(ids[i], word) && (!best || strlen(ids[i]) < strlen(best)))
+    for (size_t i = 0; i < n_ids && strlen(word) > 2 && isalnum((unsigned char)*word); i++)
+        if (holds(ids[i], word) && (!best || strlen(ids[i]) < strlen(best)))
             best = ids[i];
     return best;
 }
