@@ -218,6 +218,7 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
     enum tsim_status status = TSIM_OK;
     const size_t n_warnings = diags->n_items;
     TSIM_ASSERT(n == 1 || format->takes_many);
+    *result = (struct tsim_import_result){.notes = ""};
     for (size_t i = 0; i < n && status == TSIM_OK; i++) {
         status = tsim_file_read(arena, files[i], format->most_bytes, format->help, &bytes[i], diags);
         inputs[i] = *options;
@@ -242,7 +243,7 @@ enum tsim_status tsim_import_files(struct tsim_arena *arena, const struct tsim_i
 void tsim_import_bytes(const char *format, const char *text, size_t size) {
     const struct tsim_import_format *found = tsim_import_format_find(format);
     struct tsim_import_input input = {.file = "<bytes>", .text = text, .size = size};
-    struct tsim_import_result result;
+    struct tsim_import_result result = {.notes = ""};
     struct tsim_arena arena;
     struct tsim_diags diags;
     if (!found || size > found->most_bytes)

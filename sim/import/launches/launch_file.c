@@ -134,7 +134,7 @@ static enum tsim_status resolved_document(struct tsim_arena *arena, const struct
 
 static enum tsim_status import_again(struct carrying *c, const struct tsim_value **resolved, struct tsim_diags *diags) {
     struct tsim_arena *arena = c->w.arena;
-    struct tsim_import_result result;
+    struct tsim_import_result result = {.notes = ""};
     struct tsim_scenario_source source;
     const struct tsim_scenario *scenario;
     const struct tsim_import_input input = {.file =
