@@ -111,3 +111,15 @@ enum tsim_status tsim_file_read(struct tsim_arena *arena, const char *file, size
         fclose(stream);
     return status;
 }
+
+bool tsim_bytes_have(const char *text, size_t size, const char *part) {
+    const size_t length = strlen(part);
+    for (const char *at = text, *end = text + size; (size_t)(end - at) >= length; at++) {
+        at = memchr(at, part[0], (size_t)(end - at) - length + 1);
+        if (!at)
+            return false;
+        if (memcmp(at, part, length) == 0)
+            return true;
+    }
+    return false;
+}

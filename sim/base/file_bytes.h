@@ -28,4 +28,7 @@ FILE *tsim_file_open(const char *file);
 enum tsim_status tsim_file_read(struct tsim_arena *arena, const char *file, size_t most_bytes, const char *what,
                                 struct tsim_file_bytes *bytes, struct tsim_diags *diags);
 
+/* Do the bytes, which need no 0 at their end, hold a text that is not empty? */
+bool tsim_bytes_have(const char *text, size_t size, const char *part);
+
 #endif

@@ -62,7 +62,7 @@ const char *tsim_quantity_human(double value, enum tsim_dimension dimension, cha
  * prefix: "k", "m", "" of none. `turn` is what rounds up to 1000 in as many digits as are shown: 999.5 in three. */
 const char *tsim_quantity_prefix(double *value, double turn);
 
-/* Returns a prefix as it stands before USD: "k", "M", and "billion" for G. */
+/* Returns a prefix as it stands before USD: "k", "M", "billion" for G, "trillion" for T. */
 const char *tsim_money_prefix(const char *prefix);
 
 /* Return "bytes per second", and an example of such a value, for messages. */

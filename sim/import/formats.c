@@ -118,18 +118,6 @@ static const struct sign {
     {"megatron", {"num_layers:", NULL}, false},
 };
 
-static bool has_text(const char *text, size_t size, const char *part) {
-    const size_t length = strlen(part);
-    for (const char *at = text, *end = text + size; (size_t)(end - at) >= length; at++) {
-        at = memchr(at, part[0], (size_t)(end - at) - length + 1);
-        if (!at)
-            return false;
-        if (memcmp(at, part, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Finds the first row that fits, of the format `own` alone where that is given. */
 static const struct tsim_import_format *find_sign(const char *text, size_t size, const char *own) {
     size_t blanks = 0;
@@ -140,7 +128,7 @@ static const struct tsim_import_format *find_sign(const char *text, size_t size,
         const struct sign *sign = &SIGNS[i];
         bool has = (!sign->is_json || is_json) && (!own || strcmp(sign->format, own) == 0);
         for (int k = 0; k < 2 && has && sign->texts[k]; k++)
-            has = has_text(text, size, sign->texts[k]);
+            has = tsim_bytes_have(text, size, sign->texts[k]);
         if (has)
             return tsim_import_format_find(sign->format);
     }
@@ -162,7 +150,7 @@ static void say_other_format(const struct tsim_import_format *format, const stru
 }
 
 bool tsim_import_is_ours(const char *text, size_t size) {
-    return has_text(text, size, "tsim/v1");
+    return tsim_bytes_have(text, size, "tsim/v1");
 }
 
 /* Reads a file that another one names, from that one's folder: under its path, or, if the path begins elsewhere, under

@@ -300,8 +300,8 @@ static double logit_bytes(const struct tsim_scenario *sc, const struct tsim_op_s
     case TSIM_LOSS_WRITTEN_OUT:
         break;
     }
-    if (software->head_tokens >
-        0) /* in pieces: all logits and log-softmaxes, in 16 bits, and two gradients of a piece */
+    /* In pieces: all logits and log-softmaxes, in 16 bits, and two gradients of a piece. */
+    if (software->head_tokens > 0)
         return k->element_bytes * (2 + 2 * fmin((double)software->head_tokens / tsim_last_length(sc), 1));
     return k->element_bytes + (software->fusion == TSIM_FUSION_TE || software->fusion == TSIM_FUSION_MEGATRON ? 4 : 12);
 }

@@ -1,6 +1,7 @@
 #include "import/launches/nemo_script.h"
 
 #include "base/among.h"
+#include "base/file_bytes.h"
 #include "config/catalogue_load.h"
 #include "config/text/document.h"
 #include "import/launches/hub_names.h"
@@ -19,20 +20,13 @@ struct reading {
     const struct tsim_value *overrides; /* what the script sets */
 };
 
-static bool has_word(const char *text, size_t size, const char *word) {
-    const size_t length = strlen(word);
-    for (size_t i = 0; i + length <= size; i++)
-        if (memcmp(text + i, word, length) == 0)
-            return true;
-    return false;
-}
-
 enum tsim_nemo_form tsim_nemo_form_of(const char *text, size_t size) {
     if (tsim_looks_like_yaml(text, size))
         return TSIM_NEMO_FILE;
-    if (has_word(text, size, "import nemo") || has_word(text, size, "from nemo"))
+    if (tsim_bytes_have(text, size, "import nemo") || tsim_bytes_have(text, size, "from nemo"))
         return TSIM_NEMO_PYTHON;
-    return has_word(text, size, "python") || has_word(text, size, "torchrun") || has_word(text, size, "nemo llm ")
+    return tsim_bytes_have(text, size, "python") || tsim_bytes_have(text, size, "torchrun") ||
+                   tsim_bytes_have(text, size, "nemo llm ")
                ? TSIM_NEMO_SHELL
                : TSIM_NEMO_FILE;
 }
@@ -334,7 +328,7 @@ static enum tsim_status factory_job(struct reading *g, struct tsim_recipe *words
     *at = (struct tsim_python_value){.path = "", .text = text, .line = value->line, .column = value->column};
     const size_t length = strcspn(text, "(");
     const struct recipe recipe = {"", tsim_arena_strndup(g->r->arena, text, length),
-                                  has_word(g->r->input.text, g->r->input.size, "llm finetune"), at};
+                                  tsim_bytes_have(g->r->input.text, g->r->input.size, "llm finetune"), at};
     const struct tsim_setting *peft = tsim_recipe_find(words, "peft");
     const bool adapts = recipe.tunes && !strstr(text, "peft_scheme='none'") && !strstr(text, "peft_scheme=none") &&
                         !(peft && tsim_value_is_off(peft->value));

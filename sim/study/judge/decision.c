@@ -13,10 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-/* MOST_MACHINES: that are shown beside the choice's */
 enum {
     MOST_REFINED = 3,
-    MOST_MACHINES = 4,
+    MOST_MACHINES = 4, /* that are shown beside the choice's */
     MOST_SIZES = 64,
     MOST_FLIPS = 8,
     MOST_MISSES = 4,
@@ -503,9 +502,12 @@ static enum tsim_status refine_sizes(struct deciding *d, struct sizes *sizes, si
         double nodes = (double)tsim_round_nodes(machine->job, fmin(least, TSIM_MOST_BOUGHT_ACCELERATORS));
         add_size(sizes->list, &sizes->n, machine, nodes);
         add_size(sizes->list, &sizes->n, machine, nodes + 1);
-        for (int more = 0; more < 2 && is_first && d->search->objective == TSIM_DECIDE_BY_DAYS; more++)
-            add_size(sizes->list, &sizes->n, machine, /* more are sooner done, as far as the money goes */
-                     (double)job_of(offer)->cluster.nodes * (1 + more) + !more);
+        if (is_first &&
+            d->search->objective == TSIM_DECIDE_BY_DAYS) { /* more are sooner done, as far as the money goes */
+            double own_nodes = (double)job_of(offer)->cluster.nodes;
+            add_size(sizes->list, &sizes->n, machine, own_nodes + 1);
+            add_size(sizes->list, &sizes->n, machine, 2 * own_nodes);
+        }
         if (nodes > 1) /* 3 x 2^k or 2^(k+1) after 2^(k+1) or 3 x 2^k: more than five eighths of it */
             add_size(sizes->list, &sizes->n, machine, floor(0.625 * nodes));
     }
