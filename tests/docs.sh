@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the commands of the ```sh blocks of docs/*.md and README.md's `build/tsim` lines, in a scratch folder that looks
-# like the source tree: each must end with exit status 0 and print something, or write a file. tests/docs.sh TSIM [all]
+# Runs the commands of the ```sh blocks of docs/*.md, README.md's `build/tsim` lines, and those in the comments at the beginning of
+# scenarios, in a scratch folder that looks like the source tree: each must end with exit status 0 and print something, or write a file. tests/docs.sh TSIM [all]
 # Without `all`, what takes long (what to buy in the whole catalogue, the large searches of docs/questions.md, campaigns of many failures,
 # all published runs once more) and the comparison of the answers are left to `make check`; a model of seconds has eight layers,
 # and llama70b.yaml a quarter of its layers where the command does not look at its stages.
@@ -19,8 +19,11 @@ for folder in scenarios models hardware docs tools tests; do ln -s "$root/$folde
 cd "$work" || exit 1
 
 commands() {
-  awk '/^```sh$/ {inside = 1; next} /^```/ {inside = 0} inside && NF && !seen[$0]++' "$root"/docs/*.md # each once
-  sed -n 's/^    \(build\/tsim .*\)$/\1/p' "$root/README.md"
+  { # each once
+    awk '/^```sh$/ {inside = 1; next} /^```/ {inside = 0} inside && NF' "$root"/docs/*.md
+    sed -n 's/^    \(build\/tsim .*\)$/\1/p' "$root/README.md"
+    sed -n 's/^#   \(build\/tsim .*\)$/\1/p' "$root"/scenarios/*.yaml "$root"/scenarios/{examples,tutorial,questions}/*.yaml
+  } | awk '!seen[$0]++'
 }
 
 passed=0 failed=0

@@ -170,7 +170,7 @@ START_TEST(screen_answers_the_buyer) {
     ck_assert_contains(screen, "8 x example on 1 node example-node, fabric example-fabric\n");
     ck_assert_contains(screen, "example-software (the default: the scenario names none)");
     ck_assert_contains(screen, "64 x 1,024 tokens, micro-batch 1, bf16, adamw, no recompute, standard attention");
-    ck_assert_contains(screen, "400 TFLOP/s (MFU 40.0 %, attention's full square), 450 TFLOP/s executed");
+    ck_assert_contains(screen, "400 TFLOP/s (MFU 40.0 %, full attention counted), 450 TFLOP/s executed");
     ck_assert_contains(screen, "\n  compute                      5.000 s   50.0 %  ████████████████████\n");
     ck_assert_contains(screen, "\n  exposed expert traffic       0.062 s    0.6 %  ▎\n");
     ck_assert_contains(screen, "\n  total                       10.000 s  100.0 %\n");

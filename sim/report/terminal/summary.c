@@ -181,8 +181,15 @@ static const char *interval(struct tsim_screen *screen, const struct tsim_uncert
                              tsim_screen_human(screen, u->step_time_high_s, TSIM_TIME_S), u->basis);
 }
 
+/* The word for one accelerator: TPUs, boards and sockets are no GPUs. */
+static const char *unit_of(const struct tsim_result *result) {
+    const char *vendor = result->scenario->cluster.node->accelerator->vendor;
+    return vendor && (strcmp(vendor, "NVIDIA") == 0 || strcmp(vendor, "AMD") == 0) ? "GPU" : "accelerator";
+}
+
 static void print_speed(struct tsim_screen *screen, const struct tsim_prediction *prediction) {
     const struct tsim_result *result = &prediction->result;
+    const char *unit = unit_of(result);
     const struct tsim_throughput *t = &result->step.throughput;
     fputc('\n', screen->out);
     tsim_screen_line(screen, "step time", "%s%s", tsim_screen_human(screen, result->step.terms.time_s, TSIM_TIME_S),
@@ -190,17 +197,17 @@ static void print_speed(struct tsim_screen *screen, const struct tsim_prediction
     bool is_image = result->scenario->model->image.patch > 0 || result->scenario->model->kind == TSIM_MODEL_CNN;
     const char *what = is_image ? "images" : "samples";
     if (tsim_model_is_of_samples(result->scenario->model))
-        tsim_screen_line(screen, "throughput", "%s %s/s, %s %s/s per GPU", tsim_screen_rate(screen, t->samples_per_s),
+        tsim_screen_line(screen, "throughput", "%s %s/s, %s %s/s per %s", tsim_screen_rate(screen, t->samples_per_s),
                          what, tsim_screen_rate(screen, t->samples_per_s / (double)result->scenario->n_accelerators),
-                         what);
+                         what, unit);
     else
-        tsim_screen_line(screen, "throughput", "%s tokens/s, %s tokens/s per GPU, %s samples/s",
+        tsim_screen_line(screen, "throughput", "%s tokens/s, %s tokens/s per %s, %s samples/s",
                          tsim_screen_rate(screen, t->tokens_per_s), tsim_screen_rate(screen, t->tokens_per_s_per_gpu),
-                         tsim_screen_rate(screen, t->samples_per_s));
-    tsim_screen_line(screen, "per GPU", "%s (MFU %s%s), %s executed (HFU %s)",
+                         unit, tsim_screen_rate(screen, t->samples_per_s));
+    tsim_screen_line(screen, unit[0] == 'G' ? "per GPU" : "accelerator", "%s (MFU %s%s), %s executed (HFU %s)",
                      tsim_screen_human(screen, 1e12 * t->model_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->mfu),
-                     tsim_model_has_ends(result->scenario->model) ? ", attention's full square" : "",
+                     tsim_model_has_ends(result->scenario->model) ? ", full attention counted" : "",
                      tsim_screen_human(screen, 1e12 * t->hardware_tflops_per_gpu, TSIM_FLOPS_PER_S),
                      tsim_screen_percent(screen, t->hfu));
 }
@@ -268,9 +275,9 @@ static void print_memory(struct tsim_screen *screen, const struct tsim_result *r
 
 static void print_power(struct tsim_screen *screen, const struct tsim_result *result) {
     double n_accelerators = (double)result->scenario->n_accelerators;
-    tsim_screen_line(screen, "power", "%s at the nodes (%s per GPU), %s a step",
+    tsim_screen_line(screen, "power", "%s at the nodes (%s per %s), %s a step",
                      tsim_screen_human(screen, result->step.mean_power_w, TSIM_WATTS),
-                     tsim_screen_human(screen, result->step.mean_power_w / n_accelerators, TSIM_WATTS),
+                     tsim_screen_human(screen, result->step.mean_power_w / n_accelerators, TSIM_WATTS), unit_of(result),
                      tsim_screen_human(screen, result->step.energy_j, TSIM_JOULES));
 }
 

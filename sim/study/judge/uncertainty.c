@@ -200,7 +200,7 @@ static const char *reason_of(struct tsim_arena *arena, enum tsim_error_part part
         return tsim_arena_printf(arena, "%s on accelerators of %.40s", few,
                                  t->vendor && *t->vendor ? t->vendor : "no named maker");
     case TSIM_ERROR_ACCELERATOR:
-        return tsim_arena_printf(arena, "%s of %s on a %.40s in %d bits", few, plural_of(t->model), t->accelerator,
+        return tsim_arena_printf(arena, "%s of %s on %.40s in %d bits", few, plural_of(t->model), t->accelerator,
                                  (int)lround(8 * tsim_operand_bytes(t->precision)));
     case TSIM_ERROR_SOFTWARE:
         return tsim_arena_printf(arena, "%s of %s with %.60s", few, plural_of(t->model), t->software);
