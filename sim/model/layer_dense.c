@@ -11,11 +11,6 @@ static double waiting(const struct tsim_op_shape *z) {
     return tsim_ffn_waiting(z, z->f);
 }
 
-static bool has_graph(const struct tsim_model *m) {
-    (void)m;
-    return true;
-}
-
 static void count(const struct tsim_model *m, struct tsim_layer_parameters *parameters) {
     tsim_count_ffn_norms(m, parameters);
     parameters->ffn = tsim_count_mlp(m, (double)m->ffn_hidden);
@@ -30,6 +25,5 @@ const struct tsim_feed_forward tsim_dense_feed_forward = {.forward = tsim_op_ffn
                                                           .keep = keep,
                                                           .waiting = waiting,
                                                           .widest_bytes = tsim_ffn_widest_bytes,
-                                                          .has_graph = has_graph,
                                                           .count = count,
                                                           .add_matrices = add_matrices};

@@ -475,16 +475,10 @@ static void add_matrices(const struct tsim_model *m, double times, struct tsim_m
 }
 
 /* A CUDA graph holds all of the layer or what comes before the rows of experts (`lengths_vary`). */
-static bool has_graph(const struct tsim_model *m) {
-    (void)m;
-    return true;
-}
-
 const struct tsim_feed_forward tsim_experts_feed_forward = {.forward = forward,
                                                             .backward = backward,
                                                             .keep = keep,
                                                             .waiting = waiting,
                                                             .widest_bytes = widest_bytes,
-                                                            .has_graph = has_graph,
                                                             .count = count,
                                                             .add_matrices = add_matrices};

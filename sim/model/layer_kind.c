@@ -149,11 +149,8 @@ double tsim_layer_widest_bytes(const struct tsim_scenario *sc, enum tsim_part pa
     return fmax(kind->mixer->widest_bytes ? kind->mixer->widest_bytes(&z) : 0, kind->feed_forward->widest_bytes(&z));
 }
 
-bool tsim_layer_has_graph(const struct tsim_model *model, enum tsim_part part) {
-    const struct tsim_layer_kind *kind = &KINDS[part];
-    if (kind->whole)
-        return kind->whole->has_graph && kind->whole->has_graph(model);
-    return kind->feed_forward->has_graph(model);
+bool tsim_layer_has_graph(enum tsim_part part) {
+    return !KINDS[part].whole || KINDS[part].whole->has_graph;
 }
 
 /* ---- what is counted ---- */

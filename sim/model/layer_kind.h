@@ -122,6 +122,6 @@ bool tsim_layer_is_frozen(const struct tsim_scenario *scenario, enum tsim_part p
 struct tsim_layer_parameters tsim_layer_count(const struct tsim_model *model, enum tsim_part part);
 struct tsim_layer_flops tsim_layer_forward_flops(const struct tsim_model *model, enum tsim_part part,
                                                  double first_length, double last_length);
-bool tsim_layer_has_graph(const struct tsim_model *model, enum tsim_part part);
+bool tsim_layer_has_graph(enum tsim_part part);
 
 #endif

@@ -509,13 +509,8 @@ static double block_widest_bytes(const struct tsim_scenario *sc, enum tsim_part 
     return widest * b.e;
 }
 
-static bool has_graph(const struct tsim_model *m) {
-    (void)m;
-    return true;
-}
-
 const struct tsim_whole_layer tsim_block_layer = {.variants = variants,
-                                                  .has_graph = has_graph,
+                                                  .has_graph = true,
                                                   .forward = block_forward,
                                                   .backward = block_backward,
                                                   .count = block_count,

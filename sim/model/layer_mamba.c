@@ -111,11 +111,6 @@ static void add_no_matrices(const struct tsim_model *m, double times, struct tsi
     (void)m, (void)times, (void)matrices;
 }
 
-static bool has_graph(const struct tsim_model *m) {
-    (void)m;
-    return true;
-}
-
 /* A feed-forward block alone keeps the inputs of its norm and of its first product, which mixers do otherwise. */
 static void keep_inputs(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
     tsim_keep(kept, "inputs of the norms", z->ts * z->h * z->element_bytes);
@@ -139,6 +134,5 @@ const struct tsim_feed_forward tsim_no_feed_forward = {.forward = execute_nothin
                                                        .keep = tsim_keep_nothing,
                                                        .waiting = nothing,
                                                        .widest_bytes = nothing,
-                                                       .has_graph = has_graph,
                                                        .count = count_nothing,
                                                        .add_matrices = add_no_matrices};

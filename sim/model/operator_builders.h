@@ -296,7 +296,6 @@ struct tsim_feed_forward {
     void (*keep)(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
     double (*waiting)(const struct tsim_op_shape *shape);
     double (*widest_bytes)(const struct tsim_op_shape *shape);
-    bool (*has_graph)(const struct tsim_model *model);
     void (*count)(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
 };
@@ -321,9 +320,9 @@ struct tsim_whole_layer {
                   double first_length, double last_length, struct tsim_layer_flops *flops);
     void (*add_matrices)(const struct tsim_model *model, enum tsim_part part, double times,
                          struct tsim_matrices *matrices);
-    /* Do frameworks that make a CUDA graph of each layer make one of this? NULL: never. The shapes in a graph are
-     * fixed, and it has one input and one output. */
-    bool (*has_graph)(const struct tsim_model *model);
+    /* Do frameworks that make a CUDA graph of each layer make one of this? A graph has one input and one output, of fixed
+     * shapes; a mixer with its feed-forward block always has. */
+    bool has_graph;
     /* Is the layer frozen? Then nothing before it needs a gradient either, and its backward pass is empty. NULL:
      * never. */
     bool (*is_frozen)(const struct tsim_scenario *scenario);

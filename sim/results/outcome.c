@@ -170,9 +170,18 @@ const char *tsim_bottleneck_word(const char *text) {
 
 /* ---- for people ---- */
 
+static const char *const TITLES[TSIM_N_OUTCOMES] = {
+#define TITLE(FIGURE, title) [TSIM_OUTCOME_##FIGURE] = title,
+#include "results/outcome.def"
+};
+
 const char *tsim_outcome_name(enum tsim_outcome_figure figure, char *buffer, size_t size) {
     static const char *const UNITS[] = {"_usd", "_bytes", "_w", "_s", "_j", "_kwh", "_kg"};
     const char *path = SPECS[figure].name, *dot = strchr(path, '.');
+    if (TITLES[figure]) {
+        snprintf(buffer, size, "%s", TITLES[figure]);
+        return buffer;
+    }
     snprintf(buffer, size, "%s", dot && strncmp(path, "memory.", 7) != 0 ? dot + 1 : path);
     size_t length = strlen(buffer), rate = strlen("_per_s");
     if (length > rate && strcmp(buffer + length - rate, "_per_s") == 0)

@@ -90,8 +90,8 @@ const struct tsim_step_term *tsim_step_term(enum tsim_outcome_figure figure); /*
 /* Lists the figures with a column, in the order of the columns. */
 void tsim_outcome_columns(enum tsim_outcome_figure columns[TSIM_N_OUTCOME_COLUMNS]);
 
-/* Writes what people call a figure, without its section and unit: "days" for campaign.days, "rent" for
- * campaign.rent_usd, "memory peak", "tokens/s". Returns `buffer`. */
+/* Writes what people call a figure, as the title of a column or in a sentence: what outcome.def says, else its path without
+ * section and unit ("days" for campaign.days, "rent" for campaign.rent_usd, "tokens/s"). Returns `buffer`. */
 const char *tsim_outcome_name(enum tsim_outcome_figure figure, char *buffer, size_t size);
 
 /* Writes a figure for people (results/format.h): "29.21 GB", "552 MWh"; "-" for NAN. Returns `buffer`. */

@@ -11,32 +11,22 @@
 /* ---- points ---- */
 
 /* The figures of a point that the page has in its table, and lets one choose for its charts. */
-static const struct {
-    const char *title;
-    enum tsim_outcome_figure figure;
-} SHOWN[] = {{"tokens/s", TSIM_OUTCOME_TOKENS_PER_S},
-             {"samples/s", TSIM_OUTCOME_SAMPLES_PER_S},
-             {"MFU", TSIM_OUTCOME_MFU},
-             {"step time", TSIM_OUTCOME_STEP_TIME},
-             {"accelerators", TSIM_OUTCOME_ACCELERATORS},
-             {"memory", TSIM_OUTCOME_MEMORY_PEAK},
-             {"bubble", TSIM_OUTCOME_BUBBLE_FRAC},
-             {"exposed traffic", TSIM_OUTCOME_EXPOSED_FRAC},
-             {"mean power", TSIM_OUTCOME_MEAN_POWER},
-             {"days", TSIM_OUTCOME_DAYS},
-             {"energy", TSIM_OUTCOME_ENERGY_KWH},
-             {"CO2", TSIM_OUTCOME_CO2},
-             {"rent", TSIM_OUTCOME_RENT}};
+static const enum tsim_outcome_figure SHOWN[] = {
+    TSIM_OUTCOME_TOKENS_PER_S, TSIM_OUTCOME_SAMPLES_PER_S, TSIM_OUTCOME_MFU,         TSIM_OUTCOME_STEP_TIME,
+    TSIM_OUTCOME_ACCELERATORS, TSIM_OUTCOME_MEMORY_PEAK,   TSIM_OUTCOME_BUBBLE_FRAC, TSIM_OUTCOME_EXPOSED_FRAC,
+    TSIM_OUTCOME_MEAN_POWER,   TSIM_OUTCOME_DAYS,          TSIM_OUTCOME_ENERGY_KWH,  TSIM_OUTCOME_CO2,
+    TSIM_OUTCOME_RENT};
 enum { N_SHOWN = sizeof SHOWN / sizeof SHOWN[0] };
 
 /* Adds {"key", "title", "unit", "better"} for each of them, and returns their columns for a query. */
 static const char *add_figures(struct tsim_arena *arena, struct tsim_json *figures) {
     const char *columns = "";
+    char title[64];
     for (int i = 0; i < N_SHOWN; i++) {
-        const struct tsim_outcome_spec *spec = tsim_outcome_spec(SHOWN[i].figure);
+        const struct tsim_outcome_spec *spec = tsim_outcome_spec(SHOWN[i]);
         struct tsim_json *figure = tsim_json_object(figures, NULL);
         tsim_json_text(figure, "key", spec->column->name);
-        tsim_json_text(figure, "title", SHOWN[i].title);
+        tsim_json_text(figure, "title", tsim_outcome_name(SHOWN[i], title, sizeof title));
         tsim_json_text(figure, "unit", spec->unit->word);
         tsim_json_text(figure, "better", spec->goal == TSIM_GOAL_MORE ? "more" : "less");
         columns = tsim_arena_printf(arena, "%s, %s", columns, spec->column->name);

@@ -146,6 +146,7 @@ struct sheet {
     size_t n_columns; /* keys, status, the fixed columns, perhaps the objective */
     size_t n_shown;   /* of them, that fit the style */
     const char **titles;
+    char (*names)[CELL_SIZE]; /* room for those of figures */
     int *widths;
     bool *is_number;
     const char **cells;         /* of the row at hand */
@@ -159,17 +160,14 @@ struct sheet {
     double *nearest; /* by limit: the best value of a point that runs; NAN: none */
 };
 
-static const struct {
-    const char *title;
-    enum tsim_outcome_figure figure;
-} FIXED[FIXED_COLUMNS] = {{"GPUs", TSIM_OUTCOME_ACCELERATORS},     {"step time", TSIM_OUTCOME_STEP_TIME},
-                          {"90 %", TSIM_OUTCOME_STEP_LOW}, /* with the upper end */
-                          {"tokens/s", TSIM_OUTCOME_TOKENS_PER_S}, {"MFU", TSIM_OUTCOME_MFU},
-                          {"memory", TSIM_OUTCOME_MEMORY_PEAK},    {"days", TSIM_OUTCOME_DAYS}};
+/* The lower end of the interval stands for both. */
+static const enum tsim_outcome_figure FIXED[FIXED_COLUMNS] = {
+    TSIM_OUTCOME_ACCELERATORS, TSIM_OUTCOME_STEP_TIME,   TSIM_OUTCOME_STEP_LOW, TSIM_OUTCOME_TOKENS_PER_S,
+    TSIM_OUTCOME_MFU,          TSIM_OUTCOME_MEMORY_PEAK, TSIM_OUTCOME_DAYS};
 
 static enum tsim_outcome_figure fixed_figure(const struct tsim_sweep_output *output, size_t i) {
-    bool is_rate = FIXED[i].figure == TSIM_OUTCOME_TOKENS_PER_S && output->is_of_samples;
-    return is_rate ? TSIM_OUTCOME_SAMPLES_PER_S : FIXED[i].figure;
+    bool is_rate = FIXED[i] == TSIM_OUTCOME_TOKENS_PER_S && output->is_of_samples;
+    return is_rate ? TSIM_OUTCOME_SAMPLES_PER_S : FIXED[i];
 }
 
 /* "nodes" for cluster.nodes, unless another key ends so too. */
@@ -189,11 +187,14 @@ static void fill_titles(struct sheet *sheet) {
     for (size_t i = 0; i < space->n_paths; i++)
         sheet->titles[n++] = short_path(space, i);
     sheet->titles[n++] = "status";
-    for (size_t i = 0; i < FIXED_COLUMNS; i++)
-        sheet->titles[n++] =
-            fixed_figure(sheet->output, i) == TSIM_OUTCOME_SAMPLES_PER_S ? "samples/s" : FIXED[i].title;
-    if (sheet->has_objective)
-        sheet->titles[n++] = tsim_outcome_spec(sheet->output->ranking.objective)->column->name;
+    for (size_t i = 0; i < FIXED_COLUMNS; i++, n++)
+        sheet->titles[n] = fixed_figure(sheet->output, i) == TSIM_OUTCOME_STEP_LOW
+                               ? "90 %"
+                               : tsim_outcome_name(fixed_figure(sheet->output, i), sheet->names[n], CELL_SIZE);
+    if (sheet->has_objective) {
+        sheet->titles[n] = tsim_outcome_name(sheet->output->ranking.objective, sheet->names[n], CELL_SIZE);
+        n++;
+    }
     TSIM_ASSERT(n == sheet->n_columns);
     for (size_t i = 0; i < n; i++)
         sheet->widths[i] = tsim_text_width(sheet->titles[i]);
@@ -244,10 +245,10 @@ static void note_nearest(struct sheet *sheet, const struct tsim_point *point) {
     }
 }
 
-/* First pass: how wide the columns are, and what is at the foot of the table. */
 /* The reason of a point whose replicas are not what is left of the cluster begins with this (config/draft/rules.c). */
 static const char FIXED_DATA[] = "parallelism.data: tensor ";
 
+/* First pass: how wide the columns are, and what is at the foot of the table. */
 static enum tsim_status measure(struct sheet *sheet, struct tsim_diags *diags) {
     struct tsim_point point;
     bool is_there = true;
@@ -388,7 +389,7 @@ static void print_counts(const struct sheet *sheet) {
 
 static bool is_fixed(const struct tsim_sweep_output *output, enum tsim_outcome_figure figure) {
     for (size_t i = 0; i < FIXED_COLUMNS; i++)
-        if (fixed_figure(output, i) == figure || (FIXED[i].figure == figure && output->is_of_samples))
+        if (fixed_figure(output, i) == figure || (FIXED[i] == figure && output->is_of_samples))
             return true;
     return false;
 }
@@ -427,6 +428,7 @@ enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const 
     sheet.is_number = TSIM_NEW_ARRAY(&arena, sheet.n_columns, bool);
     for (size_t i = output->space->n_paths; i < sheet.n_columns; i++)
         sheet.is_number[i] = true;
+    sheet.names = tsim_arena_array(&arena, sheet.n_columns, CELL_SIZE);
     sheet.buffers = tsim_arena_array(&arena, sheet.n_columns, CELL_SIZE);
     sheet.arena = &arena;
     sheet.nearest = TSIM_NEW_ARRAY(&arena, output->ranking.n_limits, double);

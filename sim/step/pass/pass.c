@@ -326,7 +326,7 @@ static void expose(const struct walk *w) {
 static void capture(const struct walk *w, enum tsim_part part) {
     const struct tsim_software *software = w->scenario->software;
     bool is_captured = software->cuda_graphs == TSIM_GRAPHS_STEP ||
-                       (software->cuda_graphs == TSIM_GRAPHS_LAYERS && tsim_layer_has_graph(w->scenario->model, part));
+                       (software->cuda_graphs == TSIM_GRAPHS_LAYERS && tsim_layer_has_graph(part));
     double launch_s =
         software->cuda_graphs == TSIM_GRAPHS_STEP ? 0 : tsim_host_s(w->scenario, software->host_time_per_op_s);
     struct tsim_pass_operator *first = NULL; /* of a graph */
