@@ -1,4 +1,4 @@
-/* among.h - is a text one of some texts? */
+/* among.h - the question whether a text is one of several. */
 #ifndef TSIM_BASE_AMONG_H
 #define TSIM_BASE_AMONG_H
 
@@ -13,7 +13,7 @@ static inline bool tsim_is_among(const char *text, const char *const *texts, siz
     return false;
 }
 
-/* Ask the same of an array, and of texts that stand in the call: TSIM_IS_ONE_OF(word, "yes", "true"). */
+/* These ask the same of an array, and of texts that stand in the call: TSIM_IS_ONE_OF(word, "yes", "true"). */
 #define TSIM_IS_AMONG(text, array) tsim_is_among(text, array, sizeof(array) / sizeof(array)[0])
 #define TSIM_IS_ONE_OF(text, ...)                                                                                      \
     tsim_is_among(text, (const char *const[]){__VA_ARGS__},                                                            \

@@ -1,4 +1,4 @@
-/* file_bytes.h - the whole of a file, up to a limit. */
+/* file_bytes.h - reading the whole of a file, up to a limit. */
 #ifndef TSIM_BASE_FILE_BYTES_H
 #define TSIM_BASE_FILE_BYTES_H
 
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 struct tsim_file_bytes {
-    const char *file; /* what places say: the name, or "<stdin>" */
-    char *text;       /* on the heap: tsim_heap_free; a NUL behind the last byte */
+    const char *file; /* the name for places in messages; "<stdin>" for standard input */
+    char *text;       /* on the heap, for tsim_heap_free; a NUL follows the last byte */
     size_t size;
 };
 
@@ -23,12 +23,13 @@ void tsim_files_confine(const char *const *folders, size_t n_folders);
 int tsim_file_stat(const char *file, struct stat *info);
 FILE *tsim_file_open(const char *file);
 
-/* Reads `file` ("-": standard input) to its end or just past the limit, so that an endless input ends as well.
- * TSIM_ERR_IO; TSIM_ERR_LIMIT for more than most_bytes, with `what` the file should be as its hint. */
+/* Reads `file` ("-" is standard input) to its end or just past the limit, so that an endless input ends as well.
+ * Returns TSIM_ERR_IO on failure, and TSIM_ERR_LIMIT for more than most_bytes; the hint is then `what`, which says what
+ * the file should be. */
 enum tsim_status tsim_file_read(struct tsim_arena *arena, const char *file, size_t most_bytes, const char *what,
                                 struct tsim_file_bytes *bytes, struct tsim_diags *diags);
 
-/* Do the bytes, which need no 0 at their end, hold a text that is not empty? */
+/* Returns whether the bytes contain `part`, which is not empty. The bytes need no NUL at their end. */
 bool tsim_bytes_have(const char *text, size_t size, const char *part);
 
 #endif

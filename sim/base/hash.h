@@ -1,6 +1,7 @@
-/* hash.h - 128 bits that stand for a text: equal on every machine, so that what is keyed by it can be merged. FNV-1a
- * (Fowler, Noll, Vo) in its 128-bit form: offset basis 0x6c62272e07bb014262b821756295c58d, prime 2^88 + 0x13b. Not
- * against an adversary; two of a million different texts agree with a chance of 1e-27. */
+/* hash.h - 128 bits that stand for a text. They are equal on every machine, so that records keyed by them can be
+ * merged. The hash is FNV-1a (Fowler, Noll, Vo) in its 128-bit form, with offset basis
+ * 0x6c62272e07bb014262b821756295c58d and prime 2^88 + 0x13b. It gives no protection against an adversary; that any two
+ * of a million different texts agree has a probability of 1e-27. */
 #ifndef TSIM_BASE_HASH_H
 #define TSIM_BASE_HASH_H
 

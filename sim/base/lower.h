@@ -1,11 +1,12 @@
-/* lower.h - names of others in small letters, so that a part of one is found whatever its case. */
+/* lower.h - foreign names in small letters, so that a part of one is found whatever its case. */
 #ifndef TSIM_BASE_LOWER_H
 #define TSIM_BASE_LOWER_H
 
 #include <ctype.h>
 #include <stddef.h>
 
-/* Writes `text` in small letters into `lower`, which has room for `size` bytes, one at least. Longer texts are cut. Returns `lower`. */
+/* Writes `text` in small letters into `lower`, which has room for `size` > 0 bytes, and cuts longer texts. Returns
+ * `lower`. */
 static inline char *tsim_lower(const char *text, char *lower, size_t size) {
     size_t n = 0;
     for (; text[n] && n + 1 < size; n++)

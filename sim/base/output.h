@@ -1,9 +1,9 @@
-/* output.h - files that are there as a whole or not at all. Writing goes to NAME.PID.tmp beside the file, which
- * is brought to the disk and renamed when everything is written. Until then NAME is what it was; after a failure, an
- * exit or a signal that can be caught nothing of the temporary one is left. (A kill -9 leaves it.)
+/* output.h - files that are written as a whole or not at all. Writing goes to NAME.PID.tmp beside the file, which is
+ * brought to the disk and renamed when everything is written. Until then NAME is what it was. After a failure, an exit
+ * or a signal that can be caught, the temporary file is removed; a kill -9 leaves it.
  *
  * A file that is not regular (/dev/null, /dev/stdout, a pipe) is written to directly. A symbolic link stays one, and
- * the permissions of a file that was there stay as they were. At most TSIM_MOST_OUTPUTS are open at a time; one
+ * the permissions of a file that was there stay as they were. At most TSIM_MOST_OUTPUTS are open at a time, all by one
  * thread. */
 #ifndef TSIM_BASE_OUTPUT_H
 #define TSIM_BASE_OUTPUT_H
@@ -15,21 +15,22 @@ enum { TSIM_MOST_OUTPUTS = 8 };
 
 struct tsim_output; /* an open file */
 
-/* A failure is TSIM_ERR_IO with one diagnostic that names the file. */
+/* Opens a file for writing. A failure is TSIM_ERR_IO, with one diagnostic that names the file. */
 enum tsim_status tsim_output_open(struct tsim_arena *arena, const char *name, struct tsim_output **output,
                                   struct tsim_diags *diags);
-/* Fails as that does, and leaves nothing: for what takes long before there is anything to write. Files that are not regular
- * are left alone, since to open them may wait or show. */
+/* Fails where tsim_output_open would, and leaves nothing behind. Call it before work that takes long. Files that are
+ * not regular are left alone, since to open them may block or be noticed. */
 enum tsim_status tsim_output_try(const char *name, struct tsim_diags *diags);
 FILE *tsim_output_stream(const struct tsim_output *output);
 
-/* Puts the file in its place; when anything written to the stream had failed, says so and leaves nothing. */
+/* Puts the file in its place. If anything written to the stream failed, it adds a diagnostic and leaves nothing
+ * behind. */
 enum tsim_status tsim_output_keep(struct tsim_output *output, struct tsim_diags *diags);
 
 /* Leaves the file as it was before. */
 void tsim_output_discard(struct tsim_output *output);
 
-/* Does to all files that are open what tsim_output_discard does to one; for handlers of signals. */
+/* Does to all open files what tsim_output_discard does to one, for handlers of signals. */
 void tsim_output_abandon_all(void);
 
 /* Adds the error "NAME: cannot write: WHY". */

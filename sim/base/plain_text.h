@@ -1,5 +1,5 @@
-/* plain_text.h - texts of others (names in a database, keys in a file) on a terminal: a control character could move
- * the cursor, change colours or the window's title. Each becomes '?'; tabs stay. */
+/* plain_text.h - foreign texts (names in a database, keys in a file) on a terminal, where a control character could
+ * move the cursor or change colours or the window's title. Each control character becomes '?'; tabs stay. */
 #ifndef TSIM_BASE_PLAIN_TEXT_H
 #define TSIM_BASE_PLAIN_TEXT_H
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Returns `text` itself where there is nothing to replace. */
+/* Returns the text with its control characters replaced, or `text` itself where it has none. */
 const char *tsim_plain_text(struct tsim_arena *arena, const char *text);
 void tsim_put_plain(FILE *out, const char *text);
 

@@ -1,12 +1,12 @@
-/* quantile.h - quantiles of sorted numbers, in the two ways that statistics has for numbers that were drawn and for
- * numbers that stand for a distribution (Hyndman and Fan, The American Statistician 50, 1996, definitions 7 and 5).
- * They differ at the ends, and agree in the middle and where there are many numbers. */
+/* quantile.h - quantiles of sorted numbers, by two definitions: one for numbers that were drawn, one for numbers that
+ * stand for a distribution (Hyndman and Fan, The American Statistician 50, 1996, definitions 7 and 5). The two differ
+ * at the ends; they agree in the middle and where there are many numbers. */
 #ifndef TSIM_BASE_QUANTILE_H
 #define TSIM_BASE_QUANTILE_H
 
 #include <stddef.h>
 
-struct tsim_percentiles { /* one in ten is below p10, one in ten above p90 */
+struct tsim_percentiles { /* one value in ten is below p10, one in ten above p90 */
     double p10, p50, p90;
 };
 
@@ -16,8 +16,9 @@ void tsim_sort_ascending(double *values, size_t n);
  * are evenly apart between them. */
 double tsim_sample_quantile(const double *ascending, size_t n, double frac);
 
-/* Takes n > 0 numbers that each stand for the middle of an n-th part of all cases: number i, from 0, is quantile
- * (i + 1/2) / n. Below the first and above the last the quantile is that number itself. */
+/* Takes n > 0 numbers that each stand for the middle of an n-th part of all cases: number i, counted from 0, is
+ * quantile (i + 1/2) / n. Below the first number's quantile the result is the first number, above the last one's the
+ * last. */
 double tsim_points_quantile(const double *ascending, size_t n, double frac);
 struct tsim_percentiles tsim_points_percentiles(const double *ascending, size_t n);
 

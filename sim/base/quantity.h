@@ -1,11 +1,14 @@
-/* quantity.h - the border where text with a unit becomes a double in SI units, and back.
+/* quantity.h - conversion of text with a unit to a double in SI units, and back.
  *
- * Text is "NUMBER UNIT", the blank optional: "80 GB", "3.35 TB/s", "400 Gb/s", "989.4 TFLOP/s", "1.5 us", "30 min",
- * "50000 h", "0.02 /h", "3 USD/h", "20 M USD", "0.10 USD/kWh", "0.4 kg/kWh", "1830 MHz", "700 W", "2 T" (a count).
- * Prefixes k M G T P E (decimal, also m u n p for s, W, J, USD...) and Ki Mi Gi Ti Pi (binary, for bytes, bits and
- * counts); b is bits and B bytes, but in a count B is a billion ("300B"); money is US dollars alone; times: s, ms, us,
- * ns, ps, min, h, d (also day, days), weeks, y (365.25 d). Numbers as in C ("1e-3", "1_000" refused).
- */
+ * Text is "NUMBER UNIT", where the blank is optional: "80 GB", "3.35 TB/s", "400 Gb/s", "989.4 TFLOP/s", "1.5 us", "30
+ * min", "50000 h", "0.02 /h", "3 USD/h", "20 M USD", "0.10 USD/kWh", "0.4 kg/kWh", "1830 MHz", "700 W", "2 T" (a
+ * count).
+ *   prefixes  k M G T P E (decimal; also m u n p for s, W, J, USD...), and Ki Mi Gi Ti Pi (binary, for bytes, bits
+ *             and counts)
+ *   bytes     B; bits are b. In a count B is a billion ("300B").
+ *   times     s, ms, us, ns, ps, min, h, d (also day, days), weeks, y (365.25 d)
+ *   money     US dollars alone
+ *   numbers   as in C: "1e-3"; "1_000" is refused */
 #ifndef TSIM_BASE_QUANTITY_H
 #define TSIM_BASE_QUANTITY_H
 
@@ -36,36 +39,38 @@ enum tsim_dimension {
     TSIM_N_DIMENSIONS
 };
 
-/* Parses `text`. A bare number is accepted for TSIM_COUNT, TSIM_FRACTION and for 0; with `bare_ok` for every dimension
- * (then it is SI). Not finite, empty, trailing junk: an error. On failure *value is untouched and `why` (>= 160 bytes)
- * says what is wrong, `hint` (>= 160 bytes) what would be right: the unit that a bare number most likely has, and a
- * did-you-mean for a near miss ("GBs" -> "GB/s"). */
+/* Parses `text`. A bare number is accepted for TSIM_COUNT, TSIM_FRACTION and for 0, and with `bare_ok` for every
+ * dimension, where it is in SI units. An empty text, a number that is not finite, and trailing characters are errors.
+ * On failure *value is untouched, `why` (>= 160 bytes) says what is wrong, and `hint` (>= 160 bytes) what would be
+ * right: the unit that a bare number most likely has, or the unit that a misspelt one is near to ("GBs" -> "GB/s"). */
 enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimension, bool bare_ok, double *value,
                                      char why[160], char hint[160]);
 
-/* Does a figure's name end with its SI unit, as "step.time_s" does? Then a number beside it needs none. */
+/* Returns whether a figure's name ends with its SI unit, as "step.time_s" does. A number beside such a name needs no
+ * unit. */
 bool tsim_name_says_unit(const char *name);
 
-/* Returns the canonical text that parses back to exactly the same double: shortest "%.17g" form that round-trips, and
- * the SI unit: "80000000000 B", "3.35e+12 B/s". Returns `buffer`. */
+/* Returns the canonical text, which parses back to exactly the same double: the shortest "%.17g" form that round-trips,
+ * and the SI unit ("80000000000 B", "3.35e+12 B/s"). Returns `buffer`. */
 const char *tsim_quantity_si(double value, enum tsim_dimension dimension, char *buffer, size_t size);
 
 /* Returns the shortest text with a unit that reads back as the value, within rounding: "1 kB/s", "100 y", "1 M USD/h".
- * For limits, which are round. Returns `buffer`. */
+ * It suits limits, which are round numbers. Returns `buffer`. */
 const char *tsim_quantity_short(double value, enum tsim_dimension dimension, char *buffer, size_t size);
 
-/* Writes a value for people: three or four significant digits with the fitting prefix: "80.0 GB", "14.2 s", "3.35
+/* Writes a value for people, in three or four significant digits with the fitting prefix: "80.0 GB", "14.2 s", "3.35
  * TB/s", "9.84 us", "1.42 M USD", "38.5 days". Binary prefixes are never used. Returns `buffer`. */
 const char *tsim_quantity_human(double value, enum tsim_dimension dimension, char *buffer, size_t size);
 
-/* Divides *value by the power of 1000 that leaves a size from turn / 1000 to below `turn`, and returns that power's
- * prefix: "k", "m", "" of none. `turn` is what rounds up to 1000 in as many digits as are shown: 999.5 in three. */
+/* Divides *value by the power of 1000 that leaves its size between turn / 1000 and `turn`, and returns that power's
+ * prefix: "k", "m", or "" for none. `turn` is what rounds up to 1000 in as many digits as are shown: 999.5 for
+ * three. */
 const char *tsim_quantity_prefix(double *value, double turn);
 
-/* Returns a prefix as it stands before USD: "k", "M", "billion" for G, "trillion" for T. */
+/* Returns a prefix in the form that stands before USD: "k", "M", "billion" for G, "trillion" for T. */
 const char *tsim_money_prefix(const char *prefix);
 
-/* Return "bytes per second", and an example of such a value, for messages. */
+/* These return the name of a dimension ("bytes per second") and an example of such a value, for messages. */
 const char *tsim_dimension_name(enum tsim_dimension dimension);
 const char *tsim_dimension_example(enum tsim_dimension dimension);
 
@@ -73,8 +78,8 @@ const char *tsim_dimension_example(enum tsim_dimension dimension);
  * (>= 32 bytes). */
 const char *tsim_double_text(double value, char *buffer, size_t size);
 
-/* Returns the candidate that is meant: one that begins with the word ("h100-sxm" for "h100"), else the nearest one
- * where that is near enough to be a slip (transpositions count one), else NULL. */
+/* Returns the candidate that is most likely meant: one that begins with the word ("h100-sxm" for "h100"), else the
+ * nearest one if it is near enough to be a misspelling (a transposition counts as one edit), else NULL. */
 const char *tsim_did_you_mean(const char *wrong, const char *const *candidates, size_t n_candidates);
 
 #endif

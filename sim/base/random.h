@@ -14,6 +14,6 @@ void tsim_random_init(struct tsim_random *random, uint64_t seed, uint64_t replic
 uint64_t tsim_random_bits(struct tsim_random *random);
 double tsim_random_uniform(struct tsim_random *random);     /* in (0, 1], a multiple of 2^-53 */
 double tsim_random_exponential(struct tsim_random *random); /* the mean is 1 */
-double tsim_random_normal(struct tsim_random *random);      /* standard; takes two numbers (Box, Muller 1958) */
+double tsim_random_normal(struct tsim_random *random);      /* standard normal; takes two numbers (Box, Muller 1958) */
 
 #endif

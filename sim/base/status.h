@@ -29,8 +29,8 @@ enum tsim_status {
     TSIM_ERR_DB          /* SQLite */
 };
 
-/* A place in the input, counted from 1; line 0 means that the text is not from a file but from a --set or a default.
- * The name outlives every list of diags with it, as does the text of a diag's source_line. */
+/* A place in the input, counted from 1. Line 0 means that the text comes from a --set or a default, not from a file.
+ * The file's name, and the text of a diag's source_line, outlive every list of diags that refers to them. */
 struct tsim_place {
     const char *file;
     int line;
@@ -42,32 +42,32 @@ struct tsim_diag {
     bool is_warning;
     struct tsim_place at;
     const char *source_line; /* the text of that line, or NULL */
-    const char *set_path;    /* of the --set that it is about; NULL: of none */
+    const char *set_path;    /* the path of the --set that it is about, or NULL */
     char field[160];         /* dotted path, "cluster.node"; may be empty */
     char message[320];       /* what is wrong */
     char hint[560];          /* what would be right; may be empty */
-    bool is_mute;            /* nobody will read it: it stays empty */
+    bool is_mute;            /* nobody will read it, so it stays empty */
 };
 
-/* A growing list; keeps at most TSIM_MAX_DIAGS and counts the rest. Owns its items (tsim_diags_release). */
+/* A list that grows; it keeps at most TSIM_MAX_DIAGS and counts the rest. It owns its items (tsim_diags_release). */
 #define TSIM_MAX_DIAGS 100
 struct tsim_diags {
     struct tsim_diag *items;
     size_t n_items, capacity;
-    size_t n_errors, n_warnings; /* also those beyond the cap */
+    size_t n_errors, n_warnings; /* including those beyond the cap */
     bool is_mute;                /* set by its owner: errors and warnings are counted, and nothing is kept */
 };
 
 void tsim_diags_init(struct tsim_diags *list);
 void tsim_diags_release(struct tsim_diags *list);
 
-/* Appends and returns the item (its hint and source_line may then be set), or a scratch item once the cap is reached;
- * never NULL. The message is printf-formatted; over-long text is cut with "...". */
+/* These append an item and return it, so that its hint and source_line may be set; once the cap is reached they return
+ * a scratch item, never NULL. The message is printf-formatted; a text that is too long is cut with "...". */
 struct tsim_diag *tsim_diags_error(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
                                    const char *field, const char *format, ...) __attribute__((format(printf, 5, 6)));
 struct tsim_diag *tsim_diags_warning(struct tsim_diags *list, struct tsim_place at, const char *field,
                                      const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Does the same for functions that have a '...' of their own. */
+/* These do the same for functions that have a '...' of their own. */
 struct tsim_diag *tsim_diags_verror(struct tsim_diags *list, enum tsim_status status, struct tsim_place at,
                                     const char *field, const char *format, va_list args);
 struct tsim_diag *tsim_diags_vwarning(struct tsim_diags *list, struct tsim_place at, const char *field,
@@ -75,13 +75,14 @@ struct tsim_diag *tsim_diags_vwarning(struct tsim_diags *list, struct tsim_place
 void tsim_diag_hint(struct tsim_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Returns the status of the first error from item `first` on, or TSIM_ERR_LIMIT when the list was full before it. A
- * TSIM_ERR_IO anywhere wins. */
+ * TSIM_ERR_IO anywhere takes precedence. */
 enum tsim_status tsim_diags_status(const struct tsim_diags *list, size_t first);
 
 /* Prints like a compiler: "FILE:LINE:COLUMN: error: FIELD: message", the source line with a caret, then "  hint". */
 void tsim_diags_print(const struct tsim_diags *list, FILE *out);
 
-/* Returns the status of a call from the enclosing function unless it is TSIM_OK. Safe because memory is arena-owned. */
+/* Returns the status of a call from the enclosing function unless it is TSIM_OK. That leaks nothing, because arenas own
+ * the memory. */
 #define TSIM_TRY(call)                                                                                                 \
     do {                                                                                                               \
         enum tsim_status status_of_call_ = (call);                                                                     \

@@ -19,31 +19,32 @@
 
 enum tsim_term_rule {
     TSIM_TERM_GIVEN,   /* a leaf: read, or counted by what `source` says */
-    TSIM_TERM_SUM,     /* of the parts; the inverse ones are taken away */
-    TSIM_TERM_PRODUCT, /* of the parts; the inverse ones divide */
+    TSIM_TERM_SUM,     /* the sum of the parts; inverse parts are subtracted */
+    TSIM_TERM_PRODUCT, /* the product of the parts; inverse parts divide */
     TSIM_TERM_MAX,
     TSIM_TERM_MIN,
     TSIM_TERM_CEILING, /* the product, rounded up */
     TSIM_TERM_FLOOR,   /* the product, rounded down */
-    TSIM_TERM_POWER,   /* of two parts, the first to the second, which may be inverse: negative */
-    TSIM_TERM_OUTCOME  /* of a simulation, a search or a count, as `formula` says; its parts are what goes in */
+    /* The first of two parts to the power of the second; an inverse second part is a negative exponent. */
+    TSIM_TERM_POWER,
+    TSIM_TERM_OUTCOME /* made from its parts by a simulation, a search or a count, as `formula` says */
 };
 
 struct tsim_amount {
     double value;
     const struct tsim_term *term; /* NULL without a recorder */
-    bool is_inverse;              /* as a part: see the rules */
+    bool is_inverse;              /* the rules say what an inverse part does */
 };
 
 struct tsim_term {
     const char *name;
     const char *formula; /* in words; NULL for leaves that need none */
-    const char *source;  /* GIVEN: where it was read; NULL for others */
-    const char *status;  /* of catalogue values: "read", "fitted", "estimate", ...; NULL for others */
+    const char *source;  /* GIVEN: where the value was read; NULL for others */
+    const char *status;  /* catalogue values: "read", "fitted", "estimate", ...; NULL for others */
     double value;
     enum tsim_dimension dimension;
     enum tsim_term_rule rule;
-    bool is_elsewhere; /* GIVEN: a figure whose own tree is not repeated here */
+    bool is_elsewhere; /* GIVEN: the value is a figure whose own tree is not repeated here */
     const struct tsim_amount *parts;
     int32_t n_parts;
     struct tsim_term *next; /* private to the recorder */
@@ -51,20 +52,20 @@ struct tsim_term {
 
 enum { TSIM_RECORDER_SLOTS = 1024 };
 struct tsim_term_recorder {
-    struct tsim_arena *arena; /* of the nodes and their texts */
+    struct tsim_arena *arena; /* holds the nodes and their texts */
     struct tsim_term *slots[TSIM_RECORDER_SLOTS];
-    const struct tsim_recorded_file *files; /* config/provenance.h */
+    const struct tsim_recorded_file *files; /* see config/provenance.h */
 };
 void tsim_term_recorder_init(struct tsim_term_recorder *recorder, struct tsim_arena *arena);
 
-/* Returns the node that is as `term`; its strings and parts are kept where it is new. A sum's parts that are 0 are left
- * out. */
+/* Returns the node that equals `term`. Where none does, it keeps a new one, with copies of the strings and parts. A
+ * sum's parts that are 0 are left out. */
 const struct tsim_term *tsim_record(struct tsim_term_recorder *recorder, const struct tsim_term *term);
 
-/* Text of a name or formula; NULL, and nothing of it is worked out, without a recorder. */
+/* Makes the text of a name or formula. Without a recorder it is NULL, and the arguments are not evaluated. */
 #define tsim_record_text(recorder, ...) ((recorder) ? tsim_arena_printf((recorder)->arena, __VA_ARGS__) : NULL)
 
-/* The rule makes this of the parts; NAN for GIVEN and OUTCOME, which are known without. */
+/* Returns what the rule makes of the parts; NAN for GIVEN and OUTCOME, whose values do not follow from parts. */
 static inline double tsim_by_rule(enum tsim_term_rule rule, const struct tsim_amount *parts, int32_t n) {
     bool is_sum = rule == TSIM_TERM_SUM;
     double value = is_sum ? 0 : 1;
@@ -84,7 +85,7 @@ static inline double tsim_by_rule(enum tsim_term_rule rule, const struct tsim_am
     return rule == TSIM_TERM_CEILING ? ceil(value) : rule == TSIM_TERM_FLOOR ? floor(value) : value;
 }
 
-/* Returns the value that a node's rule makes of its parts; GIVEN and OUTCOME nodes have a value of their own. */
+/* Returns the value that a node's rule makes of its parts, or the node's own value if it is GIVEN or OUTCOME. */
 static inline double tsim_term_by_rule(const struct tsim_term *term) {
     bool is_known = term->rule == TSIM_TERM_GIVEN || term->rule == TSIM_TERM_OUTCOME;
     return is_known ? term->value : tsim_by_rule(term->rule, term->parts, term->n_parts);
@@ -144,7 +145,7 @@ static inline struct tsim_amount tsim_inverse(struct tsim_amount part) {
     return part;
 }
 
-/* Returns a leaf; `formula` may say in words how it was counted, else NULL. */
+/* Returns a leaf. `formula` may say in words how it was counted, else it is NULL. */
 static inline struct tsim_amount tsim_counted(struct tsim_term_recorder *recorder, const char *name,
                                               const char *formula, double value, enum tsim_dimension dimension,
                                               const char *source) {
@@ -164,7 +165,7 @@ static inline struct tsim_amount tsim_given(struct tsim_term_recorder *recorder,
     return tsim_counted(recorder, name, NULL, value, dimension, source);
 }
 
-/* Returns the result of a simulation or a search; the parts say what goes in. */
+/* Returns the result of a simulation or a search; the parts are what goes in. */
 static inline struct tsim_amount tsim_outcome(struct tsim_term_recorder *recorder, const char *name,
                                               const char *formula, double value, enum tsim_dimension dimension,
                                               const struct tsim_amount *parts, size_t n) {
@@ -180,22 +181,22 @@ static inline struct tsim_amount tsim_outcome(struct tsim_term_recorder *recorde
     return amount;
 }
 
-/* Returns the term of a figure of the run by its name in the summary; NULL: none was recorded. */
+/* Returns the term of a figure of the run by the figure's name in the summary, or NULL if none was recorded. */
 const struct tsim_term *tsim_recorded_term(const struct tsim_term_recorder *recorder, const char *name);
 
-/* Returns a figure that was worked out elsewhere. Where its term was not recorded, a leaf says how to see it. */
+/* Returns a figure that was computed elsewhere. Where its term was not recorded, a leaf says how to see it. */
 struct tsim_amount tsim_figure(struct tsim_term_recorder *recorder, const char *name, double value,
                                enum tsim_dimension dimension);
 
-/* Does the same, and always returns the leaf: for a figure whose tree is long. */
+/* Does the same but always returns the leaf, for a figure whose tree is long. */
 struct tsim_amount tsim_elsewhere(struct tsim_term_recorder *recorder, const char *name, double value,
                                   enum tsim_dimension dimension);
 
-/* Parts that come one by one. Without a recorder only their sum is kept. */
+/* A list of parts that come one by one. Without a recorder only their sum is kept. */
 struct tsim_part_list {
     struct tsim_term_recorder *recorder;
     double sum;
-    struct tsim_amount *parts; /* in the recorder's arena */
+    struct tsim_amount *parts; /* owned by the recorder's arena */
     int32_t n, capacity;
 };
 void tsim_part_keep(struct tsim_part_list *list, struct tsim_amount part);

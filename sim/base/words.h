@@ -1,5 +1,5 @@
-/* words.h - a list of 64-bit words that grows, for what is to be compared bit by bit or read again in order. Free with
- * tsim_words_release. */
+/* words.h - a list of 64-bit words that grows, for data that are compared bit by bit or read again in order. Free it
+ * with tsim_words_release. */
 #ifndef TSIM_BASE_WORDS_H
 #define TSIM_BASE_WORDS_H
 
@@ -31,7 +31,7 @@ static inline void tsim_words_put_double(struct tsim_words *words, double value)
     tsim_words_put(words, bits);
 }
 
-/* Reads at *at, which moves on to the next word. */
+/* Reads the word at *at, and moves *at to the next one. */
 static inline int64_t tsim_words_next(const int64_t **at) {
     return *(*at)++;
 }

@@ -1,5 +1,6 @@
-/* cluster.h - the machine of a scenario with its capacities resolved per accelerator and direction, in bytes/s. Const
- * once built. Training makes engine resources of them: outgoing scale-up link, NIC out, NIC in, host link, HBM. */
+/* cluster.h - the machine of a scenario, with its capacities for each accelerator and direction, in bytes/s. It is
+ * const once built. Training makes engine resources of them: outgoing scale-up link, NIC out, NIC in, host link,
+ * HBM. */
 #ifndef TSIM_CLUSTER_CLUSTER_H
 #define TSIM_CLUSTER_CLUSTER_H
 
@@ -7,39 +8,41 @@
 #include "config/scenario.h"
 
 struct tsim_cluster {
-    const struct tsim_accelerator *accelerator; /* the slowest of all, which the others wait for: variation.h */
+    const struct tsim_accelerator
+        *accelerator; /* a copy of the slowest of all, which the others wait for (variation.h) */
     const struct tsim_node *node;
-    const struct tsim_fabric *fabric;     /* NULL: one node */
-    int64_t nodes, accelerators_per_node; /* in use */
+    const struct tsim_fabric *fabric;     /* NULL: one node without a fabric */
+    int64_t nodes, accelerators_per_node; /* those in use */
 
-    /* Outgoing scale-up link of one accelerator; 0: it is alone on its node. Where a node has no links of its own the
-     * host link stands in. It is what a ring over the whole node reaches, which is below the wire; point-to-point
-     * copies reach about the same (A100 274 copied against 235 in a ring, H100 376 against 367) and are taken as equal.
-     */
+    /* The outgoing scale-up link of one accelerator; 0 if it is alone on its node. Where a node has no links of its own
+     * the host link stands in. The rate is what a ring over the whole node reaches, which is less than the wire.
+     * Point-to-point copies reach about the same and are taken as equal (in GB/s, A100: 274 copied, 235 in a ring;
+     * H100: 376 and 367). */
     double scale_up_bytes_per_s;
-    /* Rate on that link while the switch reduces (in-switch all-reduce sends S (n+1)/n); 0 = the switch cannot. */
+    /* The rate of that link while the switch reduces (an all-reduce in the switch sends S (n+1)/n bytes); 0 if the
+     * switch cannot. */
     double scale_up_reduce_bytes_per_s;
-    double pair_bytes_per_s; /* between two accelerators of a node: the whole link, in a mesh 1/(n-1) of it */
+    double pair_bytes_per_s; /* between two accelerators of a node: the link, in a mesh 1/(n-1) of it */
 
-    /* One accelerator's share of its node's NICs, each direction: wire x fabric efficiency / oversubscription. An
+    /* One accelerator's share of its node's NICs in each direction: wire x fabric efficiency / oversubscription. An
      * accelerator uses no more than its own NICs (nics / accelerators, at least one) even where others are idle, and a
-     * software profile may use fewer of a node's NICs. 0 on one node without a fabric. */
+     * software profile may use fewer of a node's NICs. It is 0 on one node without a fabric. */
     double nic_bytes_per_s;
-    double nics_per_accelerator; /* in use; may be below 1 */
+    double nics_per_accelerator; /* those in use; may be below 1 */
     double host_link_bytes_per_s;
 
-    /* On a torus, scale_up is the sum of an accelerator's links, pair is one of them, and there are no NICs. */
+    /* On a torus, scale_up is the sum of an accelerator's links, pair is one of these links, and there are no NICs. */
     int32_t torus_shape[3]; /* 0: no torus; dimensions that it lacks are 1 */
-    bool torus_wraps[3];    /* the dimension closes to a ring */
+    bool torus_wraps[3];    /* true: the dimension closes to a ring */
 
-    double scale_up_latency_s; /* one hop on the node */
-    double fabric_latency_s;   /* end to end, one message; 0 without a fabric */
+    double scale_up_latency_s; /* of one hop on the node */
+    double fabric_latency_s;   /* of one message, end to end; 0 without a fabric */
 };
 
 const struct tsim_cluster *tsim_cluster_build(struct tsim_arena *arena, const struct tsim_scenario *scenario);
 
-/* Return pair_bytes_per_s, scale_up_reduce_bytes_per_s and nic_bytes_per_s of a cluster that has them, and record how
- * they come about. */
+/* These return pair_bytes_per_s, scale_up_reduce_bytes_per_s and nic_bytes_per_s of a cluster that has them, and record
+ * how they are computed. */
 struct tsim_amount tsim_cluster_pair_rate(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
 struct tsim_amount tsim_cluster_reduce_rate(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);
 struct tsim_amount tsim_cluster_nic_rate(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster);

@@ -31,9 +31,9 @@
 #include "cluster/cluster.h"
 
 enum tsim_link_kind {
-    TSIM_LINK_OUT, /* of an accelerator: switch port, PCIe slot */
+    TSIM_LINK_OUT, /* of an accelerator: its port to the switch, or its PCIe slot */
     TSIM_LINK_IN,
-    TSIM_LINK_PAIR, /* of two accelerators of a node: mesh, cube mesh */
+    TSIM_LINK_PAIR, /* from one accelerator of a node to another: mesh, cube mesh */
     TSIM_LINK_SWITCH_UP,
     TSIM_LINK_SWITCH_DOWN, /* of a PCIe switch */
     TSIM_LINK_SOCKET,      /* between two sockets */
@@ -41,8 +41,8 @@ enum tsim_link_kind {
     TSIM_LINK_NIC_IN,
     TSIM_LINK_TIER_UP, /* of a group of a fat tree's tier */
     TSIM_LINK_TIER_DOWN,
-    TSIM_LINK_LOCAL,  /* dragonfly: between routers of a group */
-    TSIM_LINK_GLOBAL, /* dragonfly: between groups */
+    TSIM_LINK_LOCAL,  /* between routers of a group of a dragonfly */
+    TSIM_LINK_GLOBAL, /* between groups of a dragonfly */
     TSIM_LINK_TORUS,
     TSIM_N_LINK_KINDS
 };
@@ -50,30 +50,31 @@ enum tsim_link_kind {
 enum { TSIM_MAX_TIERS = 4, TSIM_ROUTE_MAX = 96, TSIM_CUBE = 8 };
 
 struct tsim_route {
-    int32_t n; /* 0: from a rank to itself */
+    int32_t n; /* 0: the message stays on its rank */
     int32_t links[TSIM_ROUTE_MAX];
 };
 
 struct tsim_topology_tier {
-    int32_t n_groups, n_uplinks; /* uplinks of each group */
-    int64_t ports;               /* of a group; on rails of the lowest tier: nodes */
+    int32_t n_groups, n_uplinks; /* uplinks are those of each group */
+    int64_t ports;               /* a group's; on rails of the lowest tier: its nodes */
 };
 
 struct tsim_topology {
     const struct tsim_cluster *cluster;
     int32_t n_ranks, ranks_per_node, n_links;
-    int32_t first[TSIM_N_LINK_KINDS]; /* link of each kind; kinds without links are empty */
+    int32_t first[TSIM_N_LINK_KINDS]; /* the first link of each kind; a kind without links has count 0 */
     int32_t count[TSIM_N_LINK_KINDS];
-    const double *bytes_per_s; /* [n_links] */
+    const double *bytes_per_s; /* n_links values */
     uint64_t seed;
-    int32_t nics_per_node, ports_per_node; /* NICs as links; physical ports behind them */
-    int32_t per_switch, per_socket;        /* PCIe; 0: none shares, one socket */
+    int32_t nics_per_node, ports_per_node; /* NICs counted as links, and the physical ports behind them */
+    /* Accelerators of a PCIe switch (0: none share one) and of a socket (0: there is one socket). */
+    int32_t per_switch, per_socket;
     int32_t n_tiers;
     struct tsim_topology_tier tiers[TSIM_MAX_TIERS];
     int32_t first_up[TSIM_MAX_TIERS], first_down[TSIM_MAX_TIERS];
     int32_t routers, groups, global_per_pair; /* dragonfly: of a group; in all; links for each ordered pair */
-    bool is_pooled;                           /* dragonfly: adaptive routing */
-    int32_t shape[3];                         /* torus */
+    bool is_pooled;                           /* dragonfly: adaptive routing pools parallel links */
+    int32_t shape[3];                         /* of the torus */
     bool wraps[3];
 };
 
@@ -82,7 +83,7 @@ const struct tsim_topology *tsim_topology_build(struct tsim_arena *arena, const 
 
 void tsim_topology_route(const struct tsim_topology *topology, int32_t from, int32_t to, struct tsim_route *route);
 
-/* Returns the NICs of a node, as links: no more than there are ranks to use them. */
+/* Returns the number of a node's NICs, as links: no more than there are ranks to use them. */
 int32_t tsim_nics_per_node(const struct tsim_cluster *cluster);
 
 /* Returns the number of the NIC link that a rank uses, 0 .. count[TSIM_LINK_NIC_OUT] - 1. */
@@ -90,7 +91,8 @@ int32_t tsim_topology_nic(const struct tsim_topology *topology, int32_t rank);
 
 enum tsim_link_kind tsim_topology_link_kind(const struct tsim_topology *topology, int32_t link);
 
-/* Links of the same sort: "NIC out", "tier 1 up". The sort of a link, 0 .. TSIM_N_LINK_SORTS - 1, and its name. */
+/* Links of the same sort share a name: "NIC out", "tier 1 up". These return the sort of a link, 0 .. TSIM_N_LINK_SORTS
+ * - 1, and a sort's name. */
 enum { TSIM_N_LINK_SORTS = TSIM_N_LINK_KINDS + 2 * TSIM_MAX_TIERS };
 int32_t tsim_topology_link_sort(const struct tsim_topology *topology, int32_t link);
 const char *tsim_link_sort_name(int32_t sort);
@@ -101,19 +103,20 @@ double tsim_topology_oversubscription(const struct tsim_topology *topology, int3
 /* Writes a link's name: "node 3: NIC 2, out", "pod tier 1, group 4: uplink 7". */
 void tsim_topology_link_name(const struct tsim_topology *topology, int32_t link, char *text, size_t size);
 
-/* Returns the links between two accelerators of a cube mesh. */
+/* Returns the number of links between two accelerators of a cube mesh. */
 int32_t tsim_cube_mesh_links(int32_t a, int32_t b);
 
-/* Finds the rings of NCCL among some accelerators of a cube mesh, each a link wide: as many undirected cycles through all of
- * them as share no link, both ways around; between two accelerators one for each link. Where there is no such cycle, there
- * is one ring in the order of their numbers, which passes through neighbours. `members` has a bit for each accelerator, two
- * at least; next[r][a] becomes the accelerator behind a in ring r. Returns the number of rings. */
+/* Finds the rings of NCCL among some accelerators of a cube mesh, each one link wide. There are as many undirected
+ * cycles through all of them as share no link, each used both ways around; between two accelerators there is one for
+ * each link. If there is no such cycle, the result is one ring in the order of the accelerators' numbers, which passes
+ * through neighbours. `members` has a bit for each accelerator, at least two; next[r][a] becomes the accelerator behind
+ * a in ring r. Returns the number of rings. */
 enum { TSIM_CUBE_RINGS = 6 };
 int32_t tsim_cube_mesh_rings(uint32_t members, int8_t next[TSIM_CUBE_RINGS][TSIM_CUBE]);
 
-/* When a cube mesh is cut into parts of n accelerators, every `stride`-th: returns the rings of the part with the fewest, and
- * the links' worth that each of its accelerators sends at while all send to all others as much. Its slowest link sets the
- * pace of an exchange. */
+/* A cube mesh is cut into parts of n accelerators, every `stride`-th. The first returns the number of rings in the part
+ * with the fewest. The second returns at the rate of how many links each accelerator of the part sends while all send
+ * equal amounts to all others; the slowest link sets the pace of the exchange. */
 int32_t tsim_cube_mesh_part_rings(int32_t n, int32_t stride);
 double tsim_cube_mesh_exchange_links(int32_t n, int32_t stride);
 

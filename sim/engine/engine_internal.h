@@ -25,16 +25,16 @@
 
 enum stream_state { STREAM_WAITING, STREAM_JOINING, STREAM_STARTING, STREAM_LATENCY, STREAM_FLOWING, STREAM_FINISHED };
 
-/* A waiter is one wait of one stream, stream * WAITER_STRIDE + place in its waits; -1 = none. */
+/* A waiter is one wait of one stream: stream * WAITER_STRIDE + its place among the stream's waits; -1 is none. */
 enum { WAITER_STRIDE = 8 };
 
 struct tsim_engine_signal {
-    int32_t count;       /* lowerings still needed */
-    int32_t last_waiter; /* of a circular list: its next is the first */
+    int32_t count;       /* lowerings that it still needs to fire */
+    int32_t last_waiter; /* the last of a circular list, whose next is the first */
 };
 
 struct tsim_engine_counter {
-    int64_t value, awaited; /* awaited: what its waiter waits for */
+    int64_t value, awaited; /* awaited: the value that its waiter waits for */
     int32_t waiter;         /* stream, or -1 */
 };
 
@@ -44,27 +44,28 @@ struct tsim_engine_stream {
     enum stream_state state;
     bool is_excused;
     int32_t n_unfired;   /* signals, and counters, that the task still waits for */
-    int32_t next;        /* in the list of starts, or of ends */
-    int32_t first_party; /* of a leader: the parties in the order of their coming */
+    int32_t next;        /* the next stream in the list of starts, or of ends */
+    int32_t first_party; /* of a leader: the parties in the order in which they came */
     int32_t next_party;
     tsim_tick ready, begin;
-    /* while flowing, as of tick `since` */
+    /* These hold while the task flows, and are valid as of tick `since`. */
     tsim_tick since;
     double remaining, rate;
     struct tsim_task task;
     int32_t next_waiter[TSIM_TASK_MAX_SIGNALS];
 };
 
-/* A FIFO of streams, linked through `next`. */
+/* A FIFO of streams, which are linked through `next`. */
 struct tsim_engine_list {
     int32_t first, last;
 };
 
-struct tsim_engine_join { /* a slot of the table; n_arrived == 0: empty */
+/* A slot of the table of joins; n_arrived is 0 in an empty slot. */
+struct tsim_engine_join {
     int64_t id;
     int32_t n_parties, n_arrived;
     int32_t first_party, last_party;
-    bool disagrees; /* in n_parties or in work: it will never start */
+    bool disagrees; /* its parties differ in n_parties or in work, so it will never start */
 };
 
 struct tsim_engine {
@@ -77,10 +78,10 @@ struct tsim_engine {
     struct tsim_engine_signal *signals;
     struct tsim_engine_counter *counters;
     struct tsim_flowed *meters;
-    struct tsim_engine_join *joins; /* open addressing, join_capacity is 0 or a power of two */
+    struct tsim_engine_join *joins; /* by open addressing; join_capacity is 0 or a power of two */
     size_t n_streams, stream_capacity, n_signals, signal_capacity, n_counters, counter_capacity, n_joins, join_capacity,
         n_meters, meter_capacity;
-    int32_t n_unfinished; /* streams that are not excused */
+    int32_t n_unfinished; /* streams that are not excused and have not finished */
     struct tsim_engine_list starts, ends;
     struct tsim_event_queue events;
     struct tsim_sharing sharing;
@@ -107,7 +108,8 @@ static inline void tsim_engine_count(struct tsim_engine *engine, int32_t stream,
     if (engine->n_events_at_tick > engine->options.max_events_per_tick)
         tsim_engine_goes_round(engine, stream);
 }
-void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size); /* "stream 3 (...)" */
+/* Writes "stream 3 (...)". */
+void tsim_engine_tell(const struct tsim_engine *engine, int32_t stream, char *text, size_t size);
 enum tsim_status tsim_engine_report_deadlock(const struct tsim_engine *engine, struct tsim_diags *diags);
 
 /* Returns the ticks of a duration that is not negative; INT64_MAX beyond the end of time. */
@@ -115,7 +117,7 @@ static inline tsim_tick tsim_engine_bounded_ticks(const struct tsim_engine *engi
     if (duration_s >= engine->end_of_time_s)
         return INT64_MAX;
     double ticks = duration_s / engine->options.tick_s;
-    /* from 2^52 on a double is a whole number, and adding a half would round it up */
+    /* From 2^52 on a double is a whole number, and adding a half would round it up. */
     tsim_tick rounded = (tsim_tick)(ticks < 0x1p52 ? ticks + 0.5 : ticks);
     return rounded > 0 ? rounded : duration_s > 0;
 }
@@ -127,9 +129,9 @@ void tsim_engine_end_task(struct tsim_engine *engine, int32_t leader);
 /* activity.c starts tasks and finds how fast they flow. */
 void tsim_engine_start_task(struct tsim_engine *engine, int32_t leader);
 void tsim_engine_flow(struct tsim_engine *engine, int32_t leader);
-bool tsim_engine_solve(struct tsim_engine *engine); /* true: a task ends in this tick */
+bool tsim_engine_solve(struct tsim_engine *engine); /* returns whether a task ends in this tick */
 
-/* join.c: the stream has come to its join. Returns the leader once all have come, else -1. */
+/* join.c notes that the stream has come to its join. Returns the join's leader once all parties have come, else -1. */
 int32_t tsim_engine_arrive(struct tsim_engine *engine, int32_t stream);
 const struct tsim_engine_join *tsim_engine_find_join(const struct tsim_engine *engine, int64_t id);
 

@@ -31,8 +31,8 @@
 
 /* Within a tick all ends come before all starts. */
 enum tsim_phase {
-    TSIM_PHASE_END,  /* an activity is over: capacity and streams become free */
-    TSIM_PHASE_START /* a latency is over: an activity begins to flow */
+    TSIM_PHASE_END,  /* an activity has ended: capacity and streams become free */
+    TSIM_PHASE_START /* a latency has passed: an activity begins to flow */
 };
 
 struct tsim_event {
@@ -43,24 +43,25 @@ struct tsim_event {
 
 struct tsim_event_entry {
     int64_t tick;
-    uint64_t rank; /* phase in the upper half, item in the lower: compared as one number */
+    uint64_t rank; /* phase in the upper half, item in the lower, so both are compared as one number */
 };
 
 enum { TSIM_QUEUE_RUNS = 2, TSIM_QUEUE_FEW = 64 };
 
-/* A key has, from the highest bit, 57 bits of the tick, 1 of the phase and 6 of the item. UINT64_MAX: not queued. */
+/* A key has, from the highest bit, 57 bits of the tick, 1 bit of the phase and 6 bits of the item. UINT64_MAX means
+ * that the item is not queued. */
 enum { TSIM_QUEUE_GROUP = 8 };
 struct tsim_event_row {
-    int32_t n_groups; /* in use */
-    uint64_t first;   /* of all */
+    int32_t n_groups; /* those in use */
+    uint64_t first;   /* the first key of all */
     uint64_t firsts[TSIM_QUEUE_FEW / TSIM_QUEUE_GROUP];
     uint64_t keys[TSIM_QUEUE_FEW];
 };
 #define TSIM_QUEUE_LAST_TICK ((UINT64_C(1) << 56) - 1)
 
 struct tsim_event_run {
-    struct tsim_event_entry *entries;    /* of item HOLE where one was taken out */
-    size_t head, end, n_holes, capacity; /* entries[head .. end), and entries[head] is none */
+    struct tsim_event_entry *entries;    /* an entry that was taken out has the item HOLE */
+    size_t head, end, n_holes, capacity; /* the run is entries[head .. end), and entries[head] is no hole */
 };
 
 /* All fields are private. */
@@ -68,12 +69,12 @@ struct tsim_event_queue {
     bool has_many;
     struct tsim_event_row few;
     struct tsim_event_entry *entries;
-    int32_t *
-        position; /* each item's place in entries; -1 = not queued; below: in a run, ~(at * TSIM_QUEUE_RUNS + run) - 1 */
+    int32_t
+        *position; /* each item's place in entries; -1: not queued; less: in a run, ~(at * TSIM_QUEUE_RUNS + run) - 1 */
     size_t n_entries, entry_capacity, n_items, position_capacity;
-    bool root_is_vacant; /* entries[0] was popped and not yet replaced; it still counts in n_entries */
+    bool root_is_vacant; /* entries[0] was popped and not yet replaced; n_entries still counts it */
     struct tsim_event_run runs[TSIM_QUEUE_RUNS];
-    struct tsim_event_entry first; /* of all, and where, while known */
+    struct tsim_event_entry first; /* the first event of all and its container, while they are known */
     int first_place;
     bool first_is_known;
 };
@@ -85,7 +86,7 @@ static inline uint64_t tsim_event_smaller(uint64_t a, uint64_t b) {
     return b < a ? b : a;
 }
 
-/* Sorts a row again after a change that moved no key to an earlier time. */
+/* Updates the first keys of a row after a change that moved no key to an earlier time. */
 static inline void tsim_event_row_sort(struct tsim_event_row *row, int32_t group) {
     const uint64_t *keys = row->keys + group * TSIM_QUEUE_GROUP;
     uint64_t a = tsim_event_smaller(keys[0], keys[1]), b = tsim_event_smaller(keys[2], keys[3]),
@@ -111,7 +112,7 @@ static inline void tsim_event_row_put(struct tsim_event_row *row, int32_t item, 
 }
 
 void tsim_event_queue_put_among_many(struct tsim_event_queue *queue, int32_t item, int64_t tick, enum tsim_phase phase);
-/* Queues the item, or moves it if it is queued. item >= 0; memory grows with the largest item. */
+/* Queues the item, or moves it if it is queued. item is at least 0; memory grows with the largest item. */
 static inline void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t item, int64_t tick,
                                         enum tsim_phase phase) {
     if (queue->has_many | ((uint32_t)item >= TSIM_QUEUE_FEW) | ((uint64_t)tick > TSIM_QUEUE_LAST_TICK))
@@ -119,16 +120,17 @@ static inline void tsim_event_queue_put(struct tsim_event_queue *queue, int32_t 
     else
         tsim_event_row_put(&queue->few, item, (uint64_t)tick << 7 | (uint64_t)phase << 6 | (uint32_t)item);
 }
-void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item); /* nothing if it is not queued */
+void tsim_event_queue_remove(struct tsim_event_queue *queue, int32_t item); /* does nothing if it is not queued */
 bool tsim_event_queue_has(const struct tsim_event_queue *queue, int32_t item);
 int64_t tsim_event_queue_tick(const struct tsim_event_queue *queue, int32_t item); /* the item must be queued */
 size_t tsim_event_queue_count(const struct tsim_event_queue *queue);
 
-/* Tell the first event, and the second also removes it; false, with *event untouched, when there is none. */
+/* These give the first event; the second also removes it. They return false, with *event untouched, when there is
+ * none. */
 bool tsim_event_queue_peek(struct tsim_event_queue *queue, struct tsim_event *event);
 bool tsim_event_queue_pop(struct tsim_event_queue *queue, struct tsim_event *event);
-/* The two halves of a pop: where the first event is (below TSIM_QUEUE_HEAP: there is none), and taking it from there,
- * with nothing changed in between. */
+/* The two halves of a pop: the first finds where the first event is (a number below TSIM_QUEUE_HEAP if there is none),
+ * the second takes it from there. Nothing may change in between. */
 enum { TSIM_QUEUE_HEAP = -1 };
 int tsim_event_queue_look(struct tsim_event_queue *queue); /* for it, where it is not known */
 static inline int tsim_event_queue_find(struct tsim_event_queue *queue, struct tsim_event *event) {
@@ -154,7 +156,7 @@ static inline void tsim_event_queue_take(struct tsim_event_queue *queue, int pla
     queue->few.keys[item] = UINT64_MAX;
     tsim_event_row_sort(&queue->few, (int32_t)((uint32_t)item / TSIM_QUEUE_GROUP));
 }
-/* Finds an event of that tick, before which no event is queued; false when there is none. */
+/* Finds an event of a tick before which no event is queued; returns false if there is none. */
 static inline bool tsim_event_queue_find_at(struct tsim_event_queue *queue, int64_t tick, int *place,
                                             struct tsim_event *event) {
     if (!queue->has_many && queue->few.first >> 7 != (uint64_t)tick)

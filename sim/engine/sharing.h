@@ -46,21 +46,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A resource counts as saturated, and two shares as equal, within this part of themselves: more than the rounding that
- * sums of a million terms gather, less than anything that a user could measure. */
+/* The part of itself within which a resource counts as saturated, and two shares as equal. It is more than the rounding
+ * that sums of a million terms gather, and less than anything that a user could measure. */
 #define TSIM_SHARING_TOLERANCE 1e-10
-/* Levels and rates nearer to each other than this are the same number: symmetric activities stay so to the bit. */
+/* Levels and rates that are nearer to each other than this part of themselves are the same number, so that symmetric
+ * activities stay equal to the bit. */
 #define TSIM_SHARING_SAME 1e-12
 
-/* One (activity, resource) pair; linked in both directions, from a pool. */
+/* One pair of an activity and a resource. It is linked in both directions and comes from a pool. */
 struct tsim_sharing_demand {
     double per_unit;
     int32_t activity, resource;
-    int32_t next_user, previous_user; /* on the resource, newest first */
+    int32_t next_user, previous_user; /* of the resource, newest first */
     int32_t next_demand;              /* of the activity */
 };
 
-/* Units of ended activities, Neumaier's compensated sum. */
+/* The units that ended activities have used, as Neumaier's compensated sum. */
 struct tsim_flowed {
     double sum, lost;
 };
@@ -75,52 +76,54 @@ struct tsim_sharing_resource {
     double used; /* sum of per_unit * rate */
     struct tsim_flowed flowed;
     int32_t first_user, n_users;
-    /* during a solve, where is_touched: users in the region; those of them that are not yet fixed */
+    /* These hold during a solve, where is_touched is set: users in the region, and how many of them are not yet
+     * fixed. */
     int32_t n_inside;
-    int32_t n_open : 30; /* in 30 bits, because large clusters have a hundred thousand resources */
-    bool is_marked : 1;  /* in `marked`: the next solve begins here */
-    bool is_touched : 1; /* the fields below are those of the solve under way, too */
-    double outside;      /* used by activities that are not in the region */
-    double remaining;    /* capacity less outside less what is fixed */
+    int32_t n_open : 30; /* 30 bits, to save memory: large clusters have a hundred thousand resources */
+    bool is_marked : 1;  /* it is in `marked`: the next solve begins here */
+    bool is_touched : 1; /* the fields below belong to the solve under way */
+    double outside;      /* used by activities outside the region */
+    double remaining;    /* capacity less `outside` less what is fixed */
 };
 
-/* More of a resource in the solve under way: kept apart, as most starts and ends need no solve. */
+/* The rest of what a solve keeps of a resource. It is apart, because most starts and ends need no solve. */
 struct tsim_sharing_load {
-    double now, mark; /* sum of weight * per_unit of the open ones; its value when last summed afresh */
-    double most;      /* used by those in the region when all are at their bounds */
+    double now, mark; /* the sum of weight * per_unit of activities not yet fixed; its value when last summed afresh */
+    double most;      /* used by the region's activities when all are at their bounds */
 };
 
 struct tsim_sharing_activity {
     double weight, bound;
     double rate;
-    int32_t first_demand; /* -1 = none: the activity does not exist */
+    int32_t first_demand; /* -1: none, and the activity does not exist */
     int32_t n_demands;
-    int32_t bottleneck; /* resource, or -1 = its bound */
-    bool is_new;        /* started, and no rate yet */
+    int32_t bottleneck; /* a resource, or -1: its bound */
+    bool is_new;        /* it has started, and has no rate yet */
     bool is_inside, is_open;
-    int32_t next_bottleneck; /* of the solve under way, as next_rate */
+    int32_t next_bottleneck; /* found by the solve under way, as is next_rate */
     double next_rate;
 };
 
-struct tsim_sharing_candidate { /* a resource (>= 0) that would fill, or an activity (~id < 0) that would be bound */
+/* A resource (>= 0) that would fill, or an activity (~id < 0) that would reach its bound. */
+struct tsim_sharing_candidate {
     double level;
     int32_t who;
 };
 
-/* Read-only to others, except through the functions. */
+/* The whole system. Others may read it, and change it only through the functions below. */
 struct tsim_sharing {
     struct tsim_sharing_resource *resources;
-    struct tsim_sharing_load *loads; /* by resource */
+    struct tsim_sharing_load *loads; /* one for each resource */
     struct tsim_sharing_activity *activities;
     struct tsim_sharing_demand *demands;
     struct tsim_sharing_candidate *candidates;
-    int32_t *free_demands; /* in the pool: a stack beside it, since a list through it waits for memory at each step */
+    int32_t *free_demands; /* a stack: a list through the pool would wait for memory at each step */
     int32_t *marked, *touched, *region;
-    int32_t *changed; /* after a solve: the n_changed activities whose rate is another than before, new ones included */
+    int32_t *changed; /* after a solve: the n_changed activities with a new rate, new activities included */
     size_t n_resources, n_activities, n_demands, n_free_demands, n_candidates, n_marked, n_touched, n_region, n_changed;
     size_t resource_capacity, load_capacity, activity_capacity, demand_capacity, free_capacity, candidate_capacity,
         marked_capacity, touched_capacity, region_capacity, changed_capacity;
-    int64_t n_filled; /* activities that went through progressive filling so far: the cost of sharing, for benchmarks */
+    int64_t n_filled; /* activities that progressive filling has fixed so far: the cost of sharing, for benchmarks */
 };
 
 void tsim_sharing_init(struct tsim_sharing *sharing);
@@ -128,17 +131,17 @@ void tsim_sharing_release(struct tsim_sharing *sharing);
 
 int32_t tsim_sharing_add_resource(struct tsim_sharing *sharing, double capacity); /* > 0, finite; returns its number */
 
-/* These begin an activity: set, then a demand for each resource (two on the same resource add up), then start. `bound`
- * may be HUGE_VAL. start returns true if the rate is known at once and no other rate has changed, false if the next
- * solve finds it. */
+/* These begin an activity: set first, then a demand for each resource (two on the same resource add up), then start.
+ * `bound` may be HUGE_VAL. start returns true if the rate is known at once and no other rate has changed, and false if
+ * the next solve finds it. */
 void tsim_sharing_set(struct tsim_sharing *sharing, int32_t activity, double weight, double bound);
 void tsim_sharing_demand(struct tsim_sharing *sharing, int32_t activity, int32_t resource, double per_unit);
 bool tsim_sharing_start(struct tsim_sharing *sharing, int32_t activity);
 
-/* Ends and forgets the activity, and books per_unit * work units as flowed on each of its resources. */
+/* Ends and forgets the activity, and counts per_unit * work units as flowed on each of its resources. */
 void tsim_sharing_end(struct tsim_sharing *sharing, int32_t activity, double work);
 
-void tsim_sharing_book(struct tsim_sharing *sharing, int32_t resource, double units); /* as flowed */
+void tsim_sharing_book(struct tsim_sharing *sharing, int32_t resource, double units); /* counts them as flowed */
 
 static inline bool tsim_sharing_needs_solve(const struct tsim_sharing *sharing) {
     return sharing->n_marked > 0;
@@ -148,11 +151,11 @@ static inline double tsim_sharing_rate(const struct tsim_sharing *sharing, int32
     return sharing->activities[activity].rate;
 }
 
-/* Returns what is used of the demand's resource by all but its activity: where they are few a fresh sum, which does not
- * show what came before. */
+/* Returns what all activities but the demand's own use of its resource. Where they are few it is a fresh sum, which
+ * does not depend on what came before. */
 double tsim_sharing_used_beside(const struct tsim_sharing *sharing, const struct tsim_sharing_demand *demand);
 
-/* Returns the units of ended activities; those under way are the owner's to add, who knows the time. */
+/* Returns the units of ended activities. The owner, who knows the time, adds those under way. */
 double tsim_sharing_flowed(const struct tsim_sharing *sharing, int32_t resource);
 
 #endif
