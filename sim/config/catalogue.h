@@ -1,7 +1,7 @@
-/* catalogue.h - what a catalogue file becomes: models, accelerators, nodes, fabrics, software profiles, typed and in
- * SI units. Everything here is const once read. Shapes and units are in the names; `_frac` is 0..1.
+/* catalogue.h - what a catalogue file becomes: models, accelerators, nodes, fabrics, regions, storage and software
+ * profiles, typed and in SI units. Everything here is const once read. Units are in the names; `_frac` is 0..1.
  *
- * A value in a hardware file is either a scalar or {value: ..., source: ..., status: read|derived|estimate}; a scalar
+ * A value in a hardware file is either a scalar or {value: ..., source: ..., status: read|derived|estimate}. A scalar
  * takes the file's own `source:`. Sources are kept beside the value for `tsim show` (schema.h). */
 #ifndef TSIM_CONFIG_CATALOGUE_H
 #define TSIM_CONFIG_CATALOGUE_H
@@ -13,20 +13,21 @@
 
 enum tsim_precision { TSIM_FP32, TSIM_TF32, TSIM_FP16, TSIM_BF16, TSIM_FP8, TSIM_MXFP8, TSIM_NVFP4, TSIM_N_PRECISIONS };
 
-/* Precisions of linear layers alone, whose operands are quantized before each product: attention, the head, gradients
- * and what lies between layers stay in bf16. */
+/* Returns whether the precision is one of linear layers alone, whose operands are quantized before each product.
+ * Attention, the head, gradients and what passes between layers then stay in bf16. */
 static inline bool tsim_is_quantized(enum tsim_precision precision) {
     return precision >= TSIM_FP8;
 }
 static inline enum tsim_precision tsim_unquantized(enum tsim_precision precision) {
     return tsim_is_quantized(precision) ? TSIM_BF16 : precision;
 }
-/* Tensor collectives in chunks beside their product: there are kernels for it of every precision but NVFP4, whose
- * recipes turn it off (NVIDIA-NeMo/Megatron-Bridge scripts/performance/configs/llama: tp_comm_overlap). */
+/* Returns whether tensor collectives can run in chunks beside their product. Kernels for that exist in every precision
+ * but NVFP4, whose recipes turn it off (NVIDIA-NeMo/Megatron-Bridge scripts/performance/configs/llama:
+ * tp_comm_overlap). */
 static inline bool tsim_has_tensor_overlap(enum tsim_precision precision) {
     return precision != TSIM_NVFP4;
 }
-/* An operand's element takes so many bytes, with its share of the scales: MXFP8 has one of 8 bits for 32 elements
+/* Returns the bytes of an operand's element with its share of the scales. MXFP8 has a scale of 8 bits for 32 elements
  * (OCP Microscaling Formats 1.0, section 5), NVFP4 one of 8 bits for 16 (NVIDIA 2025, arXiv:2509.25149, section 2). */
 double tsim_operand_bytes(enum tsim_precision precision);
 
@@ -34,7 +35,7 @@ double tsim_operand_bytes(enum tsim_precision precision);
 enum tsim_model_kind { TSIM_MODEL_TRANSFORMER, TSIM_MODEL_CNN, TSIM_MODEL_MLP, TSIM_MODEL_DLRM };
 enum tsim_norm { TSIM_NORM_LAYERNORM, TSIM_NORM_RMSNORM, TSIM_NORM_PLAIN /* a layer norm without scale and shift */ };
 enum tsim_activation_function {
-    TSIM_ACTIVATION_AUTO, /* relu in lists of layers, silu where the feed-forward block is gated, else gelu */
+    TSIM_ACTIVATION_AUTO, /* relu in lists of layers, silu in gated feed-forward blocks, gelu elsewhere */
     TSIM_ACTIVATION_RELU,
     TSIM_ACTIVATION_GELU,
     TSIM_ACTIVATION_SILU,
@@ -50,42 +51,42 @@ enum tsim_position {
 };
 
 struct tsim_experts {
-    int64_t count; /* 0 = dense model; then nothing else counts */
+    int64_t count; /* 0: a dense model, and nothing else counts */
     int64_t active, ffn_hidden, shared;
     int64_t first, every;   /* layer l (from 0) has experts where l >= first and (l - first + 1) % every == 0 */
-    int64_t node_limit;     /* nodes whose experts a token may choose from; 0: all */
-    bool router_bias;       /* a correction per expert, added to its score (DeepSeek-V3) */
-    bool limited;           /* gate and other half are clamped before the activation (GPT-OSS) */
-    double imbalance_frac;  /* coefficient of variation between the experts' popularity, beyond chance */
-    double capacity_factor; /* rows of an expert's buffer over the mean, padded; 0: as many as come */
-    bool is_even;           /* not of a file: each gets as many rows as the others, without chance (model/executed.c) */
+    int64_t node_limit;     /* nodes from which a token may choose experts; 0: all */
+    bool router_bias;       /* each expert has a correction that is added to its score (DeepSeek-V3) */
+    bool limited;           /* gate and other half are clamped before the activation (gpt-oss) */
+    double imbalance_frac;  /* coefficient of variation of the experts' popularity, beyond chance */
+    double capacity_factor; /* rows of an expert's padded buffer over the mean; 0: no padding */
+    bool is_even;           /* set by tsim (model/executed.c), not by a file: all experts get equal rows */
 };
 
 /* Multi-head latent attention (DeepSeek-V2): queries, and keys with values, are expanded from short latent vectors. The
- * query and key of a head is nope_dim + rope_dim wide, of which rope_dim, shared by the heads' keys, holds positions;
- * the value is head_dim wide. */
+ * query and the key of a head are nope_dim + rope_dim wide. The rope_dim part holds positions, and the keys of all
+ * heads share it. The value is head_dim wide. */
 struct tsim_latent {
-    int64_t kv_rank;    /* 0 = ordinary attention; then nothing else counts */
+    int64_t kv_rank;    /* 0: ordinary attention, and nothing else counts */
     int64_t query_rank; /* 0: queries are projected from the residual stream */
     int64_t rope_dim;
-    int64_t nope_dim; /* 0: head_dim */
+    int64_t nope_dim; /* 0: as head_dim */
 };
 
-/* Layers of a transformer that are not all alike differ in how they mix the tokens, and in what follows. */
+/* The layers of a transformer may differ in how they mix the tokens, and in what follows the mixer. */
 enum tsim_mixing {
-    TSIM_MIXING_ATTENTION, /* to all tokens, or all earlier ones */
-    TSIM_MIXING_WINDOW,    /* to the nearest of them: attention_window */
-    TSIM_MIXING_MAMBA,     /* a state-space recurrence: `mamba` */
-    TSIM_MIXING_MAMBA1,    /* the same by a scan: `mamba1` */
+    TSIM_MIXING_ATTENTION, /* attention to all tokens, or to all earlier ones */
+    TSIM_MIXING_WINDOW,    /* attention to the nearest tokens: attention_window */
+    TSIM_MIXING_MAMBA,     /* a state-space recurrence, computed by products: `mamba` */
+    TSIM_MIXING_MAMBA1,    /* a state-space recurrence, computed by a scan: `mamba1` */
     TSIM_MIXING_DELTA,     /* linear attention by the gated delta rule: `delta` */
     TSIM_MIXING_SEGMENT,   /* attention to the last segment as well: `memory` */
     TSIM_MIXING_SPARSE,    /* attention to the tokens that `index` picks */
-    TSIM_MIXING_MODULATED, /* of a diffusion transformer: `diffusion` */
-    TSIM_MIXING_JOINT,     /* the same, image and text with weights of their own in one sequence */
+    TSIM_MIXING_MODULATED, /* attention of a diffusion transformer: `diffusion` */
+    TSIM_MIXING_JOINT,     /* the same, where image and text share a sequence and have weights of their own */
     TSIM_MIXING_LAST_JOINT,
-    TSIM_MIXING_NONE /* not at all: what follows stands alone */
+    TSIM_MIXING_NONE /* no mixer: what follows it stands alone */
 };
-enum tsim_following { /* auto: as `experts` says; none: the mixer stands alone */
+enum tsim_following { /* AUTO: as `experts` says; NONE: the mixer stands alone */
                       TSIM_FOLLOWING_AUTO,
                       TSIM_FOLLOWING_DENSE,
                       TSIM_FOLLOWING_EXPERTS,
@@ -94,100 +95,104 @@ enum tsim_following { /* auto: as `experts` says; none: the mixer stands alone *
 struct tsim_layer_entry {
     enum tsim_mixing kind;
     enum tsim_following feed_forward;
-    int64_t count; /* so many of them in a row */
+    int64_t count; /* the entry stands for this many layers in a row */
 };
 
-/* Mamba-2 (Dao and Gu 2024, arXiv:2405.21060): heads of a width, each with a state of width x state that all heads of a
- * group write and read with the same vectors. */
+/* Mamba-2 (Dao and Gu 2024, arXiv:2405.21060). Each head is head_dim wide and has a state of head_dim x state values,
+ * which all heads of a group write and read with the same vectors. */
 struct tsim_mamba {
-    int64_t heads; /* 0: no layer is one; then nothing else counts */
+    int64_t heads; /* 0: the model has no such layer, and nothing else counts */
     int64_t head_dim, state, groups;
-    int64_t kernel; /* of the convolution before */
-    int64_t chunk;  /* tokens that are worked on as products */
+    int64_t kernel; /* width of the convolution before it, in tokens */
+    int64_t chunk;  /* tokens that are worked on together, as products */
 };
 
-/* Mamba-1 (Gu and Dao 2023, arXiv:2312.00752): each channel has a state of its own. */
+/* Mamba-1 (Gu and Dao 2023, arXiv:2312.00752). Each channel has a state of its own. */
 struct tsim_mamba1 {
-    int64_t width; /* channels; 0: no layer is one; then nothing else counts */
+    int64_t width; /* channels; 0: the model has no such layer, and nothing else counts */
     int64_t state, step_rank;
-    int64_t kernel; /* of the convolution before */
-    bool norms;     /* of step sizes and of what writes and reads the states (Jamba) */
+    int64_t kernel; /* width of the convolution before it, in tokens */
+    bool norms;     /* step sizes and the vectors that write and read states are normalized (Jamba) */
 };
 
-/* Gated delta rule (Yang et al. 2024, arXiv:2412.06464): heads of keys, which queries have, too, and of values, with a
- * state of key x value for each of the latter. */
+/* The gated delta rule (Yang et al. 2024, arXiv:2412.06464). There are key heads, for queries and keys, and value
+ * heads, each with a state of key_dim x value_dim values. */
 struct tsim_delta {
-    int64_t value_heads; /* 0: no layer is one; then nothing else counts */
+    int64_t value_heads; /* 0: the model has no such layer, and nothing else counts */
     int64_t key_heads, key_dim, value_dim;
-    /* Each channel has a decay and a gate, by way of a vector so wide (Kimi Linear); 0: each head has a decay. */
+    /* Each channel has a decay and a gate, computed by way of a vector of this width (Kimi Linear); 0: each head has a
+     * decay. */
     int64_t gate_rank;
-    int64_t kernel; /* of the convolution before */
-    int64_t chunk;  /* tokens that are worked on as products */
+    int64_t kernel; /* width of the convolution before it, in tokens */
+    int64_t chunk;  /* tokens that are worked on together, as products */
 };
 
 /* The index chooses the keys that a query meets (DeepSeek-V3.2): its own small heads score all earlier keys. */
 struct tsim_index {
-    int64_t heads; /* 0: no layer has one; then nothing else counts */
+    int64_t heads; /* 0: the model has no index, and nothing else counts */
     int64_t head_dim;
-    int64_t tokens; /* that are picked, of the highest scores */
+    int64_t tokens; /* keys that are picked for a query, those with the highest scores */
 };
 
-/* A diffusion transformer takes noisy values of a grid of latent pixels, a token for each patch, and gives what is to
- * be taken away (sim/model/layer_diffusion.c). */
+/* A diffusion transformer takes noisy values of a grid of latent pixels, one token for each patch, and predicts what is
+ * to be taken away (sim/model/layer_diffusion.c). */
 struct tsim_diffusion {
-    int64_t values; /* values of a token at the input; 0: no diffusion transformer, and nothing else counts */
+    int64_t values; /* values of a token at the input; 0: no such model, and nothing else counts */
     int64_t out_values;
-    int64_t frequencies; /* they encode the moment of diffusion */
-    /* One product for all layers, with a table of each, makes shifts, scales and gates; else each layer has a product. */
+    int64_t frequencies; /* values that encode the moment of diffusion */
+    /* One product makes shifts, scales and gates for all layers, each of which adds a table to them; otherwise each
+     * layer has a product. */
     bool shared_modulation;
-    int64_t text_tokens, text_width, text_products; /* 0: without a text */
-    int64_t pooled_width;                           /* of a vector that stands for the whole text; 0: none */
+    int64_t text_tokens, text_width, text_products; /* 0: the model takes no text */
+    int64_t pooled_width;                           /* width of a vector that stands for the whole text; 0: none */
 };
 
-/* A vision transformer: an image is cut into patches, one token each, behind a class token. */
+/* A vision transformer cuts an image into patches, one token each, behind a class token. */
 struct tsim_image {
-    int64_t patch; /* 0 = a model of tokens; then nothing else counts */
+    int64_t patch; /* pixels of a patch's side; 0: a model of tokens, and nothing else counts */
     int64_t size, channels;
     int64_t tokens;     /* of an image, with the class token */
-    bool patches_alone; /* without a class token */
+    bool patches_alone; /* there is no class token */
     bool unbiased;      /* the product that patches go through has no bias */
 };
 
 /* A vision transformer whose patches become tokens of a language model, by way of a projector
- * (sim/model/layer_tower.c). The first layers of the model are the tower's, the next one is the projector. */
+ * (sim/model/layer_tower.c). The model's first layers are the tower's, and the next one is the projector. */
 struct tsim_tower {
-    int64_t layers; /* 0: no tower; then nothing else counts */
+    int64_t layers; /* 0: the model has no tower, and nothing else counts */
     int64_t hidden, heads, head_dim, ffn_hidden, other_parameters;
-    int64_t attention_window, full_every; /* every so many layers attend to the whole image, the others to windows */
+    /* Every full_every-th layer attends to the whole image, the others to windows of attention_window. */
+    int64_t attention_window, full_every;
     bool gated_mlp, bias, positions, frozen;
     enum tsim_norm norm;
     struct tsim_image image;
-    int64_t images;          /* of a sample */
-    int64_t merge;           /* patches of a side of a square that becomes one token */
-    bool pools;              /* the square's mean becomes the token, not all of its values */
-    int64_t products, inner; /* of the projector, and its inner width */
+    int64_t images;          /* images of a sample */
+    int64_t merge;           /* patches on the side of a square that becomes one token */
+    bool pools;              /* the mean of the square becomes the token, not all of its values */
+    int64_t products, inner; /* products of the projector, and its inner width */
     bool unbiased_projector;
     const struct tsim_model *network; /* the tower as a model of its own */
 };
 
 /* A small encoder that is trained beside the model and fills in masked tokens, which the model then judges (ELECTRA;
- * sim/model/layer_generator.c). The first layers of the model are its, the next one is its head. */
+ * sim/model/layer_generator.c). The model's first layers are the generator's, and the next one is the generator's
+ * head. */
 struct tsim_generator {
-    int64_t layers; /* 0: none; then nothing else counts */
+    int64_t layers; /* 0: the model has no generator, and nothing else counts */
     int64_t hidden, heads, ffn_hidden;
-    double masked_frac;               /* of the tokens */
+    double masked_frac;               /* masked part of the tokens */
     const struct tsim_model *network; /* the generator as a model of its own */
 };
 
-/* Rows of the table that a token meets in the head, where they are not all of them. */
+/* The rows of the table that a token meets in the head, if these are not all rows. */
 struct tsim_head_rows {
     int64_t each; /* rows that every token meets; 0: all rows, and nothing else counts */
-    int64_t tail; /* mean rows of the cluster that a rare token meets as well; a token meets at most one cluster */
+    int64_t tail; /* mean rows of a cluster; a rare token also meets one cluster's rows */
     int64_t clusters;
-    double tail_frac; /* this part of the tokens meets a cluster */
+    double tail_frac; /* part of the tokens that meet a cluster */
 };
 
-/* A model of kind cnn or mlp is a list of layers. As it is written: */
+/* A model of kind cnn or mlp is a list of layers. These are its entries as a file has them. */
 enum tsim_entry_kind {
     TSIM_ENTRY_CONV,
     TSIM_ENTRY_TRANSPOSED,
@@ -200,39 +205,39 @@ enum tsim_entry_kind {
 struct tsim_list_entry {
     enum tsim_entry_kind kind;
     int64_t out, kernel, stride, padding, groups, width, repeat;
-    int64_t expand, squeeze; /* of an inverted block: see layer_list_keys.c */
+    int64_t expand, squeeze; /* of an inverted block (layer_list_keys.c) */
     bool bias, norm, relu;
 };
 
-/* The kinds of a list's operators once its entries are expanded: a linear layer is a product on an image of one pixel.
- * Areas are height x width. */
+/* The operators of a list once its entries are expanded. A linear layer is a product on an image of one pixel. Areas
+ * are height x width. */
 enum tsim_list_kind {
     TSIM_LIST_PRODUCT,
     TSIM_LIST_NORM,
     TSIM_LIST_RELU,
     TSIM_LIST_ADD,
-    TSIM_LIST_SCALE, /* each channel of an image by a factor of its own */
+    TSIM_LIST_SCALE, /* each channel of an image is multiplied by a factor of its own */
     TSIM_LIST_MAX_POOL,
     TSIM_LIST_AVERAGE_POOL,
-    TSIM_LIST_TABLES,      /* of a recommendation model: all of its embedding tables */
-    TSIM_LIST_INTERACTION, /* dot products of the pairs of `groups` vectors */
-    TSIM_LIST_CROSS        /* first vector times this one, and the one before added */
+    TSIM_LIST_TABLES,      /* all embedding tables of a recommendation model */
+    TSIM_LIST_INTERACTION, /* the dot products of all pairs of `groups` vectors */
+    TSIM_LIST_CROSS        /* the first vector times this one, plus the one before */
 };
 struct tsim_list_layer {
     enum tsim_list_kind kind;
-    int32_t block; /* 0 .. model->layers - 1: blocks are what other models' layers are */
+    int32_t block; /* 0 .. model->layers - 1; blocks correspond to the layers of other models */
     int64_t in, out, in_area, out_area, kernel_area, stride, groups;
-    bool has_bias, is_first; /* first: its input needs no gradient */
-    bool is_bottom;          /* of a recommendation model: what its numbers go through before they meet vectors */
-    bool is_transposed;      /* a convolution from the smaller image to the larger one */
-    bool is_judge;           /* of a GAN: it belongs to the discriminator (model/layer_list.h) */
+    bool has_bias, is_first; /* is_first: its input needs no gradient */
+    bool is_bottom;          /* it works on a recommendation model's numbers before they meet the vectors */
+    bool is_transposed;      /* the convolution goes from the smaller image to the larger one */
+    bool is_judge;           /* it belongs to the discriminator of a GAN (model/layer_list.h) */
 };
 
-/* A model of kind dlrm has embedding tables beside its list, and is written by widths. */
+/* A model of kind dlrm has embedding tables beside its list. Its file gives widths in place of layers. */
 struct tsim_embedding_table {
     int64_t rows, dim;
     int64_t pooling; /* rows that a sample looks up */
-    double skew;     /* exponent of Zipf's law; 0: all rows alike */
+    double skew;     /* exponent of Zipf's law; 0: all rows are equally popular */
 };
 enum { TSIM_MAX_WIDTHS = 64 };
 struct tsim_widths {
@@ -244,31 +249,32 @@ struct tsim_model {
     const char *name, *source;
     enum tsim_model_kind kind;
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn_hidden, vocab;
-    int64_t encoder_layers;   /* the first so many of `layers` are an encoder, the others its decoder; 0: one stack */
-    int64_t mtp_layers;       /* the last so many of `layers` predict further tokens (multi-token prediction) */
+    int64_t encoder_layers;   /* so many of `layers`, the first, are an encoder, the others its decoder; 0: one stack */
+    int64_t mtp_layers;       /* so many of `layers`, the last, predict further tokens (multi-token prediction) */
     int64_t positions;        /* rows of the learned position table; 0 unless position is learned */
-    int64_t relative_buckets; /* of distances, each with a bias for every head; 0 unless position is relative */
-    int64_t attention_window; /* tokens that a window layer attends to, itself among them; 0: none has a window */
-    bool window_chunks;       /* the sequence is cut into chunks so long, and a token attends to its own (Llama 4) */
-    bool sinks;               /* softmax has one more, learned score for each head (gpt-oss) */
-    bool output_gate; /* the layer's input gates attention's result, by a product as wide as queries (Qwen3-Next) */
-    /* The kinds of layer in order, again and again from the first layer on; none: all attention, or all windows. */
+    int64_t relative_buckets; /* distances that have a bias for every head; 0 unless position is relative */
+    int64_t attention_window; /* tokens that a window layer attends to, itself included; 0: no layer has a window */
+    bool window_chunks;       /* windows are chunks of the sequence: a token attends to its own chunk (Llama 4) */
+    bool sinks;               /* softmax has one more score for each head, a learned one (gpt-oss) */
+    bool output_gate; /* a product of the layer's input, as wide as queries, gates attention's result (Qwen3-Next) */
+    /* The kinds of layers in order, repeated from the first layer on. Without a pattern all layers have attention, or
+     * all have windows. */
     const struct tsim_layer_entry *pattern;
     size_t n_pattern;
-    int64_t pattern_length; /* layers */
+    int64_t pattern_length; /* in layers */
     bool gated_mlp, tied_embeddings, bias, causal;
-    bool approximate;    /* parts of it stand for others, which tsim does not have */
-    bool post_norms;     /* a norm behind attention and behind the feed-forward block, beside those before (Gemma 2) */
-    bool parallel_block; /* attention and feed-forward side by side, from one norm */
+    bool approximate;    /* parts of the model stand for others, which tsim does not have */
+    bool post_norms;     /* norms follow attention and the feed-forward block, beside those before them (Gemma 2) */
+    bool parallel_block; /* attention and the feed-forward block stand side by side, behind one norm */
     bool recurrent;      /* layers are LSTM cells; with an encoder, those of GNMT */
-    bool parallel_norms; /* side by side, each from a norm of its own */
-    bool qkv_bias;       /* queries, keys and values have biases also where other layers have none (Qwen2) */
-    bool qk_norm;        /* each head's query and key have a norm with a scale of their own, shared by heads (Qwen3) */
-    bool pooler;         /* a product of hidden x hidden on the first token, beside the head (BERT) */
-    double rotary_frac;  /* of each head, that is rotated; 0: all */
-    bool rotary_scaled;  /* queries and keys are scaled where they are rotated: YaRN's attention factor is not 1 */
-    double head_frac;    /* of the tokens, that the head and the loss are computed for: those masked (BERT); 0: all */
-    int64_t other_parameters; /* whatever else: a head's bias, a transform before it, ...; held with the embedding */
+    bool parallel_norms; /* attention and the feed-forward block stand side by side, each behind a norm */
+    bool qkv_bias;       /* queries, keys and values have biases even if other products have none (Qwen2) */
+    bool qk_norm;        /* each head's query and key are normed, with scales that heads share (Qwen3) */
+    bool pooler;         /* the first token goes through a product of hidden x hidden beside the head (BERT) */
+    double rotary_frac;  /* part of each head that is rotated; 0: all of it */
+    bool rotary_scaled;  /* queries and keys are scaled when they are rotated: YaRN's attention factor is not 1 */
+    double head_frac;    /* part of the tokens that reach the head and the loss: the masked ones (BERT); 0: all */
+    int64_t other_parameters; /* all others (a head's bias, a transform before it, ...); held with the embedding */
     struct tsim_image image;
     enum tsim_norm norm;
     enum tsim_activation_function activation;
@@ -284,15 +290,15 @@ struct tsim_model {
     struct tsim_generator generator;
     struct tsim_head_rows head_rows;
     int64_t memory;                                    /* tokens of the last segment that segment layers attend to */
-    int64_t input_channels, input_height, input_width; /* of a sample, cnn and mlp */
+    int64_t input_channels, input_height, input_width; /* a sample of a cnn or mlp */
     const struct tsim_embedding_table *tables;
     size_t n_tables;
     struct tsim_widths bottom_mlp, top_mlp;
     int64_t cross_layers, cross_rank;               /* of a recommendation model, in place of dot products; 0: none */
-    const struct tsim_list_entry *entries, *judges; /* of the list; of a GAN's discriminator behind it */
+    const struct tsim_list_entry *entries, *judges; /* the list's, and those of a GAN's discriminator behind it */
     const struct tsim_list_layer *list;             /* NULL: a transformer */
     size_t n_entries, n_judges, n_list;
-    /* A pipeline's stage (tsim_stage_part) begins with this block, and blocks of later stages may follow its own. */
+    /* A pipeline's stage (tsim_stage_part) begins with this block; blocks of later stages may follow its own. */
     int64_t first_block;
     bool has_blocks_behind;
 };
@@ -304,15 +310,15 @@ void tsim_tower_finish(struct tsim_arena *arena, struct tsim_model *model);
 /* This is how programs run on the accelerator. Every kind but the GPU runs a step that is compiled as a whole: no host
  * launches kernels, element-wise chains are one kernel, and engines beside the compute units move collectives. */
 enum tsim_execution {
-    TSIM_EXECUTION_LAUNCHED,         /* kernel after kernel, by the host */
+    TSIM_EXECUTION_LAUNCHED,         /* the host launches kernel after kernel: GPU */
     TSIM_EXECUTION_COMPILED,         /* TPU, Trainium, Gaudi */
-    TSIM_EXECUTION_BULK_SYNCHRONOUS, /* IPU: supersteps of compute, synchronize, exchange; nothing runs beside another
-                                      */
-    TSIM_EXECUTION_WEIGHT_STREAMING  /* CS-2: activations stay, weights come in layer by layer, gradients go out */
+    TSIM_EXECUTION_BULK_SYNCHRONOUS, /* IPU: supersteps of compute, synchronize, exchange; nothing overlaps */
+    TSIM_EXECUTION_WEIGHT_STREAMING /* CS-2: activations stay, weights stream in layer by layer, gradients stream out */
 };
 
-/* A compute unit multiplies at once (cost/compute.h): tiles of a GPU's kernels, or an array of multipliers through
- * which rows stream past weights that stay, or which keeps a square of results while operands stream past. */
+/* The things that a compute unit multiplies at once (cost/compute.h): a tile of a GPU's kernels (NONE), or the content
+ * of an array of multipliers. In the array either the weights stay and rows stream past them, or a square of results
+ * stays and the operands stream past. */
 enum tsim_stationary { TSIM_STATIONARY_NONE, TSIM_STATIONARY_WEIGHTS, TSIM_STATIONARY_OUTPUTS };
 
 /* The generation selects the row of the collective library's tuning tables. */
@@ -323,41 +329,46 @@ enum tsim_flash { TSIM_FLASH1, TSIM_FLASH2, TSIM_FLASH3, TSIM_FLASH_CUDNN, TSIM_
 
 struct tsim_accelerator {
     const char *name, *vendor, *source;
-    const char *software; /* id of the profile of its own software; NULL: what runs on GPUs */
+    const char *software; /* id of its own software's profile; NULL: that of GPUs */
     int64_t year;
-    int64_t compute_units; /* SMs, CUs, cores: what waves of tiles are counted over */
+    int64_t compute_units; /* SMs, CUs or cores, over which waves of tiles are counted */
     int64_t dies;          /* devices in the package; above 1 the entry is the package, and programs run on its dies */
     enum tsim_execution execution;
-    double compute_capability; /* of NVIDIA's; 0: another maker's */
+    double compute_capability; /* NVIDIA's; 0: another maker's accelerator */
     enum tsim_generation nccl_generation;
     enum tsim_stationary array_stationary;
-    int64_t array_side;          /* of a compute unit's array; 0: none */
-    double exchange_bytes_per_s; /* bulk synchronous: between the units' memories, all together */
-    double clock_hz;             /* the clock that the peaks are stated at */
+    int64_t array_side;          /* multipliers on the side of a compute unit's array; 0: it has none */
+    double exchange_bytes_per_s; /* bulk synchronous: between the units' memories, over all units */
+    double clock_hz;             /* the clock at which the peaks are stated */
     double memory_bytes, memory_bytes_per_s, cache_bytes;
-    double peak_flops_per_s[TSIM_N_PRECISIONS]; /* dense matrix peak; 0 = lacks this precision */
+    double peak_flops_per_s[TSIM_N_PRECISIONS]; /* dense matrix peak; 0: it lacks this precision */
     double vector_flops_per_s;                  /* fp32 outside the matrix units */
-    /* Calibrated: one set per accelerator, few, each with a physical meaning (see cost/compute.h). */
-    double matrix_sustained_frac[TSIM_N_PRECISIONS]; /* long-run fraction of peak for large products (power, clocks) */
-    double memory_sustained_frac;                    /* of memory_bytes_per_s for element-wise kernels */
-    double fp8_gradients_frac;        /* rate of products whose sums go to fp32 on the way, over others'; 0: alike */
-    double accumulation_exposed_frac; /* of the time of a sum's traffic, beside the product that adds to it */
-    double grouped_products_frac;     /* rate of grouped products over that of one; 0: alike */
-    double matrix_ramp_k; /* of a 16-bit product: depth at which half its tile time is start-up, eff = K / (K + ramp) */
-    double speed_spread_frac;            /* coefficient of variation of the sustained matrix rates between specimens */
-    double attention_frac[TSIM_N_FLASH]; /* of peak; forward and backward, long sequences; cuDNN: 0 = as flash3 */
-    double wide_heads_frac;              /* of cuDNN's rate, heads of more than 128 elements; 0: by the ramp */
-    double fp8_attention_ratio;          /* cuDNN's rate in fp8 over that in 16 bits; 0: alike */
-    double kernel_latency_s;             /* shortest kernel, and the gap that a kernel adds beside its roofline time */
+    /* Calibrated values: one set for each accelerator, few of them, each with a physical meaning (cost/compute.h). */
+    /* Part of the peak that large products reach in the long run (power, clocks). */
+    double matrix_sustained_frac[TSIM_N_PRECISIONS];
+    double memory_sustained_frac; /* part of memory_bytes_per_s that element-wise kernels reach */
+    double fp8_gradients_frac;    /* rate of products that promote sums to fp32 on the way, over others'; 0: equal */
+    /* Part of the time of a sum's traffic that shows beside the product that adds to it. */
+    double accumulation_exposed_frac;
+    double grouped_products_frac; /* rate of grouped products over that of one product; 0: equal */
+    double matrix_ramp_k;     /* depth K at which half of a tile's time is start-up, in 16 bits: eff = K / (K + ramp) */
+    double speed_spread_frac; /* coefficient of variation of the sustained matrix rates between specimens */
+    /* These are parts of the peak, for long sequences, forward and backward. For cuDNN's kernel 0 means as flash3. */
+    double attention_frac[TSIM_N_FLASH];
+    double wide_heads_frac;     /* part of cuDNN's rate for heads of over 128 elements; 0: by the ramp */
+    double fp8_attention_ratio; /* cuDNN's rate in fp8 over that in 16 bits; 0: equal */
+    double kernel_latency_s;    /* time of the shortest kernel, and what each kernel adds to its roofline time */
     double power_idle_w, power_limit_w;
-    double power_cap_w; /* set below the limit: clocks fall (cost/compute.h); 0: none */
-    double power_compute_frac, power_memory_frac, power_link_frac; /* share of (limit - idle) at full use of each */
+    double power_cap_w; /* below the limit, it lowers clocks (cost/compute.h); 0: no cap */
+    /* The power that each part adds at full use, over (limit - idle). */
+    double power_compute_frac, power_memory_frac, power_link_frac;
     double rent_usd_per_s, purchase_usd;
-    double reserved_usd_per_s;            /* under a contract of a year; 0: no price is known */
-    double price_spread;                  /* sellers' prices are within this factor of these in eight of ten cases */
-    double usable_memory_reserve_bytes;   /* driver, context, communicators: not available to tensors */
-    const struct tsim_known_as *known_as; /* known_as.h; NULL: nothing is said */
-    /* A copy that is the slowest of so many (cluster/variation.h) says what it is a copy of; NULL: it is none. */
+    double reserved_usd_per_s;          /* the price under a contract of a year; 0: not known */
+    double price_spread;                /* sellers' prices are within this factor of the above in eight of ten cases */
+    double usable_memory_reserve_bytes; /* for driver, context and communicators, not available to tensors */
+    const struct tsim_known_as *known_as; /* what files of others call it; NULL: not said */
+    /* For a copy that is the slowest of several (cluster/variation.h): the accelerator that it is a copy of; else
+     * NULL. */
     const struct tsim_accelerator *mean;
     double slowest_of;
 };
@@ -366,47 +377,47 @@ struct tsim_accelerator {
 enum tsim_scale_up {
     TSIM_SCALE_UP_NONE,
     TSIM_SCALE_UP_SWITCH,    /* every accelerator has a port on switches that join all of them */
-    TSIM_SCALE_UP_MESH,      /* a link between each two */
-    TSIM_SCALE_UP_PCIE,      /* a tree: slots, switches with an uplink, sockets with a link between each two */
-    TSIM_SCALE_UP_CUBE_MESH, /* 8 accelerators of 6 links: the hybrid cube mesh of DGX-1V */
+    TSIM_SCALE_UP_MESH,      /* each two accelerators have a link */
+    TSIM_SCALE_UP_PCIE,      /* a tree of slots, switches with an uplink, and sockets with a link between each two */
+    TSIM_SCALE_UP_CUBE_MESH, /* 8 accelerators with 6 links each: the hybrid cube mesh of DGX-1V */
 };
 
 struct tsim_node {
     const char *name, *source;
     const struct tsim_accelerator *accelerator;
-    int64_t accelerators; /* per node */
+    int64_t accelerators; /* of a node */
     enum tsim_scale_up scale_up;
-    const char *scale_up_name;          /* "NVLink4" */
-    double scale_up_bytes_per_s;        /* per accelerator and direction, wire */
-    double scale_up_ring_bytes_per_s;   /* what a ring over all of it reaches (bus bandwidth), measured */
-    double scale_up_reduce_bytes_per_s; /* bus bandwidth with in-switch reduction (NVLS); 0 = lacks it */
-    double scale_up_latency_s;          /* per hop, hardware */
-    /* PCIe trees: accelerators below one switch, whose uplink they share (0: none shares), and on one socket (0: one
-     * socket), with what goes through each, per direction. */
+    const char *scale_up_name;          /* a name for people: "NVLink4" */
+    double scale_up_bytes_per_s;        /* of an accelerator in each direction, on the wire */
+    double scale_up_ring_bytes_per_s;   /* bus bandwidth that a ring over the whole node reaches, measured */
+    double scale_up_reduce_bytes_per_s; /* bus bandwidth when the switch reduces (NVLS); 0: it cannot */
+    double scale_up_latency_s;          /* of a hop, in hardware */
+    /* PCIe trees: accelerators below one switch, whose uplink they share (0: none share one), and on one socket (0:
+     * there is one socket), with the rate through each in one direction. */
     int64_t accelerators_per_switch, accelerators_per_socket;
     double switch_uplink_bytes_per_s, socket_link_bytes_per_s;
     int64_t nics;
-    bool nics_on_accelerator;     /* what they carry does not cross the accelerator's slot to its host */
-    double nic_bytes_per_s;       /* per NIC and direction, wire */
-    double host_link_bytes_per_s; /* PCIe per accelerator and direction */
-    double host_time_factor;      /* of the host times of software profiles, which are of x86 hosts */
+    bool nics_on_accelerator;     /* true: NIC traffic does not cross the accelerator's slot to its host */
+    double nic_bytes_per_s;       /* of a NIC in each direction, on the wire */
+    double host_link_bytes_per_s; /* PCIe, of an accelerator in each direction */
+    double host_time_factor;      /* multiplies software profiles' host times, which are those of x86 hosts */
     int64_t host_cores;
     double host_memory_bytes;
-    double host_memory_bytes_per_s; /* peak, all sockets; 0: not known */
-    double power_overhead_w;        /* CPUs, NICs, fans, switches of the node beside its accelerators, loaded */
+    double host_memory_bytes_per_s; /* peak of all sockets; 0: not known */
+    double power_overhead_w;        /* loaded CPUs, NICs, fans and switches: the node without its accelerators */
     double power_overhead_idle_w;
-    double power_limit_w;     /* the most that the node draws (measured or nameplate) */
-    double purchase_usd;      /* whole node; 0 = accelerators x their price */
-    const char *usual_fabric; /* id (tsim_usual_fabric in recognize.h); NULL: not said */
-    bool is_usual;            /* the one of its kind of scale-up that tsim_usual_node (recognize.h) finds */
-    double mtbf_s;            /* between interruptions of one node, of any cause; 0: no machine of it was counted */
+    double power_limit_w;     /* the most that the node draws, measured or by the nameplate */
+    double purchase_usd;      /* of the whole node; 0: accelerators x their price */
+    const char *usual_fabric; /* an id (tsim_usual_fabric in recognize.h); NULL: not said */
+    bool is_usual;            /* tsim_usual_node (recognize.h) finds it for its kind of scale-up */
+    double mtbf_s;            /* between interruptions of one node, by any cause; 0: not counted for this node */
 };
 
 /* ---- fabric (hardware/fabrics, schema tsim/fabric/v1) ---- */
 enum tsim_topology_kind {
-    TSIM_TOPOLOGY_CROSSBAR, /* nothing between the ports but their own links: non-blocking, or well routed */
+    TSIM_TOPOLOGY_CROSSBAR, /* only the ports' own links limit traffic: non-blocking, or well routed */
     TSIM_TOPOLOGY_FAT_TREE,
-    TSIM_TOPOLOGY_TORUS, /* of accelerators, in place of scale-up links and NICs */
+    TSIM_TOPOLOGY_TORUS, /* links between accelerators, in place of scale-up links and NICs */
     TSIM_TOPOLOGY_DRAGONFLY
 };
 enum tsim_routing {
@@ -414,44 +425,44 @@ enum tsim_routing {
     TSIM_ROUTING_ADAPTIVE /* traffic spreads evenly over the equal paths */
 };
 
-/* A tier of a fat tree: switches that `ports` node ports can reach without going higher. */
+/* A tier of a fat tree: its switches, and the `ports` node ports that can reach each other without going higher. */
 struct tsim_tier {
     int64_t ports;
-    double oversubscription; /* what comes from below over what the uplinks carry */
+    double oversubscription; /* traffic that can come from below, over what the uplinks carry */
 };
 
 struct tsim_fabric {
     const char *name, *source;
-    const char *vendor;          /* of the accelerators that alone have its ports; NULL: any */
-    bool is_usual;               /* one of those that tsim_usual_fabric (recognize.h) chooses from */
-    double link_bytes_per_s;     /* per port and direction, wire; a node's NIC is capped by it */
-    double efficiency_frac;      /* of the wire that long transfers reach (protocol, congestion control) */
-    double latency_s;            /* end to end, one message, software excluded */
-    double oversubscription;     /* >= 1: 1 is non-blocking */
-    double power_w_per_port;     /* switch and optics share of one accelerator port */
-    int64_t switch_ports;        /* of the switches that it is built of; 0: not known */
-    double switch_usd, link_usd; /* of such a switch; of a cable with the optics at both ends. 0: not known */
-    bool is_unordered;           /* bytes of a message may arrive in any order: no protocol may mark them by flags */
-    bool reduces;                /* its switches sum what NICs send them (SHARP) */
+    const char *vendor;          /* maker of the accelerators that alone have its ports; NULL: any */
+    bool is_usual;               /* one of those from which tsim_usual_fabric (recognize.h) chooses */
+    double link_bytes_per_s;     /* of a port in each direction, on the wire; it caps a node's NIC */
+    double efficiency_frac;      /* part of the wire that long transfers reach (protocol, congestion control) */
+    double latency_s;            /* of a message, end to end, without software */
+    double oversubscription;     /* >= 1; 1 is non-blocking */
+    double power_w_per_port;     /* share of switches and optics of one accelerator's port */
+    int64_t switch_ports;        /* ports of a switch that it is built of; 0: not known */
+    double switch_usd, link_usd; /* price of such a switch, and of a cable with the optics at both ends; 0: not known */
+    bool is_unordered;           /* bytes of a message may arrive in any order, so no protocol may mark them by flags */
+    bool reduces;                /* switches sum what NICs send them (SHARP) */
     enum tsim_topology_kind topology;
-    enum tsim_routing routing; /* fat trees, dragonflies */
+    enum tsim_routing routing; /* of fat trees and dragonflies */
     const struct tsim_tier *tiers;
     size_t n_tiers;
-    bool rails; /* the lowest tier's switches each take the same port of many nodes */
-    /* Torus: a dimension that is a multiple of `wrap` closes to a ring; 0: none does. */
+    bool rails; /* each switch of the lowest tier takes the same port of many nodes */
+    /* Torus: a dimension that is a multiple of `wrap` closes to a ring; with 0 none does. */
     int64_t torus_dimensions, torus_wrap;
-    bool torus_wraps_together; /* made of cubes: no dimension closes unless all are multiples of `wrap` */
-    /* Dragonfly (Kim et al. 2008): p ports and h global links on each of a routers of a group, all linked in a group.
-     */
+    bool torus_wraps_together; /* it is made of cubes: dimensions close only if all are multiples of `wrap` */
+    /* Dragonfly (Kim et al. 2008): each router of a group has p ports and h global links, and all routers of a group
+     * are linked. */
     int64_t dragonfly_ports, dragonfly_routers, dragonfly_local_links, dragonfly_global_links;
 };
 
 /* ---- region (hardware/regions, schema tsim/region/v1): what its electricity costs and emits ---- */
-/* One value for each hour, over and over: 24 are a day, 168 a week, 8,760 a year. */
+/* A profile has one value for each hour and repeats: 24 values are a day, 168 a week, 8,760 a year. */
 enum { TSIM_PROFILE_MOST_HOURS = 8784 };
 struct tsim_hourly {
-    const double *values; /* SI, >= 0 */
-    size_t n_hours;       /* 0: none, it is the same all the time */
+    const double *values; /* in SI units, >= 0 */
+    size_t n_hours;       /* 0: there is no profile, and the value is constant */
 };
 struct tsim_region {
     const char *name, *source;
@@ -462,18 +473,19 @@ struct tsim_region {
 };
 
 /* ---- storage (hardware/storage, schema tsim/storage/v1): what training data are read from ----
- * A reader (a worker) asks for one piece after another: each takes latency_s and flows at most at
- * stream_bytes_per_s; all readers of a node together get client_bytes_per_s, and all of the system its bandwidth, of
- * which reading in random order leaves random_access_frac. */
+ *
+ * A reader (a worker) asks for one piece after another. Each piece takes latency_s and then flows at stream_bytes_per_s
+ * at most. All readers of a node together get client_bytes_per_s, and all readers of the system its bandwidth, of which
+ * reading in random order leaves random_access_frac. */
 struct tsim_storage {
     const char *name, *source;
     const char *place;            /* for people */
-    double bandwidth_bytes_per_s; /* reading in order; of each node's own, or of the whole where it is shared */
+    double bandwidth_bytes_per_s; /* reading in order; of each node's own storage, or of all if it is shared */
     double random_access_frac;
     double latency_s;          /* of one request */
-    double stream_bytes_per_s; /* one reader at most; 0: as much as there is */
-    double client_bytes_per_s; /* one node at most, where it is shared; 0: as much as there is */
-    bool is_shared;            /* by all nodes */
+    double stream_bytes_per_s; /* of one reader at most; 0: no limit */
+    double client_bytes_per_s; /* of one node at most, if it is shared; 0: no limit */
+    bool is_shared;            /* all nodes share it */
 };
 
 /* ---- software profile (models/software, schema tsim/software/v1) ---- */
@@ -486,26 +498,31 @@ enum tsim_attention_kernel {
     TSIM_ATTENTION_FLASH3,
     TSIM_ATTENTION_CUDNN
 };
-/* Returns which of the accelerator's attention rates the kernel runs at; standard kernels run at FlashAttention-2's.
- * The second function returns the rate's key below efficiency.attention. */
+/* The first returns which of the accelerator's attention rates the kernel runs at; standard kernels run at
+ * FlashAttention-2's. The second returns the rate's key below efficiency.attention. */
 enum tsim_flash tsim_flash_of(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel);
-/* Is a rate of that kernel known? */
+/* Returns whether the rate of that kernel is known. */
 bool tsim_has_flash(const struct tsim_accelerator *accelerator, enum tsim_attention_kernel kernel);
 const char *tsim_flash_name(enum tsim_flash flash);
 
-/* Software copies between the projection of queries, keys and values, attention's kernels and the projection of their
- * result (model/operators_layout.c). IN_PLACE: nothing; kernels take and give what projections do. SPLIT: one
- * product makes all three, whose gradients are joined (PyTorch's chunk and split; mosaicml/llm-foundry,
- * layers/attention.py). GROUPED: the same, but gradients that lie side by side are taken as they are, and grouped
- * queries are brought together (NVIDIA/Megatron-LM, megatron/core/transformer/attention.py,
- * get_query_key_value_tensors; Transformer Engine, attention.py, _SplitAlongDim); FlashAttention-2 takes and gives
- * samples first. SEQUENCE_FIRST: as SPLIT, standard attention's result is copied from heads first, a flash kernel's
- * operands and result to and from samples first (NVIDIA/Megatron-LM of 2021 to 2023, megatron/model/transformer.py:
- * permute, rearrange). PACKED: the same, a flash kernel takes all three in one tensor (EleutherAI/gpt-neox of 2023,
- * megatron/model/transformer.py; huggingface/nanotron, models/llama.py). HEADS_FIRST: each of the three, and the
- * result, is copied (torch.matmul of permuted tensors: NVIDIA/DeepLearningExamples, BERT). REPEATED: three products;
- * grouped keys and values are copied for every query head, their gradients summed (pytorch/torchtitan of 2024,
- * models/llama/model.py, repeat_kv). */
+/* Copies that software makes between the projection of queries, keys and values, attention's kernels and the projection
+ * of their result (model/operators_layout.c):
+ *   IN_PLACE        none: kernels take and give what projections do
+ *   SPLIT           one product makes all three, and their gradients are joined (PyTorch's chunk and split;
+ *                   mosaicml/llm-foundry, layers/attention.py)
+ *   GROUPED         as SPLIT, but gradients that lie side by side are taken as they are, and grouped queries are
+ *                   brought together (NVIDIA/Megatron-LM, megatron/core/transformer/attention.py,
+ *                   get_query_key_value_tensors; Transformer Engine, attention.py, _SplitAlongDim); FlashAttention-2
+ *                   takes and gives samples first
+ *   SEQUENCE_FIRST  as SPLIT; standard attention's result is copied from heads first, a flash kernel's operands and
+ *                   result to and from samples first (NVIDIA/Megatron-LM of 2021 to 2023,
+ *                   megatron/model/transformer.py: permute, rearrange)
+ *   PACKED          as SEQUENCE_FIRST, but a flash kernel takes all three in one tensor (EleutherAI/gpt-neox of 2023,
+ *                   megatron/model/transformer.py; huggingface/nanotron, models/llama.py)
+ *   HEADS_FIRST     each of the three, and the result, is copied (torch.matmul of permuted tensors:
+ *                   NVIDIA/DeepLearningExamples, BERT)
+ *   REPEATED        three products; grouped keys and values are copied for every query head, and their gradients summed
+ *                   (pytorch/torchtitan of 2024, models/llama/model.py, repeat_kv) */
 enum tsim_attention_layout {
     TSIM_LAYOUT_IN_PLACE,
     TSIM_LAYOUT_SPLIT,
@@ -515,33 +532,34 @@ enum tsim_attention_layout {
     TSIM_LAYOUT_HEADS_FIRST,
     TSIM_LAYOUT_REPEATED
 };
-/* Rotary positions are applied in one of four ways: as `fusion` says, in one pass or written out; in one pass, whatever
- * `fusion` says; as complex numbers of fp32 (torchtitan, apply_rotary_emb: view_as_complex, for which torch.compile
- * generates no code); as products with matrices of 2 x 2 in fp32 (foundation-model-stack, fms/modules/positions.py,
+/* Rotary positions are applied as `fusion` says, in one pass or written out (BY_FUSION); in one pass, whatever `fusion`
+ * says (FUSED); as complex numbers of fp32 (torchtitan, apply_rotary_emb: view_as_complex, for which torch.compile
+ * generates no code); or as products with matrices of 2 x 2 in fp32 (foundation-model-stack, fms/modules/positions.py,
  * adjusted_qk). */
 enum tsim_rotary { TSIM_ROTARY_BY_FUSION, TSIM_ROTARY_FUSED, TSIM_ROTARY_COMPLEX, TSIM_ROTARY_MATRIX };
-/* A gated feed-forward block's two matrices: products of their own, whose input gradients are added (torchtitan,
- * transformers), or one, whose result is split and its gradients joined (nanotron). It matters where nothing is fused.
- */
+/* A gated feed-forward block's first two matrices are either two products, whose input gradients are added (torchtitan,
+ * transformers), or one product, whose result is split and its gradients joined (nanotron). It matters where nothing is
+ * fused. */
 enum tsim_gate_products { TSIM_GATE_TWO, TSIM_GATE_ONE };
-/* RMS norms: as `fusion` says, or a kernel of their own whatever it says, on its input or on a copy of it in fp32. */
+/* RMS norms are computed as `fusion` says, or by a kernel of their own whatever it says, on their input or on a copy of
+ * it in fp32. */
 enum tsim_norm_kernels { TSIM_NORMS_BY_FUSION, TSIM_NORMS_FUSED, TSIM_NORMS_FUSED_FP32 };
 
 enum tsim_fusion { TSIM_FUSION_NONE, TSIM_FUSION_MEGATRON, TSIM_FUSION_TE, TSIM_FUSION_COMPILE };
 
 struct tsim_overlap {
-    bool gradients;       /* data-parallel reduction under the backward pass */
-    bool parameters;      /* ZeRO gather under the forward pass */
-    bool tensor;          /* tensor-parallel gathers and scatters pipelined with their products (user buffers) */
-    bool tensor_backward; /* tensor all-reduce of the input gradient under the weight-gradient product */
-    bool pipeline;        /* point to point asynchronous */
-    bool expert;          /* all-to-all of one micro-batch under the kernels of another (DualPipe; Megatron-Core) */
+    bool gradients;       /* data-parallel reduction runs under the backward pass */
+    bool parameters;      /* ZeRO's gather runs under the forward pass */
+    bool tensor;          /* tensor-parallel gathers and scatters run beside their products (user buffers) */
+    bool tensor_backward; /* the input gradient's tensor all-reduce runs under the weight gradient's product */
+    bool pipeline;        /* sends and receives between stages are asynchronous */
+    bool expert;          /* all-to-all of one micro-batch runs under kernels of another (DualPipe; Megatron-Core) */
 };
 
 enum tsim_expert_dispatch {
-    TSIM_DISPATCH_ALL_TO_ALL, /* a copy of a token for each of its experts, in the activations' precision */
-    TSIM_DISPATCH_PER_NODE,   /* a copy for each node, from there one for each rank: DeepEP */
-    TSIM_DISPATCH_BY_WIDTH    /* tensor ranks first exchange tokens for slices of their width, which alone are sent */
+    TSIM_DISPATCH_ALL_TO_ALL, /* sends a copy of a token to each of its experts, in the activations' precision */
+    TSIM_DISPATCH_PER_NODE,   /* sends one copy to each node, and from there one to each rank: DeepEP */
+    TSIM_DISPATCH_BY_WIDTH    /* tensor ranks first exchange tokens for slices of their width, and send those */
 };
 enum tsim_interleaving { TSIM_INTERLEAVING_OF_PIPELINE, TSIM_INTERLEAVING_OF_ANY };
 enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP_INTERLEAVED };
@@ -549,7 +567,7 @@ enum tsim_pipeline_overlap { TSIM_PIPELINE_OVERLAP_ALWAYS, TSIM_PIPELINE_OVERLAP
 /* The gradients of one more micro-batch are added to the sum either by the weight gradient's product, which reads and
  * writes the sum, or by a kernel after it. */
 enum tsim_accumulation { TSIM_ACCUMULATION_FUSED, TSIM_ACCUMULATION_SEPARATE };
-/* ZeRO-1: each rank gets its shard's sum, or every rank all of them, as without sharding. */
+/* ZeRO-1: each rank gets the sum of its shard alone, or, as without sharding, every rank gets all sums. */
 enum tsim_gradient_reduction { TSIM_REDUCTION_SCATTER, TSIM_REDUCTION_ALL_REDUCE };
 /* Gradients are reduced, and with ZeRO-1 and -2 parameters gathered, bucket by bucket, or tensor by tensor. */
 enum tsim_data_pieces { TSIM_PIECES_BUCKET, TSIM_PIECES_TENSOR };
@@ -557,12 +575,12 @@ enum tsim_data_pieces { TSIM_PIECES_BUCKET, TSIM_PIECES_TENSOR };
  * tensors that it owns, one rank after the other. */
 enum tsim_weight_return { TSIM_RETURN_GATHER, TSIM_RETURN_BROADCASTS };
 enum tsim_gather_unit { TSIM_UNIT_LAYER, TSIM_UNIT_PRODUCT };
-/* These units compute a product whose rows are no whole number of 16 bytes; see cost/compute.h. */
+/* The units that compute a product whose rows are not a multiple of 16 bytes (cost/compute.h). */
 enum tsim_unaligned_products { TSIM_UNALIGNED_MATRIX, TSIM_UNALIGNED_VECTOR };
-/* Fully sharded training copies between parameters and the flat buffers of its collectives. FLAT: all gradients
- * of a unit are views of one tensor, joined, converted and divided before they are reduced. PER_PARAMETER: copied out
- * after each gather, copied in and converted before each reduction. IN_PLACE: products work in the buffers themselves;
- * gradients of 16 bits are divided there. */
+/* Fully sharded training copies between parameters and the flat buffers of its collectives. FLAT: all gradients of a
+ * unit are views of one tensor, joined, converted and divided before they are reduced. PER_PARAMETER: parameters are
+ * copied out after each gather, gradients copied in and converted before each reduction. IN_PLACE: products work in the
+ * buffers themselves, where gradients of 16 bits are divided. */
 enum tsim_context_merge { TSIM_MERGE_AS_OPERANDS, TSIM_MERGE_FP32 };
 enum tsim_shard_copies { TSIM_COPIES_FLAT, TSIM_COPIES_PER_PARAMETER, TSIM_COPIES_IN_PLACE, TSIM_COPIES_NONE };
 
@@ -576,9 +594,9 @@ enum tsim_recompute {
 /* `recompute: selective` executes one of these again where the scenario does not list parts: see scenario.h. */
 enum tsim_selective { TSIM_SELECTIVE_ATTENTION, TSIM_SELECTIVE_OPERATORS };
 
-/* The loss over the vocabulary: operator by operator, or one kernel forward and one backward; as the fusion of the
- * other kernels says, one with `te`. SHIFTED: operator by operator on a copy of the fp32 logits without the last
- * token's (huggingface/transformers before its loss functions of 2025, models/llama/modeling_llama.py:
+/* The loss over the vocabulary is computed operator by operator, or by one kernel forward and one backward; as the
+ * fusion of the other kernels says, in one with `te`. SHIFTED: operator by operator on a copy of the fp32 logits
+ * without the last token's (huggingface/transformers before its loss functions of 2025, models/llama/modeling_llama.py:
  * shift_logits). */
 enum tsim_cross_entropy {
     TSIM_LOSS_BY_FUSION,
@@ -593,54 +611,55 @@ enum tsim_cross_entropy {
  * finds before another one quantizes. BLOCK takes the largest value of each tile, found while it is quantized. */
 enum tsim_fp8_scaling { TSIM_SCALING_DELAYED, TSIM_SCALING_CURRENT, TSIM_SCALING_BLOCK };
 
-/* Batch normalization and the activation behind it (model/layer_list.h) are computed in one of three ways: APART in
- * passes of their own; SUMS_FUSED with the sums in the convolution that writes the input, and the rest in an addition
- * where one follows; FUSED with the rest in the convolution that reads the result, too. */
+/* Batch normalization and the activation behind it (model/layer_list.h) are computed in one of three ways. APART: in
+ * passes of their own. SUMS_FUSED: the sums in the convolution that writes the input, and the rest in an addition if
+ * one follows. FUSED: as SUMS_FUSED, and the rest in the convolution that reads the result. */
 enum tsim_batch_norm { TSIM_BATCH_NORM_APART, TSIM_BATCH_NORM_SUMS_FUSED, TSIM_BATCH_NORM_FUSED };
 
-/* Embedding tables (model/tables.h). How they are dealt out to ranks: by CAPACITY, those above an even share cut by
- * rows; WHOLE, as many to each rank; by LOOKUPS, those that most rows are looked up in cut by rows. And how rows get
- * their gradients: from the vectors' at once (FUSED); as a tensor of a gradient for each lookup (SPARSE); or first
- * summed for each row (REDUCED). */
+/* Embedding tables (model/tables.h). The first says how they are dealt out to ranks: by CAPACITY, with those above an
+ * even share cut by rows; WHOLE, as many to each rank; by LOOKUPS, with those in which most rows are looked up cut by
+ * rows. The second says how rows get their gradients: from the vectors' at once (FUSED); as a tensor with a gradient
+ * for each lookup (SPARSE); or first summed for each row (REDUCED). */
 enum tsim_table_placement { TSIM_TABLES_BY_CAPACITY, TSIM_TABLES_WHOLE, TSIM_TABLES_BY_LOOKUPS };
 enum tsim_table_update { TSIM_UPDATE_FUSED, TSIM_UPDATE_SPARSE, TSIM_UPDATE_REDUCED };
 enum tsim_bottom_mlp { TSIM_BOTTOM_REPLICATED, TSIM_BOTTOM_FIRST_RANK };
 
-/* Bias and activation behind a product of a list, where they are fused: in its kernel, or in a pass of their own. */
+/* Bias and activation behind a product of a list, where they are fused, run in the product's kernel or in a pass of
+ * their own. */
 enum tsim_bias_activation { TSIM_BIAS_IN_PRODUCT, TSIM_BIAS_PASS };
 
-/* Rows of tokens are brought into the order of their experts and back either by one kernel each, which also forms the
+/* Rows of tokens are brought into the order of their experts and back by one kernel each way, which also forms the
  * weighted sum of the experts' results, or operator by operator (layer_experts.c). */
 enum tsim_expert_permutation { TSIM_PERMUTATION_FUSED, TSIM_PERMUTATION_WRITTEN_OUT, TSIM_PERMUTATION_PRODUCTS };
-/* An expert's limits and last bias: in the kernels beside them, or PyTorch's operators one after another. */
+/* An expert's clamps and its last bias run in the kernels beside them, or as PyTorch's operators one after another. */
 enum tsim_expert_epilogue { TSIM_EPILOGUE_FUSED, TSIM_EPILOGUE_WRITTEN_OUT };
 
-/* Products of the experts of one rank: side by side, their tiles filling the compute units together; or those of one
- * expert after another (Megatron-Core's SequentialMLP), whose results are then copied to one tensor. */
+/* Products of the experts of one rank run side by side, their tiles filling the compute units together; or one expert
+ * after another (Megatron-Core's SequentialMLP), whose results are then copied to one tensor. */
 enum tsim_expert_products { TSIM_PRODUCTS_GROUPED, TSIM_PRODUCTS_SEQUENTIAL };
 
-/* CUDA graphs, each of which the host launches at once, capture: nothing, the passes of each layer but those
- * with experts (Megatron-Core's --enable-cuda-graph and --external-cuda-graph), or the whole step. */
+/* CUDA graphs capture nothing, the passes of each layer without experts (Megatron-Core's --enable-cuda-graph and
+ * --external-cuda-graph), or the whole step. The host launches each graph at once. */
 enum tsim_cuda_graphs { TSIM_GRAPHS_NONE, TSIM_GRAPHS_LAYERS, TSIM_GRAPHS_STEP };
 
-/* A caveat warns users of a kind of parallelism of what tsim is known to miss of it in this software; NULL or empty:
- * nothing. */
+/* A caveat warns users of a kind of parallelism of what tsim is known to miss of it in this software. NULL or an empty
+ * text means that there is none. */
 struct tsim_caveats {
     const char *tensor, *pipeline, *context;
 };
 
-/* A profile says what its software can run: each member is a set of words, whose values are bits; 0: the profile says
- * nothing, and nothing is checked. */
+/* The things that a software can run, as its profile says. Each member is a set of words, whose values are bits; 0
+ * means that the profile says nothing, and nothing is checked. */
 enum tsim_split {
-    TSIM_SPLIT_DATA, /* every software's */
+    TSIM_SPLIT_DATA, /* every software has it */
     TSIM_SPLIT_TENSOR,
     TSIM_SPLIT_SEQUENCE,
     TSIM_SPLIT_PIPELINE,
     TSIM_SPLIT_UNEVEN_STAGES, /* stages may hold different numbers of layers */
     TSIM_SPLIT_CONTEXT,
     TSIM_SPLIT_EXPERT,
-    TSIM_SPLIT_EXPERT_TENSOR,  /* experts may be whole where the rest of a layer is split over tensor ranks */
-    TSIM_SPLIT_PIPELINE_INSIDE /* ranks of a pipeline may lie next to each other, inside the replicas */
+    TSIM_SPLIT_EXPERT_TENSOR,  /* experts may stay whole where the rest of a layer is split over tensor ranks */
+    TSIM_SPLIT_PIPELINE_INSIDE /* a pipeline's ranks may be neighbours, inside the replicas */
 };
 enum tsim_offload { TSIM_OFFLOAD_OPTIMIZER, TSIM_OFFLOAD_ACTIVATIONS };
 struct tsim_supports {
@@ -648,8 +667,8 @@ struct tsim_supports {
     unsigned schedules;         /* enum tsim_schedule */
     unsigned zero, zero_staged; /* stages of ZeRO, and those that go with a pipeline (0: the same) */
     unsigned recompute;         /* enum tsim_recompute; sqrt and {every: N} are ways of full */
-    unsigned recompute_parts;   /* enum tsim_recompute_part, as their bits; a search lists what is said here alone */
-    unsigned offload;           /* enum tsim_offload; the same */
+    unsigned recompute_parts;   /* enum tsim_recompute_part, whose values are bits; a search tries only these */
+    unsigned offload;           /* enum tsim_offload; a search tries only these */
     unsigned precisions;        /* enum tsim_precision */
     const char *source;
 };
@@ -657,15 +676,15 @@ static inline bool tsim_is_in(unsigned set, int64_t value) {
     return set == 0 || (set >> value & 1);
 }
 
-/* The software has these settings where a scenario is silent. */
+/* The settings that the software has if a scenario does not name them. */
 struct tsim_software_defaults {
-    enum tsim_precision fp16_gradients, bf16_gradients; /* training in fp16, and in bf16 or below */
-    bool halves_sharded_gradients;                      /* with ZeRO-2 and -3 they are of the training's 16 bits */
+    enum tsim_precision fp16_gradients, bf16_gradients; /* in training in fp16, and in bf16 or below */
+    bool halves_sharded_gradients;                      /* with ZeRO-2 and -3 gradients have the training's 16 bits */
     enum tsim_recompute recompute;                      /* none, selective or full */
-    int64_t zero, zero_staged;                          /* stage of ZeRO, and that beside a pipeline */
-    int64_t zero_group;                                 /* ranks that share, as in parallelism.zero_group */
-    bool sequence;                                      /* sequence parallelism, where tensor ranks can have it */
-    int schedule;                                       /* enum tsim_schedule of a pipeline with one chunk a stage */
+    int64_t zero, zero_staged;                          /* stage of ZeRO, and the one beside a pipeline */
+    int64_t zero_group;                                 /* ranks that share, as parallelism.zero_group */
+    bool sequence;                                      /* sequence parallelism, wherever tensor ranks can have it */
+    int schedule;                                       /* enum tsim_schedule, for a pipeline with one chunk a stage */
     int optimizer;                                      /* enum tsim_optimizer */
     int context_exchange;                               /* enum tsim_context_exchange */
     const char *source;
@@ -676,7 +695,7 @@ enum tsim_launch_kind {
     TSIM_LAUNCH_NONE,
     TSIM_LAUNCH_MEGATRON_2021,      /* --checkpoint-activations */
     TSIM_LAUNCH_MEGATRON_2022,      /* --recompute-granularity, --sequence-parallel, without Transformer Engine */
-    TSIM_LAUNCH_MEGATRON_CORE,      /* and all that came since */
+    TSIM_LAUNCH_MEGATRON_CORE,      /* and all versions since */
     TSIM_LAUNCH_MEGATRON_DEEPSPEED, /* --deepspeed --zero-stage beside DeepSpeed's JSON */
     TSIM_LAUNCH_NEMO,
     TSIM_LAUNCH_TORCHTITAN_2024, /* degrees in [training] and [experimental] */
@@ -696,22 +715,24 @@ struct tsim_software {
     enum tsim_norm_kernels norms;
     enum tsim_gate_products gate_products;
     enum tsim_fusion fusion;
-    double dropout; /* fraction of the elements that are dropped; 0: no such kernels and masks */
+    double dropout; /* part of the elements that are dropped; 0: no such kernels and masks */
     double host_time_per_op_s, host_time_per_collective_s, host_time_per_checkpoint_s;
-    double host_time_per_pass_s; /* time of an engine that generates between two of its passes */
-    double refit_bytes_per_s;    /* the whole model is gathered, sent to engines and loaded at it; 0: the links alone */
-    /* An accelerator copies to the host's memory and back at these rates; 0: at those of its link. */
+    double host_time_per_pass_s; /* of an engine that generates, between two of its passes */
+    /* Rate at which a new model is gathered, sent to the engines and loaded, over all of its weights; 0: the links
+     * alone limit it. */
+    double refit_bytes_per_s;
+    /* Rates at which an accelerator copies to the host's memory and back; 0: those of its link. */
     double offload_bytes_per_s, onload_bytes_per_s;
-    bool launch_blocking;          /* the host waits for each kernel: its time comes on top (CUDA_LAUNCH_BLOCKING=1) */
-    double host_time_per_fp8_op_s; /* in training in fp8; 0: as in 16 bits */
+    bool launch_blocking; /* the host waits for each kernel, whose time comes on top (CUDA_LAUNCH_BLOCKING=1) */
+    double host_time_per_fp8_op_s; /* for training in fp8; 0: as in 16 bits */
     enum tsim_cuda_graphs cuda_graphs;
     bool checkpoint_early_stop;
     enum tsim_selective selective_recompute;
     enum tsim_cross_entropy cross_entropy;
-    int64_t update_ops_per_tensor; /* launches to update each tensor; 0: a few kernels update all tensors */
-    int64_t loss_metrics; /* such as perplexity; each step computes them from the logits, operator by operator */
-    int64_t head_tokens;  /* of each sample, which the head takes at once; 0: all */
-    double optimizer_traffic_bytes; /* moved per parameter and step */
+    int64_t update_ops_per_tensor; /* launches that update one tensor; 0: a few kernels update all tensors */
+    int64_t loss_metrics; /* metrics such as perplexity that each step computes from the logits, operator by operator */
+    int64_t head_tokens;  /* tokens of each sample that the head takes at once; 0: all */
+    double optimizer_traffic_bytes; /* bytes moved per parameter and step */
     struct tsim_overlap overlap;
     enum tsim_unaligned_products unaligned_products;
     enum tsim_accumulation accumulation;
@@ -721,17 +742,17 @@ struct tsim_software {
     enum tsim_gather_unit gather_unit; /* fully sharded: the unit that is gathered, and reduced, at once */
     enum tsim_shard_copies shard_copies;
     enum tsim_context_merge context_merge; /* how the results of a ring's pieces are added up */
-    bool adapter_scale_inside;             /* adapters scale A x, of their rank's width, and not their result */
-    bool restores_in_fp16;                 /* quantized frozen weights come back in fp16, and are converted to bf16 */
-    bool quantizes_head;                   /* with the frozen weights of layers that of the head */
-    bool unties_embeddings;                /* embedding and head are two matrices, whatever the model says */
-    bool fp32_scales;                      /* of frozen weights in nf4: not quantized in turn */
-    bool quantized_keep_inputs;            /* products of quantized weights keep their inputs, which nothing needs */
-    bool keeps_graph;                      /* the graph of a micro-batch lives until the loss of the next */
-    bool adapters_share_dropout;           /* adapters of one product take one copy of its input, dropped out */
-    bool sequence_copies;                  /* gathered and scattered tokens are copied, because each sample is cut */
+    bool adapter_scale_inside;   /* adapters scale A x, which is as wide as their rank, and not their result */
+    bool restores_in_fp16;       /* quantized frozen weights come back in fp16, and are converted to bf16 */
+    bool quantizes_head;         /* the head is quantized with the frozen weights of layers */
+    bool unties_embeddings;      /* embedding and head are two matrices, whatever the model says */
+    bool fp32_scales;            /* scales of frozen weights in nf4 stay in fp32: they are not quantized in turn */
+    bool quantized_keep_inputs;  /* products of quantized weights keep their inputs, which nothing needs */
+    bool keeps_graph;            /* the graph of a micro-batch lives until the loss of the next */
+    bool adapters_share_dropout; /* adapters of one product take one copy of its input, with dropout applied */
+    bool sequence_copies;        /* gathered and scattered tokens are copied, because each sample is cut */
     enum tsim_pipeline_overlap pipeline_overlap; /* the schedules in which overlap.pipeline takes effect */
-    enum tsim_interleaving interleaving;         /* how many micro-batches an interleaved schedule takes */
+    enum tsim_interleaving interleaving;         /* the numbers of micro-batches that an interleaved schedule takes */
     enum tsim_expert_dispatch expert_dispatch;
     enum tsim_expert_permutation expert_permutation;
     enum tsim_expert_epilogue expert_epilogue;
@@ -741,30 +762,31 @@ struct tsim_software {
     enum tsim_bottom_mlp bottom_mlp;
     enum tsim_bias_activation bias_activation;
     bool fp32_tables;               /* embedding tables are in fp32, whatever the training's precision */
-    double replicated_tables_bytes; /* embedding tables below this, in fp32, are on every rank */
+    double replicated_tables_bytes; /* every rank holds embedding tables that are smaller than this in fp32 */
     enum tsim_expert_products expert_products;
     enum tsim_fp8_scaling fp8_scaling;
-    bool fp8_dispatch;          /* training in fp8, what experts take travels in fp8 */
-    bool fp8_attention;         /* training in fp8, attention reads and writes fp8 */
-    bool bias_gradient_in_cast; /* training in fp8, passes that cast gradients sum them for the bias */
+    bool fp8_dispatch;          /* training in fp8: tokens travel to experts in fp8 */
+    bool fp8_attention;         /* training in fp8: attention reads and writes fp8 */
+    bool bias_gradient_in_cast; /* training in fp8: passes that cast gradients also sum them for the bias */
     bool activation_in_product; /* the first product of an ungated feed-forward block applies the activation */
-    bool fp8_activation_input;  /* training in fp8, inputs of the activation function are kept in fp8 as well */
-    int64_t nics_used;          /* per node; 0 = all */
-    int64_t data_blocks;        /* compute units that a data-parallel collective holds at most; 0 = the library's */
-    bool casts_weights;         /* fully sharded: 16-bit weights are made from the fp32 copy as they are gathered */
-    bool keeps_gradients;       /* gradients that are summed in fp32 are kept in the weights' precision as well */
-    bool copies_buckets;        /* gradients are copied into a bucket to be reduced, and back; not fully sharded */
-    bool converts_sums;         /* gradients that are summed in fp32 are converted all at once to be sent: flat_bytes */
-    bool splits_attention_backward; /* attention's backward pass: one kernel for keys and values, one for queries */
+    bool fp8_activation_input;  /* training in fp8: inputs of the activation function are kept in fp8 */
+    int64_t nics_used;          /* of a node; 0: all */
+    int64_t data_blocks;  /* compute units that a data-parallel collective holds at most; 0: the library's number */
+    bool casts_weights;   /* fully sharded: 16-bit weights are made from the fp32 copy when they are gathered */
+    bool keeps_gradients; /* gradients that are summed in fp32 are kept in the weights' precision as well */
+    bool copies_buckets;  /* not fully sharded: gradients are copied into a bucket to be reduced, and back */
+    bool converts_sums;   /* gradients summed in fp32 are converted all at once to be sent (flat_bytes) */
+    /* attention's backward pass has one kernel for keys and values and one for queries. */
+    bool splits_attention_backward;
     bool recomputes_inputs;         /* results of recomputed parts are not kept for the products that take them */
     bool keeps_outputs;             /* pipeline: what a stage sent on is kept until the micro-batch's backward pass */
-    double flat_bucket_elements;    /* updates from flat tensors: see flat_bytes in partition/memory.c. 0: none */
-    double update_bytes;            /* bytes a parameter that an unfused update writes where activations were before */
-    double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c. 0: no limit */
-    double gather_ahead_parameters; /* product by product: see tsim_layer_product_places. 0: parallelism.prefetch */
-    int64_t bucket_elements;        /* gradient bucket; 0 = the framework's rule max(40e6, 1e6 x data-parallel size) */
-    double bucket_bytes;            /* gradients reduced at once, in bytes: in place of bucket_elements; 0: not said */
-    int64_t year;                   /* year of the youngest release that the profile describes; 0: not said */
+    double flat_bucket_elements;    /* updates from flat tensors (flat_bytes in partition/memory.c); 0: none */
+    double update_bytes;            /* bytes a parameter that an unfused update writes where activations were */
+    double gather_reuse_parameters; /* fully sharded: see gathered_again_frac in step/step_plan.c; 0: no limit */
+    double gather_ahead_parameters; /* product by product: see tsim_layer_product_places; 0: parallelism.prefetch */
+    int64_t bucket_elements;        /* of a gradient bucket; 0: the framework's max(40e6, 1e6 x data-parallel size) */
+    double bucket_bytes;            /* of a gradient bucket, in place of bucket_elements; 0: not said */
+    int64_t year;                   /* of the youngest release that the profile describes; 0: not said */
 };
 
 static inline bool tsim_loss_is_fused(const struct tsim_software *software) {

@@ -1,4 +1,5 @@
-/* provenance.h - constants as terms (base/term.h): which file or key says them, from what source, and how sure. */
+/* provenance.h - constants as terms (base/term.h): the file or key that gives them, its source, and how sure that
+ * is. */
 #ifndef TSIM_CONFIG_PROVENANCE_H
 #define TSIM_CONFIG_PROVENANCE_H
 
@@ -6,7 +7,7 @@
 #include "config/catalogue_load.h"
 #include "config/lengths.h"
 
-/* Returns the value that file `id` of the catalogue has under `key`. One that the scenario overrides says so. */
+/* Returns the value that file `id` of the catalogue has under `key`. If the scenario overrides it, its term says so. */
 struct tsim_amount tsim_of_file(struct tsim_term_recorder *recorder, enum tsim_catalogue_kind kind, const char *id,
                                 const char *key, double value, enum tsim_dimension dimension);
 
@@ -16,8 +17,7 @@ static inline struct tsim_amount tsim_of_scenario(struct tsim_term_recorder *rec
     return tsim_given(recorder, key, value, dimension, "the scenario");
 }
 
-/* Returns how many accelerators the cluster has; tsim_training_accelerators_of returns how many of them train, and
- * tsim_tokens_of how many tokens a step has. */
+/* These return the number of the cluster's accelerators, of those that train, and of the tokens in a step. */
 static inline struct tsim_amount tsim_accelerators_of(struct tsim_term_recorder *recorder,
                                                       const struct tsim_scenario *scenario) {
     const struct tsim_cluster_spec *c = &scenario->cluster;

@@ -1,8 +1,8 @@
-/* replay_spec.h - a replay, as it is written: which execution traces, on which cluster, what of them is simulated.
+/* replay_spec.h - a replay as it is written: which execution traces, on which cluster, and what of them is simulated.
  *
  *   schema: tsim/replay/v1
  *   name: job
- *   traces: [job.0.et, {file: other.et, rank: 1}]   # beside this file; the rank is that in the name unless it is told
+ *   traces: [job.0.et, {file: other.et, rank: 1}]   # beside this file; by default the rank is that in the name
  *   cluster: {node: dgx-h100, nodes: 1}             # as in a scenario */
 #ifndef TSIM_CONFIG_REPLAY_SPEC_H
 #define TSIM_CONFIG_REPLAY_SPEC_H
@@ -11,8 +11,8 @@
 #include "config/scenario.h"
 
 struct tsim_replay_trace {
-    const char *file; /* resolved: it can be opened */
-    int64_t rank;     /* -1: by its name */
+    const char *file; /* a path that can be opened */
+    int64_t rank;     /* -1: the one in the file's name */
 };
 
 enum tsim_replay_way { TSIM_REPLAY_RECORDED, TSIM_REPLAY_SIMULATED };
@@ -21,20 +21,20 @@ struct tsim_replay_spec {
     const char *name, *description, *file;
     struct tsim_replay_trace *traces;
     size_t n_traces;
-    const char *groups;           /* a file, resolved; NULL: none */
+    const char *groups;           /* path of a file; NULL: none */
     enum tsim_replay_way kernels; /* simulated: by roofline */
     enum tsim_replay_way communication;
     enum tsim_network network;
     enum tsim_precision precision;
-    double eager_bytes;                          /* messages up to this size do not wait for their receiver */
+    double eager_bytes;                          /* a message of this size or less does not wait for its receiver */
     double measured_s;                           /* step time to compare with; 0: none */
-    const struct tsim_value *cluster, *software; /* as written */
-    const struct tsim_scenario *scenario;        /* of the cluster; its model and training mean nothing */
+    const struct tsim_value *cluster, *software; /* as they are written */
+    const struct tsim_scenario *scenario;        /* for its cluster; its model and training mean nothing */
 };
 
 enum { TSIM_REPLAY_MOST_TRACES = 65536 };
 
-/* Tells whether the file's root says that it is a replay, for commands that take both; false if it cannot be read. */
+/* Returns whether the file's root says that it is a replay, for commands that take both; false if it cannot be read. */
 bool tsim_replay_is(const char *file);
 
 /* Loads a replay as tsim_scenario_load loads a scenario. */

@@ -1,21 +1,23 @@
-/* supports.h - what a scenario asks for and its software cannot run, by the profile's own lists (`supports:`). */
+/* supports.h - the settings of a scenario that its software cannot run, by the profile's own lists (`supports:`). */
 #ifndef TSIM_CONFIG_SUPPORTS_H
 #define TSIM_CONFIG_SUPPORTS_H
 
 #include "config/plan_choice.h"
 
-/* Can the software run that value of a plan's key, whatever the other keys are? And that stage of ZeRO in a pipeline? */
+/* The first returns whether the software can run that value of a plan's key, whatever the other keys are, the second
+ * whether it can run that stage of ZeRO in a pipeline. */
 bool tsim_supports_value(const struct tsim_supports *supports, enum tsim_plan_key key, int64_t value);
 bool tsim_supports_staged_zero(const struct tsim_supports *supports, int64_t zero);
 
 enum { TSIM_MOST_UNSUPPORTED = 10 };
 struct tsim_unsupported {
-    const char *path; /* the key that asks for it */
+    const char *path; /* of the key that asks for it */
     char what[48];    /* "schedule zb-v" */
     const char *has;  /* what the software has in its place; NULL: nothing */
 };
 
-/* Returns how many unsupported settings a scenario has, whose plan is resolved. Texts are allocated from `arena`. */
+/* Finds the unsupported settings of a scenario whose plan is resolved, and returns their number. Texts are allocated
+ * from `arena`. */
 size_t tsim_scenario_unsupported(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                  struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED]);
 

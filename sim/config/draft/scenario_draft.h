@@ -5,31 +5,31 @@
 #include "config/keys/schema.h"
 #include "config/scenario.h"
 
-/* Not said: the software's, once the number of ranks is known. */
+/* Stands for a zero_group that is not given: the software's, once the number of ranks is known. */
 enum { TSIM_ZERO_GROUP_USUAL = -2 };
 
-/* The tables' struct: the scenario, and what resolving turns into its fields. Resolving writes back, so that the writer
- * prints resolved values. */
+/* The struct that the tables fill: the scenario, and values that resolving turns into its fields. Resolving writes
+ * back, so that the writer prints resolved values. */
 struct tsim_draft {
     struct tsim_scenario scenario;
     const struct tsim_value *root;
-    /* A proposal changes it, and what it leaves as it is need not be read again; else NULL. */
+    /* The scenario that a proposal changes, whose unchanged parts need not be read again; else NULL. */
     const struct tsim_scenario *base;
-    bool is_job;   /* the plan is left as it is written: neither resolved nor checked */
-    int attention; /* enum tsim_attention, -1: by the software */
-    int schedule;  /* enum tsim_schedule, -1: by virtual_pipeline */
+    bool is_job;   /* the plan is neither resolved nor checked, but left as it is written */
+    int attention; /* enum tsim_attention; -1: the software's */
+    int schedule;  /* enum tsim_schedule; -1: by virtual_pipeline */
     int fold;
     bool master_weights;
     int64_t data; /* 0: what is left of the cluster */
     int64_t zero;
     int64_t zero_group;    /* 0: all, -1: within a node, or TSIM_ZERO_GROUP_USUAL */
-    const int64_t *layers; /* per chunk in model order; NULL: auto */
+    const int64_t *layers; /* of each chunk in model order; NULL: auto */
     size_t n_layers;
     double tokens, samples, steps, epochs; /* 0: not given */
     double metrics[TSIM_N_METRICS];        /* 0: not given */
     int64_t shape[3];                      /* of a torus, as given */
-    size_t n_shape;                        /* 0: not given; resolved: dimensions */
-    const char *const *estimate_paths;     /* of values whose source is an estimate, as the JSON marks them */
+    size_t n_shape;                        /* its dimensions; 0: not given */
+    const char *const *estimate_paths;     /* paths of values whose source is an estimate, as the JSON marks them */
     size_t n_estimate_paths;
 };
 
@@ -39,21 +39,21 @@ extern const struct tsim_word tsim_storage_networks[];
 extern const struct tsim_table tsim_degraded_table, tsim_background_table, tsim_stage_table, tsim_data_table,
     tsim_reliability_table;
 
-/* Prepares a draft; call it before the table is read. */
+/* Initializes a draft; call it before the table is read. */
 void tsim_draft_init(struct tsim_draft *draft, const struct tsim_value *root);
 
-/* defaults.c, once the draft is read: the first fills in values that depend on other keys, the second those that the
- * plan leaves open. They report only keys without effect. */
+/* defaults.c fills in values once the draft is read: the first function those that depend on other keys, the second
+ * those that the plan leaves open. They report only keys without effect. */
 void tsim_draft_fill(struct tsim_draft *draft, struct tsim_reader *reader);
 void tsim_draft_fill_plan(struct tsim_draft *draft);
 
-/* Resolves a draft that keeps all rules (rules.h): fills in what follows from it. */
+/* Resolves a draft that keeps all rules (rules.h): it fills in what follows from the draft. */
 void tsim_draft_finish(struct tsim_draft *draft, struct tsim_arena *arena);
 
 /* scenario_links.c reads and writes lists in `cluster`, and the shape of a torus. */
 void tsim_degraded_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_degraded_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
-/* stage_tables.c reads `training.stages`, and knows which keys of a scenario those of a stage stand for. */
+/* stage_tables.c reads `training.stages`, and knows which keys of a scenario the keys of a stage stand for. */
 struct tsim_stage_key {
     const char *key, *path;
 };
@@ -76,14 +76,14 @@ void tsim_shape_write(struct tsim_writer *writer, const char *key, const char *p
 /* reliability_tables.c reads `reliability`. */
 void tsim_reliability_read(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field);
 void tsim_reliability_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
-extern const struct tsim_table tsim_evaluation_table; /* reads struct tsim_evaluation_spec */
+extern const struct tsim_table tsim_evaluation_table; /* reads a struct tsim_evaluation_spec */
 void tsim_draft_resolve_reliability(struct tsim_draft *draft);
 void tsim_draft_check_reliability(const struct tsim_draft *draft, struct tsim_reader *reader);
 void tsim_draft_resolve_shape(struct tsim_draft *draft);
 void tsim_draft_check_links(const struct tsim_draft *draft, struct tsim_reader *reader);
 
-/* Returns the value at a dotted path, or the nearest mapping above it that is there: where a mistake is shown. */
+/* Returns the value at a dotted path, or the nearest mapping above it that exists, where a mistake is shown. */
 const struct tsim_value *tsim_draft_place(const struct tsim_draft *draft, const char *path);
-bool tsim_draft_has(const struct tsim_draft *draft, const char *path); /* written, not a default */
+bool tsim_draft_has(const struct tsim_draft *draft, const char *path); /* true if it is written and not a default */
 
 #endif

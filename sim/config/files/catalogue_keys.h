@@ -30,8 +30,8 @@ static inline const struct tsim_value *place_of(const struct tsim_value *mapping
     return value ? value : mapping;
 }
 
-/* known_as.c reads what files of others call a part, and what stands for what they leave out. None of these keys is
- * inherited by `extends`, nor written. */
+/* known_as.c reads what files of others call a part, and what stands in for parts that they leave out. None of these
+ * keys is inherited by `extends`, and none is written. */
 #define KNOWN_AS_KEY "known_as"
 #define USUAL_FABRIC_KEY "usual_fabric"
 #define USUAL_KEY "usual"

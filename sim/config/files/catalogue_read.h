@@ -1,5 +1,5 @@
-/* catalogue_read.h - private to config: references (ids, paths, inline mappings) to mappings with `extends` followed,
- * and mappings to the structs of catalogue.h. */
+/* catalogue_read.h - private to config: turns references (ids, paths, inline mappings) into mappings with `extends`
+ * followed, and mappings into the structs of catalogue.h. */
 #ifndef TSIM_CONFIG_CATALOGUE_READ_H
 #define TSIM_CONFIG_CATALOGUE_READ_H
 
@@ -7,24 +7,24 @@
 #include "config/keys/enum_words.h"
 #include "config/keys/schema.h"
 
-/* Makes a cache of files as they were first read, for reading many scenarios that name the same ones. The values live
- * in its arena. */
+/* Returns a new cache, which keeps files as they were first read, for many scenarios that name the same ones. The
+ * values live in its arena. */
 struct tsim_file_cache *tsim_file_cache_new(struct tsim_arena *arena);
-/* Returns what the thread keeps (tsim_catalogue_keep), else a new one. */
+/* Returns the thread's cache (tsim_catalogue_keep), else a new one. */
 struct tsim_file_cache *tsim_file_cache_of_thread(struct tsim_arena *arena);
 
 /* Returns the mapping that a reference stands for, without `extends`. A scalar with '/' or ending in .yaml is a path
  * relative to the file that names it; another scalar is an id; a mapping is taken as it is. Cycles and chains of over
- * 16 files are refused. NULL after a mistake, with a diag. */
+ * 16 files are refused. After a mistake it returns NULL and adds a diag. */
 const struct tsim_value *tsim_catalogue_resolve(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                 const struct tsim_value *reference, const char *path);
 
-/* Does the same for a file that is at hand: follows the `extends` of its root. */
+/* Does the same for a file that is already read: it follows the `extends` of the root. */
 const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
                                                      const struct tsim_value *root);
 
-/* Each reads and checks what a reference stands for; NULL after a mistake, with a diag. `path` is where the reference
- * stands in the scenario. */
+/* Each reads and checks what a reference stands for; after a mistake it returns NULL and adds a diag. `path` is the
+ * reference's path in the scenario. */
 const struct tsim_model *tsim_model_read(struct tsim_reader *reader, const struct tsim_value *reference,
                                          const char *path);
 const struct tsim_accelerator *tsim_accelerator_read(struct tsim_reader *reader, const struct tsim_value *reference,
@@ -40,9 +40,9 @@ const struct tsim_region *tsim_region_read(struct tsim_reader *reader, const str
 const struct tsim_storage *tsim_storage_read(struct tsim_reader *reader, const struct tsim_value *reference,
                                              const char *path);
 const void *tsim_catalogue_read(struct tsim_reader *reader, enum tsim_catalogue_kind kind,
-                                const struct tsim_value *reference, const char *path); /* any of them */
+                                const struct tsim_value *reference, const char *path); /* takes a file of any kind */
 
-/* Each writes one of these as a member `key` of a scenario: {schema: ..., name: ..., ...}. */
+/* Each writes one of these structs as the member `key` of a scenario: {schema: ..., name: ..., ...}. */
 void tsim_model_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_model *model);
 void tsim_node_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_node *node);
 void tsim_fabric_write(struct tsim_writer *writer, const char *key, const char *path, const struct tsim_fabric *fabric);
@@ -65,6 +65,7 @@ void tsim_carbon_profile_read(struct tsim_reader *reader, const struct tsim_valu
 void tsim_price_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 void tsim_carbon_profile_write(struct tsim_writer *writer, const char *key, const char *path, const void *field);
 
-extern const struct tsim_table tsim_overlap_table; /* reads struct tsim_overlap; absent keys leave their field alone */
+/* Reads a struct tsim_overlap; absent keys leave their fields alone. */
+extern const struct tsim_table tsim_overlap_table;
 
 #endif

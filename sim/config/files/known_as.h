@@ -1,4 +1,4 @@
-/* known_as.h - what files of others call an accelerator: names in job scripts and logs, PCI devices, and what a
+/* known_as.h - what other programs' files call an accelerator: names in job scripts and logs, PCI devices, and what a
  * topology shows of it. */
 #ifndef TSIM_CONFIG_KNOWN_AS_H
 #define TSIM_CONFIG_KNOWN_AS_H
@@ -7,16 +7,16 @@
 
 enum { TSIM_MOST_KNOWN = 4 };
 
-/* `known_as` of an accelerator's file. It is not inherited by `extends`: a board with another memory is another
- * board. */
+/* The key `known_as` of an accelerator's file. `extends` does not inherit it, because a board with another memory is
+ * another board. */
 struct tsim_known_as {
     const char *names[TSIM_MOST_KNOWN];     /* in small letters; NULL after the last */
-    unsigned pci_devices[TSIM_MOST_KNOWN];  /* of boards that have links to each other; 0 after the last */
-    unsigned card_devices[TSIM_MOST_KNOWN]; /* of PCIe cards; 0 after the last */
-    const char *gfx;                        /* the name of AMD's target, "942"; NULL: another maker's accelerator */
+    unsigned pci_devices[TSIM_MOST_KNOWN];  /* boards that have links to each other; 0 after the last */
+    unsigned card_devices[TSIM_MOST_KNOWN]; /* PCIe cards; 0 after the last */
+    const char *gfx;                        /* AMD's name of the target: "942"; NULL: another maker's accelerator */
     int64_t links;    /* NVLinks or xGMI links of one accelerator; 0: it exists only as a PCIe card */
     const char *node; /* id of the catalogue's node that has it; NULL: none */
-    bool is_usual;    /* the one to take where a file shows only what it shares with others */
+    bool is_usual;    /* it is taken if a file shows only what several accelerators share */
     enum tsim_source_status status;
     const char *source;
 };

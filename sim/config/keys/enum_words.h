@@ -4,7 +4,7 @@
 
 #include "config/keys/schema.h"
 
-/* Each ends with a NULL word. */
+/* Each array ends with a NULL word. */
 extern const struct tsim_word tsim_precision_words[], tsim_schedule_words[], tsim_context_exchange_words[],
     tsim_optimizer_words[], tsim_recompute_words[], tsim_axis_words[];
 

@@ -1,8 +1,8 @@
-/* key_alias.h - what other programs, and people in a hurry, call a scenario's keys. */
+/* key_alias.h - other programs' names, and short names, of a scenario's keys. */
 #ifndef TSIM_CONFIG_KEY_ALIAS_H
 #define TSIM_CONFIG_KEY_ALIAS_H
 
-/* Returns the path of the key that `name` means ("tp" -> "parallelism.tensor"); NULL: none that we know. */
+/* Returns the path of the key that `name` means ("tp" -> "parallelism.tensor"), or NULL if the name is not known. */
 const char *tsim_key_alias(const char *name);
 
 #endif
