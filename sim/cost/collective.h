@@ -56,14 +56,14 @@ struct tsim_collective_request {
     enum tsim_collective_op op;
     double bytes; /* S above */
     struct tsim_group group;
-    enum tsim_algorithm algorithm;       /* counts as AUTO if it cannot do the op here (tsim_collective_can) */
+    enum tsim_algorithm algorithm;       /* counts as AUTO if it cannot run the operation here (tsim_collective_can) */
     enum tsim_protocol protocol;         /* counts as AUTO if the algorithm does not have it */
     enum tsim_network network;           /* with IDEAL there is no latency, and the protocol is Simple */
     struct tsim_term_recorder *recorder; /* NULL: the cost's `term` is NULL, too */
 };
 
 struct tsim_collective_cost {
-    enum tsim_algorithm algorithm; /* chosen; AUTO when there is nothing to do (one rank or zero bytes) */
+    enum tsim_algorithm algorithm; /* those chosen; AUTO when there is nothing to do (one rank or zero bytes) */
     enum tsim_protocol protocol;
     double latency_s;                 /* part of the time in which no link is used */
     double time_s;                    /* latency and flow, with nothing else on the links */
@@ -93,14 +93,14 @@ void tsim_collective_cost(const struct tsim_cluster *cluster, const struct tsim_
 double tsim_collective_links(const struct tsim_cluster *cluster, enum tsim_collective_op op,
                              const struct tsim_group *group);
 
-/* Tells whether this algorithm can run this operation on this group and cluster (AUTO always can). */
+/* Returns whether this algorithm can run this operation on this group and cluster (AUTO always can). */
 bool tsim_collective_can(const struct tsim_cluster *cluster, enum tsim_collective_op op, const struct tsim_group *group,
                          enum tsim_algorithm algorithm);
 
 /* Returns the factor from S/t to bus bandwidth (table above). */
 double tsim_bus_factor(enum tsim_collective_op op, int32_t n_ranks);
 
-/* Return the words of the command line: "all_reduce", "nvls", "LL128". */
+/* These return the words of the command line: "all_reduce", "nvls", "LL128". */
 const char *tsim_collective_op_name(enum tsim_collective_op op);
 const char *tsim_algorithm_name(enum tsim_algorithm algorithm);
 const char *tsim_protocol_name(enum tsim_protocol protocol);

@@ -143,7 +143,7 @@ double tsim_gemm_s(const struct tsim_accelerator *accelerator, enum tsim_precisi
  * sustained rates hold. At most 1. */
 double tsim_power_clock(const struct tsim_accelerator *accelerator, double matrix_s, double memory_s);
 
-/* Return the rates of long kernels: peak * sustained fraction, in FLOP/s and bytes/s. */
+/* These return the rates of long kernels: peak * sustained fraction, in FLOP/s and bytes/s. */
 double tsim_matrix_rate(const struct tsim_accelerator *accelerator, enum tsim_precision precision);
 double tsim_memory_rate(const struct tsim_accelerator *accelerator);
 struct tsim_amount tsim_matrix_rate_recorded(struct tsim_term_recorder *recorder,

@@ -73,7 +73,7 @@ static const double RING_FRAC[3] = {0.5, 0.92, 1};
 static const double TREE_FRAC = 0.92, TREE_LL_FRAC = 1 / 3.8, TREE_LL128_NODE_FRAC = 7.0 / 9,
                     TREE_LL128_FRAC = 120.0 / 128;
 static const double TREE_CHANNEL_BYTES_PER_S[TSIM_N_GENERATIONS][2] = {
-    /* on two nodes, on more */
+    /* on two nodes, and on more */
     [TSIM_VOLTA] = {18.5 * GB_PER_S, 10.0 * GB_PER_S},
     [TSIM_AMPERE] = {23.6 * GB_PER_S, 17.8 * GB_PER_S},
     [TSIM_HOPPER] = {41.4 * GB_PER_S, 36.0 * GB_PER_S},
@@ -121,7 +121,7 @@ static const double NODE_CHANNELS[TSIM_N_GENERATIONS] = {
  * as many where these are fewer than 16 and one NIC carries more than 45 GB/s: 8 for two accelerators on a node with
  * NICs of 400 Gb/s (NVIDIA/nccl issue 1189). */
 static const double CHANNELS_PER_NIC = 2, FEW_CHANNELS = 16, FAST_NIC_BYTES_PER_S = 45.0 * GB_PER_S;
-static const double NVLS_CHANNELS[TSIM_N_GENERATIONS][2] = {/* on one node, on more (src/transport/nvls.cc) */
+static const double NVLS_CHANNELS[TSIM_N_GENERATIONS][2] = {/* on one node, and on more (src/transport/nvls.cc) */
                                                             [TSIM_VOLTA] = {16, 16},
                                                             [TSIM_AMPERE] = {16, 16},
                                                             [TSIM_HOPPER] = {16, 16},

@@ -19,8 +19,9 @@ struct tsim_amount tsim_update_recorded(struct tsim_term_recorder *recorder, con
 
 /* The host's update for one rank of a stage. */
 struct tsim_host_update {
-    double time_s; /* from the last gradient's arrival to the last weight's, with link and memory to itself; 0 if
-                              the accelerator does the update, or nobody */
+    /* The time from the last gradient's arrival to the last weight's, with link and memory to itself. It is 0 if the
+     * accelerator does the update, or if there is none. */
+    double time_s;
     double gradient_bytes; /* from the accelerator to the host */
     double weight_bytes;   /* from the host to the accelerator */
     double memory_bytes;   /* read and written in the host's memory */

@@ -1,9 +1,10 @@
-/* arithmetic.h - what element-wise kernels compute. Their time is that of their memory traffic (cost/compute.h); this
- * says how far they are from being bound by anything else.
+/* arithmetic.h - the arithmetic of element-wise kernels. Their time is that of their memory traffic (cost/compute.h);
+ * the FLOPs here show how far they are from being bound by anything else.
  *
- * FLOPs an element, counted from the formulas: an addition, a multiplication or a comparison is one; a function of the
- * special function units (exp, tanh, reciprocal) counts 8, because they give 16 results a clock and multiprocessor
- * where fp32 units do 128 FLOP (V100, A100; NVIDIA, CUDA C++ Programming Guide, throughput of arithmetic instructions).
+ * FLOPs for each element are counted from the formulas. An addition, a multiplication or a comparison counts 1. A
+ * function of the special function units (exp, tanh, reciprocal) counts 8, because these give 16 results a clock and
+ * multiprocessor where fp32 units do 128 FLOP (V100, A100; NVIDIA, CUDA C++ Programming Guide, throughput of arithmetic
+ * instructions).
  *
  *                 forward                                                       backward
  *   relu          1   max                                                       1
@@ -21,11 +22,11 @@
 
 #include "model/operators.h"
 
-/* Counts the FLOPs of an element-wise operator that tsim_operators_forward or _backward gave; 0 for others, and for
- * those that only copy, pools and embedding tables. `backward`: which of the lists it is from. */
+/* Counts the FLOPs of an element-wise operator from the lists of tsim_operators_forward or, with `backward`,
+ * tsim_operators_backward. It is 0 for other operators, and for those that only copy, pools and embedding tables. */
 double tsim_op_vector_flops(const struct tsim_model *model, const struct tsim_op *op, bool backward);
 
-/* Returns the activation function that the model has: its own, or the one that goes with its kind. */
+/* Returns the model's activation function: its own, or the usual one of its kind. */
 enum tsim_activation_function tsim_model_activation(const struct tsim_model *model);
 
 #endif

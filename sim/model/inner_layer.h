@@ -1,5 +1,6 @@
-/* inner_layer.h - private to the kinds of layer: a layer of another network beside the model (a vision tower, a generator), which
- * is attention by a mixer and a dense feed-forward block. Scenarios are those of that network. */
+/* inner_layer.h - private to the kinds of layer: a layer of another network beside the model (a vision tower, a
+ * generator), which is attention by a mixer and a dense feed-forward block. The scenarios here are those of that
+ * network. */
 #ifndef TSIM_MODEL_INNER_LAYER_H
 #define TSIM_MODEL_INNER_LAYER_H
 

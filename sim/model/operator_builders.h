@@ -13,15 +13,15 @@
 /* A linear layer computes y = x W, with x of t x k, W of k x n and t tokens. Its backward products are dx = dy W^T
  * and dW = x^T dy. */
 struct tsim_op_linear {
-    const char *input, *weight; /* the names of dx and dW */
+    const char *input, *weight; /* names of dx and dW */
     const char *gather, *reduce;
     double n, k;
-    bool has_adapters;         /* LoRA adapters take its input as well */
-    bool is_never_quantized;   /* its weight stays in 16 bits where a frozen model's weights are quantized (QLoRA) */
+    bool has_adapters;         /* LoRA adapters also take its input */
+    bool is_never_quantized;   /* its weight stays in 16 bits if a frozen model's weights are quantized (QLoRA) */
     bool takes_fp8, gives_fp8; /* dy comes in fp8, dx leaves in fp8: beside attention in fp8 */
-    bool is_cast;              /* the kernel that made dy has also cast it, and transposed it */
-    bool shares_collectives;   /* collectives of another linear layer bring and take its operands */
-    bool is_column_parallel;   /* reduces dx over the tensor group; else row-parallel: gathers dy */
+    bool is_cast;              /* the kernel that made dy has also cast and transposed it */
+    bool shares_collectives;   /* another linear layer's collectives bring and take its operands */
+    bool is_column_parallel;   /* reduces dx over the tensor group; else it is row-parallel, and gathers dy */
 };
 
 static inline struct tsim_op *add(struct tsim_op_list *list, const char *name, enum tsim_op_kind kind) {
@@ -45,12 +45,13 @@ static inline struct tsim_op *elementwise(struct tsim_op_list *list, const char 
     return op;
 }
 
-/* Instructions that PyTorch's kernels issue for an element. They load several at a time only where all operands are of
- * one type and lie side by side; else (aten/src/ATen/native/cuda/CUDALoops.cuh, launch_legacy_kernel) each element's
- * place is divided out, and each operand's type looked up. Places: 1,048,576 to 15 million bytes compared with one row
- * of them, 186 G elements/s on V100 (pytorch/pytorch#69010), whose 80 units issue 128 a cycle at 1.53 GHz: 84. Types:
- * fp16 to fp32, 236 G/s on H100 PCIe (pytorch/pytorch#137053) and bf16 to fp32, 185 G/s on A100
- * (pytorch/pytorch#195542): 100 and 105. Both were not measured together; they are added. */
+/* The instructions that PyTorch's kernels issue for an element. They load several elements at a time only where all
+ * operands are of one type and lie side by side. Elsewhere (aten/src/ATen/native/cuda/CUDALoops.cuh,
+ * launch_legacy_kernel) each element's place is divided out, and each operand's type looked up. Places: 1,048,576 to 15
+ * million bytes compared with one row of them run at 186 G elements/s on V100 (pytorch/pytorch#69010), whose 80 units
+ * issue 128 a cycle at 1.53 GHz, which makes 84. Types: fp16 to fp32 runs at 236 G/s on H100 PCIe
+ * (pytorch/pytorch#137053) and bf16 to fp32 at 185 G/s on A100 (pytorch/pytorch#195542), which makes 100 and 105. The
+ * two were not measured together; they are added. */
 #define ISSUED_PLACES 84.0
 #define ISSUED_TYPES 100.0
 
@@ -80,10 +81,10 @@ static inline struct tsim_op *batched(struct tsim_op *op, double batch) {
 }
 
 /* Adds the cast of an operand. A quantized layer reads the operand in 16 bits and writes it quantized, and once more
- * transposed for the weight gradient; operands of experts are cast one after another. Where the scale is the tensor's
- * own, a pass before reads it for its largest value: in fp8 unless the kernel that wrote it found that (`is_scaled`);
- * in NVFP4 always, since the largest value of what is transposed is found after a Hadamard transform (Transformer
- * Engine, hadamard_transform/). MXFP8 has scales of blocks alone. The cast is recomputed with `part`. */
+ * transposed for the weight gradient; operands of experts are cast one after another. If the scale is the tensor's own,
+ * a pass before the cast reads the tensor for its largest value: in fp8 unless the kernel that wrote it has found that
+ * (`is_scaled`); in NVFP4 always, because the largest value of what is transposed is found after a Hadamard transform
+ * (Transformer Engine, hadamard_transform/). MXFP8 has only scales of blocks. The cast is recomputed with `part`. */
 static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                              double elements, unsigned part, bool is_scaled) {
     enum tsim_precision precision = z->linear_precision;
@@ -91,18 +92,19 @@ static inline void cast_part(struct tsim_op_list *list, const struct tsim_op_sha
         return;
     bool is_read_before = precision == TSIM_NVFP4 ||
                           (precision == TSIM_FP8 && !is_scaled && z->software->fp8_scaling == TSIM_SCALING_CURRENT);
-    double copies = tsim_is_frozen(z->scenario) ? 1 : 2; /* without a weight gradient it is not transposed */
+    double copies = tsim_is_frozen(z->scenario) ? 1 : 2; /* it is not transposed if there is no weight gradient */
     elementwise(list, name, elements, (is_read_before ? 4 : 2) + copies * z->linear_bytes,
                 is_read_before ? 2 * z->groups : z->groups)
         ->parts = part;
 }
 
-/* Are scales taken from earlier steps, and so known before the operand is? */
+/* Returns whether scales are taken from earlier steps, and so are known before the operand is. */
 static inline bool scales_are_known(const struct tsim_op_shape *z) {
     return z->linear_precision == TSIM_FP8 && z->software->fp8_scaling == TSIM_SCALING_DELAYED;
 }
 
-/* Are queries, keys, values, attention's result and their gradients in fp8 (Transformer Engine's `fp8_mha`)? */
+/* Returns whether queries, keys, values, attention's result and their gradients are in fp8 (Transformer Engine's
+ * `fp8_mha`). */
 static inline bool attends_in_fp8(const struct tsim_op_shape *z) {
     return z->software->fp8_attention && z->flash && scales_are_known(z);
 }
@@ -111,8 +113,8 @@ static inline double attention_bytes(const struct tsim_op_shape *z) {
     return attends_in_fp8(z) ? z->linear_bytes : z->element_bytes;
 }
 
-/* Does the pass that casts a gradient also sum it over the tokens (Transformer Engine's
- * fp8_cast_transpose_bgrad_fused)? */
+/* Returns whether the pass that casts a gradient also sums it over the tokens (Transformer Engine's
+ * fp8_cast_transpose_bgrad_fused). */
 static inline bool cast_sums_bias(const struct tsim_op_shape *z) {
     return scales_are_known(z) && z->software->bias_gradient_in_cast;
 }
@@ -121,13 +123,14 @@ static inline bool activates_in_product(const struct tsim_op_shape *z) {
     return z->software->activation_in_product && !z->model->gated_mlp;
 }
 
-/* Compiled and Transformer Engine's norms are kernels of their own, and layer norms PyTorch's. */
+/* Returns whether norms are written out. Compiled norms and Transformer Engine's are kernels of their own, and layer
+ * norms are PyTorch's kernels. */
 static inline bool norms_are_written_out(const struct tsim_op_shape *z) {
     return z->model->norm == TSIM_NORM_RMSNORM && z->software->fusion == TSIM_FUSION_NONE &&
            z->software->norms == TSIM_NORMS_BY_FUSION;
 }
 
-/* Adds the transposition of a tensor that is in fp8 already, for the weight gradient. */
+/* Adds the transposition, for the weight gradient, of a tensor that is already in fp8. */
 static inline void transpose(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                              double elements) {
     elementwise(list, name, elements, 2 * z->linear_bytes, 1);
@@ -137,17 +140,17 @@ static inline void cast(struct tsim_op_list *list, const struct tsim_op_shape *z
     cast_part(list, z, name, elements, 0, false);
 }
 
-/* Adds the cast of an activation function's result. Megatron-Core's function, compiled apart from Transformer Engine's
- * modules, finds no largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2); torch.compile
- * takes it along. */
+/* Adds the cast of an activation function's result. Megatron-Core's function, which is compiled apart from Transformer
+ * Engine's modules, finds no largest value (megatron/core/transformer/mlp.py: bias_swiglu_impl before linear_fc2);
+ * torch.compile includes it. */
 static inline void cast_activation(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name,
                                    double elements) {
     cast_part(list, z, name, elements, TSIM_RECOMPUTE_ACTIVATION, z->software->fusion != TSIM_FUSION_TE);
 }
 
-/* Makes a product that of each expert of the rank: `groups` equal products, at once or one after another. Frameworks
- * launch each on one of a few streams (Transformer Engine's nvte_multi_stream_cublas_gemm); compiled ones launch all as
- * one kernel. */
+/* Makes a product one of each expert of the rank: `groups` equal products, at once or one after another. Frameworks
+ * launch each on one of a few streams (Transformer Engine's nvte_multi_stream_cublas_gemm); compiled frameworks launch
+ * all as one kernel. */
 static inline struct tsim_op *grouped(struct tsim_op *op, const struct tsim_op_shape *z) {
     op->is_sequential = z->software->expert_products == TSIM_PRODUCTS_SEQUENTIAL;
     op->is_grouped = z->groups > 1 && !op->is_sequential;
@@ -195,10 +198,10 @@ void tsim_op_reduce_output(struct tsim_op_list *list, const struct tsim_op_shape
 void tsim_op_norm_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_before_linear(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
-/* Adds the norms of each head's query and key, where the model has them and no latent vectors. */
+/* These add the norms of each head's query and key, if the model has them and no latent vectors. */
 void tsim_op_head_norms_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_head_norms_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
-/* Adds the norm between a block and its residual, which some models have (`post_norms`). */
+/* These add the norm between a block and its residual, which some models have (`post_norms`). */
 void tsim_op_norm_behind_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 void tsim_op_norm_behind_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 /* Adds a residual sum, before a norm of the same layer or at the layer's end. */
@@ -206,61 +209,61 @@ void tsim_op_residual_forward(struct tsim_op_list *list, const struct tsim_op_sh
                               bool is_before_norm);
 void tsim_op_residual_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *name);
 
-/* Add the operators of attention from its norm to its residual. */
+/* These add the operators of attention from its norm to its residual. */
 void tsim_op_attention_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_attention_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* Add attention's core: scores, softmax, and the product with the values. */
+/* These add attention's core: scores, softmax, and the product with the values. */
 void tsim_op_core_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_core_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* Add copies of operands and result around attention's core, as the software makes them (operators_layout.c). */
+/* These add the copies of operands and result around attention's core that the software makes (operators_layout.c). */
 void tsim_op_layout_operands(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_result(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_result_gradient(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_layout_joined(struct tsim_op_list *list, const struct tsim_op_shape *z);
-/* Adds the sum of three gradients of one input: queries, keys and values are products of it. Fused software has no such
- * kernel. */
+/* Adds the sum of three gradients of one input, where queries, keys and values are three products of it. Fused software
+ * has no such kernel. */
 void tsim_op_layout_inputs(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* Add exchanges between context ranks around attention's core, and the sums over the pieces of a ring. */
+/* These add the exchanges between context ranks around attention's core, and the sums over the pieces of a ring. */
 void tsim_op_context_before_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_context_after_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_context_before_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_context_after_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
-double tsim_op_ring_pieces(const struct tsim_op_shape *z); /* 1: no ring */
+double tsim_op_ring_pieces(const struct tsim_op_shape *z); /* returns 1 without a ring */
 
 void tsim_op_linear_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
                              const struct tsim_op_linear *linear);
-/* Adds the backward products of x W, with x of `rows` x k and W of k x n, that tensor ranks do not share: operands are
- * on this rank, and never in fewer bits than attention's. */
+/* Adds the backward products of x W, with x of `rows` x k and W of k x n, that tensor ranks do not share: their
+ * operands are on this rank, in no fewer bits than attention's. */
 void tsim_op_unshared_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, const char *input,
                                const char *weight, double rows, double n, double k);
 /* Does the same for a layer's product. */
 void tsim_op_product_backward(struct tsim_op_list *list, const struct tsim_op_shape *z, enum tsim_layer_product product,
                               const struct tsim_op_linear *linear);
 
-/* Return, for the activation function between the two products of a feed-forward block, the bytes that it moves for
- * each element of its result, and its kernels; forward or backward. */
+/* These return the bytes that the activation function between the two products of a feed-forward block moves for each
+ * element of its result, and the number of its kernels, forward or backward. */
 double tsim_op_activation_bytes(const struct tsim_op_shape *z, bool backward);
 double tsim_op_activation_kernels(const struct tsim_op_shape *z, bool backward);
 
-/* Count parameters: those of attention and the norms around it, of the norms around a feed-forward block, of a block of
- * inner width `inner`, and of one norm. */
+/* These count parameters: those of attention and the norms around it, of the norms around a feed-forward block, of a
+ * block of inner width `inner`, and of one norm. */
 void tsim_count_attention(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 void tsim_count_ffn_norms(const struct tsim_model *model, struct tsim_layer_parameters *parameters);
 double tsim_count_mlp(const struct tsim_model *model, double inner);
 double tsim_count_norm(const struct tsim_model *model);
 
-/* Add a feed-forward block from its norm to its residual; the last two add its products and activation alone, which
- * shared experts have as well. */
+/* These add a feed-forward block from its norm to its residual; the last two add its products and activation alone,
+ * which shared experts also have. */
 void tsim_op_ffn_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_ffn_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_mlp_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_op_mlp_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 
-/* Marks the operators with which a layer's forward pass ends, from its last product on, as the product's operands are
- * kept. */
+/* Marks the operators with which a layer's forward pass ends, from its last product on, because that product's operands
+ * are kept. */
 void tsim_op_mark_last_projection(struct tsim_op_list *list);
 
 /* ---- what kinds of layer are made of (layer_kind.c) ---- */
@@ -271,7 +274,7 @@ struct tsim_matrices;
 /* A mixer is the part of a layer that mixes tokens, such as attention, from the norm before it to the residual after
  * it. `count` adds to what is there. `keep_core` is called after the feed-forward block's `keep`. */
 struct tsim_mixer {
-    /* Changes the shape where it differs from the model's first layer; NULL: it does not. */
+    /* Changes the shape if it differs from that of the model's first layer; NULL: it does not. */
     void (*fit)(struct tsim_op_shape *shape);
     void (*forward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
     void (*backward)(struct tsim_op_list *list, const struct tsim_op_shape *shape);
@@ -286,7 +289,7 @@ struct tsim_mixer {
      * tokens. */
     double (*core_flops)(const struct tsim_model *model, double length);
     void (*add_matrices)(const struct tsim_model *model, double times, struct tsim_matrices *matrices);
-    /* Returns the bytes of a state that stands for all earlier tokens of a micro-batch; NULL: there is none, but keys
+    /* Returns the bytes of a state that stands for all earlier tokens of a micro-batch; NULL: it has no state, but keys
      * and values of each token. */
     double (*state_bytes)(const struct tsim_op_shape *shape);
 };
@@ -303,37 +306,38 @@ extern const struct tsim_mixer tsim_attention_mixer, tsim_window_mixer, tsim_enc
     tsim_mamba1_mixer, tsim_delta_mixer, tsim_sparse_mixer, tsim_segment_mixer, tsim_no_mixer;
 extern const struct tsim_feed_forward tsim_dense_feed_forward, tsim_experts_feed_forward, tsim_no_feed_forward;
 
-/* A kind of layer that is not a mixer and a feed-forward block has functions for the whole layer. `part` tells apart
- * kinds that share functions. */
+/* A kind of layer that is not a mixer and a feed-forward block has functions for the whole layer. `part` tells kinds
+ * apart that share functions. */
 struct tsim_whole_layer {
-    /* Returns how many different layers of this kind a model has, one after another; NULL: all are alike. */
+    /* Returns the number of different layers of this kind in a model, one after another; NULL: all are alike. */
     int64_t (*variants)(const struct tsim_model *model);
-    /* Add the operators of a micro-batch in execution order; `at` counts the variants from 0. */
+    /* These add the operators of a micro-batch in execution order; `at` counts the variants from 0. */
     void (*forward)(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at, struct tsim_op_list *list);
     void (*backward)(const struct tsim_scenario *scenario, enum tsim_part part, int64_t at, struct tsim_op_list *list);
-    /* The ends of the model have none of the following. */
-    /* Adds to zeros. */
+    /* The ends of the model have none of the functions below. */
+    /* Adds the layer's parameters to a struct that is zeroed. */
     void (*count)(const struct tsim_model *model, enum tsim_part part, struct tsim_layer_parameters *parameters);
-    /* Counts FLOPs by convention (struct tsim_layer_flops), with stacks of these lengths in tokens; NULL: the FLOPs of
-     * a layer list are counted for the whole list. */
+    /* Counts FLOPs by convention (struct tsim_layer_flops), with stacks of these lengths in tokens; NULL: it belongs to
+     * a layer list, whose FLOPs are counted for the whole list. */
     void (*flops)(const struct tsim_model *model, enum tsim_part part, const struct tsim_layer_parameters *parameters,
                   double first_length, double last_length, struct tsim_layer_flops *flops);
     void (*add_matrices)(const struct tsim_model *model, enum tsim_part part, double times,
                          struct tsim_matrices *matrices);
-    /* Do frameworks that make a CUDA graph of each layer make one of this? A graph has one input and one output, of fixed
-     * shapes; a mixer with its feed-forward block always has. */
+    /* True if frameworks that make a CUDA graph of each layer make one of this. A graph has one input and one output,
+     * of fixed shapes. A mixer with its feed-forward block always has a graph. */
     bool has_graph;
-    /* Is the layer frozen? Then nothing before it needs a gradient either, and its backward pass is empty. NULL:
-     * never. */
+    /* Returns whether the layer is frozen. Nothing before a frozen layer needs a gradient either, and its backward pass
+     * is empty. NULL: it is never frozen. */
     bool (*is_frozen)(const struct tsim_scenario *scenario);
     /* Lists the tensors that are kept for the backward pass, without those that `parts` (enum tsim_recompute_part)
      * execute again. */
     void (*keep)(const struct tsim_scenario *scenario, enum tsim_part part, unsigned parts, struct tsim_kept *kept);
-    /* Returns the bytes that go to the next layer, of all tensor ranks. */
+    /* Returns the bytes that go to the next layer, over all tensor ranks. */
     double (*flow_bytes)(const struct tsim_scenario *scenario);
     /* Returns the bytes of its widest inner tensor. */
     double (*widest_bytes)(const struct tsim_scenario *scenario, enum tsim_part part);
-    /* Returns the bytes that are kept until its weight gradients are computed; NULL: its backward pass is never split. */
+    /* Returns the bytes that are kept until its weight gradients are computed; NULL: its backward pass is never
+     * split. */
     double (*waiting_bytes)(const struct tsim_scenario *scenario, enum tsim_part part);
     /* Returns its shape on one accelerator; NULL: it is never recomputed. */
     struct tsim_op_shape (*shape)(const struct tsim_scenario *scenario);
@@ -342,7 +346,7 @@ extern const struct tsim_whole_layer tsim_embedding_end, tsim_decoder_layer, tsi
     tsim_tower_layer, tsim_projector_layer, tsim_generator_layer, tsim_generator_head, tsim_lstm_layer,
     tsim_lstm_decoder_layer, tsim_block_layer, tsim_head_end;
 
-/* Add and keep attention to the tokens of another stack, or of a text, from its norm to its residual
+/* These add and keep attention to the tokens of another stack, or of a text, from its norm to its residual
  * (layer_decoder.c). */
 void tsim_op_cross_forward(struct tsim_op_list *list, const struct tsim_op_shape *z, const struct tsim_op_shape *other);
 void tsim_op_cross_backward(struct tsim_op_list *list, const struct tsim_op_shape *z,
@@ -355,7 +359,7 @@ void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *
 bool tsim_tower_is_frozen(const struct tsim_scenario *scenario);
 void tsim_tower_scenario(const struct tsim_scenario *scenario, struct tsim_scenario *own);
 
-/* Add the ends of a diffusion transformer; ends.c calls them. */
+/* These add the ends of a diffusion transformer; ends.c calls them. */
 void tsim_diffusion_embedding_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_diffusion_embedding_backward(struct tsim_op_list *list, const struct tsim_op_shape *z);
 void tsim_diffusion_head_forward(struct tsim_op_list *list, const struct tsim_op_shape *z);

@@ -1,9 +1,9 @@
-/* optimizer.h - what an optimizer keeps, moves and computes for each parameter of a step.
+/* optimizer.h - what an optimizer keeps, moves and computes for each parameter in a step.
  *
- * Traffic is what one fused kernel has to move: the gradient in, the fp32 weight in and out (a master copy, or the
- * weight itself), the weight of 16 bits out where there is a copy, and the states in and out. Without a master copy the
- * weight of 16 bits goes in and out. A software profile says what its Adam moves; every other optimizer moves as much
- * more or less as its least traffic is above or below Adam's.
+ * The table has bytes for each parameter. Traffic is what one fused kernel has to move: the gradient in, the fp32
+ * weight in and out (a master copy, or the weight itself), the weight of 16 bits out if there is a copy, and the states
+ * in and out. Without a master copy the weight of 16 bits goes in and out. A software profile says what its Adam moves;
+ * every other optimizer moves more or less in proportion to its least traffic over Adam's.
  *
  *   optimizer    states kept          beside weight and gradient                         source
  *   sgd          -                    -
@@ -24,42 +24,45 @@
  *                matrix, 8 of the     16 bits out and in; Adam's of the rest             2025, arXiv:2502.16982
  *                rest
  *
- * Moments of momentum, rmsprop, adam(w), lamb and muon may be kept in 16 bits (training.state_precision: MaxText with weight_dtype
- * bfloat16): half of each.
+ * Moments of momentum, rmsprop, adam(w), lamb and muon may be kept in 16 bits, which is half of each
+ * (training.state_precision; MaxText with weight_dtype bfloat16).
  *
- * GaLore projects the matrices of attention and feed-forward blocks to rank r = hidden / 4 (its 7B model) along their
- * shorter side m: moments are r x n, the projection m x r, a byte each; embedding, head and vectors keep adam-8bit's.
- * With this its 7B model's states are 82.5 % below those of Adam in bf16, as the paper says. Its two products a step, 4
- * r FLOPs a parameter, run on the matrix units. The singular value decomposition that renews the projection every 200
- * steps is left out: below 10 % of the time, says the paper.
+ * GaLore projects the m x n matrices of attention and feed-forward blocks along their shorter side m to rank r = hidden
+ * / 4 (the paper's 7B model). Moments are r x n and the projection is m x r, a byte each; embedding, head and vectors
+ * keep adam-8bit's state. The states of that 7B model are then 82.5 % below those of Adam in bf16, as the paper says.
+ * The two products of a step, 4 r FLOPs a parameter, run on the matrix units. The singular value decomposition that
+ * renews the projection every 200 steps is left out; by the paper it takes less than 10 % of the time.
  *
  * Muon makes the momentum of each m x n matrix of a block (m the shorter side) orthogonal by five steps of Newton and
- * Schulz in 16 bits, X = aX + (bA + cA A)X with A = X X^T: three products, 4 m^2 n + 2 m^3 FLOPs. Their bytes hide behind
- * them. Embedding, head and vectors are AdamW's. Sharded states are whole matrices that ranks share out (Megatron-LM's
- * layer-wise optimizer); what gathering their parts takes elsewhere (up to a quarter of Adam's traffic, say Liu et al.) is
- * left out, and tensor ranks divide the products.
+ * Schulz in 16 bits, X = aX + (bA + cA A)X with A = X X^T. These are three products with 4 m^2 n + 2 m^3 FLOPs, whose
+ * memory traffic takes less time than they do. Embedding, head and vectors have AdamW. Sharded states are whole
+ * matrices that ranks divide among themselves (Megatron-LM's layer-wise optimizer). Gathering the parts of sharded
+ * matrices, which other implementations need (up to a quarter of Adam's traffic, by Liu et al.), is left out. Tensor
+ * ranks divide the products.
  *
- * Averages over the model's parameters: stages and ranks keep the same for each. Embedding tables: tables.h. */
+ * The figures are averages over the model's parameters: stages and ranks keep the same for each. Embedding tables are
+ * in tables.h. */
 #ifndef TSIM_MODEL_OPTIMIZER_H
 #define TSIM_MODEL_OPTIMIZER_H
 
 #include "model/matrices.h"
 #include "model/parameter_bytes.h"
 
-struct tsim_optimizer_cost { /* a parameter's */
+/* The figures of one parameter. */
+struct tsim_optimizer_cost {
     double state_bytes;
-    double least_bytes;   /* moved by one fused kernel */
+    double least_bytes;   /* the least that one fused kernel moves */
     double traffic_bytes; /* moved by the scenario's software */
     double vector_flops, matrix_flops;
-    double kernels; /* of its products */
+    double kernels; /* number of the kernels of its products */
 };
 
 void tsim_optimizer_cost(const struct tsim_scenario *scenario, struct tsim_optimizer_cost *cost);
 
-/* Adds a model's but for embedding tables. */
+/* Adds a model's matrices, except embedding tables. */
 void tsim_model_matrices(const struct tsim_model *model, struct tsim_matrices *matrices);
 
-/* Returns the bytes of optimizer state per parameter held. */
+/* Returns the bytes of optimizer state for each parameter held. */
 double tsim_optimizer_state_bytes(const struct tsim_scenario *scenario);
 
 #endif

@@ -1,6 +1,6 @@
-/* recurrent.h - private to model: mixers that pass a state from token to token (Mamba-2, the gated delta rule) and that are
- * alike around their recurrence: a product to several vectors, a short convolution of some of them, the recurrence in chunks,
- * a norm with a gate, and a product back. */
+/* recurrent.h - private to model: mixers that pass a state from token to token (Mamba-2, the gated delta rule). Around
+ * their recurrence they are alike: a product to several vectors, a short convolution of some of these, the recurrence
+ * in chunks, a norm with a gate, and a product back. */
 #ifndef TSIM_MODEL_RECURRENT_H
 #define TSIM_MODEL_RECURRENT_H
 
@@ -9,20 +9,20 @@
 
 struct tsim_recurrent {
     double columns, convolved,
-        result; /* on a tensor rank: of the first product, in the convolution, of the recurrence */
-    void (*recurrence)(struct tsim_op_list *list, const struct tsim_op_shape *shape);          /* adds it once */
+        result; /* widths on a tensor rank: of the first product, in the convolution, of the recurrence */
+    void (*recurrence)(struct tsim_op_list *list, const struct tsim_op_shape *shape); /* adds the recurrence once */
     const char *in, *in_input, *in_weight, *convolution, *norm, *out, *out_input, *out_weight; /* names of operators */
     const char *gather, *gather_input, *reduce;
-    const char *kept_vectors, *kept_result; /* of tensors */
+    const char *kept_vectors, *kept_result; /* names of tensors */
 };
 
-/* Backward each product, of the recurrence as well, has two of its size. */
+/* These add the mixer's operators. Backward, each product, also one of the recurrence, has two of its size. */
 void tsim_recurrent_forward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
                             const struct tsim_recurrent *mixer);
 void tsim_recurrent_backward(struct tsim_op_list *list, const struct tsim_op_shape *shape,
                              const struct tsim_recurrent *mixer);
-/* Lists what a layer keeps: inputs of its norms and blocks; what the first product gives, before and after the
- * convolution; what the recurrence gives, and the input of the second product. Scores and states are made again. */
+/* Lists what a layer keeps: the inputs of its norms and blocks, what the first product gives before and after the
+ * convolution, what the recurrence gives, and the input of the second product. Scores and states are computed again. */
 void tsim_recurrent_keep(const struct tsim_op_shape *shape, unsigned parts, const struct tsim_recurrent *mixer,
                          struct tsim_kept *kept);
 void tsim_keep_nothing(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
@@ -30,7 +30,8 @@ double tsim_recurrent_waiting(const struct tsim_op_shape *shape, const struct ts
 void tsim_recurrent_matrices(const struct tsim_model *model, double times, const struct tsim_recurrent *mixer,
                              struct tsim_matrices *matrices);
 
-/* Defines a mixer by its `mixer_of(model, tensor ranks)`; its file defines count, core_flops and state_bytes. */
+/* Defines a mixer by its `mixer_of(model, tensor ranks)`. The mixer's file defines count, core_flops and
+ * state_bytes. */
 #define TSIM_RECURRENT_MIXER(name, mixer_of)                                                                           \
     static void forward(struct tsim_op_list *list, const struct tsim_op_shape *z) {                                    \
         struct tsim_recurrent x = mixer_of(z->model, z->tp);                                                           \

@@ -1,39 +1,48 @@
-/* memory.h - bytes that one accelerator of a pipeline stage holds at the peak of a step.
+/* memory.h - the bytes that one accelerator of a pipeline stage holds at the peak of a step.
  *
- * Model state, per parameter held: weights at the training precision; gradients at gradient_precision, of the largest
- * layer alone where each is updated as soon as its gradient is there (per_layer_updates: Lv et al. 2023, LOMO,
- * arXiv:2306.09782; Zhao et al. 2024, GaLore, section 4.3); an fp32 master copy when training in 16 or 8 bits, unless
- * master_weights is false; optimizer state (optimizer.h). ZeRO stage 1 divides master and optimizer state
- * by the sharding group, 2 the gradients too, 3 the weights too (Rajbhandari et al. 2020).
+ * Model state, for each parameter held:
+ *   weights    at the training's precision
+ *   gradients  at gradient_precision. If each layer is updated as soon as its gradient exists (per_layer_updates), only
+ *              the largest layer has them (Lv et al. 2023, LOMO, arXiv:2306.09782; Zhao et al. 2024, GaLore, section
+ *              4.3).
+ *   master     an fp32 copy when training in 16 or 8 bits, unless master_weights is false
+ *   optimizer  its state (optimizer.h)
  *
- * Activations saved per layer and micro-batch (Korthikanti et al. 2022, arXiv:2205.05198, equations 1 to 6): with s
- * sequence, b micro-batch, h hidden, a heads, t tensor degree, 16-bit, dropout on:
- *     sbh (10 + 24/t + 5as/(ht))   tensor parallel
- *     sbh (34/t + 5as/(ht))        and sequence parallel
+ * ZeRO stage 1 divides master copy and optimizer state by the sharding group, stage 2 also the gradients, stage 3 also
+ * the weights (Rajbhandari et al. 2020).
+ *
+ * Activations saved for each layer and micro-batch (Korthikanti et al. 2022, arXiv:2205.05198, equations 1 to 6), with
+ * s the sequence's tokens, b the micro-batch's samples, h the hidden size, a the heads, t the tensor degree, in 16 bits
+ * and with dropout:
+ *     sbh (10 + 24/t + 5as/(ht))   with tensor parallelism
+ *     sbh (34/t + 5as/(ht))        with sequence parallelism, too
  *     without the 5as/(ht) with selective recomputation (or flash attention, which keeps a statistic per row instead);
  *     2sbh with full recomputation.
- * Selective recomputation can take other parts than the attention core (scenario.h): what they give is not kept. In fp8
- * the inputs of linear layers are kept in a byte, quantized (Transformer Engine), beside the attention's own result;
- * those of the activation function where the software does so (DeepSeek-AI 2024, section 3.3.3; Megatron's
- * activation_func_fp8_input_store). They come out of the same layer structure as the operators (gated or not, grouped
- * keys and values, dropout or not). A stage holds as many micro-batches as its schedule keeps in flight (schedule.h).
- * Where the backward pass is split, what the weight gradients need stays until they are computed: inputs and output
- * gradients of the layer's products, 32sbh without tensor parallelism (Qi et al. 2023, table 1). dualpipe holds every
- * part on two stages.
  *
- * Experts are divided over the expert ranks, and their gradients and states are sharded by the data and context ranks
- * that hold the same ones: 1 / expert of the ranks that shard everything else. A layer with experts keeps, in place of
+ * Selective recomputation can take other parts than the attention core (scenario.h): their results are not kept. In fp8
+ * the inputs of linear layers are kept in a byte, quantized (Transformer Engine), beside attention's own result, and so
+ * are those of the activation function if the software does that (DeepSeek-AI 2024, section 3.3.3; Megatron's
+ * activation_func_fp8_input_store). All of it follows from the same layer structure as the operators (gated or not,
+ * grouped keys and values, dropout or not).
+ *
+ * A stage holds as many micro-batches as its schedule keeps in flight (schedule.h). If the backward pass is split, what
+ * the weight gradients need stays until they are computed: inputs and output gradients of the layer's products, 32sbh
+ * without tensor parallelism (Qi et al. 2023, table 1). dualpipe holds every part on two stages.
+ *
+ * Experts are divided over the expert ranks. Their gradients and states are sharded by the data and context ranks that
+ * hold the same experts: 1 / expert of the ranks that shard everything else. A layer with experts keeps, in place of
  * the feed-forward block's tensors, the router's fp32 scores and, for each row that the slowest rank gets (routing.h),
  * the input and the inner tensors of its expert; shared experts keep theirs as a feed-forward block does.
  *
  * A decoder layer keeps for its attention to the encoder's result what self-attention keeps, with keys and values of
- * the encoder's tokens; the encoder's result itself is kept once for all decoder layers of a chunk.
+ * the encoder's tokens. The encoder's result itself is kept once for all decoder layers of a chunk.
  *
  * DeepSpeed's pipelines keep what a stage sent on with each micro-batch in flight, 2sbh, and update from flat tensors:
  * two buckets, and gradients joined and converted, (2 + 4) bytes for each parameter that the rank updates (memory.c).
  *
- * Offloaded (training.offload), master weights and optimizer state lie in the host's memory with a copy of the
- * gradients; of activations a share does, and two layers' worth of it stays as buffers on the way.
+ * With offloading (training.offload), master weights and optimizer state lie in the host's memory with a copy of the
+ * gradients. A share of the activations lies there, too, and two layers' worth of that share stays as buffers on the
+ * way.
  *
  * Not modelled: what allocators hold in reserve beyond that (BLOOM's, by nvidia-smi: 5 % on average, most where there
  * was room). */
@@ -46,14 +55,15 @@
 
 struct tsim_stage_memory {
     double weights_bytes, gradients_bytes, master_bytes, optimizer_bytes, activations_bytes, buffers_bytes;
-    double total_bytes; /* sum of the above, without the accelerator's reserve */
+    double total_bytes; /* the sum of the above, without the accelerator's reserve */
     double host_bytes;  /* in the host's memory, for this accelerator */
 };
 
-/* The recorded term of what a layer keeps begins so, and goes on with the word of its kind. */
+/* The name of the recorded term of what a layer keeps begins with this, and goes on with the word of the layer's
+ * kind. */
 #define TSIM_KEPT_BY_ONE "kept by one "
 
-/* The memory of a stage, with how each part comes about. */
+/* The memory of a stage, with the term of each part. */
 struct tsim_stage_terms {
     struct tsim_amount weights, gradients, master, optimizer, activations, buffers, host;
 };
@@ -65,7 +75,8 @@ void tsim_stage_memory_recorded(struct tsim_term_recorder *recorder, const struc
                                 int32_t stage, struct tsim_stage_terms *terms);
 void tsim_stage_memory(const struct tsim_scenario *scenario, int32_t stage, struct tsim_stage_memory *memory);
 
-/* Returns a checkpoint of the whole model: weights, master weights and optimizer state of every parameter, once. */
+/* Returns the bytes of a checkpoint of the whole model: weights, master weights and optimizer state of every parameter,
+ * once. */
 struct tsim_amount tsim_checkpoint_bytes(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario);
 
 #endif

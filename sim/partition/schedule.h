@@ -1,23 +1,24 @@
 /* schedule.h - the order in which one pipeline stage runs its forward and backward passes.
  *
- * p stages, m micro-batches, v model chunks per stage.
+ * There are p stages, m micro-batches, and v model chunks per stage.
  *   sequential   one micro-batch after the other, forward through all stages, then backward (naive model parallelism)
  *   gpipe        all forwards, then all backwards (Huang et al. 2019)
  *   1f1b         warm-up of p-1-stage forwards, then one forward, one backward (Narayanan et al. 2019, PipeDream-flush)
- *   pipedream    a 1f1b that is never flushed: micro-batches of the next step follow those of this one. In a step a stage runs
- *                backward m micro-batches and, after each of them, forward the one that is p-stage later. It updates its
- *                weights after each micro-batch, and keeps the p-stage versions with which those in flight began (weight
- *                stashing; Narayanan et al. 2019, PipeDream, SOSP)
- *   pipedream-2bw  the same with an update for each batch of m >= p micro-batches, and two versions (Narayanan et al. 2021,
- *                arXiv:2006.09503)
- *   interleaved  v chunks per stage, groups of g = p micro-batches; warm-up 2(p-1-stage) + (v-1)g (Narayanan et al. 2021,
- *                section 2.2; the order is Megatron-LM's forward_backward_pipelining_with_interleaving). Groups may be
- *                larger where the software says so (Megatron-Core's microbatch_group_size_per_vp_stage)
- *   zb-h1, zb-h2, zb-v, dualpipe: the backward pass in two, see schedule_zero_bubble.h.
+ *   pipedream    a 1f1b that is never flushed: micro-batches of the next step follow those of this one. In a step a
+ *                stage runs m micro-batches backward and, after each of them, the one that is p-stage later forward. It
+ *                updates its weights after each micro-batch, and keeps the p-stage versions with which those in flight
+ *                began (weight stashing; Narayanan et al. 2019, PipeDream, SOSP).
+ *   pipedream-2bw  the same with an update for each batch of m >= p micro-batches, and two versions (Narayanan et al.
+ *                  2021, arXiv:2006.09503)
+ *   interleaved  v chunks per stage, groups of g = p micro-batches; warm-up 2(p-1-stage) + (v-1)g (Narayanan et al.
+ *                2021, section 2.2; the order is Megatron-LM's forward_backward_pipelining_with_interleaving). Groups
+ *                may be larger if the software says so (Megatron-Core's microbatch_group_size_per_vp_stage).
+ *   zb-h1, zb-h2, zb-v, dualpipe  the backward pass is split in two: schedule_zero_bubble.h
  *
- * Model parts lie on the stages in one of three ways: in a ring (part c p + stage, all but the last two), in a V (zb-v:
- * chunk 0 of stage i is part i, chunk 1 is part 2p-1-i), in both directions (dualpipe: p parts, each on two stages;
- * chunk 0 of stage i is part i, chunk 1 is part p-1-i, and each direction takes half of the micro-batches). */
+ * Model parts lie on the stages in one of three ways. In a ring, chunk c of a stage is part c p + stage; all schedules
+ * but the last two do so. In a V (zb-v), chunk 0 of stage i is part i, and chunk 1 is part 2p-1-i. In both directions
+ * (dualpipe), p parts lie on two stages each: chunk 0 of stage i is part i, chunk 1 is part p-1-i, and each direction
+ * takes half of the micro-batches. */
 #ifndef TSIM_PARTITION_SCHEDULE_H
 #define TSIM_PARTITION_SCHEDULE_H
 
@@ -25,37 +26,38 @@
 
 struct tsim_schedule_shape {
     enum tsim_schedule schedule;
-    int32_t stages, chunks, microbatches; /* microbatches: of the replica, both directions of dualpipe together */
-    int32_t group; /* interleaved: micro-batches that pass through a chunk before the next; 0: as many as stages */
-    /* Experts' run under the kernels of another micro-batch's pass, where there is one: is_alone. */
+    int32_t stages, chunks, microbatches; /* microbatches: those of the replica, with both directions of dualpipe */
+    int32_t group; /* interleaved: micro-batches that pass through a chunk before the next; 0: p */
+    /* Exchanges of experts run under the kernels of another micro-batch's pass, if there is one (is_alone). */
     bool hides_exchanges;
 };
 
 enum tsim_pass_kind {
     TSIM_PASS_FORWARD,
-    TSIM_PASS_BACKWARD,       /* whole: gradients of inputs and of weights */
-    TSIM_PASS_INPUT_GRADIENT, /* the part that the previous stage waits for */
-    TSIM_PASS_WEIGHT_GRADIENT /* the rest, any time later */
+    TSIM_PASS_BACKWARD,       /* the whole pass: gradients of inputs and of weights */
+    TSIM_PASS_INPUT_GRADIENT, /* the part for which the previous stage waits */
+    TSIM_PASS_WEIGHT_GRADIENT /* the other part, at any later time */
 };
 enum { TSIM_N_PASS_KINDS = TSIM_PASS_WEIGHT_GRADIENT + 1, TSIM_N_PASS_WAYS = 2 * TSIM_N_PASS_KINDS };
 
-/* DualPipe runs a forward and a backward pass as one: both inputs are waited for first, both results leave at the end.
- */
+/* DualPipe runs a forward and a backward pass as one: it waits for both inputs first, and both results leave at the
+ * end. */
 enum tsim_pass_pair { TSIM_PAIR_NONE, TSIM_PAIR_FIRST, TSIM_PAIR_SECOND };
 
 struct tsim_pass_item {
     enum tsim_pass_kind kind;
     enum tsim_pass_pair pair;
-    int32_t microbatch, chunk; /* chunk 0 is the first model part of the stage; micro-batches count per chunk */
-    /* Tells, for a shape that hides exchanges, that no pass of the other direction is there to hide them under. That is
-     * so of the forward passes before a stage's first backward pass and of the backward passes behind its last forward
-     * pass (Megatron-Core, pipeline_parallel/combined_1f1b.py: "executed alone, no a2a overlapping"); of all, where the
-     * directions do not take turns (gpipe) or each micro-batch goes through alone (sequential); in dualpipe of what is
-     * in no pair. */
+    int32_t microbatch, chunk; /* chunk 0 is the stage's first model part; micro-batches count per chunk */
+    /* If the shape hides exchanges, this says that no pass of the other direction runs that could hide them. That is so
+     * for the forward passes before a stage's first backward pass and for the backward passes behind its last forward
+     * pass (Megatron-Core, pipeline_parallel/combined_1f1b.py: "executed alone, no a2a overlapping"). It is so for all
+     * passes if the directions do not take turns (gpipe) or each micro-batch goes through alone (sequential), and in
+     * dualpipe for passes that are in no pair. */
     bool is_alone;
 };
 
-/* Passes of a kind go two ways, alone or not: numbers of both, those of passes that are not alone are their kinds. */
+/* Passes of a kind run in two ways, alone or not. This numbers the ways of all kinds; that of a pass that is not alone
+ * is its kind. */
 static inline int tsim_pass_way(enum tsim_pass_kind kind, bool is_alone) {
     return (int)kind + (is_alone ? TSIM_N_PASS_KINDS : 0);
 }
@@ -70,58 +72,60 @@ static inline int tsim_item_way(struct tsim_pass_item item) {
 }
 
 int32_t tsim_schedule_n_items(const struct tsim_schedule_shape *shape, int32_t stage);
-/* Returns the item `index` (0-based) of stage `stage`, in O(1). */
+/* Returns item `index` (from 0) of stage `stage`, in O(1). */
 struct tsim_pass_item tsim_schedule_item(const struct tsim_schedule_shape *shape, int32_t stage, int32_t index);
 /* Writes all n_items of the stage in their order. */
 void tsim_schedule_fill(const struct tsim_schedule_shape *shape, int32_t stage, struct tsim_pass_item *items);
 
-/* A stretch in which the schedule is known to repeat itself, forward and backward passes in turn: from item `from` to
- * before `to`, item i + step is item i of a later micro-batch, so many slots (below) further. step 0: not known. */
+/* A stretch in which the schedule is known to repeat itself, with forward and backward passes in turn. From item `from`
+ * to before `to`, item i + step is item i of a later micro-batch, which is so many slots (below) further. step 0: no
+ * stretch is known. */
 struct tsim_schedule_stretch {
     int32_t from, to, step, slots;
 };
 struct tsim_schedule_stretch tsim_schedule_regular(const struct tsim_schedule_shape *shape, int32_t stage);
 
-/* Returns the most (micro-batch, chunk) activations that the stage holds at once: from the forward pass to the last
- * gradient. */
+/* Returns the most activations of a (micro-batch, chunk) that the stage holds at once, from the forward pass to the
+ * last gradient. */
 int32_t tsim_schedule_peak_in_flight(const struct tsim_schedule_shape *shape, int32_t stage);
 
-/* Returns the most that the stage holds at once when a pass through chunk c holds held[c] from forward to backward.
- * Interleaved. To counts[c], which may be NULL, it adds the passes through chunk c that are held then. */
+/* For interleaved schedules: returns the most that the stage holds at once if a pass through chunk c holds held[c] from
+ * forward to backward. It adds to counts[c] the passes through chunk c that are then held; counts may be NULL. */
 double tsim_schedule_peak(const struct tsim_schedule_shape *shape, int32_t stage, const double *held, int32_t *counts);
 
 bool tsim_schedule_splits_backward(enum tsim_schedule schedule);
-/* Returns the chunks of a stage in a scenario that asks for `virtual_pipeline` of them: 2 where the schedule says so
- * itself. */
+/* Returns the chunks of a stage in a scenario that asks for `virtual_pipeline` of them; 2 if the schedule itself fixes
+ * them. */
 int32_t tsim_schedule_chunks(enum tsim_schedule schedule, int64_t virtual_pipeline);
-/* Returns the model parts (p v, but p in dualpipe), the part that a chunk is, and micro-batches that pass through a
- * chunk. */
+/* These return the number of model parts (p v, but p in dualpipe), the part that a chunk is, and the micro-batches that
+ * pass through a chunk. */
 int32_t tsim_schedule_n_parts(const struct tsim_schedule_shape *shape);
 int32_t tsim_schedule_part(const struct tsim_schedule_shape *shape, int32_t stage, int32_t chunk);
 int32_t tsim_schedule_chunk_microbatches(const struct tsim_schedule_shape *shape);
 
-/* Returns the number of the pass among those of its direction, from 0 to before chunks x micro-batches: interleaved in
- * the order in which every stage runs them, else chunk by chunk. */
+/* Returns the number of the pass among those of its direction, from 0 to before chunks x micro-batches: in interleaved
+ * in the order in which every stage runs them, else chunk by chunk. */
 int32_t tsim_schedule_slot(const struct tsim_schedule_shape *shape, struct tsim_pass_item item);
 
-/* The place that the result of a pass goes to: activations to the next part, gradients to the previous one. */
+/* The place to which the result of a pass goes: activations to the next part, gradients to the previous one. */
 struct tsim_schedule_hop {
-    bool sends;    /* false: the pipeline ends here, the next part is on the same stage, or nothing leaves */
-    bool to_next;  /* to stage + 1 (mod p), else to stage - 1 */
-    int32_t chunk; /* of the receiving stage */
+    bool sends;    /* false: the pipeline ends, the next part is on the same stage, or nothing leaves */
+    bool to_next;  /* true: to stage + 1 (mod p); false: to stage - 1 */
+    int32_t chunk; /* on the receiving stage */
 };
 struct tsim_schedule_hop tsim_schedule_hop(const struct tsim_schedule_shape *shape, int32_t stage,
                                            struct tsim_pass_item item);
-/* Is it a pass of the step before, or its message for the step after? Asynchronous schedules have one such message
- * between two stages: of the first forward pass that the later one runs in a step. */
+/* These say whether it is a pass of the step before, and whether its message is for the step after. Asynchronous
+ * schedules have one such message between two stages, from the first forward pass that the later stage runs in a
+ * step. */
 bool tsim_schedule_crosses_steps(const struct tsim_schedule_shape *shape, int32_t from_stage,
                                  struct tsim_pass_item item);
-/* Returns the versions of its weights that a stage holds. */
+/* Returns the number of versions of its weights that a stage holds. */
 int32_t tsim_schedule_versions(const struct tsim_schedule_shape *shape, int32_t stage);
-/* Does the pass wait for a message from another stage? */
+/* Returns whether the pass waits for a message from another stage. */
 bool tsim_schedule_receives(const struct tsim_schedule_shape *shape, int32_t stage, struct tsim_pass_item item);
 
-/* Seconds that a stage takes for one micro-batch, all its chunks of one direction together. */
+/* The time in seconds that a stage takes for one micro-batch, all its chunks of one direction together. */
 struct tsim_stage_times {
     double forward_s, input_s, weight_s;
 };

@@ -1,8 +1,9 @@
-/* schedule_zero_bubble.h - schedules that run the backward pass in two: the input gradient (I), which the previous
- * stage waits for, and the weight gradient (W), which fills what would be idle. F is a forward, B a whole backward
- * pass, the digit the chunk. Stage s of p, m micro-batches, every line in the order of execution:
+/* schedule_zero_bubble.h - schedules that split the backward pass in two: the input gradient (I), for which the
+ * previous stage waits, and the weight gradient (W), which fills time that would be idle. F is a forward pass, B a
+ * whole backward pass, and the digit is the chunk. There are p stages and m micro-batches; s is the stage. Every line
+ * is in the order of execution:
  *
- *   zb-h1 (Qi et al. 2023, arXiv:2401.10241, figure 2): 1f1b, the weight gradients delayed by s micro-batches, so that
+ *   zb-h1 (Qi et al. 2023, arXiv:2401.10241, figure 2): 1f1b with weight gradients delayed by s micro-batches, so that
  *       every stage holds p micro-batches. w = p-1-s: F x w, FI x s, FIW x (m-w-s), IW x w, W x s
  *   zb-h2 (figure 3): 2(p-s)-1 = w forwards before the first backward; at the end weight gradients wait until the input
  *       gradients are through, which makes a parallelogram of the trapezoid; x = 2s:
@@ -17,7 +18,8 @@
  *       WI0 x b, W x (h+1); & marks a pair that runs as one (the two middle stages do not pair their first). The second
  *       half runs the same with the chunks exchanged.
  *
- * A program is a few phases, each a pattern of passes repeated; the n-th pass of a kind in a chunk is micro-batch n. */
+ * A program is a few phases, each a pattern of passes that repeats. The n-th pass of a kind in a chunk is micro-batch
+ * n. */
 #ifndef TSIM_PARTITION_SCHEDULE_ZERO_BUBBLE_H
 #define TSIM_PARTITION_SCHEDULE_ZERO_BUBBLE_H
 
@@ -42,7 +44,7 @@ struct tsim_schedule_program {
 void tsim_schedule_program_build(const struct tsim_schedule_shape *shape, int32_t stage,
                                  struct tsim_schedule_program *program);
 int32_t tsim_schedule_program_n_items(const struct tsim_schedule_program *program);
-/* Items before the first gradient, and before what follows the last forward pass. */
+/* The number of items before the first gradient, and before what follows the last forward pass. */
 struct tsim_schedule_turns {
     int32_t first_gradient, forward_end;
 };
@@ -50,13 +52,14 @@ struct tsim_schedule_turns tsim_schedule_program_turns(const struct tsim_schedul
 struct tsim_pass_item tsim_schedule_program_item(const struct tsim_schedule_program *program, int32_t index);
 void tsim_schedule_program_fill(const struct tsim_schedule_program *program, struct tsim_pass_item *items);
 
-/* Passes through each chunk that are held: before their input gradient, and from it to their weight gradient. */
+/* The passes through each chunk that are held before their input gradient, and from it to their weight gradient. */
 struct tsim_schedule_held {
     int32_t whole[2], kept[2];
 };
 
 /* Returns the most that is held at once when a forward pass of chunk c adds whole[c], of which kept[c] stays between
- * input and weight gradient. O(phases). `at_peak`, which may be NULL, are the passes that are held then. */
+ * input and weight gradient. It takes O(phases). `at_peak`, which may be NULL, receives the passes that are then
+ * held. */
 double tsim_schedule_program_peak(const struct tsim_schedule_program *program, const double whole[2],
                                   const double kept[2], struct tsim_schedule_held *at_peak);
 
