@@ -648,6 +648,15 @@ struct tsim_caveats {
     const char *tensor, *pipeline, *context;
 };
 
+/* Profiles of the catalogue that run what this one does not; NULL or empty: none is named. */
+struct tsim_instead {
+    const char *recommendation; /* models with embedding tables */
+    const char *encoder_lamb;   /* encoders that LAMB trains */
+    const char *newer;          /* accelerators above newest_capability, a compute capability; 0: all are run */
+    double newest_capability;
+    const char *source;
+};
+
 /* The things that a software can run, as its profile says. Each member is a set of words, whose values are bits; 0
  * means that the profile says nothing, and nothing is checked. */
 enum tsim_split {
@@ -709,6 +718,8 @@ struct tsim_software {
     struct tsim_supports supports;
     struct tsim_software_defaults defaults;
     struct tsim_caveats caveats;
+    struct tsim_instead instead;
+    bool for_gpus; /* accelerators with software of their own run that in its place */
     enum tsim_attention_kernel attention_kernel;
     enum tsim_attention_layout attention_layout;
     enum tsim_rotary rotary;

@@ -428,6 +428,7 @@ struct tsim_scenario {
     const struct tsim_model *model;
     const struct tsim_software *software;
     bool software_defaulted; /* no `software:` was given, as the summary then says */
+    bool software_replaced;  /* the profile given does not run this, and another is taken */
     struct tsim_cluster_spec cluster;
     struct tsim_training_spec training;
     struct tsim_parallelism_spec parallelism;

@@ -335,22 +335,16 @@ static bool is_standard_kernel(enum tsim_attention_kernel kernel) {
     return kernel == TSIM_ATTENTION_UNFUSED || kernel == TSIM_ATTENTION_FUSED_SOFTMAX;
 }
 
-/* The default profile is of a framework for GPUs, and so are those that write attention's scores out. */
+/* Profiles of frameworks for GPUs that write attention's scores out. */
 static void check_own_software(const struct check *c) {
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
     const struct tsim_software *software = c->sc->software;
-    struct tsim_diag *diag = NULL;
-    if (a->software && c->sc->software_defaulted)
-        diag = tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "cluster.node"), "software",
-                                  "no software is named, so tsim assumes %.40s, which does not run on a %.40s",
-                                  software->name, a->name);
-    else if (a->software && is_standard_kernel(software->attention_kernel) && !c->sc->model->list)
-        diag = tsim_value_warning(
-            c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
-            "%.40s computes attention as on GPUs, but the software of a %.40s need not write the scores out",
-            software->name, a->name);
-    if (diag)
-        tsim_diag_hint(diag, "software: %.60s", a->software);
+    if (a->software && is_standard_kernel(software->attention_kernel) && !c->sc->model->list)
+        tsim_diag_hint(tsim_value_warning(c->reader->diags, tsim_draft_place(c->draft, "software"), "software",
+                                          "%.40s computes attention as on GPUs, but the software of a %.40s need not "
+                                          "write the scores out",
+                                          software->name, a->name),
+                       "software: %.60s", a->software);
 }
 
 static void check_execution(const struct check *c) {

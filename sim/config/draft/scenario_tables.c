@@ -64,11 +64,76 @@ static const struct tsim_value *default_software(struct tsim_reader *reader, con
     return tsim_value_merge(reader->arena, id, patch);
 }
 
+/* Returns the profile that runs what the scenario's does not, and says what that is; NULL: none is named. */
+static const char *software_instead(struct tsim_arena *arena, const struct tsim_draft *draft, const char **what) {
+    const struct tsim_software *software = draft->scenario.software;
+    const struct tsim_model *model = draft->scenario.model;
+    const struct tsim_accelerator *a = draft->scenario.cluster.node->accelerator;
+    const struct tsim_value *optimizer = tsim_value_find_path(draft->root, "training.optimizer");
+    const struct tsim_instead *instead = &software->instead;
+    const char *other = NULL;
+    if (software->for_gpus && a->software) {
+        *what = tsim_arena_printf(arena, "run on a %.40s", a->name);
+        other = a->software;
+    } else if (model->n_tables > 0 && instead->recommendation) {
+        *what = "train recommendation models";
+        other = instead->recommendation;
+    } else if (!model->list && !model->causal && optimizer && tsim_value_is_text(optimizer, "lamb") &&
+               software->defaults.optimizer != TSIM_LAMB && instead->encoder_lamb) {
+        *what = "train encoders with LAMB";
+        other = instead->encoder_lamb;
+    } else if (instead->newest_capability > 0 && a->compute_capability > instead->newest_capability && instead->newer) {
+        *what = tsim_arena_printf(arena, "have kernels for a %.40s", a->name);
+        other = instead->newer;
+    }
+    return other && *other && strcmp(other, software->name) != 0 ? other : NULL;
+}
+
+/* Returns what names a profile of the catalogue, or amends one, with another in its place; NULL: it is a profile of its
+ * own. */
+static const struct tsim_value *with_profile(struct tsim_arena *arena, const struct tsim_value *value, const char *id) {
+    const struct tsim_value *base = value->kind == TSIM_VALUE_MAPPING ? tsim_value_find(value, "extends") : value;
+    if (!base || base->kind != TSIM_VALUE_SCALAR || strpbrk(base->text, "/."))
+        return NULL;
+    const struct tsim_value *other = tsim_value_new_scalar(arena, base, id);
+    if (base == value)
+        return other;
+    struct tsim_pair *pairs = TSIM_NEW_ARRAY(arena, value->n_items, struct tsim_pair);
+    for (size_t i = 0; i < value->n_items; i++) {
+        pairs[i] = value->pairs[i];
+        if (pairs[i].value == base)
+            pairs[i].value = other;
+    }
+    return tsim_value_new_mapping(arena, value, pairs, value->n_items);
+}
+
+/* A profile that does not run the scenario is replaced by the one that it or the accelerator names; twice at most, as
+ * that one may have no kernels for the accelerator. */
+static void replace_software(struct tsim_reader *reader, struct tsim_draft *draft, const struct tsim_value *value,
+                             const char *path) {
+    const char *first = NULL, *what = NULL, *next_what, *id;
+    const struct tsim_value *at = value;
+    for (int i = 0; i < 2 && draft->scenario.software && draft->scenario.model && draft->scenario.cluster.node &&
+                    (id = software_instead(reader->arena, draft, &next_what)) != NULL &&
+                    (value = with_profile(reader->arena, value, id)) != NULL;
+         i++) {
+        first = first ? first : draft->scenario.software->name;
+        what = what ? what : next_what;
+        draft->scenario.software = tsim_software_read(reader, value, path);
+    }
+    draft->scenario.software_replaced = first != NULL;
+    if (first && draft->scenario.software && !draft->scenario.software_defaulted)
+        tsim_diag_hint(tsim_value_warning(reader->diags, at, path, "%.40s does not %s: %.40s is taken in its place",
+                                          first, what, draft->scenario.software->name),
+                       "software: %.40s", draft->scenario.software->name);
+}
+
 /* Comes before `parallelism`, whose overlap keys win over the profile's. */
 static void read_software(struct tsim_reader *reader, const struct tsim_value *value, const char *path, void *field) {
     struct tsim_draft *draft = field;
     draft->scenario.software_defaulted = !value;
-    bool is_as_read = draft->base && draft->base->cluster.node->accelerator->execution == TSIM_EXECUTION_LAUNCHED;
+    bool is_as_read = draft->base && draft->base->cluster.node->accelerator->execution == TSIM_EXECUTION_LAUNCHED &&
+                      !draft->base->software_replaced && draft->scenario.cluster.node == draft->base->cluster.node;
     if (is_as_read && is_as_before(draft, value, path)) { /* else it is the one that a compiler makes of it */
         draft->scenario.software = draft->base->software;
         draft->scenario.parallelism.overlap = draft->scenario.software->overlap;
@@ -78,6 +143,7 @@ static void read_software(struct tsim_reader *reader, const struct tsim_value *v
     if (!value || is_patch)
         value = default_software(reader, draft, value);
     draft->scenario.software = tsim_software_read(reader, value, path);
+    replace_software(reader, draft, value, path);
     if (draft->scenario.software)
         draft->scenario.parallelism.overlap = draft->scenario.software->overlap;
 }
@@ -780,7 +846,8 @@ static const struct tsim_key SCENARIO_KEYS[] = {
     {CUSTOM_KEY("model", read_model, write_model, "id, path or mapping: the network to train"), .is_required = true},
     {SECTION_KEY("cluster", &CLUSTER, "the machine: node, nodes, fabric"), .is_required = true},
     {CUSTOM_KEY("software", read_software, write_software,
-                "id, path or mapping: what the framework does; default: " DEFAULT_SOFTWARE)},
+                "id, path or mapping: what the framework does; default: " DEFAULT_SOFTWARE
+                ", or what it names for the accelerator or the model")},
     {SECTION_KEY("training", &TRAINING, "batch, precision, optimizer, length of the run")},
     {SECTION_KEY("parallelism", &PARALLELISM, "how the work is split")},
     {CUSTOM_KEY("generation", read_generation, write_generation, "how the policy generates the samples of grpo and ppo"),

@@ -116,6 +116,15 @@ static const struct tsim_key CAVEAT_KEYS[] = {
     {.key = "context", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_caveats, context), .help = "context ranks"}};
 static const struct tsim_table CAVEATS = {CAVEAT_KEYS, sizeof CAVEAT_KEYS / sizeof CAVEAT_KEYS[0], false};
 
+static const struct tsim_key INSTEAD_KEYS[] = {
+    {.key = "recommendation", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_instead, recommendation), .help = "models with embedding tables"},
+    {.key = "encoder_lamb", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_instead, encoder_lamb), .help = "encoders that LAMB trains"},
+    {.key = "newer", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_instead, newer), .help = "accelerators above newest_capability"},
+    {QUANTITY(struct tsim_instead, "newest_capability", TSIM_COUNT, newest_capability, "compute capability of the newest GPU that it has kernels for; 0: of all"),
+     .default_text = "0", .is_omitted_when_zero = true},
+    {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_instead, source), .help = "where it was read"}};
+static const struct tsim_table INSTEAD = {INSTEAD_KEYS, sizeof INSTEAD_KEYS / sizeof INSTEAD_KEYS[0], false};
+
 #define SUPPORT(name_, field_, words_, help_)                                                                          \
     {.key = (name_), .kind = TSIM_KEY_WORDS, .offset = offsetof(struct tsim_supports, field_), .words = (words_),      \
      .is_omitted_when_zero = true, .help = (help_)}
@@ -174,6 +183,11 @@ static const struct tsim_key SOFTWARE_KEYS[] = {
      .help = "settings where the scenario is silent; what it says wins"},
     {.key = "caveats", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, caveats), .table = &CAVEATS,
      .help = "where predictions with this software are known to be off: a warning for scenarios with such ranks"},
+    {.key = "instead", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_software, instead), .table = &INSTEAD,
+     .is_omitted_when_zero = true,
+     .help = "profiles that run what this one does not: a scenario that asks for it gets them, and a warning"},
+    {FLAG("for_gpus", for_gpus, "accelerators with software of their own (their key `software`) run that in its place"),
+     .is_omitted_when_zero = true},
     {CHOICE("launch", launch, LAUNCHES, "none",
             "whose launch files start it, in the words of its version: what tsim export writes; none: it writes none"),
      .is_omitted_when_zero = true},
