@@ -5,12 +5,13 @@
 #include "model/operators.h"
 #include "partition/schedule.h"
 
-/* Counts how often the parts run in the passes of one direction. */
+/* The number of times that the parts run in the passes of one direction. */
 struct tsim_part_counts {
     double times[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
 };
 void tsim_part_counts_add(struct tsim_part_counts *counts, const struct tsim_scenario *scenario, int32_t stage,
                           int32_t chunk, int way, double passes);
-struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *scenario, int32_t stage); /* in a step */
+/* Counts those of a step. */
+struct tsim_part_counts tsim_stage_part_counts(const struct tsim_scenario *scenario, int32_t stage);
 
 #endif

@@ -9,41 +9,43 @@
  *   out, in     copy to the host and from it (copies.h)
  *   batch       copies batches of the input pipeline from the host
  *   beside      runs the collectives beside a pass's own kernels, one stream for each axis
- *   host        launches what the compute stream plays (host_stream.h); it has no tasks of its own, and kernels wait for it
- * A rank's work exists only as the state of these small machines; nothing is laid out in advance.
+ *   host        launches what the compute stream plays (host_stream.h); it has no tasks of its own, and kernels wait
+ *               for it A rank's work exists only as the state of these small machines; nothing is laid out in advance.
  *
  * Operators. The compute stream plays a pass operator by operator (pass_program.h, pass_tasks.h): each kernel and each
  * collective is a task. Operators that follow one another and that nothing can disturb are joined into one task, which
- * takes to the tick what they take one by one. A whole part of the model, with what runs beside its kernels, takes what it
- * took when it was played alone (pass_alone.h), as long as nothing else uses the device and the links that it crosses
- * have room for all who may use them (peak_demand.h). If somebody listens to operators, parts are played one by one.
+ * takes to the tick what they take one by one. A whole part of the model, with what runs beside its kernels, takes what
+ * it took when it was played alone (pass_alone.h), as long as nothing else uses the device and the links that it
+ * crosses have room for all who may use them (peak_demand.h). If somebody listens to operators, parts are played one by
+ * one.
  *
  * A pass is one task in three cases: with `simulation.detail: passes`, unless its collectives meet others (step_plan.h,
- * enum tsim_operators_of); if it is cut through the middle of a layer, as ZeRO-3 that gathers product by product does; and
- * if a pass through a layer list is cut at all.
+ * enum tsim_operators_of); if it is cut through the middle of a layer, as ZeRO-3 that gathers product by product does;
+ * and if a pass through a layer list is cut at all.
  *
- * Segments. A pass is cut into segments where something outside must see its inside. The first micro-batch's forward pass
- * waits for parameters bucket by bucket. The last micro-batch's backward pass releases gradients bucket by bucket. Fully
- * sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
+ * Segments. A pass is cut into segments where something outside must see its inside. The first micro-batch's forward
+ * pass waits for parameters bucket by bucket. The last micro-batch's backward pass releases gradients bucket by bucket.
+ * Fully sharded training (ZeRO-3) gathers and reduces layer by layer in every pass.
  *
- * Resources. A member of a stage group has its compute units and its HBM (each 1 second per second), and both directions
- * of its scale-up link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A kernel demands
- * all compute units, and the share of HBM that it needs. A collective demands the links that it crosses, the compute units
- * that its blocks take, and the HBM that it reads and writes. Collectives are weighted far above kernels: they keep their
- * rate, and kernels get the rest. A pass that is one task demands all compute units, and the links at its average rates. If
- * it has collectives of its own, it weighs as much as other collectives and shares the links as an equal.
+ * Resources. A member of a stage group has its compute units and its HBM (each 1 second per second), and both
+ * directions of its scale-up link and of its share of the NICs (unfolded: the links of the topology, expansion.h). A
+ * kernel demands all compute units, and the share of HBM that it needs. A collective demands the links that it crosses,
+ * the compute units that its blocks take, and the HBM that it reads and writes. Collectives are weighted far above
+ * kernels: they keep their rate, and kernels get the rest. A pass that is one task demands all compute units, and the
+ * links at its average rates. If it has collectives of its own, it weighs as much as other collectives and shares the
+ * links as an equal.
  *
- * Zero bubble. These schedules take the optimizer's step without waiting for other stages and validate the gradient's norm
- * afterwards (post-validation, Qi et al. 2023, section 4). Stages work shifted against each other step after step, so a
- * step takes what the slowest stage takes from its first pass to the end of its optimizer. The rare rollback is not
- * modelled. In dualpipe two stages hold each part, and its gradients are reduced over both.
+ * Zero bubble. These schedules take the optimizer's step without waiting for other stages and validate the gradient's
+ * norm afterwards (post-validation, Qi et al. 2023, section 4). Stages work shifted against each other step after step,
+ * so a step takes what the slowest stage takes from its first pass to the end of its optimizer. The rare rollback is
+ * not modelled. In dualpipe two stages hold each part, and its gradients are reduced over both.
  *
- * Input. With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes after
- * the arrival of its batch (step_input.h).
+ * Input. With an input pipeline, a forward pass that begins with the embedding (or the first layer of a list) comes
+ * after the arrival of its batch (step_input.h).
  *
- * Folding. Data-parallel replicas that cannot differ are simulated once. Replicas that differ only by the speed of their
- * accelerators are simulated once for each speed (stand_ins.h). One rank of a stage group stands for all its ranks.
- * Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
+ * Folding. Data-parallel replicas that cannot differ are simulated once. Replicas that differ only by the speed of
+ * their accelerators are simulated once for each speed (stand_ins.h). One rank of a stage group stands for all its
+ * ranks. Unfolded, every rank has its own resources and the collectives join all replicas; the times are the same. */
 #ifndef TSIM_STEP_PROGRAM_H
 #define TSIM_STEP_PROGRAM_H
 
@@ -63,78 +65,82 @@ enum tsim_stage_group_stream {
     TSIM_STREAM_BATCH,
     TSIM_STREAM_BESIDE, /* by axis: collectives beside the kernels of a pass */
     TSIM_N_STREAMS = TSIM_STREAM_BESIDE + TSIM_AXIS_PIPELINE,
-    TSIM_STREAM_HOST = TSIM_N_STREAMS /* no stream of the engine: launches are told as its tasks */
+    TSIM_STREAM_HOST = TSIM_N_STREAMS /* no stream of the engine: its launches are reported as its tasks */
 };
 enum { TSIM_N_TOLD_STREAMS = TSIM_STREAM_HOST + 1 };
 
 enum tsim_task_kind {
-    TSIM_TASK_PASS,   /* item, segment (a position in execution order) */
-    TSIM_TASK_SEND,   /* item */
-    TSIM_TASK_GATHER, /* item (or -1), segment */
-    TSIM_TASK_REDUCE, /* item (or -1), segment */
-    TSIM_TASK_TIED,   /* the tied embedding's gradient, first with last stage */
-    TSIM_TASK_NORM,   /* the gradient's global norm: all ranks */
+    TSIM_TASK_PASS,   /* label: item, segment (a position in execution order) */
+    TSIM_TASK_SEND,   /* label: item */
+    TSIM_TASK_GATHER, /* label: item (or -1), segment */
+    TSIM_TASK_REDUCE, /* label: item (or -1), segment */
+    TSIM_TASK_TIED,   /* sum of the tied embedding's gradient, over first and last stage */
+    TSIM_TASK_NORM,   /* the gradient's global norm, over all ranks */
     TSIM_TASK_OPTIMIZER,
-    TSIM_TASK_OPERATOR, /* item, segment: of a pass; the last one is the PASS */
-    TSIM_TASK_INPUT,    /* item: until its batch has come from the input pipeline; segment 1: has been copied */
-    TSIM_TASK_GO, /* of a collective all but its last task; segment: its kind. Sinks are told its parts by their kind */
-    TSIM_TASK_COPY /* item, or -1 of a batch; segment: enum tsim_copy_direction */
+    TSIM_TASK_OPERATOR, /* label: item, segment; the last operator of a pass is the PASS */
+    /* The label has the item. The task waits until the item's batch has come from the input pipeline (segment 0), or
+     * has been copied (segment 1). */
+    TSIM_TASK_INPUT,
+    /* A collective except for its last task; the segment is its kind. Sinks are told of its parts under that kind. */
+    TSIM_TASK_GO,
+    TSIM_TASK_COPY /* label: item, or -1 for a batch; segment: enum tsim_copy_direction */
 };
 
 struct tsim_stage_group_account {
     int32_t stage, replica;
-    int32_t multiplicity;                /* accelerators that it stands for */
-    struct tsim_step_terms terms;        /* sums to the step's time */
-    double matrix_busy_s, memory_busy_s; /* per accelerator of the stage group */
-    double scale_up_bytes, nic_bytes;    /* sent per accelerator */
-    double pass_nic_bytes;               /* of nic_bytes: by collectives inside passes */
+    int32_t multiplicity;                /* accelerators for which it stands */
+    struct tsim_step_terms terms;        /* they add up to the step's time */
+    double matrix_busy_s, memory_busy_s; /* of each accelerator of the stage group */
+    double scale_up_bytes, nic_bytes;    /* sent by each accelerator */
+    double pass_nic_bytes;               /* the part of nic_bytes that collectives inside passes send */
     double exposed_gather_s, exposed_reduce_s, exposed_norm_s, interference_s; /* the parts of exposed_data_s */
-    /* Parts of terms.compute_s where passes are tasks: what their kernels take longer than the cost model says, what
-     * is added by waiting for the host and by chance; and of recompute_s by chance. */
+    /* Parts of terms.compute_s if passes are tasks: what their kernels take beyond the cost model's time, what waiting
+     * for the host adds, and what chance adds. The last one is the part of recompute_s that chance adds. */
     double slowdown, host_wait_s, chance_s, recompute_chance_s;
-    double copy_wait_s; /* of compute_s: for copies between the accelerator and its host, and kernels slowed by them */
-    /* Collectives of passes add so much to the step, by their axis, beyond what each adds to a pass that is played alone:
-     * they meet other traffic. Less than 0 where that makes them begin later, and hides them. */
+    double copy_wait_s; /* part of compute_s: waits for copies to and from the host, and kernels slowed by them */
+    /* By axis, the time that collectives of passes add to the step beyond what each adds to a pass that is played
+     * alone, because they meet other traffic. It is below 0 if that makes them begin later, and so hides them. */
     double met_s[TSIM_N_AXES];
-    bool plays_operators;            /* and where they are not: operators are timed one by one, of some or all passes */
+    bool plays_operators;            /* true: operators are timed one by one, in some or all passes */
     double data_busy_s, send_busy_s; /* of the other streams, hidden or not */
-    /* Buffers of the collectives of the data-parallel group (S of cost/collective.h), and messages to other stages, each
-     * of an accelerator; the time of the passes that such collectives may run beside. */
+    /* For each accelerator, the buffers of data-parallel collectives (S of cost/collective.h) and the messages to other
+     * stages; and the time of the passes beside which such collectives may run. */
     double data_bytes, sent_bytes, beside_data_s;
-    /* The gaps between batches if the stage takes them from an input pipeline, as input_pipeline.h wants them,
-     * [n_inputs + 1]. */
+    /* The n_inputs + 1 gaps between batches, as input_pipeline.h defines them, if the stage takes batches from an input
+     * pipeline. */
     double *input_gaps_s;
     int32_t n_inputs;
 };
 
-/* Links of one sort over the step. Folded, they are those of the ranks that are simulated. */
+/* The links of one sort over the step. In a folded step they are those of the ranks that are simulated. */
 struct tsim_link_utilization {
     const char *sort; /* "NIC out" */
     int32_t n_links;
-    double mean_frac, highest_frac; /* of capacity x step time */
+    double mean_frac, highest_frac; /* parts of capacity x step time */
     double highest_bytes, highest_capacity_bytes_per_s;
-    char busiest[80]; /* the name of the one with the highest load, the first of equals */
+    char busiest[80]; /* name of the link with the highest load, the first of equals */
 };
 
-/* Tells how far the traffic of others came. */
+/* The progress of foreign traffic in the step. */
 struct tsim_background_progress {
-    double bytes;   /* that got through in the step, where the least did */
-    double until_s; /* until all were through everywhere; the step's time where they were not */
+    double bytes;   /* bytes that got through in the step, on the link where least did */
+    double until_s; /* when all had got through everywhere, or the step's time */
 };
 
 struct tsim_step_simulation {
     double time_s;
-    int64_t events, repeated_events;              /* the second of the first: not simulated again (periods.h) */
+    int64_t events, repeated_events; /* repeated_events, which events includes, were not simulated again (periods.h) */
     int32_t n_stage_groups, n_stages, n_replicas; /* stage group g = replica * n_stages + stage */
-    double nic_out_bytes, nic_in_bytes;           /* that flowed through the engine's NIC resources, all stage groups */
+    double nic_out_bytes, nic_in_bytes; /* that flowed through the engine's NIC resources, over all stage groups */
     const struct tsim_stage_group_account *stage_groups;
-    /* The busiest first; sorts that nothing crossed are left out. */
+    /* The busiest come first; sorts of links that nothing crossed are left out. */
     const struct tsim_link_utilization *link_utilizations;
     int32_t n_link_utilizations;
-    const struct tsim_background_progress *background; /* by entry of cluster.background; NULL: nothing flows */
+    /* One for each entry of cluster.background; NULL: nothing flows. */
+    const struct tsim_background_progress *background;
 };
 
-/* The gradient's norm is one number per rank: the smallest message there is. */
+/* The gradient's norm is one number per rank, the smallest message that there is. */
 #define TSIM_NORM_BYTES 8.0
 
 /* One of the collectives that follow one another in a collective of the data-parallel group: over the whole group, over
@@ -145,35 +151,36 @@ struct tsim_collective_part {
     enum tsim_collective_op op;
     double bytes; /* S of cost/collective.h */
     enum tsim_among among;
-    bool is_expert; /* the group that holds the same experts */
+    bool is_expert; /* its group are the ranks that hold the same experts */
 };
 
 enum { TSIM_MAX_GROUPS = 2, TSIM_MAX_PARTS = 2 * TSIM_MAX_GROUPS };
 
-/* The events, by number, that a task waits for and brings about. The task began when three things had happened: the task
- * before it on its stream had ended; so had all tasks that bring about one of its `waits`; and `awaited` tasks had ended
- * that raise awaited_count. It brings about the events in `lowers`. An event that no task brings about was there from the
- * beginning. */
+/* The events, by number, that a task waits for and brings about. The task began when three things had happened: the
+ * task before it on its stream had ended; so had all tasks that bring about one of its `waits`; and `awaited` tasks had
+ * ended that raise awaited_count. It brings about the events in `lowers`. An event that no task brings about was there
+ * from the beginning. */
 struct tsim_task_events {
     int32_t n_waits, n_lowers, waits[TSIM_TASK_MAX_SIGNALS], lowers[TSIM_TASK_MAX_SIGNALS];
     int32_t awaited_count, raised_count; /* -1: none */
     int64_t awaited;
 };
 
-/* A kernel of a pass, a collective of it, or a meeting. A meeting takes no time: at it the compute stream waits for what the
- * pass waits for, waits for collectives beside its kernels, or lets such begin. Only sinks that need events are told of
- * meetings. */
+/* A kernel of a pass, a collective of it, or a meeting. A meeting takes no time: at it the compute stream waits for
+ * what the pass waits for, waits for collectives beside its kernels, or lets such begin. Only sinks that need events
+ * are told of meetings. */
 struct tsim_step_operator {
     const char *name, *phase; /* "ffn up", "forward" | "backward" | "recompute" | "host" */
     enum tsim_part part;
-    int64_t layer; /* -1: none, or all of those that vary */
+    int64_t layer; /* -1: no layer, or all layers of a kind that vary */
     enum tsim_bound bound;
     bool is_collective, is_meeting;
     enum tsim_axis axis; /* of collectives */
     enum tsim_collective_op collective;
-    double collective_bytes;            /* S of cost/collective.h; of a piece its part */
-    bool is_beside, goes_once_per_node; /* collectives: the compute stream goes on beside it; as in tsim_op */
-    int32_t piece, n_pieces;            /* of a collective beside the pieces of a product; 0 of 1: all of it */
+    double collective_bytes; /* S of cost/collective.h; a piece has its part */
+    /* collectives: the compute stream goes on beside it; the second as in tsim_op. */
+    bool is_beside, goes_once_per_node;
+    int32_t piece, n_pieces; /* of a collective beside the pieces of a product; 0 of 1 is all of it */
     double hbm_bytes;
 };
 
@@ -182,7 +189,7 @@ struct tsim_step_operator {
  * kernels wait for them. The launch of an operator is a task of the host's stream, of the operator's kind and without
  * work. */
 struct tsim_step_task {
-    int32_t stage_group; /* as in the simulation's stage groups */
+    int32_t stage_group; /* its number in the simulation */
     enum tsim_stage_group_stream stream;
     enum tsim_task_kind kind;
     const struct tsim_pass_item *item;   /* of passes, their operators and messages; else NULL */
@@ -190,12 +197,13 @@ struct tsim_step_task {
     int32_t segment;
     bool is_last_segment; /* of a pass */
     double begin_s, end_s;
-    /* Per accelerator of the stage group. */
+    /* These are for each accelerator of the stage group. */
     double flops, matrix_busy_s, memory_busy_s, scale_up_bytes, nic_bytes;
     int32_t to_stage_group;        /* of a message; else -1 */
-    int64_t message;               /* number of the message that is sent, or that the pass has waited for; -1: none */
-    struct tsim_parts model_parts; /* of a pass: what it goes through */
-    const struct tsim_collective_part *parts; /* of gathers and reductions: of one group; message by message: all */
+    int64_t message;               /* number of the message that it sends, or for which the pass has waited; -1: none */
+    struct tsim_parts model_parts; /* the parts that a pass goes through */
+    /* Gathers and reductions: the part of one group; message by message: all parts. */
+    const struct tsim_collective_part *parts;
     int32_t n_parts;
     const struct tsim_task_events *events; /* NULL unless the sink needs them */
 };
@@ -203,8 +211,8 @@ struct tsim_step_task {
 /* The size of a step. A sink is told this before the first task. */
 struct tsim_step_outline {
     int32_t n_stage_groups, n_stages;
-    int64_t n_messages;       /* messages' numbers */
-    const int32_t *stand_ins; /* by replica: which of them is simulated for it */
+    int64_t n_messages;       /* the messages have the numbers below this */
+    const int32_t *stand_ins; /* by replica: which replica is simulated for it */
     /* The number of operators in a micro-batch's passes by stage, wanted launches included; NULL if passes are not
      * played by operators. */
     const int64_t *n_operators;
@@ -212,17 +220,18 @@ struct tsim_step_outline {
     bool bypasses_norm; /* stages work shifted against each other: a step takes what the longest of them takes */
 };
 
-/* A listener to a step. It is told `begin` before the first task. The tasks of a stream come in the order of time, a pass
- * after its operators. A period that repeats is simulated once and told as often as it happens (periods.h), unless the sink
- * needs the tasks' events. An operator is told if `wants_operators` is true for its stage group and `wants_item` for its
- * item. Without `wants_operators` no operator is told; without `wants_item` those of all items are. Other passes are joined
- * as if there were no sink. */
+/* A listener to a step. It is told `begin` before the first task. The tasks of a stream come in the order of time, a
+ * pass after its operators. A period that repeats is simulated once and told as often as it happens (periods.h), unless
+ * the sink needs the tasks' events. An operator is told if `wants_operators` is true for its stage group and
+ * `wants_item` for its item. Without `wants_operators` no operator is told; without `wants_item` those of all items
+ * are. Other passes are joined as if there were no sink. */
 struct tsim_step_sink {
     void (*begin)(void *context, const struct tsim_step_outline *outline);
     void (*take)(void *context, const struct tsim_step_task *task);
     void *context;
-    bool needs_events, needs_whole_passes; /* the second: with simulation.detail: passes all are one task */
-    bool wants_launches;                   /* with the operators */
+    /* needs_whole_passes: with simulation.detail: passes all passes are one task. */
+    bool needs_events, needs_whole_passes;
+    bool wants_launches; /* true: launches are told with the operators */
     bool (*wants_operators)(void *context, int32_t stage_group);
     bool (*wants_item)(void *context, const struct tsim_pass_item *item);
 };
@@ -231,20 +240,22 @@ struct tsim_step_sink {
 struct tsim_amount tsim_stage_group_energy(struct tsim_term_recorder *recorder, const struct tsim_cluster *cluster,
                                            const struct tsim_stage_group_account *group, double time_s);
 
-/* The waits of passes for their batches: [n_waits], in the order of each stage, alike for all stages that take batches. */
+/* The waits of passes for their batches, n_waits of them, in the order of each stage, and equal on all stages that take
+ * batches. */
 struct tsim_step_input {
-    const double *waits_s; /* NULL: nothing */
-    /* The bytes of a batch that come over the NIC of each rank that gets it, and the most of them a second (data.network);
-     * 0: none come over NICs. */
+    const double *waits_s; /* NULL: no pass waits */
+    /* The bytes of a batch that come over the NIC of each rank that gets it, and their highest rate (data.network). 0
+     * means that none come over NICs. */
     double read_bytes, read_bytes_per_s;
 };
 
-/* Simulates a step whose passes wait for their batches as `input` says (NULL: not at all). `sink` may be NULL. */
+/* Simulates a step whose passes wait for their batches as `input` says; with NULL they do not wait. `sink` may be
+ * NULL. */
 enum tsim_status tsim_step_simulate_with_late_batches(
     struct tsim_arena *arena, const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
     const struct tsim_placement *placement, const struct tsim_pass_costs *costs, const struct tsim_step_input *input,
     const struct tsim_step_sink *sink, struct tsim_step_simulation *simulation, struct tsim_diags *diags);
-/* Simulates a step whose batches are always there and tells `sink`, which may be NULL, what happens. */
+/* Simulates a step whose batches are always there, and tells `sink`, which may be NULL, what happens. */
 enum tsim_status tsim_step_simulate_observed(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                              const struct tsim_cluster *cluster, const struct tsim_placement *placement,
                                              const struct tsim_pass_costs *costs, const struct tsim_step_sink *sink,

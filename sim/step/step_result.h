@@ -1,5 +1,5 @@
-/* step_result.h - what the simulation of one step says. SI units. A value that was not modelled is NAN and is left out of
- * every output. */
+/* step_result.h - the result of simulating one step, in SI units. A value that was not modelled is NAN and is left out
+ * of every output. */
 #ifndef TSIM_STEP_STEP_RESULT_H
 #define TSIM_STEP_STEP_RESULT_H
 
@@ -13,8 +13,8 @@ struct tsim_step_terms {
     double time_s;
     double compute_s; /* forward and backward of the model, recompute not included */
     double recompute_s;
-    double bubble_s;                /* waiting for other pipeline stages (and for slower replicas) */
-    double communication_exposed_s; /* = the five below */
+    double bubble_s;                /* waits for other pipeline stages (and for slower replicas) */
+    double communication_exposed_s; /* the sum of the next five */
     double exposed_tensor_s, exposed_pipeline_s, exposed_data_s, exposed_context_s, exposed_expert_s;
     double data_stall_s;
     double optimizer_s;
@@ -22,20 +22,20 @@ struct tsim_step_terms {
 
 struct tsim_throughput {
     double tokens_per_s, tokens_per_s_per_gpu, samples_per_s;
-    double model_tflops_per_gpu, hardware_tflops_per_gpu; /* TFLOP/s, as the contract's JSON */
+    double model_tflops_per_gpu, hardware_tflops_per_gpu; /* in TFLOP/s, the unit of the JSON */
     double mfu, hfu;                                      /* fractions */
 };
 
-/* Bytes per accelerator. */
+/* These are bytes of one accelerator. */
 struct tsim_memory {
-    double capacity_bytes, peak_bytes; /* peak = sum of the kinds below */
+    double capacity_bytes, peak_bytes; /* peak_bytes is the sum of the kinds below */
     double weights_bytes, gradients_bytes, master_bytes, optimizer_bytes, activations_bytes;
     double buffers_bytes; /* logits and loss, communication, gathered parameters */
-    double reserve_bytes; /* driver, context, communicators; part of buffers_bytes in JSON */
+    double reserve_bytes; /* driver, context, communicators; JSON has it in buffers_bytes */
 };
-/* Measured over predicted peak memory: a tenth of the measured ones is below (hardware/calibration/memory.csv;
- * tests/accuracy.sh asserts it). A run is refused only where even such a peak is too large; searches keep to the
- * predicted one. */
+/* The ratio of measured to predicted peak memory below which a tenth of the measured ones lie
+ * (hardware/calibration/memory.csv; tests/accuracy.sh asserts it). A run is refused only if even such a peak is too
+ * large; searches keep to the predicted peak. */
 #define TSIM_ONE_IN_TEN_PEAKS 0.985
 static inline bool tsim_memory_fits(const struct tsim_memory *memory) {
     return TSIM_ONE_IN_TEN_PEAKS * memory->peak_bytes <= memory->capacity_bytes;
@@ -49,19 +49,21 @@ enum tsim_bound {
     TSIM_BOUND_LATENCY
 };
 
-struct tsim_operator_row {     /* per step, one accelerator of the critical rank */
-    const char *name, *stream; /* "attention qkv (forward)", "compute" | "tensor" | "data" | "pipeline" */
+/* One operator in a step, on one accelerator of the critical rank. */
+struct tsim_operator_row {
+    const char *name, *stream; /* "attention qkv (forward)"; "compute", "tensor", "data" or "pipeline" */
     double count, time_s, flops, bytes;
     enum tsim_bound bound;
     bool is_recompute;
     double vector_flops; /* of element-wise kernels, outside the matrix units (model/arithmetic.h) */
 };
 
-struct tsim_rank_row { /* one simulated rank: a pipeline stage of one replica; stands for `multiplicity` accelerators */
+/* One simulated rank: a pipeline stage of one replica, which stands for `multiplicity` accelerators. */
+struct tsim_rank_row {
     int32_t rank, stage, multiplicity;
-    struct tsim_step_terms terms; /* of this rank; time_s is the same for all */
+    struct tsim_step_terms terms; /* those of this rank; time_s is the same for all ranks */
     struct tsim_memory memory;
-    double energy_j; /* per accelerator and step */
+    double energy_j; /* of each accelerator in a step */
 };
 
 struct tsim_step_row {
@@ -69,66 +71,68 @@ struct tsim_step_row {
     double time_s;
 };
 
-/* The step is bound by these, as shares of its time: kernels that the matrix units bind, kernels that memory or their
- * own latency bind (the optimizer among them), exposed communication, bubble, waits for data, waits for the host.
- * Together 1, up to what recomputation in other passes rounds. */
+/* The shares of the step's time by what bounds it: kernels that the matrix units bind, kernels that memory or their own
+ * latency bind (the optimizer among them), exposed communication, bubble, waits for data, waits for the host. They add
+ * up to 1, except for rounding of recomputation in other passes. */
 struct tsim_bound_shares {
     double compute_frac, memory_frac, communication_frac, bubble_frac, data_frac, host_frac;
-    double least_frac; /* of compute_frac: what the same products take at the peak, which nothing mends */
+    double least_frac; /* part of compute_frac: the same products at the peak, which nothing can shorten */
 };
 
-/* The input pipeline (input_pipeline.h), of the node that feeds most; busy of the time. */
+/* The input pipeline (input_pipeline.h) of the node that feeds most; *_frac are busy parts of the time. */
 struct tsim_input_figures {
     bool has;
     const char *bound; /* "storage", "requests", "workers", "link", "prefetch"; "none": nothing waits for it */
     double storage_busy_frac, reading_busy_frac, transforming_busy_frac, link_busy_frac;
-    double host_buffer_bytes; /* per node: batches loaded ahead */
+    double host_buffer_bytes; /* on each node: batches loaded ahead */
 };
 
 /* The slow accelerators are drawn at random. The run's own step has the draw of its seed. Further draws have the seeds
- * that follow, without noise; those in which no accelerator is slow count with their probability. */
+ * that follow, without noise; draws in which no accelerator is slow count with their probability. */
 enum { TSIM_MOST_STRAGGLER_DRAWS = 20 };
 struct tsim_straggler_draws {
     bool has;
-    double expected;                          /* number of slow accelerators, ... */
-    double chance_frac;                       /* ... and that there is at least one */
-    int32_t n;                                /* draws with at least one that were simulated */
-    double time_s[TSIM_MOST_STRAGGLER_DRAWS]; /* of a step of each, ascending */
-    double p10_s, p50_s, p90_s, mean_s;       /* of all draws */
+    double expected;                          /* number of slow accelerators */
+    double chance_frac;                       /* probability that there is at least one */
+    int32_t n;                                /* simulated draws with at least one */
+    double time_s[TSIM_MOST_STRAGGLER_DRAWS]; /* of a step of each such draw, ascending */
+    double p10_s, p50_s, p90_s, mean_s;       /* over all draws */
     double own_s;                             /* of the run's own draw, without noise */
 };
 
 /* Steps that differ (variability). The result's step is the one whose time is nearest to their mean. */
 struct tsim_variation {
     bool has;
-    int32_t n_steps; /* counted: those after the warm-up */
+    int32_t n_steps; /* those that count, after the warm-up */
     int64_t n_stragglers;
     double p50_s, p99_s, mean_s;
-    double without_s; /* the step without noise and stragglers */
+    double without_s; /* of the step without noise and stragglers */
     struct tsim_straggler_draws draws;
 };
 
-struct tsim_fit_change { /* a smallest change that makes the configuration fit */
+/* One of the smallest changes that make the configuration fit. */
+struct tsim_fit_change {
     const char *setting; /* "training.recompute=selective" */
     double peak_bytes;   /* with that change alone */
 };
 
 struct tsim_step_result {
     bool fits;
-    bool simulated; /* false when it does not fit and that was not to be ignored: then only memory and model are set */
-    const struct tsim_scenario *played; /* with the variation of this step; NULL where it is not simulated */
+    bool simulated; /* false: it does not fit and was not to be simulated all the same; only memory and model are set */
+    const struct tsim_scenario *played; /* with the variation of this step; NULL: it is not simulated */
     struct tsim_step_terms terms;
     struct tsim_throughput throughput;
-    struct tsim_memory memory; /* of the fullest rank */
+    struct tsim_memory memory; /* that of the fullest rank */
     int32_t fullest_stage;
-    double energy_j, mean_power_w; /* whole cluster, at the wall of the node (PUE not included) */
+    double energy_j, mean_power_w; /* of the whole cluster, at the wall of the nodes (without PUE) */
     double parameters, active_parameters, model_flops, hardware_flops;
-    double padding_frac;        /* of the tokens that passes take; NAN: samples are all of one length */
-    double trained_parameters;  /* of the adapters beside a frozen model; NAN: the model is trained */
-    double mtp_parameters;      /* of the parameters, those of multi-token prediction; NAN: it has none */
-    enum tsim_bound bottleneck; /* with bottleneck_is_bubble / _data the kinds that are not operator bounds */
+    double padding_frac;       /* part of the tokens in passes; NAN: all samples are equally long */
+    double trained_parameters; /* those of the adapters beside a frozen model; NAN: the model is trained */
+    double mtp_parameters;     /* those of multi-token prediction, which parameters include; NAN: there are none */
+    /* With bottleneck_is_bubble and bottleneck_is_data for kinds that are not operator bounds. */
+    enum tsim_bound bottleneck;
     bool bottleneck_is_bubble, bottleneck_is_data;
-    struct tsim_bound_shares bounds; /* the largest is the bottleneck: compute without what nothing mends, with host */
+    struct tsim_bound_shares bounds; /* the largest is the bottleneck; compute counts without least_frac */
     struct tsim_input_figures input;
     struct tsim_variation variation;
     struct tsim_fit_change fit_changes[8];
@@ -139,16 +143,16 @@ struct tsim_step_result {
     int32_t n_ranks;
     const struct tsim_step_row *steps;
     int32_t n_steps;
-    int64_t events, repeated_events; /* the second of the first: counted, not gone through again */
+    int64_t events, repeated_events; /* repeated_events, which events includes, were not gone through again */
 };
 
-/* Returns the step without noise and stragglers, which changed settings are compared with. */
+/* Returns the time of the step without noise and stragglers, with which changed settings are compared. */
 static inline double tsim_steady_time_s(const struct tsim_step_result *step) {
     return step->variation.has ? step->variation.without_s : step->terms.time_s;
 }
 
-/* A bound covers the passes, however the layers are split over the stages, and whatever the memory holds; the passes;
- * or a plan of the step, which is closer and takes longer. */
+/* The kinds of lower bound, each at least as high as the one before: the passes, however the layers are split over the
+ * stages and whatever the memory holds; the passes; a plan of the step, which takes longer to compute. */
 enum tsim_least { TSIM_LEAST_ANY_SPLIT, TSIM_LEAST_PASSES, TSIM_LEAST_STEP };
 
 #endif

@@ -1,14 +1,16 @@
-/* folding.h - private to sim/step: which ranks stand for others? Ranks that cannot differ are simulated once.
+/* folding.h - private to sim/step: ranks that cannot differ are simulated once; this says which ranks stand for which
+ * others.
  *
- * One rank of each stage stands for all of them where nothing is shared above the NICs: each rank has as much of a NIC
- * as the others, and messages between two stages cross the same kind of links from every rank.
+ * One rank of each stage stands for all of them if nothing is shared above the NICs: each rank has as much of a NIC as
+ * the others, and messages between two stages cross the same kind of links from every rank.
  *
- * On a fat tree or a dragonfly links above the NICs are shared, and on a node those of PCIe switches, between sockets
- * and to a NIC of several ranks: their loads count. There one replica stands for those that differ from it along the data
- * axis alone: its messages and collectives demand of the shared links what those of all replicas demand together. That is the same simulation where the replicas run in step, as they do when each
- * message and each collective of a pass meets the same traffic on the same kinds of links in every replica.
+ * On a fat tree or a dragonfly, links above the NICs are shared; on a node, those of PCIe switches, between sockets and
+ * to a NIC of several ranks are. Their loads count. There one replica stands for those that differ from it only along
+ * the data axis: its messages and collectives demand of the shared links what those of all replicas demand together.
+ * That is the same simulation if the replicas run in step, as they do when each message and each collective of a pass
+ * meets the same traffic on the same kinds of links in every replica.
  *
- * Replicas that are slower than others are simulated beside them (stand_ins.h), and are not in step: so ranks must not
+ * Replicas that are slower than others are simulated beside them (stand_ins.h), and are not in step. So ranks must not
  * share NICs, and no message of a pass may cross a link that can be short. */
 #ifndef TSIM_STEP_FOLDING_H
 #define TSIM_STEP_FOLDING_H
@@ -28,15 +30,15 @@ enum tsim_folding {
 enum tsim_folding tsim_folding_of(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                                   const struct tsim_placement *placement);
 
-/* Tells for each link whether demands on it count when some replicas stand for all. They do on the links of their nodes
- * and on the way to others, and on every link that may carry less than the ports below it send. The result is in the
- * arena. */
+/* Finds for each link whether demands on it count if some replicas stand for all. They count on the links of the
+ * replicas' nodes, on the way to others, and on every link that may carry less than the ports below it send. The result
+ * is in the arena. */
 const bool *tsim_links_that_stand(struct tsim_arena *arena, const struct tsim_topology *topology,
                                   const struct tsim_placement *placement, const struct tsim_stand_ins *stand_ins);
 
-/* Tells whether, on a torus, the groups of each axis go along dimensions of their own, so that groups of two axes meet
- * on no link. This is about tensor and data-parallel groups; the latter go along the dimensions of context and expert
- * groups, too. */
+/* Returns whether, on a torus, the groups of each axis go along dimensions of their own, so that groups of two axes
+ * meet on no link. It concerns tensor and data-parallel groups; the latter also go along the dimensions of context and
+ * expert groups. */
 bool tsim_axes_have_own_dimensions(const struct tsim_cluster *cluster, const struct tsim_placement *placement);
 
 #endif

@@ -1,8 +1,8 @@
 /* input_reads.h - private to sim/step: samples that are read over the NICs (data.network).
  *
- * A worker reads the next batch when a pass has taken one: its bytes come in over the NICs of the ranks that get it, in
- * equal parts, and share these with collectives and messages like one of them. They go to the host's memory. Nobody waits for them
- * here: how long reading takes is the input pipeline's (step_input.h), which has what the NICs leave. */
+ * A worker reads the next batch when a pass has taken one. Its bytes come in over the NICs of the ranks that get it, in
+ * equal parts, and share the NICs with collectives and messages. They go to the host's memory. Nobody waits for them
+ * here: the input pipeline (step_input.h), which has what the NICs leave, says how long reading takes. */
 #ifndef TSIM_STEP_INPUT_READS_H
 #define TSIM_STEP_INPUT_READS_H
 

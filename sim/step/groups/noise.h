@@ -1,22 +1,22 @@
-/* noise.h - private to sim/step: kernels that do not always take the same time, and accelerators that are always slow.
+/* noise.h - private to sim/step: kernels whose times vary, and accelerators that are always slow.
  *
  * Each kernel's time is normal with the coefficient of variation cv (variability.compute_cv), independent of all
- * others. A stage group's ranks (tensor x context) wait for the slowest of them at each collective: over a stretch of
- * kernels t_1, t_2 ... between two collectives that is the maximum of g normals with deviation cv * sqrt(sum t^2),
- * longer than the mean by E(g) of that and with a deviation of its own, D(g) of that (base/normal.h). A pass is the sum
- * of its stretches: one number is drawn for it. The simulation shows how long replicas and pipeline stages then wait
- * for each other.
+ * others. A stage group's g ranks (tensor x context) wait for the slowest of them at each collective. Over a stretch of
+ * kernels t_1, t_2 ... between two collectives that is the maximum of g normals with deviation d = cv * sqrt(sum t^2):
+ * longer than the mean by E(g) d, with a deviation of its own of D(g) d (base/normal.h). A pass is the sum of its
+ * stretches, and one number is drawn for it. The simulation shows how long replicas and pipeline stages then wait for
+ * each other.
  *
  * Stragglers: each accelerator is slow with probability `fraction`, by its rank and the seed, in every step.
  *
- * Everything is a function of (seed, step, stage, replica, item, segment): the same in any order. */
+ * Everything is a function of (seed, step, stage, replica, item, segment), and so the same in any order. */
 #ifndef TSIM_STEP_NOISE_H
 #define TSIM_STEP_NOISE_H
 
 #include "step/groups/stage_group.h"
 
-/* Returns the time that noise adds to the kernels of a pass or segment, in s; may be negative, not below half of
- * them. */
+/* Returns the time in s that noise adds to the kernels of a pass or segment. It may be negative, but takes away no more
+ * than half of their time. */
 double tsim_noise_s(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                     const struct tsim_pass_cost *cost, double kernels_s);
 

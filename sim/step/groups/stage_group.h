@@ -26,7 +26,7 @@ static inline int64_t tsim_label_moved(int64_t label, int32_t items) {
     return item < 0 ? label : tsim_label(tsim_label_kind(label), item + items, tsim_label_segment(label));
 }
 
-/* Is the task an operator of a pass, or a part of one? The last operator of a pass is its PASS. */
+/* Returns whether the task is an operator of a pass, or a part of one. The last operator of a pass is its PASS. */
 static inline bool tsim_label_is_operator(int64_t label) {
     enum tsim_task_kind kind = tsim_label_kind(label);
     return kind == TSIM_TASK_OPERATOR || (kind == TSIM_TASK_GO && (tsim_label_segment(label) == TSIM_TASK_OPERATOR ||
@@ -173,7 +173,7 @@ struct tsim_stage_group {
     struct tsim_demand *demands[TSIM_N_STREAMS];
     int32_t n_demands[TSIM_N_STREAMS];
     const struct tsim_links *links; /* the topology's; NULL: each member has links of its own */
-    /* Copies between accelerators and hosts (copies.h) */
+    /* Copies between accelerators and hosts (copies.h): */
     const struct tsim_slots *slots; /* NULL: no other traffic crosses the slots */
     int32_t copies_go, copied;      /* signals by item: its copies may begin; they are over */
     int32_t host_gradients;         /* signal: the host has all gradients */
@@ -183,7 +183,7 @@ struct tsim_stage_group {
     int32_t batch_there, batch_copied, batch_taken;
     int32_t batch;    /* the next batch to copy */
     int32_t reads_go; /* signals by batch: it is in use, and another one may be read over the NICs (input_reads.h) */
-    /* Collectives and messages */
+    /* Collectives and messages: */
     struct tsim_crossed_links sent[TSIM_N_SENT]; /* the links that messages to other stages cross */
     struct tsim_expansion *expansions;           /* network: steps */
     int32_t n_expansions;
@@ -220,24 +220,25 @@ struct tsim_stage_group {
     /* The schedule from here on; periods.h leaves out what repeats. */
     const struct tsim_pass_item *items;
     int32_t n_items, n_skipped[2]; /* slots left out: of forward passes, of other passes */
-    /* The programs stand here: that of the compute stream, */
+    /* From here, where the programs stand. The compute stream: */
     int32_t item, segment; /* the next pass */
     int32_t n_asked;       /* batches of the input pipeline so far */
     bool has_batch;        /* the next pass has its batch */
     bool awaits_copy;      /* its batch is in the host's memory */
     int32_t tail, tail_at; /* what follows the passes, and the next chunk of that */
-    /* those of the sends (activations, gradients), */
+    /* The streams that send activations and gradients: */
     int32_t send_at[2]; /* the next item to look at */
-    /* and that of the data stream. */
+    /* The data stream: */
     int32_t gather_chunk, gather_bucket; /* the next parameters */
     int32_t reduce_item, reduce_bucket;  /* the next gradients */
     int32_t unit_item, unit_position;    /* fully sharded: the next unit */
     int32_t owed[2], n_owed;             /* items whose sends the compute stream has still to make, if it makes them */
-    /* The account of the step (account.h) */
-    tsim_tick steps_ready, steps_begin, operator_end; /* of the pass under way: its first operator, its last so far */
-    tsim_tick copies_end;                             /* of the last copy so far */
-    bool has_operators;                               /* the pass under way has had an operator */
-    int32_t n_arrived;                                /* batches; the last one came at last_arrival */
+    /* The account of the step (account.h): */
+    /* The first operator of the pass under way, and its last operator so far. */
+    tsim_tick steps_ready, steps_begin, operator_end;
+    tsim_tick copies_end; /* of the last copy so far */
+    bool has_operators;   /* the pass under way has had an operator */
+    int32_t n_arrived;    /* batches; the last one came at last_arrival */
     tsim_tick last_arrival;
     tsim_tick first_begin, last_end; /* when the step began for this stage group; when its last task so far ended */
     int32_t accounted;               /* the next pass to be accounted for */
@@ -269,7 +270,7 @@ void tsim_stage_group_demand_device(struct tsim_stage_group *group, enum tsim_st
 void tsim_stage_group_pass_task(struct tsim_stage_group *group, const struct tsim_pass_cost *cost,
                                 struct tsim_task *task);
 
-/* stage_group_collective.c. Makes `task` the collective. The caller adds other signals that the task waits for or
+/* stage_group_collective.c makes `task` the collective. The caller adds other signals that the task waits for or
  * lowers, and whom it joins. */
 void tsim_stage_group_collective(struct tsim_stage_group *group, enum tsim_stage_group_stream stream,
                                  const struct tsim_data_collective *collective, struct tsim_task *task);
@@ -285,7 +286,7 @@ bool tsim_stage_group_data(void *context, int32_t stream, struct tsim_task *task
 bool tsim_stage_group_send_next(void *context, int32_t stream, struct tsim_task *task);
 bool tsim_stage_group_send_prev(void *context, int32_t stream, struct tsim_task *task);
 
-/* segments.c. Finds the cost of a segment of an item's pass; segments are numbered in execution order. */
+/* segments.c finds the cost of a segment of an item's pass; segments are numbered in execution order. */
 void tsim_stage_group_segment_cost(const struct tsim_stage_group *group, int32_t item, int32_t segment,
                                    struct tsim_pass_cost *cost);
 /* Returns by how much the item's kernels are slower (or, by chance, faster) than such kernels usually are. */
@@ -310,7 +311,8 @@ const struct tsim_data_collective *tsim_stage_group_data_collective(const struct
 /* Returns the collective of a unit of an item's pass in fully sharded training, by its position in execution order. */
 const struct tsim_data_collective *tsim_stage_group_unit(const struct tsim_stage_group *group, enum tsim_pass_kind kind,
                                                          int32_t position, bool is_gather);
-/* Does the unit have such a collective? The root unit is gathered once a step, so it has none in backward passes. */
+/* Returns whether the unit has such a collective. The root unit is gathered once a step, so it has none in backward
+ * passes. */
 bool tsim_stage_group_unit_has(const struct tsim_stage_group *group, enum tsim_pass_kind kind, int32_t position,
                                bool is_gather);
 /* Returns the index of the pass among the signals. Passes after a left-out period take the signals of that period. */
@@ -336,13 +338,13 @@ static inline struct tsim_pass_item tsim_stage_group_item(const struct tsim_stag
 static inline int32_t tsim_stage_group_n_left_out(const struct tsim_stage_group *group) {
     return (int32_t)(group->items - group->stage_plan->items);
 }
-/* Does somebody listen to the operators of this item of the whole schedule? */
+/* Returns whether somebody listens to the operators of this item of the whole schedule. */
 static inline bool tsim_stage_group_tells(const struct tsim_stage_group *group, int64_t index) {
     return group->is_told && (!group->told_items || group->told_items[index]);
 }
 
-/* Are the operators of an item's pass played? One that is cut through the middle of a layer, or of a layer list, stays
- * a single task. */
+/* Returns whether the operators of an item's pass are played. A pass that is cut through the middle of a layer, or of a
+ * layer list, stays a single task. */
 static inline bool tsim_pass_is_played(const struct tsim_stage_group *group, int32_t index, bool is_cut) {
     const struct tsim_step_plan *plan = group->plan;
     if (plan->plays_operators == TSIM_OPERATORS_OF_NONE || plan->gathers_products ||
@@ -352,7 +354,7 @@ static inline bool tsim_pass_is_played(const struct tsim_stage_group *group, int
            tsim_item_is_met(group->stage_plan, index + tsim_stage_group_n_left_out(group));
 }
 
-/* Does this pass meet gathers (forward) or release reductions (backward)? */
+/* Returns whether this pass meets gathers (forward) or releases reductions (backward). */
 static inline bool tsim_stage_group_meets_data(const struct tsim_stage_group *group, struct tsim_pass_item item) {
     const struct tsim_step_plan *plan = group->plan;
     if (!plan->has_data_group || item.kind == TSIM_PASS_INPUT_GRADIENT)
@@ -386,7 +388,7 @@ static inline bool tsim_stage_group_receives(const struct tsim_stage_group *grou
     return tsim_stage_group_path(group, item)->receives;
 }
 
-/* copies.c. Does the item's pass need a batch of the input pipeline? */
+/* copies.c returns whether the item's pass needs a batch of the input pipeline. */
 bool tsim_stage_group_takes_input(const struct tsim_stage_group *group, int32_t item);
 
 /* Finds where the result of a pass goes: the stage group and the item that waits for it there. Returns false if nothing

@@ -1,12 +1,13 @@
 /* step_input.h - a step together with its input pipeline (scenario `data`).
  *
- * The step is simulated without waiting for data; when its first stages ask for their batches is what the input
- * pipeline of a node (input_pipeline.h) is simulated against; what that makes them wait goes back into the step. Where
- * a wait changes when the next batch is asked for (pipeline stages have slack that it fills), the two take turns until
- * the times agree.
+ * The step is simulated without waiting for data. The input pipeline of a node (input_pipeline.h) is simulated against
+ * the times at which the first stages then ask for their batches, and their waits for it go back into the step. If a
+ * wait changes when the next batch is asked for (pipeline stages have slack that it fills), the two simulations take
+ * turns until the times agree.
  *
- * The node is the one that feeds most consumers: replicas whose first stage's first rank is there (tensor and context
- * ranks get the batch from it). Storage that nodes share is divided among them as their consumers are. */
+ * The node is the one that feeds most consumers, which are replicas whose first stage's first rank is on it (tensor and
+ * context ranks get the batch from that rank). Storage that nodes share is divided among them in proportion to their
+ * consumers. */
 #ifndef TSIM_STEP_STEP_INPUT_H
 #define TSIM_STEP_STEP_INPUT_H
 
@@ -15,7 +16,7 @@
 #include "step/program.h"
 
 /* Simulates as tsim_step_simulate_observed does, with the input pipeline if the scenario has `data`. Returns
- * TSIM_ERR_INFEASIBLE if a step would wait for weeks. *flow is that of the last input pipeline, and zeroed without
+ * TSIM_ERR_INFEASIBLE if a step would wait for weeks. *flow becomes the last input pipeline's, and is zeroed without
  * `data`. */
 enum tsim_status tsim_step_simulate_with_input(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                                const struct tsim_cluster *cluster,
@@ -24,11 +25,11 @@ enum tsim_status tsim_step_simulate_with_input(struct tsim_arena *arena, const s
                                                struct tsim_step_simulation *simulation,
                                                struct tsim_input_pipeline_flow *flow, struct tsim_diags *diags);
 
-/* Says how step.data_stall_s came about: what the parts of the pipeline need for a step's batches, beside the step. */
+/* Records the term of step.data_stall_s: what the parts of the pipeline need for a step's batches, beside the step. */
 struct tsim_amount tsim_data_stall_record(struct tsim_term_recorder *recorder, const struct tsim_scenario *scenario,
                                           const struct tsim_placement *placement, const struct tsim_step_terms *terms);
 
-/* Describes the input pipeline of the fullest node, its consumers' gaps left out. */
+/* Describes the input pipeline of the fullest node, without its consumers' gaps. */
 void tsim_input_pipeline_of(const struct tsim_scenario *scenario, const struct tsim_placement *placement,
                             struct tsim_input_pipeline *pipeline);
 

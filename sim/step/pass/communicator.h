@@ -7,30 +7,31 @@
 #include "step/pass/pass_program.h"
 
 struct tsim_communicator {
-    int32_t started, ended;     /* counters of the engine: STARTs that are over, and collectives that are */
-    int64_t n_begun, n_awaited; /* collectives that needed a START; that the compute stream has waited for */
-    int64_t n_started, n_ended; /* collectives that may begin since a START; that are over */
-    tsim_tick last_end;         /* of a collective */
+    int32_t started, ended;     /* counters of the engine: STARTs, and collectives, that have ended */
+    int64_t n_begun, n_awaited; /* collectives that needed a START; those for which the compute stream has waited */
+    int64_t n_started, n_ended; /* collectives that may begin since a START; those that have ended */
+    tsim_tick last_end;         /* when the last collective ended */
 };
 
 struct tsim_communicator tsim_communicator_add(struct tsim_engine *engine);
-/* Makes of `task`, which is one of the compute stream, the START or WAIT. */
+/* Makes `task`, which belongs to the compute stream, the START or WAIT. */
 void tsim_communicator_meet(struct tsim_communicator *communicator, const struct tsim_played *played,
                             struct tsim_task *task);
-/* Lets `task`, which is one of the communicator's stream, wait for the next START. */
+/* Makes `task`, which belongs to the communicator's stream, wait for the next START. */
 void tsim_communicator_listen(const struct tsim_communicator *communicator, struct tsim_task *task);
-/* Lets the collective, which is a task of the communicator's stream, wait for its START, and tell when it is over. */
+/* Makes the collective, which is a task of the communicator's stream, wait for its START and raise the counter when it
+ * ends. */
 void tsim_communicator_order(struct tsim_communicator *communicator, const struct tsim_played *played,
                              struct tsim_task *task);
-/* Count a START of the compute stream that is over, and a collective of the communicator's stream that is over. */
+/* These count a START of the compute stream, or a collective of the communicator's stream, that has ended. */
 void tsim_communicator_started(struct tsim_communicator *communicator, const struct tsim_played *start);
 void tsim_communicator_ended(struct tsim_communicator *communicator, tsim_tick end);
 
 static inline bool tsim_communicator_is_under_way(const struct tsim_communicator *communicator) {
     return communicator->n_started > communicator->n_ended;
 }
-/* Returns the axis of a collective that ran beside the kernel which began at `begin` and has just ended; TSIM_N_AXES:
- * none did. */
+/* Returns the axis of a collective that ran beside the kernel which began at `begin` and has just ended; TSIM_N_AXES if
+ * there was none. */
 enum tsim_axis tsim_communicators_beside(const struct tsim_communicator communicators[TSIM_AXIS_PIPELINE],
                                          tsim_tick begin);
 

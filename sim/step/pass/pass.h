@@ -1,20 +1,20 @@
 /* pass.h - the cost of one micro-batch's forward or backward pass through a part of the model while nothing else runs.
  *
  * Kernels of a pass run one after another on the compute stream; collectives stand among them or run beside them, as
- * operators.h says. All ranks of a tensor x context group run the pass in lock-step. A part is played once, alone, on an
- * engine of its own (pass_program.h). Its length is the time until its last operator ends. Its collectives expose the time
- * for which the compute stream waits for them or is slowed down by them.
+ * operators.h says. All ranks of a tensor x context group run the pass in lock-step. A part is played once, alone, on
+ * an engine of its own (pass_program.h). Its length is the time until its last operator ends. Its collectives expose
+ * the time for which the compute stream waits for them or is slowed down by them.
  *
  * The step plays the same operators again among all else that goes on (pass_tasks.h). It compares the result with these
  * costs (slowdown, the host's limit) and takes them for a pass that is one task; bounds and the balance of stages use
  * them, too.
  *
- * An all-to-all that sends one copy of a token to each node takes the longer of its time between nodes and its time on a
- * node. Each rank sends to the ranks of its own number on other nodes, while what arrived is handed on, a copy for each
- * rank (DeepEP; DeepSeek-AI 2024, section 3.2.2).
+ * An all-to-all that sends one copy of a token to each node takes the longer of its time between nodes and its time on
+ * a node. Each rank sends to the ranks of its own number on other nodes, while what arrived is handed on, a copy for
+ * each rank (DeepEP; DeepSeek-AI 2024, section 3.2.2).
  *
- * The host launches kernels one after another, and each kernel waits for its launch. How launches and kernels follow one
- * another is played once for each part (host_stream.h), and gives the length of a pass that is one task. */
+ * The host launches kernels one after another, and each kernel waits for its launch. How launches and kernels follow
+ * one another is played once for each part (host_stream.h), and gives the length of a pass that is one task. */
 #ifndef TSIM_STEP_PASS_H
 #define TSIM_STEP_PASS_H
 
@@ -24,49 +24,51 @@
 #include "step/pass/pass_program.h"
 
 struct tsim_pass_cost {
-    double time_s;      /* sum of the next six */
-    double compute_s;   /* kernels, and what the host adds where it is slower */
+    double time_s;      /* the sum of the next six */
+    double compute_s;   /* kernels, and what the host adds if it is slower */
     double recompute_s; /* kernels executed a second time */
     double exposed_tensor_s, exposed_context_s, exposed_expert_s;
     double exposed_data_s;               /* exchanges of embedding vectors */
-    double host_s;                       /* the host takes to launch its operators */
-    double host_excess_s;                /* part of compute_s: accelerator waiting for launches */
+    double host_s;                       /* the time that the host takes to launch the operators */
+    double host_excess_s;                /* the part of compute_s in which the accelerator waits for launches */
     double flops;                        /* executed on the matrix units, recomputation included */
-    double matrix_busy_s, memory_busy_s; /* at sustained rates; for power */
+    double matrix_busy_s, memory_busy_s; /* at sustained rates; they give the power */
     double hbm_bytes, scale_up_bytes, nic_bytes;
     /* Noise (noise.h) needs two sums: of the squares of the kernels' times, and of the roots of such sums over each
      * stretch between two collectives that wait for all. */
     double squares_s2, stretches_s;
 };
 
-/* Says how a part's launches and kernels follow one another; it is played once. */
+/* The way in which a part's launches and kernels follow one another, found by playing it once. */
 struct tsim_part_launches {
     struct tsim_launch_map map;
-    double n_layers; /* that it goes through: all of a kind that vary */
+    double n_layers; /* layers that it goes through: all of a kind whose layers differ */
 };
 
 struct tsim_part_costs {
     struct tsim_pass_cost forward, backward; /* backward includes recomputation */
-    /* The backward pass in two; set when the schedule splits it. Weight gradients have their products, what is made
-     * with them, and the gathers of their inputs (sequence parallelism, gathered again); a reduction that the whole
-     * pass hides behind the product of a weight gradient is exposed in the input gradient. */
+    /* The backward pass in two parts; they are set if the schedule splits it. The weight gradient has the products of
+     * that name, what is made with them, and the gathers of their inputs (sequence parallelism, gathered again). A
+     * reduction that the whole pass hides behind the product of a weight gradient is exposed in the input gradient. */
     struct tsim_pass_cost input_gradient, weight_gradient;
-    struct tsim_pass_cost alone[TSIM_N_PASS_KINDS]; /* where experts' exchanges hide under another micro-batch's pass */
+    /* For passes in which experts' exchanges cannot hide under another micro-batch's pass. */
+    struct tsim_pass_cost alone[TSIM_N_PASS_KINDS];
     struct tsim_part_launches launches[TSIM_N_PASS_WAYS];
 };
 
 struct tsim_pass_costs {
-    struct tsim_part_costs parts[TSIM_N_PARTS]; /* of a kind whose layers differ, their mean; 0: the model has none */
-    bool has_launches;                          /* the host can be in the way of kernels */
+    /* A kind whose layers differ has their mean; 0: the model has no such part. */
+    struct tsim_part_costs parts[TSIM_N_PARTS];
+    bool has_launches; /* the host can delay kernels */
     const struct tsim_model *model;
 };
 
 void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
                            const struct tsim_placement *placement, struct tsim_pass_costs *costs);
 
-/* A memo of these costs for one job on one cluster. They are built once for all plans that agree in what they depend on:
- * tensor, context and expert ranks and where they lie, micro-batch, recomputation, overlaps, and whether the backward pass
- * is split. */
+/* A memo of these costs for one job on one cluster. They are built once for all plans that agree in what they depend
+ * on: tensor, context and expert ranks and where they lie, micro-batch, recomputation, overlaps, and whether the
+ * backward pass is split. */
 struct tsim_pass_memo;
 struct tsim_pass_memo *tsim_pass_memo_new(struct tsim_arena *arena);
 const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, const struct tsim_scenario *scenario,

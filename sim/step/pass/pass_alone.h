@@ -1,26 +1,29 @@
-/* pass_alone.h - private to sim/step: a part of a pass alone, its program played on an engine with one device. Its price
- * says what each collective exposes; a step takes from it what a part takes that nothing disturbs. */
+/* pass_alone.h - private to sim/step: a part of a pass by itself, its program played on an engine with one device. The
+ * price of a part says what each collective exposes. A step takes from it the time of a part that nothing disturbs. */
 #ifndef TSIM_STEP_PASS_ALONE_H
 #define TSIM_STEP_PASS_ALONE_H
 
 #include "step/pass/host_stream.h"
 
-/* Says what each of the program's collectives exposes, by the rows that it was built from: adds to exposed_s[n_rows].
- * Collectives share the links of the cluster; NULL: the network is ideal. They go on while kernels wait for the host. */
+/* Finds the time that each of the program's collectives exposes, by the rows from which the program was built, and adds
+ * it to exposed_s[n_rows]. Collectives share the links of the cluster; NULL means that the network is ideal. They go on
+ * while kernels wait for the host. */
 void tsim_pass_program_play(const struct tsim_pass_program *program, const struct tsim_cluster *cluster,
                             struct tsim_pass_launches launches, double *exposed_s);
 
-/* A part by itself, with links to spare: to the tick what it takes in a step. */
+/* A part by itself, with links to spare. Its times are, to the tick, those that it takes in a step. */
 struct tsim_part_alone {
-    tsim_tick ticks, host, exposed[TSIM_AXIS_PIPELINE]; /* of them, waiting for the host and for collectives */
-    double scale_up_bytes[TSIM_AXIS_PIPELINE], nic_bytes[TSIM_AXIS_PIPELINE]; /* that each rank sends */
+    /* All of it; waits for the host; waits for collectives by axis. */
+    tsim_tick ticks, host, exposed[TSIM_AXIS_PIPELINE];
+    double scale_up_bytes[TSIM_AXIS_PIPELINE], nic_bytes[TSIM_AXIS_PIPELINE]; /* that each rank sends, by axis */
 };
 
-/* Plays the part, or remembers it, with kernels so much slower; it begins at `now`, and *host is taken to its end. NULL
- * where it takes too long, or too many different beginnings have been met: *host is as it was. */
+/* Plays the part, or remembers it, with kernels that are slower by a factor. It begins at `now`, and *host moves on to
+ * its end. Returns NULL, with *host unchanged, if the part takes too long or too many different beginnings have been
+ * met. */
 const struct tsim_part_alone *tsim_part_alone_find(const struct tsim_pass_program *program, double slowdown,
                                                    tsim_tick now, struct tsim_host_stream *host);
-/* Makes the memory of that for one program and one step. */
+/* Makes the memo of such parts for one program and one step. */
 struct tsim_part_memo *tsim_part_memo_new(struct tsim_arena *arena);
 
 #endif

@@ -2,13 +2,14 @@
  * stream, and each collective at its place.
  *
  * The compute stream waits for most collectives, which stand among the kernels. Others run on the stream of their
- * communicator beside kernels (operators.h, enum tsim_op_overlap). For these the program says where they may begin (START)
- * and where the compute stream waits for them (WAIT):
+ * communicator beside kernels (operators.h, enum tsim_op_overlap). For these the program says where they may begin
+ * (START) and where the compute stream waits for them (WAIT):
  *   concurrent   START, then the kernels up to the product that it runs beside, that product included, then WAIT.
  *   pipelined    The product is cut into n = tensor chunks, the collective into the n - 1 that come from or go to other
- *                ranks. A gather has START, chunk 1, and a WAIT before each other chunk, for its tokens. A scatter has START
- *                after each chunk but the last, and one WAIT for all after the last chunk (Wang et al. 2023, ASPLOS,
- *                "Overlap communication with dependent computation via decomposition"; Transformer Engine's user buffers).
+ *                ranks. A gather has START, chunk 1, and a WAIT before each other chunk, for its tokens. A scatter has
+ *                START after each chunk but the last, and one WAIT for all after the last chunk (Wang et al. 2023,
+ *                ASPLOS, "Overlap communication with dependent computation via decomposition"; Transformer Engine's
+ *                user buffers).
  *   beside       START before the part's first kernel, WAIT after its last. The kernels stand for those of another
  *                micro-batch's pass (DualPipe: DeepSeek-AI 2024, arXiv:2412.19437, section 3.2.1). */
 #ifndef TSIM_STEP_PASS_PROGRAM_H
@@ -24,46 +25,46 @@
 struct tsim_pass_operator {
     const struct tsim_op *op;
     const char *phase;             /* "forward" | "backward" | "recompute" */
-    double time_s;                 /* the time that it takes alone; of a collective with what is hidden of it */
+    double time_s;                 /* the time that it takes alone, for a collective with its hidden part */
     double latency_s;              /* collectives only: the part of time_s in which nothing flows */
     const struct tsim_op *partner; /* collectives only: the product that it runs beside, or NULL */
     double exposed_s;              /* collectives only: the time that it adds to the pass when that is played alone */
     double matrix_s, matrix_power_s, memory_s, exchange_s; /* as in tsim_kernel_cost */
     double scale_up_bytes, nic_bytes, hbm_bytes;
-    double sm_frac; /* collectives: of the compute units, while they run */
-    double host_s;  /* that the host takes to launch it; of a graph, all of it with its first operator */
+    double sm_frac; /* collectives: part of the compute units that they hold while they run */
+    double host_s;  /* host's time for its launch; the first operator of a graph has all of the graph's */
     enum tsim_bound bound;
 };
 
-/* The weight of collectives and messages in the sharing of compute units and HBM, where kernels have 1: it is so large that
- * collectives keep what they were given. */
+/* The weight of collectives and messages in the sharing of compute units and HBM, where kernels have 1: it is so large
+ * that collectives keep what they were given. */
 #define TSIM_COLLECTIVE_WEIGHT 1000.0
 
 enum tsim_played_kind {
     TSIM_PLAYED_KERNEL,
     TSIM_PLAYED_COLLECTIVE, /* the compute stream waits for it */
-    TSIM_PLAYED_BESIDE,     /* on the stream of its axis */
-    TSIM_PLAYED_START,      /* of the compute stream: the next `count` of the axis' BESIDE may begin */
-    TSIM_PLAYED_WAIT        /* of the compute stream: until `count` more of the axis' BESIDE are over */
+    TSIM_PLAYED_BESIDE,     /* runs on the stream of its axis */
+    TSIM_PLAYED_START,      /* on the compute stream: the next `count` of the axis' BESIDE may begin */
+    TSIM_PLAYED_WAIT        /* on the compute stream: waits until `count` more of the axis' BESIDE have ended */
 };
 
 struct tsim_data_collective;
 
 struct tsim_played {
     enum tsim_played_kind kind;
-    enum tsim_axis axis;      /* of all but kernels */
+    enum tsim_axis axis;      /* of all except kernels */
     enum tsim_bound bound;    /* of kernels */
     bool needs_start;         /* BESIDE */
     int32_t count;            /* WAIT */
-    int32_t row;              /* of kernels and collectives: which of the operators that it was built from */
-    const char *name, *phase; /* of kernels and collectives: "fc1", "forward" */
+    int32_t row;              /* kernels and collectives: the operator from which it was built */
+    const char *name, *phase; /* kernels and collectives: "fc1", "forward" */
     enum tsim_collective_op collective;
-    double collective_bytes;  /* S of cost/collective.h; of a piece its part */
+    double collective_bytes;  /* S of cost/collective.h; a piece has its part */
     bool once_per_node;       /* as in tsim_op */
-    int32_t piece, n_pieces;  /* of a collective; 0 of 1: all of it */
-    double latency_s, flow_s; /* alone; kernels: all of it is flow */
-    /* The time that the host takes until the first of its kernels is launched, and from there until the last is launched;
-     * the time of all its kernels but the last. */
+    int32_t piece, n_pieces;  /* of a collective; 0 of 1 is all of it */
+    double latency_s, flow_s; /* when it runs alone; a kernel is all flow */
+    /* The time that the host takes until the first of its kernels is launched, and from there until the last is
+     * launched; the time of all its kernels but the last. */
     double host_s, later_host_s, before_last_s;
     bool is_awaited; /* the host launches nothing more until it has ended */
     double flops, hbm_bytes;
@@ -85,21 +86,21 @@ struct tsim_pass_programs {
     struct tsim_pass_program of[TSIM_N_PASS_WAYS][TSIM_N_PARTS];
 };
 
-/* The state of building the program of a part from its operators, which are added in their order. The caller sets the first
- * three members and zeroes the others. */
+/* The state of building the program of a part from its operators, which are added in their order. The caller sets the
+ * first three members and zeroes the others. */
 struct tsim_pass_builder {
     struct tsim_arena *arena;
     struct tsim_pass_program *program;
-    double n_chunks; /* of a pipelined product */
-    double host_s;   /* of what is launched before the next entry of the compute stream, which waits for it */
+    double n_chunks; /* chunks of a pipelined product */
+    double host_s;   /* launches before the compute stream's next entry, which waits for them */
     int32_t row;
     const struct tsim_op *last_kernel;
-    /* The product beside which the last collective runs, the axis under which it is waited for, and whether it is cut into
-     * chunks. */
+    /* The product beside which the last collective runs, the axis under which it is waited for, and whether it is cut
+     * into chunks. */
     const struct tsim_op *partner;
     enum tsim_axis partner_axis;
     bool partner_is_cut;
-    int32_t n_beside_part; /* of the whole part, by their one axis */
+    int32_t n_beside_part; /* of the whole part, along their one axis */
     enum tsim_axis part_axis;
 };
 void tsim_pass_builder_add(struct tsim_pass_builder *builder, const struct tsim_pass_operator *row);
@@ -113,7 +114,7 @@ void tsim_pass_program_join_kernels(struct tsim_pass_program *program);
 int32_t tsim_pass_program_next(const struct tsim_pass_program *program, int32_t at, enum tsim_axis axis);
 /* Counts kernels and collectives, but no START or WAIT; with `with_launches` also the host's launches of them. */
 int32_t tsim_pass_program_n_operators(const struct tsim_pass_program *program, bool with_launches);
-/* Does nothing run beside its kernels? Then its operators take their times, one after another. */
+/* Returns whether nothing runs beside its kernels, so that its operators take their times one after another. */
 bool tsim_pass_program_is_plain(const struct tsim_pass_program *program);
 
 /* The clock of a step ends here, left-out periods included, so that sums of a few such spans stay in 64 bits. */
@@ -125,7 +126,7 @@ static inline tsim_tick tsim_played_ticks(const struct tsim_engine *engine, doub
     return ticks < TSIM_STEP_END ? ticks : TSIM_STEP_END;
 }
 
-/* Makes a task of a kernel or a collective: its time, and that nothing may be faster than alone. */
+/* Makes a task of a kernel or a collective: it has its time, and it flows no faster than alone. */
 static inline void tsim_played_task(const struct tsim_engine *engine, const struct tsim_played *played, double slowdown,
                                     struct tsim_task *task) {
     task->latency = played->latency_s > 0 ? tsim_engine_ticks(engine, played->latency_s) : 0;
