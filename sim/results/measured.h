@@ -1,5 +1,5 @@
-/* measured.h - what was measured of a run beside what is predicted of it: each metric is a figure of the summary
- * (config/measured.def says which, and what of it was measured). */
+/* measured.h - measurements of a run beside what is predicted of it. Each metric is a figure of the summary
+ * (config/measured.def says which, and what was measured). */
 #ifndef TSIM_RESULTS_MEASURED_H
 #define TSIM_RESULTS_MEASURED_H
 
@@ -7,7 +7,7 @@
 
 struct tsim_measured_row {
     enum tsim_metric metric;
-    double measured, predicted, error_frac; /* SI; error = predicted / measured - 1 */
+    double measured, predicted, error_frac; /* in SI units; error_frac = predicted / measured - 1 */
 };
 
 struct tsim_measured_rows {
@@ -15,11 +15,12 @@ struct tsim_measured_rows {
     int32_t n;
 };
 
-/* Lists nothing of a run that was not simulated, and leaves out a metric whose figure the run lacks. */
+/* Lists the rows of a run that was simulated, without metrics whose figure the run lacks; none if it was not
+ * simulated. */
 void tsim_measured_of(const struct tsim_result *result, struct tsim_measured_rows *measured);
 
-/* Returns a metric's value with its unit where the metric's name does not say it: "13.750 s", "51.4 %", "388.0" for the
- * tflops metrics; "-" for NAN. Returns `buffer`. */
+/* Writes a metric's value, with its unit unless the metric's name says it: "13.750 s", "51.4 %", "388.0" for the tflops
+ * metrics; "-" for NAN. Returns `buffer`. */
 const char *tsim_metric_text(enum tsim_metric metric, double value, char *buffer, size_t size);
 
 /* Returns the value in the unit of the figure in JSON: TFLOP/s for the tflops metrics, SI for all others. */

@@ -1,4 +1,4 @@
-/* guard.h - which requests are answered: those that a page of another origin, or a stranger, sends are not. */
+/* guard.h - which requests are answered. Those that a page of another origin sends, or a stranger, are not. */
 #ifndef TSIM_SERVE_GUARD_H
 #define TSIM_SERVE_GUARD_H
 
@@ -7,17 +7,17 @@
 
 enum { TSIM_TOKEN_DIGITS = 32 };
 
-/* Headers and a token, as the request has them; NULL where it says nothing. */
+/* The headers and the token of a request; NULL for those that it lacks. */
 struct tsim_serve_claims {
     const char *host, *origin, *fetch_site; /* headers Host, Origin, Sec-Fetch-Site */
-    const char *authorization;              /* "Bearer TOKEN" */
-    const char *cookie;                     /* "tsim_token=TOKEN; ..." */
-    const char *token;                      /* of the address: ?token=TOKEN */
-    bool is_page;                           /* a page is asked for, which links elsewhere may lead to */
+    const char *authorization;              /* header: "Bearer TOKEN" */
+    const char *cookie;                     /* header: "tsim_token=TOKEN; ..." */
+    const char *token;                      /* from the address: ?token=TOKEN */
+    bool is_page;                           /* the request is for a page, to which links elsewhere may lead */
 };
 
-/* Returns why a request is not answered, with HTTP's status in *status; NULL: it may be. `token` is NULL where none
- * is needed, which is on loopback addresses alone. */
+/* Returns why a request is not answered, with HTTP's status in *status, or NULL if it may be. `token` is NULL if none
+ * is needed, which is so only on loopback addresses. */
 const char *tsim_serve_refusal(const struct tsim_serve_claims *claims, const char *token, int *status);
 
 #endif
