@@ -1,4 +1,4 @@
-/* crew.h - threads that share a list of pieces of work: each takes the next one until there is none. */
+/* crew.h - threads that share a list of pieces of work: each takes the next piece until there is none. */
 #ifndef TSIM_STUDY_CREW_H
 #define TSIM_STUDY_CREW_H
 
@@ -9,13 +9,14 @@
 enum { TSIM_MOST_WORKERS = 256 };
 
 struct tsim_crew {
-    void (*work)(void *context, int32_t worker, size_t piece); /* worker: from 0, which is the caller's thread */
-    bool (*is_over)(void *context);                            /* asked before each piece; NULL: never */
+    /* Workers are counted from 0, which is the caller's thread. */
+    void (*work)(void *context, int32_t worker, size_t piece);
+    bool (*is_over)(void *context); /* asked before each piece; NULL: the work ends with the last piece */
     void *context;
 };
 
-/* Works on n_pieces with at most n_threads. The calling thread works too: where no other one can be started, all only
- * takes longer. */
+/* Works on n_pieces with at most n_threads threads, of which the calling thread is one. If no other thread can be
+ * started, the work only takes longer. */
 void tsim_crew_run(const struct tsim_crew *crew, int32_t n_threads, size_t n_pieces);
 
 #endif

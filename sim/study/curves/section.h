@@ -1,5 +1,5 @@
-/* section.h - a scenario's `sweep:` section as a whole, with what the command line puts in its place: which points
- * there are, what the best are ranked by, which points are shown. */
+/* section.h - a scenario's `sweep:` section as a whole, with what the command line replaces in it: which points there
+ * are, by what the best are ranked, and which points are shown. */
 #ifndef TSIM_STUDY_SECTION_H
 #define TSIM_STUDY_SECTION_H
 
@@ -10,7 +10,7 @@
 
 struct tsim_section_words {
     struct tsim_space_words space;
-    const char *objective, *where;         /* NULL: as the section says */
+    const char *objective, *where;         /* NULL: those of the section */
     const struct tsim_override *overrides; /* those of the section (sweep.limits.days) change it */
     size_t n_overrides;
 };
@@ -21,8 +21,8 @@ struct tsim_section {
     const struct tsim_filter *filter; /* NULL: all points */
 };
 
-/* Finds `sweep:` of an opened scenario with what --set says of it; NULL where there is none, or where it is no mapping,
- * of which the scenario's own reader tells. */
+/* Finds the `sweep:` of an opened scenario, with what --set changes in it. It is NULL if there is none, or if it is no
+ * mapping, which the scenario's own reader reports. */
 enum tsim_status tsim_section_find(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                    const struct tsim_override *overrides, size_t n_overrides,
                                    const struct tsim_value **section, struct tsim_diags *diags);
@@ -32,12 +32,12 @@ enum tsim_status tsim_section_read(struct tsim_arena *arena, const struct tsim_s
                                    const struct tsim_section_words *words, struct tsim_section *section,
                                    struct tsim_diags *diags);
 
-/* Returns the overrides that points depend on. Keys of the section itself are left out, so that a search with other
+/* Returns the overrides on which points depend. Keys of the section itself are left out, so that a search with other
  * limits or another objective finds the same points. */
 struct tsim_override *tsim_overrides_of_points(struct tsim_arena *arena, const struct tsim_override *overrides,
                                                size_t n, size_t *n_left);
 
-/* Serves `tsim check`: reads the section, where there is one, and tries the values of its axes, where it has some. */
+/* Serves `tsim check`: reads the section, if there is one, and tries the values of its axes. */
 enum tsim_status tsim_section_check(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                     const struct tsim_override *overrides, size_t n_overrides,
                                     struct tsim_diags *diags);

@@ -1,4 +1,5 @@
-/* decision.h - rent, reserve or buy: which cluster trains a model by a date, within a budget, and how likely it does.
+/* decision.h - rent, reserve or buy: which cluster trains a model by a date, within a budget, and with what
+ * probability.
  *
  * An offer is a cluster, the best plan on it, and a way to get it. The plan must still fit if its memory peaks as far
  * above the prediction as it does in one of ten measured runs. An offer costs, in USD,
@@ -7,19 +8,20 @@
  *   reserve   p C max(d, D)
  *   buy       p K + F + (M + E) d
  *
- *   d   how long the run takes, in days: a distribution (forecast.h). A cluster that is bought starts after its delivery
+ *   d   how long the run takes, in days: a distribution (forecast.h). A cluster that is bought starts after its
+ *       delivery
  *   R   rent of the cluster with its spares, USD a day
  *   C   price of the same cluster under a contract, USD a day; D the contract's least length, in days
  *   K   price of nodes, network and storage, USD; they are paid in full, and are worth nothing afterwards
  *   F   price of the facility, USD: the part of its life that the machine's life takes up
  *   M   maintenance, USD a day
  *   E   electricity, USD a day, within energy.price_spread in eight of ten cases
- *   p   prices paid over prices known: a lognormal that is within cost.price_spread in eight of ten cases, independent
+ *   p   prices paid over known prices: a lognormal that is within cost.price_spread in eight of ten cases, independent
  *       of d
  *
- * The chance of a goal is the share of all pairs of d and p that keep it. It is rounded, and held below what the
- * measured runs can say (buy_judgements.h). Offers are ranked by the chance that they keep both date and budget. Those
- * that are equally likely are ranked by expected cost, or by days where no date is set. */
+ * The chance of a goal is the share of all pairs of d and p that keep it. It is rounded, and kept below what the
+ * measured runs can support (buy_judgements.h). Offers are ranked by the chance that they keep both date and budget.
+ * Offers that are equally likely are ranked by expected cost, or by days if no date is set. */
 #ifndef TSIM_STUDY_DECISION_H
 #define TSIM_STUDY_DECISION_H
 
@@ -36,19 +38,20 @@ extern const char *const TSIM_PURCHASE_WORDS[TSIM_N_PURCHASES]; /* "rent", "rese
 enum tsim_grounds { TSIM_GROUNDS_MEASURED, TSIM_GROUNDS_SIMILAR, TSIM_GROUNDS_ESTIMATE };
 extern const char *const TSIM_GROUNDS_WORDS[];
 
-struct tsim_capital { /* the whole cluster's price, if it is bought; 0 where it is not known */
+/* The price of the whole cluster, if it is bought; parts are 0 if they are not known. */
+struct tsim_capital {
     double nodes_usd, network_usd, storage_usd, facility_usd, usd;
 };
 
 struct tsim_offer {
     const struct tsim_plan *plan;
-    bool is_screened; /* the plan was played by its passes alone */
+    bool is_screened; /* the plan was played by passes, not by operators */
     enum tsim_purchase purchase;
     double asked_usd_per_day, asked_usd; /* these are multiplied by p */
     double usd_per_day, power_usd_per_day, usd;
-    double machines_frac;             /* of what is asked: all but the network, where this has a price of its own */
-    double least_days, delivery_days; /* days that are paid for at least; days before the run begins */
-    double failing_frac;              /* the share of the days that failures cost */
+    double machines_frac;             /* part of asked_usd: all but the network, if this has a price of its own */
+    double least_days, delivery_days; /* least days that are paid for; days before the run begins */
+    double failing_frac;              /* part of the days that failures cost */
     double mean_usd;
     struct tsim_percentiles days, cost_usd, energy_kwh;
     double chance_in_time, chance_in_budget, chance_of_both; /* NAN: there is no such goal */
@@ -58,19 +61,19 @@ struct tsim_offer {
 
 enum tsim_decision_objective {
     TSIM_DECIDE_BY_CHANCE,
-    TSIM_DECIDE_BY_COST, /* from here on: first the offers that are likelier than not to make the goal */
+    TSIM_DECIDE_BY_COST, /* from here on, offers that are likelier than not to reach the goal come first */
     TSIM_DECIDE_BY_DAYS,
     TSIM_DECIDE_BY_ENERGY,
     TSIM_N_DECISION_OBJECTIVES
 };
 extern const char *const TSIM_DECISION_OBJECTIVES[TSIM_N_DECISION_OBJECTIVES]; /* "chance", "cost", "days", "energy" */
 
-/* The world as it might be: each factor 1 and the delay 0 where nothing differs. */
+/* Changes of the world; each factor is 1 and the delay is 0 if nothing changes. */
 struct tsim_changes {
-    double rent, purchase, power_price, failures; /* times as much; purchase: of the machines */
-    double slip;                                  /* of the days on the accelerator of `slipping` */
+    double rent, purchase, power_price, failures; /* factors; that of purchase is for the machines */
+    double slip;                                  /* factor of the days on the accelerator of `slipping` */
     const struct tsim_offer *slipping;
-    double delay_days; /* the delivery of what is bought is so much later */
+    double delay_days; /* how much later the delivery of what is bought is */
 };
 extern const struct tsim_changes TSIM_NO_CHANGES;
 
@@ -78,11 +81,11 @@ struct tsim_decision_search {
     const struct tsim_scenario_source *source;
     const struct tsim_override *overrides;
     size_t n_overrides;
-    const struct tsim_space *axes; /* the candidates; NULL: the catalogue's */
+    const struct tsim_space *axes; /* the candidates; NULL: those of the catalogue */
     bool has_fabrics;              /* candidates that name a node are on the fabric that its NICs fill */
     enum tsim_decision_objective objective;
     int32_t n_threads;
-    bool is_exhaustive; /* no machine that could run the job is left out, and every plan is simulated: for tests */
+    bool is_exhaustive; /* no machine that could run the job is left out, and every plan is simulated; for tests */
     bool heeds_interrupt;
 };
 
@@ -91,17 +94,19 @@ struct tsim_alternative {
     const char *why_not;
 };
 
-/* A network's parts and what they cost, within what the catalogue's sources say of switches and links. */
+/* A network's parts and their cost, within what the catalogue's sources say of switches and links. */
 struct tsim_priced_network {
     struct tsim_network_bill bill;
     double low_usd, high_usd;
-    const char *status, *source; /* of the switch's price: "read", "estimate"; NULL: the catalogue says nothing of it */
+    const char *status, *source; /* of the switch's price: "read", "estimate"; NULL: the catalogue has none */
 };
 
 /* The choice's cluster and plan on another fabric of its speed. */
 struct tsim_fabric_rival {
     const struct tsim_fabric *fabric;
-    double step_ratio; /* its step over the choice's; NAN: its flows meet by hash on too many links to play here */
+    /* The time of its step over that of the choice's; NAN: its flows meet by hash on too many links to be played
+     * here. */
+    double step_ratio;
     struct tsim_priced_network network;
 };
 
@@ -109,44 +114,44 @@ struct tsim_decision {
     const struct tsim_scenario *job; /* on one of the clusters; it holds the goal */
     struct tsim_offer *offers;       /* best first */
     size_t n_offers;
-    bool is_met; /* the first offer is at least as likely to make the goal as to miss it: it is the choice */
+    bool is_met; /* the first offer is at least as likely to reach the goal as to miss it: it is the choice */
     struct tsim_alternative *alternatives;
     size_t n_alternatives;
-    const char **flips; /* sentences: what would change the choice */
+    const char **flips; /* sentences on what would change the choice */
     size_t n_flips;
-    const char **misses; /* no goal met: sentences on which limit fails, by how much, and what could be met */
+    const char **misses; /* if no goal is met: sentences on which limit fails, by how much, and what could be met */
     size_t n_misses;
-    struct tsim_catalogue_machine *machines; /* of the catalogue; n 0 where candidates were given */
+    struct tsim_catalogue_machine *machines; /* of the catalogue; none if candidates were given */
     size_t n_machines;
     const struct tsim_override *overrides; /* those of the search, and the goal's length */
     size_t n_overrides;
-    struct tsim_priced_network network;     /* the choice's */
-    const struct tsim_fabric_rival *rivals; /* by id */
+    struct tsim_priced_network network;     /* that of the choice */
+    const struct tsim_fabric_rival *rivals; /* in the order of their ids */
     size_t n_rivals;
-    struct tsim_tokens_needed needed;     /* where the goal is a loss */
-    const struct tsim_proposal *proposal; /* the model, where nobody named one; NULL: somebody did */
+    struct tsim_tokens_needed needed;     /* if the goal is a loss */
+    const struct tsim_proposal *proposal; /* the model, if nobody named one; NULL: somebody did */
     size_t n_clusters;
     int64_t n_plans, n_simulated;
     bool is_interrupted;
 };
 
-/* Decides. A goal or a length that is missing is an error in `diags`. */
+/* Decides. A missing goal or length is an error in `diags`. */
 enum tsim_status tsim_decide(struct tsim_arena *arena, const struct tsim_decision_search *search,
                              tsim_plan_report_fn report, void *context, struct tsim_decision *decision,
                              struct tsim_diags *diags);
 
 /* Returns "128 x dgx-h100, ib-ndr". */
 const char *tsim_offer_cluster(struct tsim_arena *arena, const struct tsim_offer *offer);
-/* Returns the highest chance that is claimed on such evidence. */
+/* Returns the highest chance that may be claimed on such evidence. */
 double tsim_most_chance(enum tsim_grounds evidence);
 /* Returns "85 %" or "under 5 %". */
 const char *tsim_chance_text(struct tsim_arena *arena, double chance);
 
-/* The rest is for tests. Fills in an offer's distributions and chances, from the goal and the spread of prices of the
- * plan's scenario. */
+/* The rest is for tests. This fills in an offer's distributions and chances, from the goal and the spread of prices in
+ * the plan's scenario. */
 void tsim_offer_evaluate(struct tsim_offer *offer, const struct tsim_changes *changes);
 bool tsim_offer_is_better(const struct tsim_goal_spec *goal, enum tsim_decision_objective objective,
                           const struct tsim_offer *a, const struct tsim_offer *b);
-double tsim_chance_shown(double chance, enum tsim_grounds evidence); /* in steps of a twentieth */
+double tsim_chance_shown(double chance, enum tsim_grounds evidence); /* rounded to a twentieth */
 
 #endif

@@ -54,10 +54,12 @@ enum tsim_error_part {
 };
 enum tsim_error_class { TSIM_ERROR_DENSE, TSIM_ERROR_OTHER, TSIM_N_ERROR_CLASSES };
 
-struct tsim_error_sizes { /* standard deviations of y */
+/* Sizes of the parts: standard deviations of y. */
+struct tsim_error_sizes {
     double part[TSIM_N_ERROR_PARTS][TSIM_N_ERROR_CLASSES];
-    double run[TSIM_N_ERROR_CLASSES];                             /* s_e */
-    double low[TSIM_N_ERROR_CLASSES], high[TSIM_N_ERROR_CLASSES]; /* ends of 90 %, in standard deviations of a run */
+    double run[TSIM_N_ERROR_CLASSES]; /* s_e */
+    /* Ends of the 90 %, in standard deviations of a run. */
+    double low[TSIM_N_ERROR_CLASSES], high[TSIM_N_ERROR_CLASSES];
 };
 
 const char *tsim_error_part_name(enum tsim_error_part part);
@@ -71,8 +73,8 @@ void tsim_error_sizes_fit(struct tsim_arena *arena, const struct tsim_residuals 
 
 struct tsim_error_model;
 
-/* Makes a model that knows the rows, except those for which `without` (NULL: none) is true. Returns NULL where no row
- * is left. The model keeps pointers to rows and sizes. */
+/* Makes a model that knows the rows, except those for which `without` (NULL: none) is true. Returns NULL if no row is
+ * left. The model keeps pointers to rows and sizes. */
 typedef bool tsim_residual_filter(const struct tsim_residual *row, const void *context);
 const struct tsim_error_model *tsim_error_model_new(struct tsim_arena *arena, const struct tsim_residuals *residuals,
                                                     const struct tsim_error_sizes *sizes, tsim_residual_filter *without,
@@ -80,8 +82,9 @@ const struct tsim_error_model *tsim_error_model_new(struct tsim_arena *arena, co
 
 struct tsim_error_of_run {
     double mean, sd;
-    double part_variance[TSIM_N_ERROR_PARTS]; /* that each part would have if it were alone */
-    int32_t n_runs[TSIM_N_ERROR_PARTS]; /* measured runs that share it; for count and sequence 0 beyond all, else 1 */
+    double part_variance[TSIM_N_ERROR_PARTS]; /* the variance that each part would have if it were alone */
+    /* Measured runs that share the part's effect; count and sequence: 0 beyond all, else 1. */
+    int32_t n_runs[TSIM_N_ERROR_PARTS];
 };
 
 /* Predicts the error of a run that `source` measures (NULL: somebody new). The row named `name` (NULL: none) is left

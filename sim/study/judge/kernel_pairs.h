@@ -1,23 +1,24 @@
-/* kernel_pairs.h - kernels of a profile beside operators of a step, one for one.
+/* kernel_pairs.h - kernels of a profile paired with operators of a step.
  *
- * Libraries name kernels by how they work, not by what for, so a name does not tell which operator it is. Their order
- * does: where a step of the profile has as many kernels of a class as the predicted one has operators of it, the i-th
- * that began is taken for the i-th. A class with another number (fused, or split, otherwise than predicted) has no
- * pairs. */
+ * Libraries name kernels by how they work and not by their purpose, so a name does not tell which operator a kernel is.
+ * Their order does: if a step of the profile has as many kernels of a class as the predicted step has operators of it,
+ * the i-th kernel that began is taken for the i-th operator. A class with another number (fused, or split, differently
+ * from the prediction) has no pairs. */
 #ifndef TSIM_STUDY_KERNEL_PAIRS_H
 #define TSIM_STUDY_KERNEL_PAIRS_H
 
 #include "step/program.h"
 #include "study/judge/profile.h"
 
-/* Listens to a step of which operators are told. */
+/* Listens to a step whose operators are told. */
 struct tsim_operator_sequence;
 struct tsim_operator_sequence *tsim_operator_sequence_new(struct tsim_arena *arena);
 const struct tsim_step_sink *tsim_operator_sequence_sink(struct tsim_operator_sequence *sequence);
 
-struct tsim_kernel_pair { /* all that one operator is, in a step */
+/* All runs of one operator in a step. */
+struct tsim_kernel_pair {
     enum tsim_kernel_class class;
-    const char *op, *kernel; /* "ffn up (forward)"; the kernel that is most often it */
+    const char *op, *kernel; /* "ffn up (forward)"; the kernel that is most often paired with it */
     double count, measured_s, predicted_s;
 };
 
@@ -27,7 +28,8 @@ struct tsim_kernel_pairs {
     bool has_class[TSIM_N_KERNEL_CLASSES];
 };
 
-/* Pairs kernels and operators. The profile is that of one of the stage group's accelerators. Releases the sequence. */
+/* Pairs kernels and operators. The profile is that of one of the stage group's accelerators. It releases the
+ * sequence. */
 void tsim_kernel_pairs_find(struct tsim_arena *arena, const struct tsim_profile *profile,
                             struct tsim_operator_sequence *sequence, int32_t stage_group,
                             struct tsim_kernel_pairs *pairs);

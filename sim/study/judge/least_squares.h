@@ -8,14 +8,14 @@
 
 struct tsim_least_squares {
     size_t n_rows, n_values; /* rows >= values >= 1 */
-    /* errors[n_rows] of values[n_values]. */
+    /* Computes errors[n_rows] from values[n_values]. */
     void (*errors)(const double *values, double *errors, void *context);
     void *context;
 };
 
-/* Fits. `values` (all > 0) say where to start, and are the optimum afterwards. low_95 and high_95 are the interval
- * from the covariance at the optimum and Student's t for the rows beyond the values; NAN without such rows. Returns
- * NULL, or why it does not converge; then nothing is written. */
+/* Fits. `values` (all > 0) are the start, and afterwards the optimum. low_95 and high_95 are the interval from the
+ * covariance at the optimum and Student's t for the rows beyond the number of values; NAN without such rows. Returns
+ * NULL, or why it does not converge, and then nothing is written. */
 const char *tsim_least_squares_fit(const struct tsim_least_squares *problem, double *values, double *low_95,
                                    double *high_95);
 

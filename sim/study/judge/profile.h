@@ -1,7 +1,7 @@
-/* profile.h - what a profiler saw of a step on one accelerator, beside what is predicted of it.
+/* profile.h - a profiler's record of a step on one accelerator, compared with the prediction.
  *
  * Kernels are sorted into classes by their names (cuBLAS, CUTLASS, cuDNN, FlashAttention, Triton, PyTorch, Apex,
- * Transformer Engine, NCCL); operators of a scenario by what they are. Several steps give the mean of one. */
+ * Transformer Engine, NCCL), and operators of a scenario by what they are. Several steps give the mean of one. */
 #ifndef TSIM_STUDY_PROFILE_H
 #define TSIM_STUDY_PROFILE_H
 
@@ -10,7 +10,7 @@
 enum tsim_kernel_class {
     TSIM_KERNEL_PRODUCT, /* matrix products */
     TSIM_KERNEL_CONVOLUTION,
-    TSIM_KERNEL_ATTENTION, /* the core, forward (or where the name does not tell) */
+    TSIM_KERNEL_ATTENTION, /* the core, forward (or if the name does not tell) */
     TSIM_KERNEL_ATTENTION_BACKWARD,
     TSIM_KERNEL_ELEMENT, /* norms, activations, residuals, rotary, loss, casts: bound by memory */
     TSIM_KERNEL_OPTIMIZER,
@@ -19,32 +19,34 @@ enum tsim_kernel_class {
     TSIM_N_KERNEL_CLASSES
 };
 
-struct tsim_profile_kernel { /* all of one name, in a step */
+/* All kernels of one name in a step. */
+struct tsim_profile_kernel {
     const char *name;
     enum tsim_kernel_class class;
-    double count, time_s; /* kernels in a step, and all of them together */
+    double count, time_s; /* number of kernels in a step, and their time together */
 };
 
-struct tsim_profiled_kernel { /* one kernel that ran */
-    uint32_t kernel;          /* which of the profile's */
+/* One kernel that ran. */
+struct tsim_profiled_kernel {
+    uint32_t kernel; /* index of its name in the profile's kernels */
     double time_s;
 };
 
 struct tsim_profile {
     const char *file;
     double n_steps;    /* that were seen */
-    bool has_steps;    /* marked, or told apart by the optimizer; else all kernels are taken as one step */
+    bool has_steps;    /* steps are marked, or told apart by the optimizer; else all kernels are one step */
     bool is_by_update; /* steps go from the optimizer's update to the next, because none is marked */
-    /* Means of the steps: */
-    double step_s;    /* from the beginning of a step to that of the next; see tsim_profile_add_step */
-    double busy_s;    /* for so long at least one kernel runs */
-    double exposed_s; /* for so long communication runs and nothing else */
+    /* These are means over the steps: */
+    double step_s;    /* from the beginning of a step to that of the next (tsim_profile_add_step) */
+    double busy_s;    /* in which at least one kernel runs */
+    double exposed_s; /* in which only communication runs */
     double class_s[TSIM_N_KERNEL_CLASSES], class_count[TSIM_N_KERNEL_CLASSES];
     struct tsim_profile_kernel *kernels; /* the longest first */
     size_t n_kernels;
-    const struct tsim_profiled_kernel *events; /* of all steps, as they began */
+    const struct tsim_profiled_kernel *events; /* of all steps, in the order in which they began */
     size_t n_events;
-    size_t n_other_device; /* kernels of other accelerators, passed over */
+    size_t n_other_device; /* kernels of other accelerators, which were left out */
 };
 
 /* ---- building; the caller reads a file and tells what is in it ---- */
@@ -54,42 +56,43 @@ struct tsim_profile_event {
     const char *name;
     bool is_copy;
     int64_t device;
-    int64_t stream, correlation; /* where it ran, the call that launched it; negative: not told */
+    int64_t stream, correlation; /* where it ran, and the call that launched it; negative: not known */
     double start_s, end_s;       /* from any origin */
 };
 /* Adds a kernel that ran. Only kernels of the first device that is seen count. */
 void tsim_profile_add_kernel(struct tsim_profile_builder *builder, const struct tsim_profile_event *event);
-/* Adds the time at which the host made the call of that number. */
+/* Adds the time at which the host made the call with that number. */
 void tsim_profile_add_launch(struct tsim_profile_builder *builder, int64_t correlation, double start_s);
-/* Adds a marked step, as the host or (better) as the device saw it. Marks of one number are one step, which profilers mark
- * on every stream; a negative number: a step of its own.
+/* Adds a marked step, as the host or (better) as the device saw it. Marks with one number are one step, which profilers
+ * mark on every stream; a negative number is a step of its own.
  *
- * A host runs ahead of its device: kernels that run between its marks may belong to the step before, and its own may
- * run on long after the mark's end. So steps of the host have the kernels that were launched between their marks, and
- * last as long as those, where that is longer than the marks are apart. A kernel whose launch is not told counts. */
+ * A host runs ahead of its device: kernels that run between its marks may belong to the step before, and its own
+ * kernels may run on long after the mark's end. So steps of the host have the kernels that were launched between their
+ * marks, and last as long as those, if that is longer than the marks are apart. A kernel whose launch is not known
+ * counts. */
 void tsim_profile_add_step(struct tsim_profile_builder *builder, bool is_device, int64_t number, double start_s,
                            double end_s);
-/* Finds the steps and adds up. Where none is marked, kernels of Adam, SGD and the like tell them: a step goes from the
- * end of an update to the end of the next one, and what stands before the first and behind the last update is left out.
- * With less than two updates all kernels are one step. TSIM_ERR_SCHEMA: no kernel. Steps that cannot hold their kernels
- * are a warning. Releases the builder. */
+/* Finds the steps and adds up their kernels. If no step is marked, kernels of Adam, SGD and the like tell them apart: a
+ * step goes from the end of an update to the end of the next one, and what stands before the first and behind the last
+ * update is left out. With fewer than two updates all kernels are one step. Returns TSIM_ERR_SCHEMA if there is no
+ * kernel. Steps that cannot hold their kernels give a warning. It releases the builder. */
 enum tsim_status tsim_profile_end(struct tsim_profile_builder *builder, struct tsim_profile *profile,
                                   struct tsim_diags *diags);
 
-void tsim_profile_abandon(struct tsim_profile_builder *builder); /* releases it, of a file that cannot be read */
+void tsim_profile_abandon(struct tsim_profile_builder *builder); /* releases it, for a file that cannot be read */
 
 enum tsim_kernel_class tsim_kernel_class_of(const char *name);
 const char *tsim_kernel_class_name(enum tsim_kernel_class class);
 
 /* Reads a trace from memory: JSON of Chrome's trace events, as PyTorch's profiler (Kineto) and rocprof export it, or
- * rocprofv3's JSON. Events of the categories kernel, gpu_memcpy and gpu_memset count, and annotations ProfilerStep#N mark
- * steps. A mistake is TSIM_ERR_SYNTAX with its place. */
+ * rocprofv3's JSON. Events of the categories kernel, gpu_memcpy and gpu_memset count, and annotations ProfilerStep#N
+ * mark steps. A mistake is TSIM_ERR_SYNTAX with its place. */
 enum { TSIM_PROFILE_MAX_BYTES = 1000 * 1000 * 1000 };
 enum tsim_status tsim_profile_read_kineto(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                           struct tsim_profile *profile, struct tsim_diags *diags);
 
-/* Tells and reads a table of kernels (CSV) that rocprof, rocprofv3 or `nsys stats` writes. A mistake is TSIM_ERR_SYNTAX
- * with its line. */
+/* The first returns whether a text is a table of kernels (CSV) that rocprof, rocprofv3 or `nsys stats` writes, the
+ * second reads it. A mistake is TSIM_ERR_SYNTAX with its line. */
 bool tsim_profile_is_table(const char *text, size_t size);
 enum tsim_status tsim_profile_read_table(struct tsim_arena *arena, const char *file, const char *text, size_t size,
                                          struct tsim_profile *profile, struct tsim_diags *diags);
@@ -110,7 +113,8 @@ struct tsim_profile_comparison {
     double predicted_step_s, predicted_exposed_s, predicted_idle_s; /* idle: bubble and waits for data */
 };
 void tsim_profile_compare(const struct tsim_result *result, struct tsim_profile_comparison *comparison);
-/* Returns the class of an operator "attention core (backward)", or of another task, that computes so much. */
+/* Returns the class of an operator, "attention core (backward)" for example, or of another task that computes this
+ * much. */
 enum tsim_kernel_class tsim_operator_class(const char *name, bool is_on_compute_stream, double flops);
 
 #endif

@@ -1,9 +1,9 @@
-/* residuals.h - residuals: how far off the predictions of measured runs were, beside the traits of those runs, as
- * tables in CSV.
+/* residuals.h - residuals: how far off the predictions of measured runs were, with the traits of those runs, as tables
+ * in CSV.
  *
  * hardware/calibration/residuals.csv holds the published runs as this program predicts them. blind-residuals.csv holds
- * runs that were predicted before anybody had compared them with their measurements (tools/blind.py), as they were
- * predicted then. */
+ * runs that were predicted before anybody had compared them with their measurements (tools/blind.py), with the
+ * prediction of that time. */
 #ifndef TSIM_STUDY_RESIDUALS_H
 #define TSIM_STUDY_RESIDUALS_H
 
@@ -15,14 +15,14 @@ struct tsim_traits {
     const char *splits; /* "tensor+pipeline", "zero3"; "data": only the batch is divided */
     enum tsim_precision precision;
     bool estimates_rate; /* the accelerator's sustained matrix rate at the precision is an estimate */
-    double n_accelerators, sequence, parameters; /* sequence: tokens of a sample; 0 for a model without any */
+    double n_accelerators, sequence, parameters; /* sequence: tokens of a sample; 0 for a model without tokens */
 };
 
 struct tsim_residual {
     const char *name, *source; /* the scenario's name, and its first word */
     struct tsim_traits traits;
     double log_ratio;                 /* ln(measured / predicted step time) */
-    double measured_s;                /* step time, as measured or as it follows from the measured rate */
+    double measured_s;                /* of a step, as measured or as it follows from the measured rate */
     const struct tsim_result *result; /* NULL: read from a table */
 };
 
@@ -33,21 +33,22 @@ struct tsim_residuals {
 
 void tsim_traits_of(struct tsim_arena *arena, const struct tsim_result *result, struct tsim_traits *traits);
 
-/* Reads a table of residuals; a line that is none is TSIM_ERR_SCHEMA. */
+/* Reads a table of residuals. Returns TSIM_ERR_SCHEMA for a line that is no residual. */
 enum tsim_status tsim_residuals_read(struct tsim_arena *arena, const char *file, struct tsim_residuals *residuals,
                                      struct tsim_diags *diags);
 
-/* Makes a residual of each case that ran and has measured times or rates that are not doubtful: of the first of
+/* Makes a residual of each case that ran and has a measured time or rate that is not doubtful, from the first of
  * these. */
 void tsim_residuals_of(struct tsim_arena *arena, const struct tsim_validation *validation,
                        struct tsim_residuals *residuals);
 
-/* Cuts the line at its commas and keeps the first n_most fields. Returns how many fields there are. */
+/* Cuts the line at its commas and keeps the first n_most fields. Returns the number of fields. */
 size_t tsim_csv_split(char *line, const char **fields, size_t n_most);
 /* Returns the path of one of the catalogue's calibration tables; NULL without a catalogue. */
 const char *tsim_calibration_file(struct tsim_arena *arena, const char *name);
 
-struct tsim_ratios { /* an interval over the predicted step time: low <= 1 <= high; NAN: there is none */
+/* An interval over the predicted step time: low <= 1 <= high; NAN: there is none. */
+struct tsim_ratios {
     double low, high;
 };
 /* Writes rows with results as tsim_residuals_read reads them. */

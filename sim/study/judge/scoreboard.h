@@ -1,4 +1,5 @@
-/* scoreboard.h - how far off the predictions of many measured runs are, together and by what they have in common. */
+/* scoreboard.h - how far off the predictions of many measured runs are, together and grouped by what they have in
+ * common. */
 #ifndef TSIM_STUDY_SCOREBOARD_H
 #define TSIM_STUDY_SCOREBOARD_H
 
@@ -8,7 +9,7 @@ enum tsim_score_by { TSIM_BY_SPEED, TSIM_BY_SOURCE, TSIM_BY_ACCELERATOR, TSIM_BY
 
 struct tsim_scored_group {
     enum tsim_score_by by;
-    const char *name; /* of the source or accelerator; "all" of the others */
+    const char *name; /* of the source or accelerator; "all" for the others */
     struct tsim_score score;
 };
 
@@ -17,9 +18,9 @@ struct tsim_scoreboard {
     size_t n_groups;
 };
 
-/* A case counts that ran and has a measured time or rate that is not doubtful. Its error is that of its step time,
- * predicted / measured - 1, from the first of them: a minus is predicted too fast, whatever was measured. The source is
- * the first word of the scenario's name. Groups without a value are left out. In `arena`. */
+/* Scores the cases that ran and have a measured time or rate that is not doubtful. A case's error is that of its step
+ * time, predicted / measured - 1, from the first of these: a minus is predicted too fast, whatever was measured. The
+ * source is the first word of the scenario's name. Groups without a value are left out. The result is in `arena`. */
 void tsim_scoreboard_of(struct tsim_arena *arena, const struct tsim_validation *validation,
                         struct tsim_scoreboard *board);
 

@@ -1,9 +1,9 @@
-/* uncertainty.h - the interval around a predicted step time, and what makes it as wide as it is, in words. It follows
- * from how far off predictions of measured runs were (error_model.h).
+/* uncertainty.h - the interval around a predicted step time, and the reasons for its width in words. It follows from
+ * how far off predictions of measured runs were (error_model.h).
  *
  * hardware/calibration/intervals.csv holds the sizes of the error's parts and the ends of the 90 % (coverage.h; `make
- * residuals` writes it). An interval always includes the prediction itself and 2 % to each side: measured runs of one
- * plan differ by as much. */
+ * residuals` writes it). An interval always includes the prediction itself and 2 % to each side, because measured runs
+ * of one plan differ by as much. */
 #ifndef TSIM_STUDY_UNCERTAINTY_H
 #define TSIM_STUDY_UNCERTAINTY_H
 
@@ -13,7 +13,8 @@
 /* Fewer measured runs than this on an accelerator, in its class of precision, are few. */
 enum { TSIM_FEW_RUNS = 10 };
 
-/* Measured rounds of post-training (hardware/calibration/compared.csv): ln(measured / predicted) of each. */
+/* The errors of measured rounds of post-training (hardware/calibration/compared.csv), ln(measured / predicted) of
+ * each. */
 struct tsim_round_errors {
     const char **names;
     double *log_ratios;
@@ -24,17 +25,18 @@ struct tsim_evidence {
     struct tsim_residuals measured;
     struct tsim_round_errors rounds;
     struct tsim_error_sizes sizes;
-    const struct tsim_error_model *model; /* NULL: there are no measured runs or no sizes, so there is no interval */
+    const struct tsim_error_model *model; /* NULL: no measured runs or no sizes exist, so there is no interval */
 };
 
-/* Reads the catalogue's tables. `evidence->model` points into it, so it must not move. */
+/* Reads the catalogue's tables. `evidence->model` points into `evidence`, which must therefore not move. */
 enum tsim_status tsim_evidence_read(struct tsim_arena *arena, struct tsim_evidence *evidence, struct tsim_diags *diags);
 
-/* Reads it once for all runs of the process, because it takes half of a small run's time. For a server, before it starts
- * processes; `arena` must stay. */
+/* Reads the tables once for all runs of the process, because that takes half of a small run's time. It is for a server,
+ * before it starts processes; `arena` must stay. */
 enum tsim_status tsim_evidence_keep(struct tsim_arena *arena, struct tsim_diags *diags);
 
-/* Reads sizes from `file`; `has` is false where there is no such file. TSIM_ERR_SCHEMA: it is no table of sizes. */
+/* Reads sizes from `file`; `has` is false if there is no such file. Returns TSIM_ERR_SCHEMA if it is no table of
+ * sizes. */
 enum tsim_status tsim_error_sizes_read(const char *file, struct tsim_error_sizes *sizes, bool *has,
                                        struct tsim_diags *diags);
 void tsim_error_sizes_write(FILE *out, const struct tsim_error_sizes *sizes);
@@ -42,15 +44,16 @@ void tsim_error_sizes_write(FILE *out, const struct tsim_error_sizes *sizes);
 struct tsim_ratios tsim_interval_of(const struct tsim_error_of_run *error, const struct tsim_error_sizes *sizes,
                                     enum tsim_error_class class);
 
-/* Returns what a round takes over its prediction, of other rounds than `name`, *n of them: the next of n draws of a normal distribution is
- * within mean +- t s sqrt(1 + 1/n) in nine of ten cases, with t of Student's distribution. NAN where there are fewer than three. */
+/* Returns the interval of a round over its prediction, from the *n rounds other than `name`: the next of n draws of a
+ * normal distribution is within mean +- t s sqrt(1 + 1/n) in nine of ten cases, with t of Student's distribution. It is
+ * NAN if there are fewer than three. */
 struct tsim_ratios tsim_round_interval(const struct tsim_round_errors *rounds, const char *name, int32_t *n);
 
-/* Sets the uncertainty of a simulated run, as if the run of its name had not been measured. Does nothing without a
+/* Sets the uncertainty of a simulated run, as if the run of its name had not been measured. It does nothing without a
  * model. */
 void tsim_uncertainty_set(struct tsim_arena *arena, const struct tsim_evidence *evidence,
                           struct tsim_prediction *prediction);
-/* Returns the reasons for its width in one text; NULL where there are none. */
+/* Returns the reasons for its width in one text; NULL if there are none. */
 const char *tsim_uncertainty_reasons(struct tsim_arena *arena, const struct tsim_uncertainty *u);
 /* Reads the evidence and sets the uncertainty. */
 enum tsim_status tsim_uncertainty_add(struct tsim_arena *arena, struct tsim_prediction *prediction,

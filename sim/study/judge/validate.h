@@ -1,6 +1,6 @@
-/* validate.h - predicted beside measured: every file with a `measured:` section is simulated, every metric in it is a
- * row, and all rows together are scored, but those that are doubtful (`measured.doubtful`), which are scored apart.
- * Files are independent and may run on several threads; what comes out does not depend on how many. */
+/* validate.h - predictions beside measurements. Every file with a `measured:` section is simulated, and every metric in
+ * it is a row. All rows together are scored, except doubtful ones (`measured.doubtful`), which are scored apart. Files
+ * are independent and may run on several threads; the result does not depend on their number. */
 #ifndef TSIM_STUDY_VALIDATE_H
 #define TSIM_STUDY_VALIDATE_H
 
@@ -8,26 +8,27 @@
 
 enum tsim_case_status { TSIM_CASE_OK, TSIM_CASE_INVALID, TSIM_CASE_DOES_NOT_FIT, TSIM_CASE_FAILED };
 
-struct tsim_case { /* one file */
+/* The case of one file. */
+struct tsim_case {
     const char *file;
-    const char *name; /* the scenario's; the file's when it could not be read */
+    const char *name; /* the scenario's; the file's if it could not be read */
     enum tsim_case_status status;
     enum tsim_status error;    /* why it is invalid or failed */
-    struct tsim_diags diags;   /* of reading and of running it */
-    struct tsim_arena arena;   /* holds the result */
-    struct tsim_result result; /* with TSIM_CASE_OK and TSIM_CASE_DOES_NOT_FIT */
+    struct tsim_diags diags;   /* from reading and running it */
+    struct tsim_arena arena;   /* owns the result */
+    struct tsim_result result; /* set with TSIM_CASE_OK and TSIM_CASE_DOES_NOT_FIT */
 };
 
 struct tsim_case_row {
     const struct tsim_case *of;
-    bool has_metric;  /* false: the file is invalid, nothing is known */
+    bool has_metric;  /* false: the file is invalid, and nothing is known */
     bool is_doubtful; /* a time or rate that its file says not to trust */
     enum tsim_metric metric;
-    double measured, predicted, error_frac; /* SI as in struct tsim_measured; NAN where there is none */
+    double measured, predicted, error_frac; /* in SI units as in struct tsim_measured; NAN if there is none */
 };
 
-/* The score over the rows that have an error. Percentiles interpolate linearly between ranks. NAN without such a
- * row. */
+/* The score over the rows that have an error. Percentiles interpolate linearly between ranks. Without such a row
+ * everything is NAN. */
 struct tsim_score {
     size_t n;
     double mape_frac, median_ape_frac, p90_ape_frac, max_ape_frac; /* of the absolute errors */
@@ -52,7 +53,7 @@ void tsim_validation_release(struct tsim_validation *validation);
 /* Returns "ok", "invalid", "does_not_fit" or "failed". */
 const char *tsim_case_status_name(enum tsim_case_status status);
 
-/* Leaves the magnitudes of the errors in their place, ascending. */
+/* Computes a score. It leaves the magnitudes of the errors in their place, ascending. */
 void tsim_score_errors(double *errors_frac, size_t n, struct tsim_score *score);
 
 #endif

@@ -1,14 +1,14 @@
-/* buy_judgements.h - what `tsim buy` takes for granted where no measurement decides: each figure with its reason.
- * docs/buy.md tells its reader of the same figures. */
+/* buy_judgements.h - what `tsim buy` assumes where no measurement decides, each figure with its reason. docs/buy.md
+ * tells its reader the same figures. */
 #ifndef TSIM_STUDY_BUY_JUDGEMENTS_H
 #define TSIM_STUDY_BUY_JUDGEMENTS_H
 
 /* ---- chances ---- */
 
 /* The highest chance that is claimed. With enough runs measured on the accelerator and like the offer's it is what the
- * ends of 90 % can say: intervals are fitted to the errors of some twenty runs, and those do not tell 95 % from 99 %.
- * Few such runs double the chance of a miss, and none doubles it again, so that no machine wins by an interval that
- * nothing stands behind. */
+ * ends of 90 % can support: intervals are fitted to the errors of some twenty runs, and those do not tell 95 % from 99
+ * %. With few such runs the chance of a miss doubles, and with none it doubles again, so that no machine wins by an
+ * interval without evidence. */
 #define TSIM_MOST_CHANCE_MEASURED 0.95
 #define TSIM_MOST_CHANCE_SIMILAR 0.90
 #define TSIM_MOST_CHANCE_ESTIMATE 0.80
@@ -21,9 +21,10 @@
 
 /* ---- which machines ---- */
 
-/* The most that a product may cost on a machine, over what it costs on the cheapest one, if it is to be among the first
- * that are searched. Losses beside products take about a third of a step (TSIM_REACHED_FRAC), so a machine that loses
- * nothing at all makes up for a price 1.5 times as high. A dearer one is searched where its peak does not prove that it loses. */
+/* The most that a product may cost on a machine, over its cost on the cheapest machine, for the machine to be among the
+ * first that are searched. Losses beside products take about a third of a step (TSIM_REACHED_FRAC), so a machine that
+ * loses nothing at all makes up for a price 1.5 times as high. A dearer machine is searched if its peak does not prove
+ * that it loses. */
 #define TSIM_MOST_PRICE_RATIO 1.6
 
 /* The largest cluster that is tried. The largest with a measured run has 12,288 accelerators. */
@@ -31,20 +32,21 @@
 
 /* ---- the first guess of how many; predictions correct it ---- */
 
-/* A good plan reaches this part of the rate of long products. The rest goes to small kernels, communication and waiting. */
+/* A good plan reaches this part of the rate of long products. The rest goes to small kernels, communication and
+ * waits. */
 #define TSIM_REACHED_FRAC (2.0 / 3)
 
-/* Weights and gradients in 16 bits, and a copy and Adam's two moments in 32: 2 + 2 + 4 + 4 + 4 (Rajbhandari et al.,
- * ZeRO, arXiv:1910.02054, section 3.1). */
+/* Bytes of a parameter: weights and gradients in 16 bits, and a copy and Adam's two moments in 32: 2 + 2 + 4 + 4 + 4
+ * (Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1). */
 #define TSIM_STATE_BYTES_PER_PARAMETER 16.0
 
-/* These may take half of the memory: activations and buffers need the other half. */
+/* The part of the memory that these may take: activations and buffers need the other half. */
 #define TSIM_STATE_MEMORY_FRAC 0.5
 
 /* The guess fills this part of the time until the date: failures, checkpoints and tsim's own error need the rest. */
 #define TSIM_FIRST_DATE_FRAC 0.8
 
-/* The first guess of a model for a budget spends this part of it on the machine whose products cost least. In one case of
+/* The part of a budget that the first guess of a model spends on the machine whose products cost least. In one case of
  * ten prices are 1.6 times as high (price_spread), and that machine is often not the one that is chosen. */
 #define TSIM_FIRST_BUDGET_FRAC 0.45
 

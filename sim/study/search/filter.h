@@ -15,14 +15,14 @@
 
 struct tsim_filter;
 
-/* Parses a condition. `origin` is what places say ("--where"); columns count from 1 within `text`. */
+/* Parses a condition. Places give `origin` ("--where"); columns count from 1 within `text`. */
 enum tsim_status tsim_filter_parse(struct tsim_arena *arena, const char *origin, const char *text,
                                    const struct tsim_filter **filter, struct tsim_diags *diags);
 
-/* Reads a condition from a scalar of a file, at which mistakes are shown. */
+/* Reads a condition from a scalar of a file, at whose place mistakes are shown. */
 enum tsim_status tsim_filter_read(struct tsim_arena *arena, const struct tsim_value *value, const char *field,
                                   const struct tsim_filter **filter, struct tsim_diags *diags);
 
-bool tsim_filter_holds(const struct tsim_filter *filter, const struct tsim_point *point); /* NULL holds always */
+bool tsim_filter_holds(const struct tsim_filter *filter, const struct tsim_point *point); /* NULL always holds */
 
 #endif

@@ -17,12 +17,12 @@
  *   layers_per_stage   auto; balance where no number of chunks splits the layers evenly over the stages
  *
  * and, refined (TSIM_PLAN_FINE): lists of the parts of a layer that are recomputed, {every: 2, 4, 8} layers, balance of
- * stages of one chunk that could be even, the pipeline's ranks inside the replicas, optimizer and activations in the host's memory.
+ * stages of one chunk that could be even, the pipeline's ranks inside the replicas, optimizer and activations in the
+ * host's memory.
  *
  * Only those are in the space that the software can run (its `supports`), unless any software is asked for. data is
  * what is left. Plans that are the same one (sequence with tensor 1, zero without replicas, any schedule without a
- * pipeline) are in it once. The batch, precisions and the optimizer, with which a run
- * learns, stay the job's. */
+ * pipeline) are in it once. The batch, precisions and the optimizer, with which a run learns, stay the job's. */
 #ifndef TSIM_STUDY_PLAN_SPACE_H
 #define TSIM_STUDY_PLAN_SPACE_H
 
@@ -30,24 +30,24 @@
 #include "study/search/space.h"
 
 struct tsim_plan_axis {
-    const int64_t *values; /* enumerations and bool as their numbers */
-    size_t n;              /* 0: not said, the candidate's own */
+    const int64_t *values; /* enumerations and bool by their numbers */
+    size_t n;              /* 0: no values are given, and the candidate's own counts */
 };
 
 struct tsim_plan_candidate {
-    const struct tsim_space_setting **settings; /* of the cluster, or whatever else varies */
+    const struct tsim_space_setting **settings; /* of the cluster, or of whatever else varies */
     size_t n_settings;
     const struct tsim_scenario *job;
     struct tsim_plan_axis axes[TSIM_N_PLAN_KEYS];
     bool any_staged_zero;             /* also stages of ZeRO that the software does not have in a pipeline */
-    bool balances_all;                /* layers_per_stage was listed: balance is tried of even stages, too */
-    bool is_coarse;                   /* without refinements */
-    size_t n_coarse_recomputes;       /* the first values of recompute; those after them are refinements */
-    int64_t first_position, n_points; /* combinations, those that are no plan or the same one included */
+    bool balances_all;                /* layers_per_stage was listed: balance is also tried where stages are even */
+    bool is_coarse;                   /* there are no refinements */
+    size_t n_coarse_recomputes;       /* the first so many values of recompute are no refinements */
+    int64_t first_position, n_points; /* combinations, including those that are no plan or repeat one */
 };
 
-/* The extent of a search: each plan as a launch script would usually say it; refinements of it, too; or also what the
- * named software lacks. */
+/* The extent of a search: each plan as a launch script would usually give it; also refinements of it; or also plans
+ * that the named software cannot run. */
 enum tsim_plan_extent { TSIM_PLAN_COARSE, TSIM_PLAN_FINE, TSIM_PLAN_ANY_SOFTWARE };
 
 struct tsim_plan_space {
@@ -71,36 +71,36 @@ void tsim_plan_space_of(struct tsim_arena *arena, const struct tsim_scenario *jo
 
 const struct tsim_plan_candidate *tsim_plan_candidate_at(const struct tsim_plan_space *space, int64_t position);
 
-/* Finds the plan at a position; false: the combination is the same plan as another one, or its divisions alone rule it
- * out. */
+/* Finds the plan at a position; returns false if the combination is the same plan as another one, or its divisions
+ * alone rule it out. */
 bool tsim_plan_choice_at(const struct tsim_plan_candidate *candidate, int64_t position,
                          struct tsim_plan_choice *choice);
-/* Is it a refinement: a list of parts or {every: N}, balance of what could be even, another order, something offloaded?
- * Those that an axis asks for by name are none. */
+/* Returns whether it is a refinement: a list of parts or {every: N}, balance of what could be even, another order,
+ * something offloaded. Values that an axis asks for by name are no refinements. */
 bool tsim_plan_is_fine(const struct tsim_plan_candidate *candidate, const struct tsim_plan_choice *choice);
-/* Returns the mode of recomputation of the plan that a value of recompute refines: selective of parts, full of {every:
- * N}. */
+/* Returns the mode of recomputation of the plan that a value of recompute refines: selective for a list of parts, full
+ * for {every: N}. */
 enum tsim_recompute tsim_plan_coarse_recompute(int64_t value);
-/* Returns the plan that it refines, which has that mode of recomputation, and nothing else of it. */
+/* Returns the plan that it refines, with that mode of recomputation and without its other refinements. */
 struct tsim_plan_choice tsim_plan_coarse(const struct tsim_plan_candidate *candidate,
                                          const struct tsim_plan_choice *choice);
-/* Returns the positions from one combination of the keys before `key` to the next combination. */
+/* Returns the number of positions from one combination of the keys before `key` to the next. */
 int64_t tsim_plan_stride(const struct tsim_plan_candidate *candidate, enum tsim_plan_key key);
-/* Finds the first plan from *position on, and its position; false at the candidate's end. Combinations that are no
- * plan are passed over at once: to list a space so is many times faster than to ask each of its positions. */
+/* Finds the first plan from *position on, and its position; returns false at the candidate's end. It passes over
+ * combinations that are no plan at once, which makes listing a space many times faster than asking for each
+ * position. */
 bool tsim_plan_choice_from(const struct tsim_plan_candidate *candidate, int64_t *position,
                            struct tsim_plan_choice *choice);
 /* Does the same for plans that are no refinements. */
 bool tsim_plan_coarse_from(const struct tsim_plan_candidate *candidate, int64_t *position,
                            struct tsim_plan_choice *choice);
 
-/* Finds, for a candidate that has no valid combination, the nearest global batches below and above its own with which
- * one is valid; 0 if none of those tried is. Memory and limits do not count here. */
+/* Finds, for a candidate without a valid combination, the nearest global batches below and above its own with which one
+ * is valid; 0 if none of those tried is. Memory and limits do not count here. */
 void tsim_plan_nearest_batches(const struct tsim_plan_candidate *candidate, int64_t *below, int64_t *above);
 
-/* Returns {"cluster.nodes": 16, "parallelism.tensor": 8, ...}: a run with these --set is the plan. `data` comes with
- * them, since a scenario may say it, and layers_per_stage where it is a list; what is as the scenario says it does
- * not. */
+/* Returns {"cluster.nodes": 16, "parallelism.tensor": 8, ...}: a run with these --set is the plan. It has `data`,
+ * because a scenario may set it, and layers_per_stage if it is a list; it leaves out what is as the scenario has it. */
 const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
                                const struct tsim_plan_choice *choice);
 

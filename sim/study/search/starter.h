@@ -1,5 +1,6 @@
-/* starter.h - a first scenario out of five answers, for somebody who has none: valid, commented, with the fastest plan
- * that fits (study/search/plan.h). Keys that nobody asked for take usual values, each with a comment that says why. */
+/* starter.h - makes a first scenario from five answers, for somebody who has none: valid, commented, with the fastest
+ * plan that fits (study/search/plan.h). Keys for which nobody was asked have usual values, each with a comment that
+ * says why. */
 #ifndef TSIM_STUDY_STARTER_H
 #define TSIM_STUDY_STARTER_H
 
@@ -14,8 +15,8 @@ struct tsim_starter {
     enum tsim_goal_word goal;
 };
 
-/* Writes the YAML of a first scenario into `arena`; NULL, with an error in `diags`, when no plan fits in memory.
- * `n_threads` threads search for the plan.  */
+/* Returns the YAML of a first scenario in `arena`, or NULL, with an error in `diags`, if no plan fits in memory.
+ * `n_threads` threads search for the plan. */
 enum tsim_status tsim_starter_write(struct tsim_arena *arena, const struct tsim_starter *starter, int32_t n_threads,
                                     const char **yaml, struct tsim_diags *diags);
 
