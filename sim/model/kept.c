@@ -2,6 +2,8 @@
 
 #include "model/local_shape.h"
 
+#include <math.h>
+
 static double kept_bytes(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts) {
     struct tsim_kept kept;
     double bytes = 0;
@@ -14,6 +16,17 @@ static double kept_bytes(const struct tsim_scenario *sc, enum tsim_part part, un
 
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
     return kept_bytes(sc, part, 0);
+}
+
+double tsim_layer_core_bytes(const struct tsim_scenario *sc, enum tsim_part part) {
+    struct tsim_kept kept;
+    double largest = 0;
+    kept.n = 0;
+    tsim_layer_keep(sc, part, 0, &kept);
+    for (int32_t i = 0; i < kept.n; i++)
+        if (kept.rows[i].is_core)
+            largest = fmax(largest, kept.rows[i].bytes);
+    return largest;
 }
 
 /* The layer's input. */

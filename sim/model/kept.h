@@ -9,6 +9,7 @@ enum { TSIM_MAX_ACTIVATIONS = 32 };
 struct tsim_activation {
     const char *name;
     double bytes;
+    bool is_core; /* of attention: scores and their masks, or the statistics of rows */
 };
 struct tsim_kept {
     struct tsim_activation rows[TSIM_MAX_ACTIVATIONS];
@@ -19,6 +20,8 @@ struct tsim_kept {
  * it would save without any. */
 double tsim_layer_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 double tsim_layer_whole_activation_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
+/* Returns the bytes of the largest attention core among them, whole; 0 for a layer without attention. */
+double tsim_layer_core_bytes(const struct tsim_scenario *scenario, enum tsim_part part);
 /* Lists the same tensor by tensor; their sum is tsim_layer_activation_bytes. */
 void tsim_layer_activations(const struct tsim_scenario *scenario, enum tsim_part part, struct tsim_kept *kept);
 
@@ -37,6 +40,9 @@ static inline void tsim_keep(struct tsim_kept *kept, const char *name, double by
     if (bytes > 0)
         kept->rows[kept->n++] = (struct tsim_activation){.name = name, .bytes = bytes};
 }
+/* Lists what an attention core keeps for its backward pass beside q, k, v and its result, unless `parts` execute it
+ * again. */
+void tsim_keep_core_of(const struct tsim_op_shape *shape, const char *name, unsigned parts, struct tsim_kept *kept);
 
 /* These list what is kept, without what `parts` execute again: by attention up to its result (with the inputs of norms
  * and blocks and the masks of the whole layer), by a feed-forward block of inner width `width` (inner tensors alone),
@@ -45,8 +51,6 @@ void tsim_keep_attention(const struct tsim_op_shape *shape, unsigned parts, stru
 void tsim_keep_ffn(const struct tsim_op_shape *shape, const char *name, double width, unsigned parts,
                    struct tsim_kept *kept);
 void tsim_keep_core(const struct tsim_op_shape *shape, unsigned parts, struct tsim_kept *kept);
-/* Returns the bytes that the attention core keeps for its backward pass, beside q, k, v and its result. */
-double tsim_core_kept_bytes(const struct tsim_op_shape *shape);
 /* Returns the bytes that are kept for each element of a feed-forward block's inner width. */
 double tsim_inner_kept_bytes(const struct tsim_op_shape *shape, unsigned parts);
 /* Lists what checkpointing by operator keeps: the layer's input, attention's result, and every second product's

@@ -5,7 +5,7 @@
 #include "model/local_shape.h"
 #include "model/operator_builders.h"
 
-double tsim_core_kept_bytes(const struct tsim_op_shape *z) {
+static double core_bytes(const struct tsim_op_shape *z) {
     double rows = z->t * z->heads, e = z->element_bytes;
     if (z->flash)
         return 4 * rows; /* log-sum-exp of each row */
@@ -84,10 +84,16 @@ void tsim_keep_attention(const struct tsim_op_shape *z, unsigned parts, struct t
         tsim_keep(kept, "result of attention", z->t * z->q * (attention_bytes(z) + (linear < e ? linear : 0)));
 }
 
-void tsim_keep_core(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
+void tsim_keep_core_of(const struct tsim_op_shape *z, const char *name, unsigned parts, struct tsim_kept *kept) {
+    int32_t n = kept->n;
     if (!(parts & TSIM_RECOMPUTE_ATTENTION))
-        tsim_keep(kept, z->flash ? "attention: statistics of rows" : "attention: scores and their masks",
-                  tsim_core_kept_bytes(z));
+        tsim_keep(kept, name, core_bytes(z));
+    if (kept->n > n)
+        kept->rows[n].is_core = true;
+}
+
+void tsim_keep_core(const struct tsim_op_shape *z, unsigned parts, struct tsim_kept *kept) {
+    tsim_keep_core_of(z, z->flash ? "attention: statistics of rows" : "attention: scores and their masks", parts, kept);
 }
 
 void tsim_keep_operators(const struct tsim_op_shape *z, struct tsim_kept *kept) {
@@ -100,7 +106,7 @@ void tsim_keep_operators(const struct tsim_op_shape *z, struct tsim_kept *kept) 
     tsim_keep(kept, is_gated ? "feed-forward: gate and result" : "feed-forward: inner tensor",
               (z->t * z->f + (is_gated ? z->ts * z->h : 0)) * e);
     if (z->flash)
-        tsim_keep(kept, "attention: statistics of rows", tsim_core_kept_bytes(z));
+        tsim_keep_core(z, 0, kept);
 }
 
 double tsim_ffn_widest_bytes(const struct tsim_op_shape *z) {

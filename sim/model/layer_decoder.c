@@ -89,8 +89,7 @@ void tsim_keep_cross(const struct tsim_op_shape *z, const struct tsim_op_shape *
     tsim_keep(kept, "cross attention: norm, input, mask", z->ts * z->h * (e + z->linear_bytes + z->mask_bytes));
     tsim_keep(kept, "cross attention: queries and result", z->t * (z->query + z->q) * e);
     tsim_keep(kept, "cross attention: keys and values", encoder->t * (z->key + z->value) * e);
-    if (!(parts & TSIM_RECOMPUTE_ATTENTION))
-        tsim_keep(kept, "cross attention: its core", tsim_core_kept_bytes(&cross));
+    tsim_keep_core_of(&cross, "cross attention: its core", parts, kept);
 }
 
 static void layer_keep(const struct tsim_scenario *sc, enum tsim_part part, unsigned parts, struct tsim_kept *kept) {

@@ -329,7 +329,7 @@ static double left_inputs(const struct tsim_scenario *sc, int32_t stage) {
 static struct tsim_amount working_gradients(struct tsim_term_recorder *r, const struct tsim_scenario *sc, int32_t stage,
                                             const struct tsim_op_shape *k, const struct tsim_op_shape *first) {
     double widest = tsim_largest_layer(sc, stage, tsim_layer_widest_bytes);
-    double core = fmax(tsim_core_kept_bytes(k), tsim_core_kept_bytes(first));
+    double core = tsim_largest_layer(sc, stage, tsim_layer_core_bytes);
     if (tsim_recompute_parts(sc) == TSIM_RECOMPUTE_ATTENTION) /* recomputed, it meets its own, no longer the block's */
         core *= 2;
     struct tsim_amount inner =

@@ -2,6 +2,7 @@
 #include "config/catalogue_load.h"
 #include "model/kept.h"
 #include "model/model.h"
+#include "partition/memory.h"
 #include "support/arena_rig.h"
 #include "support/example.h"
 #include "support/operator_list.h"
@@ -64,6 +65,23 @@ START_TEST(kept) {
 }
 END_TEST
 
+/* Buffers hold the gradient of scores where a layer has scores: written out, 2 bytes x heads x tokens^2; these have none. */
+START_TEST(no_scores) {
+    struct tsim_stage_memory of[2];
+    begin("mamba-2.8b", 1);
+    static const enum tsim_attention WAYS[] = {TSIM_ATTENTION_FLASH, TSIM_ATTENTION_STANDARD};
+    for (int i = 0; i < 2; i++) {
+        x.scenario.training.attention = WAYS[i];
+        ck_assert_double_eq(tsim_layer_core_bytes(&x.scenario, TSIM_PART_MAMBA1), 0);
+        tsim_stage_memory(&x.scenario, 0, &of[i]);
+    }
+    ck_assert_double_eq(of[0].buffers_bytes, of[1].buffers_bytes);
+    begin("jamba-v0.1", 1);
+    x.scenario.training.attention = TSIM_ATTENTION_STANDARD;
+    ck_assert_double_eq(tsim_layer_core_bytes(&x.scenario, TSIM_PART_LAYER), 2.0 * 32 * 2048 * 2048);
+}
+END_TEST
+
 /* Jamba: one layer in eight attends, and every second one has experts. */
 START_TEST(hybrid) {
     begin("jamba-v0.1", 1);
@@ -82,6 +100,7 @@ static Suite *mamba1_suite(void) {
     tcase_add_test(tc, products);
     tcase_add_test(tc, tensor_ranks);
     tcase_add_test(tc, kept);
+    tcase_add_test(tc, no_scores);
     tcase_add_test(tc, hybrid);
     suite_add_tcase(suite, tc);
     return suite;
