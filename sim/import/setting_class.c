@@ -7,7 +7,7 @@
 
 bool tsim_value_is_null(const struct tsim_value *value) {
     return value->kind == TSIM_VALUE_SCALAR && !value->is_quoted &&
-           TSIM_IS_ONE_OF(value->text, "null", "None", "~", "");
+           TSIM_IS_ONE_OF(value->text, "null", "Null", "NULL", "None", "~", "");
 }
 
 bool tsim_value_is_off(const struct tsim_value *value) {

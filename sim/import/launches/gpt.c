@@ -1,6 +1,7 @@
 #include "import/launches/gpt.h"
 
 #include "base/among.h"
+#include "base/lower.h"
 #include "config/catalogue_load.h"
 #include "import/launches/launch_adapter.h"
 #include "import/launches/launch_words.h"
@@ -164,15 +165,22 @@ static void put_optimizer(struct tsim_gpt *g) {
     static const char *const KEYS[] = {"optimizer", "optim.name", "optim.optimizer", NULL};
     const struct tsim_setting *s = tsim_recipe_find_any(g->r, KEYS);
     const char *text = s ? tsim_setting_text(s) : "adam";
+    char lower[64];
+    tsim_lower(text, lower, sizeof lower);
+    const bool is_on_host = TSIM_IS_ONE_OF(lower, "cpu-adam", "cpu_adam", "cpu_torch_adam");
     if (strcmp(text, "sgd") == 0)
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "momentum");
-    else if (strstr(text, "adam") || strstr(text, "Adam") || strcmp(text, "mcore_distributed_optim") == 0)
+    else if (is_on_host || TSIM_IS_ONE_OF(lower, "adam", "adamw", "fused_adam", "fusedadam", "distributed_fused_adam",
+                                          "megatron_fused_adam", "mcore_distributed_optim"))
         tsim_recipe_put(g->r, "training.optimizer", s, s ? NULL : "the program's default", "adamw");
     else if (strstr(text, "muon"))
         tsim_recipe_put(g->r, "training.optimizer", s, NULL, "muon");
     else
         tsim_recipe_refuse(g->r, s, "the optimizer '%.40s' is not modelled: its states and its step", text);
-    put_offload(g);
+    if (is_on_host)
+        tsim_recipe_put(g->r, "training.offload.optimizer", s, NULL, "true");
+    else
+        put_offload(g);
 }
 
 static void put_length(struct tsim_gpt *g) {

@@ -33,6 +33,7 @@ static const struct {
                     {"qwen3", 151936},
                     {"gemma", 256000},
                     {"nemotron", 256000},
+                    {"starcoder", 49152},
                     {"bloom", 250880},
                     {"bertwordpiececase", 28996},
                     {"bertwordpiece", 30522},

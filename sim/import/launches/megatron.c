@@ -226,6 +226,7 @@ static void rename_settings(struct tsim_recipe *r) {
     static const char *const NAMES[][2] = {{"model_parallel_size", "tensor_model_parallel_size"},
                                            {"batch_size", "micro_batch_size"},
                                            {"intermediate_size", "ffn_hidden_size"},
+                                           {"no_bias", "disable_bias_linear"},
                                            {"max_absolute_position_embeddings", "max_position_embeddings"},
                                            {"moe_intermediate_size", "moe_ffn_hidden_size"},
                                            {"multi_head_latent_attention", "multi_latent_attention"},

@@ -340,7 +340,8 @@ const struct tsim_setting_class TSIM_MEGATRON_ARGUMENTS[] = {
     /* ---- processes, launchers, and variables of the environment in test recipes ---- */
     NOTHING(
         "ntasks* cpus_per_task gpus_per_task exclusive container_* partition account time job_name mem cpu_bind mpi "
-        "distributed_* local_rank lazy_mpu_init disable_gloo_process_groups enable_gloo* launcher.* master_addr "
+        "distributed_* rank local_rank world_size dist_url lazy_mpu_init disable_gloo_process_groups enable_gloo* "
+        "launcher.* master_addr "
         "master_port node_rank rdzv_* max_restarts tee redirects standalone hostfile log_dir enable_experimental "
         "deepspeed_config deepspeed_mpi deepscale* slurm.tasks [A-Z][A-Z_]*"),
 };

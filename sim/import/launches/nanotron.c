@@ -13,6 +13,7 @@ static const struct tsim_setting_class CLASSES[] = {
     NOTHING("model.model_config.moe_config.*"),
     REFUSED("model.model_config.is_starcoder2_config", "another kind of layers: --model ID or --hf CONFIG says it"),
     NOTHING("model.model_config.sliding_window_size"),
+    REFUSED("infini_attention.*", "attention by segments with a memory, which tsim does not have"),
     REFUSED("parallelism.domino.*", "tensor traffic of one half of a batch beside products of the other"),
     REFUSED("parallelism.tp_mode=ALL_REDUCE_OVERLAP", "a mode of tensor parallelism that is not modelled"),
     REFUSED("optimizer.optimizer_factory.name=sgd", "an optimizer that is not modelled: its states and its step"),
@@ -23,7 +24,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "optimizer.learning_rate_scheduler.* optimizer.optimizer_factory.* optimizer.weight_decay* "
             "optimizer.torch_adam_is_fused optimizer.adam_* tokens.limit_* tokens.val_check_interval "
             "parallelism.tp_linear_async_communication parallelism.expert_* "
-            "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* infini_attention.* "
+            "parallelism.tp_recompute_allgather parallelism.pp_engine parallelism.tp_mode doremi.* "
             "experiment_logger*"),
     NOTHING("model.model_config.bos_token_id model.model_config.eos_token_id model.model_config.pad_token_id "
             "model.model_config.hidden_act model.model_config.initializer_range model.model_config.is_*_config "

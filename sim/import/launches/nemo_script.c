@@ -8,6 +8,7 @@
 #include "import/launches/hydra.h"
 #include "import/launches/launch_command.h"
 #include "import/launches/python_config.h"
+#include "import/setting_class_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,26 +145,20 @@ static void set_precision(struct reading *g, const struct tsim_python_value *v) 
         set(g, "trainer.plugins.fp8", tsim_recipe_scalar(g->r, v->line, v->column, "hybrid"));
 }
 
-/* run.Config(llm.Llama3Config8B): the class of a model, its first argument. */
-static bool is_of_class(const char *rest) {
-    return TSIM_IS_ONE_OF(rest, "model.config._0", "peft._0", "data._0", "trainer._0", "trainer.strategy._0",
-                          "model._0", "optim._0", "optim.config._0", "trainer.strategy.ddp._0", "trainer.plugins._0",
-                          "log._0", "resume._0");
-}
-
-/* Tells whether a part of the recipe is replaced by what says nothing of it: data = build(). */
-static bool replaces(const struct tsim_python_value *v, const char *rest) {
-    const bool is_part = TSIM_IS_ONE_OF(rest, "data", "trainer", "model", "trainer.strategy", "peft");
-    const bool is_call = TSIM_IS_ONE_OF(rest, "data._call", "trainer._call", "model._call", "trainer.strategy._call");
-    const char *dot = strrchr(v->text, '.'), *name = dot ? dot + 1 : v->text;
-    return (is_part && strcmp(v->text, "null") != 0) ||
-           (is_call && !TSIM_IS_ONE_OF(name, "Config", "Partial", "MockDataModule", "SquadDataModule", "trainer"));
-}
-
-/* "data" of "data._call". */
-static const char *part_of(struct reading *g, const char *rest) {
-    const char *call = strstr(rest, "._");
-    return call ? tsim_arena_strndup(g->r->arena, rest, (size_t)(call - rest)) : rest;
+/* The first row that fits a name says what it means where it is no argument. */
+enum meaning { SAYS_TYPES, IS_BUILT, IS_PART, IS_ELSEWHERE, IS_CLASS, IS_ARGUMENT, N_MEANINGS, SETS = N_MEANINGS };
+static enum meaning meaning_of(const char *name) {
+    static const struct tsim_setting_class NAMES[N_MEANINGS] = {
+        [SAYS_TYPES] = NOTHING("trainer.plugins._call"),
+        [IS_BUILT] = NOTHING("data._call trainer._call model._call trainer.strategy._call"),
+        [IS_PART] = NOTHING("data trainer model peft trainer.strategy"),
+        [IS_ELSEWHERE] =
+            NOTHING("data.*._* log.* resume.* trainer.callbacks* *\\[* dir name peft_scheme packed_sequence "
+                    "performance_mode packing"),
+        [IS_CLASS] = NOTHING("*._0"), /* run.Config(llm.Llama3Config8B) */
+        [IS_ARGUMENT] = NOTHING("_* *._*")};
+    const struct tsim_setting_class *row = tsim_setting_class_of(name, NULL, NAMES, N_MEANINGS);
+    return row ? (enum meaning)(row - NAMES) : SETS;
 }
 
 static void take_python(struct reading *g, const struct tsim_python *p, const struct recipe *recipe) {
@@ -172,26 +167,25 @@ static void take_python(struct reading *g, const struct tsim_python *p, const st
         const struct tsim_python_value *v = &p->values[i];
         if (strncmp(v->path, recipe->path, length) != 0 || v->path[length] != '.')
             continue;
-        const char *rest = v->path + length + 1, *of_call = argument_of(rest), *last = strrchr(rest, '.');
-        last = last ? last + 1 : rest;
-        if (of_call)
-            set(g, of_call, place(g, v));
-        else if (strncmp(rest, "trainer.", 8) == 0 && argument_of(rest + 8) && strchr(rest + 8, '_') &&
-                 !TSIM_IS_ONE_OF(rest + 8, "num_nodes", "max_steps"))
-            set(g, argument_of(rest + 8), place(g, v));
-        else if (strcmp(rest, "trainer.plugins._call") == 0 && !strstr(v->text, "Config"))
-            set_precision(g, v);
-        else if (is_of_class(rest))
-            set(g, tsim_arena_printf(g->r->arena, "%.*s_target_", (int)(last - rest), rest), place(g, v));
-        else if (replaces(v, rest))
-            tsim_diag_hint(tsim_value_error(g->r->diags, TSIM_ERR_INFEASIBLE, place(g, v), part_of(g, rest),
+        const char *rest = v->path + length + 1, *last = strrchr(rest, '.'), *dot = strrchr(v->text, '.');
+        const char *part = last ? tsim_arena_strndup(g->r->arena, rest, (size_t)(last - rest)) : rest;
+        const bool is_of_trainer = strncmp(rest, "trainer.", 8) == 0 &&
+                                   (strstr(rest, "_parallelism") || strcmp(rest, "trainer.num_gpus_per_node") == 0);
+        const char *of_call = argument_of(is_of_trainer ? rest + 8 : rest);
+        const enum meaning meaning = of_call ? SETS : meaning_of(rest);
+        if (meaning == SETS || (meaning == IS_PART && strcmp(v->text, "null") == 0))
+            set(g, of_call ? of_call : rest, place(g, v));
+        else if (meaning == IS_PART ||
+                 (meaning == IS_BUILT && !TSIM_IS_ONE_OF(dot ? dot + 1 : v->text, "Config", "Partial", "MockDataModule",
+                                                         "SquadDataModule", "trainer")))
+            tsim_diag_hint(tsim_value_error(g->r->diags, TSIM_ERR_INFEASIBLE, place(g, v),
+                                            meaning == IS_PART ? rest : part,
                                             "what '%.60s' puts in place of the recipe's is not known", v->text),
                            "write what it sets as keywords of run.Config, or leave it out and say it with --set");
-        else if (!TSIM_IS_ONE_OF(rest, "_call", "dir", "name", "peft_scheme", "packed_sequence", "performance_mode",
-                                 "packing") &&
-                 last[0] != '_' && !strchr(rest, '[') && strncmp(rest, "log.", 4) != 0 &&
-                 strncmp(rest, "resume.", 7) != 0 && strncmp(rest, "trainer.callbacks", 17) != 0)
-            set(g, rest, place(g, v));
+        else if (meaning == SAYS_TYPES && !strstr(v->text, "Config"))
+            set_precision(g, v);
+        else if (meaning == IS_CLASS)
+            set(g, tsim_arena_printf(g->r->arena, "%s._target_", part), place(g, v));
     }
 }
 

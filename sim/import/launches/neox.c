@@ -20,6 +20,7 @@ static const struct tsim_setting_class CLASSES[] = {
             "lora*",
             TUNING),
     REFUSED("te_fp8_format=*", OTHER_TYPE),
+    NOTHING("moe_num_experts=[01] moe_expert_parallel_size=1"),
     REFUSED("moe_num_experts moe_expert_parallel_size", "experts are not taken over"),
     REFUSED("curriculum_learning.* curriculum_seqlen", "sequences that grow while training"),
     REFUSED("sparse_gradients", "sparse gradients"),
