@@ -221,14 +221,21 @@ const char *tsim_did_you_mean(const char *wrong, const char *const *candidates, 
 
 /* ---- reading ---- */
 
+static size_t count_digits(const char *text) {
+    size_t n = 0;
+    while (isdigit((unsigned char)text[n]))
+        n++;
+    return n;
+}
+
 /* Returns the length of the number at the start of `text`: decimal digits, point, exponent; 0 when there is none.
  * Narrower than strtod on purpose: no hexadecimal, no "inf", and "2 E" stays two exa. */
 static size_t number_length(const char *text) {
     size_t i = text[0] == '+' || text[0] == '-';
-    size_t n_digits = strspn(text + i, "0123456789");
+    size_t n_digits = count_digits(text + i);
     i += n_digits;
     if (text[i] == '.') {
-        size_t n_decimals = strspn(text + i + 1, "0123456789");
+        size_t n_decimals = count_digits(text + i + 1);
         n_digits += n_decimals;
         i += 1 + n_decimals;
     }
@@ -236,7 +243,7 @@ static size_t number_length(const char *text) {
         return 0;
     if (text[i] == 'e' || text[i] == 'E') {
         size_t sign = text[i + 1] == '+' || text[i + 1] == '-';
-        size_t n_exponent = strspn(text + i + 1 + sign, "0123456789");
+        size_t n_exponent = count_digits(text + i + 1 + sign);
         if (n_exponent)
             i += 1 + sign + n_exponent;
     }
@@ -431,15 +438,16 @@ enum tsim_status tsim_quantity_parse(const char *text, enum tsim_dimension dimen
         return explain_unit(text, text + n_number, dimension, out);
     char unit[MAX_UNIT_TEXT];
     const char *rest = text + n_number + strspn(text + n_number, " \t");
-    snprintf(unit, sizeof unit, "%s", rest);
-    size_t n_unit = strlen(unit);
+    size_t n_rest = strlen(rest), n_unit = n_rest < sizeof unit ? n_rest : sizeof unit - 1;
+    memcpy(unit, rest, n_unit);
+    unit[n_unit] = '\0';
     while (n_unit > 0 && isblank((unsigned char)unit[n_unit - 1]))
         unit[--n_unit] = '\0';
     bool takes_bare = bare_ok || dimension == TSIM_COUNT || dimension == TSIM_FRACTION || number == 0;
     double scale = 1;
     if (n_unit == 0 && !takes_bare)
         return explain_bare(text, number, dimension, out);
-    if (n_unit > 0 && (strlen(rest) >= sizeof unit || !find_unit(dimension, unit, n_unit, &scale)))
+    if (n_unit > 0 && (n_rest >= sizeof unit || !find_unit(dimension, unit, n_unit, &scale)))
         return explain_unit(text, unit, dimension, out);
     if (!isfinite(number * scale)) {
         explain(why, "'%.60s' is too large", text);
@@ -480,7 +488,7 @@ static int fewest_digits(double value) {
 
 const char *tsim_double_text(double value, char *buffer, size_t size) {
     if (value == floor(value) && fabs(value) < 1e12) {
-        snprintf(buffer, size, "%.0f", value == 0 ? 0.0 : value); /* no "-0" */
+        snprintf(buffer, size, "%lld", (long long)value);
         return buffer;
     }
     for (int digits = fewest_digits(value); digits <= 17; digits++) {

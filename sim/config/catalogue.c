@@ -60,11 +60,6 @@ static bool is_folder(const char *path) {
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static bool is_file(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
-}
-
 /* PREFIX/share/tsim of a program that is now at PREFIX/bin/tsim, wherever that is: a package that was unpacked, an
  * installed tree that was moved. NULL: there is none, or the system does not say where the program is. */
 static const char *beside_program(struct tsim_arena *arena) {
@@ -109,16 +104,23 @@ static bool is_path(const char *text) {
     return strchr(text, '/') || tsim_is_yaml_name(text);
 }
 
-const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id) {
+/* An id's file is of the catalogue, wherever that is, so it is not asked whether files are confined to others. */
+static const char *find_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id,
+                             struct stat *info) {
     const char *folder = tsim_catalogue_folder(arena);
     if (!folder || !is_id(id))
         return NULL;
     for (size_t i = 0; i < MAX_FOLDERS && KINDS[kind].folders[i]; i++) {
         const char *file = tsim_arena_printf(arena, "%s/%s/%s.yaml", folder, KINDS[kind].folders[i], id);
-        if (is_file(file))
+        if (stat(file, info) == 0 && !S_ISDIR(info->st_mode))
             return file;
     }
     return NULL;
+}
+
+const char *tsim_catalogue_file(struct tsim_arena *arena, enum tsim_catalogue_kind kind, const char *id) {
+    struct stat info;
+    return find_file(arena, kind, id, &info);
 }
 
 const char *tsim_file_beside(struct tsim_arena *arena, const struct tsim_value *value, const char *name) {
@@ -423,37 +425,44 @@ static void hint_at_ids(const struct resolver *r, const char *file, struct tsim_
 }
 
 static const struct tsim_value *resolve_file(const struct resolver *r, const struct tsim_value *reference,
-                                             const char *file, const char *id, const struct chain *chain) {
-    struct stat info;
-    if (tsim_file_stat(file, &info) != 0) {
-        struct tsim_diag *diag = tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path,
-                                                  "cannot open '%.200s': %s", file, strerror(errno));
-        if (!tsim_is_yaml_name(file))
-            hint_at_ids(r, file, diag);
-        return NULL;
-    }
-    if (!S_ISREG(info.st_mode)) { /* a pipe would be waited for */
+                                             const char *file, const struct stat *info, const char *id,
+                                             const struct chain *chain) {
+    if (!S_ISREG(info->st_mode)) { /* a pipe would be waited for */
         tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path, "'%.200s' is %s", file,
-                         S_ISDIR(info.st_mode) ? "a folder" : "no regular file");
+                         S_ISDIR(info->st_mode) ? "a folder" : "no regular file");
         return NULL;
     }
-    struct chain next = {chain, file, info.st_dev, info.st_ino};
+    struct chain next = {chain, file, info->st_dev, info->st_ino};
     const struct tsim_value *root = NULL;
-    if (!check_chain(r, reference, chain, &next) || !(root = read_file(r->reader, file, &info)))
+    if (!check_chain(r, reference, chain, &next) || !(root = read_file(r->reader, file, info)))
         return NULL;
     if (id && r->kind != TSIM_CATALOGUE_SCENARIOS && !check_name(r, id, root))
         return NULL;
     return resolve_mapping(r, root, &next);
 }
 
+static const struct tsim_value *resolve_path(const struct resolver *r, const struct tsim_value *reference,
+                                             const struct chain *chain) {
+    const char *file = tsim_file_beside(r->reader->arena, reference, reference->text);
+    struct stat info;
+    if (tsim_file_stat(file, &info) == 0)
+        return resolve_file(r, reference, file, &info, NULL, chain);
+    struct tsim_diag *diag = tsim_value_error(r->reader->diags, TSIM_ERR_REFERENCE, reference, r->path,
+                                              "cannot open '%.200s': %s", file, strerror(errno));
+    if (!tsim_is_yaml_name(file))
+        hint_at_ids(r, file, diag);
+    return NULL;
+}
+
 static const struct tsim_value *resolve_scalar(const struct resolver *r, const struct tsim_value *reference,
                                                const struct chain *chain) {
     struct tsim_arena *arena = r->reader->arena;
+    struct stat info;
     if (is_path(reference->text))
-        return resolve_file(r, reference, tsim_file_beside(arena, reference, reference->text), NULL, chain);
-    const char *file = tsim_catalogue_file(arena, r->kind, reference->text);
+        return resolve_path(r, reference, chain);
+    const char *file = find_file(arena, r->kind, reference->text, &info);
     if (file)
-        return resolve_file(r, reference, file, reference->text, chain);
+        return resolve_file(r, reference, file, &info, reference->text, chain);
     const struct tsim_value *single = generate_single(r, reference->text);
     const char *folder = single ? NULL : find_folder(arena, r->reader->diags);
     if (folder)
@@ -513,6 +522,8 @@ const struct tsim_value *tsim_catalogue_resolve_root(struct tsim_reader *reader,
     struct resolver resolver = {reader, kind, ""};
     struct stat info;
     struct chain chain = {NULL, root->document->file, 0, 0};
+    if (!tsim_value_find(root, "extends"))
+        return root;
     bool is_a_file = tsim_file_stat(root->document->file, &info) == 0;
     if (is_a_file) {
         chain.device = info.st_dev;

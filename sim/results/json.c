@@ -88,7 +88,8 @@ struct tsim_json *tsim_json_make_path(struct tsim_json *root, const char *path, 
     const char *dot;
     for (; (dot = strchr(path, '.')); path = dot + 1) {
         TSIM_ASSERT(dot - path < LONGEST_KEY);
-        snprintf(name, sizeof name, "%.*s", (int)(dot - path), path);
+        memcpy(name, path, (size_t)(dot - path));
+        name[dot - path] = '\0';
         root = tsim_json_find(root, name) ? tsim_json_member(root, name) : tsim_json_object(root, name);
     }
     *key = path;
@@ -259,7 +260,20 @@ static unsigned to_escape(const char *text, size_t *n_bytes) {
     return 0;
 }
 
+/* Text without anything to escape, as keys and nearly all values are, is written as it is. */
+static bool write_plain(const char *text, FILE *out) {
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++)
+        if (*at < ' ' || *at >= 0x7F || *at == '"' || *at == '\\')
+            return false;
+    putc_unlocked('"', out);
+    fputs(text, out);
+    putc_unlocked('"', out);
+    return true;
+}
+
 static void write_string(const json_t *string, FILE *out) {
+    if (write_plain(json_string_value(string), out))
+        return;
     char *text = json_dumps(string, JSON_ENCODE_ANY); /* memory that runs out ends the program */
     size_t n_bytes;
     for (const char *at = text; *at; at += n_bytes) {
@@ -291,10 +305,12 @@ static void write_scalar(json_t *value, FILE *out) {
 }
 
 static void write_key(const char *key, FILE *out) {
-    json_t *string = json_string(key);
-    TSIM_ASSERT(string);
-    write_string(string, out);
-    json_decref(string);
+    if (!write_plain(key, out)) {
+        json_t *string = json_string(key);
+        TSIM_ASSERT(string);
+        write_string(string, out);
+        json_decref(string);
+    }
     fputs(": ", out);
 }
 

@@ -117,7 +117,8 @@ enum tsim_status tsim_train_run(struct tsim_arena *arena, const struct tsim_scen
     if (result->step.fits || options->ignore_memory)
         TSIM_TRY(simulate(arena, scenario, varied, options, result, diags));
     result->wall_s = now_s() - start_s;
-    result->peak_rss_bytes = peak_rss_bytes();
+    if (!options->is_step)
+        result->peak_rss_bytes = peak_rss_bytes();
     return TSIM_OK;
 }
 

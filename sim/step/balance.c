@@ -591,7 +591,7 @@ const struct tsim_scenario *tsim_balance(struct tsim_arena *arena, const struct 
     b.sc->parallelism.layers_per_chunk = b.parts;
     const struct tsim_accelerator *accelerator = cluster->accelerator;
     b.capacity_bytes = accelerator->memory_bytes - accelerator->usable_memory_reserve_bytes;
-    tsim_pass_costs_build(scenario, cluster, placement, &b.costs);
+    tsim_pass_costs_build(arena, scenario, cluster, placement, &b.costs);
     b.are_alike = tsim_model_has_one_kind(scenario->model);
     if (b.shape.schedule == TSIM_SCHEDULE_DUALPIPE) /* where a layer moves, four stages change */
         b.are_alike = false;

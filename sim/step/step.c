@@ -230,11 +230,21 @@ struct operator_rows {
     bool is_backward;
 };
 
+static struct tsim_operator_row *next_row(struct operator_rows *out) {
+    if (out->n == out->capacity) {
+        out->capacity = out->n > 0 ? 2 * out->n : 64;
+        struct tsim_operator_row *grown = TSIM_NEW_ARRAY(out->arena, (size_t)out->capacity, struct tsim_operator_row);
+        if (out->n > 0)
+            memcpy(grown, out->rows, (size_t)out->n * sizeof *grown);
+        out->rows = grown;
+    }
+    return &out->rows[out->n++];
+}
+
 static void add_operator_row(void *context, const struct tsim_pass_operator *op) {
     struct operator_rows *out = context;
     bool is_collective = op->op->kind == TSIM_OP_COLLECTIVE;
-    TSIM_ASSERT(out->n < out->capacity);
-    out->rows[out->n++] = (struct tsim_operator_row){
+    *next_row(out) = (struct tsim_operator_row){
         .name = tsim_arena_printf(out->arena, "%s (%s)", op->op->name, op->phase),
         .stream = !is_collective                      ? "compute"
                   : op->op->axis == TSIM_AXIS_CONTEXT ? "context"
@@ -253,7 +263,7 @@ static void add_operator_row(void *context, const struct tsim_pass_operator *op)
 static void add_row(struct operator_rows *out, const char *name, const char *stream, double count, double time_s,
                     enum tsim_bound bound) {
     if (time_s > 0)
-        out->rows[out->n++] = (struct tsim_operator_row){
+        *next_row(out) = (struct tsim_operator_row){
             .name = name, .stream = stream, .count = count, .time_s = time_s, .bound = bound};
 }
 
@@ -261,7 +271,7 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
                            const struct tsim_placement *placement, const struct tsim_stage_group_account *critical,
                            struct tsim_step_result *result) {
     struct operator_rows out = {.arena = arena, .model = sc->model};
-    int32_t n_played = 0, stage = critical->stage;
+    int32_t stage = critical->stage;
     struct tsim_stage_part own;
     const struct tsim_scenario *of_stage = tsim_stage_part(sc, stage, &own);
     struct tsim_schedule_shape shape = tsim_scenario_schedule(sc);
@@ -272,11 +282,6 @@ static void fill_operators(struct tsim_arena *arena, const struct tsim_scenario 
             counts[part] +=
                 microbatches * parts.times[part] / (double)tsim_part_variants(of_stage->model, (enum tsim_part)part);
     }
-    for (int part = 0; part < TSIM_N_PARTS; part++)
-        n_played += counts[part] > 0;
-    /* A part has at most so many operators in each direction, and as many again where its forward pass is recomputed. */
-    out.capacity = 2 * n_played * 2 * TSIM_MAX_OPS + 8 * (int32_t)sc->model->n_list + 8;
-    out.rows = TSIM_NEW_ARRAY(arena, (size_t)out.capacity, struct tsim_operator_row);
     for (int part = 0; part < TSIM_N_PARTS; part++)
         for (int backward = 0; backward < 2 && counts[part] > 0; backward++) {
             out.count = counts[part];
@@ -408,7 +413,7 @@ struct tsim_machine tsim_machine_of(struct tsim_arena *arena, const struct tsim_
         return machine;
     }
     struct tsim_pass_costs *costs = TSIM_NEW(arena, struct tsim_pass_costs);
-    tsim_pass_costs_build(sc, machine.cluster, machine.placement, costs);
+    tsim_pass_costs_build(arena, sc, machine.cluster, machine.placement, costs);
     machine.costs = costs;
     return machine;
 }

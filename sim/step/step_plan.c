@@ -844,7 +844,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     struct tsim_pass_costs own_costs;
     const struct tsim_scenario *part = tsim_stage_part(sc, stage, &own);
     if (part != sc) {
-        tsim_pass_costs_build(part, plan->cluster, placement, &own_costs);
+        tsim_pass_costs_build(arena, part, plan->cluster, placement, &own_costs);
         costs = &own_costs;
     }
     bool plays = plan->plays_operators != TSIM_OPERATORS_OF_NONE;
@@ -853,7 +853,7 @@ static void plan_stage(struct tsim_arena *arena, const struct tsim_step_plan *pl
     } else if (plays) {
         bool joins_kernels = plan->is_stepped ? !plan->tells_operators : plan->plays_operators == TSIM_OPERATORS_OF_MET;
         sp->programs = TSIM_NEW(arena, struct tsim_pass_programs);
-        tsim_pass_programs_build(arena, part, plan->cluster, placement, joins_kernels, sp->programs);
+        tsim_pass_programs_copy(arena, costs, joins_kernels && !sc->software->launch_blocking, sp->programs);
     }
     sp->chunks = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, struct tsim_chunk_plan);
     sp->alike = TSIM_NEW_ARRAY(arena, (size_t)plan->schedule.chunks, int32_t);

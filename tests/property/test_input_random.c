@@ -25,7 +25,7 @@ static struct fed simulate(struct tsim_arena *arena, const struct tsim_scenario 
     tsim_diags_init(&diags);
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
-    tsim_pass_costs_build(sc, cluster, placement, &costs);
+    tsim_pass_costs_build(arena, sc, cluster, placement, &costs);
     enum tsim_status status =
         tsim_step_simulate_with_input(arena, sc, cluster, placement, &costs, NULL, &fed.step, &fed.flow, &diags);
     tsim_diags_print(&diags, stderr);

@@ -123,7 +123,7 @@ static struct tsim_step_simulation simulate(struct tsim_arena *arena, const stru
     const struct tsim_cluster *cluster = tsim_cluster_build(arena, sc);
     const struct tsim_placement *placement = tsim_placement_build(arena, sc);
     struct tsim_pass_costs costs;
-    tsim_pass_costs_build(sc, cluster, placement, &costs);
+    tsim_pass_costs_build(arena, sc, cluster, placement, &costs);
     enum tsim_status status =
         tsim_step_simulate_observed(arena, sc, cluster, placement, &costs, &sink, &simulation, &diags);
     tsim_diags_print(&diags, stderr);

@@ -19,7 +19,7 @@ static void set_up_example(void) {
 
 static struct tsim_pass_costs costs_of(const struct tsim_scenario *sc) {
     struct tsim_pass_costs costs;
-    tsim_pass_costs_build(sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
+    tsim_pass_costs_build(&arena, sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
     return costs;
 }
 

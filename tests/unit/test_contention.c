@@ -23,7 +23,7 @@ static double step_s(const char *file, const char *network, const char *fold) {
     ck_assert_int_eq(status, TSIM_OK);
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, scenario);
     const struct tsim_placement *placement = tsim_placement_build(&arena, scenario);
-    tsim_pass_costs_build(scenario, cluster, placement, &costs);
+    tsim_pass_costs_build(&arena, scenario, cluster, placement, &costs);
     ck_assert_int_eq(tsim_step_simulate(&arena, scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
     optimizer_s = simulation.stage_groups[0].terms.optimizer_s;
     link_utilizations = simulation.link_utilizations;

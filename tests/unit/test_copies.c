@@ -20,7 +20,7 @@ static struct tsim_step_simulation simulate(void) {
     example_finish(&e);
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
     const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
-    tsim_pass_costs_build(&e.scenario, cluster, placement, &costs);
+    tsim_pass_costs_build(&arena, &e.scenario, cluster, placement, &costs);
     ck_assert_int_eq(tsim_step_simulate(&arena, &e.scenario, cluster, placement, &costs, &simulation, &diags), TSIM_OK);
     return simulation;
 }
@@ -202,7 +202,7 @@ static struct tsim_step_simulation feed(struct tsim_input_pipeline_flow *flow) {
     example_finish(&e);
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
     const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
-    tsim_pass_costs_build(&e.scenario, cluster, placement, &costs);
+    tsim_pass_costs_build(&arena, &e.scenario, cluster, placement, &costs);
     ck_assert_int_eq(
         tsim_step_simulate_with_input(&arena, &e.scenario, cluster, placement, &costs, NULL, &simulation, flow, &diags),
         TSIM_OK);

@@ -38,7 +38,7 @@ static double play(int32_t replica) {
     struct tsim_step_sink sink;
     struct tsim_diags diags;
     tsim_diags_init(&diags);
-    tsim_pass_costs_build(&e.scenario, cluster, placement, &costs);
+    tsim_pass_costs_build(&arena, &e.scenario, cluster, placement, &costs);
     timeline = tsim_timeline_listen(&arena, &e.scenario, replica, &sink);
     ck_assert_int_eq(
         tsim_step_simulate_observed(&arena, &e.scenario, cluster, placement, &costs, &sink, &simulation, &diags),

@@ -50,7 +50,7 @@ END_TEST
 static double whole_s(const struct tsim_scenario *sc, const struct tsim_scenario *part, double blocks,
                       enum tsim_pass_kind kind) {
     struct tsim_pass_costs costs;
-    tsim_pass_costs_build(part, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
+    tsim_pass_costs_build(&arena, part, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
     return blocks * tsim_part_cost(&costs.parts[TSIM_PART_BLOCK], (int)kind)->time_s;
 }
 

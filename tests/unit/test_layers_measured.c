@@ -10,7 +10,7 @@ static struct tsim_part_costs layer_of(const char *scenario, const struct tsim_o
     const struct tsim_scenario *sc;
     struct tsim_pass_costs costs;
     ck_assert_int_eq(tsim_scenario_load(&arena, file, settings, n, &sc, &diags), TSIM_OK);
-    tsim_pass_costs_build(sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
+    tsim_pass_costs_build(&arena, sc, tsim_cluster_build(&arena, sc), tsim_placement_build(&arena, sc), &costs);
     return costs.parts[TSIM_PART_LAYER];
 }
 

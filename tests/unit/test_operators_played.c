@@ -18,7 +18,7 @@ static struct tsim_step_simulation simulate_heard(const struct tsim_step_sink *s
     struct tsim_pass_costs costs;
     const struct tsim_cluster *cluster = tsim_cluster_build(&arena, &e.scenario);
     const struct tsim_placement *placement = tsim_placement_build(&arena, &e.scenario);
-    tsim_pass_costs_build(&e.scenario, cluster, placement, &costs);
+    tsim_pass_costs_build(&arena, &e.scenario, cluster, placement, &costs);
     ck_assert_int_eq(
         tsim_step_simulate_observed(&arena, &e.scenario, cluster, placement, &costs, sink, &simulation, &diags),
         TSIM_OK);

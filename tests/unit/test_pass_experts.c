@@ -28,7 +28,7 @@ static void init_mixture(int64_t nodes, int64_t expert) {
 static struct tsim_pass_costs costs(void) {
     struct tsim_pass_costs costs;
     tsim_arena_release(&arena);
-    tsim_pass_costs_build(&e.scenario, tsim_cluster_build(&arena, &e.scenario),
+    tsim_pass_costs_build(&arena, &e.scenario, tsim_cluster_build(&arena, &e.scenario),
                           tsim_placement_build(&arena, &e.scenario), &costs);
     return costs;
 }

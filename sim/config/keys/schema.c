@@ -1,5 +1,6 @@
 #include "config/keys/schema.h"
 
+#include "base/among.h"
 #include "config/keys/key_alias.h"
 
 #include <ctype.h>
@@ -103,7 +104,7 @@ static const char *path_elsewhere(struct tsim_arena *arena, const struct tsim_ta
 
 static const struct tsim_key *find_key(const struct tsim_table *table, const char *key) {
     for (size_t i = 0; i < table->n_keys; i++)
-        if (strcmp(table->keys[i].key, key) == 0)
+        if (tsim_is_same_text(table->keys[i].key, key))
             return &table->keys[i];
     return NULL;
 }
@@ -200,8 +201,7 @@ static bool report_range(struct tsim_reader *reader, const struct tsim_key *key,
 
 static bool check_scalar(struct tsim_reader *reader, const struct tsim_value *value, const char *path,
                          const char *expected) {
-    bool is_null = value->kind == TSIM_VALUE_SCALAR && !value->is_quoted &&
-                   (strcmp(value->text, "~") == 0 || strcmp(value->text, "null") == 0);
+    bool is_null = value->kind == TSIM_VALUE_SCALAR && !value->is_quoted && TSIM_IS_ONE_OF(value->text, "~", "null");
     if (value->kind == TSIM_VALUE_SCALAR && !is_null && (value->text[0] != '\0' || value->is_quoted))
         return true;
     tsim_schema_wrong_kind(reader, value, path, expected);
@@ -258,7 +258,7 @@ static bool read_word(struct tsim_reader *reader, const struct tsim_key *key, co
     for (; key->words[n].word; n++) {
         TSIM_ASSERT(n < MAX_WORDS);
         words[n] = key->words[n].word;
-        if (strcmp(words[n], value->text) == 0) {
+        if (tsim_is_same_text(words[n], value->text)) {
             *number = key->words[n].value;
             return true;
         }

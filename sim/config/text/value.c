@@ -11,7 +11,7 @@ const struct tsim_pair *tsim_value_find_pair(const struct tsim_value *mapping, c
     if (!mapping || mapping->kind != TSIM_VALUE_MAPPING)
         return NULL;
     for (size_t i = 0; i < mapping->n_items; i++)
-        if (strcmp(mapping->pairs[i].key, key) == 0)
+        if (tsim_is_same_text(mapping->pairs[i].key, key))
             return &mapping->pairs[i];
     return NULL;
 }
@@ -38,7 +38,7 @@ const struct tsim_value *tsim_value_find_path(const struct tsim_value *mapping, 
 }
 
 bool tsim_value_is_text(const struct tsim_value *value, const char *text) {
-    return value && value->kind == TSIM_VALUE_SCALAR && strcmp(value->text, text) == 0;
+    return value && value->kind == TSIM_VALUE_SCALAR && tsim_is_same_text(value->text, text);
 }
 
 const char *tsim_value_kind_name(const struct tsim_value *value) {

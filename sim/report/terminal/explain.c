@@ -199,7 +199,7 @@ static enum tsim_status play_again(struct tsim_arena *arena, struct tsim_explana
     struct tsim_step_sink sink;
     int32_t critical = tsim_critical_rank(explanation->result)->rank;
     explanation->timeline = tsim_timeline_listen(arena, sc, critical / (int32_t)sc->parallelism.pipeline, &sink);
-    tsim_pass_costs_build(sc, cluster, placement, &costs);
+    tsim_pass_costs_build(arena, sc, cluster, placement, &costs);
     TSIM_TRY(tsim_step_simulate_with_input(arena, sc, cluster, placement, &costs, &sink, &simulation,
                                            &explanation->flow, diags));
     if (sc->data.has)

@@ -410,32 +410,6 @@ static bool is_gone(const struct tsim_schedule_shape *shape, int way) {
            (shape->hides_exchanges || !tsim_way_is_alone(way));
 }
 
-/* ---- programs ---- */
-
-static void add_to_program(void *context, const struct tsim_pass_operator *row) {
-    tsim_pass_builder_add(context, row);
-}
-
-void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                              const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                              bool joins_kernels, struct tsim_pass_programs *programs) {
-    const struct tsim_schedule_shape shape = tsim_scenario_schedule(scenario);
-    const struct tsim_parts there = tsim_model_parts(scenario->model);
-    memset(programs, 0, sizeof *programs);
-    for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
-        for (int part = 0; part < TSIM_N_PARTS; part++) {
-            struct tsim_pass_builder builder = {
-                .arena = arena, .program = &programs->of[way][part], .n_chunks = (double)scenario->parallelism.tensor};
-            if (!is_gone(&shape, way) || there.times[part] <= 0)
-                continue;
-            tsim_pass_visit(scenario, cluster, placement, (enum tsim_part)part, way, add_to_program, &builder);
-            tsim_pass_builder_close(&builder);
-            if (joins_kernels && !scenario->software->launch_blocking)
-                tsim_pass_program_join_kernels(builder.program);
-            builder.program->memo = tsim_part_memo_new(arena);
-        }
-}
-
 /* ---- sums ---- */
 
 struct sum {
@@ -530,19 +504,20 @@ static struct tsim_launch_map play_launches(const struct tsim_pass_program *prog
     return map;
 }
 
+/* The program is in the arena. */
 static struct tsim_pass_cost part_cost(struct tsim_arena *arena, const struct tsim_scenario *scenario,
                                        const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                                       enum tsim_part part, int way, struct tsim_part_launches *launches) {
-    struct tsim_pass_program program = {.n = 0};
-    struct sum sum = {
-        .builder = {.arena = arena, .program = &program, .n_chunks = (double)scenario->parallelism.tensor},
-        .exposed_frac = TSIM_NEW_ARRAY(arena, MOST_ROWS * (size_t)tsim_part_variants(scenario->model, part), double)};
+                                       enum tsim_part part, int way, struct tsim_part_launches *launches,
+                                       struct tsim_pass_program *program) {
+    struct sum sum = {.builder = {.arena = arena, .program = program, .n_chunks = (double)scenario->parallelism.tensor},
+                      .exposed_frac =
+                          TSIM_NEW_ARRAY(arena, MOST_ROWS * (size_t)tsim_part_variants(scenario->model, part), double)};
     tsim_pass_visit(scenario, cluster, placement, part, way, add_operator, &sum);
     tsim_pass_builder_close(&sum.builder);
     end_stretch(&sum);
     struct tsim_pass_launches host = tsim_pass_launches(scenario);
     if (host.each_s > 0)
-        *launches = (struct tsim_part_launches){.map = play_launches(&program, sum.exposed_frac, host.most_ahead_s),
+        *launches = (struct tsim_part_launches){.map = play_launches(program, sum.exposed_frac, host.most_ahead_s),
                                                 .n_layers = (double)tsim_part_variants(scenario->model, part)};
     double kernels_s = sum.cost.compute_s + sum.cost.recompute_s;
     sum.cost.time_s = kernels_s + sum.cost.exposed_tensor_s + sum.cost.exposed_context_s + sum.cost.exposed_expert_s +
@@ -559,26 +534,54 @@ static struct tsim_pass_cost *cost_of(struct tsim_part_costs *part, int way) {
     return tsim_way_is_alone(way) ? &part->alone[tsim_kind_of_way(way)] : COSTS[way];
 }
 
-void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                           const struct tsim_placement *placement, struct tsim_pass_costs *costs) {
+static void copy_program(struct tsim_arena *arena, const struct tsim_pass_program *from, struct tsim_pass_program *to) {
+    *to = *from;
+    to->at = TSIM_NEW_ARRAY(arena, (size_t)from->n, struct tsim_played);
+    to->capacity = from->n;
+    memcpy(to->at, from->at, (size_t)from->n * sizeof *to->at);
+}
+
+void tsim_pass_costs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                           const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                           struct tsim_pass_costs *costs) {
     struct tsim_parts there = tsim_model_parts(scenario->model);
     const struct tsim_schedule_shape shape = tsim_scenario_schedule(scenario);
+    struct tsim_arena scratch;
     memset(costs, 0, sizeof *costs);
     costs->has_launches = tsim_pass_launches(scenario).each_s > 0;
     costs->model = scenario->model;
-    struct tsim_arena arena;
-    tsim_arena_init(&arena);
+    tsim_arena_init(&scratch);
     for (int i = 0; i < TSIM_N_PARTS; i++) {
         enum tsim_part part = (enum tsim_part)i;
         struct tsim_part_costs *of_part = &costs->parts[part];
         if (there.times[part] <= 0)
             continue;
-        for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
-            if (is_gone(&shape, way))
-                *cost_of(of_part, way) =
-                    part_cost(&arena, scenario, cluster, placement, part, way, &of_part->launches[way]);
+        for (int way = 0; way < TSIM_N_PASS_WAYS; way++) {
+            struct tsim_pass_program program = {.n = 0};
+            if (!is_gone(&shape, way))
+                continue;
+            *cost_of(of_part, way) =
+                part_cost(&scratch, scenario, cluster, placement, part, way, &of_part->launches[way], &program);
+            if (program.n > 0)
+                copy_program(arena, &program, &costs->programs.of[way][part]);
+        }
     }
-    tsim_arena_release(&arena);
+    tsim_arena_release(&scratch);
+}
+
+void tsim_pass_programs_copy(struct tsim_arena *arena, const struct tsim_pass_costs *costs, bool joins_kernels,
+                             struct tsim_pass_programs *programs) {
+    memset(programs, 0, sizeof *programs);
+    for (int way = 0; way < TSIM_N_PASS_WAYS; way++)
+        for (int part = 0; part < TSIM_N_PARTS; part++) {
+            struct tsim_pass_program *program = &programs->of[way][part];
+            if (costs->programs.of[way][part].n == 0)
+                continue;
+            copy_program(arena, &costs->programs.of[way][part], program);
+            if (joins_kernels)
+                tsim_pass_program_join_kernels(program);
+            program->memo = tsim_part_memo_new(arena);
+        }
 }
 
 static void add_times(struct tsim_pass_cost *sum, const struct tsim_pass_cost *part, double times) {

@@ -61,10 +61,13 @@ struct tsim_pass_costs {
     struct tsim_part_costs parts[TSIM_N_PARTS];
     bool has_launches; /* the host can delay kernels */
     const struct tsim_model *model;
+    struct tsim_pass_programs programs; /* that the costs are of */
 };
 
-void tsim_pass_costs_build(const struct tsim_scenario *scenario, const struct tsim_cluster *cluster,
-                           const struct tsim_placement *placement, struct tsim_pass_costs *costs);
+/* The programs are in the arena. */
+void tsim_pass_costs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
+                           const struct tsim_cluster *cluster, const struct tsim_placement *placement,
+                           struct tsim_pass_costs *costs);
 
 /* A memo of these costs for one job on one cluster. They are built once for all plans that agree in what they depend
  * on: tensor, context and expert ranks and where they lie, micro-batch, recomputation, overlaps, and whether the
@@ -91,11 +94,10 @@ void tsim_pass_visit(const struct tsim_scenario *scenario, const struct tsim_clu
                      const struct tsim_placement *placement, enum tsim_part part, int way, tsim_pass_visit_fn visit,
                      void *context);
 
-/* Builds the programs of all parts of the model. `joins_kernels` makes one kernel of those that follow one another, for
- * callers that need only the collectives. */
-void tsim_pass_programs_build(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                              const struct tsim_cluster *cluster, const struct tsim_placement *placement,
-                              bool joins_kernels, struct tsim_pass_programs *programs);
+/* Copies the programs of all parts of the model for a step, which writes into them. `joins_kernels` makes one kernel of those
+ * that follow one another, for callers that need only the collectives. */
+void tsim_pass_programs_copy(struct tsim_arena *arena, const struct tsim_pass_costs *costs, bool joins_kernels,
+                             struct tsim_pass_programs *programs);
 
 /* Returns the term of what a collective among a part's operators takes alone; NULL if it takes no time. */
 const struct tsim_term *tsim_pass_collective_term(struct tsim_term_recorder *recorder,

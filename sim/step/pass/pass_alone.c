@@ -4,6 +4,7 @@
 #include "step/program.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A tick is as in a step, or longer where the part takes days. */
 #define MOST_TICKS 1e15
@@ -188,7 +189,7 @@ void tsim_pass_program_play(const struct tsim_pass_program *program, const struc
 
 /* ---- remembered ---- */
 
-enum { MOST_REMEMBERED = 64 };
+enum { FIRST_REMEMBERED = 4, MOST_REMEMBERED = 64 };
 
 /* All that decides how the part goes. */
 struct beginning {
@@ -205,8 +206,8 @@ struct remembered {
 
 struct tsim_part_memo {
     struct tsim_arena *arena;
-    struct remembered *at; /* [MOST_REMEMBERED] once there is one */
-    int32_t n, last;       /* last: found, where the next like it is looked for first */
+    struct remembered *at;
+    int32_t n, capacity, last; /* last: found, where the next like it is looked for first */
 };
 
 static bool is_same(const struct beginning *a, const struct beginning *b) {
@@ -245,6 +246,14 @@ static void remember(const struct tsim_pass_program *program, const struct begin
     add_sent(program, &r->part);
 }
 
+static void grow(struct tsim_part_memo *memo) {
+    memo->capacity = memo->n > 0 ? 2 * memo->n : FIRST_REMEMBERED;
+    struct remembered *grown = TSIM_NEW_ARRAY(memo->arena, (size_t)memo->capacity, struct remembered);
+    if (memo->n > 0)
+        memcpy(grown, memo->at, (size_t)memo->n * sizeof *grown);
+    memo->at = grown;
+}
+
 struct tsim_part_memo *tsim_part_memo_new(struct tsim_arena *arena) {
     struct tsim_part_memo *memo = TSIM_NEW(arena, struct tsim_part_memo);
     memo->arena = arena;
@@ -254,6 +263,8 @@ struct tsim_part_memo *tsim_part_memo_new(struct tsim_arena *arena) {
 const struct tsim_part_alone *tsim_part_alone_find(const struct tsim_pass_program *program, double slowdown,
                                                    tsim_tick now, struct tsim_host_stream *host) {
     struct tsim_part_memo *memo = program->memo;
+    if (!memo)
+        return NULL;
     struct beginning from = {.slowdown = slowdown, .meets = host->meets, .is_launched = host->is_launched};
     if (host->is_there) {
         tsim_tick lead = tsim_host_lead(host, now);
@@ -263,8 +274,8 @@ const struct tsim_part_alone *tsim_part_alone_find(const struct tsim_pass_progra
     if (!found) {
         if (memo->n == MOST_REMEMBERED || longest_s(program, slowdown) > MOST_TICKS * TSIM_STEP_TICK_S)
             return NULL;
-        if (memo->n == 0)
-            memo->at = TSIM_NEW_ARRAY(memo->arena, MOST_REMEMBERED, struct remembered);
+        if (memo->n == memo->capacity)
+            grow(memo);
         memo->last = memo->n++;
         remember(program, &from, host, &memo->at[memo->last]);
         found = &memo->at[memo->last];

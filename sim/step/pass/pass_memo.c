@@ -19,7 +19,7 @@ struct entry {
     struct entry *next;
 };
 
-enum { N_SLOTS = 1024 };
+enum { N_SLOTS = 128 };
 
 struct tsim_pass_memo {
     struct tsim_arena *arena;
@@ -74,7 +74,7 @@ const struct tsim_pass_costs *tsim_pass_memo_find(struct tsim_pass_memo *memo, c
             return &entry->costs;
     struct entry *entry = TSIM_NEW(memo->arena, struct entry);
     entry->key = key;
-    tsim_pass_costs_build(scenario, cluster, placement, &entry->costs);
+    tsim_pass_costs_build(memo->arena, scenario, cluster, placement, &entry->costs);
     entry->next = *slot;
     *slot = entry;
     return &entry->costs;

@@ -78,7 +78,7 @@ struct tsim_pass_program {
     int32_t n, capacity;
     int32_t n_beside[TSIM_AXIS_PIPELINE]; /* by axis */
     bool uses[TSIM_AXIS_PIPELINE];        /* it has collectives along the axis */
-    struct tsim_part_memo *memo;          /* pass_alone.h; written as it is played */
+    struct tsim_part_memo *memo;          /* pass_alone.h; written as it is played; NULL: there is nothing to play */
 };
 
 /* The programs of passes, by direction and by part of the model. */

@@ -1,5 +1,6 @@
 #include "study/judge/error_model.h"
 
+#include "base/among.h"
 #include "base/hash.h"
 
 #include <math.h>
@@ -486,7 +487,7 @@ void tsim_error_sizes_fit(struct tsim_arena *arena, const struct tsim_residuals 
 
 static const struct equation *equation_of(const struct tsim_error_model *m, const char *name) {
     for (int32_t i = 0; name && i < m->n_equations; i++)
-        if (strcmp(m->equations[i].row->name, name) == 0)
+        if (tsim_is_same_text(m->equations[i].row->name, name))
             return &m->equations[i];
     return NULL;
 }

@@ -1,5 +1,6 @@
 #include "study/judge/uncertainty.h"
 
+#include "base/among.h"
 #include "base/normal.h"
 #include "study/judge/forecast.h"
 
@@ -291,17 +292,18 @@ static void count_runs(const struct tsim_residuals *measured, const struct tsim_
                        struct tsim_uncertainty *u) {
     for (size_t i = 0; i < measured->n; i++) {
         const struct tsim_traits *other = &measured->rows[i].traits;
-        if (strcmp(measured->rows[i].name, name) == 0 || strcmp(other->accelerator, t->accelerator) != 0 ||
-            tsim_operand_bytes(other->precision) != tsim_operand_bytes(t->precision))
+        if (!tsim_is_same_text(other->accelerator, t->accelerator) ||
+            tsim_operand_bytes(other->precision) != tsim_operand_bytes(t->precision) ||
+            tsim_is_same_text(measured->rows[i].name, name))
             continue;
         u->n_own++;
-        u->n_similar += strcmp(other->software, t->software) == 0 && strcmp(other->model, t->model) == 0;
+        u->n_similar += tsim_is_same_text(other->software, t->software) && tsim_is_same_text(other->model, t->model);
     }
 }
 
 static const char *source_of(const struct tsim_residuals *measured, const char *name) {
     for (size_t i = 0; i < measured->n; i++)
-        if (strcmp(measured->rows[i].name, name) == 0)
+        if (tsim_is_same_text(measured->rows[i].name, name))
             return measured->rows[i].source;
     return NULL;
 }
