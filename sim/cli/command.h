@@ -1,5 +1,5 @@
 /* command.h - the commands, one file each (cmd_NAME.c; help and version are in commands.c), and what they share: exit
- * statuses, where diagnostics and JSON go. Results are written to standard output, everything else to standard
+ * statuses, and where diagnostics and JSON go. Results are written to standard output, everything else to standard
  * error. */
 #ifndef TSIM_CLI_COMMAND_H
 #define TSIM_CLI_COMMAND_H
@@ -33,83 +33,83 @@ enum tsim_exit tsim_calibrate_profile(const struct tsim_arguments *arguments);  
 enum tsim_exit tsim_cmd_import(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_replay(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_textbook(const struct tsim_arguments *arguments);
-/* Answers with the commands of `all`. */
+/* Runs a server, which answers with the commands of `all`. */
 enum tsim_exit tsim_cmd_serve(const struct tsim_arguments *arguments, const struct tsim_commands *all);
 enum tsim_exit tsim_cmd_runs(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_report(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_list(const struct tsim_arguments *arguments);
 enum tsim_exit tsim_cmd_show(const struct tsim_arguments *arguments);
 
-/* A command that answers a request, or a program that uses the library: what it would have told a person, for a
- * program. Its results go where the thread's caller wants them (base/caller.h). */
+/* The place for the answer of a command that serves a request or a program that uses the library: what it would have
+ * told a person, in a form for programs. Its results go where the thread's caller wants them (base/caller.h). */
 struct tsim_answer {
-    struct tsim_json *diagnostics; /* a list: each error and warning */
-    bool is_library; /* they name their files, too, which a server does not; and the process is not ours to tune */
+    struct tsim_json *diagnostics; /* each error and warning, as a list */
+    bool is_library; /* diagnostics name their files, as a server's do not; the process is not ours to tune */
     bool has_errors;
-    FILE *view;     /* takes the data and charts of the page that --report asks for; NULL: it is written as a file */
-    bool is_page;   /* the view is to be that page itself */
-    FILE *progress; /* takes a line of JSON now and then; NULL: nobody waits for it */
+    FILE *view;     /* receives the data and charts of the page that --report asks for; NULL: a file is written */
+    bool is_page;   /* the view is to be the page itself */
+    FILE *progress; /* receives a line of JSON now and then; NULL: nobody waits for it */
 };
 
 /* Prints "WHAT 'NAME'; did you mean 'NEAR'?" to standard error. */
 void tsim_say_unknown(const char *what, const char *name, const char *const *names, size_t n_names);
 
-/* Returns true, after a message (exit status 2), where one of the options that `what` has no use for is given: what it
- * asks for would not happen, and nobody would be told. */
+/* Returns true, after a message (exit status 2), if one of the options is given that `what` has no use for, because the
+ * user would not learn otherwise that it does nothing. */
 bool tsim_is_refused(const struct tsim_arguments *arguments, const char *what, const enum tsim_option *without,
                      size_t n);
 
 enum tsim_exit tsim_exit_of(enum tsim_status status);
 
-/* Returns the status to report when several things went wrong: input/output goes first, then invalid input, then
- * memory, then a gate.  */
+/* Returns the status to report when several things went wrong. Input/output takes precedence, then invalid input, then
+ * memory, then a gate. */
 enum tsim_exit tsim_exit_worse(enum tsim_exit a, enum tsim_exit b);
 
-/* Prints the list on standard error; with --quiet errors alone. */
+/* Prints the list on standard error, with --quiet only its errors. */
 void tsim_report_diags(const struct tsim_arguments *arguments, const struct tsim_diags *diags);
 
-/* Is standard output taken by JSON (--json without a FILE)? */
+/* Returns whether JSON takes standard output (--json without a FILE). */
 bool tsim_is_json_on_stdout(const struct tsim_arguments *arguments);
 
-/* Writes a report's page (report/page/page.h), with a message where that fails. */
+/* Writes a report's page (report/page/page.h), with a message if that fails. */
 enum tsim_exit tsim_write_page(const struct tsim_arguments *arguments, const char *file, struct tsim_json *page);
 
 /* Writes the page of a sweep that --report asks for. */
 enum tsim_exit tsim_write_sweep_page(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                      struct tsim_store *store, int64_t sweep_id);
 
-/* Tries the files that the options name before a command begins, which may take long: false, after a message, where one cannot
- * be written. */
+/* Tries, before a command that may take long begins, whether the files that the options name can be written. Returns
+ * false, after a message, if one cannot. */
 bool tsim_can_write(const struct tsim_arguments *arguments);
 
-/* Writes the document where --json says and releases it. */
+/* Writes the document where --json says, and releases it. */
 enum tsim_exit tsim_write_json(const struct tsim_arguments *arguments, struct tsim_json *root);
 
-/* Does the same for a document that `write` writes piece by piece; its failures are told through `write`'s own
+/* Does the same for a document that `write` writes piece by piece. Its failures are reported through `write`'s own
  * context. */
 typedef enum tsim_status (*tsim_json_parts_fn)(void *context, FILE *out);
 enum tsim_exit tsim_write_json_parts(const struct tsim_arguments *arguments, tsim_json_parts_fn write, void *context);
 
 struct tsim_figures;
-/* Writes tables for programs, as --csv or --json asks. Returns false where neither takes standard output, which is then
- * for people.  */
+/* Writes tables for programs, as --csv or --json asks. Returns false if neither takes standard output, which is then
+ * for people. */
 bool tsim_write_tables(const struct tsim_arguments *arguments, const struct tsim_figures *tables, size_t n,
                        enum tsim_exit *status);
 
-/* Writes a file that appears when `write` has written all of it (base/output.h), with a message where that fails. */
+/* Writes a file, which appears when `write` has written all of it (base/output.h), with a message if that fails. */
 enum tsim_exit tsim_write_file(const char *file, tsim_json_parts_fn write, void *context);
 
 /* Returns --jobs, or the number of processors. */
 int32_t tsim_n_jobs(const struct tsim_arguments *arguments);
 
-/* Sends what is buffered for standard output on its way, so that it appears before what follows on standard error. What
- * cannot be written is said once, unless it is that the reader went away (`tsim list | head`). */
+/* Flushes standard output, so that it appears before what follows on standard error. A failure to write is reported
+ * once, unless the reader has gone away (`tsim list | head`). */
 enum tsim_exit tsim_flush_results(void);
 
-/* Finds the catalogue's kind of a file by its schema, as in "tsim/accelerator/v1". False: another file, or none that
- * can be read, which is left to who reads it next. */
+/* Finds the catalogue's kind of a file by its schema, as in "tsim/accelerator/v1". Returns false for another file, and
+ * for one that cannot be read, which its next reader reports. */
 bool tsim_find_file_kind(struct tsim_arena *arena, const char *file, enum tsim_catalogue_kind *kind);
-/* Finds a kind of the catalogue by its word; false after a message (exit status 2). */
+/* Finds a kind of the catalogue by its word; returns false after a message (exit status 2). */
 bool tsim_find_kind(const struct tsim_arguments *arguments, const char *word, enum tsim_catalogue_kind *kind);
 
 /* Returns --db, or the default. */
@@ -119,29 +119,30 @@ const char *tsim_db_file(const struct tsim_arguments *arguments);
 enum tsim_status tsim_open_database(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                     struct tsim_store **store, struct tsim_diags *diags);
 
-/* Is the operand the number of a run in the database? */
+/* Returns whether the operand is the number of a run in the database. */
 bool tsim_is_run_number(const char *operand);
 
-/* Loads a scenario by its file, or that of a logged run by its number, with what --set and --seed change. */
+/* Loads a scenario by its file, or a logged run's scenario by the run's number, with the changes of --set and
+ * --seed. */
 enum tsim_status tsim_load_operand(struct tsim_arena *arena, const struct tsim_arguments *arguments,
                                    const char *operand, const struct tsim_scenario **scenario,
                                    struct tsim_diags *diags);
 
-/* Writes a file of this text, whole or not at all. */
+/* Writes a file with this text, whole or not at all. */
 enum tsim_status tsim_write_text(struct tsim_arena *arena, const char *file, const char *text,
                                  struct tsim_diags *diags);
 
-/* Loads a plan that a search found as a scenario of its own: the overrides, then what the plan sets, {"PATH": VALUE,
- * ...}. */
+/* Loads a plan that a search found as a scenario of its own. The overrides come first, then what the plan sets,
+ * {"PATH": VALUE, ...}. */
 enum tsim_status tsim_load_plan(struct tsim_arena *arena, const struct tsim_scenario_source *source,
                                 const struct tsim_override *overrides, size_t n_overrides, const char *set_json,
                                 const struct tsim_scenario **scenario, struct tsim_diags *diags);
 
-/* Returns the present moment as ISO 8601 in UTC, in `arena`. */
+/* Returns the present time in ISO 8601, UTC, in `arena`. */
 const char *tsim_timestamp(struct tsim_arena *arena);
 
-/* Writes a scenario that tsim_load_plan made to a file, below a comment with `title` and without what `sweep:` says.
- * Read again where it stands, it shows whether the files that it names are found from there. */
+/* Writes a scenario that tsim_load_plan made to a file, below a comment with `title` and without the `sweep:` section.
+ * It reads the file again where it stands, which shows whether the files that it names are found from there. */
 enum tsim_status tsim_write_plan(struct tsim_arena *arena, const char *file, const char *title,
                                  const struct tsim_scenario *scenario, struct tsim_diags *diags);
 

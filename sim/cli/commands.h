@@ -1,4 +1,4 @@
-/* commands.h - which commands there are, and the help that tells of them. */
+/* commands.h - the list of commands, and the help about them. */
 #ifndef TSIM_CLI_COMMANDS_H
 #define TSIM_CLI_COMMANDS_H
 
@@ -6,10 +6,10 @@
 
 extern const struct tsim_commands TSIM_COMMANDS;
 
-/* Finds a command by its name; NULL after a message with a suggestion. */
+/* Finds a command by its name. Returns NULL, after a message with a suggestion, if there is none. */
 const struct tsim_command *tsim_command_find(const char *name);
 
-/* Prints what `tsim help COMMAND` says; NULL: `tsim help`. */
+/* Prints what `tsim help COMMAND` says; with NULL what `tsim help` says. */
 void tsim_help(const struct tsim_command *command, FILE *out);
 
 #endif

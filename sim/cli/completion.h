@@ -1,5 +1,5 @@
-/* completion.h - scripts that complete commands, options, their words, files and the catalogue's ids in a shell, from the
- * tables of commands and options. */
+/* completion.h - scripts for shells that complete commands, options, their words, files and the catalogue's ids, made
+ * from the tables of commands and options. */
 #ifndef TSIM_CLI_COMPLETION_H
 #define TSIM_CLI_COMPLETION_H
 

@@ -1,4 +1,4 @@
-/* manual.h - manual pages from the tables of commands, options and exit statuses, which --help shows, too. */
+/* manual.h - manual pages, made from the tables of commands, options and exit statuses that --help also shows. */
 #ifndef TSIM_CLI_MANUAL_H
 #define TSIM_CLI_MANUAL_H
 

@@ -1,7 +1,7 @@
-/* options.h - what each command accepts, said once: parsing, --help, the manual pages, the shells' completions and the
- * suggestion for a slip all read the same tables. An option is "--name VALUE" or "--name=VALUE"; one whose value may be
- * missing takes it only after '='. Options and operands may be mixed; "--" ends the options; "-" alone is an operand.
- */
+/* options.h - what each command accepts, said once. Parsing, --help, the manual pages, the shells' completions and the
+ * suggestions for misspellings all read the same tables. An option is "--name VALUE" or "--name=VALUE"; an option whose
+ * value is optional takes it only after '='. Options and operands may be mixed; "--" ends the options; "-" alone is an
+ * operand. */
 #ifndef TSIM_CLI_OPTIONS_H
 #define TSIM_CLI_OPTIONS_H
 
@@ -19,7 +19,7 @@ enum tsim_exit {
     TSIM_EXIT_INTERRUPTED = 130
 };
 
-/* An exit status and what it means, for help and manual pages. */
+/* An exit status and its meaning, for help and manual pages. */
 struct tsim_exit_meaning {
     enum tsim_exit status;
     const char *text;
@@ -93,12 +93,12 @@ struct tsim_command {
     const char *name;
     const char *operands; /* "SCENARIO..." */
     const char *summary;  /* one line, for `tsim help` */
-    const char *text;     /* paragraphs below the usage line, lines of at most 80 columns; may be NULL */
+    const char *text;     /* paragraphs below the usage line, in lines of at most 80 columns; may be NULL */
     size_t least_operands, most_operands;
-    uint64_t options; /* TSIM_HAS(...) of those that it takes; --help always */
-    /* NULL: the server, which the library has not (main.c). */
+    uint64_t options; /* TSIM_HAS(...) of the options that it takes; it always takes --help */
+    /* NULL for the server, which the library does not have (main.c). */
     enum tsim_exit (*run)(const struct tsim_arguments *arguments);
-    const char *examples; /* command lines, one or more, with '\n' between them */
+    const char *examples; /* command lines, separated by '\n' */
 };
 
 /* All commands, in the order of `tsim help`. */
@@ -107,22 +107,22 @@ struct tsim_commands {
     size_t n_items;
 };
 
-struct tsim_answer; /* command.h */
+struct tsim_answer; /* see command.h */
 
 struct tsim_arguments {
     const struct tsim_command *command;
-    struct tsim_answer *answer; /* NULL: somebody called the command; else a request of `tsim serve` */
+    struct tsim_answer *answer; /* NULL: a person called the command; else it answers a request of `tsim serve` */
     const char **operands;
     size_t n_operands;
-    struct tsim_override *overrides; /* --set in their order, then --seed */
+    struct tsim_override *overrides; /* those of --set in their order, then that of --seed */
     size_t n_overrides;
     bool has[TSIM_N_OPTIONS];
     const char *value[TSIM_N_OPTIONS];                  /* NULL: not given, or given without a value */
     const char **vary, **zip, **ignored, **environment; /* each --vary, --zip, --ignore and --env */
     size_t n_vary, n_zip, n_ignored, n_environment;
-    size_t n_before_dashes;  /* of the operands, those in front of "--"; all of them without it */
-    int64_t shard, n_shards; /* with TSIM_OPTION_SHARD: I from 0 to N - 1, of N */
-    int64_t *gpus;           /* of --gpus, ascending, each once; NULL: not given */
+    size_t n_before_dashes;  /* number of operands before "--"; all of them if there is none */
+    int64_t shard, n_shards; /* with TSIM_OPTION_SHARD: I from 0 to N - 1, and N */
+    int64_t *gpus;           /* those of --gpus, ascending, each once; NULL: not given */
     size_t n_gpus;
     double until_efficiency_frac; /* 0: not given */
     int32_t jobs;                 /* 0: not given */
@@ -143,12 +143,12 @@ enum tsim_option_kind { TSIM_OPTION_BARE, TSIM_OPTION_NEEDS_VALUE, TSIM_OPTION_M
 struct tsim_option_spec {
     const char *name; /* without the dashes */
     enum tsim_option_kind kind;
-    const char *value; /* how --help calls it; FILE is a file; NULL: takes none */
+    const char *value; /* its name in --help; FILE is a file; NULL: the option takes none */
     const char *help;
-    const char *words; /* values to offer, with blanks between them; NULL: none in particular */
+    const char *words; /* values to offer, separated by blanks; NULL: none in particular */
 };
 const struct tsim_option_spec *tsim_option_spec(enum tsim_option option);
-/* Returns what the option does for this command: a few options mean something of their own to some commands. */
+/* Returns what the option does for this command. A few options have a meaning of their own for some commands. */
 const char *tsim_option_help(const struct tsim_command *command, enum tsim_option option);
 bool tsim_command_takes(const struct tsim_command *command, enum tsim_option option);
 /* Writes "--json[=FILE]" to `buffer`, and returns it. */

@@ -1,14 +1,15 @@
-/* flow_text.h - private to import: writes a value as YAML of one line, which a scenario or a --set takes. */
+/* flow_text.h - private to import: writes values as YAML on one line, which a scenario or a --set takes. */
 #ifndef TSIM_IMPORT_FLOW_TEXT_H
 #define TSIM_IMPORT_FLOW_TEXT_H
 
 #include "config/text/value.h"
 
-/* Writes a value as YAML on one line: plain if it can be, else in quotes; lists and mappings in brackets. The text is allocated from `arena`. */
+/* Returns a value as YAML on one line: plain if that is possible, else in quotes; lists and mappings in brackets. The
+ * text is allocated from `arena`. */
 const char *tsim_flow_text(struct tsim_arena *arena, const struct tsim_value *value);
 
-/* Returns a mapping as YAML of a line for each of its keys, and for each key of a mapping below it; what is deeper is
- * on one line. */
+/* Returns a mapping as YAML with a line for each of its keys, and for each key of a mapping directly below it; deeper
+ * values are on one line. */
 const char *tsim_block_text(struct tsim_arena *arena, const struct tsim_value *mapping);
 
 #endif

@@ -1,5 +1,5 @@
-/* setting_class_rows.h - private to import: rows of the lists of classes (setting_class.h). Only the files with such a list
- * include it, because its names have no prefix. */
+/* setting_class_rows.h - private to import: rows of the lists of classes (setting_class.h). Only the files with such a
+ * list include it, because its names have no prefix. */
 #ifndef TSIM_IMPORT_SETTING_CLASS_ROWS_H
 #define TSIM_IMPORT_SETTING_CLASS_ROWS_H
 
@@ -12,7 +12,7 @@
 #define REFUSED(patterns, what)                                                                                        \
     { patterns, what, true }
 
-/* Reasons that several programs share. */
+/* The reasons that several programs share. */
 #define INFERENCE "this is inference: tsim simulates training"
 #define EVALUATION "this evaluates a model: tsim simulates training"
 #define IMAGES "this trains a model of images or sound and text: tsim has no model of two kinds of input"

@@ -4,7 +4,7 @@
 
 #include "import/launches/recipe.h"
 
-/* Adds in the keys of hf_trainer.h what the settings of such a file say, which the recipe has by their paths. */
+/* Adds the settings of such a file, which the recipe has by their paths, under the keys of hf_trainer.h. */
 void tsim_accelerate_add(struct tsim_recipe *r);
 
 #endif

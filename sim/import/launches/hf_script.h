@@ -4,7 +4,7 @@
 
 #include "import/launches/recipe.h"
 
-/* Adds what deepspeed --include, or CUDA_VISIBLE_DEVICES in the script say of the machine, where nothing else does. */
+/* Adds what deepspeed --include, or CUDA_VISIBLE_DEVICES in the script, says of the machine, if nothing else does. */
 void tsim_hf_script_world(struct tsim_recipe *r);
 
 #endif

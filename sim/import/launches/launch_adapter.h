@@ -1,21 +1,23 @@
-/* launch_adapter.h - private to import: makes adapters (LoRA) of a program's settings. */
+/* launch_adapter.h - private to import: makes adapters (LoRA) from a program's settings. */
 #ifndef TSIM_IMPORT_LAUNCH_ADAPTER_H
 #define TSIM_IMPORT_LAUNCH_ADAPTER_H
 
 #include "import/launches/recipe.h"
 
-struct tsim_adapter_settings { /* any may be NULL */
+/* The settings of adapters; any may be NULL. */
+struct tsim_adapter_settings {
     const struct tsim_setting *rank;
     /* A list of projections ("q_proj", "linear_qkv"), a pattern, or "all" for all of them. */
     const struct tsim_setting *targets;
     const struct tsim_setting *dropout;
     const struct tsim_setting *bits; /* 4 or 8: of the frozen model */
     const struct tsim_setting *base; /* the model's name, which may tell its bits */
-    int64_t default_rank;            /* where none is said, because of `why` */
+    int64_t default_rank;            /* used if none is given, for the reason `why` */
     const char *why;
 };
 
-/* Puts training.adapter. The model must have been put: of one with experts the adapters are of attention alone. */
+/* Puts training.adapter. The model must have been put; in a model with experts the adapters are those of attention
+ * alone. */
 void tsim_recipe_put_adapter(struct tsim_recipe *r, const struct tsim_adapter_settings *settings);
 
 #endif

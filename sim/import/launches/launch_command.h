@@ -1,30 +1,31 @@
 /* launch_command.h - private to import: finds the command of a launch script that trains, and makes settings of its
  * arguments.
  *
- * The last of a script's commands (shell.h) that have most of the arguments that tell such a program is taken. Its arguments are
- * settings under their names without dashes, with underscores; those of the launcher before the program are nnodes,
- * nproc_per_node and machine, and all others of it "launcher.NAME". The program itself is the setting "program". */
+ * It takes the last of the script's commands (shell.h) that have most of the arguments by which such a program is
+ * known. Its arguments become settings under their names without dashes, with underscores. Arguments of the launcher
+ * before the program are nnodes, nproc_per_node and machine, and the launcher's others are "launcher.NAME". The program
+ * itself is the setting "program". */
 #ifndef TSIM_IMPORT_LAUNCH_COMMAND_H
 #define TSIM_IMPORT_LAUNCH_COMMAND_H
 
 #include "import/launches/recipe.h"
 
 struct tsim_command_kind {
-    const char *const *telling; /* keys of arguments, then NULL */
-    const char *of, *line;      /* whose arguments, and a command that has them, for messages */
-    bool has_pairs; /* arguments are words KEY=VALUE behind the program; the setting "config" is the .yml among them */
+    const char *const *telling; /* keys of the arguments by which the program is known, then NULL */
+    const char *of, *line;      /* the program's name, and a command that has the arguments, for messages */
+    bool has_pairs;             /* arguments are words KEY=VALUE behind the program; the .yml among them is "config" */
 };
 
-/* Adds the settings of the command. A script that cannot be read, or without such a command, is a mistake. */
+/* Adds the settings of the command. A script that cannot be read, or without such a command, is wrong. */
 enum tsim_status tsim_command_read(struct tsim_recipe *r, const struct tsim_command_kind *kind);
 
-/* "--num-layers" is num_layers. */
+/* Returns the key of an argument: num_layers for "--num-layers". */
 const char *tsim_argument_key(struct tsim_arena *arena, const char *name);
 /* Returns the usual key of a launcher's argument: num_nodes is nnodes. */
 const char *tsim_launcher_key(const char *key);
-/* Slurm's --gres gpu:a100:8 becomes two settings; all others are added as they are. */
+/* Adds an argument. Slurm's --gres gpu:a100:8 becomes two settings; all others are added as they are. */
 void tsim_add_argument(struct tsim_recipe *r, const char *name, const char *key, const struct tsim_value *value);
-/* Tells whether the first line that is neither empty nor a comment is KEY: ..., which no script begins with. */
+/* Returns whether the first line that is neither empty nor a comment is KEY: ..., with which no script begins. */
 bool tsim_looks_like_yaml(const char *text, size_t size);
 
 #endif

@@ -1,15 +1,15 @@
-/* launch_file.h - a scenario as a file that its software is launched by.
+/* launch_file.h - a scenario as a file with which its software is launched.
  *
- * The format's own options say what they can. Comments keep the rest (the machine, prices, measurements, a setting
- * without an option) as "# tsim --set PATH=VALUE", which the format's importer takes as it takes the user's --set. A file
- * is imported again before it is given out, and whatever would then be another scenario is added to the comments:
- * importing it gives the same resolved scenario, or writing it is refused. */
+ * The format's own options say what they can. Comments hold the rest (the machine, prices, measurements, a setting
+ * without an option) as "# tsim --set PATH=VALUE", which the format's importer takes like the user's --set. A file is
+ * imported again before it is returned, and whatever would then differ in the scenario is added to the comments. So
+ * importing it gives the same resolved scenario, or else writing it is refused. */
 #ifndef TSIM_IMPORT_LAUNCH_FILE_H
 #define TSIM_IMPORT_LAUNCH_FILE_H
 
 #include "config/scenario.h"
 
-/* Formats by name: what --format takes, and its line of help. */
+/* A format by its name, as --format takes it, and its line of help. */
 struct tsim_launch_format {
     const char *name, *help;
 };
@@ -17,14 +17,15 @@ extern const struct tsim_launch_format TSIM_LAUNCH_FORMATS[];
 extern const size_t TSIM_N_LAUNCH_FORMATS;
 bool tsim_is_launch_format(const char *name);
 
-/* The scenario's software must be launched so (software.launch). A part of the model, the training or the parallelism that
- * no option can say gives a warning. TSIM_ERR_INFEASIBLE: the format cannot say it at all, or the software is another. */
+/* Makes the launch file of a scenario, whose software must be launched in this way (software.launch). A part of the
+ * model, the training or the parallelism for which there is no option gives a warning. Returns TSIM_ERR_INFEASIBLE if
+ * the format cannot express it at all, or if the software is another. */
 enum tsim_status tsim_launch_file(struct tsim_arena *arena, const char *format, const struct tsim_scenario *scenario,
                                   const char **text, struct tsim_diags *diags);
 
-/* Says what differs between the launch files of two scenarios of one software, in its own options:
- * "--tensor-model-parallel-size 4, without --sequence-parallel". NULL: its profile names no launch file, that cannot say
- * them, or it says both alike. */
+/* Returns what differs between the launch files of two scenarios of one software, in its own options:
+ * "--tensor-model-parallel-size 4, without --sequence-parallel". Returns NULL if the software's profile names no launch
+ * file, if that cannot express them, or if it is the same for both. */
 const char *tsim_launch_changes(struct tsim_arena *arena, const struct tsim_scenario *before,
                                 const struct tsim_scenario *after);
 

@@ -9,12 +9,12 @@ struct tsim_omegaconf {
     struct tsim_arena *arena;
     const struct tsim_value *root;
     const struct tsim_import_input *input; /* its environment (--env), which "${NAME}" may name; NULL: none */
-    int n_resolved; /* values that stood for others: of products of products there may be very many */
+    int n_resolved; /* values that stood for others; they are counted because there may be very many */
 };
 
-/* Returns the value at `path` as what it stands for: "${x.y}", "${.y}" beside it, "${multiply:4, ${.y}}" and other
- * resolvers of NeMo's launcher, "${oc.env:NAME, default}", "${NAME}" of --env NAME=VALUE. Itself where that is not in the tree, and where it is no
- * scalar. */
+/* Returns what the value at `path` stands for: "${x.y}", "${.y}" beside it, "${multiply:4, ${.y}}" and other resolvers
+ * of NeMo's launcher, "${oc.env:NAME, default}", and "${NAME}" from --env NAME=VALUE. Returns the value itself if that
+ * is not in the tree, and if it is no scalar. */
 const struct tsim_value *tsim_omegaconf_value(struct tsim_omegaconf *g, const char *path,
                                               const struct tsim_value *value);
 

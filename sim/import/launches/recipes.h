@@ -1,7 +1,7 @@
-/* recipes.h - training recipes of other programs as scenarios. Behind each key of the scenario stands the setting that
- * it comes from; what a recipe does not say is assumed and marked so; settings that have no effect on performance, or
- * that are not modelled, stand in comments at its end. Settings that contradict each other are mistakes of the recipe.
- */
+/* recipes.h - training recipes of other programs as scenarios. Behind each key of the scenario stands the setting from
+ * which it comes. Values that a recipe does not give are assumed and marked so. Settings that have no effect on
+ * performance, or that are not modelled, stand in comments at its end. Settings that contradict each other are mistakes
+ * of the recipe. */
 #ifndef TSIM_IMPORT_RECIPES_H
 #define TSIM_IMPORT_RECIPES_H
 
@@ -36,7 +36,7 @@ enum tsim_status tsim_import_hf_trainer(struct tsim_arena *arena, const struct t
 enum tsim_status tsim_import_nanotron(struct tsim_arena *arena, const struct tsim_import_input *input,
                                       struct tsim_import_result *result, struct tsim_diags *diags);
 
-/* Read YAML of axolotl-ai-cloud/axolotl, and of hiyouga/LLaMA-Factory: fine-tuning on Hugging Face's Trainer. The
+/* These read YAML of axolotl-ai-cloud/axolotl, and of hiyouga/LLaMA-Factory: fine-tuning on Hugging Face's Trainer. The
  * model is named by its id on Hugging Face's hub. */
 enum tsim_status tsim_import_axolotl(struct tsim_arena *arena, const struct tsim_import_input *input,
                                      struct tsim_import_result *result, struct tsim_diags *diags);

@@ -1,14 +1,16 @@
 /* shell.h - what a launch script would run, as far as that can be told without running it.
  *
- * Words are read with quotes, comments, here-documents (as scripts where a shell or sbatch is given them, or where they
- * begin as a script does; as values where read or $(cat) is), the text of bash -c with its arguments and of eval, files
- * that `source` names, assignments of text and arrays (= and +=), export, set --, shift, printf -v, $NAME, ${NAME},
+ * It reads words with quotes, comments, here-documents (as scripts if a shell or sbatch is given them, or if they begin
+ * as a script does; as values if read or $(cat) is), the text of bash -c with its arguments and of eval, files that
+ * `source` names, assignments of text and arrays (= and +=), export, set --, shift, printf -v, $NAME, ${NAME},
  * ${NAME[@]}, ${NAME:-word}, ${NAME:=word}, ${NAME:+word} and the like, $1 and "$@", $((arithmetic)), $(echo ...),
  * $(printf ...), $(expr ...), if and case whose conditions compare texts and numbers, tests before && and ||, and the
- * #SBATCH lines of Slurm. Nothing is executed: other $(commands) are empty text, and so is what neither the script nor
- * the caller sets. Loops over words and numbers go round as often as they would, up to a limit, but the commands in them
- * count as they are the first time. Tests of files count as not true. Every character of a word knows where in the file
- * it was written, through all expansions. */
+ * #SBATCH lines of Slurm.
+ *
+ * Nothing is executed: other $(commands) are empty text, and so is what neither the script nor the caller sets. Loops
+ * over words and numbers go round as often as they would, up to a limit, but their commands count as they are the first
+ * time. Tests of files count as not true. Every character of a word knows where in the file it was written, through all
+ * expansions. */
 #ifndef TSIM_IMPORT_SHELL_H
 #define TSIM_IMPORT_SHELL_H
 
@@ -19,8 +21,8 @@
 
 struct tsim_shell_word {
     const char *text;
-    const uint32_t *at; /* of each character, its offset in the script; NULL: it came from outside */
-    uint32_t start;     /* offset of the word where it was written */
+    const uint32_t *at; /* offset in the script of each character; NULL: it came from outside */
+    uint32_t start;     /* offset at which the word was written */
 };
 
 struct tsim_shell_command {
@@ -28,24 +30,26 @@ struct tsim_shell_command {
     size_t n_words;
 };
 
-/* A variable that is empty, and where its value would have come from: "$2", "$NODES", "$(hostname)". */
+/* A variable that is empty, and the text from which its value would have come: "$2", "$NODES", "$(hostname)". */
 struct tsim_shell_lost {
     const char *name, *from;
 };
 
-/* The caller says what the script cannot: its arguments, its environment and the files beside it. */
+/* The caller's part, which the script does not contain: its arguments, its environment and the files beside
+ * it. */
 struct tsim_shell_outside {
     const char *const *arguments; /* $1, $2, ... */
     size_t n_arguments;
     const char *const *environment; /* NAME=VALUE */
     size_t n_environment;
-    /* The text of a file beside the script, which stays; NULL: there is none. May be NULL itself. */
+    /* Returns the text of a file beside the script, which must stay valid; NULL if there is none. The function may be
+     * NULL. */
     const char *(*read_beside)(void *context, struct tsim_arena *arena, const char *path, size_t *size);
     void *context;
 };
 
 struct tsim_shell_script {
-    const struct tsim_shell_command *commands; /* simple commands in their order; #SBATCH lines together as one */
+    const struct tsim_shell_command *commands; /* simple commands in their order; all #SBATCH lines are one */
     size_t n_commands;
     const struct tsim_shell_word *assigned; /* all words that were assigned to variables, in their order */
     size_t n_assigned;
@@ -55,8 +59,8 @@ struct tsim_shell_script {
     size_t n_lost;
 };
 
-/* `text` must stay; `outside` may be NULL. TSIM_ERR_SYNTAX (a quote or a list that does not end), TSIM_ERR_LIMIT (more
- * than 4 M characters after expansion), at *offset, with what is wrong in *message. */
+/* Reads a script. `text` must stay valid; `outside` may be NULL. Returns TSIM_ERR_SYNTAX (a quote or a list that does
+ * not end) or TSIM_ERR_LIMIT (more than 4 M characters after expansion), at *offset, with what is wrong in *message. */
 enum tsim_status tsim_shell_read(struct tsim_arena *arena, const char *text, size_t size,
                                  const struct tsim_shell_outside *outside, struct tsim_shell_script *script,
                                  size_t *offset, const char **message);

@@ -1,4 +1,4 @@
-/* hf_reading.h - private to import/models: a config.json as it is read, and the families of architectures. */
+/* hf_reading.h - private to import/models: a config.json while it is read, and the families of architectures. */
 #ifndef TSIM_IMPORT_HF_READING_H
 #define TSIM_IMPORT_HF_READING_H
 
@@ -8,19 +8,19 @@
 
 struct tsim_hf_reading;
 
-/* A family of architectures has its own names for things, and some of its model is always so. `types` are the values
- * of model_type that are read alike, with '|' between them. A name is one key, or several with '|' between them, of
- * which the first that is there counts. */
+/* A family of architectures has its own names for things, and parts of its model are always the same. `types` are the
+ * values of model_type that are read alike, separated by '|'. A name is one key, or several separated by '|', of which
+ * the first that exists counts. */
 struct tsim_hf_family {
     const char *types;
     const char *hidden, *layers, *heads, *kv_heads, *ffn, *positions;
     const char *vocab; /* NULL: vocab_size */
-    /* `heads` NULL: no layer attends. */
-    bool kv_required;     /* else: as many as heads */
-    bool ffn_is_optional; /* 4 x hidden */
+    /* `heads` is NULL if no layer attends. */
+    bool kv_required;     /* else they are as many as heads */
+    bool ffn_is_optional; /* else it is 4 x hidden */
     bool tied;            /* default of tie_word_embeddings */
     int64_t head_dim;     /* default; 0: hidden / heads */
-    int64_t period;       /* of windows: every so manieth layer has none where nothing says which; 0: all have one */
+    int64_t period;       /* every period-th layer has no window, if no key says which; 0: all have one */
     struct tsim_model fixed;
     void (*finish)(struct tsim_hf_reading *r);
 };
@@ -34,29 +34,30 @@ struct tsim_hf_reading {
     const struct tsim_value *around;
     struct tsim_diags *diags;
     const struct tsim_hf_family *family;
-    const char *type; /* of the family's types, the file's */
+    const char *type; /* the value in the file, one of the family's types */
     struct tsim_model model;
     const struct tsim_import_input *input;
-    bool *is_used;     /* [pairs of the root] */
+    bool *is_used;     /* a flag for each pair of the root */
     int tied;          /* what the file around a text_config says of tie_word_embeddings: 1, -1; 0: nothing */
     const char *notes; /* lines of comment */
     bool is_approximate;
     enum tsim_status status;
 };
 
-/* Returns the value of the key, which counts as used then; NULL: absent or null. */
+/* Returns the value of the key, which then counts as used; NULL if it is absent or null. */
 const struct tsim_value *tsim_hf_find(const struct tsim_hf_reading *r, const char *key);
 /* Returns the first of the names that is in the file, or the first of all if none is, in the arena. */
 const char *tsim_hf_key(const struct tsim_hf_reading *r, const char *names);
 int64_t tsim_hf_number(struct tsim_hf_reading *r, const char *key, int64_t least, int64_t most, int64_t otherwise);
-/* Returns a number from 1 on, and reports a mistake if it is missing. */
+/* Returns a number of at least 1, and reports it if it is missing. */
 int64_t tsim_hf_required(struct tsim_hf_reading *r, const char *key, int64_t most);
 /* Returns a share above 0 and at most 1. */
 double tsim_hf_share(struct tsim_hf_reading *r, const char *key, double otherwise);
 bool tsim_hf_flag(struct tsim_hf_reading *r, const char *key, bool otherwise);
-/* Is it of this class, or, with a star before it, of one that ends so? By the first of `architectures`. */
+/* Returns whether the first of `architectures` is this class, or, for a name that begins with a star, ends in what
+ * follows the star. */
 bool tsim_hf_is_class(const struct tsim_hf_reading *r, const char *name);
-/* These read models of text and images (hf_towers.c). They say whether a type is one, put the tower before the text's
+/* These read models of text and images (hf_towers.c). They tell whether a type is one, put the tower before the text's
  * layers, and write it as YAML. */
 bool tsim_hf_has_tower(const struct tsim_value *type);
 void tsim_hf_add_tower(struct tsim_hf_reading *r);

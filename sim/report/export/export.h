@@ -7,11 +7,12 @@
 
 #include <stdio.h>
 
-/* An entry of the page's `runs`:
+/* Writes an entry of the page's `runs`:
  *   csv         figure,value: every number and text of the summary under its path ("step.time_s", "bottleneck.kind")
- *   prometheus  a gauge for every number: tsim_step_time_s{scenario="..."}; the exposition format, version 0.0.4
+ *   prometheus  a gauge for every number, tsim_step_time_s{scenario="..."}, in exposition format 0.0.4
  *   markdown, latex (booktabs)  the main figures with units
- * of `sweeps`: a row (csv, tables) or a label set (prometheus) for each point. */
+ *
+ * For an entry of `sweeps` each point is a row (csv, tables) or a label set (prometheus). */
 struct tsim_export {
     const char *name;
     void (*run)(const struct tsim_json *run, FILE *out);
@@ -20,7 +21,7 @@ struct tsim_export {
 extern const struct tsim_export TSIM_EXPORTS[];
 extern const size_t TSIM_N_EXPORTS;
 
-/* The csv of a run, from its summary alone (summary.h). */
+/* Writes the csv of a run from its summary alone (summary.h). */
 void tsim_export_summary_csv(const struct tsim_json *summary, FILE *out);
 
 #endif

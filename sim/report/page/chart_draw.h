@@ -1,4 +1,4 @@
-/* chart_draw.h - private to report: what the charts are drawn with. */
+/* chart_draw.h - private to report: functions with which the charts are drawn. */
 #ifndef TSIM_REPORT_CHART_DRAW_H
 #define TSIM_REPORT_CHART_DRAW_H
 
@@ -18,7 +18,7 @@ enum {
     CHART_MOST_ROWS = 40
 };
 
-/* Returns the number at a path, 0 where there is none. */
+/* Returns the number at a path; 0 if there is none. */
 static inline double chart_number(const struct tsim_json *object, const char *path) {
     double value = tsim_json_figure(object, path);
     return isnan(value) ? 0 : value;
@@ -34,10 +34,10 @@ static inline const char *chart_color(char *buffer, size_t size, int i) {
 void tsim_chart_begin(const struct tsim_json *entry, const char *what, double height, const struct tsim_svg *svg);
 /* Draws a row: its title on the left, then a bar that is this part of the width, then a text. */
 void tsim_chart_bar(const struct tsim_svg *svg, int row, const char *title, double frac, const char *text, int color);
-/* Squares of colours with their names, along `y`, and below it those that have no room there. */
+/* Draws squares of the colours with their names, along `y`, and below it those that have no room there. */
 void tsim_chart_legend(const struct tsim_svg *svg, const char *const *names, const int *colors, int n, double y);
 
-/* A sum is made of figures of a JSON object, each with its name. */
+/* One part of a sum: a figure of a JSON object, with its name. */
 struct chart_part {
     const char *path, *title;
 };
@@ -45,12 +45,12 @@ enum { CHART_MOST_PARTS = 10 };
 struct chart_parts {
     struct chart_part items[CHART_MOST_PARTS];
     int n;
-    const char *(*text)(double value, char *buffer, size_t size); /* of a figure, for people */
+    const char *(*text)(double value, char *buffer, size_t size); /* writes a figure for people */
 };
 /* Draws a row: its title on the left, then the parts of `values` side by side; `most` is the whole width. */
 void tsim_chart_stack(const struct tsim_svg *svg, int row, const char *title, const struct chart_parts *parts,
                       const struct tsim_json *values, double most);
-/* The names of those parts that one of the rows has; `values` finds the object of a row. */
+/* Draws the names of those parts that any of the rows has; `values` finds the object of a row. */
 void tsim_chart_parts_legend(const struct tsim_svg *svg, const struct chart_parts *parts, const struct tsim_json *rows,
                              const struct tsim_json *(*values)(const struct tsim_json *row), double y);
 
@@ -60,10 +60,10 @@ extern const struct chart_parts tsim_chart_memory_parts;
 /* Draws the capacity of an accelerator as a line through the rows, from the top to `bottom`. */
 void tsim_chart_capacity(const struct tsim_svg *svg, double capacity_bytes, double most_bytes, double bottom);
 
-/* Values from `low` to `high`, and where they are drawn. */
+/* An axis: values from `low` to `high`, and where they are drawn. */
 struct chart_axis {
     double low, high, from, to;
-    bool is_linear; /* else logarithmic */
+    bool is_linear; /* else it is logarithmic */
 };
 static inline double chart_at(const struct chart_axis *axis, double value) {
     double frac = axis->is_linear ? (value - axis->low) / (axis->high - axis->low)
@@ -71,31 +71,30 @@ static inline double chart_at(const struct chart_axis *axis, double value) {
     return axis->from + (axis->to - axis->from) * frac;
 }
 
-/* Makes a linear axis that goes from the least to the most value a twelfth longer at both ends. */
+/* Makes a linear axis from the least to the greatest value, longer by a twelfth at both ends. */
 static inline void chart_widen(struct chart_axis *axis) {
     double room = (axis->high > axis->low ? axis->high - axis->low : axis->high) / 12;
     axis->low = fmax(axis->low - room, 0);
     axis->high += room;
 }
 
-/* Draws the lines of a logarithmic axis: one at each power of ten and, where these are few, at twice and five times
- * it. */
+/* Draws the lines of a logarithmic axis: one at each power of ten and, if these are few, at twice and five times it. */
 void tsim_chart_ticks(const struct tsim_svg *svg, const struct chart_axis *x, const struct chart_axis *y, bool is_x,
                       const char *unit);
 
-/* A frame is two linear axes: what stands at their ends, and what they show. */
+/* A frame is two linear axes, with what stands at their ends and what they show. */
 struct chart_frame {
     struct chart_axis x, y;
     const char *low_x, *high_x, *low_y, *high_y, *name_x, *name_y;
 };
 void tsim_chart_frame(const struct tsim_svg *svg, const struct chart_frame *frame);
 
-/* A mark shows an area, a dot or a line of a class with what it means, from `left` on along `y` and below. */
+/* A mark shows an area, a dot or a line of a class with its meaning, from `left` on along `y` and below. */
 struct chart_mark {
     enum { CHART_AREA, CHART_DOT, CHART_LINE } shape;
     const char *class_name, *text;
 };
-/* Returns the mark of what binds an operator, by its name (results/verdict.h); chart_step.c has it. */
+/* Returns the mark of what binds an operator, by its name (results/verdict.h); it is in chart_step.c. */
 struct chart_mark tsim_chart_bound_mark(const char *bound);
 void tsim_chart_marks(const struct tsim_svg *svg, const struct chart_mark *marks, size_t n, double left, double y);
 

@@ -1,5 +1,5 @@
-/* chart_drawings.h - private to report/page: the drawings that chart.h lists, each from an entry of the page's data. False,
- * with nothing written: the entry has nothing to draw. */
+/* chart_drawings.h - private to report/page: the drawings that chart.h lists, each from an entry of the page's data.
+ * They return false, with nothing written, if the entry has nothing to draw. */
 #ifndef TSIM_REPORT_CHART_DRAWINGS_H
 #define TSIM_REPORT_CHART_DRAWINGS_H
 

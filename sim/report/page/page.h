@@ -1,9 +1,9 @@
-/* page.h - reports as one HTML file that needs nothing else: the template (page.html), the charts as pictures (chart.h) and
- * the data are in it.
+/* page.h - reports as one HTML file that needs nothing else: it has the template (page.html), the charts as pictures
+ * (chart.h) and the data.
  *
- * The data is one JSON object, {"schema": "tsim/report/v1", "decisions", "comparisons", "plans", "runs", "sweeps": [...]}; the
- * page's own script makes its tables, with text set as text, never as markup. In the file no '<' of the data is left, so that
- * no name or description can end the element that holds it. */
+ * The data are one JSON object, {"schema": "tsim/report/v1", "decisions", "comparisons", "plans", "runs", "sweeps":
+ * [...]}. The page's own script makes its tables, and sets text as text, never as markup. The data in the file have no
+ * '<', so that no name or description can end the element that holds them. */
 #ifndef TSIM_REPORT_PAGE_H
 #define TSIM_REPORT_PAGE_H
 
@@ -26,36 +26,36 @@ struct tsim_page_extent {
     const struct tsim_logged *logged; /* NULL: the run is in no database */
     int32_t most_slices;              /* of the timeline; 0: it has none */
     bool ignore_memory;
-    bool of_first_passes; /* of the timeline only what the run's page shows first, passes and nothing beside them */
-    /* These take longer than the rest: kernels, as a run that nobody listens to is over sooner; operators and links, for
-     * which it is run once more; advice and sensitivities, which run the scenario again and again. */
+    bool of_first_passes; /* the timeline has only what the run's page shows first, which is passes */
+    /* True leaves out what takes longer than the rest: kernels, since a run without a listener ends sooner; operators
+     * and links, for which the scenario is run once more; advice and sensitivities, which run it again and again. */
     bool lacks_kernels, lacks_tables, lacks_advice;
 };
 
-/* Simulates the scenario once more, with what `tsim explain` runs beside it, and adds: the summary, explain's tables,
- * the roof of its roofline, the first replica's timeline (its first slices, and how many passes of them are shown first),
- * the resolved scenario. */
+/* Adds a run. It simulates the scenario once more, with what `tsim explain` runs beside it, and adds the summary,
+ * explain's tables, the roof of its roofline, the first replica's timeline (its first slices, and how many passes of
+ * them are shown first) and the resolved scenario. */
 enum tsim_status tsim_page_add_run(struct tsim_arena *arena, struct tsim_json *page,
                                    const struct tsim_scenario *scenario, const struct tsim_page_extent *extent,
                                    struct tsim_diags *diags);
 
-/* Adds a sweep of the database with its points, the fastest TSIM_PAGE_MOST_POINTS of them, and where it has several
- * numbers of accelerators the scaling curve of their fastest points, with its knee (study/curves/scale.h). */
+/* Adds a sweep of the database with its points, the fastest TSIM_PAGE_MOST_POINTS of them. If it has several numbers of
+ * accelerators, it also adds the scaling curve of their fastest points, with its knee (study/curves/scale.h). */
 enum tsim_status tsim_page_add_sweep(struct tsim_arena *arena, struct tsim_json *page, struct tsim_store *store,
                                      int64_t sweep_id, struct tsim_diags *diags);
 
-/* Adds two runs side by side, as tsim_comparison_json describes them; the page owns the JSON from here on. They stand
- * before the runs.  */
+/* Adds two runs side by side, as tsim_comparison_json describes them, before the runs. The page owns the JSON from here
+ * on. */
 void tsim_page_add_comparison(struct tsim_json *page, struct tsim_json *comparison);
 
-/* Adds a decision to rent, reserve or buy, as tsim_decision_json describes it; the page owns the JSON from here on. It
- * stands first. */
+/* Adds a decision to rent, reserve or buy, as tsim_decision_json describes it, before everything else. The page owns
+ * the JSON from here on. */
 void tsim_page_add_decision(struct tsim_json *page, struct tsim_json *decision);
 
-/* Adds a search for plans, with the space that was searched and the limits. It stands before the runs. */
+/* Adds a search for plans, with the space that was searched and the limits, before the runs. */
 void tsim_page_add_plans(struct tsim_arena *arena, struct tsim_json *page, const struct tsim_plan_output *output);
 
-/* Writes only the data, as one object with the charts' markup as its member "charts", for a page that is open already
+/* Writes only the data, as one object with the charts' markup as its member "charts", for a page that is already open
  * (tsim serve). */
 void tsim_page_write_view(struct tsim_json *page, FILE *out);
 

@@ -1,8 +1,8 @@
-/* page_kernels.h - the operators of a micro-batch in the middle of a step, for the pictures that go down to kernels.
+/* page_kernels.h - the operators of a micro-batch in the middle of a step, for the pictures that show kernels.
  *
- * The slowest stage is known when the step is over, so each stage's are kept until then: of the first chunk. There is
- * one `layer` that stands for the others: the second that is gone through, or the only one, or all of those that
- * vary. */
+ * The slowest stage is known only when the step is over, so the operators of each stage's first chunk are kept until
+ * then. One `layer` stands for the others: the second that the pass goes through, or the only one, or all of a kind
+ * that vary. */
 #ifndef TSIM_REPORT_PAGE_KERNELS_H
 #define TSIM_REPORT_PAGE_KERNELS_H
 
@@ -21,8 +21,8 @@ bool tsim_page_kernels_want(const struct tsim_page_kernels *kernels, int32_t sta
 bool tsim_page_kernels_want_item(const struct tsim_page_kernels *kernels, const struct tsim_pass_item *item);
 void tsim_page_kernels_take(struct tsim_page_kernels *kernels, const struct tsim_step_task *task);
 /* Adds "kernels" to the run: {"stage", "microbatch", "layer", "operators": [{"operator", "phase", "pass", "stream",
- * "bound", "in_layer", "begin_s", "end_s", "flops", "hbm_bytes", "sent_bytes"}]}, in the order in which they ended;
- * nothing where none were told. */
+ * "bound", "in_layer", "begin_s", "end_s", "flops", "hbm_bytes", "sent_bytes"}]}, in the order in which they ended. It
+ * adds nothing if no operators were told. */
 void tsim_page_kernels_json(const struct tsim_page_kernels *kernels, int32_t stage, struct tsim_json *run);
 void tsim_page_kernels_release(struct tsim_page_kernels *kernels);
 

@@ -1,5 +1,5 @@
-/* workbench.h - the page of `tsim serve`, with its script and style: text that is the same for everybody. The server sends it
- * what it shows, in the form of a report's data (page.h), and the report's script draws it. */
+/* workbench.h - the page of `tsim serve`, with its script and style, as a text that is the same for everybody. The
+ * server sends the page the data to show, in the form of a report's (page.h), and the report's script draws them. */
 #ifndef TSIM_REPORT_WORKBENCH_H
 #define TSIM_REPORT_WORKBENCH_H
 

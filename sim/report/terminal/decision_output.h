@@ -12,9 +12,9 @@ void tsim_decision_print(struct tsim_arena *arena, const struct tsim_decision *d
 /* Returns {"schema": "tsim/decision/v1", "goal", "decision": {"action", "node", "nodes", "fabric", "plan", "set",
  * "days", "cost_usd", "energy_kwh": {"p10", "p50", "p90"}, "chance_in_time", "chance_in_budget", "chance_of_both",
  * "expected_cost_usd", "capital_usd", "capital", "evidence", "measured_runs", ...}, "alternatives": [the same with
- * "why_not"], "flips", "misses", "left_out", ...}; "proposal" where no model was named, "tokens_to_loss" where the
- * goal is a loss (p90 is left out where the loss is never reached in so many cases). Where nothing makes the goal
- * "action" is "none", and the rest is of what comes nearest. The caller releases it. */
+ * "why_not"], "flips", "misses", "left_out", ...}; also "proposal" if no model was named, and "tokens_to_loss" if the
+ * goal is a loss (without p90 if the loss is never reached in that many cases). If nothing reaches the goal, "action"
+ * is "none", and the rest is that of the offer that comes nearest. The caller releases the object. */
 struct tsim_json *tsim_decision_json(struct tsim_arena *arena, const struct tsim_decision *decision,
                                      enum tsim_decision_objective objective);
 

@@ -7,7 +7,7 @@
 
 struct tsim_diagnosis_output {
     const struct tsim_diagnosis *diagnosis;
-    /* The software that launches the job has these options for each bar and each suspect; NULL: it has none. */
+    /* The options of the software that launches the job, for each bar and each suspect; NULL: it has none. */
     const char *flags[TSIM_MOST_BARS], *suspect_flags[TSIM_MOST_SUSPECTS];
 };
 

@@ -1,5 +1,5 @@
-/* digits.h - text of numbers written by hand into a buffer that is known to have room: a trace is mostly numbers, and
- * printf takes ten times as long. Each returns where the next character goes. */
+/* digits.h - numbers as text, written by hand into a buffer that is known to have room, because a trace is mostly
+ * numbers and printf takes ten times as long. Each function returns where the next character goes. */
 #ifndef TSIM_REPORT_DIGITS_H
 #define TSIM_REPORT_DIGITS_H
 
@@ -35,7 +35,7 @@ static inline char *tsim_digits_whole(char *at, uint64_t value) {
     return at + (text + TSIM_DIGITS_MOST - begin);
 }
 
-/* Writes value / 1000 with three decimals, or with none if they are noughts. */
+/* Writes value / 1000 with three decimals, or with none if they are zeros. */
 static inline char *tsim_digits_thousandths(char *at, int64_t value) {
     uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, part = size % 1000;
     if (value < 0)
@@ -49,7 +49,7 @@ static inline char *tsim_digits_thousandths(char *at, int64_t value) {
     return at + 2;
 }
 
-/* value / 10, with a decimal unless it is nought. */
+/* Writes value / 10, with a decimal unless it is zero. */
 static inline char *tsim_digits_tenths(char *at, int64_t value) {
     uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     if (value < 0)

@@ -1,4 +1,4 @@
-/* plot.h - a curve or two in text, with dots of braille: both axes logarithmic. */
+/* plot.h - a curve or two as text, in dots of braille; both axes are logarithmic. */
 #ifndef TSIM_REPORT_PLOT_H
 #define TSIM_REPORT_PLOT_H
 
@@ -14,11 +14,11 @@ struct tsim_plot {
     size_t n;
     const struct tsim_plot_curve *curves;
     size_t n_curves;
-    const char *unit; /* of y, "tokens/s" */
-    size_t mark;      /* a line up from this x; n: none */
+    const char *unit; /* unit of y: "tokens/s" */
+    size_t mark;      /* index of the x with a vertical line; n: none */
 };
 
-/* Prints ten lines as wide as the style, or nothing where there are fewer than two points. */
+/* Prints ten lines as wide as the style, or nothing if there are fewer than two points. */
 void tsim_plot_print(FILE *out, const struct tsim_style *style, const struct tsim_plot *plot);
 
 #endif

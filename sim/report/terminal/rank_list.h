@@ -1,4 +1,4 @@
-/* rank_list.h - "0,3,8-15" or "all", as options take it. */
+/* rank_list.h - lists of ranks, "0,3,8-15" or "all", as options take them. */
 #ifndef TSIM_REPORT_RANK_LIST_H
 #define TSIM_REPORT_RANK_LIST_H
 
@@ -15,10 +15,10 @@ struct tsim_rank_list {
     int32_t n_ranges;
 };
 
-/* Parses a list of ranks; false: the text is no such list. */
+/* Parses a list of ranks; returns false if the text is no such list. */
 bool tsim_rank_list_parse(struct tsim_arena *arena, const char *text, struct tsim_rank_list *list);
 bool tsim_rank_list_has(const struct tsim_rank_list *list, int64_t rank);
-/* Returns a rank of the list that is not one of the first n, -1 when there is none ("all" has none). */
+/* Returns a rank of the list that is not one of the first n, or -1 if there is none ("all" has none). */
 int64_t tsim_rank_list_beyond(const struct tsim_rank_list *list, int64_t n);
 
 #endif

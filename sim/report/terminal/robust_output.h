@@ -5,14 +5,14 @@
 #include "report/terminal/figures.h"
 #include "study/search/robust.h"
 
-/* Fills in the table "sensitivity". A row has a side, an input, its change of time per token (where rent is the
- * input: of cost) at -10 % and +10 %, and which orders they reverse. A row of "both" has the change of the second's
- * time against the first's. */
+/* Fills in the table "sensitivity". A row has a side, an input, the change of the side's time per token (of its cost,
+ * if the input is rent) at -10 % and +10 %, and which orders these reverse. A row of "both" has the change of the
+ * second side's time over the first's. */
 void tsim_robust_figures(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2],
                          struct tsim_figures *figures);
 
-/* "B is 12.3 % faster per token than A, whichever input is a tenth off."; and so of the cost. In `arena`;
- * "as fast" where a percentage would be 0.0; NULL where both are equal. */
+/* Returns "B is 12.3 % faster per token than A, whichever input is a tenth off.", and the same for the cost, in
+ * `arena`. It says "as fast" if a percentage would be 0.0; NULL if both are equal. */
 const char *tsim_robust_verdict(struct tsim_arena *arena, const struct tsim_robust *robust, const char *const names[2]);
 
 #endif

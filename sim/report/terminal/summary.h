@@ -1,6 +1,6 @@
-/* summary.h - what one run says, for people (one screen: at most 45 lines of 100 columns) and for programs (the object
- * of the contract's section 6, SI base units). Both read the same struct tsim_prediction and compute nothing beyond
- * shares of the step and sums over kinds. */
+/* summary.h - the summary of one run, for people (one screen: at most 45 lines of 100 columns) and for programs (a JSON
+ * object in SI base units). Both read the same struct tsim_prediction and compute nothing beyond shares of the step and
+ * sums over kinds. */
 #ifndef TSIM_REPORT_SUMMARY_H
 #define TSIM_REPORT_SUMMARY_H
 
@@ -8,7 +8,7 @@
 #include "results/json.h"
 #include "results/prediction.h"
 
-/* The place where the run was logged; run_id 0: nowhere. */
+/* The place where the run was logged. run_id is 0 if it was not. */
 struct tsim_logged {
     int64_t run_id;
     const char *file;
@@ -17,7 +17,7 @@ struct tsim_logged {
 void tsim_summary_print(FILE *out, const struct tsim_style *style, const struct tsim_prediction *prediction,
                         const struct tsim_logged *logged);
 
-/* The caller releases the object. */
+/* Returns the summary as an object, which the caller releases. */
 struct tsim_json *tsim_summary_json(const struct tsim_prediction *prediction, const struct tsim_logged *logged);
 
 #endif

@@ -1,4 +1,4 @@
-/* summary_screen.h - private to the summary: one screen, written top to bottom. */
+/* summary_screen.h - private to the summary: one screen, written from top to bottom. */
 #ifndef TSIM_REPORT_SUMMARY_SCREEN_H
 #define TSIM_REPORT_SUMMARY_SCREEN_H
 
@@ -9,11 +9,11 @@
 struct tsim_screen {
     FILE *out;
     const struct tsim_style *style;
-    struct tsim_arena arena; /* texts of this one print: what the functions below return */
+    struct tsim_arena arena; /* texts of this one print, which the functions below return */
 };
 
 void tsim_screen_heading(struct tsim_screen *screen, const char *text);
-/* A label, and text that is wrapped beside it. */
+/* Prints a label, and a text that is wrapped beside it. */
 __attribute__((format(printf, 3, 4))) void tsim_screen_line(struct tsim_screen *screen, const char *label,
                                                             const char *format, ...);
 const char *tsim_screen_human(struct tsim_screen *screen, double value, enum tsim_dimension dimension);
@@ -21,7 +21,7 @@ const char *tsim_screen_count(struct tsim_screen *screen, double value);
 const char *tsim_screen_rate(struct tsim_screen *screen, double per_s);
 const char *tsim_screen_percent(struct tsim_screen *screen, double frac);
 
-/* Writes the whole run where the scenario says how long it is (summary_campaign.c). */
+/* Writes the whole run if the scenario gives its length (summary_campaign.c). */
 void tsim_screen_campaign(struct tsim_screen *screen, const struct tsim_prediction *prediction);
 
 #endif

@@ -1,6 +1,6 @@
 /* sweep_output.h - the points of a sweep as a table, as CSV and as JSON. Points are read from the database one after
- * the other and written as they are read: memory does not grow with their number. No times of a clock, no numbers of
- * runs, no speeds, so that equal sweeps give equal bytes. */
+ * another and written as they are read, so memory does not grow with their number. There are no clock times, numbers of
+ * runs or speeds, so that equal sweeps give equal bytes. */
 #ifndef TSIM_REPORT_SWEEP_OUTPUT_H
 #define TSIM_REPORT_SWEEP_OUTPUT_H
 
@@ -12,14 +12,15 @@
 struct tsim_sweep_output {
     const char *scenario;
     const struct tsim_space *space;
-    const struct tsim_filter *filter; /* points for which it does not hold are left out; NULL: none are */
+    const struct tsim_filter *filter; /* points for which it does not hold are left out; NULL: none is */
     struct tsim_ranking ranking;
-    bool is_of_samples;               /* rates of the table are of samples: the model has no tokens */
-    struct tsim_point_reader *reader; /* at its beginning, and left at its end */
+    bool is_of_samples;               /* rates in the table are of samples, because the model has no tokens */
+    struct tsim_point_reader *reader; /* it stands at its beginning, and is left at its end */
 };
 
-/* Columns are the keys that change, what became of the point, the figures of interest and the objective; then the best
- * points and how many there are of each status. The rows are read twice (the first time for the widths). */
+/* Prints a table. Its columns are the keys that change, the status of the point, the figures of interest and the
+ * objective. Below it are the best points, and how many there are of each status. The rows are read twice, the first
+ * time for the widths. */
 enum tsim_status tsim_sweep_print(const struct tsim_sweep_output *output, const struct tsim_style *style, FILE *out,
                                   struct tsim_diags *diags);
 /* Prints every figure in SI units, as CSV (RFC 4180). */

@@ -30,19 +30,19 @@ void tsim_text_heading(FILE *out, const struct tsim_style *style, const char *te
 
 int tsim_text_width(const char *text);
 
-/* Prints `text` filled with blanks to `width` columns, left-aligned (or right-aligned when `width` is negative). */
+/* Prints `text` filled with blanks to `width` columns, left-aligned, or right-aligned if `width` is negative. */
 void tsim_text_pad(FILE *out, const char *text, int width);
 
-/* Prints `text` broken at blanks so that no line is wider than the style; the first line starts at column `indent`
- * (already printed), all others are indented by so much. Ends with a newline. Texts of others are made plain
+/* Prints `text` broken at blanks so that no line is wider than the style. The first line starts at column `indent`
+ * (already printed), and all others are indented by as much. It ends with a newline. Foreign texts are made plain
  * (base/plain_text.h). */
 void tsim_text_wrap(FILE *out, const struct tsim_style *style, int indent, const char *text);
 
-/* A stream that folds lines which are too wide for a table: what is written to the stream that tsim_fold_open returns
- * reaches `out` when it is closed, with lines that are too wide broken at blanks and carried on below their text, or
+/* A stream that folds lines which are too wide for a table. Text that is written to the stream of tsim_fold_open
+ * reaches `out` when it is closed; lines that are too wide are then broken at blanks and continued below their text, or
  * below their second column. With `joins`, lines of a paragraph are filled again. */
 struct tsim_fold {
-    FILE *out, *stream; /* the same where nothing is folded */
+    FILE *out, *stream; /* the same if nothing is folded */
     int width;
     bool joins;
     char *text;
@@ -71,14 +71,14 @@ struct tsim_text_table {
 /* Begins a table. `columns` and the arena must outlive it, and there is nothing to free. */
 void tsim_text_table_init(struct tsim_text_table *table, struct tsim_arena *arena, const struct tsim_column *columns,
                           size_t n_columns);
-/* Adds the next cell; a row is full after n_columns of them. NULL is an empty cell. The text is copied. */
+/* Adds the next cell; a row is full after n_columns cells. NULL is an empty cell. The text is copied. */
 void tsim_text_table_add(struct tsim_text_table *table, const char *text);
 /* Prints the table. If it is too wide for the style, its widest texts are broken into lines; if that is not enough, the
  * last columns follow below, beside the first column again. */
 void tsim_text_table_print(const struct tsim_text_table *table, const struct tsim_style *style, FILE *out);
-/* Serves tables that are written row by row: narrows texts, and counts columns off at the end, until the rest fits the
- * style. Returns how many stay; their cells are printed with tsim_text_cut, which is tsim_text_pad for what is not too
- * long and marks with ".." what is. */
+/* Fits a table that is written row by row to the style: narrows texts, and drops columns at the end. Returns the number
+ * of columns that stay. Their cells are printed with tsim_text_cut, which works as tsim_text_pad if the text is not too
+ * long, and marks a cut text with "..". */
 size_t tsim_columns_fit(const struct tsim_style *style, int *widths, const bool *is_number, size_t n_columns);
 void tsim_text_cut(FILE *out, const char *text, int width);
 /* Returns the text that tsim_text_cut prints, in `arena` unless it is `text` itself; width >= 3. */
