@@ -139,8 +139,9 @@ static enum tsim_status search(struct buy *buy) {
 static enum tsim_status open_proposal(struct buy *buy, double flops) {
     if (!tsim_propose(flops, &buy->proposal)) {
         tsim_diag_hint(tsim_diags_error(&buy->diags, TSIM_ERR_INFEASIBLE, (struct tsim_place){0}, "goal",
-                                        isfinite(flops) ? "it asks for a model below half a billion parameters"
-                                                        : "no compute is expected to reach this loss"),
+                                        isfinite(flops)
+                                            ? "it suffices for a model of less than half a billion parameters"
+                                            : "no compute is expected to reach this loss"),
                        "another --budget or --loss, or a --model of your own");
         return TSIM_ERR_INFEASIBLE;
     }

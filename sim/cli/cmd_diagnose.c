@@ -118,10 +118,11 @@ static enum tsim_status read_measurement(struct diagnose *run, const char *file)
     }
     const char first = bytes.text[strspn(bytes.text, " \t\r\n")];
     if (first != '{' && first != '[' && !tsim_profile_is_table(bytes.text, bytes.size)) {
-        tsim_diag_hint(tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
-                                        "no line says how long a step takes, and it is no trace of a profiler"),
-                       "logs of Megatron-LM, DeepSpeed, torchtitan and MaxText say it; so does --set "
-                       "measured.step_time='13.7 s' in place of a file");
+        tsim_diag_hint(
+            tsim_diags_error(&run->diags, TSIM_ERR_SCHEMA, (struct tsim_place){.file = file}, "",
+                             "no line says how long a step takes, and it is no trace of a profiler"),
+            "what started the job comes first, then its log (Megatron-LM, DeepSpeed, torchtitan, MaxText); --set "
+            "measured.step_time='13.7 s' does without one");
         tsim_heap_free(bytes.text);
         return TSIM_ERR_SCHEMA;
     }

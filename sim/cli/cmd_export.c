@@ -75,7 +75,9 @@ static bool is_sweep_right(const struct export *x) {
 
 static bool choose(struct export *x) {
     static const enum tsim_option NOT_OF_TEXT[] = {TSIM_OPTION_RANKS, TSIM_OPTION_CHART};
-    const char *format = x->arguments->value[TSIM_OPTION_FORMAT] ? x->arguments->value[TSIM_OPTION_FORMAT] : "csv";
+    const char *format = x->arguments->value[TSIM_OPTION_FORMAT]  ? x->arguments->value[TSIM_OPTION_FORMAT]
+                         : x->arguments->value[TSIM_OPTION_CHART] ? "svg"
+                                                                  : "csv";
     char what[96];
     x->is_sweep = strncmp(x->arguments->operands[0], "sweep:", 6) == 0;
     x->is_png = strcmp(format, "png") == 0;

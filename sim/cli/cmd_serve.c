@@ -305,8 +305,9 @@ static void write_view(struct job *job) {
 static const char *type_of(const struct job *job) {
     if (job->route->shape == SHAPE_PAGE)
         return "text/html; charset=utf-8";
-    const char *format = job->route->shape == SHAPE_CHART ? job->arguments.value[TSIM_OPTION_FORMAT] : NULL;
-    if (format && strcmp(format, "svg") == 0)
+    const char *format = job->arguments.value[TSIM_OPTION_FORMAT];
+    if (job->route->shape == SHAPE_CHART &&
+        (format ? strcmp(format, "svg") == 0 : job->arguments.value[TSIM_OPTION_CHART] != NULL))
         return "image/svg+xml";
     return job->route->shape == SHAPE_CHART ? "text/plain; charset=utf-8" : JSON_TYPE;
 }

@@ -54,7 +54,8 @@ static void print_ridge_points(const struct tsim_accelerator *accelerator, const
     for (int p = 0; p < TSIM_N_PRECISIONS; p++) {
         if (accelerator->peak_flops_per_s[p] <= 0)
             continue;
-        fprintf(out, "%s%s %.3g", before, tsim_precision_name((enum tsim_precision)p), ridge_point(accelerator, p));
+        double ridge = ridge_point(accelerator, p);
+        fprintf(out, "%s%s %.*g", before, tsim_precision_name((enum tsim_precision)p), ridge < 1000 ? 3 : 4, ridge);
         before = ", ";
     }
     fputs(" FLOP/B\n\n", out);

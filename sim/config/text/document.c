@@ -441,11 +441,11 @@ static enum tsim_status parse(struct tsim_document *document, bool is_foreign, c
                         .parser = &parser,
                         .most_keys = is_foreign ? TSIM_DOCUMENT_WIDE_KEYS : TSIM_VALUE_MAX_KEYS,
                         .takes_last = is_foreign};
-    const char *nul = memchr(document->text, '\0', document->size);
-    if (nul) {
-        error_at(&b, TSIM_ERR_SYNTAX, mark_of_offset(document, (size_t)(nul - document->text)),
-                 "not text: the file holds a NUL byte");
-        return b.status;
+    if (memchr(document->text, '\0', document->size)) {
+        tsim_diag_hint(tsim_diags_error(diags, TSIM_ERR_SYNTAX, (struct tsim_place){.file = document->file}, "",
+                                        "not text: the file holds a NUL byte"),
+                       "is it compressed, or a file of another program?");
+        return TSIM_ERR_SYNTAX;
     }
     if (!yaml_parser_initialize(&parser))
         tsim_out_of_memory();

@@ -687,6 +687,16 @@ static const char *why_not(struct tsim_arena *arena, const struct tsim_offer *be
                              gains_text(arena, best, other));
 }
 
+/* "; the contract is paid for 1 y": a contract that lasts longer than the run costs more than the run needs. */
+static const char *contract_text(struct tsim_arena *arena, const struct tsim_offer *offer) {
+    double least_s = job_of(offer)->cost.commitment_s;
+    char text[48];
+    return offer->purchase == TSIM_PURCHASE_RESERVE && least_s > offer->days.p90 * TSIM_DAY_S
+               ? tsim_arena_printf(arena, "; the contract is paid for %s, however short the run is",
+                                   tsim_quantity_human(least_s, TSIM_TIME_S, text, sizeof text))
+               : "";
+}
+
 /* The best of each other way to get a cluster, of the same machine in another number, and of the next machines. */
 static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *decision,
                               enum tsim_decision_objective objective) {
@@ -710,9 +720,10 @@ static void find_alternatives(struct tsim_arena *arena, struct tsim_decision *de
         if (is_machine)
             machines[n_machines++] = offer;
         decision->alternatives[decision->n_alternatives++] = (struct tsim_alternative){
-            offer, decision->is_met || offer != best
-                       ? why_not(arena, best, offer, objective)
-                       : "it comes nearest to the goal, but is more likely to miss it than to meet it"};
+            offer,
+            decision->is_met || offer != best
+                ? tsim_arena_printf(arena, "%s%s", why_not(arena, best, offer, objective), contract_text(arena, offer))
+                : "it comes nearest to the goal, but is more likely to miss it than to meet it"};
     }
 }
 
