@@ -172,6 +172,7 @@ check: test
 	@TSIM_BROWSER=needed tests/browser/run.sh build/tsim
 	@tests/reference_docs.sh build/tsim
 	@$(MAKE) --no-print-directory $(PARALLEL) docs-site
+	@NODE_PATH=build/browser/node_modules node tests/browser/site.js "$$(command -v chromium)" "$(CURDIR)/build/site/html"
 	@tests/bench/limits.sh "$(BUILD)" build/tsim
 	@$(MAKE) --no-print-directory $(PARALLEL) VARIANT=asan DEV=1 build/asan/tsim unit-programs
 	@TSIM_TEST_SLOWNESS=5 tests/run.sh build/asan build/asan/tsim code

@@ -49,3 +49,10 @@ for script in $(grep -oE '<script src="[./]*js/[^"]+"' "$html/index.html" | sed 
   *) sed -i "s|<script src=\"\([./]*\)js/$script\"[^>]*></script>||" "$html"/*.html ;;
   esac
 done
+# Search that works from a folder, too (tools/site/search.js).
+{
+  printf 'const SEARCH_INDEX = '
+  cat "$html/search/search_index.json"
+} >"$html/search/search_index.js"
+cp tools/site/search.js "$html/search/main.js"
+rm "$html"/search/{worker,lunr}.js "$html/search/search_index.json"
