@@ -671,6 +671,7 @@ enum tsim_split {
     TSIM_SPLIT_PIPELINE_INSIDE /* a pipeline's ranks may be neighbours, inside the replicas */
 };
 enum tsim_offload { TSIM_OFFLOAD_OPTIMIZER, TSIM_OFFLOAD_ACTIVATIONS };
+enum tsim_model_class { TSIM_MODELS_DENSE, TSIM_MODELS_WITH_EXPERTS };
 struct tsim_supports {
     unsigned splits;            /* enum tsim_split */
     unsigned schedules;         /* enum tsim_schedule */
@@ -679,6 +680,8 @@ struct tsim_supports {
     unsigned recompute_parts;   /* enum tsim_recompute_part, whose values are bits; a search tries only these */
     unsigned offload;           /* enum tsim_offload; a search tries only these */
     unsigned precisions;        /* enum tsim_precision */
+    unsigned sequence_needed; /* enum tsim_model_class: tensor ranks of such models always have sequence parallelism */
+    struct tsim_overlap overlap; /* the software can hide these beside its own `overlap` */
     const char *source;
 };
 static inline bool tsim_is_in(unsigned set, int64_t value) {

@@ -1,6 +1,7 @@
 #include "config/plan_choice.h"
 
 #include "config/draft/rules.h"
+#include "config/files/catalogue_read.h"
 #include "config/keys/enum_words.h"
 
 #include <stdio.h>
@@ -15,6 +16,10 @@ static const struct tsim_word OFFLOADS[] = {
     {"{activations: 1}", TSIM_PLAN_OFFLOADS_ACTIVATIONS},
     {"{optimizer: true, activations: 1}", TSIM_PLAN_OFFLOADS_OPTIMIZER | TSIM_PLAN_OFFLOADS_ACTIVATIONS},
     {NULL, 0}};
+static const struct tsim_word OVERLAPS[] = {{"as said", TSIM_OVERLAP_AS_SAID},
+                                            {"all of the software", TSIM_OVERLAP_OF_SOFTWARE},
+                                            {"all of any software", TSIM_OVERLAP_OF_ANY},
+                                            {NULL, 0}};
 static const struct tsim_word LAYERS[] = {{"auto", 0}, {"balance", 1}, {NULL, 0}};
 
 /* `least` and `most` are of what a search can try: recompute without sqrt. */
@@ -34,6 +39,7 @@ static const struct {
     [TSIM_PLAN_RECOMPUTE] = {"training.recompute", 0, TSIM_RECOMPUTE_FULL, tsim_recompute_words},
     [TSIM_PLAN_SCHEDULE] = {"parallelism.schedule", 0, TSIM_SCHEDULE_DUALPIPE, tsim_schedule_words},
     [TSIM_PLAN_SEQUENCE] = {"parallelism.sequence", 0, 1, SWITCH},
+    [TSIM_PLAN_OVERLAP] = {"parallelism.overlap", TSIM_OVERLAP_AS_SAID, TSIM_OVERLAP_OF_ANY, OVERLAPS},
     [TSIM_PLAN_LAYERS] = {"parallelism.layers_per_stage", 0, 1, LAYERS},
     [TSIM_PLAN_ORDER] = {"parallelism.order", 0, 1, ORDERS},
     [TSIM_PLAN_OFFLOAD] = {"training.offload", 0, 3, OFFLOADS},
@@ -101,8 +107,8 @@ const char *tsim_plan_key_path(enum tsim_plan_key key) {
 }
 
 bool tsim_plan_key_find(const char *path, enum tsim_plan_key *key) {
-    for (int i = 0; i < TSIM_PLAN_ORDER; i++) /* the two after it are axes over candidates, of any of their values */
-        if (strcmp(KEYS[i].path, path) == 0) {
+    for (int i = 0; i < TSIM_PLAN_ORDER; i++) /* this, the two after it and overlap are axes over candidates */
+        if (i != TSIM_PLAN_OVERLAP && strcmp(KEYS[i].path, path) == 0) {
             *key = (enum tsim_plan_key)i;
             return true;
         }
@@ -152,6 +158,24 @@ static struct tsim_parallelism_spec split_of(const struct tsim_plan_choice *choi
                                           .schedule = (enum tsim_schedule)choice->value[TSIM_PLAN_SCHEDULE]};
 }
 
+struct tsim_plan_choice tsim_plan_of(const struct tsim_scenario *scenario) {
+    const struct tsim_parallelism_spec *p = &scenario->parallelism;
+    const struct tsim_training_spec *training = &scenario->training;
+    return (struct tsim_plan_choice){
+        .value = {[TSIM_PLAN_TENSOR] = p->tensor,
+                  [TSIM_PLAN_PIPELINE] = p->pipeline,
+                  [TSIM_PLAN_VIRTUAL] = p->virtual_pipeline,
+                  [TSIM_PLAN_CONTEXT] = p->context,
+                  [TSIM_PLAN_EXPERT] = p->expert,
+                  [TSIM_PLAN_EXPERT_TENSOR] = p->expert_tensor,
+                  [TSIM_PLAN_ZERO] = p->zero,
+                  [TSIM_PLAN_MICRO_BATCH] = training->micro_batch_size,
+                  [TSIM_PLAN_SCHEDULE] = p->schedule,
+                  [TSIM_PLAN_SEQUENCE] = p->sequence,
+                  [TSIM_PLAN_RECOMPUTE] = tsim_plan_recompute_value(training->recompute, training->recompute_parts,
+                                                                    training->recompute_every)}};
+}
+
 int64_t tsim_plan_data(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {
     struct tsim_parallelism_spec p = split_of(choice);
     return job->n_accelerators / tsim_n_model_ranks(&p);
@@ -174,6 +198,86 @@ enum tsim_plan_key tsim_plan_refused_at(const struct tsim_scenario *job, const s
     return tsim_chunks_work(&p) ? TSIM_N_PLAN_KEYS : TSIM_PLAN_SCHEDULE;
 }
 
+/* ---- what is hidden ---- */
+
+static bool *flag_of(struct tsim_overlap *overlap, size_t i) {
+    return (bool *)((char *)overlap + tsim_overlap_table.keys[i].offset);
+}
+
+const char *tsim_overlap_name(size_t bit) {
+    return bit < tsim_overlap_table.n_keys ? tsim_overlap_table.keys[bit].key : NULL;
+}
+
+void tsim_overlap_add(struct tsim_overlap *overlap, unsigned bits) {
+    for (size_t i = 0; i < tsim_overlap_table.n_keys; i++)
+        *flag_of(overlap, i) |= bits >> i & 1;
+}
+
+static unsigned bits_of(struct tsim_overlap overlap) {
+    unsigned bits = 0;
+    for (size_t i = 0; i < tsim_overlap_table.n_keys; i++)
+        bits |= (unsigned)*flag_of(&overlap, i) << i;
+    return bits;
+}
+
+/* Returns what can be hidden under a schedule and is not as the job says it; a software that lists nothing can all. */
+static unsigned more_overlap(const struct tsim_scenario *job, enum tsim_plan_overlap overlap,
+                             const struct tsim_plan_choice *choice) {
+    static const struct tsim_overlap ALL = {true, true, true, true, true, true};
+    const struct tsim_software *software = job->software;
+    const struct tsim_parallelism_spec *p = &job->parallelism;
+    int64_t chunks = choice->value[TSIM_PLAN_VIRTUAL], schedule = choice->value[TSIM_PLAN_SCHEDULE];
+    bool is_any = overlap == TSIM_OVERLAP_OF_ANY || !software->supports.splits;
+    struct tsim_overlap said = p->overlap, can = is_any ? ALL : software->overlap, also = software->supports.overlap;
+    if (overlap == TSIM_OVERLAP_AS_SAID || job->cluster.node->accelerator->execution == TSIM_EXECUTION_BULK_SYNCHRONOUS)
+        return 0;
+    if (!p->says_overlap_pipeline)
+        said.pipeline = tsim_hides_messages(software, chunks, (int)schedule);
+    if (!p->says_overlap_expert)
+        said.expert = tsim_hides_exchanges(software, (int)schedule);
+    if (overlap == TSIM_OVERLAP_OF_SOFTWARE && tsim_sends_in_turns(software, chunks, (int)schedule)) {
+        can.pipeline = also.pipeline = false;
+        if (choice->value[TSIM_PLAN_PIPELINE] > 1)
+            can.expert = also.expert = false;
+    }
+    if (!tsim_has_tensor_overlap(job->training.precision))
+        can.tensor = also.tensor = false;
+    if (job->model->experts.count == 0)
+        can.expert = also.expert = false;
+    return (bits_of(can) | bits_of(also)) & ~bits_of(said);
+}
+
+bool tsim_may_overlap_more(const struct tsim_scenario *job, enum tsim_plan_overlap overlap) {
+    const struct tsim_plan_choice plain = {
+        .value = {[TSIM_PLAN_VIRTUAL] = 1, [TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_1F1B}};
+    const struct tsim_plan_choice chunks = {
+        .value = {[TSIM_PLAN_VIRTUAL] = 2, [TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_INTERLEAVED}};
+    return more_overlap(job, overlap, &plain) || more_overlap(job, overlap, &chunks);
+}
+
+unsigned tsim_plan_more_overlap(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {
+    struct tsim_parallelism_spec p = split_of(choice);
+    enum tsim_schedule played = tsim_played_schedule(&p);
+    p.data = tsim_plan_data(job, choice);
+    bool is_replicated = tsim_is_replicated(&p, p.data), is_split = p.tensor > 1;
+    const struct tsim_overlap used = {.gradients = is_replicated,
+                                      .parameters = is_replicated && choice->value[TSIM_PLAN_ZERO] > 0,
+                                      .tensor = is_split && choice->value[TSIM_PLAN_SEQUENCE],
+                                      .tensor_backward = is_split && !job->parallelism.overlap.tensor,
+                                      .pipeline = p.pipeline > 1,
+                                      .expert = choice->value[TSIM_PLAN_EXPERT] > 1 && played != TSIM_SCHEDULE_GPIPE &&
+                                                played != TSIM_SCHEDULE_SEQUENTIAL};
+    return more_overlap(job, (enum tsim_plan_overlap)choice->value[TSIM_PLAN_OVERLAP], choice) & bits_of(used);
+}
+
+/* All of a software that is told of one more value hides what it hides without. */
+static bool hides_no_more(const struct tsim_scenario *job, const struct tsim_plan_choice *choice) {
+    struct tsim_plan_choice less = *choice;
+    less.value[TSIM_PLAN_OVERLAP]--;
+    return choice->value[TSIM_PLAN_OVERLAP] == TSIM_OVERLAP_AS_SAID ||
+           tsim_plan_more_overlap(job, choice) == tsim_plan_more_overlap(job, &less);
+}
+
 bool tsim_plan_key_is_idle(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
                            enum tsim_plan_key key) {
     struct tsim_parallelism_spec p = split_of(choice);
@@ -183,6 +287,8 @@ bool tsim_plan_key_is_idle(const struct tsim_scenario *job, const struct tsim_pl
         return !tsim_is_replicated(&p, p.data);
     case TSIM_PLAN_SEQUENCE:
         return p.tensor == 1;
+    case TSIM_PLAN_OVERLAP:
+        return hides_no_more(job, choice);
     case TSIM_PLAN_EXPERT_TENSOR:
         return p.tensor == 1 || job->model->experts.count == 0;
     case TSIM_PLAN_ORDER: /* the pipeline's ranks may be inside already */

@@ -19,6 +19,7 @@ enum tsim_plan_key {
     TSIM_PLAN_MICRO_BATCH,
     TSIM_PLAN_SCHEDULE,
     TSIM_PLAN_SEQUENCE,
+    TSIM_PLAN_OVERLAP,   /* enum tsim_plan_overlap */
     TSIM_PLAN_RECOMPUTE, /* a tsim_plan_recompute_value */
     TSIM_PLAN_LAYERS,    /* 0: auto, 1: balance */
     TSIM_PLAN_ORDER,     /* 0: the job's; 1: the pipeline's ranks are inside the replicas */
@@ -26,6 +27,8 @@ enum tsim_plan_key {
     TSIM_N_PLAN_KEYS
 };
 
+/* A plan hides of communication what the job says, all that its software can, or all that any software can. */
+enum tsim_plan_overlap { TSIM_OVERLAP_AS_SAID, TSIM_OVERLAP_OF_SOFTWARE, TSIM_OVERLAP_OF_ANY };
 enum { TSIM_PLAN_OFFLOADS_OPTIMIZER = 1, TSIM_PLAN_OFFLOADS_ACTIVATIONS = 2 };
 
 struct tsim_plan_choice {
@@ -51,6 +54,9 @@ void tsim_plan_pipeline_inside(const enum tsim_axis order[TSIM_N_AXES], enum tsi
 /* Reads a value of a key; returns false if `text` is no value that a search can try. */
 bool tsim_plan_key_read(enum tsim_plan_key key, const char *text, int64_t *value);
 
+/* Returns the values of a scenario's own plan; of its layers, order and offload it has the job's (0). */
+struct tsim_plan_choice tsim_plan_of(const struct tsim_scenario *scenario);
+
 /* Returns the replicas under the plan, which are all that is left of the job's accelerators. */
 int64_t tsim_plan_data(const struct tsim_scenario *job, const struct tsim_plan_choice *choice);
 
@@ -59,8 +65,16 @@ int64_t tsim_plan_data(const struct tsim_scenario *job, const struct tsim_plan_c
  * TSIM_N_PLAN_KEYS if the plan is not ruled out. */
 enum tsim_plan_key tsim_plan_refused_at(const struct tsim_scenario *job, const struct tsim_plan_choice *choice);
 
+/* Returns bits, in the order of the keys of `overlap`, of those that the plan hides and the job does not. Those without effect
+ * under the plan are not among them. */
+unsigned tsim_plan_more_overlap(const struct tsim_scenario *job, const struct tsim_plan_choice *choice);
+const char *tsim_overlap_name(size_t bit); /* "gradients"; NULL if there is no such bit */
+void tsim_overlap_add(struct tsim_overlap *overlap, unsigned bits);
+/* Returns whether some plan with this value of overlap hides more than the job. */
+bool tsim_may_overlap_more(const struct tsim_scenario *job, enum tsim_plan_overlap overlap);
+
 /* Returns whether expert_tensor, zero, schedule, sequence, layers_per_stage or order has no effect under the values
- * before it, so that all its values are one plan. */
+ * before it, so that all its values are one plan; of overlap, whether its value is the same plan as the value before it. */
 bool tsim_plan_key_is_idle(const struct tsim_scenario *job, const struct tsim_plan_choice *choice,
                            enum tsim_plan_key key);
 /* Returns the schedule that is played for the plan's: 1f1b for one that needs more stages or chunks. */

@@ -28,6 +28,11 @@ static void draft_choice(const struct tsim_scenario *job, const struct tsim_plan
     if (choice->value[TSIM_PLAN_ORDER])
         tsim_plan_pipeline_inside(job->parallelism.order, p->order);
     p->sequence = choice->value[TSIM_PLAN_SEQUENCE];
+    struct tsim_overlap more = {0};
+    tsim_overlap_add(&more, tsim_plan_more_overlap(job, choice));
+    tsim_overlap_add(&p->overlap, tsim_plan_more_overlap(job, choice));
+    p->says_overlap_pipeline |= more.pipeline;
+    p->says_overlap_expert |= more.expert;
     p->balances = choice->value[TSIM_PLAN_LAYERS];
     p->layers_per_chunk = NULL;
     p->says_layers = false;

@@ -66,11 +66,18 @@ bool tsim_supports_value(const struct tsim_supports *s, enum tsim_plan_key key, 
         return value == 0 || runs_split(s, TSIM_SPLIT_SEQUENCE);
     case TSIM_PLAN_LAYERS:
         return value == 0 || runs_split(s, TSIM_SPLIT_UNEVEN_STAGES);
+    case TSIM_PLAN_OVERLAP:
+        return value != TSIM_OVERLAP_OF_ANY;
     case TSIM_PLAN_MICRO_BATCH:
     case TSIM_N_PLAN_KEYS:
         break;
     }
     return true;
+}
+
+bool tsim_needs_sequence(const struct tsim_scenario *job) {
+    enum tsim_model_class own = job->model->experts.count > 0 ? TSIM_MODELS_WITH_EXPERTS : TSIM_MODELS_DENSE;
+    return job->software->supports.sequence_needed >> own & 1;
 }
 
 bool tsim_supports_staged_zero(const struct tsim_supports *s, int64_t zero) {
@@ -118,6 +125,8 @@ size_t tsim_scenario_unsupported(struct tsim_arena *arena, const struct tsim_sce
     const struct tsim_parallelism_spec *p = &sc->parallelism;
     struct lacks lacks = {arena, list, 0};
     check_splits(&lacks, sc);
+    if (p->tensor > 1 && !p->sequence && tsim_needs_sequence(sc))
+        lack(&lacks, "parallelism.sequence", "sequence: true", "tensor ranks without sequence parallelism");
     if (p->pipeline > 1 && !tsim_supports_value(s, TSIM_PLAN_SCHEDULE, p->schedule))
         lack(&lacks, "parallelism.schedule", tsim_words_text(arena, tsim_schedule_words, s->schedules), "schedule %s",
              tsim_schedule_name(p->schedule));

@@ -72,7 +72,9 @@ static void random_job(struct random_source *random, struct example *e) {
     e->scenario.parallelism.overlap.pipeline = random_between(random, 0, 1);
     e->scenario.parallelism.overlap.gradients = random_between(random, 0, 1);
     e->scenario.parallelism.overlap.parameters = random_between(random, 0, 1);
-    e->scenario.parallelism.says_overlap_pipeline = true;
+    e->scenario.parallelism.overlap.tensor = random_between(random, 0, 1);
+    e->scenario.parallelism.overlap.expert = random_between(random, 0, 1);
+    e->scenario.parallelism.says_overlap_pipeline = e->scenario.parallelism.says_overlap_expert = true;
     e->model.layers = random_between(random, 0, 2) ? 8 : 7; /* seven split evenly over nothing but three (9 / 3) */
     e->accelerator.kernel_latency_s = 2e-6;
     e->accelerator.memory_bytes = 1e9 * (double)(2 + random_between(random, 0, 12));
@@ -197,6 +199,7 @@ static void random_refinements(struct random_source *random, struct example *e,
     s->recompute |= random_between(random, 0, 3) == 0 ? 1u << TSIM_RECOMPUTE_EVERY : 0;
     s->recompute_parts = random_between(random, 0, 1) ? TSIM_RECOMPUTE_NORMS : TSIM_RECOMPUTE_FFN;
     s->offload = random_between(random, 0, 3) == 0;
+    s->overlap = (struct tsim_overlap){.tensor = random_between(random, 0, 1), .expert = random_between(random, 0, 1)};
     if (random_between(random, 0, 1))
         s->splits &= ~(1u << TSIM_SPLIT_PIPELINE_INSIDE);
     if (random_between(random, 0, 1))

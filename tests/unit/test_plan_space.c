@@ -90,7 +90,7 @@ START_TEST(equal_plans_are_there_once) {
         [TSIM_PLAN_TENSOR] = {TWO, 2},      [TSIM_PLAN_PIPELINE] = {TWO, 2},   [TSIM_PLAN_VIRTUAL] = {ONE, 1},
         [TSIM_PLAN_CONTEXT] = {ONE, 1},     [TSIM_PLAN_EXPERT] = {ONE, 1},     [TSIM_PLAN_ZERO] = {ZERO, 1},
         [TSIM_PLAN_MICRO_BATCH] = {ONE, 1}, [TSIM_PLAN_RECOMPUTE] = {FULL, 1}, [TSIM_PLAN_SCHEDULE] = {SCHEDULES, 2},
-        [TSIM_PLAN_SEQUENCE] = {BOTH, 2},   [TSIM_PLAN_LAYERS] = {ZERO, 1}};
+        [TSIM_PLAN_SEQUENCE] = {BOTH, 2},   [TSIM_PLAN_OVERLAP] = {ZERO, 1},   [TSIM_PLAN_LAYERS] = {ZERO, 1}};
     struct example e;
     struct tsim_plan_space space;
     struct tsim_plan_choice choice;
@@ -293,6 +293,75 @@ START_TEST(software_limits_what_is_searched) {
 }
 END_TEST
 
+/* A search tries what the scenario turned off and the software has, and what the software can be told to hide; of any software
+ * all. It is in the plan's settings, which a scenario can take. A software that hides messages in interleaved schedules alone
+ * does not hide others. */
+START_TEST(what_can_be_hidden_is_searched) {
+    static const char SCENARIO[] = "schema: tsim/v1\nname: a\nmodel: llama2-7b\ncluster: {node: dgx-h100}\n"
+                                   "software: {extends: megatron-core-2024, overlap: {parameters: false}, "
+                                   "supports: {overlap: {parameters: true}}}\n"
+                                   "parallelism: {tensor: 2, pipeline: 2, overlap: {tensor: false, pipeline: false}}\n"
+                                   "training: {global_batch_size: 64, micro_batch_size: 1}\n";
+    static const char *const WORDS[] = {"parallelism.overlap.tensor=true,false"};
+    const struct tsim_space_words words = {WORDS, 1, NULL, 0};
+    struct tsim_scenario_source source;
+    struct tsim_space axes;
+    struct tsim_plan_space space;
+    const struct tsim_scenario *sc;
+    ck_assert_int_eq(tsim_scenario_open_text(&arena, "a.yaml", SCENARIO, &source, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, TSIM_PLAN_FINE, &space, &diags), TSIM_OK);
+    const struct tsim_plan_candidate *candidate = space.candidates;
+    ck_assert_uint_eq(candidate->axes[TSIM_PLAN_OVERLAP].n, 2);
+    struct tsim_plan_choice choice = PLAIN;
+    ck_assert(tsim_scenario_replan(&arena, candidate->job, &choice, &sc));
+    ck_assert(!sc->parallelism.overlap.tensor && !sc->parallelism.overlap.pipeline &&
+              !sc->parallelism.overlap.parameters && sc->parallelism.overlap.gradients);
+    choice.value[TSIM_PLAN_OVERLAP] = TSIM_OVERLAP_OF_SOFTWARE;
+    ck_assert(!tsim_plan_key_is_idle(candidate->job, &choice, TSIM_PLAN_OVERLAP));
+    ck_assert(tsim_scenario_replan(&arena, candidate->job, &choice, &sc));
+    ck_assert(sc->parallelism.overlap.tensor && sc->parallelism.overlap.pipeline && sc->parallelism.overlap.parameters);
+    ck_assert_ptr_nonnull(strstr(tsim_plan_set_json(&arena, candidate, &choice),
+                                 "\"parallelism.overlap.parameters\": true, \"parallelism.overlap.tensor\": true, "
+                                 "\"parallelism.overlap.pipeline\": true"));
+    choice.value[TSIM_PLAN_VIRTUAL] = 1;
+    choice.value[TSIM_PLAN_SCHEDULE] = TSIM_SCHEDULE_1F1B;
+    ck_assert(tsim_scenario_replan(&arena, candidate->job, &choice, &sc));
+    ck_assert(sc->parallelism.overlap.tensor && !sc->parallelism.overlap.pipeline);
+    choice.value[TSIM_PLAN_OVERLAP] = TSIM_OVERLAP_OF_ANY;
+    ck_assert(tsim_scenario_replan(&arena, candidate->job, &choice, &sc) && sc->parallelism.overlap.pipeline);
+    choice.value[TSIM_PLAN_TENSOR] = choice.value[TSIM_PLAN_PIPELINE] = choice.value[TSIM_PLAN_ZERO] = 1;
+    choice.value[TSIM_PLAN_ZERO] = 0;
+    ck_assert(tsim_plan_key_is_idle(candidate->job, &choice, TSIM_PLAN_OVERLAP)); /* gradients are hidden anyway */
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, TSIM_PLAN_ANY_SOFTWARE, &space, &diags),
+                     TSIM_OK);
+    ck_assert_uint_eq(space.candidates->axes[TSIM_PLAN_OVERLAP].n, 3);
+    ck_assert_int_eq(tsim_space_read(&arena, NULL, &words, &axes, &diags), TSIM_OK);
+    ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, &axes, TSIM_PLAN_FINE, &space, &diags), TSIM_OK);
+    ck_assert_uint_eq(space.n_candidates, 2);
+    ck_assert_uint_eq(space.candidates->axes[TSIM_PLAN_OVERLAP].n, 1);
+}
+END_TEST
+
+/* Megatron-Core's tensor ranks have sequence parallelism where there are experts, and need not have it elsewhere. */
+START_TEST(sequence_parallelism_may_be_needed) {
+    static const char *const MODELS[] = {"llama2-7b", "mixtral-8x7b"};
+    for (size_t i = 0; i < 2; i++) {
+        struct tsim_scenario_source source;
+        struct tsim_plan_space space;
+        const char *text =
+            tsim_arena_printf(&arena,
+                              "schema: tsim/v1\nname: a\nmodel: %s\ncluster: {node: dgx-h100}\nsoftware: "
+                              "megatron-core-2025\ntraining: {global_batch_size: 64}\n",
+                              MODELS[i]);
+        ck_assert_int_eq(tsim_scenario_open_text(&arena, "a.yaml", text, &source, &diags), TSIM_OK);
+        ck_assert_int_eq(tsim_plan_space_read(&arena, &source, NULL, 0, NULL, TSIM_PLAN_COARSE, &space, &diags),
+                         TSIM_OK);
+        ck_assert(has_value(&space.candidates->axes[TSIM_PLAN_SEQUENCE], true));
+        ck_assert(has_value(&space.candidates->axes[TSIM_PLAN_SEQUENCE], false) == (i == 0));
+    }
+}
+END_TEST
+
 START_TEST(settings_of_a_plan) {
     const struct tsim_plan_axis none[TSIM_N_PLAN_KEYS] = {{NULL, 0}};
     struct example e;
@@ -368,6 +437,8 @@ static Suite *plan_space_suite(void) {
     tcase_add_test(tcase, plan_is_resolved);
     tcase_add_test(tcase, rules_are_those_of_scenarios);
     tcase_add_test(tcase, overlap_follows_the_schedule);
+    tcase_add_test(tcase, what_can_be_hidden_is_searched);
+    tcase_add_test(tcase, sequence_parallelism_may_be_needed);
     tcase_add_test(tcase, equal_plans_are_there_once);
     tcase_add_test(tcase, listing_leaves_out_no_plan);
     tcase_add_test(tcase, listed_values_are_there_once);

@@ -348,12 +348,10 @@ void tsim_draft_fill_plan(struct tsim_draft *draft) {
     if (draft->data == 0 && tsim_ranks_divide(p, n))
         draft->data = n / tsim_n_model_ranks(p);
     const struct tsim_software *software = draft->scenario.software;
-    bool has_turns = software->pipeline_overlap == TSIM_PIPELINE_OVERLAP_INTERLEAVED && p->virtual_pipeline == 1 &&
-                     draft->schedule < TSIM_SCHEDULE_ZB_H1;
     if (!p->says_overlap_pipeline)
-        p->overlap.pipeline = software->overlap.pipeline && !has_turns;
-    if (!p->says_overlap_expert) /* the pairs of dualpipe are there to hide them */
-        p->overlap.expert = software->overlap.expert || draft->schedule == TSIM_SCHEDULE_DUALPIPE;
+        p->overlap.pipeline = tsim_hides_messages(software, p->virtual_pipeline, draft->schedule);
+    if (!p->says_overlap_expert)
+        p->overlap.expert = tsim_hides_exchanges(software, draft->schedule);
     p->schedule = draft->schedule >= 0      ? (enum tsim_schedule)draft->schedule
                   : p->virtual_pipeline > 1 ? TSIM_SCHEDULE_INTERLEAVED
                                             : (enum tsim_schedule)software->defaults.schedule;

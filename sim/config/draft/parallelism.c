@@ -55,6 +55,19 @@ bool tsim_experts_divide(int64_t n_experts, const struct tsim_parallelism_spec *
     return n_experts % p->expert == 0 && tsim_expert_ranks(p).data > 0;
 }
 
+bool tsim_sends_in_turns(const struct tsim_software *software, int64_t chunks, int schedule) {
+    return software->pipeline_overlap == TSIM_PIPELINE_OVERLAP_INTERLEAVED && chunks == 1 &&
+           schedule < TSIM_SCHEDULE_ZB_H1;
+}
+
+bool tsim_hides_messages(const struct tsim_software *software, int64_t chunks, int schedule) {
+    return software->overlap.pipeline && !tsim_sends_in_turns(software, chunks, schedule);
+}
+
+bool tsim_hides_exchanges(const struct tsim_software *software, int schedule) {
+    return software->overlap.expert || schedule == TSIM_SCHEDULE_DUALPIPE; /* its pairs are there to hide them */
+}
+
 bool tsim_batch_divides(int64_t global_batch_size, int64_t micro_batch_size, int64_t data) {
     return global_batch_size % (micro_batch_size * data) == 0;
 }

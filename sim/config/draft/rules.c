@@ -348,8 +348,6 @@ static void check_own_software(const struct check *c) {
 }
 
 static void check_execution(const struct check *c) {
-    static const char *const OVERLAPS[] = {"gradients",       "parameters", "tensor",
-                                           "tensor_backward", "pipeline",   "expert"};
     const struct tsim_accelerator *a = c->sc->cluster.node->accelerator;
     if (a->execution == TSIM_EXECUTION_WEIGHT_STREAMING)
         check_streaming(c, a->name);
@@ -358,9 +356,10 @@ static void check_execution(const struct check *c) {
                                           "a %.40s is a package of %lld devices, and one product runs on one of them",
                                           a->name, num(a->dies)),
                        "a node of its dies, such as mi250x-node");
-    for (size_t i = 0; i < 6 && a->execution == TSIM_EXECUTION_BULK_SYNCHRONOUS; i++) {
+    const char *name;
+    for (size_t i = 0; a->execution == TSIM_EXECUTION_BULK_SYNCHRONOUS && (name = tsim_overlap_name(i)); i++) {
         char path[64];
-        snprintf(path, sizeof path, "parallelism.overlap.%s", OVERLAPS[i]);
+        snprintf(path, sizeof path, "parallelism.overlap.%s", name);
         const struct tsim_value *value = tsim_value_find_path(c->draft->root, path);
         if (value && value->text && strcmp(value->text, "true") == 0)
             tsim_value_warning(c->reader->diags, value, path,

@@ -20,6 +20,13 @@ bool tsim_chunks_work(const struct tsim_parallelism_spec *parallelism);
  * one stage that there is, become 1f1b. */
 enum tsim_schedule tsim_played_schedule(const struct tsim_parallelism_spec *parallelism);
 
+/* Returns whether messages between stages of so many chunks take turns with passes under a schedule (-1: not said), in
+ * software that hides those of other schedules. */
+bool tsim_sends_in_turns(const struct tsim_software *software, int64_t chunks, int schedule);
+/* Return whether messages, and exchanges of experts, are hidden if the scenario does not say. */
+bool tsim_hides_messages(const struct tsim_software *software, int64_t chunks, int schedule);
+bool tsim_hides_exchanges(const struct tsim_software *software, int schedule);
+
 /* Returns whether whole micro-batches of every replica make up the batch. */
 bool tsim_batch_divides(int64_t global_batch_size, int64_t micro_batch_size, int64_t data);
 /* The micro-batches of a replica must be a multiple of `unit`, and at least `least`. */

@@ -87,6 +87,8 @@ static const struct tsim_word SPLITS[] = {
     {"expert-tensor", TSIM_SPLIT_EXPERT_TENSOR}, {"pipeline-inside", TSIM_SPLIT_PIPELINE_INSIDE}, {NULL, 0}};
 static const struct tsim_word OFFLOADS[] = {
     {"optimizer", TSIM_OFFLOAD_OPTIMIZER}, {"activations", TSIM_OFFLOAD_ACTIVATIONS}, {NULL, 0}};
+static const struct tsim_word MODEL_CLASSES[] = {
+    {"dense", TSIM_MODELS_DENSE}, {"experts", TSIM_MODELS_WITH_EXPERTS}, {NULL, 0}};
 static const struct tsim_word ZEROS[] = {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {NULL, 0}};
 static const struct tsim_word RECOMPUTES[] = {
     {"none", TSIM_RECOMPUTE_NONE}, {"selective", TSIM_RECOMPUTE_SELECTIVE}, {"full", TSIM_RECOMPUTE_FULL},
@@ -138,6 +140,9 @@ static const struct tsim_key SUPPORT_KEYS[] = {
     SUPPORT("recompute_parts", recompute_parts, tsim_recompute_part_words, "parts of a layer that can be recomputed one by one; a search tries them"),
     SUPPORT("offload", offload, OFFLOADS, "what can lie in the host's memory; a search tries it"),
     SUPPORT("precisions", precisions, tsim_precision_words, "precisions of the matrix products"),
+    SUPPORT("sequence_needed", sequence_needed, MODEL_CLASSES, "models whose tensor ranks always have sequence parallelism, too; default: none"),
+    {.key = "overlap", .kind = TSIM_KEY_MAPPING, .offset = offsetof(struct tsim_supports, overlap), .table = &tsim_overlap_table,
+     .is_omitted_when_zero = true, .help = "what can be hidden beside what `overlap` says; a search tries it"},
     {.key = "source", .kind = TSIM_KEY_STRING, .offset = offsetof(struct tsim_supports, source), .help = "where it was read"}};
 static const struct tsim_table SUPPORTS = {SUPPORT_KEYS, sizeof SUPPORT_KEYS / sizeof SUPPORT_KEYS[0], false};
 

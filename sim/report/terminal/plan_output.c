@@ -185,6 +185,8 @@ const char *tsim_plan_text(struct tsim_arena *arena, const struct tsim_plan *pla
                                  tsim_plan_key_text(arena, TSIM_PLAN_RECOMPUTE, value[TSIM_PLAN_RECOMPUTE]));
     if (value[TSIM_PLAN_TENSOR] > 1 && !value[TSIM_PLAN_SEQUENCE])
         text = tsim_arena_printf(arena, "%s no-sp", text);
+    if (value[TSIM_PLAN_OVERLAP])
+        text = tsim_arena_printf(arena, "%s +overlap", text);
     if (value[TSIM_PLAN_LAYERS])
         text = tsim_arena_printf(arena, "%s balanced", text);
     if (value[TSIM_PLAN_ORDER])
@@ -205,6 +207,7 @@ static const char *legend(struct tsim_arena *arena, const struct tsim_plan_resul
         enum tsim_plan_key key;
         const char *text;
     } RARE[] = {{TSIM_PLAN_EXPERT_TENSOR, "etp: tensor ranks of an expert"},
+                {TSIM_PLAN_OVERLAP, "+overlap: hides more than the scenario says, as the settings of the plan name it"},
                 {TSIM_PLAN_ORDER, "pp-inside: stages next to each other, inside the replicas"},
                 {TSIM_PLAN_OFFLOAD, "off-opt, off-act: optimizer, activations in the host's memory"}};
     const char *text = LEGEND;
@@ -511,29 +514,6 @@ static void print_doubt(const struct tsim_plan_output *output, const struct tsim
     tsim_text_wrap(out, style, 2, line);
 }
 
-/* Names what the software can overlap and the scenario does not: a search keeps it, as it keeps the batch. */
-static const char *kept_text(struct tsim_arena *arena, const struct tsim_scenario *job) {
-    const struct tsim_overlap *can = &job->software->overlap, *has = &job->parallelism.overlap;
-    const struct {
-        const char *name;
-        bool is_off;
-    } KEYS[] = {{"gradients", can->gradients && !has->gradients},
-                {"parameters", can->parameters && !has->parameters},
-                {"tensor", can->tensor && !has->tensor && tsim_has_tensor_overlap(job->training.precision)},
-                {"pipeline", can->pipeline && !has->pipeline && job->parallelism.says_overlap_pipeline}};
-    const char *names = "", *first = NULL;
-    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)
-        if (KEYS[i].is_off) {
-            first = first ? first : KEYS[i].name;
-            names = tsim_arena_printf(arena, "%s%s%s", names, *names ? ", " : "", KEYS[i].name);
-        }
-    return first ? tsim_arena_printf(arena,
-                                     "; kept as the scenario has it: no overlap of %s (--vary "
-                                     "parallelism.overlap.%s=true,false tries both)",
-                                     names, first)
-                 : "";
-}
-
 /* The keys that have several values to choose from. */
 static void print_space(struct tsim_arena *arena, const struct tsim_plan_output *output, const struct tsim_style *style,
                         FILE *out) {
@@ -547,6 +527,7 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
                                                         "micro-batch",
                                                         "schedule",
                                                         "sequence",
+                                                        "overlap",
                                                         "recomputation",
                                                         "balanced stages",
                                                         "stages inside replicas",
@@ -570,12 +551,12 @@ static void print_space(struct tsim_arena *arena, const struct tsim_plan_output 
         servers = "; ranked are steps of the workers: pushes and pulls (tsim run) come on top of each";
     if (n > 0)
         tsim_text_wrap(out, style, 0,
-                       tsim_arena_printf(arena, "%s%s%s%s%s", text, of,
+                       tsim_arena_printf(arena, "%s%s%s%s", text, of,
                                          is_refined
                                              ? ""
                                              : "; not refined (parts of layers, balance, order, offload), because tsim "
                                                "has no bound on the figure that limits or ranks the plans",
-                                         kept_text(arena, space->candidates[0].job), servers));
+                                         servers));
 }
 
 /* Prints the plan to run. By default it is one that fits even if its memory is more than predicted; a faster one that

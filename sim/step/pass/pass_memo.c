@@ -9,7 +9,7 @@ struct key {
     int64_t tensor, context, expert, expert_tensor, expert_axes;
     int64_t strides[3], expert_size; /* of the tensor, context and expert axes */
     int64_t sequence, micro_batch_size, recompute, recompute_parts, recompute_every;
-    int64_t splits_backward, overlap_expert;
+    int64_t splits_backward, overlap_expert, overlap_tensor, overlap_tensor_backward;
     int64_t reduces_at_once, accumulated_microbatches; /* how gradients are kept; 0: their number makes no difference */
 };
 
@@ -50,6 +50,8 @@ static struct key key_of(const struct tsim_scenario *sc, const struct tsim_place
                         .recompute_every = sc->training.recompute_every,
                         .splits_backward = tsim_schedule_splits_backward(p->schedule),
                         .overlap_expert = p->overlap.expert,
+                        .overlap_tensor = p->overlap.tensor,
+                        .overlap_tensor_backward = p->overlap.tensor_backward,
                         .reduces_at_once = p->zero >= 2,
                         .accumulated_microbatches =
                             accumulated_frac > 0 && accumulated_frac < 1 ? sc->n_microbatches : 0};

@@ -1,6 +1,7 @@
 #include "study/judge/diagnosis.h"
 
 #include "config/text/document.h"
+#include "results/json.h"
 #include "results/measured.h"
 #include "run/run.h"
 #include "study/judge/uncertainty.h"
@@ -211,37 +212,45 @@ static enum tsim_status add_switches(struct study *study) {
 
 /* ---- the plan ---- */
 
-struct changes { /* changes of the plan's keys */
-    struct tsim_override items[TSIM_N_PLAN_KEYS + 1];
+enum { MOST_CHANGES = 20 }; /* a plan's keys, and what it hides one by one */
+
+struct changes { /* of what the plan sets */
+    struct tsim_override items[MOST_CHANGES];
     size_t n;
     bool says_data; /* the job says how many replicas it has, which follow from the plan */
 };
 
+/* Returns a value of the plan as --set takes it. */
+static const char *text_of(struct study *study, const struct tsim_plan *plan, const struct tsim_json *set,
+                           const char *path) {
+    enum tsim_plan_key key;
+    return tsim_plan_key_find(path, &key) ? tsim_plan_key_text(study->arena, key, plan->choice.value[key])
+                                          : tsim_json_value_text(study->arena, tsim_json_find(set, path));
+}
+
 /* Lists what the plan sets otherwise than the job has it now. */
 static enum tsim_status find_changes(struct study *study, const struct tsim_plan *plan, struct changes *changes) {
-    const struct tsim_value *set, *resolved;
-    const char *own = tsim_scenario_json(study->arena, study->diagnosis->scenario);
-    TSIM_TRY(tsim_document_parse(study->arena, "plan", plan->set_json, strlen(plan->set_json), &set, study->diags));
+    const struct tsim_value *resolved;
+    const char *own = tsim_scenario_json(study->arena, study->diagnosis->scenario),
+               *layers = tsim_plan_key_path(TSIM_PLAN_LAYERS);
     TSIM_TRY(tsim_document_parse(study->arena, "job", own, strlen(own), &resolved, study->diags));
     const struct tsim_value *data = tsim_value_find_path(study->now->source->root, "parallelism.data");
+    struct tsim_json *set = tsim_json_new_parsed(plan->set_json);
     *changes =
         (struct changes){.says_data = data && !(data->kind == TSIM_VALUE_SCALAR && strcmp(data->text, "auto") == 0)};
-    for (size_t i = 0; i < set->n_items; i++) {
-        const char *path = set->pairs[i].key;
-        enum tsim_plan_key key;
-        if (!tsim_plan_key_find(path, &key))
+    for (size_t i = 0; i < tsim_json_count(set); i++) {
+        const char *path = tsim_arena_strdup(study->arena, tsim_json_key(set, i)),
+                   *text = text_of(study, plan, set, path);
+        bool is_of_layers = strcmp(path, layers) == 0;
+        const struct tsim_value *has = tsim_value_find_path(is_of_layers ? study->now->source->root : resolved, path);
+        bool is_same = has && has->kind == TSIM_VALUE_SCALAR && strcmp(text, has->text) == 0;
+        bool is_silent = is_of_layers && !has && strcmp(text, "auto") == 0;
+        if (is_same || is_silent || strcmp(path, "parallelism.data") == 0)
             continue;
-        const struct tsim_value *value = set->pairs[i].value, *has = tsim_value_find_path(resolved, path);
-        bool is_scalar = value->kind == TSIM_VALUE_SCALAR;
-        if (key == TSIM_PLAN_LAYERS)
-            has = tsim_value_find_path(study->now->source->root, path);
-        if (key == TSIM_PLAN_LAYERS && !has && is_scalar && strcmp(value->text, "auto") == 0)
-            continue;
-        if (has && has->kind == TSIM_VALUE_SCALAR && is_scalar && strcmp(value->text, has->text) == 0)
-            continue;
-        changes->items[changes->n++] =
-            (struct tsim_override){path, tsim_plan_key_text(study->arena, key, plan->choice.value[key])};
+        TSIM_ASSERT(changes->n < MOST_CHANGES);
+        changes->items[changes->n++] = (struct tsim_override){path, text};
     }
+    tsim_json_release(set);
     return TSIM_OK;
 }
 
@@ -268,7 +277,7 @@ static unsigned best_subset(struct study *study, const struct changes *changes, 
                             const struct tsim_scenario **scenario, double *time_s) {
     unsigned best = 0;
     for (unsigned taken = 1; taken <= left; taken++) {
-        struct tsim_override settings[TSIM_N_PLAN_KEYS + 1];
+        struct tsim_override settings[MOST_CHANGES + 1];
         const struct tsim_scenario *tried;
         if ((taken & ~left) || n_bits(taken) != size ||
             !propose(study, study->now, settings, pick(changes, taken, settings), &tried))
@@ -301,7 +310,7 @@ static void add_plan(struct study *study, const struct changes *changes, double 
             taken = best_subset(study, changes, left, n_bits(left), &scenario, &time_s);
         if (!taken)
             return;
-        struct tsim_override *settings = TSIM_NEW_ARRAY(study->arena, TSIM_N_PLAN_KEYS + 1, struct tsim_override);
+        struct tsim_override *settings = TSIM_NEW_ARRAY(study->arena, MOST_CHANGES + 1, struct tsim_override);
         size_t n = pick(changes, taken, settings);
         add_change(study, TSIM_BAR_PLAN, settings, n, time_s);
         study->now = scenario;
@@ -320,7 +329,7 @@ static enum tsim_status search(struct study *study, struct tsim_plan_result *res
     for (size_t i = 0; i < d->n_bars; i++)
         for (size_t k = 0; k < d->bars[i].n_settings; k++)
             all[n++] = d->bars[i].settings[k];
-    TSIM_TRY(tsim_plan_space_read(study->arena, study->source, all, n, NULL, false, space, study->diags));
+    TSIM_TRY(tsim_plan_space_read(study->arena, study->source, all, n, NULL, TSIM_PLAN_FINE, space, study->diags));
     const struct tsim_plan_search search = {.space = space,
                                             .ranking = {.objective = TSIM_OUTCOME_STEP_TIME},
                                             .n_threads = study->options->n_threads,

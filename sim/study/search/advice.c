@@ -143,17 +143,13 @@ static void add_sequence(struct candidates *list) {
 }
 
 static void add_overlaps(struct candidates *list) {
-    const struct tsim_parallelism_spec *p = &list->base->parallelism;
-    if (list->base->cluster.node->accelerator->execution == TSIM_EXECUTION_BULK_SYNCHRONOUS)
-        return; /* computing and exchanging take turns */
-    if (!p->overlap.gradients && tsim_is_replicated(p, p->data))
-        add(list, "parallelism.overlap.gradients", "true");
-    if (!p->overlap.parameters && p->zero > 0 && tsim_is_replicated(p, p->data))
-        add(list, "parallelism.overlap.parameters", "true");
-    if (!p->overlap.tensor && p->tensor > 1 && p->sequence && tsim_has_tensor_overlap(list->base->training.precision))
-        add(list, "parallelism.overlap.tensor", "true");
-    if (!p->overlap.pipeline && p->pipeline > 1)
-        add(list, "parallelism.overlap.pipeline", "true");
+    struct tsim_plan_choice own = tsim_plan_of(list->base);
+    own.value[TSIM_PLAN_OVERLAP] = TSIM_OVERLAP_OF_SOFTWARE;
+    unsigned more = tsim_plan_more_overlap(list->base, &own);
+    const char *name;
+    for (size_t i = 0; (name = tsim_overlap_name(i)); i++)
+        if (more >> i & 1)
+            add(list, tsim_arena_printf(list->arena, "parallelism.overlap.%s", name), "true");
 }
 
 /* Fewer ranks that share the experts exchange less between nodes, more hold less; the nearest of both that can be. */
@@ -173,8 +169,6 @@ static void add_experts(struct candidates *list) {
     if (list->base->model->experts.count == 0)
         return;
     add_expert_ranks(list);
-    if (p->expert > 1 && !p->overlap.expert)
-        add(list, "parallelism.overlap.expert", "true");
     if (tsim_expert_tensor(p) > 1)
         add(list, "parallelism.expert_tensor", "1");
 }
@@ -366,7 +360,8 @@ void tsim_advise(struct tsim_arena *arena, const struct tsim_scenario *scenario,
 static bool is_switch(const struct candidate *candidate) {
     const char *path = candidate->settings[0].path;
     enum tsim_plan_key key;
-    return !tsim_plan_key_find(path, &key) && !strstr(path, "precision") && !is_of_input(candidate);
+    return !tsim_plan_key_find(path, &key) && !strstr(path, "overlap") && !strstr(path, "precision") &&
+           !is_of_input(candidate);
 }
 
 bool tsim_advise_switch(struct tsim_arena *arena, const struct tsim_scenario *scenario,

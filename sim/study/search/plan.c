@@ -1114,23 +1114,33 @@ enum tsim_status tsim_plan_play(struct tsim_arena *arena, const struct tsim_evid
     return status;
 }
 
+static void lack(struct tsim_arena *arena, const char **text, const char *what) {
+    *text = tsim_arena_printf(arena, "%s%s%s", *text ? *text : "", *text ? ", " : "", what);
+}
+
 /* Returns what of the plan the job's software cannot run, "schedule zb-v, ZeRO-1"; NULL: it can run all, as far as its
  * profile says. */
-static const char *lacking(struct tsim_arena *arena, const struct tsim_scenario *scenario,
-                           const struct tsim_plan_choice *choice) {
+static const char *lacking(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
+                           const struct tsim_scenario *scenario, const struct tsim_plan_choice *choice) {
     const struct tsim_supports *supports = &scenario->software->supports;
     struct tsim_unsupported list[TSIM_MOST_UNSUPPORTED];
-    const char *text = NULL;
+    struct tsim_plan_choice own = *choice;
+    const char *text = NULL, *name;
     if (!supports->splits)
         return NULL;
     size_t n = tsim_scenario_unsupported(arena, scenario, list);
     for (size_t i = 0; i < n; i++)
-        text = tsim_arena_printf(arena, "%s%s%s", text ? text : "", text ? ", " : "", list[i].what);
+        lack(arena, &text, list[i].what);
     int64_t recompute = choice->value[TSIM_PLAN_RECOMPUTE];
     if (tsim_plan_recompute_parts(recompute) > 0 && !tsim_supports_value(supports, TSIM_PLAN_RECOMPUTE, recompute))
-        text = tsim_arena_printf(arena, "%s%srecomputation of such parts", text ? text : "", text ? ", " : "");
+        lack(arena, &text, "recomputation of such parts");
     if (!tsim_supports_value(supports, TSIM_PLAN_ORDER, choice->value[TSIM_PLAN_ORDER]))
-        text = tsim_arena_printf(arena, "%s%sstages inside replicas", text ? text : "", text ? ", " : "");
+        lack(arena, &text, "stages inside replicas");
+    own.value[TSIM_PLAN_OVERLAP] = TSIM_OVERLAP_OF_SOFTWARE;
+    unsigned more = tsim_plan_more_overlap(candidate->job, choice) & ~tsim_plan_more_overlap(candidate->job, &own);
+    for (size_t i = 0; (name = tsim_overlap_name(i)); i++)
+        if (more >> i & 1)
+            lack(arena, &text, tsim_arena_printf(arena, "overlap.%s", name));
     return text;
 }
 
@@ -1166,7 +1176,7 @@ static enum tsim_status run_again(struct tsim_arena *arena, const struct search 
     if (status == TSIM_OK)
         plan->set_json = tsim_plan_set_json(arena, plan->candidate, &plan->choice);
     if (search->options->space->extent == TSIM_PLAN_ANY_SOFTWARE)
-        plan->lacking = lacking(arena, scenario, &plan->choice);
+        plan->lacking = lacking(arena, plan->candidate, scenario, &plan->choice);
     tsim_arena_release(&own);
     return status;
 }

@@ -39,14 +39,18 @@ static enum tsim_status read_values(struct tsim_arena *arena, const struct tsim_
     return TSIM_OK;
 }
 
-/* An order, or what is offloaded, that varies with candidates is theirs. */
+/* An order, what is offloaded or what is hidden that varies with candidates is theirs. */
 static bool keep_as_said(const char *path, struct tsim_plan_axis said[TSIM_N_PLAN_KEYS]) {
     static const int64_t AS_SAID = 0;
-    bool is_order = strcmp(path, "parallelism.order") == 0;
-    if (!is_order && strncmp(path, "training.offload", strlen("training.offload")) != 0)
-        return false;
-    said[is_order ? TSIM_PLAN_ORDER : TSIM_PLAN_OFFLOAD] = (struct tsim_plan_axis){&AS_SAID, 1};
-    return true;
+    static const enum tsim_plan_key THEIRS[] = {TSIM_PLAN_ORDER, TSIM_PLAN_OFFLOAD, TSIM_PLAN_OVERLAP};
+    for (size_t i = 0; i < sizeof THEIRS / sizeof THEIRS[0]; i++) {
+        size_t length = strlen(tsim_plan_key_path(THEIRS[i]));
+        if (strncmp(path, tsim_plan_key_path(THEIRS[i]), length) != 0 || (path[length] && path[length] != '.'))
+            continue;
+        said[THEIRS[i]] = (struct tsim_plan_axis){&AS_SAID, 1};
+        return true;
+    }
+    return false;
 }
 
 /* Axes over one key of the plan are its values; axes over other keys are kept; both together cannot be. */
@@ -189,6 +193,10 @@ static void add_refinements(struct values *values, const struct tsim_scenario *j
     case TSIM_PLAN_ORDER:
         add(values, 1);
         return;
+    case TSIM_PLAN_OVERLAP:
+        if (is_any_software && tsim_may_overlap_more(job, TSIM_OVERLAP_OF_ANY))
+            add(values, TSIM_OVERLAP_OF_ANY);
+        return;
     case TSIM_PLAN_OFFLOAD:
         if (!is_any_software || supports->offload)
             add_offloads(values, job);
@@ -249,6 +257,11 @@ static void add_values(struct values *values, const struct tsim_scenario *job, e
         add(values, true);
         add(values, false);
         return;
+    case TSIM_PLAN_OVERLAP:
+        add(values, TSIM_OVERLAP_AS_SAID);
+        if (tsim_may_overlap_more(job, TSIM_OVERLAP_OF_SOFTWARE))
+            add(values, TSIM_OVERLAP_OF_SOFTWARE);
+        return;
     case TSIM_PLAN_LAYERS:
         add(values, false);
         add(values, tsim_model_has_ends(m));
@@ -291,6 +304,8 @@ static void fill_candidate(struct tsim_arena *arena, const struct tsim_scenario 
             bool is_limited = !is_any_software && key != TSIM_PLAN_EXPERT_TENSOR; /* the job's own of that stays */
             if (is_limited)
                 keep_supported(&own, supports, (enum tsim_plan_key)key);
+            if (is_limited && key == TSIM_PLAN_SEQUENCE && tsim_needs_sequence(job))
+                own.n = 1; /* true comes first */
             if (key == TSIM_PLAN_RECOMPUTE)
                 candidate->n_coarse_recomputes = own.n;
             if (extent != TSIM_PLAN_COARSE)
@@ -524,6 +539,8 @@ static enum tsim_plan_key left_out_at(const struct tsim_plan_candidate *candidat
         return TSIM_PLAN_SCHEDULE;
     if (at[TSIM_PLAN_SEQUENCE] > 0 && tsim_plan_key_is_idle(job, choice, TSIM_PLAN_SEQUENCE))
         return TSIM_PLAN_SEQUENCE;
+    if (at[TSIM_PLAN_OVERLAP] > 0 && tsim_plan_key_is_idle(job, choice, TSIM_PLAN_OVERLAP))
+        return TSIM_PLAN_OVERLAP;
     if (!is_own_recompute(candidate, choice))
         return TSIM_PLAN_RECOMPUTE;
     if (!is_own_split(candidate, choice, at[TSIM_PLAN_LAYERS]))
@@ -655,6 +672,16 @@ static const char *parts_json(struct tsim_arena *arena, unsigned parts) {
     return tsim_arena_printf(arena, "[%s]", text);
 }
 
+static const char *overlap_json(struct tsim_arena *arena, const struct tsim_scenario *job,
+                                const struct tsim_plan_choice *choice) {
+    unsigned more = tsim_plan_more_overlap(job, choice);
+    const char *text = "", *name;
+    for (size_t i = 0; (name = tsim_overlap_name(i)); i++)
+        if (more >> i & 1)
+            text = tsim_arena_printf(arena, "%s\"%s.%s\": true, ", text, tsim_plan_key_path(TSIM_PLAN_OVERLAP), name);
+    return text;
+}
+
 static const char *key_json(struct tsim_arena *arena, const struct tsim_scenario *job,
                             const struct tsim_plan_choice *choice, enum tsim_plan_key key) {
     static const char *const OFFLOADS[] = {"{}", "{\"optimizer\": true}", "{\"activations\": 1}",
@@ -695,7 +722,7 @@ static bool is_said(const struct tsim_scenario *job, const struct tsim_plan_choi
 
 const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_candidate *candidate,
                                const struct tsim_plan_choice *choice) {
-    static const enum tsim_plan_key SAID[TSIM_N_PLAN_KEYS] = {
+    static const enum tsim_plan_key SAID[] = {
         /* as people say a plan */
         TSIM_PLAN_TENSOR,        TSIM_PLAN_PIPELINE, TSIM_PLAN_VIRTUAL,     TSIM_PLAN_CONTEXT,   TSIM_PLAN_EXPERT,
         TSIM_PLAN_EXPERT_TENSOR, TSIM_PLAN_ZERO,     TSIM_PLAN_MICRO_BATCH, TSIM_PLAN_RECOMPUTE, TSIM_PLAN_SCHEDULE,
@@ -704,12 +731,13 @@ const char *tsim_plan_set_json(struct tsim_arena *arena, const struct tsim_plan_
     for (size_t i = 0; i < candidate->n_settings; i++)
         text = tsim_arena_printf(arena, "%s%s: %s, ", text, tsim_text_json(arena, candidate->settings[i]->path),
                                  candidate->settings[i]->json);
-    for (int i = 0; i < TSIM_N_PLAN_KEYS; i++) {
+    for (size_t i = 0; i < sizeof SAID / sizeof SAID[0]; i++) {
         enum tsim_plan_key key = SAID[i];
         if (is_said(candidate->job, choice, key))
             text = tsim_arena_printf(arena, "%s\"%s\": %s, ", text, tsim_plan_key_path(key),
                                      key_json(arena, candidate->job, choice, key));
     }
-    return tsim_arena_printf(arena, "%s\"parallelism.data\": %lld}", text,
+    return tsim_arena_printf(arena, "%s%s\"parallelism.data\": %lld}", text,
+                             overlap_json(arena, candidate->job, choice),
                              (long long)tsim_plan_data(candidate->job, choice));
 }

@@ -13,6 +13,8 @@
  *                      tokens (CNN, MLP, DLRM) up to the global batch
  *   schedule           1f1b, interleaved, zb-h1, zb-v, and with experts dualpipe
  *   sequence           true, false
+ *   overlap            what the job says, and all that the software can hide where that is more; with any software
+ *                      also all that any can
  *   recompute          none, selective (where it is not the same: attention: standard, or recompute_parts), full
  *   layers_per_stage   auto; balance where no number of chunks splits the layers evenly over the stages
  *
